@@ -1,0 +1,20 @@
+"""``halftrip`` and ``python -m halftrip``."""
+
+import sys
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Runs the command line; see `halftrip.cli.main`."""
+    try:
+        from halftrip.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        # Before or after the run: within it, the launcher deals with signals.
+        print("halftrip: stopped by SIGINT", file=sys.stderr)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""The machine's own limits: what no path between two ranks can beat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from halftrip import _native
+from halftrip.clock import Clock
+from halftrip.memory.host import Bytes, allocate
+
+# One probe of the line: this many samples of this many round trips, well under a millisecond.
+_LINE_SAMPLES = 20
+_LINE_BATCH = 50
+_LINE_LEAD = 50
+# One copy bound: at least this long in all, in this many samples.
+_COPY_SAMPLES = 15
+_COPY_SAMPLE_NS = 400_000
+COPY_SIZES = (4096, 65536, 1 << 20, 4 << 20, 32 << 20)
+
+
+class LineProbe:
+    """The cache-line round trip between the cores of two ranks; one object in each of them.
+
+    `segment` is memory that both map; the probe uses its first line, which starts as zeros.
+    """
+
+    def __init__(self, segment: Bytes, clock: Clock) -> None:
+        self._line = _native.Line(segment)
+        self._clock = clock
+        self._nothing = np.empty(0, dtype=np.uint8)
+
+    def lead(self) -> float:
+        """The median round trip, ns. The other rank calls `follow` at the same time."""
+        stamps = np.zeros(_LINE_SAMPLES + 1, dtype=np.int64)
+        nothing = self._nothing
+        _native.ping(
+            self._line, nothing, nothing, _LINE_LEAD, _LINE_BATCH, stamps, self._clock.source
+        )
+        return float(np.median(self._clock.intervals(stamps))) / _LINE_BATCH
+
+    def follow(self) -> None:
+        exchanges = _LINE_LEAD + _LINE_SAMPLES * _LINE_BATCH
+        _native.pong(self._line, self._nothing, self._nothing, exchanges)
+
+
+def copy_time(size: int, clock: Clock) -> float:
+    """The median time of one memcpy of `size` bytes from one buffer to another, ns."""
+    source, target = allocate(size, "4K"), allocate(size, "4K")
+
+    def time(batch: int, samples: int) -> float:
+        stamps = np.zeros(samples + 1, dtype=np.int64)
+        _native.copy(target, source, batch, stamps, clock.source)
+        return float(np.median(clock.intervals(stamps))) / batch
+
+    return _in_long_batches(time)
+
+
+def _in_long_batches(time: Callable[[int, int], float]) -> float:
+    once = max(time(1, 3), 1.0)
+    return time(max(1, int(_COPY_SAMPLE_NS / once)), _COPY_SAMPLES)

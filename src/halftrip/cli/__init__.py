@@ -1,0 +1,162 @@
+"""The command: one file per subcommand, each imported when it is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+
+from halftrip import __version__
+from halftrip.errors import HalftripError, Interrupted, UsageError
+
+# Rich markup would double the time that --help takes.
+app = typer.Typer(
+    name="halftrip",
+    help="How fast two processes talk, how far each number can be trusted, and why.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"halftrip {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Say which it is."),
+    ] = False,
+) -> None:
+    pass
+
+
+Text = str | None
+
+
+@app.command()
+def run(
+    plan: Annotated[Text, typer.Argument(help="A plan in TOML; options win over it.")] = None,
+    transport: Annotated[
+        Text, typer.Option("-t", "--transport", help="mpi, shm, pipe, unix, tcp: some, or all.")
+    ] = None,
+    pattern: Annotated[Text, typer.Option("-p", "--pattern", help="pingpong.")] = None,
+    mode: Annotated[Text, typer.Option("-m", "--mode", help="blocking.")] = None,
+    sizes: Annotated[
+        Text,
+        typer.Option(
+            "-s", "--sizes", help="8,64,1K or 1..4M (doubles), 1..4M*4, 0..4000+4. [1..4M]"
+        ),
+    ] = None,
+    wait: Annotated[
+        Text, typer.Option(help="How a receiver waits: block, spin or both. [as usual for each]")
+    ] = None,
+    buffers: Annotated[
+        Text, typer.Option(help="Receive into the buffer sent from? same, separate. [separate]")
+    ] = None,
+    pages: Annotated[Text, typer.Option(help="Page size of buffers: 4K, huge. [4K]")] = None,
+    ci: Annotated[
+        Text, typer.Option(help="End a case when its interval is this narrow, or none. [1%]")
+    ] = None,
+    time: Annotated[Text, typer.Option(help="End a case after so much sampling. [0.3s]")] = None,
+    iterations: Annotated[
+        Text, typer.Option(help="End a case after exactly so many exchanges instead.")
+    ] = None,
+    repetitions: Annotated[
+        Text, typer.Option("-r", "--repetitions", help="Passes over all cases, shuffled. [1]")
+    ] = None,
+    cores: Annotated[Text, typer.Option(help="A core for each rank, as 0,1. [chosen]")] = None,
+    ranks: Annotated[Text, typer.Option("-n", "--ranks", help="How many ranks. [2]")] = None,
+    launcher: Annotated[
+        Text, typer.Option(help="Who starts them: local, mpiexec. [mpiexec if MPI is measured]")
+    ] = None,
+    mpiexec: Annotated[
+        Text, typer.Option(help="Which mpiexec, and so which MPI; may have arguments.")
+    ] = None,
+    output: Annotated[
+        Text, typer.Option("-o", "--output", help="The run file. [halftrip-DATE-TIME.jsonl]")
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("-q", "--quiet", help="Print the name of the run file only.")
+    ] = False,
+) -> None:
+    """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB."""
+    options = {name: value for name, value in locals().items() if name not in ("plan", "quiet")}
+    from halftrip.cli.run import run_plan
+
+    raise typer.Exit(run_plan(plan, options | {"quiet": quiet or None}))
+
+
+@app.command()
+def show(
+    file: Annotated[str, typer.Argument(metavar="RUN", help="A run file.")],
+    style: Annotated[str, typer.Option(help="table, json or csv.")] = "table",
+) -> None:
+    """Print a run's table again."""
+    from halftrip.cli.show import show_run
+
+    show_run(file, style)
+
+
+@app.command()
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Say what on this machine will spoil the numbers."""
+    from halftrip.cli.doctor import examine
+
+    examine(json)
+
+
+_STOPPED_BY_HAND = 130
+
+
+def main() -> NoReturn:
+    """Runs the command line and exits: 0; 1 if nothing was measured or the run broke off; 2 for a
+    mistake in what was asked; 128 and the signal's number if it was stopped by one."""
+    status = 0
+    try:
+        status = app(standalone_mode=False) or 0
+        if status == _STOPPED_BY_HAND:
+            # How typer turns a KeyboardInterrupt, before the run or after it, into a status.
+            _complain("stopped by SIGINT", status)
+    except typer.TyperException as error:
+        # The usage of a command that was called without arguments is no error.
+        help_wanted = not sys.argv[1:]
+        status = 0 if help_wanted else _complain(f"{error.format_message()}".rstrip("."), 2)
+        if help_wanted:
+            print(error.format_message())
+    except UsageError as error:
+        status = _complain(str(error), 2)
+    except Interrupted as error:
+        status = _complain(str(error), _status_of(str(error)))
+    except HalftripError as error:
+        status = _complain(str(error), 1)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if status and "mpi4py.MPI" in sys.modules:
+        # MPI_Finalize would wait for ranks that are gone.
+        os._exit(status)
+    sys.exit(status)
+
+
+def _complain(message: str, status: int) -> int:
+    from halftrip.cli.voice import speaks
+
+    if speaks(message):
+        print(f"halftrip: {message}", file=sys.stderr)
+    return status
+
+
+def _status_of(reason: str) -> int:
+    import signal
+
+    name = reason.removeprefix("stopped by ")
+    return 128 + signal.Signals[name].value if name in signal.Signals.__members__ else 1

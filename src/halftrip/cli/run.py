@@ -1,0 +1,47 @@
+"""``halftrip run``: measure, and print the table."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+
+from halftrip import store
+from halftrip.api import measure
+from halftrip.cli.show import print_table
+from halftrip.cli.voice import speaks
+from halftrip.errors import Interrupted
+from halftrip.launch.join import surrounding
+from halftrip.plan import file_layer, make_plan, options_layer
+from halftrip.show.progress import ProgressLine
+
+
+def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) -> int:
+    """Measures, prints, and returns the exit status: 1 if nothing could be measured."""
+    layers = [file_layer(plan_file)] if plan_file is not None else []
+    plan = make_plan(*layers, options_layer(options))
+    path = Path(plan.output or store.default_name())
+    # Within a job, output goes through its launcher, some of which pose as a terminal.
+    in_job = surrounding(os.environ) is not None
+    try:
+        with ProgressLine(Console(stderr=True), hidden=plan.quiet or in_job) as view:
+            path = measure(plan, path, view, sys.argv)
+    except Interrupted:
+        if not plan.quiet and speaks() and path.exists():
+            _print_run(path, plain=in_job)
+        raise
+    if not speaks():
+        return 0
+    if plan.quiet:
+        print(path)
+    else:
+        _print_run(path, plain=in_job)
+    return 0 if store.load(path).measurements else 1
+
+
+def _print_run(path: Path, plain: bool) -> None:
+    print_table(store.load(path), plain)
+    print(f"run file: {path}")

@@ -1,0 +1,43 @@
+"""``halftrip show``: a run's table, again."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+
+from halftrip.errors import UsageError
+from halftrip.model import Run
+from halftrip.show.machine import as_csv, as_json
+from halftrip.show.table import render
+from halftrip.store import load
+
+# A table is never cut off: where the terminal is narrower, or there is none, lines may be this
+# long.
+_LEAST_WIDTH = 200
+
+
+def show_run(path: str, style: str) -> None:
+    """Prints the run in the file at `path`. Raises UsageError for a file or style that is none."""
+    styles = {"table": print_table, "json": _print_json, "csv": _print_csv}
+    if style not in styles:
+        raise UsageError(f"--style: {style!r} is not known; allowed: {', '.join(styles)}")
+    run = load(path)
+    for problem in run.problems:
+        print(f"halftrip: {problem}", file=sys.stderr)
+    styles[style](run)
+
+
+def print_table(run: Run, plain: bool = False) -> None:
+    """Prints the table; `plain` without colours, even if that looks like a terminal."""
+    console = Console(highlight=False, force_terminal=False if plain else None)
+    console.width = max(console.width, _LEAST_WIDTH)
+    console.print(render(run))
+
+
+def _print_json(run: Run) -> None:
+    print(as_json(run))
+
+
+def _print_csv(run: Run) -> None:
+    print(as_csv(run), end="")

@@ -1,0 +1,14 @@
+"""In a job of many ranks one of them speaks to the user."""
+
+from __future__ import annotations
+
+import os
+
+from halftrip.launch.join import speaks as rank_speaks
+from halftrip.launch.join import surrounding
+
+
+def speaks(message: str = "") -> bool:
+    """Whether this process is the one to print `message`."""
+    job = surrounding(os.environ)
+    return job is None or rank_speaks(job.rank, message)

@@ -1,0 +1,64 @@
+"""The clock of one rank: which counter, how fast it ticks, what it costs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from halftrip import _native, model
+
+CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+# Two readings this far apart, each good to some 50 ns, give the rate to a few parts per million.
+_BASELINE_SECONDS = 0.05
+_TRIES = 50
+
+
+def kernel_clock_source() -> str | None:
+    """What the kernel itself trusts, as ``tsc`` or ``kvm-clock``; None where it does not say."""
+    try:
+        return CLOCK_SOURCE.read_text().strip()
+    except OSError:
+        return None
+
+
+def best_source() -> str:
+    """The processor's counter where it is invariant and the kernel uses it too, else the kernel's.
+
+    A kernel that found its cores' counters to disagree, or to stop, has switched to another source.
+    """
+    counter = _native.counter_clock
+    trusted = {"tsc": "tsc", "cntvct": "arch_sys_counter"}.get(counter)
+    return counter if counter and kernel_clock_source() == trusted else "monotonic"
+
+
+class Clock:
+    """A clock that is calibrated against CLOCK_MONOTONIC_RAW when it is opened."""
+
+    def __init__(self, source: str | None = None) -> None:
+        self.source = source or best_source()
+        self._start = _native.clock_pair(self.source, _TRIES)
+        time.sleep(_BASELINE_SECONDS)
+        self.hertz = self._rate_until_now()
+        cost, resolution = _native.clock_figures(self.source)
+        self.cost = cost * 1e9 / self.hertz
+        self.resolution = resolution * 1e9 / self.hertz
+
+    def _rate_until_now(self) -> float:
+        ticks, raw, _ = _native.clock_pair(self.source, _TRIES)
+        return (ticks - self._start[0]) * 1e9 / (raw - self._start[1])
+
+    def drift(self) -> float:
+        """By how much the rate since the start differs from `hertz`, parts per million."""
+        return (self._rate_until_now() / self.hertz - 1.0) * 1e6
+
+    def intervals(self, stamps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The time between stamps of shape (n + 1,): shape (n,), whole ns."""
+        return np.rint(np.diff(stamps) * (1e9 / self.hertz)).astype(np.int64)
+
+    def record(self) -> model.Clock:
+        return model.Clock(
+            source=self.source, hertz=self.hertz, cost=self.cost, resolution=self.resolution
+        )

@@ -1,0 +1,17 @@
+"""What can go wrong in ways that a person can mend."""
+
+
+class HalftripError(Exception):
+    """The run cannot go on; the message is one line that says why. Exit status 1."""
+
+
+class UsageError(HalftripError):
+    """A wrong option, plan key, size, core or file: what, where, what is allowed. Exit status 2."""
+
+
+class Unavailable(HalftripError):
+    """A transport or a case cannot be had here; it is skipped with this reason, the rest runs."""
+
+
+class Interrupted(HalftripError):
+    """The run was ended from outside: a rank or the launcher died, or a signal came."""

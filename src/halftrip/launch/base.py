@@ -1,0 +1,34 @@
+"""What every launcher does: say whether it can be used here, and start ranks."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+
+from halftrip.launch.control import Started
+from halftrip.launch.job import Job
+from halftrip.plan import Plan
+from halftrip.wire import Listener, Reach
+
+# What a rank runs.
+RANK_COMMAND = (sys.executable, "-m", "halftrip.rank")
+
+
+class Launcher(ABC):
+    """One way to start ranks. Made only where it can be used: raises Unavailable if not."""
+
+    @abstractmethod
+    def __init__(self, plan: Plan) -> None: ...
+
+    @property
+    @abstractmethod
+    def reach(self) -> Reach:
+        """From where its ranks have to be able to connect."""
+
+    @abstractmethod
+    def job(self, listener: Listener, token: str, ranks: int) -> Job:
+        """What its ranks are told."""
+
+    @abstractmethod
+    def start(self, job: Job) -> Started:
+        """Starts the ranks. They get no input, and no signal that is meant for this process."""

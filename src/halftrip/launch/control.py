@@ -1,0 +1,313 @@
+"""What a launcher does while its ranks run: takes their records, and notices who dies."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import selectors
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any, NoReturn, Protocol
+
+import msgspec
+
+from halftrip.errors import HalftripError, Interrupted, UsageError
+from halftrip.launch import leftovers
+from halftrip.launch.job import Job
+from halftrip.plan import Plan
+from halftrip.store import RunFile
+from halftrip.wire import (
+    Abort,
+    Ack,
+    Assignment,
+    Bye,
+    Channel,
+    Closed,
+    Hello,
+    Line,
+    Listener,
+    Progress,
+)
+
+# How long all ranks may take to start and connect. Large jobs wait for slow file systems.
+_START_SECONDS = 60.0
+# After the first death others follow; this is how long to wait for the facts before naming one.
+_FACTS_SECONDS = 0.2
+# Ranks leave within a second of being told, see watch.GRACE_SECONDS; then they are made to.
+_LEAVE_SECONDS = 1.5
+_TERMINATE_SECONDS = 0.7
+# How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number.
+_KILLED_STATUSES = {
+    9: signal.SIGKILL,
+    128 + signal.SIGKILL: signal.SIGKILL,
+    128 + signal.SIGTERM: signal.SIGTERM,
+}
+
+
+class LaunchFailed(HalftripError):
+    """The ranks did not start; the reason is the launcher's own."""
+
+
+class View(Protocol):
+    """Where progress is shown."""
+
+    visible: bool
+
+    def update(self, done: int, total: int, what: str) -> None: ...
+
+
+@dataclass
+class Started:
+    """The processes that a launcher has started, each with what to call it.
+
+    `output` is what an mpiexec and its ranks print; it is looked at when they fail. `directory` is
+    where they keep temporary files.
+    """
+
+    processes: dict[subprocess.Popen[bytes], str]
+    output: IO[bytes] | None = None
+    directory: tempfile.TemporaryDirectory[str] | None = None
+
+    def said(self) -> str | None:
+        """The first line of the output that says something, None if there is none."""
+        if self.output is None:
+            return None
+        self.output.seek(0)
+        for line in self.output.read().decode(errors="replace").splitlines():
+            if re.search(r"[A-Za-z]{3}", line):
+                return line.strip()
+        return None
+
+    def exited(self) -> dict[str, int]:
+        """Those that have ended, by what they are called, and how."""
+        codes = {name: process.poll() for process, name in self.processes.items()}
+        return {name: code for name, code in codes.items() if code is not None}
+
+    def wait(self, seconds: float) -> bool:
+        """Waits until all have ended, at most so long; whether they have."""
+        deadline = time.monotonic() + seconds
+        while len(self.exited()) < len(self.processes):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        return True
+
+
+@dataclass
+class Member:
+    """A rank that has connected."""
+
+    hello: Hello
+    control: Channel
+    said_bye: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"rank {self.hello.rank} (process {self.hello.pid})"
+
+
+class Control:
+    """The launcher's end of all connections of one job."""
+
+    def __init__(
+        self, job: Job, listener: Listener, started: Started, run_file: RunFile, view: View
+    ) -> None:
+        self._job = job
+        self._listener = listener
+        self._started = started
+        self._run_file = run_file
+        self._view = view
+        self._members: dict[int, Member] = {}
+        self._events: list[Channel] = []
+        self._lost: list[str] = []
+        self._began = time.time()
+        self._selector = selectors.DefaultSelector()
+        self._leaving = False
+
+    def run(self, plan: Plan) -> None:
+        """Has the ranks walk through `plan`; returns when they are done and gone.
+
+        Raises LaunchFailed if they did not start, UsageError or HalftripError if one of them gave
+        up, Interrupted if somebody died or a signal came. No process is left in any case.
+        """
+        old_handlers = self._catch_signals()
+        try:
+            self._selector.register(self._listener, selectors.EVENT_READ, self._greet)
+            for process in self._started.processes:
+                descriptor = os.pidfd_open(process.pid)
+                self._selector.register(descriptor, selectors.EVENT_READ, self._note_exit)
+            self._gather_ranks()
+            self._assign(plan)
+            while not all(member.said_bye for member in self._members.values()):
+                self._serve(None)
+            self._leaving = True
+            if not self._started.wait(_LEAVE_SECONDS):
+                self._clear_away("the run is over")
+        except HalftripError as error:
+            self._clear_away(str(error))
+            raise
+        except BaseException as error:
+            self._clear_away(f"the launcher failed: {type(error).__name__}")
+            raise
+        finally:
+            self._close()
+            for number, handler in old_handlers.items():
+                signal.signal(number, handler)
+
+    def _catch_signals(self) -> dict[signal.Signals, Any]:
+        if threading.current_thread() is not threading.main_thread():
+            return {}
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        return {number: signal.signal(number, self._on_signal) for number in numbers}
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        # Once: what comes after it must not keep us from clearing away.
+        if not self._leaving:
+            self._leaving = True
+            raise Interrupted(f"stopped by {signal.Signals(number).name}")
+
+    def _serve(self, timeout: float | None) -> None:
+        """Deals with whatever comes next. Raises what `run` does."""
+        for key, _ in self._selector.select(timeout):
+            key.data(key.fileobj)
+
+    # Starting.
+
+    def _gather_ranks(self) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while len(self._members) < self._job.ranks:
+            left = deadline - time.monotonic()
+            if left < 0:
+                there = len(self._members)
+                raise LaunchFailed(
+                    f"only {there} of {self._job.ranks} ranks came within {_START_SECONDS:.0f} s"
+                )
+            self._serve(left)
+
+    def _greet(self, listener: Listener) -> None:
+        accepted = listener.accept()
+        if accepted is None:
+            return
+        channel, hello = accepted
+        if hello.purpose == "control":
+            member = Member(hello, channel)
+            if hello.rank >= 0:
+                self._members[hello.rank] = member
+            self._selector.register(
+                channel, selectors.EVENT_READ, lambda _: self._hear_control(member)
+            )
+        else:
+            self._events.append(channel)
+            self._selector.register(channel, selectors.EVENT_READ, self._hear_events)
+
+    def _assign(self, plan: Plan) -> None:
+        for member in self._members.values():
+            assignment = Assignment(
+                plan=msgspec.json.encode(plan),
+                group=self._members[0].hello.group,
+                progress=self._view.visible,
+            )
+            with contextlib.suppress(Closed):  # it is noticed as a death
+                member.control.send(assignment)
+
+    # Serving.
+
+    def _hear_control(self, member: Member) -> None:
+        try:
+            message = member.control.receive()
+        except Closed:
+            self._lost.append(member.name)
+            self._blame()
+        if isinstance(message, Bye):
+            member.said_bye = True
+            self._selector.unregister(member.control)
+        elif isinstance(message, Abort):
+            if member.hello.rank < 0:
+                raise LaunchFailed(message.reason)
+            raise (UsageError if message.usage else HalftripError)(message.reason)
+
+    def _hear_events(self, channel: Channel) -> None:
+        try:
+            message = channel.receive()
+        except Closed:
+            self._selector.unregister(channel)
+            return
+        if isinstance(message, Line):
+            self._run_file.append(message.line, last=message.last)
+        elif isinstance(message, Progress):
+            self._view.update(message.done, message.total, message.what)
+        channel.send(Ack())
+
+    def _note_exit(self, descriptor: int) -> None:
+        self._selector.unregister(descriptor)
+        os.close(descriptor)
+        if not all(member.said_bye for member in self._members.values()) or not self._members:
+            self._blame()
+
+    def _blame(self) -> NoReturn:
+        """Names who died first. Others follow at once, so it takes all facts of the next moment."""
+        time.sleep(_FACTS_SECONDS)
+        codes = self._started.exited()
+        killed = {name: -code for name, code in codes.items() if code < 0}
+        for name, number in killed.items():
+            raise Interrupted(f"{name} was killed by {signal.Signals(number).name}")
+        if self._lost:
+            raise Interrupted(f"{self._lost[0]} died")
+        for name, code in codes.items():
+            if code in _KILLED_STATUSES and len(self._members) < self._job.ranks:
+                raise Interrupted(f"a rank was killed by {_KILLED_STATUSES[code].name}")
+            said = self._started.said()
+            raise LaunchFailed(f"{name} ended with status {code}" + (f": {said}" if said else ""))
+        raise Interrupted("a rank died")
+
+    # Ending.
+
+    def _clear_away(self, reason: str) -> None:
+        """Ends every process of the job on this host, and removes what they cannot any more."""
+        self._leaving = True
+        for member in self._members.values():
+            with contextlib.suppress(Closed):
+                member.control.send(Abort(reason))
+        if not self._started.wait(_LEAVE_SECONDS):
+            for process in self._started.processes:
+                process.terminate()
+            self._started.wait(_TERMINATE_SECONDS)
+        for pid in job_processes(self._job.token):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._started.wait(_TERMINATE_SECONDS)
+        leftovers.remove(leftovers.orphans(self._began))
+
+    def _close(self) -> None:
+        for key in list(self._selector.get_map().values()):
+            if isinstance(key.fileobj, int):
+                os.close(key.fileobj)
+        self._selector.close()
+        self._listener.close()
+        for channel in (*self._events, *(member.control for member in self._members.values())):
+            channel.close()
+        if self._started.output is not None:
+            self._started.output.close()
+        if self._started.directory is not None:
+            self._started.directory.cleanup()
+
+
+def job_processes(token: str, proc: Path = Path("/proc")) -> list[int]:
+    """The processes on this host that have the job's token in their environment, this one not."""
+    found = []
+    for directory in proc.iterdir():
+        if directory.name.isdigit() and int(directory.name) != os.getpid():
+            try:
+                environ = (directory / "environ").read_bytes()
+            except OSError:
+                continue
+            if token.encode() in environ:
+                found.append(int(directory.name))
+    return found

@@ -1,0 +1,185 @@
+"""A job that some other launcher has started already, with this process as one of its ranks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from halftrip import mpi
+from halftrip.errors import UsageError
+from halftrip.group import Group, MpiGroup
+from halftrip.hosts import host_identity
+from halftrip.launch import leftovers
+from halftrip.launch.control import View
+from halftrip.launch.job import new_token
+from halftrip.model import End
+from halftrip.plan import Plan
+from halftrip.session import Session
+from halftrip.store import Record, RunFile, encode
+from halftrip.watch import Watch
+from halftrip.wire import Abort, Address, Channel, Listener, connect, introduce
+
+_CONNECT_SECONDS = 30.0
+
+
+class Surrounding(NamedTuple):
+    """The job around this process, as its launcher describes it in the environment."""
+
+    rank: int
+    size: int
+    family: mpi.Family | None
+
+
+# Which variables launchers set, most telling first: rank, size, and the MPI they speak for.
+_SIGNS: tuple[tuple[str, str, mpi.Family | None], ...] = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "openmpi"),
+    ("PMI_RANK", "PMI_SIZE", "mpich"),
+    # Set within srun, not in the shell of a batch job.
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", None),
+)
+
+
+def surrounding(environ: Mapping[str, str]) -> Surrounding | None:
+    """The job of two ranks or more that this process was started in, or None."""
+    for rank, size, family in _SIGNS:
+        if not (environ.get(rank, "").isdigit() and environ.get(size, "").isdigit()):
+            continue
+        if int(environ[size]) > 1:
+            return Surrounding(int(environ[rank]), int(environ[size]), family)
+    return None
+
+
+def library_of(job: Surrounding) -> Path | None:
+    """The MPI library of the launcher that started this process, None where that is unknown."""
+    if mpi.LIBRARY_VARIABLE in os.environ or job.family is None:
+        return None
+    for program in (*_ancestors(), shutil.which("mpiexec")):
+        library = mpi.library_beside(Path(program), job.family) if program else None
+        if library is not None:
+            return library
+    return None
+
+
+def _ancestors(generations: int = 3) -> list[str]:
+    """The programs of this process's parents: mpiexec, or whatever it has on each host."""
+    programs = []
+    pid = os.getppid()
+    for _ in range(generations):
+        try:
+            programs.append(os.readlink(f"/proc/{pid}/exe"))
+            # After the name, which is in brackets and may hold anything: state and parent.
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            break
+    return programs
+
+
+class FileSink:
+    """Rank 0's records, straight into the file."""
+
+    def __init__(self, run_file: RunFile | None, view: View) -> None:
+        self._run_file = run_file
+        self._view = view
+
+    def record(self, record: Record) -> None:
+        if self._run_file is not None:
+            self._run_file.append(encode(record), last=isinstance(record, End))
+
+    def progress(self, done: int, total: int, what: str) -> None:
+        self._view.update(done, total, what)
+
+
+def join(job: Surrounding, plan: Plan, create: Callable[[Plan], RunFile], view: View) -> Path:
+    """Walks through the plan with the other ranks of the job, and returns where rank 0, which makes
+    it with `create`, has put the run file.
+
+    Raises what launch.run.launch does, on every rank that is still there to see it.
+    """
+    for name in ("launcher", "mpiexec"):
+        if getattr(plan, name) is not None:
+            raise UsageError(f"--{name}: the job that this runs in has been started; leave it out")
+    if plan.ranks not in (None, job.size):
+        raise UsageError(f"--ranks: {plan.ranks} asked for, but this job has {job.size}")
+    if job.size % 2:
+        raise UsageError(f"{job.size} ranks cannot form pairs; start an even number")
+    mpi.select_library(library_of(job))
+    communicator = mpi.start(job.size)
+    group = MpiGroup(communicator)
+    run_file = _create(group, plan, create)
+    token = group.broadcast(new_token(), str)
+
+    def end(reason: str) -> None:
+        if run_file is not None:
+            with contextlib.suppress(OSError):
+                run_file.end(End(reason=reason))
+        leftovers.remove([Path(path) for path in leftovers.mapped_segments()])
+
+    watch = Watch(
+        channels=_lifelines(group, token),
+        processes={os.getppid(): "the launcher"} if os.getppid() else {},
+        at_once=end,
+        last_words=partial(_say, group.rank),
+        signals=(signal.SIGINT, signal.SIGTERM),
+    )
+    plan = group.broadcast(plan, Plan)
+    session = Session(plan, group, token, FileSink(run_file, view), communicator)
+    error = watch.guard(session.run)
+    if error is not None:
+        reason = str(error) or type(error).__name__
+        end(reason)
+        watch.close(Abort(reason, usage=isinstance(error, UsageError)))
+        raise error
+    watch.close()
+    path = group.broadcast(str(run_file.path.absolute()) if run_file is not None else None, str)
+    group.close()
+    return Path(path)
+
+
+def _create(group: Group, plan: Plan, create: Callable[[Plan], RunFile]) -> RunFile | None:
+    """Rank 0's file. Raises UsageError on all ranks if it cannot be made."""
+    run_file, problem = None, None
+    if group.rank == 0:
+        try:
+            run_file = create(plan)
+        except UsageError as error:
+            problem = str(error)
+    problem = group.broadcast(problem, str | None)
+    if problem is not None:
+        raise UsageError(problem)
+    return run_file
+
+
+def _lifelines(group: Group, token: str) -> dict[Channel, str]:
+    """Connections over which the ranks notice each other's end: from all others to rank 0."""
+    identities = group.allgather(host_identity(), str)
+    if group.rank == 0:
+        listener = Listener(token, "unix" if len(set(identities)) == 1 else "network")
+        group.broadcast(listener.address, Address)
+        channels: dict[Channel, str] = {}
+        while len(channels) < group.size - 1:
+            accepted = listener.accept(_CONNECT_SECONDS)
+            if accepted is not None:
+                channel, hello = accepted
+                channels[channel] = f"rank {hello.rank} (process {hello.pid})"
+        listener.close()
+        return channels
+    address = group.broadcast(None, Address)
+    channel = connect(address, introduce(token, "life", group.rank))
+    return {channel: "rank 0"}
+
+
+def _say(rank: int, reason: str) -> None:
+    if speaks(rank, reason):
+        print(f"halftrip: {reason}", file=sys.stderr, flush=True)
+
+
+def speaks(rank: int, reason: str) -> bool:
+    """Whether this rank is the one to tell the user: rank 0, or the next where rank 0 died."""
+    return rank == (1 if reason.startswith("rank 0 ") else 0)

@@ -1,0 +1,58 @@
+"""What dead processes leave behind: MPI's shared memory, which has names that nobody removes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+SHARED_MEMORY = Path("/dev/shm")
+# How MPI libraries name their segments: Open MPI 5, Open MPI 4, MPICH, UCX, PSM.
+_PREFIXES = ("sm_segment.", "vader_segment.", "mpich_shar_tmp", "ucx_shm_", "psm2_shm", "psm3_shm")
+
+
+def orphans(
+    since: float, directory: Path = SHARED_MEMORY, proc: Path = Path("/proc")
+) -> list[Path]:
+    """MPI's segments in `directory` that are this user's, no older than `since` (seconds since the
+    epoch), and mapped by no process."""
+    segments = [path for path in _segments(directory) if _is_ours(path, since)]
+    if not segments:
+        return []
+    mapped: set[str] = set()
+    for process in proc.iterdir():
+        if process.name.isdigit():
+            mapped |= mapped_segments(process / "maps")
+    return [path for path in segments if str(path) not in mapped]
+
+
+def mapped_segments(maps: Path = Path("/proc/self/maps")) -> set[str]:
+    """MPI's segments that a process maps, by its list of mappings; none if it is gone."""
+    try:
+        lines = maps.read_text().splitlines()
+    except OSError:
+        return set()
+    paths = {line.split(maxsplit=5)[-1] for line in lines}
+    return {path for path in paths if Path(path).name.startswith(_PREFIXES)}
+
+
+def remove(paths: list[Path]) -> None:
+    """Removes files, those that are gone already included."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _segments(directory: Path) -> list[Path]:
+    try:
+        return [path for path in directory.iterdir() if path.name.startswith(_PREFIXES)]
+    except OSError:
+        return []
+
+
+def _is_ours(path: Path, since: float) -> bool:
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return status.st_uid == os.geteuid() and status.st_mtime >= since

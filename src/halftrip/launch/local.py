@@ -1,0 +1,39 @@
+"""Ranks as plain processes on this host."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from halftrip.launch.base import RANK_COMMAND
+from halftrip.launch.base import Launcher as Base
+from halftrip.launch.control import Started
+from halftrip.launch.job import RANK_VARIABLE, Job
+from halftrip.plan import Plan
+from halftrip.wire import Listener, Reach
+
+
+class Launcher(Base):
+    def __init__(self, plan: Plan) -> None:
+        pass
+
+    @property
+    def reach(self) -> Reach:
+        return "unix"
+
+    def job(self, listener: Listener, token: str, ranks: int) -> Job:
+        return Job(
+            address=listener.address, token=token, launcher=os.getpid(), ranks=ranks, mpi=False
+        )
+
+    def start(self, job: Job) -> Started:
+        processes = {}
+        for rank in range(job.ranks):
+            process = subprocess.Popen(
+                RANK_COMMAND,
+                env=os.environ | job.environment() | {RANK_VARIABLE: str(rank)},
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            processes[process] = f"rank {rank} (process {process.pid})"
+        return Started(processes)

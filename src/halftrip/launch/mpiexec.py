@@ -1,0 +1,74 @@
+"""Ranks started by an mpiexec, of whichever MPI."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import tempfile
+
+from halftrip.errors import Unavailable
+from halftrip.launch.base import RANK_COMMAND
+from halftrip.launch.base import Launcher as Base
+from halftrip.launch.control import Started
+from halftrip.launch.job import JOB_VARIABLE, Job
+from halftrip.mpi import LIBRARY_VARIABLE, arguments, find_mpiexec, root_environment
+from halftrip.plan import Plan
+from halftrip.wire import Listener, Reach
+
+# Where an mpiexec may put ranks on other hosts without being told so on its command line.
+_SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_URI")
+
+
+class Launcher(Base):
+    def __init__(self, plan: Plan) -> None:
+        if importlib.util.find_spec("mpi4py") is None:
+            raise Unavailable("mpi4py is not installed; pip install 'halftrip[mpi]'")
+        self._mpiexec = find_mpiexec(plan.mpiexec)
+        # What an mpiexec that is killed leaves behind goes with this.
+        self._directory = tempfile.TemporaryDirectory(
+            prefix="halftrip-", ignore_cleanup_errors=True
+        )
+
+    @property
+    def reach(self) -> Reach:
+        spans = len(self._mpiexec.command) > 1 or any(name in os.environ for name in _SCHEDULERS)
+        return "network" if spans else "unix"
+
+    def job(self, listener: Listener, token: str, ranks: int) -> Job:
+        # Who names a library by hand is right.
+        library = None if LIBRARY_VARIABLE in os.environ else self._mpiexec.library
+        return Job(
+            address=listener.address,
+            token=token,
+            launcher=os.getpid(),
+            ranks=ranks,
+            mpi=True,
+            library=str(library) if library is not None else None,
+            directory=self._directory.name,
+        )
+
+    def start(self, job: Job) -> Started:
+        # Control closes it.
+        output = tempfile.TemporaryFile(prefix="halftrip-")  # noqa: SIM115
+        # To another host, Open MPI hands on only those variables that it is told to.
+        hand_on = ("-x", JOB_VARIABLE) if self._mpiexec.family == "openmpi" else ()
+        process = subprocess.Popen(
+            (
+                *self._mpiexec.command,
+                *arguments(self._mpiexec.family),
+                *hand_on,
+                *("-n", str(job.ranks)),
+                *RANK_COMMAND,
+            ),
+            env=os.environ
+            | root_environment()
+            | job.environment()
+            | {"TMPDIR": self._directory.name},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        name = os.path.basename(self._mpiexec.command[0])
+        return Started({process: f"{name} (process {process.pid})"}, output, self._directory)

@@ -1,0 +1,62 @@
+"""A whole run, wherever its ranks come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from halftrip import registry
+from halftrip.errors import HalftripError, Unavailable
+from halftrip.launch.control import Control, LaunchFailed, View
+from halftrip.launch.job import new_token
+from halftrip.model import End, Skip
+from halftrip.plan import Plan
+from halftrip.store import RunFile, encode
+from halftrip.wire import Listener
+
+if TYPE_CHECKING:
+    from halftrip.launch.base import Launcher
+
+DEFAULT_RANKS = 2
+
+
+def launch(plan: Plan, run_file: RunFile, view: View) -> None:
+    """Starts ranks and has them walk through the plan; all that they measure is in `run_file`.
+
+    Where no launcher is asked for, an mpiexec starts them if MPI is to be measured. If it cannot,
+    MPI is skipped with the reason, and the rest is measured with local processes.
+
+    Raises HalftripError, of the kinds that Control.run does, after writing why into the file.
+    """
+    try:
+        _launch(plan, run_file, view)
+    except HalftripError as error:
+        run_file.end(End(reason=str(error)))
+        raise
+
+
+def _launch(plan: Plan, run_file: RunFile, view: View) -> None:
+    if plan.launcher is not None:
+        _launch_with(plan.launcher, plan, run_file, view)
+        return
+    if "mpi" in plan.transport:
+        try:
+            _launch_with("mpiexec", plan, run_file, view)
+            return
+        except (Unavailable, LaunchFailed) as error:
+            run_file.append(encode(Skip(transport="mpi", reason=str(error))))
+        others = tuple(name for name in plan.transport if name != "mpi")
+        plan = msgspec.structs.replace(plan, transport=others)
+    if plan.transport:
+        _launch_with("local", plan, run_file, view)
+    else:
+        run_file.end(End(reason=None))
+
+
+def _launch_with(name: str, plan: Plan, run_file: RunFile, view: View) -> None:
+    launcher: Launcher = registry.load(registry.LAUNCHERS, name).Launcher(plan)
+    token = new_token()
+    listener = Listener(token, launcher.reach)
+    job = launcher.job(listener, token, plan.ranks or DEFAULT_RANKS)
+    Control(job, listener, launcher.start(job), run_file, view).run(plan)

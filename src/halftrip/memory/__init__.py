@@ -1,0 +1,1 @@
+"""Where the buffers of a case live: one file per kind."""

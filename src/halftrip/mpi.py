@@ -1,0 +1,198 @@
+"""MPI, found at run time: which library, which launcher belongs to it, and its start."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from halftrip import _native
+from halftrip.errors import Unavailable, UsageError
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+Family = Literal["openmpi", "mpich"]
+
+# What mpi4py's wheels ask the loader for, and the names under which that may lie on a disk.
+_LIBRARY_NAMES: dict[Family, tuple[str, ...]] = {
+    "openmpi": ("libmpi.so.40", "libmpi.so"),
+    "mpich": ("libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12", "libmpi.so"),
+}
+_MPICH_SONAME = "libmpi.so.12"
+# The variable by which mpi4py is told which library to load.
+LIBRARY_VARIABLE = "MPI4PY_LIBMPI"
+
+
+class Mpiexec(NamedTuple):
+    """A launcher of MPI jobs: its command with any arguments given, its family, its library.
+
+    `library` is None where none was found beside it: mpi4py's own choice is left alone then.
+    """
+
+    command: tuple[str, ...]
+    family: Family | None
+    library: Path | None
+
+
+def find_mpiexec(wanted: str | None = None) -> Mpiexec:
+    """The mpiexec to use: `wanted`, or the one beside this Python, or the first on the PATH.
+
+    Raises UsageError if `wanted` is no program, Unavailable if there is none at all.
+    """
+    if wanted is not None:
+        command = shlex.split(wanted)
+        program = shutil.which(command[0]) if command else None
+        if program is None:
+            raise UsageError(f"--mpiexec: {wanted!r} is not a program that can be run")
+        return _examine((program, *command[1:]))
+    for directory in (os.path.dirname(sys.executable), None):
+        program = shutil.which("mpiexec", path=directory)
+        if program is not None:
+            return _examine((program,))
+    raise Unavailable("no mpiexec beside this Python or on the PATH")
+
+
+def _examine(command: tuple[str, ...]) -> Mpiexec:
+    family = _family(command[0])
+    library = library_beside(Path(command[0]), family) if family else None
+    return Mpiexec(command, family, library)
+
+
+def _family(program: str) -> Family | None:
+    try:
+        answer = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    said = (answer.stdout + answer.stderr).lower()
+    if any(name in said for name in ("open mpi", "openrte", "prrte", "open-mpi")):
+        return "openmpi"
+    if any(name in said for name in ("hydra", "mpich", "intel(r) mpi")):
+        return "mpich"
+    return None
+
+
+def library_beside(program: Path, family: Family) -> Path | None:
+    """The MPI library that was installed together with `program`, by where both lie."""
+    multiarch = sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu"
+    # As it was called, then as it is: an alternative in /usr/bin may be a link to elsewhere.
+    for place in (program, program.resolve()):
+        prefix = place.parent.parent
+        for directory in (prefix / "lib", prefix / "lib64", prefix / "lib" / multiarch):
+            for name in _LIBRARY_NAMES[family]:
+                # The generic name says nothing where several MPIs share a directory.
+                if (directory / name).exists() and not _is_other(directory / name, family):
+                    return directory / name
+    return None
+
+
+def _is_other(library: Path, family: Family) -> bool:
+    """Whether a file called libmpi.so, which every MPI has, is that of the other family."""
+    if library.name != "libmpi.so":
+        return False
+    return ("libmpi.so.40" in library.resolve().name) != (family == "openmpi")
+
+
+def select_library(library: Path | None) -> None:
+    """Makes mpi4py load `library` when it is first imported; None leaves the choice to mpi4py.
+
+    Debian's MPICH is called libmpich.so.12 inside and out, but mpi4py's wheel asks for
+    libmpi.so.12. An empty library of that name, built with halftrip, answers the question, and the
+    functions are found in the real one, which is loaded before and for all to see.
+    """
+    if library is None:
+        return
+    if library.name in ("libmpich.so.12", "libmpi_cray.so.12"):
+        ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(str(Path(_native.__file__).with_name(_MPICH_SONAME)))
+    else:
+        os.environ[LIBRARY_VARIABLE] = str(library)
+
+
+def start(expected_size: int | None) -> MPI.Intracomm:
+    """Initialises MPI and returns a duplicate of COMM_WORLD, which holds `expected_size` ranks.
+
+    Raises Unavailable if there is no MPI, or if it does not see the job that it was started in.
+    """
+    try:
+        import mpi4py
+    except ImportError:
+        raise Unavailable("mpi4py is not installed; pip install 'halftrip[mpi]'") from None
+    # Other threads of ours never call MPI, and MPI_THREAD_MULTIPLE costs a lock in every call.
+    mpi4py.rc.thread_level = "funneled"
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise Unavailable(f"no MPI library: {str(error).splitlines()[-1]}") from None
+    size = MPI.COMM_WORLD.Get_size()
+    if expected_size is not None and size != expected_size:
+        raise Unavailable(
+            f"the launcher started {expected_size} ranks but {library_version()} sees {size}: "
+            f"it belongs to another MPI; name its library in {LIBRARY_VARIABLE}"
+        )
+    return MPI.COMM_WORLD.Dup()
+
+
+def arguments(family: Family | None) -> tuple[str, ...]:
+    """What to tell an mpiexec of that family: ranks pin themselves, and a machine with fewer cores
+    than ranks is flagged, not refused."""
+    if family == "openmpi":
+        return ("--bind-to", "none", "--map-by", ":OVERSUBSCRIBE")
+    return ("-bind-to", "none") if family == "mpich" else ()
+
+
+def root_environment() -> dict[str, str]:
+    """What Open MPI wants to hear from a user who is root, as one is in most containers."""
+    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def library_says() -> str:
+    """All that the loaded MPI library says of itself: several lines, for some."""
+    from mpi4py import MPI
+
+    return str(MPI.Get_library_version())
+
+
+def library_version() -> str:
+    """The first line of what the loaded MPI library says of itself, as ``Open MPI v5.0.11``."""
+    first = library_says().splitlines()[0]
+    return " ".join(first.partition(",")[0].replace("Version:", "").split())
+
+
+def library_path() -> str | None:
+    """The file from which the MPI functions come."""
+
+    class Info(ctypes.Structure):
+        _fields_ = (
+            ("file", ctypes.c_char_p),
+            ("base", ctypes.c_void_p),
+            ("name", ctypes.c_char_p),
+            ("address", ctypes.c_void_p),
+        )
+
+    info = Info()
+    dladdr = ctypes.CDLL(None).dladdr
+    found = dladdr(ctypes.c_void_p(function_address("MPI_Send")), ctypes.byref(info))
+    return os.fsdecode(info.file) if found and info.file else None
+
+
+def function_address(name: str) -> int:
+    """Where the MPI function `name` is in the library that mpi4py has loaded."""
+    from mpi4py import MPI
+
+    # The module's own dependencies first; then what is loaded for all to see.
+    for handle in (ctypes.CDLL(MPI.__file__), ctypes.CDLL(None)):
+        function = getattr(handle, name, None)
+        if function is not None:
+            address = ctypes.cast(function, ctypes.c_void_p).value
+            if address is not None:
+                return address
+    raise Unavailable(f"the MPI library has no {name}")

@@ -1,0 +1,149 @@
+"""Which core each rank runs on: one per physical core, sharing a last-level cache where
+possible."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from halftrip.errors import Unavailable, UsageError
+
+_CPUS = Path("/sys/devices/system/cpu")
+
+
+class Core(msgspec.Struct, frozen=True):
+    """One logical processor: which physical core it is part of, and which cache it shares."""
+
+    number: int
+    physical: str
+    cache: str
+
+
+class View(msgspec.Struct, frozen=True):
+    """What one rank sees of its host: the cores that it may use, and all there are."""
+
+    host: str
+    allowed: tuple[Core, ...]
+    present: tuple[int, ...]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a rank goes. `shared`: another rank of this run has the same core."""
+
+    core: int
+    shared: bool
+
+
+def view(host: str, root: Path = _CPUS) -> View:
+    """What this process sees. Where the kernel does not tell, every core is one of its own, and all
+    share a cache."""
+    allowed = sorted(os.sched_getaffinity(0))
+    present = tuple(parse_list(_read(root / "present") or "")) or tuple(allowed)
+    return View(host, tuple(_core(root, number) for number in allowed), present)
+
+
+def parse_list(text: str) -> list[int]:
+    """The numbers of a kernel list such as ``0-3,8``."""
+    numbers: list[int] = []
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        if first.isdigit():
+            numbers.extend(range(int(first), int(last or first) + 1))
+    return numbers
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None
+
+
+def _core(root: Path, number: int) -> Core:
+    directory = root / f"cpu{number}"
+    package = _read(directory / "topology" / "physical_package_id")
+    core = _read(directory / "topology" / "core_id")
+    physical = f"{package}:{core}" if core is not None else str(number)
+    caches = sorted(directory.glob("cache/index*"), key=lambda path: _read(path / "level") or "")
+    shared = _read(caches[-1] / "shared_cpu_list") if caches else None
+    return Core(number, physical, shared or package or "")
+
+
+def place(views: Sequence[View], wanted: Sequence[int] | None = None) -> list[Place]:
+    """A core for every rank; `views` in order of rank, `wanted` the cores that were asked for.
+
+    Raises UsageError for a core that does not exist, Unavailable for one that a rank may not use.
+    """
+    chosen = list(wanted) if wanted is not None else [0] * len(views)
+    if wanted is not None:
+        for rank, (core, seen) in enumerate(zip(wanted, views, strict=True)):
+            _check(rank, core, seen)
+    else:
+        for host in dict.fromkeys(seen.host for seen in views):
+            ranks = [rank for rank, seen in enumerate(views) if seen.host == host]
+            cores = _choose([views[rank].allowed for rank in ranks])
+            for rank, core in zip(ranks, cores, strict=True):
+                chosen[rank] = core
+    taken = [(seen.host, core) for seen, core in zip(views, chosen, strict=True)]
+    return [Place(core, taken.count((host, core)) > 1) for host, core in taken]
+
+
+def _check(rank: int, core: int, seen: View) -> None:
+    if core not in seen.present:
+        there = ", ".join(str(number) for number in seen.present)
+        raise UsageError(f"--cores: there is no core {core} (there are {there})")
+    if core not in [allowed.number for allowed in seen.allowed]:
+        there = ", ".join(str(allowed.number) for allowed in seen.allowed)
+        raise Unavailable(f"rank {rank} may not use core {core} (allowed: {there})")
+
+
+def _choose(allowed: Sequence[Sequence[Core]]) -> list[int]:
+    """A core for each rank of one host: the first way of sharing out that serves them all."""
+    for slots in _ways(allowed):
+        match = _match(slots)
+        if match is not None:
+            return match
+    # More ranks than cores: in turn.
+    return [cores[rank % len(cores)].number for rank, cores in enumerate(allowed)]
+
+
+def _ways(allowed: Sequence[Sequence[Core]]) -> Iterator[list[dict[str, int]]]:
+    """Ways of sharing out, best first. Each gives every rank its choice: a slot that only one rank
+    may have, and the core that it stands for."""
+    caches = dict.fromkeys(core.cache for cores in allowed for core in cores)
+    # Cores of their own that share a last-level cache, then cores of their own anywhere.
+    for cache in (*caches, None):
+        yield [_physical(cores, cache) for cores in allowed]
+    # Logical processors of their own.
+    yield [{str(core.number): core.number for core in cores} for cores in allowed]
+
+
+def _physical(cores: Sequence[Core], cache: str | None) -> dict[str, int]:
+    slots: dict[str, int] = {}
+    for core in cores:
+        if cache is None or core.cache == cache:
+            slots.setdefault(core.physical, core.number)
+    return slots
+
+
+def _match(choices: list[dict[str, int]]) -> list[int] | None:
+    """A different slot for every rank (bipartite matching by augmenting paths), or None."""
+    holder: dict[str, int] = {}
+
+    def give(rank: int, seen: set[str]) -> bool:
+        # A free slot before one that somebody else would have to leave.
+        for slot in sorted(choices[rank], key=lambda slot: slot in holder):
+            if slot not in seen:
+                seen.add(slot)
+                if slot not in holder or give(holder[slot], seen):
+                    holder[slot] = rank
+                    return True
+        return False
+
+    if not all(give(rank, set()) for rank in range(len(choices))):
+        return None
+    slot_of = {rank: slot for slot, rank in holder.items()}
+    return [choices[rank][slot_of[rank]] for rank in range(len(choices))]

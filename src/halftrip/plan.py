@@ -1,0 +1,278 @@
+"""A plan: what to measure and how, from a TOML file, options, or both.
+
+Every key of a plan is an option of ``halftrip run`` and the other way round; one table, FIELDS,
+says how each is read, so that a file, the command line and Python accept the same and refuse alike.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import msgspec
+
+from halftrip import model
+from halftrip.errors import UsageError
+from halftrip.registry import LAUNCHERS, TRANSPORTS
+from halftrip.sizes import DEFAULT_SIZES, parse_sizes
+from halftrip.units import format_size, parse_duration, parse_share
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What to measure. An empty `wait` means each transport's own default.
+
+    `ranks` is how many a launcher starts, two unless told otherwise or `cores` has more.
+
+    A case ends when its interval is within `ci` (a share of the median; None: never for that
+    reason) or `time` seconds of sampling are over; or, with `iterations`, after exactly that many
+    exchanges.
+    """
+
+    transport: tuple[str, ...] = tuple(TRANSPORTS)
+    pattern: tuple[model.Pattern, ...] = ("pingpong",)
+    mode: tuple[model.Mode, ...] = ("blocking",)
+    sizes: tuple[int, ...] = parse_sizes(DEFAULT_SIZES)
+    wait: tuple[model.Wait, ...] = ()
+    buffers: tuple[model.Buffers, ...] = ("separate",)
+    pages: tuple[model.Pages, ...] = ("4K",)
+    ci: float | None = 0.01
+    time: float = 0.3
+    iterations: int | None = None
+    repetitions: int = 1
+    cores: tuple[int, ...] | None = None
+    ranks: int | None = None
+    launcher: str | None = None
+    mpiexec: str | None = None
+    output: str | None = None
+    quiet: bool = False
+
+
+class Layer(NamedTuple):
+    """Some keys of a plan, as somebody wrote them; `place` says where one stands, for an error."""
+
+    keys: Mapping[str, Any]
+    place: Callable[[str], str]
+
+
+def _word(allowed: Iterable[str]) -> Callable[[Any], str]:
+    names = list(allowed)
+
+    def parse(value: Any) -> str:
+        if value not in names:
+            raise UsageError(f"{value!r} is not known; allowed: {', '.join(names)}")
+        return str(value)
+
+    return parse
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",")]
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _words(allowed: Iterable[str]) -> Callable[[Any], tuple[str, ...]]:
+    parse = _word(allowed)
+
+    def parse_all(value: Any) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(parse(item) for item in _items(value)))
+
+    return parse_all
+
+
+def _sizes(value: Any) -> tuple[int, ...]:
+    return parse_sizes(",".join(str(item) for item in _items(value)))
+
+
+def _count(value: Any, least: int = 1) -> int:
+    try:
+        count = int(str(value)) if not isinstance(value, bool) else 0
+    except ValueError:
+        raise UsageError(f"{value!r} is not a whole number") from None
+    if count < least:
+        raise UsageError(f"{count} is too few; at least {least}")
+    return count
+
+
+def _ci(value: Any) -> float | None:
+    if str(value) == "none":
+        return None
+    share = parse_share(str(value))
+    if not 0 < share < 1:
+        raise UsageError(f"{value!r} is out of range; between 0% and 100%, or none")
+    return share
+
+
+def _time(value: Any) -> float:
+    seconds = parse_duration(str(value))
+    if not 0 < seconds < 86400 * 7:
+        raise UsageError(f"{value!r} is out of range; more than 0 and less than a week")
+    return seconds
+
+
+def _cores(value: Any) -> tuple[int, ...]:
+    cores: list[int] = []
+    for item in _items(value):
+        first, dash, last = str(item).partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise UsageError(f"{item!r} is not a core; write core numbers as 0,1 or 0-3")
+        cores.extend(range(int(first), int(last or first) + 1))
+    return tuple(cores)
+
+
+def _ranks(value: Any) -> int:
+    """An even number: ranks talk in pairs."""
+    ranks = _count(value, least=2)
+    if ranks % 2:
+        raise UsageError(f"{ranks} ranks cannot form pairs; an even number is needed")
+    return ranks
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise UsageError(f"{value!r} is not a text")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise UsageError(f"{value!r} is neither true nor false")
+    return value
+
+
+FIELDS: dict[str, Callable[[Any], Any]] = {
+    "transport": _words(TRANSPORTS),
+    "pattern": _words(get_args(model.Pattern)),
+    "mode": _words(get_args(model.Mode)),
+    "sizes": _sizes,
+    "wait": _words(get_args(model.Wait)),
+    "buffers": _words(get_args(model.Buffers)),
+    "pages": _words(get_args(model.Pages)),
+    "ci": _ci,
+    "time": _time,
+    "iterations": _count,
+    "repetitions": _count,
+    "cores": _cores,
+    "ranks": _ranks,
+    "launcher": _word(LAUNCHERS),
+    "mpiexec": _text,
+    "output": _text,
+    "quiet": _flag,
+}
+
+# A case ends for one of these reasons; who names one wants that, and not what a lower layer said.
+_STOPS_EARLY = ("ci", "time")
+
+
+def make_plan(*layers: Layer) -> Plan:
+    """The plan that the layers make together; where they disagree, the last one wins.
+
+    Raises UsageError that says what is wrong, where, and what is allowed.
+    """
+    keys: dict[str, Any] = {}
+    for layer in layers:
+        parsed = {name: _parse(name, value, layer.place) for name, value in layer.keys.items()}
+        early = [name for name in _STOPS_EARLY if name in parsed]
+        if "iterations" in parsed and early:
+            place = layer.place("iterations")
+            other = layer.place(early[0])
+            raise UsageError(f"{place}: a fixed count ends a case by itself; leave out {other}")
+        if early:
+            keys.pop("iterations", None)
+        keys |= parsed
+    plan = Plan(**keys)
+    if plan.cores is not None:
+        place = next(layer.place for layer in reversed(layers) if "cores" in layer.keys)
+        count = len(plan.cores)
+        if plan.ranks is None:
+            plan = msgspec.structs.replace(plan, ranks=_at(place, "cores", _ranks, count))
+        elif count != plan.ranks:
+            raise UsageError(
+                f"{place('cores')}: {count} cores for {plan.ranks} ranks; one for each"
+            )
+    return plan
+
+
+def _at(place: Callable[[str], str], name: str, parse: Callable[[Any], Any], value: Any) -> Any:
+    """What `parse` makes of `value`; its UsageError says where the value stands."""
+    try:
+        return parse(value)
+    except UsageError as error:
+        raise UsageError(f"{place(name)}: {error}") from None
+
+
+def _parse(name: str, value: Any, place: Callable[[str], str]) -> Any:
+    if name not in FIELDS:
+        close = difflib.get_close_matches(name, FIELDS, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"allowed: {', '.join(FIELDS)}"
+        raise UsageError(f"{place(name)}: no such key; {hint}")
+    return _at(place, name, FIELDS[name], value)
+
+
+def options_layer(options: Mapping[str, Any]) -> Layer:
+    """The options of a command line; those that are None were not given."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return Layer(given, lambda name: f"--{name}")
+
+
+def python_layer(keys: Mapping[str, Any]) -> Layer:
+    """The keys of a plan given in Python."""
+    return Layer(keys, lambda name: name)
+
+
+def file_layer(path: str | os.PathLike[str]) -> Layer:
+    """The keys of a TOML file. Raises UsageError if it cannot be read as such."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        keys = tomllib.loads(text)
+    except OSError as error:
+        raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not a text file; a plan is TOML") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not TOML: {error}") from None
+    return Layer(keys, lambda name: f"{path}: {name}")
+
+
+def plan_record(plan: Plan) -> dict[str, Any]:
+    """The plan as it stands in a run file: the keys of a TOML plan that would give it again."""
+    record: dict[str, Any] = msgspec.to_builtins(plan)
+    record["sizes"] = ",".join(format_size(size) for size in plan.sizes)
+    record["ci"] = "none" if plan.ci is None else plan.ci
+    for name in _STOPS_EARLY if plan.iterations is not None else ("iterations",):
+        del record[name]
+    for name in ("output", "quiet"):
+        del record[name]
+    return {name: value for name, value in record.items() if value not in (None, ())}
+
+
+def expand(
+    plan: Plan, pairs: Iterable[tuple[int, int]], waits: Mapping[str, tuple[model.Wait, ...]]
+) -> list[model.Case]:
+    """Every case of the plan, in the order of a table. `waits` has the transports that are there,
+    and how each can wait, its default first."""
+    return [
+        model.Case(
+            transport=transport,
+            pattern=pattern,
+            mode=mode,
+            size=size,
+            buffers=buffers,
+            pages=page,
+            wait=wait,
+            pair=pair,
+        )
+        for transport in plan.transport
+        if transport in waits
+        for pair in pairs
+        for pattern in plan.pattern
+        for mode in plan.mode
+        for wait in plan.wait or waits[transport][:1]
+        for buffers in plan.buffers
+        for page in plan.pages
+        for size in plan.sizes
+    ]

@@ -1,0 +1,26 @@
+"""What there is to choose from, by name. One line each; the modules are imported when chosen."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+# In the order in which tables show them. Each module defines a class `Transport`.
+TRANSPORTS = {
+    "mpi": "halftrip.transports.mpi",
+    "shm": "halftrip.transports.shm",
+    "pipe": "halftrip.transports.pipe",
+    "unix": "halftrip.transports.unix",
+    "tcp": "halftrip.transports.tcp",
+}
+
+# Each module defines a class `Launcher`.
+LAUNCHERS = {
+    "local": "halftrip.launch.local",
+    "mpiexec": "halftrip.launch.mpiexec",
+}
+
+
+def load(registry: dict[str, str], name: str) -> ModuleType:
+    """The module that `registry` names for `name`."""
+    return importlib.import_module(registry[name])

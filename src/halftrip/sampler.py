@@ -1,0 +1,220 @@
+"""When to time what: a state machine that is fed elapsed times and asks for the next batch.
+
+    first -> calibrate -> warm up -> sample -> done
+
+It touches no clock and no network, so that its every decision can be tested with made times.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from halftrip.model import Stopped, WarmUp
+from halftrip.stats.median import Interval, half_width, median_interval
+
+Times = npt.NDArray[np.int64]
+
+# Reading the clock may take this share of a sample, and one step of it likewise.
+CLOCK_SHARE = 0.01
+# A sample of several exchanges lasts at least this long: it shows no tail anyhow, and fewer, longer
+# samples make smaller files.
+_LEAST_BATCH_NS = 10_000.0
+# Calibration times each size of batch this often and believes the shortest; but only once where the
+# first exchange, cold as it was, took this share of the time allowed.
+_CALIBRATION_SAMPLES = 3
+_SLOW_SHARE = 0.1
+# Warm-up goes on in blocks of at least this long and this many samples, where time allows, ...
+_WARM_BLOCK_NS = 2e6
+_WARM_BLOCK_SAMPLES = 8
+# ... until this many in a row agree, or until this share of the time allowed is over. Medians agree
+# that differ by less than the interval asked for, or than this where none is.
+_AGREEING_BLOCKS = 3
+_WARM_SHARE = 0.5
+_AGREEMENT = 0.01
+# Sampling goes on in blocks: the first is this share of the time allowed, each later one half of
+# all that went before, so that the interval is worked out a dozen times, not a thousand.
+_FIRST_BLOCK_SHARE = 0.05
+_BLOCK_GROWTH = 0.5
+# A case does not end before this share of the time allowed: an interval speaks of the time it saw.
+_LEAST_SHARE = 0.1
+# No more samples than this are kept; each then holds more exchanges.
+MOST_SAMPLES = 1_000_000
+# A kernel call is no longer than this, so that progress is shown and a stop is noticed.
+_LONGEST_CALL_NS = 2e9
+
+
+class Stopping(msgspec.Struct, frozen=True):
+    """When a case ends: see `plan.Plan`. `time` is seconds."""
+
+    ci: float | None = 0.01
+    time: float = 0.3
+    iterations: int | None = None
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """What to time next: `samples` samples of `exchanges` exchanges each, after `lead` untimed
+    ones.
+
+    `cold`: nothing may go before it, so the initiator waits until its peer is surely ready.
+    """
+
+    exchanges: int
+    samples: int
+    lead: int = 1
+    cold: bool = False
+
+
+class Sampler:
+    """Asks for batches with `next` and takes their times with `feed`, in turn, until `next` is
+    None.
+
+    `clock_cost` and `clock_resolution` are ns.
+    """
+
+    def __init__(self, stopping: Stopping, clock_cost: float, clock_resolution: float) -> None:
+        self._stopping = stopping
+        self._allowed_ns = stopping.time * 1e9
+        self._least_sample_ns = max(clock_cost, clock_resolution) / CLOCK_SHARE
+        self._phase: Literal["first", "calibrate", "warm up", "sample", "done"] = "first"
+        self._sample_ns = 1.0  # how long a sample lasts, as far as is known
+        self._samples_left = 0
+        self._kept: list[Times] = []
+        self._kept_ns = 0.0
+        self._blocks: list[Times] = []
+        self._warm_exchanges = 0
+        self._warm_ns = 0
+        self._settled = False
+        self.first = 0
+        self.exchanges = 1
+        self.stopped: Stopped | None = None
+
+    @property
+    def samples(self) -> Times:
+        """The kept samples so far, shape (n,), ns per `exchanges` exchanges."""
+        return np.concatenate(self._kept) if self._kept else np.empty(0, dtype=np.int64)
+
+    @property
+    def warm_up(self) -> WarmUp:
+        """What went before the kept samples, the first exchange not counted."""
+        return WarmUp(exchanges=self._warm_exchanges, ns=self._warm_ns, settled=self._settled)
+
+    def next(self) -> Batch | None:
+        """The next batch, or None when the case is over."""
+        if self._phase == "first":
+            return Batch(exchanges=1, samples=1, lead=0, cold=True)
+        if self._phase == "calibrate":
+            slow = self.first >= _SLOW_SHARE * self._allowed_ns
+            return Batch(self.exchanges, 1 if slow else _CALIBRATION_SAMPLES)
+        if self._phase == "warm up":
+            return self._batch(self._warm_block_samples())
+        if self._phase == "sample":
+            return self._batch(self._kept_block_samples())
+        return None
+
+    def feed(self, times: Times) -> None:
+        """Takes the times of the batch that `next` gave, shape (samples,), ns."""
+        if self._phase == "first":
+            self.first = int(times[0])
+            self._phase = "calibrate"
+        elif self._phase == "calibrate":
+            self._calibrate(times)
+        elif self._phase == "warm up":
+            self._warm(times)
+        elif self._phase == "sample":
+            self._keep(times)
+        else:
+            raise RuntimeError("the case is over")
+
+    def _batch(self, samples: float) -> Batch:
+        most = max(1, int(_LONGEST_CALL_NS / self._sample_ns))
+        return Batch(self.exchanges, min(max(1, int(samples)), most))
+
+    def _calibrate(self, times: Times) -> None:
+        """Doubles the batch until it is long enough to tell how long an exchange takes."""
+        self._count_warm_up(times)
+        shortest = float(times.min())
+        if shortest < self._least_sample_ns:
+            self.exchanges *= 2
+        else:
+            self._set_exchange(shortest / self.exchanges)
+
+    def _set_exchange(self, ns: float) -> None:
+        """Fixes how many exchanges a sample holds, one taking `ns`."""
+        needed = 1
+        if ns < self._least_sample_ns:
+            needed = math.ceil(max(self._least_sample_ns, _LEAST_BATCH_NS) / ns)
+        count = self._stopping.iterations
+        if count is None:
+            self.exchanges = max(needed, math.ceil(self._allowed_ns / ns / MOST_SAMPLES))
+        else:
+            # Whole batches of one size: a count that they do not divide is rounded up.
+            self._samples_left = min(max(1, count // needed), MOST_SAMPLES)
+            self.exchanges = math.ceil(count / self._samples_left)
+        self._sample_ns = max(ns * self.exchanges, 1.0)
+        self._phase = "warm up"
+
+    def _count_warm_up(self, times: Times) -> None:
+        self._warm_exchanges += times.size * self.exchanges
+        self._warm_ns += int(times.sum())
+
+    def _warm_block_samples(self) -> float:
+        wanted = max(_WARM_BLOCK_NS / self._sample_ns, _WARM_BLOCK_SAMPLES)
+        share = _WARM_SHARE * self._allowed_ns / _AGREEING_BLOCKS
+        return min(wanted, share / self._sample_ns)
+
+    def _warm(self, times: Times) -> None:
+        self._count_warm_up(times)
+        self._sample_ns = max(float(np.median(times)), 1.0)
+        self._blocks = [*self._blocks[1 - _AGREEING_BLOCKS :], times]
+        self._settled = len(self._blocks) == _AGREEING_BLOCKS and self._blocks_agree()
+        if self._settled or self._warm_ns >= _WARM_SHARE * self._allowed_ns:
+            self._phase = "sample"
+
+    def _blocks_agree(self) -> bool:
+        tolerance = self._stopping.ci or _AGREEMENT
+        last = self._blocks[-1]
+        return all(_agree(block, last, tolerance) for block in self._blocks[:-1])
+
+    def _kept_block_samples(self) -> float:
+        if self._stopping.iterations is not None:
+            return self._samples_left
+        wanted = max(_FIRST_BLOCK_SHARE * self._allowed_ns, _BLOCK_GROWTH * self._kept_ns)
+        return min(wanted, self._allowed_ns - self._kept_ns) / self._sample_ns
+
+    def _keep(self, times: Times) -> None:
+        self._kept.append(times)
+        self._kept_ns += float(times.sum())
+        self._samples_left -= times.size
+        self.stopped = self._why_stop()
+        if self.stopped is not None:
+            self._phase = "done"
+
+    def _why_stop(self) -> Stopped | None:
+        if self._stopping.iterations is not None:
+            return "count" if self._samples_left <= 0 else None
+        target = self._stopping.ci
+        seen_enough = self._kept_ns >= _LEAST_SHARE * self._allowed_ns
+        if target is not None and seen_enough and half_width(self.samples) <= target:
+            return "converged"
+        if self._kept_ns + self._sample_ns / 2 >= self._allowed_ns:
+            return "time"
+        return None
+
+
+def _agree(a: Times, b: Times, tolerance: float) -> bool:
+    """Whether the medians of two blocks differ by no more than `tolerance`, or than chance
+    would."""
+    middle_a, middle_b = float(np.median(a)), float(np.median(b))
+    if abs(middle_a - middle_b) <= tolerance * middle_b:
+        return True
+    one, other = _bounds(a), _bounds(b)
+    return one.low <= other.high and other.low <= one.high
+
+
+def _bounds(block: Times) -> Interval:
+    return median_interval(block) or Interval(float(block.min()), float(block.max()))

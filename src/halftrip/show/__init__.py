@@ -1,0 +1,1 @@
+"""What is looked at: tables and styles, each a pure function of a Run."""

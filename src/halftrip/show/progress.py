@@ -1,0 +1,46 @@
+"""A live line on a terminal while a run goes on; nothing where there is no terminal."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+
+class ProgressLine:
+    """Drawn only when `update` is called, and by nothing in between: no thread, no timer."""
+
+    def __init__(self, console: Console, hidden: bool = False) -> None:
+        self.visible = console.is_terminal and not hidden
+        self._progress = Progress(
+            TextColumn("{task.description:>14}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            auto_refresh=False,
+            transient=True,
+        )
+        self._task = self._progress.add_task("starting", total=None)
+
+    def __enter__(self) -> ProgressLine:
+        if self.visible:
+            self._progress.start()
+            self._progress.refresh()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.visible:
+            self._progress.stop()
+
+    def update(self, done: int, total: int, what: str) -> None:
+        """Shows that `done` of `total` cases are over and `what` is being measured."""
+        if self.visible:
+            self._progress.update(self._task, completed=done, total=total, description=what)
+            self._progress.refresh()

@@ -1,0 +1,58 @@
+"""What a table says about one case."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from halftrip.stats.median import Floats, Interval, median_interval
+
+
+class Summary(NamedTuple):
+    """One-way times of a message, ns; `bandwidth` is bytes per second in one direction.
+
+    `low` and `high` bound `latency`, the median, at 95 %; they are NaN where the samples cannot.
+    `p99` and `max` are of samples: of single exchanges only where a sample is one exchange. `first`
+    is the first exchange of all, and `samples` how many were taken.
+    """
+
+    latency: float
+    low: float
+    high: float
+    p99: float
+    max: float
+    bandwidth: float
+    first: float
+    samples: int
+
+
+def summarize(repetitions: Sequence[Floats], size: int, first: float) -> Summary:
+    """The summary of a case whose repetitions gave `repetitions`, each of shape (n,), n >= 1,
+    one-way times in time order, ns.
+
+    The median is that of all samples. The interval spans those of all repetitions, so that what
+    differs from one repetition to the next widens it.
+    """
+    pooled = np.concatenate(repetitions)
+    latency = float(np.median(pooled))
+    interval = _span([median_interval(repetition) for repetition in repetitions])
+    return Summary(
+        latency=latency,
+        low=interval.low,
+        high=interval.high,
+        p99=float(np.quantile(pooled, 0.99)),
+        max=float(pooled.max()),
+        bandwidth=size / latency * 1e9 if latency > 0 else math.nan,
+        first=first,
+        samples=pooled.size,
+    )
+
+
+def _span(intervals: list[Interval | None]) -> Interval:
+    known = [interval for interval in intervals if interval is not None]
+    if len(known) < len(intervals):
+        return Interval(math.nan, math.nan)
+    return Interval(min(i.low for i in known), max(i.high for i in known))

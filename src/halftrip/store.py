@@ -1,0 +1,158 @@
+"""The run file: JSON Lines, one record a line, each written as soon as it exists.
+
+Records, in the order in which they come:
+
+- ``run`` (Head): format version, plan, command; always the first line;
+- ``environment``: one for each rank;
+- ``skip``: what was asked for and cannot be measured, with the reason;
+- ``measurement``: a case in one repetition, with its samples;
+- ``copy``: a bound;
+- ``end``: complete, or why not. A file without one was cut off.
+
+Format versions, newest first; every one that was ever released can be read:
+
+- 1: the first.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from halftrip import model
+from halftrip.errors import UsageError
+
+FORMAT = 1
+
+Record = (
+    model.Head | model.Environment | model.Skip | model.Measurement | model.CopyBound | model.End
+)
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Record)
+
+
+def encode(record: Record) -> bytes:
+    """One line of a run file, its newline included."""
+    return _encoder.encode(record) + b"\n"
+
+
+def default_name(now: datetime | None = None) -> str:
+    """A name for a run file that sorts by time and is new: ``halftrip-20260131-120000.jsonl``."""
+    stem = (now or datetime.now()).strftime("halftrip-%Y%m%d-%H%M%S")
+    name = f"{stem}.jsonl"
+    count = 1
+    while os.path.exists(name):
+        count += 1
+        name = f"{stem}-{count}.jsonl"
+    return name
+
+
+def utc_now() -> str:
+    """The time of day in UTC, ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class RunFile:
+    """A run file that is being written. Each append is one write and is out when it returns."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Creates the file; raises UsageError if it exists already or cannot be created."""
+        self.path = Path(path)
+        self._ended = False
+        # A watch may end the file while the main thread is still writing to it.
+        self._lock = threading.Lock()
+        try:
+            self._descriptor = os.open(
+                self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666
+            )
+        except FileExistsError:
+            raise UsageError(f"{path}: exists already; choose another name") from None
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise UsageError(f"{path}: cannot be written: {reason}") from None
+
+    def append(self, line: bytes, last: bool = False) -> None:
+        """Writes one line, `last` if it is the end. Raises OSError if it did not go out whole (a
+        full disk)."""
+        with self._lock:
+            self._ended = self._ended or last
+            written = os.write(self._descriptor, line)
+        if written < len(line):
+            raise OSError(f"{self.path}: only {written} of {len(line)} bytes were written")
+
+    def end(self, end: model.End) -> None:
+        """Writes how the run ended, once: a second end is not written."""
+        if not self._ended:
+            self.append(encode(end), last=True)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def load(path: str | os.PathLike[str]) -> model.Run:
+    """Reads a run file.
+
+    A last line that was cut off is left out and named in the run's `problems`. Raises UsageError if
+    the file cannot be read, is no run file, or has a line in its midst that is no record.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+    *whole, last = content.split(b"\n")
+    _check_head(path, whole[0] if whole else last)
+    records: list[Record] = []
+    problems = []
+    for number, line in enumerate(whole, start=1):
+        try:
+            records.append(_decoder.decode(line))
+        except msgspec.DecodeError as error:
+            raise UsageError(f"{path}: line {number} is not a record: {error}") from None
+    if last:
+        try:
+            records.append(_decoder.decode(last))
+        except msgspec.DecodeError:
+            problems.append(f"{path}: line {len(whole) + 1}, the last, is cut off; it was left out")
+    return _assemble(records, problems)
+
+
+def _check_head(path: str | os.PathLike[str], line: bytes) -> None:
+    """Raises UsageError unless the line begins a run file of a format that is known here."""
+    try:
+        head = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        head = None
+    if not isinstance(head, dict) or head.get("record") != "run":
+        raise UsageError(f"{path}: not a run file of halftrip")
+    version = head.get("format")
+    if not isinstance(version, int) or version > FORMAT:
+        raise UsageError(f"{path}: format {version} is newer than {FORMAT}; update halftrip")
+
+
+def _assemble(records: list[Record], problems: list[str]) -> model.Run:
+    head = records[0]
+    if not isinstance(head, model.Head):  # _check_head saw to it
+        raise TypeError("a run file begins with its head")
+    ends = _those(records, model.End)
+    return model.Run(
+        head=head,
+        environments=_those(records, model.Environment),
+        skips=_those(records, model.Skip),
+        measurements=_those(records, model.Measurement),
+        copies=_those(records, model.CopyBound),
+        end=ends[-1] if ends else None,
+        problems=tuple(problems),
+    )
+
+
+_Kind = TypeVar("_Kind")
+
+
+def _those(records: list[Record], kind: type[_Kind]) -> tuple[_Kind, ...]:
+    return tuple(record for record in records if isinstance(record, kind))

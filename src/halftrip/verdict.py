@@ -1,0 +1,74 @@
+"""Flags: why a row should not be trusted as it stands, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from halftrip.model import Environment, Measurement, Run
+from halftrip.units import significant
+
+
+class Flag(NamedTuple):
+    """A reason to doubt a row: its name, what was seen, and what to do."""
+
+    name: str
+    seen: str
+    advice: str
+
+
+def flags(run: Run, measurements: Sequence[Measurement]) -> tuple[Flag, ...]:
+    """The flags of one case; `measurements` are its repetitions in `run`."""
+    pair = measurements[0].case.pair
+    ranks = [environment for environment in run.environments if environment.rank in pair]
+    found = [
+        _not_converged(run, measurements),
+        _drift(measurements),
+        _unpinned(ranks),
+        _oversubscribed(ranks),
+    ]
+    return tuple(flag for flag in found if flag is not None)
+
+
+def _not_converged(run: Run, measurements: Sequence[Measurement]) -> Flag | None:
+    target = run.head.plan.get("ci")
+    if not isinstance(target, float) or all(m.stopped != "time" for m in measurements):
+        return None
+    return Flag(
+        "not-converged",
+        f"the time was up before the interval was within {significant(target * 100, 2)} %",
+        "allow more time with --time, or ask for less with --ci",
+    )
+
+
+def _drift(measurements: Sequence[Measurement]) -> Flag | None:
+    restless = [m.warm_up for m in measurements if not m.warm_up.settled]
+    if not restless:
+        return None
+    return Flag(
+        "drift",
+        f"after {significant(restless[0].ns / 1e6)} ms of warm-up the times still changed",
+        "allow more time with --time; look for what else this machine is doing",
+    )
+
+
+def _unpinned(ranks: Sequence[Environment]) -> Flag | None:
+    loose = [environment.rank for environment in ranks if environment.core is None]
+    if not loose:
+        return None
+    return Flag(
+        "unpinned",
+        f"rank {loose[0]} could move from core to core",
+        "let ranks pin themselves, or name cores with --cores",
+    )
+
+
+def _oversubscribed(ranks: Sequence[Environment]) -> Flag | None:
+    shared = [environment for environment in ranks if environment.oversubscribed]
+    if not shared:
+        return None
+    return Flag(
+        "oversubscribed",
+        f"rank {shared[0].rank} shares core {shared[0].core} with another rank",
+        "use no more ranks than cores; what is measured here is the scheduler",
+    )
