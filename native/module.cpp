@@ -57,9 +57,16 @@ void* mapped(Bytes& segment, std::size_t needed) {
   return segment.data();
 }
 
-// Every pattern that endpoint E can do.
+// What endpoint E can do: single messages, and every pattern.
 template <BlockingEndpoint E>
-void define_patterns(nb::module_& module) {
+nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
+  nb::class_<E> type(module, name);
+  type.def(
+      "send", [](E& endpoint, ConstBytes out) { endpoint.send(bytes(out).data(), out.shape(0)); },
+      "out"_a.noconvert(), Released());
+  type.def(
+      "recv", [](E& endpoint, Bytes in) { endpoint.recv(bytes(in), in.shape(0)); },
+      "in_"_a.noconvert(), Released());
   module.def(
       "ping",
       [](E& endpoint, ConstBytes out, Bytes in, std::int64_t lead, std::int64_t batch,
@@ -78,18 +85,18 @@ void define_patterns(nb::module_& module) {
         pong(endpoint, bytes(out), bytes(in), exchanges);
       },
       "endpoint"_a, "out"_a.noconvert(), "in_"_a.noconvert(), "exchanges"_a, Released());
+  return type;
 }
 
 template <Wait wait>
 void define_stream(nb::module_& module, const char* name) {
-  nb::class_<Stream<wait>>(module, name)
+  define_endpoint<Stream<wait>>(module, name)
       .def(nb::init<int, int, bool>(), "in_fd"_a, "out_fd"_a, "yields"_a);
-  define_patterns<Stream<wait>>(module);
 }
 
 template <class Handle>
 void define_mpi(nb::module_& module, const char* name) {
-  nb::class_<Mpi<Handle>>(module, name)
+  define_endpoint<Mpi<Handle>>(module, name)
       .def(
           "__init__",
           [](Mpi<Handle>* self, std::uintptr_t send, std::uintptr_t recv,
@@ -99,7 +106,6 @@ void define_mpi(nb::module_& module, const char* name) {
                                    *reinterpret_cast<Handle*>(byte), peer);
           },
           "send"_a, "recv"_a, "communicator"_a, "byte"_a, "peer"_a);
-  define_patterns<Mpi<Handle>>(module);
 }
 
 void define_clock(nb::module_& module) {
@@ -125,12 +131,11 @@ void define_clock(nb::module_& module) {
 }
 
 void define_bounds(nb::module_& module) {
-  nb::class_<Line>(module, "Line", nb::dynamic_attr())
+  define_endpoint<Line>(module, "Line")
       .def(
           "__init__",
           [](Line* self, Bytes segment) { new (self) Line(mapped(segment, kCacheLine)); },
           "segment"_a.noconvert(), nb::keep_alive<1, 2>());
-  define_patterns<Line>(module);
   module.def(
       "copy",
       [](Bytes to, ConstBytes from, std::int64_t batch, Stamps stamps, std::string_view clock) {
@@ -145,7 +150,7 @@ void define_bounds(nb::module_& module) {
 
 void define_endpoints(nb::module_& module) {
   module.attr("shm_segment_size") = sizeof(ShmSegment);
-  nb::class_<Shm>(module, "Shm", nb::dynamic_attr())
+  define_endpoint<Shm>(module, "Shm")
       .def(
           "__init__",
           [](Shm* self, Bytes segment, unsigned side, bool yields) {
@@ -154,7 +159,6 @@ void define_endpoints(nb::module_& module) {
             new (self) Shm(static_cast<ShmSegment*>(start), side, yields);
           },
           "segment"_a.noconvert(), "side"_a, "yields"_a, nb::keep_alive<1, 2>());
-  define_patterns<Shm>(module);
   define_stream<Wait::block>(module, "BlockingStream");
   define_stream<Wait::spin>(module, "SpinningStream");
   define_mpi<int>(module, "MpiInt");

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Stamps: TypeAlias = npt.NDArray[np.int64]
-_Endpoint: TypeAlias = Line | Shm | BlockingStream | SpinningStream | MpiInt | MpiPointer
 
 class Stopped(Exception): ...
 class PeerClosed(Exception): ...
@@ -33,7 +32,7 @@ def clock_figures(clock: str) -> tuple[float, int]:
     """Ticks that one read costs, and the smallest step between two reads."""
 
 def ping(
-    endpoint: _Endpoint,
+    endpoint: _EndpointBase,
     out: _Bytes,
     in_: _Bytes,
     lead: int,
@@ -43,26 +42,33 @@ def ping(
 ) -> None:
     """Initiates `lead` round trips untimed, then `batch` between each two stamps."""
 
-def pong(endpoint: _Endpoint, out: _Bytes, in_: _Bytes, exchanges: int) -> None:
+def pong(endpoint: _EndpointBase, out: _Bytes, in_: _Bytes, exchanges: int) -> None:
     """Answers so many round trips."""
 
 def copy(to: _Bytes, from_: _Bytes, batch: int, stamps: _Stamps, clock: str) -> None:
     """Copies `batch` times between each two stamps."""
 
-class Line:
+class _EndpointBase:
+    def send(self, out: _Bytes) -> None:
+        """Sends one message; the peer's `recv` asks for as many bytes."""
+
+    def recv(self, in_: _Bytes) -> None:
+        """Receives one message of just the array's size."""
+
+class Line(_EndpointBase):
     def __init__(self, segment: _Bytes) -> None: ...
 
-class Shm:
+class Shm(_EndpointBase):
     def __init__(self, segment: _Bytes, side: int, yields: bool) -> None: ...
 
-class BlockingStream:
+class BlockingStream(_EndpointBase):
     def __init__(self, in_fd: int, out_fd: int, yields: bool) -> None: ...
 
-class SpinningStream:
+class SpinningStream(_EndpointBase):
     def __init__(self, in_fd: int, out_fd: int, yields: bool) -> None: ...
 
-class MpiInt:
+class MpiInt(_EndpointBase):
     def __init__(self, send: int, recv: int, communicator: int, byte: int, peer: int) -> None: ...
 
-class MpiPointer:
+class MpiPointer(_EndpointBase):
     def __init__(self, send: int, recv: int, communicator: int, byte: int, peer: int) -> None: ...

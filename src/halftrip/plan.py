@@ -247,7 +247,11 @@ def plan_record(plan: Plan) -> dict[str, Any]:
         del record[name]
     for name in ("output", "quiet"):
         del record[name]
-    return {name: value for name, value in record.items() if value not in (None, ())}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in record.items()
+        if value not in (None, ())
+    }
 
 
 def expand(

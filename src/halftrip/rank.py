@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shutil
 import sys
 from functools import partial
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 # All ranks have started when the group forms; this is for the slowest host.
 _GROUP_SECONDS = 30.0
+# A launcher that leaves on its own account waits longer than this for its ranks.
+_FAREWELL_SECONDS = 0.2
 _LAUNCHER = "the launcher"
 _NO_MPI = "the ranks were not started by an mpiexec (--launcher mpiexec)"
 
@@ -106,7 +109,9 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         control = connect(job.address, introduce(job.token, "control", rank, own_group))
         assignment = control.receive()
     except (OSError, Closed):
-        mourn(f"{_LAUNCHER} (process {job.launcher}) died")
+        # It is dead, or on its way out and has its own reason.
+        if not _outlives(job.launcher, _FAREWELL_SECONDS):
+            mourn(f"{_LAUNCHER} (process {job.launcher}) died")
         os._exit(1)
     if not isinstance(assignment, Assignment):
         # The run is over before it began.
@@ -165,6 +170,17 @@ def _mourn(job: Job, rank: int, stderr: int, reason: str) -> None:
             os.write(stderr, f"halftrip: {reason}\n".encode())
         if job.directory is not None:
             shutil.rmtree(job.directory, ignore_errors=True)
+
+
+def _outlives(pid: int, seconds: float) -> bool:
+    """Whether a process of this host is still there after so long."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except OSError:
+        return False
+    ended, _, _ = select.select([descriptor], [], [], seconds)
+    os.close(descriptor)
+    return not ended
 
 
 def _stderr_of(launcher: int) -> int:

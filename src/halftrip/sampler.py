@@ -86,6 +86,7 @@ class Sampler:
         self._kept: list[Times] = []
         self._kept_ns = 0.0
         self._blocks: list[Times] = []
+        self._blocks_ns = 0.0
         self._warm_exchanges = 0
         self._warm_ns = 0
         self._settled = False
@@ -171,8 +172,9 @@ class Sampler:
         self._count_warm_up(times)
         self._sample_ns = max(float(np.median(times)), 1.0)
         self._blocks = [*self._blocks[1 - _AGREEING_BLOCKS :], times]
+        self._blocks_ns += float(times.sum())
         self._settled = len(self._blocks) == _AGREEING_BLOCKS and self._blocks_agree()
-        if self._settled or self._warm_ns >= _WARM_SHARE * self._allowed_ns:
+        if self._settled or self._blocks_ns >= _WARM_SHARE * self._allowed_ns:
             self._phase = "sample"
 
     def _blocks_agree(self) -> bool:

@@ -25,7 +25,7 @@ from typing import TypeVar
 import msgspec
 
 from halftrip import model
-from halftrip.errors import UsageError
+from halftrip.errors import HalftripError, UsageError
 
 FORMAT = 1
 
@@ -59,12 +59,13 @@ def utc_now() -> str:
 
 
 class RunFile:
-    """A run file that is being written. Each append is one write and is out when it returns."""
+    """A run file that is being written. What has been appended is out, in whole lines."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Creates the file; raises UsageError if it exists already or cannot be created."""
         self.path = Path(path)
         self._ended = False
+        self._size = 0
         # A watch may end the file while the main thread is still writing to it.
         self._lock = threading.Lock()
         try:
@@ -78,13 +79,18 @@ class RunFile:
             raise UsageError(f"{path}: cannot be written: {reason}") from None
 
     def append(self, line: bytes, last: bool = False) -> None:
-        """Writes one line, `last` if it is the end. Raises OSError if it did not go out whole (a
-        full disk)."""
+        """Writes one line, `last` if it is the end. Raises HalftripError if it cannot be written (a
+        full disk); then nothing of it is."""
         with self._lock:
             self._ended = self._ended or last
-            written = os.write(self._descriptor, line)
-        if written < len(line):
-            raise OSError(f"{self.path}: only {written} of {len(line)} bytes were written")
+            rest = line
+            try:
+                while rest:
+                    rest = rest[os.write(self._descriptor, rest) :]
+            except OSError as error:
+                os.ftruncate(self._descriptor, self._size)
+                raise HalftripError(f"{self.path}: {(error.strerror or str(error))}") from None
+            self._size += len(line)
 
     def end(self, end: model.End) -> None:
         """Writes how the run ended, once: a second end is not written."""
@@ -93,6 +99,10 @@ class RunFile:
 
     def close(self) -> None:
         os.close(self._descriptor)
+
+    def discard(self) -> None:
+        """Removes the file: what was asked for was a mistake, and nothing came of it."""
+        self.path.unlink(missing_ok=True)
 
 
 def load(path: str | os.PathLike[str]) -> model.Run:

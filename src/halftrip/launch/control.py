@@ -43,6 +43,7 @@ _FACTS_SECONDS = 0.2
 # Ranks leave within a second of being told, see watch.GRACE_SECONDS; then they are made to.
 _LEAVE_SECONDS = 1.5
 _TERMINATE_SECONDS = 0.7
+_LOOK_SECONDS = 0.02
 # How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number.
 _KILLED_STATUSES = {
     9: signal.SIGKILL,
@@ -96,7 +97,7 @@ class Started:
         while len(self.exited()) < len(self.processes):
             if time.monotonic() > deadline:
                 return False
-            time.sleep(0.01)
+            time.sleep(_LOOK_SECONDS)
         return True
 
 
@@ -275,15 +276,25 @@ class Control:
         for member in self._members.values():
             with contextlib.suppress(Closed):
                 member.control.send(Abort(reason))
-        if not self._started.wait(_LEAVE_SECONDS):
+        if not self._all_gone(_LEAVE_SECONDS):
             for process in self._started.processes:
                 process.terminate()
-            self._started.wait(_TERMINATE_SECONDS)
-        for pid in job_processes(self._job.token):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self._started.wait(_TERMINATE_SECONDS)
+            if not self._all_gone(_TERMINATE_SECONDS):
+                for pid in job_processes(self._job.token):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                self._all_gone(_TERMINATE_SECONDS)
         leftovers.remove(leftovers.orphans(self._began))
+
+    def _all_gone(self, seconds: float) -> bool:
+        """Waits until no process of the job is left, at most so long; whether that is so."""
+        deadline = time.monotonic() + seconds
+        # Ranks of an mpiexec are not our children, and can outlive it.
+        while not self._started.wait(0.0) or job_processes(self._job.token):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_LOOK_SECONDS)
+        return True
 
     def _close(self) -> None:
         for key in list(self._selector.get_map().values()):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from halftrip import mpi
-from halftrip.errors import UsageError
+from halftrip.errors import HalftripError, UsageError
 from halftrip.group import Group, MpiGroup
 from halftrip.hosts import host_identity
 from halftrip.launch import leftovers
@@ -117,7 +117,7 @@ def join(job: Surrounding, plan: Plan, create: Callable[[Plan], RunFile], view: 
 
     def end(reason: str) -> None:
         if run_file is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(HalftripError):  # a full disk is reason enough
                 run_file.end(End(reason=reason))
         leftovers.remove([Path(path) for path in leftovers.mapped_segments()])
 
@@ -134,7 +134,10 @@ def join(job: Surrounding, plan: Plan, create: Callable[[Plan], RunFile], view: 
     if error is not None:
         reason = str(error) or type(error).__name__
         end(reason)
-        watch.close(Abort(reason, usage=isinstance(error, UsageError)))
+        mistake = isinstance(error, UsageError)
+        if mistake and run_file is not None:
+            run_file.discard()
+        watch.close(Abort(reason, usage=mistake))
         raise error
     watch.close()
     path = group.broadcast(str(run_file.path.absolute()) if run_file is not None else None, str)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from halftrip import registry
-from halftrip.errors import HalftripError, Unavailable
+from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.launch.control import Control, LaunchFailed, View
 from halftrip.launch.job import new_token
 from halftrip.model import End, Skip
@@ -31,8 +32,12 @@ def launch(plan: Plan, run_file: RunFile, view: View) -> None:
     """
     try:
         _launch(plan, run_file, view)
+    except UsageError:
+        run_file.discard()
+        raise
     except HalftripError as error:
-        run_file.end(End(reason=str(error)))
+        with contextlib.suppress(HalftripError):  # a full disk is reason enough
+            run_file.end(End(reason=str(error)))
         raise
 
 

@@ -42,7 +42,7 @@ def _unknown(name: str, why: str = "the kernel does not say") -> Check:
 
 def clock(root: Path) -> Check:
     source = read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", root)
-    if source is None:
+    if not source:
         return _unknown("clock source")
     if source in ("tsc", "arch_sys_counter"):
         return Check("clock source", "ok", source)
@@ -57,7 +57,7 @@ def clock(root: Path) -> Check:
 
 def governor(root: Path) -> Check:
     name = environment.governor(0, root)
-    if name is None:
+    if not name:
         return _unknown("frequency governor", "none to choose (a virtual machine, as a rule)")
     if name == "performance":
         return Check("frequency governor", "ok", name)
@@ -117,9 +117,9 @@ def hypervisor(root: Path) -> Check:
 
 def steal(root: Path) -> Check:
     fields = (read_line("/proc/stat", root) or "").split()
-    if len(fields) < 9:
+    ticks = [int(field) for field in fields[1:9] if field.isdigit()]
+    if len(ticks) < 8:
         return _unknown("steal")
-    ticks = [int(field) for field in fields[1:9]]
     share = ticks[7] / max(sum(ticks), 1)
     found = f"{share:.2%} of all time since boot"
     if share <= _STEAL_SHARE:

@@ -37,11 +37,11 @@ def variables(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_line(path: str, root: Path = Path("/")) -> str | None:
-    """The first line of a file of the kernel's, or None where it cannot be read."""
+    """The first line of a file of the kernel's, or None where there is no such file to read."""
     try:
         with open(root / path.lstrip("/"), encoding="utf-8", errors="replace") as file:
             return file.readline().strip()
-    except OSError:
+    except (OSError, ValueError):  # a path that came from another file may be none
         return None
 
 

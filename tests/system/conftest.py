@@ -1,0 +1,99 @@
+"""What tests of whole commands share: real ranks, real MPI, real processes."""
+
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from halftrip import store
+
+HALFTRIP = str(Path(sys.executable).with_name("halftrip"))
+# Every process of a test has this variable, so that what is left behind can be told from others.
+MARK = "HALFTRIP_TEST_MARK"
+
+# Open MPI from the wheel, and what Debian packages: both families, pointer and int handles.
+MPIEXECS = {
+    "wheel": str(Path(sys.executable).with_name("mpiexec")),
+    "openmpi": "mpirun.openmpi",
+    "mpich": "mpirun.mpich",
+}
+
+
+def mpiexec(name):
+    """The path of an mpiexec; a missing one is a failure, never a skip."""
+    path = shutil.which(MPIEXECS[name])
+    assert path is not None, f"{MPIEXECS[name]} is not installed; see CONTRIBUTING.md"
+    return path
+
+
+@dataclass
+class Result:
+    status: int
+    out: str
+    err: str
+    path: Path
+
+    @property
+    def run(self):
+        return store.load(self.path)
+
+
+class Shell:
+    """Runs halftrip in a directory of its own, with a mark on everything that it starts."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.mark = uuid.uuid4().hex
+        self.environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("OMPI_", "PMI", "HALFTRIP_", "MPI4PY_"))
+        }
+        self.environment[MARK] = self.mark
+        # Of mpiexecs that tests start themselves; halftrip must do without.
+        self.as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    def command(self, *arguments, prefix=()):
+        return [*prefix, HALFTRIP, *(str(argument) for argument in arguments)]
+
+    def halftrip(self, *arguments, prefix=(), timeout=120, **environment):
+        if prefix:
+            environment |= self.as_root
+        result = subprocess.run(
+            self.command(*arguments, prefix=prefix),
+            cwd=self.directory,
+            env=self.environment | environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        return Result(result.returncode, result.stdout, result.stderr, self.directory / "run.jsonl")
+
+    def run(self, *arguments, **options):
+        """``halftrip run -o run.jsonl ...``."""
+        return self.halftrip("run", "-o", "run.jsonl", *arguments, **options)
+
+    def left_behind(self):
+        """The processes that still carry this shell's mark."""
+        left = []
+        for process in Path("/proc").iterdir():
+            if process.name.isdigit():
+                try:
+                    if self.mark.encode() in (process / "environ").read_bytes():
+                        left.append(int(process.name))
+                except OSError:
+                    continue
+        return left
+
+
+@pytest.fixture
+def shell(tmp_path):
+    shell = Shell(tmp_path)
+    yield shell
+    assert shell.left_behind() == []

@@ -1,0 +1,271 @@
+"""Processes that are really killed, at any moment: the command ends, says who died, leaves nothing
+behind but a file that holds all that was measured."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from conftest import mpiexec
+
+from halftrip import store
+
+# Much to measure: the fault comes in its midst, never after it.
+WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "200ms", "-r", "20")
+LOCAL = (*WORK, "-t", "shm,tcp,pipe,unix")
+WITH_MPI = (*WORK, "-t", "mpi,shm,tcp")
+END_SECONDS = 5.0
+
+
+class Victims:
+    """A run that goes on, and the processes of which it consists."""
+
+    def __init__(self, shell, *arguments, prefix=()):
+        self.shell = shell
+        self.path = shell.directory / "run.jsonl"
+        self.before = shared_memory()
+        self.process = subprocess.Popen(
+            shell.command("run", "-o", self.path, *arguments, prefix=prefix),
+            cwd=shell.directory,
+            env=shell.environment | (shell.as_root if prefix else {}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def await_measurements(self, count, seconds=60.0):
+        """Waits until the file holds so many, so that the fault comes while they are made."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            assert self.process.poll() is None, self.process.communicate()
+            if self.path.exists() and self.path.read_bytes().count(b'"measurement"') >= count:
+                return
+            time.sleep(0.02)
+        pytest.fail("nothing is measured")
+
+    def rank(self, number):
+        """The process of a rank, as the file has it."""
+        return store.load(self.path).environments[number].pid
+
+    def launcher(self):
+        """The mpiexec that halftrip has started."""
+        (child,) = psutil.Process(self.process.pid).children()
+        return child.pid
+
+    def left_behind(self):
+        segments = shared_memory() - self.before
+        return [*self.shell.left_behind(), *segments, *abstract_sockets()]
+
+    def kill(self, pid, number=signal.SIGKILL):
+        """Sends a signal, and waits for the command to end."""
+        measured = self.path.read_bytes().count(b'"measurement"') if self.path.exists() else 0
+        began = time.monotonic()
+        os.kill(pid, number)
+        out, err = self.process.communicate(timeout=20)
+        assert time.monotonic() - began < END_SECONDS
+        while self.left_behind() and time.monotonic() - began < END_SECONDS:
+            time.sleep(0.02)
+        assert self.left_behind() == []
+        assert "Traceback" not in err
+        if self.path.exists():
+            run = store.load(self.path)
+            assert len(run.measurements) >= measured
+            assert run.interrupted is not None
+            assert run.problems == ()
+        return Ended(self.process.returncode, out, err, self.path)
+
+
+class Ended:
+    def __init__(self, status, out, err, path):
+        self.status, self.out, self.err, self.path = status, out, err, path
+
+    @property
+    def reason(self):
+        return store.load(self.path).interrupted
+
+
+def shared_memory():
+    return {path.name for path in Path("/dev/shm").iterdir()}
+
+
+def abstract_sockets():
+    return [line for line in Path("/proc/net/unix").read_text().splitlines() if "@halftrip" in line]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_local_rank_is_killed(shell, rank):
+    victims = Victims(shell, *LOCAL)
+    victims.await_measurements(3)
+    pid = victims.rank(rank)
+    ended = victims.kill(pid)
+    said = f"rank {rank} (process {pid}) was killed by SIGKILL"
+    assert ended.status == 1
+    assert ended.err == f"halftrip: {said}\n"
+    assert ended.reason == said
+    # What was measured is shown all the same.
+    assert f"interrupted: {said}" in ended.out
+    assert "latency" in ended.out
+
+
+@pytest.mark.parametrize("transport", ["shm", "pipe", "unix", "tcp"])
+@pytest.mark.parametrize("wait", ["block", "spin"])
+def test_whatever_a_rank_is_waiting_in(shell, transport, wait):
+    if transport == "shm" and wait == "block":
+        wait = "spin"
+    work = ("--ci", "none", "--time", "60s", "-s", "1M", "-t", transport, "--wait", wait)
+    victims = Victims(shell, *work)
+    deadline = time.monotonic() + 30
+    while not (victims.path.exists() and victims.path.read_bytes().count(b'"environment"') == 2):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.3)
+    ended = victims.kill(victims.rank(1))
+    assert re.fullmatch(r"halftrip: rank 1 \(process \d+\) was killed by SIGKILL\n", ended.err)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("name", ["wheel", "openmpi", "mpich"])
+def test_a_rank_of_mpi_is_killed(shell, name, rank):
+    victims = Victims(shell, *WITH_MPI, "--mpiexec", mpiexec(name))
+    victims.await_measurements(2)
+    pid = victims.rank(rank)
+    ended = victims.kill(pid)
+    assert ended.status == 1
+    assert ended.err == f"halftrip: rank {rank} (process {pid}) died\n"
+    assert ended.reason == f"rank {rank} (process {pid}) died"
+
+
+@pytest.mark.parametrize("name", ["wheel", "openmpi", "mpich"])
+def test_the_mpiexec_is_killed(shell, name):
+    victims = Victims(shell, *WITH_MPI, "--mpiexec", mpiexec(name))
+    victims.await_measurements(2)
+    pid = victims.launcher()
+    ended = victims.kill(pid)
+    assert ended.status == 1
+    program = Path(mpiexec(name)).name
+    assert ended.err == f"halftrip: {program} (process {pid}) was killed by SIGKILL\n"
+
+
+@pytest.mark.parametrize("arguments", [LOCAL, WITH_MPI], ids=["local", "mpiexec"])
+def test_the_launcher_is_killed(shell, arguments):
+    victims = Victims(shell, *arguments)
+    victims.await_measurements(2)
+    ended = victims.kill(victims.process.pid)
+    assert ended.err == f"halftrip: the launcher (process {victims.process.pid}) died\n"
+    assert ended.reason == "the run ended without saying why"
+    assert list(shell.directory.glob("halftrip-*")) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("arguments", [LOCAL, WITH_MPI], ids=["local", "mpiexec"])
+def test_the_user_stops_it(shell, arguments, number):
+    victims = Victims(shell, *arguments)
+    victims.await_measurements(2)
+    ended = victims.kill(victims.process.pid, number)
+    assert ended.status == 128 + number
+    assert ended.err == f"halftrip: stopped by {number.name}\n"
+    assert ended.reason == f"stopped by {number.name}"
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.15, 0.3, 0.5, 0.7, 0.9, 1.1, 1.4, 1.8, 2.3])
+@pytest.mark.parametrize("arguments", [LOCAL, WITH_MPI], ids=["local", "mpiexec"])
+def test_the_user_stops_it_at_any_moment(shell, arguments, seconds):
+    victims = Victims(shell, *arguments)
+    time.sleep(seconds)
+    ended = victims.kill(victims.process.pid, signal.SIGINT)
+    # Before Python has come so far as to catch it, the signal itself ends the process.
+    assert ended.status in (130, -signal.SIGINT)
+    if ended.status == 130:
+        assert ended.err == "halftrip: stopped by SIGINT\n"
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.4, 0.7, 1.0, 1.4, 1.8])
+def test_somebody_is_killed_at_any_moment_of_the_start(shell, seconds):
+    victims = Victims(shell, *WITH_MPI)
+    deadline = time.monotonic() + 30
+    while not (children := psutil.Process(victims.process.pid).children(recursive=True)):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    time.sleep(seconds)
+    children = psutil.Process(victims.process.pid).children(recursive=True) or children
+    ended = victims.kill(children[-1].pid)
+    assert ended.status == 1
+    assert re.search(r"halftrip: .*(died|was killed by SIGKILL)\n", ended.err)
+
+
+@pytest.mark.parametrize("name", ["wheel", "openmpi"])
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_of_a_job_that_was_joined_is_killed(shell, name, rank):
+    victims = Victims(shell, *WITH_MPI, prefix=(mpiexec(name), "-n", "2"))
+    victims.await_measurements(2)
+    pid = victims.rank(rank)
+    ended = victims.kill(pid)
+    assert ended.status != 0
+    named = "rank 0 died" if rank == 0 else f"rank 1 (process {pid}) died"
+    assert f"halftrip: {named}\n" in ended.err
+    # Rank 0 writes the file; if it is the one that died, the file just stops.
+    expected = "the run ended without saying why" if rank == 0 else named
+    assert ended.reason == expected
+
+
+def test_a_rank_of_a_job_that_mpich_started_is_killed(shell):
+    """MPICH's launcher kills the other rank in the same instant, and says itself who died."""
+    victims = Victims(shell, *WITH_MPI, prefix=(mpiexec("mpich"), "-n", "2"))
+    victims.await_measurements(2)
+    pid = victims.rank(1)
+    ended = victims.kill(pid)
+    assert ended.status != 0
+    assert f"PID {pid}" in ended.out
+
+
+@pytest.mark.parametrize("name", ["wheel", "openmpi", "mpich"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_launcher_of_a_job_that_was_joined_is_stopped(shell, name, number):
+    victims = Victims(shell, *WITH_MPI, prefix=(mpiexec(name), "-n", "2"))
+    victims.await_measurements(2)
+    victims.kill(victims.process.pid, number)
+
+
+def test_a_stranger_at_the_door_is_not_let_in(shell):
+    """Whoever finds the launcher's socket but has no token learns nothing and breaks nothing."""
+    victims = Victims(shell, *LOCAL)
+    victims.await_measurements(1)
+    names = {line.split("@")[1] for line in abstract_sockets()}
+    for name in names:
+        with socket.socket(socket.AF_UNIX) as stranger:
+            try:
+                stranger.connect(f"\0{name}")
+                stranger.sendall(b"\0\0\0\5hello")
+                assert stranger.recv(100) == b""
+            except (ConnectionError, FileNotFoundError):
+                continue
+    victims.await_measurements(4)
+    victims.kill(victims.process.pid, signal.SIGINT)
+
+
+def test_an_interrupted_run_is_an_exception_in_python(shell):
+    program = (
+        "import os, signal, threading, halftrip\n"
+        "threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGTERM)).start()\n"
+        "try:\n"
+        "    halftrip.run(transport='shm', sizes='8', ci='none', time='60s', output='run.jsonl')\n"
+        "except halftrip.errors.Interrupted as error:\n"
+        "    print(error, halftrip.load('run.jsonl').interrupted, sep='; ')\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=shell.directory,
+        env=shell.environment,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert result.stdout == "stopped by SIGTERM; stopped by SIGTERM\n"

@@ -1,0 +1,79 @@
+"""Runs made up for tests of what looks at them."""
+
+import numpy as np
+
+from halftrip import store
+from halftrip.model import (
+    Case,
+    Clock,
+    CopyBound,
+    End,
+    Environment,
+    Head,
+    LineBound,
+    Measurement,
+    Run,
+    Skip,
+    WarmUp,
+)
+from halftrip.plan import Plan, plan_record
+
+
+def environment(rank, **changes):
+    values = {
+        "rank": rank,
+        "host": "node1",
+        "pid": 100 + rank,
+        "core": rank,
+        "allowed_cores": [0, 1],
+        "oversubscribed": False,
+        "processor": "A Processor",
+        "kernel": "Linux 6.1",
+        "python": "3.11.7",
+        "clock": Clock(source="tsc", hertz=2e9, cost=20.0, resolution=1.0),
+        "thp": "madvise",
+        "governor": None,
+        "hypervisor": None,
+        "mpi": None,
+        "mpi_library": None,
+        "variables": {},
+    }
+    return Environment(**(values | changes))
+
+
+def measurement(transport="shm", size=8, wait="spin", half_ns=100.0, seed=1, **changes):
+    """Samples of ten round trips, each twice `half_ns` long, give or take a percent."""
+    generator = np.random.default_rng(seed)
+    exchanges = changes.get("exchanges", 10)
+    samples = generator.normal(2 * half_ns * exchanges, 0.02 * half_ns * exchanges, 400)
+    case = {name: changes.pop(name) for name in ("buffers", "pages", "pair") if name in changes}
+    values = {
+        "case": Case(transport=transport, size=size, wait=wait, **case),
+        "repetition": 0,
+        "at": 0.5,
+        "first": round(20 * half_ns),
+        "warm_up": WarmUp(300, 60_000, True),
+        "exchanges": exchanges,
+        "stopped": "converged",
+        "line": LineBound(150.0, 152.0),
+        "samples": np.rint(samples).astype(int).tolist(),
+    }
+    return Measurement(**(values | changes))
+
+
+def run(*measurements, **changes):
+    values = {
+        "head": Head(
+            format=store.FORMAT,
+            halftrip="0.1.0",
+            started="2026-01-31T12:00:00+00:00",
+            command=["halftrip", "run"],
+            plan=plan_record(Plan()),
+        ),
+        "environments": (environment(0), environment(1)),
+        "measurements": measurements,
+        "copies": (CopyBound(rank=0, size=65536, ns=2000.0),),
+        "skips": (Skip(transport="mpi", reason="no mpiexec beside this Python or on the PATH"),),
+        "end": End(reason=None, seconds=10.0, timed=8.0, clock_drift=[0.1, 0.2]),
+    }
+    return Run(**(values | changes))

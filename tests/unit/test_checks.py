@@ -1,0 +1,110 @@
+"""The doctor's questions, asked of made-up machines."""
+
+from pathlib import Path
+
+import pytest
+
+from halftrip.observe import environment
+from halftrip.observe.checks import CHECKS, machine_checks
+from halftrip.observe.mpi_check import components
+
+CPU = "sys/devices/system/cpu"
+CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+THP = "sys/kernel/mm/transparent_hugepage/enabled"
+
+
+def machine(root, **files):
+    for path, content in files.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(content)
+    return root
+
+
+def answer(root, name):
+    (check,) = [check for check in machine_checks(root) if check.name == name]
+    return check
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "content", "state", "found"),
+    [
+        ("clock source", CLOCK, "tsc\n", "ok", "tsc"),
+        ("clock source", CLOCK, "hpet\n", "warning", "hpet"),
+        ("frequency governor", f"{CPU}/cpu0/cpufreq/scaling_governor", "performance", "ok", "perf"),
+        ("frequency governor", f"{CPU}/cpu0/cpufreq/scaling_governor", "powersave", "warning", "p"),
+        ("turbo", f"{CPU}/intel_pstate/no_turbo", "1", "ok", "off"),
+        ("turbo", f"{CPU}/intel_pstate/no_turbo", "0", "warning", "on"),
+        ("turbo", f"{CPU}/cpufreq/boost", "1", "warning", "on"),
+        ("SMT", f"{CPU}/smt/active", "1", "ok", "on"),
+        ("isolated cores", f"{CPU}/isolated", "2-3\n", "ok", "2-3"),
+        ("isolated cores", f"{CPU}/isolated", "\n", "warning", "none"),
+        ("hypervisor", "proc/cpuinfo", "flags\t: fpu hypervisor\n", "warning", "unnamed"),
+        ("hypervisor", "proc/cpuinfo", "flags\t: fpu\n", "ok", "none"),
+        ("steal", "proc/stat", "cpu 100 0 100 800 0 0 0 0 0 0\n", "ok", "0.00%"),
+        ("steal", "proc/stat", "cpu 100 0 100 700 0 0 0 100 0 0\n", "warning", "10.00%"),
+        ("memory", "proc/meminfo", "MemAvailable: 8388608 kB\n", "ok", "8.0 GiB"),
+        ("memory", "proc/meminfo", "MemAvailable: 1024 kB\n", "warning", "0.0 GiB"),
+        ("transparent huge pages", THP, "always [madvise] never", "ok", "madvise"),
+        ("transparent huge pages", THP, "always madvise [never]", "warning", "never"),
+        ("single-copy transfers", "proc/sys/kernel/yama/ptrace_scope", "0", "ok", "allowed"),
+        ("single-copy transfers", "proc/sys/kernel/yama/ptrace_scope", "1", "warning", "scope 1"),
+        ("container limits", "sys/fs/cgroup/cpu.max", "max 100000", "ok", "max"),
+        ("container limits", "sys/fs/cgroup/cpu.max", "50000 100000", "warning", "50000"),
+        ("network MTU", "sys/class/net/eth0/mtu", "9000", "ok", "eth0 9000"),
+    ],
+)
+def test_each_question_has_its_answer(tmp_path, name, path, content, state, found):
+    check = answer(machine(tmp_path, **{path: content}), name)
+    assert check.state == state
+    assert found in check.found
+    assert (check.advice is not None) == (state == "warning")
+
+
+def test_what_cannot_be_read_is_unknown_and_never_ok(tmp_path):
+    states = {check.name: check.state for check in machine_checks(tmp_path)}
+    known_without_files = {"hypervisor", "/dev/shm", "single-copy transfers"}
+    assert {states[name] for name in states if name not in known_without_files} == {"unknown"}
+
+
+def test_a_missing_shared_memory_is_a_warning(tmp_path):
+    assert answer(tmp_path, "/dev/shm").state == "warning"
+    (tmp_path / "dev" / "shm").mkdir(parents=True)
+    assert "MiB free" in answer(tmp_path, "/dev/shm").found
+
+
+@pytest.mark.parametrize("content", ["", "\0\0", "nonsense\n", "cpu a b c d e f g h i\n"])
+def test_odd_files_break_nothing(tmp_path, content):
+    paths = ["proc/stat", "proc/meminfo", "proc/cpuinfo", CLOCK, THP, "proc/self/cgroup"]
+    checks = machine_checks(machine(tmp_path, **dict.fromkeys(paths, content)))
+    assert len(checks) == len(CHECKS)
+
+
+def test_the_real_machine_answers_every_question():
+    checks = machine_checks(Path("/"))
+    assert len({check.name for check in checks}) == len(CHECKS)
+    assert all(check.found for check in checks)
+
+
+def test_what_open_mpi_says_is_understood():
+    said = """
+[vm:1] select: initializing pml component ob1
+[vm:1] select: init returned priority 20
+[vm:1] selected ob1 best priority 20
+[vm:1] select: component ob1 selected
+[vm:1] select: init of component self returned success
+[vm:1] select: init of component ofi returned failure
+[vm:1] select: init of component sm returned success
+"""
+    assert components(said) == "; pml ob1, btl self sm"
+    assert components("MPICH Device:      ch4:ofi\nprovider: tcp;ofi_rxm\n") == (
+        "; device ch4:ofi, provider tcp;ofi_rxm"
+    )
+    assert components("nothing of note") == ""
+
+
+def test_only_variables_that_matter_are_recorded():
+    found = environment.variables(
+        {"OMPI_MCA_pml": "ob1", "UCX_TLS": "shm", "HOME": "/root", "SECRET_OMPI_MCA_x": "1"}
+    )
+    assert found == {"OMPI_MCA_pml": "ob1", "UCX_TLS": "shm"}

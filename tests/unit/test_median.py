@@ -1,0 +1,97 @@
+"""The median's interval: that it covers the truth, and that it does so for the right reason."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as nps
+from scipy import signal, stats
+
+from halftrip.stats.median import (
+    FEWEST_FOR_INTERVAL,
+    half_width,
+    long_run_variance,
+    median_interval,
+    student_95,
+)
+
+samples = nps.arrays(
+    np.int64, st.integers(FEWEST_FOR_INTERVAL, 400), elements=st.integers(1, 10**9)
+)
+
+
+def autoregression(generator, n, rho):
+    noise = generator.standard_normal(n + 200) * math.sqrt(1 - rho**2)
+    return signal.lfilter([1.0], [1.0, -rho], noise)[200:]
+
+
+@pytest.mark.parametrize("dof", [2, 3, 4, 5, 10, 30, 100, 1e6])
+def test_the_quantile_is_students(dof):
+    assert student_95(dof) == pytest.approx(stats.t.ppf(0.975, dof), rel=0.01)
+
+
+@given(samples)
+def test_the_interval_holds_the_median(values):
+    interval = median_interval(values)
+    if interval is not None:
+        assert values.min() <= interval.low <= np.median(values) <= interval.high <= values.max()
+
+
+@given(samples, st.integers(1, 1000), st.integers(0, 10**6))
+def test_the_interval_follows_scale_and_shift(values, scale, shift):
+    plain, moved = median_interval(values), median_interval(values * scale + shift)
+    if plain is None:
+        assert moved is None
+    else:
+        assert moved == (plain.low * scale + shift, plain.high * scale + shift)
+
+
+@given(samples, st.randoms())
+def test_independent_order_never_makes_it_narrower_than_order_statistics(values, random):
+    interval = median_interval(values)
+    if interval is None:
+        return
+    ordered = np.sort(values)
+    spread = 1.96 * math.sqrt(values.size * 0.25)
+    assert interval.low <= ordered[math.floor(values.size / 2 - spread) + 1]
+    assert interval.high >= ordered[min(math.ceil(values.size / 2 + spread), values.size) - 1]
+
+
+@pytest.mark.parametrize("n", range(FEWEST_FOR_INTERVAL))
+def test_too_few_samples_have_no_interval(n):
+    assert median_interval(np.arange(n)) is None
+    assert half_width(np.arange(n)) == math.inf
+
+
+def test_equal_samples_have_an_interval_of_no_width():
+    assert median_interval(np.full(100, 7)) == (7.0, 7.0)
+    assert half_width(np.full(100, 7)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("rho", "n", "least"), [(0.0, 100, 0.93), (0.6, 500, 0.92), (0.9, 2000, 0.91)]
+)
+def test_it_covers_the_true_median_under_autocorrelation(rho, n, least):
+    generator = np.random.default_rng(2015)
+    runs = 1000
+    covered = 0
+    for _ in range(runs):
+        interval = median_interval(autoregression(generator, n, rho))
+        covered += interval is not None and interval.low <= 0.0 <= interval.high
+    assert covered / runs >= least
+
+
+def test_it_covers_a_skewed_distribution_and_not_always():
+    generator = np.random.default_rng(7)
+    intervals = [median_interval(generator.lognormal(0, 1, 300)) for _ in range(400)]
+    covered = np.mean([i is not None and i.low <= 1.0 <= i.high for i in intervals])
+    assert 0.93 <= covered <= 0.99
+
+
+def test_the_long_run_variance_of_an_autoregression_is_known():
+    # Of unit variance: (1 + rho) / (1 - rho).
+    series = autoregression(np.random.default_rng(3), 200_000, 0.6)
+    variance, _ = long_run_variance(series)
+    assert variance == pytest.approx(1.6 / 0.4, rel=0.15)

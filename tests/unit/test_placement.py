@@ -1,0 +1,117 @@
+"""Which core each rank gets, on machines of every shape."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.errors import Unavailable, UsageError
+from halftrip.placement import Core, View, parse_list, place, view
+
+
+def machine(caches=1, cores=2, threads=1, host="h"):
+    """Every core of a machine; first threads come first, as Linux counts on most machines."""
+    total = caches * cores
+    return tuple(
+        Core(number=core + thread * total, physical=f"0:{core}", cache=f"cache{core // cores}")
+        for thread, core in product(range(threads), range(total))
+    )
+
+
+def see(allowed, host="h", present=None):
+    numbers = present or tuple(core.number for core in allowed)
+    return View(host, tuple(allowed), tuple(numbers))
+
+
+def cores_of(places):
+    return [place.core for place in places]
+
+
+def test_two_ranks_get_a_physical_core_each():
+    both = see(machine(cores=2, threads=2))
+    assert cores_of(place([both, both])) == [0, 1]
+
+
+def test_ranks_share_a_cache_where_they_can():
+    # Core 0 is alone in its cache: for two ranks, the next cache is better.
+    cores = machine(caches=2, cores=2)
+    allowed = [cores[0], cores[2], cores[3]]
+    assert cores_of(place([see(allowed), see(allowed)])) == [2, 3]
+
+
+def test_ranks_spread_over_caches_where_they_must():
+    cores = machine(caches=2, cores=1)
+    assert cores_of(place([see(cores), see(cores)])) == [0, 1]
+
+
+def test_threads_of_one_core_are_better_than_one_thread():
+    cores = machine(cores=1, threads=2)
+    places = place([see(cores), see(cores)])
+    assert cores_of(places) == [0, 1]
+    assert not any(where.shared for where in places)
+
+
+def test_more_ranks_than_cores_share_and_say_so():
+    cores = machine(cores=2)
+    places = place([see(cores)] * 4)
+    assert cores_of(places) == [0, 1, 0, 1]
+    assert all(where.shared for where in places)
+
+
+def test_a_launcher_s_own_binding_is_kept():
+    cores = machine(cores=4)
+    assert cores_of(place([see([cores[3]]), see([cores[1]])])) == [3, 1]
+
+
+def test_each_host_is_shared_out_by_itself():
+    cores = machine(cores=1)
+    places = place([see(cores, "a"), see(cores, "b")])
+    assert cores_of(places) == [0, 0]
+    assert not any(where.shared for where in places)
+
+
+def test_cores_asked_for_are_given():
+    cores = machine(cores=4)
+    assert cores_of(place([see(cores), see(cores)], [3, 1])) == [3, 1]
+    assert all(where.shared for where in place([see(cores), see(cores)], [2, 2]))
+
+
+def test_a_core_that_is_not_there_is_a_mistake_and_one_that_is_not_allowed_a_reason():
+    cores = machine(cores=4)
+    limited = see(cores[:2], present=range(4))
+    with pytest.raises(UsageError, match=r"there is no core 9 \(there are 0, 1, 2, 3\)"):
+        place([limited, limited], [0, 9])
+    with pytest.raises(Unavailable, match=r"rank 1 may not use core 3 \(allowed: 0, 1\)"):
+        place([limited, limited], [0, 3])
+
+
+@given(st.data())
+def test_a_core_is_shared_only_where_there_is_no_other_way(data):
+    cores = machine(caches=2, cores=2, threads=2)
+    subsets = st.lists(st.sampled_from(cores), min_size=1, unique=True)
+    allowed = data.draw(st.lists(subsets, min_size=1, max_size=4))
+    places = place([see(those) for those in allowed])
+    for those, where in zip(allowed, places, strict=True):
+        assert where.core in [core.number for core in those]
+    possible = any(
+        len({core.number for core in choice}) == len(choice) for choice in product(*allowed)
+    )
+    assert any(where.shared for where in places) == (not possible)
+
+
+def test_kernel_lists_are_read():
+    assert parse_list("0-3,8,10-11\n") == [0, 1, 2, 3, 8, 10, 11]
+    assert parse_list("") == []
+
+
+def test_this_machine_can_be_seen():
+    seen = view("here")
+    assert seen.allowed
+    assert {core.number for core in seen.allowed} <= set(seen.present)
+
+
+def test_a_kernel_that_tells_nothing_is_seen_as_plain_cores(tmp_path):
+    seen = view("here", tmp_path)
+    assert len({core.physical for core in seen.allowed}) == len(seen.allowed)
+    assert len({core.cache for core in seen.allowed}) == 1

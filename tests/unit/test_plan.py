@@ -1,0 +1,162 @@
+"""Plans: what a file, the command line and Python say, and how they go together."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.errors import UsageError
+from halftrip.plan import (
+    FIELDS,
+    Plan,
+    expand,
+    file_layer,
+    make_plan,
+    options_layer,
+    plan_record,
+    python_layer,
+)
+from halftrip.registry import TRANSPORTS
+
+
+def from_options(**options):
+    return make_plan(options_layer(options))
+
+
+def test_an_empty_plan_is_the_default():
+    assert make_plan() == Plan()
+    assert from_options(sizes=None) == Plan()
+
+
+def test_every_field_of_a_plan_can_be_given():
+    assert set(FIELDS) == {field.name for field in msgspec.structs.fields(Plan)}
+
+
+def test_options_win_over_the_file(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text('transport = ["tcp"]\nsizes = "8,64"\nci = "2%"\ncores = [0, 1]\n')
+    plan = make_plan(file_layer(path), options_layer({"sizes": "16"}))
+    assert plan.transport == ("tcp",)
+    assert plan.sizes == (16,)
+    assert plan.ci == pytest.approx(0.02)
+    assert plan.cores == (0, 1)
+
+
+def test_toml_may_use_its_own_lists_and_numbers(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text('sizes = [8, "1K", "2K..4K"]\ntime = 0.5\nrepetitions = 3\nquiet = true\n')
+    plan = make_plan(file_layer(path))
+    assert plan.sizes == (8, 1024, 2048, 4096)
+    assert plan.time == pytest.approx(0.5)
+    assert plan.repetitions == 3
+    assert plan.quiet
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"transport": "carrier-pigeon"}, "--transport: 'carrier-pigeon' is not known; allowed:"),
+        ({"pattern": "x"}, "--pattern: 'x' is not known; allowed: pingpong"),
+        ({"mode": "x"}, "--mode: 'x' is not known; allowed: blocking"),
+        ({"wait": "sleep"}, "--wait: 'sleep' is not known; allowed: block, spin"),
+        ({"buffers": "two"}, "--buffers: 'two' is not known; allowed: same, separate"),
+        ({"pages": "2M"}, "--pages: '2M' is not known; allowed: 4K, huge"),
+        ({"sizes": "4Q"}, "--sizes: '4Q' is not a size"),
+        ({"ci": "0"}, "--ci: '0' is out of range"),
+        ({"ci": "wide"}, "--ci: 'wide' is not a share"),
+        ({"time": "0s"}, "--time: '0s' is out of range"),
+        ({"time": "soon"}, "--time: 'soon' is not a time"),
+        ({"iterations": "0"}, "--iterations: 0 is too few"),
+        ({"iterations": "many"}, "--iterations: 'many' is not a whole number"),
+        ({"repetitions": "1.5"}, "--repetitions: '1.5' is not a whole number"),
+        ({"cores": "0;1"}, "--cores: '0;1' is not a core"),
+        ({"cores": "0"}, "--cores: 1 is too few"),
+        ({"cores": "0,1,2"}, "--cores: 3 ranks cannot form pairs"),
+        ({"cores": "0,1", "ranks": "4"}, "--cores: 2 cores for 4 ranks"),
+        ({"ranks": "3"}, "--ranks: 3 ranks cannot form pairs"),
+        ({"ranks": "1"}, "--ranks: 1 is too few"),
+        ({"launcher": "rocket"}, "--launcher: 'rocket' is not known; allowed: local, mpiexec"),
+        ({"iterations": "5", "ci": "1%"}, "--iterations: a fixed count ends a case by itself"),
+        ({"szes": "8"}, "--szes: no such key; did you mean sizes?"),
+    ],
+)
+def test_what_is_wrong_is_said_with_where_and_what_is_allowed(options, message):
+    with pytest.raises(UsageError) as caught:
+        from_options(**options)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("sizes = ", "not TOML"),
+        ('hue = "red"', "hue: no such key; allowed: transport"),
+        ("quiet = 1", "quiet: 1 is neither true nor false"),
+        ("repetitions = true", "repetitions: 0 is too few"),
+        ('[sizes]\nfirst = "8"', "sizes:"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_key(tmp_path, content, message):
+    path = tmp_path / "plan.toml"
+    path.write_text(content)
+    with pytest.raises(UsageError) as caught:
+        make_plan(file_layer(path))
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_or_no_text_is_said_so(tmp_path):
+    with pytest.raises(UsageError, match="no such file"):
+        file_layer(tmp_path / "none.toml")
+    path = tmp_path / "binary.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="not a text file"):
+        file_layer(path)
+
+
+def test_how_to_stop_is_one_choice_and_the_last_one_wins():
+    file = python_layer({"iterations": 100})
+    assert make_plan(file).iterations == 100
+    assert make_plan(file, options_layer({"ci": "2%"})).iterations is None
+    assert make_plan(python_layer({"ci": "2%"}), options_layer({"iterations": 7})).iterations == 7
+
+
+def test_cores_say_how_many_ranks_there_are():
+    assert from_options(cores="0-3").ranks == 4
+    assert from_options(cores="0-1,4,5").cores == (0, 1, 4, 5)
+
+
+plans = st.fixed_dictionaries(
+    {},
+    optional={
+        "transport": st.lists(st.sampled_from(list(TRANSPORTS)), min_size=1, unique=True),
+        "sizes": st.lists(st.integers(0, 1 << 30), min_size=1, max_size=20),
+        "wait": st.sampled_from(["block", "spin", "block,spin"]),
+        "buffers": st.sampled_from(["same", "separate", "same,separate"]),
+        "ci": st.one_of(st.just("none"), st.floats(0.001, 0.5)),
+        "time": st.floats(0.001, 1000),
+        "repetitions": st.integers(1, 50),
+        "ranks": st.integers(1, 8).map(lambda half: 2 * half),
+    },
+)
+
+
+@given(plans)
+def test_a_plan_can_be_made_again_from_its_record(keys):
+    plan = make_plan(python_layer(keys))
+    assert make_plan(python_layer(plan_record(plan))) == plan
+
+
+@given(plans)
+def test_expansion_has_every_case_once(keys):
+    plan = make_plan(python_layer(keys))
+    waits = {"shm": ("spin",), "tcp": ("block", "spin")}
+    cases = expand(plan, [(0, 1), (2, 3)], waits)
+    assert len(set(cases)) == len(cases)
+    there = [name for name in plan.transport if name in waits]
+    expected = len(there) * 2 * max(len(plan.wait), 1) * len(plan.buffers) * len(plan.sizes)
+    assert len(cases) == expected
+    if not plan.wait:
+        assert {case.wait for case in cases if case.transport == "tcp"} <= {"block"}

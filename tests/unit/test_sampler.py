@@ -1,0 +1,153 @@
+"""The sampler, fed with made times: it must end, and end well, on any path."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrip.sampler import CLOCK_SHARE, MOST_SAMPLES, Batch, Sampler, Stopping
+from halftrip.stats.median import half_width
+
+CLOCK_COST = 20.0
+MOST_BATCHES = 10_000
+
+
+def run(stopping, exchange, clock_cost=CLOCK_COST):
+    """Feeds a sampler until it is content. `exchange(i, n)` gives the times of n exchanges from the
+    i-th on, ns. Returns the sampler and its batches."""
+    sampler = Sampler(stopping, clock_cost, 1.0)
+    batches, done = [], 0
+    for _ in range(MOST_BATCHES):
+        batch = sampler.next()
+        if batch is None:
+            return sampler, batches
+        batches.append(batch)
+        done += batch.lead
+        times = exchange(done, batch.exchanges * batch.samples)
+        done += batch.exchanges * batch.samples
+        per_sample = times.reshape(batch.samples, batch.exchanges).sum(axis=1)
+        sampler.feed(np.rint(per_sample).astype(np.int64))
+    pytest.fail("the sampler never ends")
+
+
+def steady(ns):
+    return lambda start, count: np.full(count, float(ns))
+
+
+def noisy(ns, spread=0.1, seed=1):
+    generator = np.random.default_rng(seed)
+    return lambda start, count: ns * generator.lognormal(0, spread, count)
+
+
+def settling(ns, extra, length):
+    """A cold start that fades: the first `length` exchanges take up to `extra` times longer."""
+    return lambda start, count: ns * (1 + extra * np.exp(-np.arange(start, start + count) / length))
+
+
+@given(st.floats(1.0, 1e9), st.floats(1, 100))
+@settings(max_examples=60)
+def test_it_ends_on_any_steady_path_and_is_content(ns, clock_cost):
+    # No more than a few thousand exchanges have to be made up, whatever ns.
+    stopping = Stopping(ci=0.01, time=max(1e-9 * ns * 100, 1e-4))
+    sampler, batches = run(stopping, steady(ns), clock_cost)
+    assert sampler.stopped == "converged"
+    assert sampler.warm_up.settled
+    assert batches[0] == Batch(exchanges=1, samples=1, lead=0, cold=True)
+    assert sampler.first == round(ns)
+    assert not any(batch.cold for batch in batches[1:])
+    # The clock takes at most its share of a sample; a sample of one exchange needs no more.
+    assert sampler.samples.min() >= 0.99 * clock_cost / CLOCK_SHARE or sampler.exchanges > 1
+    if ns >= clock_cost / CLOCK_SHARE:
+        assert sampler.exchanges == 1
+
+
+@given(st.floats(50, 1e6), st.floats(0.01, 0.8), st.integers(0, 10))
+@settings(max_examples=30, deadline=None)
+def test_what_converged_is_within_the_target(ns, spread, seed):
+    stopping = Stopping(ci=0.02, time=1e-9 * ns * 5000)
+    sampler, _ = run(stopping, noisy(ns, spread, seed))
+    if sampler.stopped == "converged":
+        assert half_width(sampler.samples) <= 0.02
+    else:
+        assert sampler.stopped == "time"
+        assert sampler.samples.sum() >= 0.9 * stopping.time * 1e9
+
+
+def test_without_a_target_only_time_ends_it():
+    sampler, _ = run(Stopping(ci=None, time=0.01), steady(5000.0))
+    assert sampler.stopped == "time"
+    assert sampler.samples.sum() == pytest.approx(1e7, rel=0.01)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 100, 1000, 12345])
+@pytest.mark.parametrize("ns", [100.0, 5000.0])
+def test_a_count_is_a_count(count, ns):
+    sampler, _ = run(Stopping(iterations=count), noisy(ns))
+    timed = sampler.samples.size * sampler.exchanges
+    assert sampler.stopped == "count"
+    # Rounded up to whole batches, so by less than one exchange in each.
+    assert count <= timed < count + sampler.samples.size
+    if ns == 5000.0:
+        assert timed == count
+
+
+def test_a_large_count_makes_no_more_samples_than_can_be_kept():
+    sampler = Sampler(Stopping(iterations=10 * MOST_SAMPLES), CLOCK_COST, 1.0)
+    while (batch := sampler.next()) is not None and not sampler.warm_up.settled:
+        sampler.feed(np.full(batch.samples, 5000 * batch.exchanges, dtype=np.int64))
+    assert sampler.exchanges == 10
+
+
+def test_the_cold_start_is_kept_and_not_sampled():
+    sampler, _ = run(Stopping(ci=0.01, time=0.05), settling(2500.0, extra=20, length=50))
+    assert sampler.first == pytest.approx(21 * 2500, rel=0.01)
+    assert sampler.warm_up.settled
+    assert np.median(sampler.samples) == pytest.approx(2500, rel=0.02)
+
+
+def test_warm_up_lasts_as_long_as_the_drift():
+    short, _ = run(Stopping(time=0.3), settling(2500.0, extra=1, length=100))
+    long, _ = run(Stopping(time=0.3), settling(2500.0, extra=1, length=5000))
+    assert long.warm_up.exchanges > 5 * short.warm_up.exchanges
+    assert long.warm_up.settled
+
+
+def test_a_drift_without_end_is_said_to_be_one():
+    def drifting(start, count):
+        return 2500.0 * (1 + np.arange(start, start + count) / 300)
+
+    sampler, _ = run(Stopping(ci=0.01, time=0.05), drifting)
+    assert not sampler.warm_up.settled
+    assert sampler.stopped == "time"
+
+
+def test_a_slow_path_is_not_asked_for_much():
+    # 0.2 s for one exchange, 0.3 s allowed.
+    sampler, batches = run(Stopping(time=0.3), steady(2e8))
+    assert sum(batch.lead + batch.exchanges * batch.samples for batch in batches) <= 12
+    assert sampler.samples.size >= 1
+
+
+def test_the_interval_is_looked_at_a_few_times_only():
+    _, batches = run(Stopping(ci=None, time=0.3), steady(2500.0))
+    assert len(batches) < 30
+    assert all(batch.samples * batch.exchanges * 2500 <= 2.1e9 for batch in batches)
+
+
+def test_a_coarse_clock_makes_longer_batches():
+    fine = Sampler(Stopping(), 20.0, 1.0)
+    coarse = Sampler(Stopping(), 20.0, 1000.0)
+    for sampler, _ in itertools.product((fine, coarse), range(30)):
+        batch = sampler.next()
+        if batch is not None:
+            sampler.feed(np.full(batch.samples, 200 * batch.exchanges, dtype=np.int64))
+    assert coarse.exchanges * 200 >= 100_000
+    assert fine.exchanges * 200 >= 2_000
+
+
+def test_more_is_not_taken_when_it_is_over():
+    sampler, _ = run(Stopping(iterations=3), steady(5000.0))
+    with pytest.raises(RuntimeError, match="over"):
+        sampler.feed(np.array([1]))

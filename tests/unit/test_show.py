@@ -1,0 +1,134 @@
+"""What a table says of a run."""
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+
+import pytest
+import runs
+from rich.console import Console
+
+from halftrip.model import LineBound, Skip, WarmUp
+from halftrip.show.machine import as_csv, as_json
+from halftrip.show.rows import rows
+from halftrip.show.table import render
+from halftrip.verdict import flags
+
+
+def printed(run):
+    console = Console(file=io.StringIO(), width=200, highlight=False)
+    console.print(render(run))
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "table.txt"
+
+
+def a_run():
+    return runs.run(
+        runs.measurement("tcp", 8, "block", 10_000.0, stopped="time", warm_up=WarmUp(1, 9, False)),
+        runs.measurement("shm", 4096, "spin", 1000.0, line=LineBound(150.0, 300.0)),
+        runs.measurement("shm", 8),
+    )
+
+
+def test_the_table_is_as_it_was():
+    assert printed(a_run()) + "\n" == GOLDEN.read_text()
+
+
+def test_what_differs_between_rows_gets_a_column():
+    text = printed(
+        runs.run(
+            runs.measurement(buffers="same"), runs.measurement(buffers="separate", pages="huge")
+        )
+    )
+    heading = text.splitlines()[0]
+    assert "buffers" not in heading
+    assert "pages" not in heading
+    assert "mode blocking" in heading
+    assert "same" in text
+    assert "huge" in text
+
+
+def test_cases_with_nothing_to_say_are_shown_as_that():
+    text = printed(runs.run(runs.measurement(samples=[2000], line=None)))
+    row = next(line for line in text.splitlines() if line.startswith(" shm"))
+    assert row.split() == ["shm", "spin", "8", "0.1000", "-", "0.100", "0.100", "80.0", "1.00", "1",
+                           "x10", "-"]  # fmt: skip
+
+
+def test_an_interrupted_run_says_so_and_an_empty_one_why():
+    assert "interrupted: the run ended without saying why" in printed(runs.run(end=None))
+    empty = runs.run(skips=(Skip(transport="tcp", reason="because", sizes=[0, 1024]),))
+    assert "not measured: tcp 0, 1K: because" in printed(empty)
+
+
+def test_rows_come_in_order_whatever_the_order_of_measuring():
+    sizes = [64, 1, 4096]
+    run = runs.run(
+        *(runs.measurement(t, s) for s in sizes for t in ("tcp", "new", "mpi")),
+    )
+    shown = [(row.case.transport, row.case.size) for row in rows(run)]
+    assert shown == [(t, s) for t in ("mpi", "tcp", "new") for s in sorted(sizes)]
+
+
+def test_repetitions_make_one_row():
+    run = runs.run(
+        runs.measurement(repetition=0, line=LineBound(150.0, 160.0)),
+        runs.measurement(repetition=1, seed=2, exchanges=20, line=LineBound(90.0, 91.0)),
+    )
+    (row,) = rows(run)
+    assert row.summary.samples == 800
+    assert row.exchanges == 20
+    assert row.line == (90.0, 160.0)
+
+
+def test_programs_get_the_same_rows():
+    document = json.loads(as_json(a_run()))
+    table = list(csv.DictReader(io.StringIO(as_csv(a_run()))))
+    assert len(document["rows"]) == len(table) == 3
+    for from_json, from_csv in zip(document["rows"], table, strict=True):
+        assert from_json.keys() == from_csv.keys()
+        assert float(from_csv["latency"]) == pytest.approx(from_json["latency"])
+    assert document["rows"][2]["flags"] == "not-converged drift"
+    assert document["skipped"][0]["transport"] == "mpi"
+    assert document["interrupted"] is None
+
+
+def test_programs_get_no_nan():
+    document = json.loads(as_json(runs.run(runs.measurement(samples=[2000], line=None))))
+    assert document["rows"][0]["low"] is None
+    assert as_csv(runs.run()) == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "environments", "name"),
+    [
+        ({"stopped": "time"}, {}, "not-converged"),
+        ({"warm_up": WarmUp(1, 1, False)}, {}, "drift"),
+        ({}, {"core": None}, "unpinned"),
+        ({}, {"oversubscribed": True}, "oversubscribed"),
+    ],
+)
+def test_each_flag_has_its_cause_and_only_that(changes, environments, name):
+    measured = runs.measurement(**changes)
+    ranks = (runs.environment(0), runs.environment(1, **environments))
+    found = flags(runs.run(measured, environments=ranks), [measured])
+    assert [flag.name for flag in found] == [name]
+    assert found[0].seen
+    assert found[0].advice
+    assert flags(runs.run(runs.measurement()), [runs.measurement()]) == ()
+
+
+def test_a_row_that_was_not_asked_to_converge_is_not_blamed():
+    run = runs.run(runs.measurement(stopped="time"))
+    run.head.plan["ci"] = "none"
+    assert flags(run, list(run.measurements)) == ()
+
+
+def test_the_bandwidth_of_no_bytes_is_none():
+    (row,) = rows(runs.run(runs.measurement(size=0)))
+    assert row.summary.bandwidth == 0
+    assert not math.isnan(row.summary.latency)

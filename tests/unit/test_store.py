@@ -1,0 +1,172 @@
+"""The run file: what is written can be read, whatever happened while it was written."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip import model, store
+from halftrip.errors import UsageError
+from halftrip.plan import Plan, plan_record
+
+names = st.text(st.characters(codec="utf-8"), max_size=20)
+numbers = st.floats(0, 1e12)
+measurements = st.builds(
+    model.Measurement,
+    case=st.builds(
+        model.Case,
+        transport=st.sampled_from(["mpi", "shm", "tcp"]),
+        size=st.integers(0, 1 << 40),
+        wait=st.sampled_from(["block", "spin"]),
+        pair=st.tuples(st.integers(0, 99), st.integers(0, 99)),
+    ),
+    repetition=st.integers(0, 100),
+    at=numbers,
+    first=st.integers(0, 1 << 60),
+    warm_up=st.builds(
+        model.WarmUp, st.integers(0, 1 << 40), st.integers(0, 1 << 60), st.booleans()
+    ),
+    exchanges=st.integers(1, 1 << 30),
+    stopped=st.sampled_from(["converged", "time", "count"]),
+    line=st.none() | st.builds(model.LineBound, numbers, numbers),
+    samples=st.lists(st.integers(0, 1 << 60), max_size=20),
+)
+skips = st.builds(
+    model.Skip,
+    transport=names,
+    reason=names,
+    sizes=st.none() | st.lists(st.integers(0, 1 << 40), max_size=5),
+)
+copies = st.builds(
+    model.CopyBound, rank=st.integers(0, 9), size=st.integers(1, 1 << 40), ns=numbers
+)
+
+HEAD = model.Head(
+    format=store.FORMAT,
+    halftrip="0",
+    started=store.utc_now(),
+    command=["halftrip", "run"],
+    plan=plan_record(Plan()),
+)
+
+
+def write(path, *records, tail=b""):
+    path.write_bytes(b"".join(store.encode(record) for record in (HEAD, *records)) + tail)
+    return path
+
+
+@given(st.lists(measurements | skips | copies, max_size=10), st.none() | names)
+def test_what_is_written_is_read(tmp_path_factory, records, reason):
+    path = tmp_path_factory.mktemp("run") / "run.jsonl"
+    run = store.load(write(path, *records, model.End(reason=reason)))
+    assert run.head == HEAD
+    assert list(run.measurements) == [r for r in records if isinstance(r, model.Measurement)]
+    assert list(run.skips) == [r for r in records if isinstance(r, model.Skip)]
+    assert list(run.copies) == [r for r in records if isinstance(r, model.CopyBound)]
+    assert run.interrupted == reason
+    assert run.problems == ()
+
+
+def a_measurement():
+    return model.Measurement(
+        case=model.Case(transport="shm", size=8, wait="spin"),
+        repetition=0,
+        at=0.1,
+        first=10,
+        warm_up=model.WarmUp(3, 100, True),
+        exchanges=1,
+        stopped="time",
+        line=None,
+        samples=[1, 2, 3],
+    )
+
+
+def test_a_run_without_an_end_was_interrupted(tmp_path):
+    run = store.load(write(tmp_path / "run.jsonl", a_measurement()))
+    assert run.interrupted is not None
+    assert len(run.measurements) == 1
+
+
+def test_a_last_line_that_is_cut_off_is_reported_and_the_rest_loads(tmp_path):
+    line = store.encode(a_measurement())
+    for length in range(1, len(line) - 1):
+        path = write(tmp_path / "run.jsonl", a_measurement(), tail=line[:length])
+        run = store.load(path)
+        assert len(run.measurements) == 1
+        assert run.problems == (f"{path}: line 3, the last, is cut off; it was left out",)
+        assert run.interrupted is not None
+
+
+def test_a_last_line_that_lacks_only_its_newline_counts(tmp_path):
+    path = write(tmp_path / "run.jsonl", a_measurement(), tail=store.encode(a_measurement())[:-1])
+    run = store.load(path)
+    assert len(run.measurements) == 2
+    assert run.problems == ()
+
+
+@pytest.mark.parametrize("line", [b"{}", b"nonsense", b'{"record":"poem"}', b"\xff\xfe", b""])
+def test_a_line_in_the_midst_that_is_no_record_is_an_error(tmp_path, line):
+    path = write(tmp_path / "run.jsonl", tail=line + b"\n" + store.encode(a_measurement()))
+    with pytest.raises(UsageError, match="line 2 is not a record"):
+        store.load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"hello\n", b"[1, 2]\n", b'{"record": "end"}\n'])
+def test_what_is_no_run_file_is_said_so(tmp_path, content):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match="not a run file of halftrip"):
+        store.load(path)
+
+
+def test_a_newer_format_is_said_so(tmp_path):
+    path = tmp_path / "run.jsonl"
+    newer = msgspec.structs.replace(HEAD, format=store.FORMAT + 1)
+    path.write_bytes(store.encode(newer) + b'{"record": "unheard of"}\n')
+    with pytest.raises(UsageError, match=f"format {store.FORMAT + 1} is newer"):
+        store.load(path)
+
+
+def test_a_missing_file_is_said_so(tmp_path):
+    with pytest.raises(UsageError, match="no such file"):
+        store.load(tmp_path / "none")
+
+
+def test_a_run_file_is_never_overwritten(tmp_path):
+    path = tmp_path / "run.jsonl"
+    store.RunFile(path).close()
+    with pytest.raises(UsageError, match="exists already"):
+        store.RunFile(path)
+    with pytest.raises(UsageError, match="cannot be written: no such file or directory"):
+        store.RunFile(tmp_path / "nowhere" / "run.jsonl")
+
+
+def test_every_line_is_out_at_once_and_the_end_is_written_once(tmp_path):
+    path = tmp_path / "run.jsonl"
+    run_file = store.RunFile(path)
+    run_file.append(store.encode(HEAD))
+    run_file.append(store.encode(a_measurement()))
+    assert len(store.load(path).measurements) == 1
+    run_file.end(model.End(reason="first"))
+    run_file.end(model.End(reason="second"))
+    assert store.load(path).interrupted == "first"
+    run_file.close()
+
+
+def test_default_names_are_new(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    from datetime import datetime
+
+    now = datetime(2026, 1, 31, 12, 0, 0)
+    assert store.default_name(now) == "halftrip-20260131-120000.jsonl"
+    (tmp_path / "halftrip-20260131-120000.jsonl").touch()
+    assert store.default_name(now) == "halftrip-20260131-120000-2.jsonl"
+
+
+def test_a_frame_has_a_row_for_every_measurement(tmp_path):
+    path = write(tmp_path / "run.jsonl", a_measurement(), a_measurement())
+    frame = store.load(path).frame()
+    assert len(frame) == 2
+    assert frame["latency"].tolist() == [1.0, 1.0]
+    assert frame["size"].tolist() == [8, 8]
+    assert {"transport", "wait", "buffers", "pages", "p99", "bandwidth"} <= set(frame.columns)

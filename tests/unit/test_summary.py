@@ -1,0 +1,55 @@
+"""What a table says of a case."""
+
+import math
+
+import numpy as np
+import pytest
+
+from halftrip.model import Case, Measurement, WarmUp, one_way_times, summarize_case
+from halftrip.stats.median import median_interval
+from halftrip.stats.summary import summarize
+
+
+def measurement(samples, exchanges=1, repetition=0, size=1000):
+    return Measurement(
+        case=Case(transport="shm", size=size, wait="spin"),
+        repetition=repetition,
+        at=0.0,
+        first=5000,
+        warm_up=WarmUp(10, 1000, True),
+        exchanges=exchanges,
+        stopped="converged",
+        line=None,
+        samples=list(samples),
+    )
+
+
+def test_one_way_is_half_of_each_exchange():
+    times = one_way_times(measurement([200, 400], exchanges=10))
+    assert times.tolist() == [10.0, 20.0]
+
+
+def test_a_summary_is_in_ns_and_bytes_per_second():
+    summary = summarize_case([measurement(range(2000, 2200, 2))])
+    assert summary.latency == pytest.approx(1049.5)
+    assert summary.bandwidth == pytest.approx(1000 / 1049.5e-9)
+    assert summary.max == 1099
+    assert summary.first == 2500
+    assert summary.samples == 100
+    assert summary.low < summary.latency < summary.high
+
+
+def test_repetitions_that_differ_widen_the_interval():
+    generator = np.random.default_rng(1)
+    calm = generator.uniform(100, 101, 50)
+    later = generator.uniform(200, 201, 50)
+    summary = summarize([calm, later], size=8, first=1.0)
+    first, second = median_interval(calm), median_interval(later)
+    assert (summary.low, summary.high) == (first.low, second.high)
+    assert summary.samples == 100
+
+
+def test_a_repetition_without_an_interval_leaves_none():
+    summary = summarize([np.arange(1.0, 100.0), np.array([1.0])], size=8, first=1.0)
+    assert math.isnan(summary.low)
+    assert math.isnan(summary.high)

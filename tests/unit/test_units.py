@@ -1,0 +1,78 @@
+"""Sizes, times and numbers as people write and read them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.errors import UsageError
+from halftrip.units import format_size, parse_duration, parse_share, parse_size, significant
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("0", 0),
+        ("8", 8),
+        ("8B", 8),
+        ("64K", 65536),
+        ("64k", 65536),
+        ("64KiB", 65536),
+        ("64kB", 64000),
+        ("1.5K", 1536),
+        ("4M", 4 << 20),
+        ("2MB", 2_000_000),
+        ("1G", 1 << 30),
+        ("1GB", 1_000_000_000),
+        (" 3 M ", 3 << 20),
+        ("123456789012345678", 123456789012345678),
+    ],
+)
+def test_sizes_are_read(text, size):
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "K", "4X", "-4", "1e3", "0.3", "1..2", "four", "4 4"])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(UsageError, match=r"not a (size|whole number of bytes)"):
+        parse_size(text)
+
+
+@given(st.integers(0, 1 << 50))
+def test_a_formatted_size_reads_as_itself(size):
+    assert parse_size(format_size(size)) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("0.3s", 0.3), ("300ms", 0.3), ("2min", 120.0), ("7", 7.0), ("5us", 5e-6), ("1h", 3600.0)],
+)
+def test_durations_are_read(text, seconds):
+    assert parse_duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "s", "-1s", "3 parsecs"])
+def test_what_is_no_duration_is_refused(text):
+    with pytest.raises(UsageError, match="not a time"):
+        parse_duration(text)
+
+
+def test_shares_are_read():
+    assert parse_share("1%") == pytest.approx(0.01)
+    assert parse_share("0.5 %") == pytest.approx(0.005)
+    assert parse_share("0.02") == pytest.approx(0.02)
+    with pytest.raises(UsageError, match="not a share"):
+        parse_share("one percent")
+
+
+@given(st.floats(1e-6, 1e9), st.integers(2, 6))
+def test_significant_digits_are_kept(value, digits):
+    shown = float(significant(value, digits).replace(",", ""))
+    assert abs(shown - value) <= 0.51 * 10 ** (1 - digits) * value
+
+
+def test_significant_numbers_look_as_people_write_them():
+    assert significant(0.15234) == "0.1523"
+    assert significant(81.126) == "81.13"
+    assert significant(13122.7) == "13,123"
+    assert significant(0) == "0"
+    assert "e" not in significant(1.5e-7)

@@ -1,0 +1,150 @@
+"""The watch: whatever the main thread is doing, it learns that the run is over."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from halftrip import _native
+from halftrip.errors import Interrupted
+from halftrip.memory.shared import SharedSegment
+from halftrip.watch import Watch
+from halftrip.wire import Abort, Bye, Channel
+
+
+@pytest.fixture
+def channels():
+    ends = [Channel(end) for end in socket.socketpair()]
+    yield ends
+    for end in ends:
+        end.close()
+
+
+@pytest.fixture
+def watch(channels):
+    noted = []
+    watch = Watch({channels[0]: "rank 1"}, {}, at_once=noted.append, last_words=noted.append)
+    watch.noted = noted
+    yield watch
+    if not watch._closed.is_set():
+        watch.close()
+
+
+def sleep_in_python():
+    time.sleep(10)
+
+
+def sleep_in_a_read():
+    # Bare descriptors: the exception may come while a context manager is being left.
+    read_end, _ = os.pipe()
+    _native.BlockingStream(read_end, read_end, False).recv(np.zeros(8, dtype=np.uint8))
+
+
+def poll_memory():
+    segment = SharedSegment(_native.shm_segment_size)
+    _native.Shm(segment.bytes, 0, False).recv(np.zeros(8, dtype=np.uint8))
+
+
+def compute():
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("work", [sleep_in_python, sleep_in_a_read, poll_memory, compute])
+def test_a_peer_that_dies_ends_any_work(watch, channels, work):
+    threading.Timer(0.1, channels[1].close).start()
+    began = time.monotonic()
+    error = watch.guard(work)
+    assert time.monotonic() - began < 1.0
+    assert isinstance(error, Interrupted)
+    assert str(error) == "rank 1 died"
+    watch.close(Abort(str(error)))
+    assert watch.noted == ["rank 1 died"]
+
+
+def test_a_peer_that_says_why_is_quoted(watch, channels):
+    channels[1].send(Abort("rank 7 died"))
+    error = watch.guard(sleep_in_python)
+    assert str(error) == "rank 7 died"
+    watch.close()
+
+
+def test_a_peer_that_says_bye_is_no_reason(watch, channels):
+    channels[1].send(Bye())
+    channels[1].close()
+    assert watch.guard(lambda: time.sleep(0.2)) is None
+    watch.close()
+
+
+def test_the_others_are_told(watch, channels):
+    assert watch.guard(lambda: None) is None
+    watch.close()
+    assert channels[1].receive() == Bye()
+
+
+def test_an_error_of_the_work_s_own_is_handed_back(watch, channels):
+    error = watch.guard(lambda: {}["key"])
+    assert isinstance(error, KeyError)
+    watch.close(Abort("rank 0 failed"))
+    assert channels[1].receive() == Abort("rank 0 failed")
+
+
+def test_a_closed_connection_waits_for_the_reason(watch, channels):
+    """What a kernel sees first, a closed peer, is not yet who died."""
+
+    def work():
+        threading.Timer(0.1, lambda: channels[1].send(Abort("rank 3 died"))).start()
+        raise _native.PeerClosed
+
+    assert str(watch.guard(work)) == "rank 3 died"
+    watch.close()
+
+
+def test_a_process_that_ends_is_named(channels):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    watch = Watch({channels[0]: "x"}, {child.pid: "the launcher"}, lambda _: None, lambda _: None)
+    threading.Timer(0.1, child.kill).start()
+    error = watch.guard(sleep_in_python)
+    watch.close()
+    child.wait()
+    assert str(error) == f"the launcher (process {child.pid}) died"
+
+
+def test_a_signal_is_a_reason_and_its_old_handler_comes_back(channels):
+    before = signal.getsignal(signal.SIGTERM)
+    watch = Watch({channels[0]: "x"}, {}, lambda _: None, lambda _: None, signals=(signal.SIGTERM,))
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    error = watch.guard(poll_memory)
+    watch.close()
+    assert str(error) == "stopped by SIGTERM"
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+STUCK = """
+import ctypes, socket, sys
+from halftrip.watch import Watch
+from halftrip.wire import Channel
+here, there = socket.socketpair()
+watch = Watch({Channel(here): "rank 1"}, {}, lambda reason: print("at once:", reason, flush=True),
+              lambda reason: print("last words:", reason, flush=True))
+there.close()
+libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
+libc.pthread_mutex_lock(mutex)
+libc.pthread_mutex_lock(mutex)  # for ever, whatever signal comes: as deep in MPI as one can be
+"""
+
+
+def test_a_process_that_cannot_come_out_is_ended():
+    began = time.monotonic()
+    result = subprocess.run(
+        [sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert time.monotonic() - began < 5
+    assert result.returncode == 1
+    assert result.stdout == "at once: rank 1 died\nlast words: rank 1 died\n"

@@ -1,0 +1,116 @@
+"""Messages between processes: only those who know the token are heard."""
+
+import socket
+import struct
+import threading
+
+import pytest
+
+from halftrip.wire import (
+    Abort,
+    Ack,
+    Address,
+    Assignment,
+    Bye,
+    Channel,
+    Closed,
+    Line,
+    Listener,
+    Progress,
+    connect,
+    introduce,
+)
+
+TOKEN = "right"
+
+
+@pytest.fixture
+def pair():
+    ends = [Channel(end) for end in socket.socketpair()]
+    yield ends
+    for end in ends:
+        end.close()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Abort("reason", usage=True),
+        Ack(),
+        Bye(),
+        Line(b"{}\n", last=True),
+        Progress(1, 2, "shm 8"),
+        Assignment(b"{}", Address(hosts=("127.0.0.1",), port=1), progress=False),
+        introduce(TOKEN, "control", 3, Address(unix="name")),
+    ],
+)
+def test_every_message_arrives_as_it_was(pair, message):
+    pair[0].send(message)
+    assert pair[1].receive() == message
+
+
+def test_messages_keep_their_order_and_borders(pair):
+    for size in (0, 1, 5, 1000):
+        pair[0].send_bytes(b"x" * size)
+    assert [len(pair[1].receive_bytes()) for _ in range(4)] == [0, 1, 5, 1000]
+
+
+def test_a_closed_channel_is_said_so(pair):
+    pair[0].close()
+    with pytest.raises(Closed):
+        pair[1].receive()
+
+
+@pytest.mark.parametrize("payload", [b"nonsense", b"", b"\x81\xa4type\xa4Evil"])
+def test_a_message_that_is_none_closes_the_channel(pair, payload):
+    pair[0].send_bytes(payload)
+    with pytest.raises(Closed):
+        pair[1].receive()
+
+
+def test_a_message_of_impossible_length_is_not_waited_for(pair):
+    pair[0].socket.sendall(struct.pack("!I", 0xFFFFFFFF))
+    with pytest.raises(Closed, match="impossible"):
+        pair[1].receive()
+
+
+def accept_in_thread(listener):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(listener.accept(10)))
+    thread.start()
+    return thread, results
+
+
+@pytest.mark.parametrize("reach", ["unix", "loopback", "network"])
+def test_who_knows_the_token_is_let_in(reach):
+    listener = Listener(TOKEN, reach)
+    thread, results = accept_in_thread(listener)
+    channel = connect(listener.address, introduce(TOKEN, "control", 1))
+    thread.join()
+    accepted, hello = results[0]
+    assert hello.rank == 1
+    channel.send(Bye())
+    assert accepted.receive() == Bye()
+    for end in (channel, accepted, listener):
+        end.close()
+
+
+@pytest.mark.parametrize("greeting", ["wrong token", "garbage", "silence"])
+def test_who_does_not_is_turned_away(greeting, monkeypatch):
+    monkeypatch.setattr("halftrip.wire._GREETING_SECONDS", 0.2)
+    listener = Listener(TOKEN, "loopback")
+    thread, results = accept_in_thread(listener)
+    stranger = socket.create_connection(("127.0.0.1", listener.address.port))
+    if greeting == "wrong token":
+        Channel(stranger).send(introduce("wrong", "control", 1))
+    elif greeting == "garbage":
+        stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    thread.join()
+    assert results == [None]
+    stranger.close()
+    listener.close()
+
+
+def test_nobody_there_is_an_error_that_says_where():
+    with pytest.raises(OSError, match="no way to port 1"):
+        connect(Address(hosts=("127.0.0.1",), port=1), introduce(TOKEN, "control", 1))
