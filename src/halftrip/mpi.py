@@ -141,12 +141,20 @@ def start(expected_size: int | None) -> MPI.Intracomm:
     return MPI.COMM_WORLD.Dup()
 
 
-def arguments(family: Family | None) -> tuple[str, ...]:
-    """What to tell an mpiexec of that family: ranks pin themselves, and a machine with fewer cores
-    than ranks is flagged, not refused."""
-    if family == "openmpi":
-        return ("--bind-to", "none", "--map-by", ":OVERSUBSCRIBE")
-    return ("-bind-to", "none") if family == "mpich" else ()
+# Ranks pin themselves, and a machine with fewer cores than ranks is flagged, not refused.
+_ARGUMENTS: dict[Family | None, dict[str, str]] = {
+    "openmpi": {"--bind-to": "none", "--map-by": ":OVERSUBSCRIBE"},
+    "mpich": {"-bind-to": "none"},
+    None: {},
+}
+
+
+def full_command(mpiexec: Mpiexec) -> tuple[str, ...]:
+    """Its command with what it has to be told, unless the user has told it otherwise."""
+    added = _ARGUMENTS[mpiexec.family].items()
+    return mpiexec.command + tuple(
+        word for option in added if option[0] not in mpiexec.command for word in option
+    )
 
 
 def root_environment() -> dict[str, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import mpiexec
+from harness.shell import mpiexec
 
 from halftrip import store
 

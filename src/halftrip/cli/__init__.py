@@ -75,7 +75,10 @@ def run(
     cores: Annotated[Text, typer.Option(help="A core for each rank, as 0,1. [chosen]")] = None,
     ranks: Annotated[Text, typer.Option("-n", "--ranks", help="How many ranks. [2]")] = None,
     launcher: Annotated[
-        Text, typer.Option(help="Who starts them: local, mpiexec. [mpiexec if MPI is measured]")
+        Text,
+        typer.Option(
+            help="Who starts them: local, mpiexec. [mpiexec where MPI is measured or one is named]"
+        ),
     ] = None,
     mpiexec: Annotated[
         Text, typer.Option(help="Which mpiexec, and so which MPI; may have arguments.")

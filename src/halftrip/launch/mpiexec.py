@@ -12,7 +12,7 @@ from halftrip.launch.base import RANK_COMMAND
 from halftrip.launch.base import Launcher as Base
 from halftrip.launch.control import Started
 from halftrip.launch.job import JOB_VARIABLE, Job
-from halftrip.mpi import LIBRARY_VARIABLE, arguments, find_mpiexec, root_environment
+from halftrip.mpi import LIBRARY_VARIABLE, find_mpiexec, full_command, root_environment
 from halftrip.plan import Plan
 from halftrip.wire import Listener, Reach
 
@@ -55,8 +55,7 @@ class Launcher(Base):
         hand_on = ("-x", JOB_VARIABLE) if self._mpiexec.family == "openmpi" else ()
         process = subprocess.Popen(
             (
-                *self._mpiexec.command,
-                *arguments(self._mpiexec.family),
+                *full_command(self._mpiexec),
                 *hand_on,
                 *("-n", str(job.ranks)),
                 *RANK_COMMAND,

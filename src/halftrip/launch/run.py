@@ -25,8 +25,9 @@ DEFAULT_RANKS = 2
 def launch(plan: Plan, run_file: RunFile, view: View) -> None:
     """Starts ranks and has them walk through the plan; all that they measure is in `run_file`.
 
-    Where no launcher is asked for, an mpiexec starts them if MPI is to be measured. If it cannot,
-    MPI is skipped with the reason, and the rest is measured with local processes.
+    Where no launcher is asked for, an mpiexec starts them if MPI is to be measured. If there is none
+    that can, MPI is skipped with the reason, and the rest is measured with local processes. A
+    launcher or an mpiexec that was asked for has to do.
 
     Raises HalftripError, of the kinds that Control.run does, after writing why into the file.
     """
@@ -42,8 +43,8 @@ def launch(plan: Plan, run_file: RunFile, view: View) -> None:
 
 
 def _launch(plan: Plan, run_file: RunFile, view: View) -> None:
-    if plan.launcher is not None:
-        _launch_with(plan.launcher, plan, run_file, view)
+    if plan.launcher is not None or plan.mpiexec is not None:
+        _launch_with(plan.launcher or "mpiexec", plan, run_file, view)
         return
     if "mpi" in plan.transport:
         try:

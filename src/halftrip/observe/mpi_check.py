@@ -37,7 +37,7 @@ def check() -> Check:
         mpiexec = mpi.find_mpiexec()
     except Unavailable as error:
         return Check(_NAME, "warning", str(error), f"{_INSTALL}, or name one with --mpiexec")
-    command = (*mpiexec.command, *mpi.arguments(mpiexec.family), "-n", "2", sys.executable, "-m")
+    command = (*mpi.full_command(mpiexec), "-n", "2", sys.executable, "-m")
     library = (str(mpiexec.library),) if mpiexec.library is not None else ()
     try:
         answer = subprocess.run(

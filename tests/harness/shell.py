@@ -8,8 +8,6 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from halftrip import store
 
 HALFTRIP = str(Path(sys.executable).with_name("halftrip"))
@@ -90,10 +88,3 @@ class Shell:
                 except OSError:
                     continue
         return left
-
-
-@pytest.fixture
-def shell(tmp_path):
-    shell = Shell(tmp_path)
-    yield shell
-    assert shell.left_behind() == []
