@@ -1,4 +1,5 @@
 import pytest
+
 from harness.shell import Shell
 
 

@@ -4,6 +4,7 @@ import os
 import secrets
 import shutil
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,18 @@ import pytest
 
 def ip(*arguments):
     subprocess.run(["ip", *arguments], check=True, capture_output=True)
+
+
+def await_link(host, device, seconds=10.0):
+    """Returns when a link is up at both ends and its addresses are settled."""
+    deadline = time.monotonic() + seconds
+    while True:
+        link = ["ip", "-n", host.name, "addr", "show", "dev", device]
+        said = subprocess.run(link, check=True, capture_output=True, text=True).stdout
+        if "state UP" in said and "tentative" not in said:
+            return
+        assert time.monotonic() < deadline, said
+        time.sleep(0.02)
 
 
 @dataclass
@@ -62,6 +75,8 @@ def lab(tmp_path):
             ip("-n", host.name, "addr", "add", f"{host.address}/24", "dev", end)
             ip("-n", host.name, "link", "set", end, "up")
             ip("-n", host.name, "link", "set", "lo", "up")
+        for host, end in zip(hosts, ends, strict=True):
+            await_link(host, end)
         yield Lab(hosts, make_agent(tmp_path / "agent", hosts))
     finally:
         for host in hosts:

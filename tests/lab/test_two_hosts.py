@@ -6,9 +6,9 @@ import subprocess
 import time
 
 import pytest
-from harness.shell import mpiexec
 
 from halftrip import store
+from harness.shell import mpiexec
 
 WORK = ("-t", "mpi,shm,pipe,unix,tcp", "-s", "8,64K", "--time", "30ms")
 

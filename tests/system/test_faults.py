@@ -12,9 +12,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from harness.shell import mpiexec
 
 from halftrip import store
+from harness.shell import mpiexec
 
 # Much to measure: the fault comes in its midst, never after it.
 WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "200ms", "-r", "20")

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from harness.shell import MPIEXECS, mpiexec
 
 QUICK = ("-s", "8,64K", "--time", "30ms")

@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 
 import pytest
-from harness import runs
 from rich.console import Console
 
 from halftrip.model import LineBound, Skip, WarmUp
@@ -15,6 +14,7 @@ from halftrip.show.machine import as_csv, as_json
 from halftrip.show.rows import rows
 from halftrip.show.table import render
 from halftrip.verdict import flags
+from harness import runs
 
 
 def printed(run):

@@ -25,9 +25,9 @@ DEFAULT_RANKS = 2
 def launch(plan: Plan, run_file: RunFile, view: View) -> None:
     """Starts ranks and has them walk through the plan; all that they measure is in `run_file`.
 
-    Where no launcher is asked for, an mpiexec starts them if MPI is to be measured. If there is none
-    that can, MPI is skipped with the reason, and the rest is measured with local processes. A
-    launcher or an mpiexec that was asked for has to do.
+    Where no launcher is asked for, an mpiexec starts them if MPI is to be measured. If there is
+    none that can, MPI is skipped with the reason, and the rest is measured with local processes.
+    A launcher or an mpiexec that was asked for has to do.
 
     Raises HalftripError, of the kinds that Control.run does, after writing why into the file.
     """
