@@ -39,7 +39,8 @@ class Mpi {
   }
 
  private:
-  static constexpr int kTag = 0;
+  // Next to the group's, in src/halftrip/mpi.py: programs that call halftrip may use others.
+  static constexpr int kTag = 18516;
 
   static void check(int code) {
     if (code != 0) [[unlikely]]

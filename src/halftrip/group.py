@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from halftrip.errors import Interrupted
+from halftrip.mpi import GROUP_TAG
 from halftrip.wire import Address, Channel, Closed, Hello, Listener, connect
 
 if TYPE_CHECKING:
@@ -111,28 +112,28 @@ def join_socket_group(address: Address, hello: Hello, size: int) -> SocketGroup:
 
 
 class MpiGroup(Group):
-    """A group over a communicator of its own, duplicated from `world`."""
+    """A group over MPI_COMM_WORLD, with a tag of its own."""
 
     def __init__(self, world: MPI.Intracomm) -> None:
         from mpi4py import MPI
 
         self._status = MPI.Status()
         self._byte = MPI.BYTE
-        self._communicator = world.Dup()
+        self._communicator = world
         self.rank = world.Get_rank()
         self.size = world.Get_size()
 
     def _send(self, to: int, payload: bytes) -> None:
-        request = self._communicator.Isend((payload, self._byte), dest=to)
+        request = self._communicator.Isend((payload, self._byte), dest=to, tag=GROUP_TAG)
         while not request.Test():
             time.sleep(_NAP_SECONDS)
 
     def _receive(self, source: int) -> bytes:
-        while not self._communicator.Iprobe(source=source, status=self._status):
+        while not self._communicator.Iprobe(source=source, tag=GROUP_TAG, status=self._status):
             time.sleep(_NAP_SECONDS)
         payload = bytearray(self._status.Get_count(self._byte))
-        self._communicator.Recv((payload, self._byte), source=source)
+        self._communicator.Recv((payload, self._byte), source=source, tag=GROUP_TAG)
         return bytes(payload)
 
     def close(self) -> None:
-        self._communicator.Free()
+        """Nothing is to be released."""

@@ -28,6 +28,8 @@ _LIBRARY_NAMES: dict[Family, tuple[str, ...]] = {
 _MPICH_SONAME = "libmpi.so.12"
 # The variable by which mpi4py is told which library to load.
 LIBRARY_VARIABLE = "MPI4PY_LIBMPI"
+# Unlikely to be anybody else's; the timed messages have the one before it.
+GROUP_TAG = 18517
 
 
 class Mpiexec(NamedTuple):
@@ -118,16 +120,20 @@ def select_library(library: Path | None) -> None:
 
 
 def start(expected_size: int | None) -> MPI.Intracomm:
-    """Initialises MPI and returns a duplicate of COMM_WORLD, which holds `expected_size` ranks.
+    """Initialises MPI and returns COMM_WORLD, which holds `expected_size` ranks.
 
-    Raises Unavailable if there is no MPI, or if it does not see the job that it was started in.
+    Not a duplicate of it: every communicator more makes messages slower in some MPIs, and it is
+    COMM_WORLD that programs use. Tags keep what is timed (native/endpoints/mpi.hpp) apart from the
+    group's own messages (GROUP_TAG). Raises Unavailable if there is no MPI, or if it does not see
+    the job that it was started in.
     """
     try:
         import mpi4py
     except ImportError:
         raise Unavailable("mpi4py is not installed; pip install 'halftrip[mpi]'") from None
-    # Other threads of ours never call MPI, and MPI_THREAD_MULTIPLE costs a lock in every call.
-    mpi4py.rc.thread_level = "funneled"
+    # As MPI_Init does. Other threads of ours never call MPI, and any higher level costs time in
+    # every call: in Open MPI 4 even MPI_THREAD_FUNNELED adds a third to a small message.
+    mpi4py.rc.thread_level = "single"
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
@@ -138,7 +144,7 @@ def start(expected_size: int | None) -> MPI.Intracomm:
             f"the launcher started {expected_size} ranks but {library_version()} sees {size}: "
             f"it belongs to another MPI; name its library in {LIBRARY_VARIABLE}"
         )
-    return MPI.COMM_WORLD.Dup()
+    return MPI.COMM_WORLD
 
 
 # Ranks pin themselves, and a machine with fewer cores than ranks is flagged, not refused.
