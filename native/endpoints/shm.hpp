@@ -21,7 +21,7 @@ namespace halftrip {
 
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kSlots = 16;
-inline constexpr std::size_t kSmallestChunk = 4096, kLargestChunk = 32768;
+inline constexpr std::size_t kSmallestChunk = 4096, kLargestChunk = 16384;
 
 // One chunk on its way. The number is written last and says whose chunk this is and which.
 struct alignas(kCacheLine) ShmSlot {
