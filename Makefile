@@ -5,7 +5,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*.?pp native/*/*.hpp)
+HEADERS := $(wildcard native/*.hpp native/*/*.hpp)
+NATIVE := CMakeLists.txt pyproject.toml native/module.cpp $(HEADERS)
+FORMATTED := native/module.cpp $(HEADERS) benchmarks/pingpong.c tests/native/shm_stress.cpp
+WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
 .PHONY: run test check format bench clean
 
@@ -18,14 +21,16 @@ test: $(VENV)/developed
 check: $(VENV)/developed
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/clang-format --dry-run --Werror $(filter native/%,$(NATIVE)) benchmarks/*.c
+	$(BIN)/clang-format --dry-run --Werror $(FORMATTED)
+	@for header in $(HEADERS); do echo "#include \"$$header\""; done | \
+	    $(CXX) -std=c++20 -x c++ -fsyntax-only -I. $(WARNINGS) -
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(VENV)/developed
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
-	$(BIN)/clang-format -i $(filter native/%,$(NATIVE)) benchmarks/*.c
+	$(BIN)/clang-format -i $(FORMATTED)
 
 bench: $(VENV)/developed
 	$(BIN)/python benchmarks/peers.py

@@ -150,6 +150,8 @@ void define_bounds(nb::module_& module) {
 
 void define_endpoints(nb::module_& module) {
   module.attr("shm_segment_size") = sizeof(ShmSegment);
+  module.attr("probed_lines") = sizeof(ShmSegment::probed) / sizeof(ShmSegment::ProbedLine);
+  module.attr("probed_line_size") = sizeof(ShmSegment::ProbedLine);
   define_endpoint<Shm>(module, "Shm")
       .def(
           "__init__",

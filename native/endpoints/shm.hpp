@@ -45,8 +45,10 @@ struct alignas(2 * kCacheLine) ShmRing {
 
 struct ShmSegment {
   // For Line: the bound is probed in the page where the shuttle's first slot is, because where a
-  // page lies decides how far its lines travel.
-  alignas(2 * kCacheLine) std::byte probed[kCacheLine];
+  // page lies decides how far its lines travel; and so, less, does each line's address.
+  struct alignas(2 * kCacheLine) ProbedLine {
+    std::byte bytes[kCacheLine];
+  } probed[8];
   ShmRing shuttle;
   ShmRing lane[2];  // by the sender's side
 };

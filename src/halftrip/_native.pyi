@@ -19,8 +19,10 @@ class MpiError(Exception): ...
 
 # Empty where the processor's counter cannot be used.
 counter_clock: str
-# How much memory two Shm share.
+# How much memory two Shm share; it begins with lines for Line, this many of this size each.
 shm_segment_size: int
+probed_lines: int
+probed_line_size: int
 
 def request_stop(stop: bool = True) -> None:
     """Makes every wait of every kernel in this process raise Stopped, until called with False."""

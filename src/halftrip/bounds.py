@@ -10,10 +10,10 @@ from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.memory.host import Bytes, allocate
 
-# One probe of the line: this many samples of this many round trips, well under a millisecond.
-_LINE_SAMPLES = 20
-_LINE_BATCH = 50
-_LINE_LEAD = 50
+# One probe of a line: this many samples of this many round trips, some 50 us.
+_LINE_SAMPLES = 10
+_LINE_BATCH = 20
+_LINE_LEAD = 20
 # One copy bound: at least this long in all, in this many samples.
 _COPY_SAMPLES = 15
 _COPY_SAMPLE_NS = 400_000
@@ -23,26 +23,33 @@ COPY_SIZES = (4096, 65536, 1 << 20, 4 << 20, 32 << 20)
 class LineProbe:
     """The cache-line round trip between the cores of two ranks; one object in each of them.
 
-    `segment` is memory that both map; the probe uses its first line, which starts as zeros.
+    How long a line travels depends on where it is at home, so several are tried and the fastest is
+    the bound. `segment` is memory that both map, zeros at first, and begins with these lines.
     """
 
     def __init__(self, segment: Bytes, clock: Clock) -> None:
-        self._line = _native.Line(segment)
+        size = _native.probed_line_size
+        self._lines = [
+            _native.Line(segment[number * size : (number + 1) * size])
+            for number in range(_native.probed_lines)
+        ]
         self._clock = clock
         self._nothing = np.empty(0, dtype=np.uint8)
 
     def lead(self) -> float:
-        """The median round trip, ns. The other rank calls `follow` at the same time."""
+        """The fastest line's median round trip, ns. The other rank calls `follow` meanwhile."""
+        return min(self._time(line) for line in self._lines)
+
+    def _time(self, line: _native.Line) -> float:
         stamps = np.zeros(_LINE_SAMPLES + 1, dtype=np.int64)
         nothing = self._nothing
-        _native.ping(
-            self._line, nothing, nothing, _LINE_LEAD, _LINE_BATCH, stamps, self._clock.source
-        )
+        _native.ping(line, nothing, nothing, _LINE_LEAD, _LINE_BATCH, stamps, self._clock.source)
         return float(np.median(self._clock.intervals(stamps))) / _LINE_BATCH
 
     def follow(self) -> None:
         exchanges = _LINE_LEAD + _LINE_SAMPLES * _LINE_BATCH
-        _native.pong(self._line, self._nothing, self._nothing, exchanges)
+        for line in self._lines:
+            _native.pong(line, self._nothing, self._nothing, exchanges)
 
 
 def copy_time(size: int, clock: Clock) -> float:
