@@ -92,7 +92,7 @@ class Comparison:
     def report(self) -> Iterator[str]:
         steady = [r for r in self.rounds if r[3] <= SAME_STATE * r[2]]
         counted = steady if len(steady) >= 3 else self.rounds
-        for size in counted[0][0]:
+        for size in sorted(counted[0][0]):
             ratios = sorted(ours[size] / peer[size] for ours, peer, _, _ in counted)
             ours = statistics.median(r[0][size] for r in counted)
             peer = statistics.median(r[1][size] for r in counted)

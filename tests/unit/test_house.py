@@ -1,0 +1,41 @@
+"""What the documents say and the plans in recipes/ hold."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import halftrip
+from halftrip.plan import FIELDS, file_layer, make_plan
+from halftrip.registry import TRANSPORTS
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "recipes").glob("*.toml")), ids=lambda p: p.name)
+def test_every_recipe_is_a_plan(path):
+    assert make_plan(file_layer(path)).sizes
+
+
+def test_the_version_is_one():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == halftrip.__version__
+
+
+def test_the_readme_names_only_options_that_exist():
+    text = (ROOT / "README.md").read_text()
+    options = set(re.findall(r"halftrip run[^\n]*?--([a-z]+)", text))
+    assert options
+    assert options <= set(FIELDS)
+
+
+def test_every_transport_is_in_the_readme():
+    text = (ROOT / "README.md").read_text()
+    assert all(f"`{name}`" in text for name in TRANSPORTS)
+
+
+def test_links_between_documents_lead_somewhere():
+    for document in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")):
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
