@@ -141,8 +141,9 @@ def start(expected_size: int | None) -> MPI.Intracomm:
     size = MPI.COMM_WORLD.Get_size()
     if expected_size is not None and size != expected_size:
         raise Unavailable(
-            f"the launcher started {expected_size} ranks but {library_version()} sees {size}: "
-            f"it belongs to another MPI; name its library in {LIBRARY_VARIABLE}"
+            f"the launcher started {expected_size} ranks but {library_version()} sees {size}: it "
+            f"belongs to another MPI (name its library in {LIBRARY_VARIABLE}), or it is srun "
+            "without --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)"
         )
     return MPI.COMM_WORLD
 
