@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../endpoint.hpp"
 #include "../wait.hpp"
 
 namespace halftrip {
@@ -76,6 +77,22 @@ class Shm {
       put(passage, out + done, std::min(chunk, size - done));
   }
 
+  // Puts whenever there is room, and takes whenever something has come.
+  void exchange(Ring& out, Ring& in, std::int64_t count, Order order) {
+    Sending sending{{out, count}};
+    Receiving receiving{{in, count}};
+    spin_until(yields_, [&] {
+      bool moved;
+      do {
+        moved = put_some(sending);
+        while (moved && order == Order::sends_first && put_some(sending)) {
+        }
+        moved |= take_some(receiving);
+      } while (moved);
+      return sending.messages == 0 && receiving.messages == 0;
+    });
+  }
+
   void recv(std::byte* in, std::size_t size) {
     const bool shuttled = wait_for_message();
     if (shuttled) owns_shuttle_ = true;
@@ -104,6 +121,71 @@ class Shm {
     ShmSlot& next() { return ring->slots[passed++ % kSlots]; }
     ShmSlot& first() { return ring->slots[passed % kSlots]; }
   };
+
+  // Messages of which some have gone one way; `done` bytes of the first of them, whose buffer is
+  // `here`, by `passage`.
+  struct Underway {
+    Ring& ring;
+    std::int64_t messages;
+    std::byte* here = nullptr;
+    std::size_t done = 0;
+    Passage* passage = nullptr;
+
+    // The bytes of the next chunk.
+    std::size_t chunk() const {
+      return std::min(chunk_size(ring.size()), ring.size() - done);
+    }
+
+    void moved(std::size_t size) {
+      done += size;
+      if (done < ring.size()) return;
+      done = 0;
+      passage = nullptr;
+      --messages;
+    }
+  };
+  struct Sending : Underway {};
+  struct Receiving : Underway {
+    bool tells = false;
+  };
+
+  // The next chunk, if there is one and room for it; whether that was so.
+  bool put_some(Sending& sending) {
+    if (sending.messages == 0) return false;
+    if (sending.passage == nullptr) {
+      sending.passage = owns_shuttle_ ? &begin(shuttle_) : &outgoing_;
+      owns_shuttle_ = false;
+      sending.here = sending.ring.next();
+    }
+    if (!has_room(*sending.passage)) return false;
+    const std::size_t size = sending.chunk();
+    put(*sending.passage, sending.here + sending.done, size);
+    sending.moved(size);
+    return true;
+  }
+
+  // The next chunk, if one is awaited and there; whether that was so.
+  bool take_some(Receiving& receiving) {
+    if (receiving.messages == 0) return false;
+    const std::size_t whole = receiving.ring.size();
+    if (receiving.passage == nullptr) {
+      const bool shuttled = arrived(shuttle_.ring->slots[0]);
+      if (!shuttled && !arrived(incoming_.first())) return false;
+      receiving.passage = shuttled ? &begin(shuttle_) : &incoming_;
+      receiving.tells = !shuttled || whole > chunk_size(whole) * kSlots;
+      receiving.here = receiving.ring.next();
+    } else if (!arrived(receiving.passage->first())) {
+      return false;
+    }
+    const std::size_t size = receiving.chunk();
+    Passage& passage = *receiving.passage;
+    take(passage, receiving.here + receiving.done, size);
+    if (receiving.tells) tell(passage);
+    receiving.moved(size);
+    // Not before all of the message is out: what is being sent meanwhile would overtake it.
+    if (receiving.done == 0 && &passage == &shuttle_) owns_shuttle_ = true;
+    return true;
+  }
 
   // Small enough that the receiver starts early, large enough that the copies run at full speed.
   static std::size_t chunk_size(std::size_t size) {
@@ -156,22 +238,29 @@ class Shm {
     passage.ring->taken.store(passage.passed, std::memory_order_release);
   }
 
+  static bool has_room(Passage& passage) {
+    if (passage.passed < passage.limit) return true;
+    passage.limit = passage.ring->taken.load(std::memory_order_acquire) + kSlots;
+    return passage.passed < passage.limit;
+  }
+
   void wait_for_room(Passage& passage) {
-    spin_until(yields_, [&] {
-      passage.limit = passage.ring->taken.load(std::memory_order_acquire) + kSlots;
-      return passage.passed < passage.limit;
-    });
+    spin_until(yields_, [&] { return has_room(passage); });
+  }
+
+  // Whether the next chunk from the peer is in `slot`.
+  bool arrived(const ShmSlot& slot) const {
+    return slot.number.load(std::memory_order_acquire) == number(received_ + 1, 1 - side_);
   }
 
   // True where the next message came by the shuttle, false where it came by the lane.
   bool wait_for_message() {
-    const std::uint64_t expected = number(received_ + 1, 1 - side_);
     const ShmSlot& in_shuttle = shuttle_.ring->slots[0];
     const ShmSlot& in_lane = incoming_.first();
     bool shuttled = false;
     spin_until(yields_, [&] {
-      shuttled = in_shuttle.number.load(std::memory_order_acquire) == expected;
-      return shuttled || in_lane.number.load(std::memory_order_acquire) == expected;
+      shuttled = arrived(in_shuttle);
+      return shuttled || arrived(in_lane);
     });
     return shuttled;
   }

@@ -1,40 +1,47 @@
-// Ping-pong, blocking: one message over, one message of the same size back.
+// Ping-pong: one message over, one message of the same size back.
+//
+// Nonblocking, both are on their way at once: each end begins both and waits for both.
 #pragma once
 
-#include <cstdint>
-#include <span>
+#include <string_view>
 
-#include "../clock.hpp"
 #include "../endpoint.hpp"
 
 namespace halftrip {
 
-// The initiator. One exchange is a round trip. `lead` exchanges go first, untimed, so that both
-// ends are in the loop; then stamps[0] is taken, and stamps[i] after each further `batch`
-// exchanges.
-template <class Clock, BlockingEndpoint E>
-void ping(E& endpoint, std::span<const std::byte> out, std::byte* in, std::int64_t lead,
-          std::int64_t batch, std::span<Ticks> stamps) {
-  const auto exchange = [&](std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      endpoint.send(out.data(), out.size());
-      endpoint.recv(in, out.size());
-    }
-  };
-  exchange(lead);
-  for (Ticks& stamp : stamps) {
-    if (&stamp != stamps.data()) exchange(batch);
-    stamp = Clock::now();
-  }
-}
+struct PingPong {
+  static constexpr std::string_view name = "pingpong";
+  template <class E>
+  static constexpr bool possible = BlockingEndpoint<E> || NonblockingEndpoint<E>;
+  static constexpr bool responder_timed = false;
 
-// The other end, for the same number of exchanges in all.
-template <BlockingEndpoint E>
-void pong(E& endpoint, std::span<const std::byte> out, std::byte* in, std::int64_t exchanges) {
-  for (std::int64_t i = 0; i < exchanges; ++i) {
-    endpoint.recv(in, out.size());
-    endpoint.send(out.data(), out.size());
+  template <class E>
+  static void initiate(E& endpoint, Buffers& buffers) {
+    if constexpr (BlockingEndpoint<E>) {
+      endpoint.send(buffers.out.next(), buffers.out.size());
+      endpoint.recv(buffers.in.next(), buffers.in.size());
+    } else {
+      both(endpoint, buffers);
+    }
   }
-}
+
+  template <class E>
+  static void respond(E& endpoint, Buffers& buffers) {
+    if constexpr (BlockingEndpoint<E>) {
+      endpoint.recv(buffers.in.next(), buffers.in.size());
+      endpoint.send(buffers.out.next(), buffers.out.size());
+    } else {
+      both(endpoint, buffers);
+    }
+  }
+
+ private:
+  template <NonblockingEndpoint E>
+  static void both(E& endpoint, Buffers& buffers) {
+    endpoint.begin_recv(buffers.in.next(), buffers.in.size());
+    endpoint.begin_send(buffers.out.next(), buffers.out.size());
+    endpoint.finish();
+  }
+};
 
 }  // namespace halftrip

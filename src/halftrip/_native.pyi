@@ -5,7 +5,7 @@ the clock named. Kernels release the interpreter's lock, and raise Stopped, Peer
 OSError.
 """
 
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,44 +33,104 @@ def clock_pair(clock: str, tries: int) -> tuple[int, int, int]:
 def clock_figures(clock: str) -> tuple[float, int]:
     """Ticks that one read costs, and the smallest step between two reads."""
 
-def ping(
+def initiate(
     endpoint: _EndpointBase,
-    out: _Bytes,
-    in_: _Bytes,
+    pattern: str,
+    out: Ring,
+    in_: Ring,
+    window: int,
     lead: int,
     batch: int,
     stamps: _Stamps,
     clock: str,
 ) -> None:
-    """Initiates `lead` round trips untimed, then `batch` between each two stamps."""
+    """Initiates `lead` exchanges untimed, then `batch` between each two stamps."""
 
-def pong(endpoint: _EndpointBase, out: _Bytes, in_: _Bytes, exchanges: int) -> None:
-    """Answers so many round trips."""
+def respond(
+    endpoint: _EndpointBase,
+    pattern: str,
+    out: Ring,
+    in_: Ring,
+    window: int,
+    lead: int,
+    batch: int,
+    stamps: _Stamps,
+    clock: str,
+) -> None:
+    """The other end of the same exchanges. It leaves the stamps alone where its clock would be in
+    the way of what the initiator times."""
+
+def fill(array: _Bytes, seed: int) -> None:
+    """Fills an array with the sequence that `seed` names."""
+
+def first_difference(array: _Bytes, seed: int) -> tuple[int, int] | None:
+    """Where the first byte is that differs from that sequence, and what it should be."""
 
 def copy(to: _Bytes, from_: _Bytes, batch: int, stamps: _Stamps, clock: str) -> None:
     """Copies `batch` times between each two stamps."""
 
+class Ring:
+    """Buffers to be used in turn, shape (slots, bytes); the bytes of each lie side by side."""
+
+    def __init__(self, slots: _Bytes) -> None: ...
+    @property
+    def position(self) -> int:
+        """The number of the buffer that is next."""
+
 class _EndpointBase:
+    # What this end can do, by the names of patterns.
+    patterns: ClassVar[tuple[str, ...]]
+
+class _Messages(_EndpointBase):
     def send(self, out: _Bytes) -> None:
         """Sends one message; the peer's `recv` asks for as many bytes."""
 
     def recv(self, in_: _Bytes) -> None:
         """Receives one message of just the array's size."""
 
-class Line(_EndpointBase):
+class Line(_Messages):
     def __init__(self, segment: _Bytes) -> None: ...
 
-class Shm(_EndpointBase):
+class Shm(_Messages):
     def __init__(self, segment: _Bytes, side: int, yields: bool) -> None: ...
 
-class BlockingStream(_EndpointBase):
+class ShmWindow(_EndpointBase):
+    def __init__(self, messages: Shm, window: _Bytes) -> None: ...
+
+class BlockingStream(_Messages):
     def __init__(self, in_fd: int, out_fd: int, yields: bool) -> None: ...
 
-class SpinningStream(_EndpointBase):
+class SpinningStream(_Messages):
     def __init__(self, in_fd: int, out_fd: int, yields: bool) -> None: ...
 
-class MpiInt(_EndpointBase):
-    def __init__(self, send: int, recv: int, communicator: int, byte: int, peer: int) -> None: ...
+class PollingStream(_Messages):
+    def __init__(self, in_fd: int, out_fd: int, yields: bool) -> None: ...
 
-class MpiPointer(_EndpointBase):
-    def __init__(self, send: int, recv: int, communicator: int, byte: int, peer: int) -> None: ...
+# For each kind of handle, MPI's types: `functions` are addresses, in the order that
+# native/endpoints says; handles are given by their addresses.
+class MpiPathInt:
+    def __init__(
+        self, communicator: int, byte: int, datatype: int, typed: int, peer: int, tag: int
+    ) -> None: ...
+
+class MpiInt(_Messages):
+    def __init__(self, path: MpiPathInt, functions: list[int]) -> None: ...
+
+class MpiNonblockingInt(_EndpointBase):
+    def __init__(self, path: MpiPathInt, functions: list[int], most: int) -> None: ...
+
+class MpiPersistentInt(_Messages):
+    def __init__(
+        self, path: MpiPathInt, functions: list[int], out: Ring, in_: Ring, most: int
+    ) -> None: ...
+
+class MpiWindowInt(_EndpointBase):
+    def __init__(
+        self, path: MpiPathInt, functions: list[int], window: int, target: int
+    ) -> None: ...
+
+MpiPathPointer = MpiPathInt
+MpiPointer = MpiInt
+MpiNonblockingPointer = MpiNonblockingInt
+MpiPersistentPointer = MpiPersistentInt
+MpiWindowPointer = MpiWindowInt

@@ -1,100 +1,169 @@
-"""The timing of one case: what the sampler asks for, done by both ranks of a pair at once."""
+"""The timing of cases that are measured at the same time: what the sampler asks for, done by both
+ranks of each pair at once."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from halftrip import _native
 from halftrip.clock import Clock
-from halftrip.errors import HalftripError
 from halftrip.group import Group
-from halftrip.memory import host as host_memory
-from halftrip.model import Case
+from halftrip.lane import Lane, Part
+from halftrip.model import Case, Delivery
 from halftrip.pair import Pair, together
 from halftrip.sampler import Batch, Sampler
 
-# How long the initiator leaves its peer to get into the loop, where no exchange may go before.
-_READY_SECONDS = 0.002
+Times = npt.NDArray[np.int64]
+
+
+class Outcome:
+    """What rank 0 has learnt of one case; times are ns."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.first = 0
+        # Of the batches that are kept: the times of the initiator's samples, when each batch began
+        # by its clock, and the responder's times of the same.
+        self.kept: list[Times] = []
+        self.starts: list[int] = []
+        self.peers: list[Times] = []
+        self.verified = 0
+        self.delivery: Delivery | None = None
+        self.problem: str | None = None
+
+    def feed(self, batch: Batch, initiator: Part, responder: Part) -> Times:
+        """Takes what both ends say of a batch; the initiator's times, shape (samples,)."""
+        self.problem = initiator.problem or responder.problem
+        times = np.frombuffer(initiator.times, dtype=np.int64)
+        self.verified += initiator.verified + responder.verified
+        if self.problem is not None:
+            return times
+        if batch.cold:
+            self.first = int(times[0])
+        if batch.keep:
+            self.kept.append(times)
+            self.starts.append(initiator.start)
+            self.peers.append(np.frombuffer(responder.times, dtype=np.int64))
+        return times
+
+    @property
+    def peer_ns(self) -> float | None:
+        """The median of the responder's times, None where it takes none."""
+        times = np.concatenate(self.peers)
+        return float(np.median(times)) if times.size else None
+
+    @property
+    def samples(self) -> Times:
+        return np.concatenate(self.kept) if self.kept else np.empty(0, dtype=np.int64)
+
+
+def spans_together(
+    outcomes: Sequence[Outcome], exchanges: int, offsets: Sequence[int]
+) -> tuple[list[int], list[float]]:
+    """For each kept batch, the time in which all cases were under way, ns, and how many messages
+    went one way in it, those of all cases together.
+
+    `exchanges` is how many a sample holds; `offsets` are by how much the clock of each case's
+    initiator is ahead, ns. A sample that reaches out of the time counts as far as it is in it.
+    """
+    spans, messages = [], []
+    for batch in range(len(outcomes[0].kept)):
+        ends = []
+        for outcome, offset in zip(outcomes, offsets, strict=True):
+            begin = outcome.starts[batch] - offset
+            ends.append(begin + np.concatenate(([0], np.cumsum(outcome.kept[batch]))))
+        low, high = max(int(end[0]) for end in ends), min(int(end[-1]) for end in ends)
+        done = 0.0
+        for outcome, end in zip(outcomes, ends, strict=True):
+            samples = np.interp([low, high], end, np.arange(end.size))
+            each = exchanges * outcome.case.messages_per_exchange
+            done += float(samples[1] - samples[0]) * each
+        if high > low:
+            spans.append(high - low)
+            messages.append(done)
+    return spans, messages
 
 
 class Bench:
-    """A case that is set up: the path is open, the buffers are there.
+    """Cases that are set up: the paths are open, the buffers are there.
 
-    Every rank of the group makes one for every case, of the pair or not.
+    Every rank of the group makes one for all cases of a round, of their pairs or not.
     """
 
-    def __init__(self, group: Group, pair: Pair, case: Case, clock: Clock) -> None:
-        """Raises Unavailable, on all ranks, if the path or the buffers cannot be had."""
+    def __init__(
+        self,
+        group: Group,
+        round_: Sequence[tuple[Pair, Case]],
+        clock: Clock,
+        cache_bytes: int,
+        verify: bool,
+    ) -> None:
+        """Raises Unavailable, on all ranks, if a path or the buffers cannot be had."""
         self._group = group
-        self._pair = pair
-        self._case = case
-        self._clock = clock
-        self._opened = pair.open(case.transport, case.wait)
-        self._out = self._in = np.empty(0, dtype=np.uint8)
-        together(group, self._allocate)
+        self._round = round_
+        self._lanes: dict[int, Lane] = {}
+        for number, (pair, case) in enumerate(round_):
+            opened = pair.open(case.transport, case.wait)
+            if opened is not None:
+                self._lanes[number] = Lane(pair, case, opened, clock, cache_bytes, verify)
 
-    def _allocate(self) -> None:
-        if not self._pair.member:
-            return
-        self._out = host_memory.allocate(self._case.size, self._case.pages)
-        if self._case.buffers == "same":
-            self._in = self._out
-        else:
-            self._in = host_memory.allocate(self._case.size, self._case.pages)
+        def allocate() -> None:
+            for lane in self._lanes.values():
+                lane.allocate()
 
-    def run(self, sampler: Sampler | None, between: Callable[[int], None]) -> None:
+        def expose() -> dict[int, object]:
+            return {number: lane.expose() for number, lane in self._lanes.items()}
+
+        def attach() -> None:
+            for number, lane in self._lanes.items():
+                a, b = lane.pair.ranks
+                lane.attach(offers[b if lane.pair.initiates else a][number])
+
+        together(group, allocate)
+        offers = together(group, expose)
+        together(group, attach)
+        self._pool = ThreadPoolExecutor(len(self._lanes)) if len(self._lanes) > 1 else None
+
+    def run(self, sampler: Sampler | None, between: Callable[[int], None]) -> list[Outcome]:
         """Times what `sampler`, which is rank 0's, asks for, until it is content.
 
-        Rank 0 calls `between` after each batch, with the nanoseconds that its timed part took.
+        Rank 0 calls `between` after each batch, with the nanoseconds that its timed part took. On
+        rank 0, what became of each case, in order; it ends early where one has a problem.
         """
+        outcomes = [Outcome(case) for _, case in self._round]
         while True:
-            wanted = sampler.next() if sampler is not None else None
+            failed = any(outcome.problem for outcome in outcomes)
+            wanted = sampler.next() if sampler is not None and not failed else None
             batch: Batch | None = self._group.broadcast(wanted, Batch | None)
             if batch is None:
-                return
-            gathered = self._group.gather(self._take_part(batch), bytes)
+                return outcomes
+            gathered = self._group.gather(self._take_part(batch), dict[int, Part])
             if gathered is not None and sampler is not None:
-                times = np.frombuffer(gathered[self._pair.ranks[0]], dtype=np.int64)
-                sampler.feed(times)
-                between(int(times.sum()))
+                times = []
+                for number, ((pair, _), outcome) in enumerate(
+                    zip(self._round, outcomes, strict=True)
+                ):
+                    ends = [gathered[rank][number] for rank in pair.ranks]
+                    times.append(outcome.feed(batch, ends[0], ends[1]))
+                if not any(outcome.problem for outcome in outcomes):
+                    # All have to be content: the slowest of each sample speaks for them.
+                    slowest = np.maximum.reduce(times)
+                    sampler.feed(slowest)
+                    between(int(slowest.sum()))
 
-    def _take_part(self, batch: Batch) -> bytes:
-        """This rank's part of a batch: the times of its samples, ns, on the initiator."""
-        if self._opened is None:
-            return b""
-        try:
-            if self._pair.initiates:
-                return self._initiate(self._opened.endpoint, batch).tobytes()
-            exchanges = batch.lead + batch.exchanges * batch.samples
-            _native.pong(self._opened.endpoint, self._out, self._in, exchanges)
-            return b""
-        except OSError as error:
-            raise self._failure(error.strerror or str(error)) from None
-        except _native.MpiError as error:
-            raise self._failure(f"MPI error {error}") from None
+    def _take_part(self, batch: Batch) -> dict[int, Part]:
+        """This rank's parts of a batch, all at the same time, by the number of the case."""
+        if self._pool is None:
+            return {number: lane.take_part(batch) for number, lane in self._lanes.items()}
+        parts = self._pool.map(lambda lane: lane.take_part(batch), self._lanes.values())
+        return dict(zip(self._lanes, parts, strict=True))
 
-    def _initiate(self, endpoint: Any, batch: Batch) -> npt.NDArray[np.int64]:
-        if batch.cold:
-            time.sleep(_READY_SECONDS)
-        stamps = np.zeros(batch.samples + 1, dtype=np.int64)
-        _native.ping(
-            endpoint,
-            self._out,
-            self._in,
-            batch.lead,
-            batch.exchanges,
-            stamps,
-            self._clock.source,
-        )
-        return self._clock.intervals(stamps)
-
-    def _failure(self, reason: str) -> HalftripError:
-        case = msgspec.to_builtins(self._case)
-        what = f"{case['transport']} {case['pattern']} of {case['size']} bytes"
-        return HalftripError(f"{what} failed on rank {self._group.rank}: {reason}")
+    def close(self) -> None:
+        """Releases what belongs to these cases alone."""
+        for lane in self._lanes.values():
+            lane.close()
+        if self._pool is not None:
+            self._pool.shutdown()

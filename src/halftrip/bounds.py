@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from halftrip import _native
 from halftrip.clock import Clock
@@ -34,22 +35,25 @@ class LineProbe:
             for number in range(_native.probed_lines)
         ]
         self._clock = clock
-        self._nothing = np.empty(0, dtype=np.uint8)
+        self._nothing = _native.Ring(np.empty((1, 0), dtype=np.uint8))
 
     def lead(self) -> float:
         """The fastest line's median round trip, ns. The other rank calls `follow` meanwhile."""
         return min(self._time(line) for line in self._lines)
 
     def _time(self, line: _native.Line) -> float:
-        stamps = np.zeros(_LINE_SAMPLES + 1, dtype=np.int64)
-        nothing = self._nothing
-        _native.ping(line, nothing, nothing, _LINE_LEAD, _LINE_BATCH, stamps, self._clock.source)
+        stamps = self._exchange(_native.initiate, line)
         return float(np.median(self._clock.intervals(stamps))) / _LINE_BATCH
 
     def follow(self) -> None:
-        exchanges = _LINE_LEAD + _LINE_SAMPLES * _LINE_BATCH
         for line in self._lines:
-            _native.pong(line, self._nothing, self._nothing, exchanges)
+            self._exchange(_native.respond, line)
+
+    def _exchange(self, part: Callable[..., None], line: _native.Line) -> npt.NDArray[np.int64]:
+        stamps = np.zeros(_LINE_SAMPLES + 1, dtype=np.int64)
+        nothing, source = self._nothing, self._clock.source
+        part(line, "pingpong", nothing, nothing, 1, _LINE_LEAD, _LINE_BATCH, stamps, source)
+        return stamps
 
 
 def copy_time(size: int, clock: Clock) -> float:

@@ -58,6 +58,12 @@ class Clock:
         """The time between stamps of shape (n + 1,): shape (n,), whole ns."""
         return np.rint(np.diff(stamps) * (1e9 / self.hertz)).astype(np.int64)
 
+    def raw_ns(self, stamp: int) -> int:
+        """When `stamp`, of a moment ago, was taken: ns of CLOCK_MONOTONIC_RAW, which all ranks of a
+        host share."""
+        ticks, raw, _ = _native.clock_pair(self.source, _TRIES)
+        return int(raw - (ticks - stamp) * 1e9 / self.hertz)
+
     def record(self) -> model.Clock:
         return model.Clock(
             source=self.source, hertz=self.hertz, cost=self.cost, resolution=self.resolution

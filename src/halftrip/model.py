@@ -5,6 +5,7 @@ Inside, times are nanoseconds, sizes are bytes. All values are frozen; Run is wh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,26 +14,31 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from halftrip.patterns import Mode, Pattern, at_once, trips
 from halftrip.stats.summary import Summary, summarize
 
 if TYPE_CHECKING:
     import pandas
 
-Pattern = Literal["pingpong"]
-Mode = Literal["blocking"]
 Wait = Literal["block", "spin"]
 Buffers = Literal["same", "separate"]
 Pages = Literal["4K", "huge"]
 Memory = Literal["host"]
-Cache = Literal["hot"]
+Cache = Literal["hot", "cold"]
+Datatype = Literal["byte", "contiguous", "vector"]
 Stopped = Literal["converged", "time", "count"]
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
-    """One point of the plan: what is measured between the two ranks of `pair`.
+    """One point of the plan: what is measured between the two ranks of `pair`, by the threads of
+    theirs that are called `thread`.
 
     `wait` is how a receiver waits: in the kernel, or by polling. `buffers` says whether a rank
-    receives into the buffer that it sends from.
+    receives into the buffer that it sends from. `window` is how many messages are in flight. With
+    `align`, buffers start so many bytes after the start of a page, 0 at it. `datatype` is
+    what MPI is told that a message is made of. `rate` is what a sender offers, bytes per second;
+    None: all that it can. `company` is how many pairs, threads counted, talk at the same time,
+    this one included.
     """
 
     transport: str
@@ -45,11 +51,27 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     cache: Cache = "hot"
     wait: Wait
     pair: tuple[int, int] = (0, 1)
+    window: int = 1
+    align: int = 0
+    datatype: Datatype = "byte"
+    rate: float | None = None
+    thread: int = 0
+    company: int = 1
 
     @property
     def messages_per_exchange(self) -> int:
-        """How many one-way trips, one after the other, an exchange is made of."""
-        return 2
+        """How many messages go one way, one after the other, in an exchange."""
+        return trips(self.pattern, self.mode) * self.window
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether what matters is how much gets through, not how long one message takes."""
+        return self.pattern in ("stream", "bidirectional") or self.window > 1
+
+    @property
+    def directions(self) -> int:
+        """In how many directions payload is on its way at once."""
+        return 2 if at_once(self.pattern, self.mode) else 1
 
 
 class WarmUp(msgspec.Struct, frozen=True):
@@ -68,11 +90,24 @@ class LineBound(msgspec.Struct, frozen=True):
     after: float
 
 
+class Delivery(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of datagrams, in one direction: how many were `sent`, `lost` on the way, and
+    `late`, which is after one that was sent later. `jitter` is that of RFC 3550, ns, at the end."""
+
+    sent: int
+    lost: int
+    late: int
+    jitter: float | None = None
+
+
 class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="measurement"):
     """A case, its samples in time order, and how they came about.
 
     Each of `samples` is the time of `exchanges` exchanges, ns. `first` is the very first exchange
     of the case, ns, timed by itself. `at` is when the case began, seconds after the run did.
+    `peer_ns` is the median of the same samples by the other end's clock, None where it takes no
+    times, `verified` how many messages were found to be as they were sent, None where nobody
+    looked.
     """
 
     case: Case
@@ -84,6 +119,42 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     stopped: Stopped
     line: LineBound | None
     samples: list[int]
+    peer_ns: float | None = None
+    delivery: Delivery | None = None
+    verified: int | None = None
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="failure"):
+    """A case that went wrong, and how."""
+
+    case: Case
+    repetition: int
+    reason: str
+
+
+class Together(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="together"):
+    """Pairs that talked at the same time. `case` is the first pair's.
+
+    `spans` are the times, ns, in which all of them were active, one for each batch, and `messages`
+    how many went one way in each, those of all pairs together.
+    """
+
+    case: Case
+    repetition: int
+    pairs: list[tuple[int, int]]
+    spans: list[int]
+    messages: list[float]
+
+    @property
+    def bandwidth(self) -> float:
+        """Of all pairs, bytes per second, in all directions in which a pair sends."""
+        return self.rate * self.case.size
+
+    @property
+    def rate(self) -> float:
+        """Of all pairs, messages per second, likewise."""
+        time = sum(self.spans)
+        return sum(self.messages) * self.case.directions / time * 1e9 if time else math.nan
 
 
 class Clock(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,11 +188,14 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):
-    """What was asked for and not measured: a whole transport, or some sizes of it, and why."""
+    """What was asked for and not measured, and why: a whole transport, or only some patterns,
+    modes or sizes of it."""
 
     transport: str
     reason: str
     sizes: list[int] | None = None
+    patterns: list[str] | None = None
+    modes: list[str] | None = None
 
 
 class CopyBound(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="copy"):
@@ -163,6 +237,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     environments: tuple[Environment, ...] = ()
     skips: tuple[Skip, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    togethers: tuple[Together, ...] = ()
     copies: tuple[CopyBound, ...] = ()
     end: End | None = None
     problems: tuple[str, ...] = ()

@@ -28,8 +28,10 @@ _LIBRARY_NAMES: dict[Family, tuple[str, ...]] = {
 _MPICH_SONAME = "libmpi.so.12"
 # The variable by which mpi4py is told which library to load.
 LIBRARY_VARIABLE = "MPI4PY_LIBMPI"
-# Unlikely to be anybody else's; the timed messages have the one before it.
+# Unlikely to be anybody else's. Timed messages have the one before it; a rank's second thread has
+# the one before that, and so on.
 GROUP_TAG = 18517
+TIMED_TAG = GROUP_TAG - 1
 
 
 class Mpiexec(NamedTuple):
@@ -119,12 +121,13 @@ def select_library(library: Path | None) -> None:
         os.environ[LIBRARY_VARIABLE] = str(library)
 
 
-def start(expected_size: int | None) -> MPI.Intracomm:
-    """Initialises MPI and returns COMM_WORLD, which holds `expected_size` ranks.
+def start(expected_size: int | None, threads: int = 1) -> MPI.Intracomm:
+    """Initialises MPI, for so many threads of this process, and returns COMM_WORLD, which holds
+    `expected_size` ranks.
 
     Not a duplicate of it: every communicator more makes messages slower in some MPIs, and it is
-    COMM_WORLD that programs use. Tags keep what is timed (native/endpoints/mpi.hpp) apart from the
-    group's own messages (GROUP_TAG). Raises Unavailable if there is no MPI, or if it does not see
+    COMM_WORLD that programs use. Tags keep what is timed (TIMED_TAG) apart from the group's own
+    messages (GROUP_TAG). Raises Unavailable if there is no MPI, or if it does not see
     the job that it was started in.
     """
     try:
@@ -133,7 +136,7 @@ def start(expected_size: int | None) -> MPI.Intracomm:
         raise Unavailable("mpi4py is not installed; pip install 'halftrip[mpi]'") from None
     # As MPI_Init does. Other threads of ours never call MPI, and any higher level costs time in
     # every call: in Open MPI 4 even MPI_THREAD_FUNNELED adds a third to a small message.
-    mpi4py.rc.thread_level = "single"
+    mpi4py.rc.thread_level = "single" if threads == 1 else "multiple"
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:

@@ -62,7 +62,8 @@ class Pair:
         self._transports: dict[str, Transport] = {}
         self._probe: LineProbe | None = None
         # Two ranks on one core hand a line over by a context switch, which bounds nothing.
-        if segment is not None and not scene.yields:
+        # Other threads' cores are not where it is probed from.
+        if segment is not None and not scene.yields and scene.thread == 0:
             self._probe = LineProbe(segment, clock)
         self.has_line = any(together(group, lambda: self._probe is not None))
 

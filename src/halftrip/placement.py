@@ -72,8 +72,15 @@ def _core(root: Path, number: int) -> Core:
     return Core(number, physical, shared or package or "")
 
 
-def place(views: Sequence[View], wanted: Sequence[int] | None = None) -> list[Place]:
+def place(
+    views: Sequence[View],
+    wanted: Sequence[int] | None = None,
+    order: Sequence[int] | None = None,
+) -> list[Place]:
     """A core for every rank; `views` in order of rank, `wanted` the cores that were asked for.
+
+    Where there are fewer cores than ranks, those that stand side by side in `order` get different
+    ones.
 
     Raises UsageError for a core that does not exist, Unavailable for one that a rank may not use.
     """
@@ -83,7 +90,7 @@ def place(views: Sequence[View], wanted: Sequence[int] | None = None) -> list[Pl
             _check(rank, core, seen)
     else:
         for host in dict.fromkeys(seen.host for seen in views):
-            ranks = [rank for rank, seen in enumerate(views) if seen.host == host]
+            ranks = [rank for rank in order or range(len(views)) if views[rank].host == host]
             cores = _choose([views[rank].allowed for rank in ranks])
             for rank, core in zip(ranks, cores, strict=True):
                 chosen[rank] = core

@@ -7,6 +7,7 @@ says how each is read, so that a file, the command line and Python accept the sa
 from __future__ import annotations
 
 import difflib
+import mmap
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -17,14 +18,18 @@ import msgspec
 
 from halftrip import model
 from halftrip.errors import UsageError
+from halftrip.patterns import SHAPES, Mode, Pattern
 from halftrip.registry import LAUNCHERS, TRANSPORTS
-from halftrip.sizes import DEFAULT_SIZES, parse_sizes
-from halftrip.units import format_size, parse_duration, parse_share
+from halftrip.schedule import Pairs, rounds
+from halftrip.sizes import DEFAULT_SIZES, parse_sizes, perturb
+from halftrip.units import format_size, parse_duration, parse_share, parse_size
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to measure. An empty `wait` means each transport's own default.
+    """What to measure. An empty `wait` means each transport's own default; an empty `mode` or
+    `window` each pattern's.
 
+    `rate` is bytes per second; `timeout`, seconds, is how long an answer to a datagram may take.
     `ranks` is how many a launcher starts, two unless told otherwise or `cores` has more.
 
     A case ends when its interval is within `ci` (a share of the median; None: never for that
@@ -33,18 +38,31 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     transport: tuple[str, ...] = tuple(TRANSPORTS)
-    pattern: tuple[model.Pattern, ...] = ("pingpong",)
-    mode: tuple[model.Mode, ...] = ("blocking",)
+    pattern: tuple[Pattern, ...] = ("pingpong",)
+    mode: tuple[Mode, ...] = ()
     sizes: tuple[int, ...] = parse_sizes(DEFAULT_SIZES)
+    perturb: int = 0
+    refine: bool = False
+    window: tuple[int, ...] = ()
     wait: tuple[model.Wait, ...] = ()
     buffers: tuple[model.Buffers, ...] = ("separate",)
     pages: tuple[model.Pages, ...] = ("4K",)
+    cache: tuple[model.Cache, ...] = ("hot",)
+    align: tuple[int, ...] = (0,)
+    datatype: tuple[model.Datatype, ...] = ("byte",)
+    rate: float | None = None
+    timeout: float = 1.0
+    verify: bool = False
+    rtt: bool = False
     ci: float | None = 0.01
     time: float = 0.3
     iterations: int | None = None
     repetitions: int = 1
     cores: tuple[int, ...] | None = None
     ranks: int | None = None
+    pairs: Pairs = "halves"
+    pairs_at_once: int | None = None
+    threads: int = 1
     launcher: str | None = None
     mpiexec: str | None = None
     output: str | None = None
@@ -125,11 +143,34 @@ def _cores(value: Any) -> tuple[int, ...]:
 
 
 def _ranks(value: Any) -> int:
-    """An even number: ranks talk in pairs."""
-    ranks = _count(value, least=2)
-    if ranks % 2:
-        raise UsageError(f"{ranks} ranks cannot form pairs; an even number is needed")
-    return ranks
+    return _count(value, least=2)
+
+
+def _counts(value: Any) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(_count(item) for item in _items(value)))
+
+
+def _perturbation(value: Any) -> int:
+    return _count(value, least=0)
+
+
+def _alignments(value: Any) -> tuple[int, ...]:
+    """Powers of two below a page: the buffer is aligned to just that; 0 or a page: to the page."""
+    alignments = []
+    for item in _items(value):
+        align = parse_size(str(item))
+        if align & (align - 1) or align > mmap.PAGESIZE:
+            raise UsageError(f"{item!r} is not a power of two up to {mmap.PAGESIZE}, or 0")
+        alignments.append(align % mmap.PAGESIZE)
+    return tuple(dict.fromkeys(alignments))
+
+
+def _rate(value: Any) -> float:
+    """Bytes per second."""
+    rate = float(parse_size(str(value)))
+    if rate <= 0:
+        raise UsageError(f"{value!r} is out of range; more than 0 bytes per second")
+    return rate
 
 
 def _text(value: Any) -> str:
@@ -146,18 +187,31 @@ def _flag(value: Any) -> bool:
 
 FIELDS: dict[str, Callable[[Any], Any]] = {
     "transport": _words(TRANSPORTS),
-    "pattern": _words(get_args(model.Pattern)),
-    "mode": _words(get_args(model.Mode)),
+    "pattern": _words(get_args(Pattern)),
+    "mode": _words(get_args(Mode)),
     "sizes": _sizes,
+    "perturb": _perturbation,
+    "refine": _flag,
+    "window": _counts,
     "wait": _words(get_args(model.Wait)),
     "buffers": _words(get_args(model.Buffers)),
     "pages": _words(get_args(model.Pages)),
+    "cache": _words(get_args(model.Cache)),
+    "align": _alignments,
+    "datatype": _words(get_args(model.Datatype)),
+    "rate": _rate,
+    "timeout": _time,
+    "verify": _flag,
+    "rtt": _flag,
     "ci": _ci,
     "time": _time,
     "iterations": _count,
     "repetitions": _count,
     "cores": _cores,
     "ranks": _ranks,
+    "pairs": _word(get_args(Pairs)),
+    "pairs_at_once": _count,
+    "threads": _count,
     "launcher": _word(LAUNCHERS),
     "mpiexec": _text,
     "output": _text,
@@ -189,12 +243,21 @@ def make_plan(*layers: Layer) -> Plan:
         place = next(layer.place for layer in reversed(layers) if "cores" in layer.keys)
         count = len(plan.cores)
         if plan.ranks is None:
-            plan = msgspec.structs.replace(plan, ranks=_at(place, "cores", _ranks, count))
-        elif count != plan.ranks:
+            ranks = _at(place, "cores", _ranks, count // plan.threads)
+            plan = msgspec.structs.replace(plan, ranks=ranks)
+        if plan.ranks is not None and count != plan.ranks * plan.threads:
+            threads = f" of {plan.threads} threads" if plan.threads > 1 else ""
             raise UsageError(
-                f"{place('cores')}: {count} cores for {plan.ranks} ranks; one for each"
+                f"{place('cores')}: {count} cores for {plan.ranks} ranks{threads}; one for each"
             )
+    if plan.ranks is not None:
+        check_ranks(plan, plan.ranks)
     return plan
+
+
+def check_ranks(plan: Plan, ranks: int) -> None:
+    """Raises UsageError if so many ranks cannot form the pairs that the plan asks for."""
+    rounds(ranks, plan.pairs, plan.pairs_at_once)
 
 
 def _at(place: Callable[[str], str], name: str, parse: Callable[[Any], Any], value: Any) -> Any:
@@ -216,7 +279,7 @@ def _parse(name: str, value: Any, place: Callable[[str], str]) -> Any:
 def options_layer(options: Mapping[str, Any]) -> Layer:
     """The options of a command line; those that are None were not given."""
     given = {name: value for name, value in options.items() if value is not None}
-    return Layer(given, lambda name: f"--{name}")
+    return Layer(given, lambda name: f"--{name.replace('_', '-')}")
 
 
 def python_layer(keys: Mapping[str, Any]) -> Layer:
@@ -235,7 +298,9 @@ def file_layer(path: str | os.PathLike[str]) -> Layer:
         raise UsageError(f"{path}: not a text file; a plan is TOML") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not TOML: {error}") from None
-    return Layer(keys, lambda name: f"{path}: {name}")
+    # Written as options are.
+    keys = {name.replace("-", "_"): value for name, value in keys.items()}
+    return Layer(keys, lambda name: f"{path}: {name.replace('_', '-')}")
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
@@ -255,10 +320,26 @@ def plan_record(plan: Plan) -> dict[str, Any]:
 
 
 def expand(
-    plan: Plan, pairs: Iterable[tuple[int, int]], waits: Mapping[str, tuple[model.Wait, ...]]
+    plan: Plan, ranks: int, waits: Mapping[str, tuple[model.Wait, ...]]
+) -> list[tuple[model.Case, ...]]:
+    """Every case of the plan, in the order of a table, those together that are to be measured at
+    the same time. `waits` has the transports that are there, and how each can wait, its default
+    first."""
+    together = rounds(ranks, plan.pairs, plan.pairs_at_once)
+    return [
+        tuple(
+            msgspec.structs.replace(case, pair=pair, thread=thread)
+            for pair in pairs
+            for thread in range(plan.threads)
+        )
+        for pairs in together
+        for case in _cases(plan, waits, len(pairs) * plan.threads)
+    ]
+
+
+def _cases(
+    plan: Plan, waits: Mapping[str, tuple[model.Wait, ...]], company: int
 ) -> list[model.Case]:
-    """Every case of the plan, in the order of a table. `waits` has the transports that are there,
-    and how each can wait, its default first."""
     return [
         model.Case(
             transport=transport,
@@ -267,16 +348,29 @@ def expand(
             size=size,
             buffers=buffers,
             pages=page,
+            cache=cache,
             wait=wait,
-            pair=pair,
+            window=window,
+            align=align,
+            datatype=datatype,
+            rate=plan.rate,
+            company=company,
         )
         for transport in plan.transport
         if transport in waits
-        for pair in pairs
         for pattern in plan.pattern
-        for mode in plan.mode
+        for mode in plan.mode or SHAPES[pattern].modes[:1]
+        for window in _windows(plan, pattern)
         for wait in plan.wait or waits[transport][:1]
         for buffers in plan.buffers
         for page in plan.pages
-        for size in plan.sizes
+        for cache in plan.cache
+        for align in plan.align
+        for datatype in plan.datatype
+        for size in perturb(plan.sizes, plan.perturb)
     ]
+
+
+def _windows(plan: Plan, pattern: Pattern) -> tuple[int, ...]:
+    usual = SHAPES[pattern].window
+    return (1,) if usual is None else plan.window or (usual,)

@@ -82,7 +82,7 @@ def main() -> NoReturn:
     if job.mpi:
         try:
             mpi.select_library(Path(job.library) if job.library else None)
-            communicator = mpi.start(job.ranks)
+            communicator = mpi.start(job.ranks, job.threads)
         except Unavailable as error:
             _give_up(job, str(error))
         rank = communicator.Get_rank()

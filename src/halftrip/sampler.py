@@ -60,13 +60,15 @@ class Batch(msgspec.Struct, frozen=True):
     """What to time next: `samples` samples of `exchanges` exchanges each, after `lead` untimed
     ones.
 
-    `cold`: nothing may go before it, so the initiator waits until its peer is surely ready.
+    `cold`: nothing may go before it, so the initiator waits until its peer is surely ready. `keep`:
+    its times are what the case is about.
     """
 
     exchanges: int
     samples: int
     lead: int = 1
     cold: bool = False
+    keep: bool = False
 
 
 class Sampler:
@@ -133,7 +135,7 @@ class Sampler:
 
     def _batch(self, samples: float) -> Batch:
         most = max(1, int(_LONGEST_CALL_NS / self._sample_ns))
-        return Batch(self.exchanges, min(max(1, int(samples)), most))
+        return Batch(self.exchanges, min(max(1, int(samples)), most), keep=self._phase == "sample")
 
     def _calibrate(self, times: Times) -> None:
         """Doubles the batch until it is long enough to tell how long an exchange takes."""

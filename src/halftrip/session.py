@@ -6,27 +6,24 @@ Rank 0 decides what is timed next and hands on every record as soon as it exists
 from __future__ import annotations
 
 import gc
-import os
-import platform
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from halftrip import bounds, model, mpi, placement
-from halftrip.bench import Bench
-from halftrip.clock import Clock
+import msgspec
+
+from halftrip import bounds, model, refine
+from halftrip.bench import Bench, Outcome, spans_together
 from halftrip.errors import Unavailable
 from halftrip.group import Group
-from halftrip.hosts import host_identity
-from halftrip.memory import host as host_memory
-from halftrip.observe import environment
 from halftrip.pair import Pair
-from halftrip.plan import Plan, expand
+from halftrip.plan import Plan
 from halftrip.sampler import Sampler, Stopping
+from halftrip.sizes import perturb
+from halftrip.stage import Round, Stage
 from halftrip.store import Record
-from halftrip.transports.base import Scene
 from halftrip.units import format_size
 
 if TYPE_CHECKING:
@@ -58,167 +55,158 @@ class Session:
     ) -> None:
         self._plan = plan
         self._group = group
-        self._token = token
         self._sink = sink
-        self._mpi = communicator
-        self._no_mpi = no_mpi
+        self._set_up = partial(Stage, plan, group, token, communicator, no_mpi)
         self._began = time.monotonic()
         self._timed_ns = 0
         self._last_progress = 0.0
-        self._clock = Clock()
-        self._clocks: list[model.Clock] = []
-        self._pairs: dict[tuple[int, int], Pair] = {}
+        self._measured: dict[model.Case, model.Measurement] = {}
 
     def run(self) -> None:
         """Measures everything. Rank 0's sink gets the records; the last is the end."""
-        # A collection in the midst of a case would be somebody's outlier.
-        gc.disable()
         try:
-            try:
-                cases = self._prepare()
-            except Unavailable as error:
-                self._skip(self._plan.transport, str(error))
-                cases = []
-            total = len(cases) * self._plan.repetitions
-            for repetition in range(self._plan.repetitions):
-                for done, index in enumerate(self._shuffled(len(cases)), repetition * len(cases)):
-                    tick = partial(self._progress, done, total, cases[index])
-                    self._measure(cases[index], repetition, tick)
-                    gc.collect()
-            if cases:
-                self._bound_copies()
-            self._end()
+            self._stage = self._set_up()
+        except Unavailable as error:
+            for transport in self._plan.transport:
+                self._record(model.Skip(transport=transport, reason=str(error)))
+            self._record(self._end([]))
+            return
+        # A collection in the midst of a case would be somebody's outlier.
+        collects = gc.isenabled()
+        gc.disable()
+        gc.freeze()
+        try:
+            self._walk()
         finally:
-            gc.enable()
-            for pair in self._pairs.values():
-                pair.close()
+            gc.unfreeze()
+            if collects:
+                gc.enable()
+            self._stage.close()
 
-    # Preparing.
-
-    def _prepare(self) -> list[model.Case]:
-        """Pins every rank, opens what the pairs share, and says which cases can be measured."""
-        identity = host_identity()
-        views = self._group.allgather(placement.view(identity), placement.View)
-        places = placement.place(views, self._plan.cores)
-        own = places[self._group.rank]
-        os.sched_setaffinity(0, {own.core})
-        self._record_environments(own, views[self._group.rank])
-        on_host = [view.host for view in views].count(identity)
-        ranks = range(self._group.size // 2)
-        for ends in [(rank, rank + self._group.size // 2) for rank in ranks]:
-            scene = Scene(
-                rank=self._group.rank,
-                peer=ends[1] if self._group.rank == ends[0] else ends[0],
-                same_host=views[ends[0]].host == views[ends[1]].host,
-                yields=any(places[rank].shared for rank in ends),
-                token=self._token,
-                mpi=self._mpi,
-                no_mpi=self._no_mpi,
-            )
-            self._pairs[ends] = Pair(self._group, ends, scene, self._clock)
-        return self._possible(expand(self._plan, self._pairs, self._waits()), on_host)
-
-    def _record_environments(self, place: placement.Place, seen: placement.View) -> None:
-        core = place.core
-        own = model.Environment(
-            rank=self._group.rank,
-            host=environment.host(),
-            pid=os.getpid(),
-            core=core,
-            allowed_cores=[allowed.number for allowed in seen.allowed],
-            oversubscribed=place.shared,
-            processor=environment.processor(),
-            kernel=environment.kernel(),
-            python=platform.python_version(),
-            clock=self._clock.record(),
-            thp=environment.thp(),
-            governor=environment.governor(core),
-            hypervisor=environment.hypervisor(),
-            mpi=mpi.library_version() if self._mpi is not None else None,
-            mpi_library=mpi.library_path() if self._mpi is not None else None,
-            variables=environment.variables(os.environ),
-        )
-        environments: list[model.Environment] = self._group.allgather(own, model.Environment)
-        self._clocks = [record.clock for record in environments]
-        for record in environments:
+    def _walk(self) -> None:
+        for record in self._stage.environments:
             self._record(record)
+        rounds = self._possible(self._stage.rounds)
+        for repetition in range(self._plan.repetitions):
+            self._measure_all(rounds, repetition)
+            more = self._refinements(rounds)
+            while more:
+                self._measure_all(more, repetition)
+                rounds += more
+                more = self._refinements(rounds)
+        if rounds:
+            self._bound_copies()
+        drifts = self._group.gather(self._stage.clock.drift(), float)
+        if drifts is not None:
+            self._record(self._end(drifts))
 
-    def _waits(self) -> dict[str, tuple[model.Wait, ...]]:
-        """The transports that every pair has, and how each can wait."""
-        waits = {}
-        for name in self._plan.transport:
-            missing = [pair.missing(name) for pair in self._pairs.values()]
-            reasons = [reason for reason in missing if reason is not None]
-            if reasons:
-                self._skip([name], reasons[0])
-            else:
-                waits[name] = next(iter(self._pairs.values())).transport(name).waits
-        return waits
-
-    def _possible(self, cases: list[model.Case], ranks_on_host: int) -> list[model.Case]:
-        """Those of the cases that no rank refuses; the others are recorded with the reason."""
-        refused: dict[int, str] = {}
-        for index, case in enumerate(cases):
-            pair = self._pairs[case.pair]
-            if pair.member:
-                reason = pair.transport(case.transport).refuses(case)
-                reason = reason or host_memory.refuses(case, ranks_on_host)
-                if reason is not None:
-                    refused[index] = reason
-        for other in self._group.allgather(refused, dict[int, str]):
-            refused |= other
-        sizes: dict[tuple[str, str], list[int]] = {}
-        for index, reason in sorted(refused.items()):
-            sizes.setdefault((cases[index].transport, reason), []).append(cases[index].size)
-        for (transport, reason), those in sizes.items():
-            whole = len(those) == sum(case.transport == transport for case in cases)
-            self._skip([transport], reason, None if whole else those)
-        return [case for index, case in enumerate(cases) if index not in refused]
+    def _possible(self, rounds: Sequence[Round]) -> list[Round]:
+        possible = self._stage.possible(rounds)
+        for skip in self._stage.take_skips():
+            self._record(skip)
+        return possible
 
     # Measuring.
 
-    def _measure(self, case: model.Case, repetition: int, tick: Callable[[], None]) -> None:
+    def _measure_all(self, rounds: Sequence[Round], repetition: int) -> None:
+        """Measures all rounds in an order that rank 0 draws."""
+        before = repetition * len(rounds)
+        total = self._plan.repetitions * len(rounds)
+        order = random.sample(range(len(rounds)), len(rounds))
+        for done, index in enumerate(self._group.broadcast(order, list[int]), start=before):
+            self._measure(rounds[index], repetition, partial(self._progress, done, total))
+            gc.collect()
+
+    def _measure(self, round_: Round, repetition: int, tick: Callable[[model.Case], None]) -> None:
         at = time.monotonic() - self._began
-        pair = self._pairs[case.pair]
+        pairs = [self._stage.pairs[case.pair, case.thread] for case in round_]
+        parts = list(zip(pairs, round_, strict=True))
+        stage, verify = self._stage, self._plan.verify
         try:
-            bench = Bench(self._group, pair, case, self._clock)
+            bench = Bench(self._group, parts, stage.clock, stage.cache_bytes, verify)
         except Unavailable as error:
-            self._skip([case.transport], str(error), [case.size])
+            case = round_[0]
+            self._record(
+                model.Skip(
+                    transport=case.transport,
+                    reason=str(error),
+                    sizes=[case.size],
+                    patterns=[case.pattern],
+                    modes=[case.mode],
+                )
+            )
             return
-        sampler = self._sampler(case)
+        sampler = self._sampler(round_)
 
         def between(ns: int) -> None:
             self._timed_ns += ns
-            tick()
+            tick(round_[0])
 
-        before = self._probe_line(pair)
-        bench.run(sampler, between)
-        after = self._probe_line(pair)
-        if sampler is not None and sampler.stopped is not None:
-            line = None
-            if before is not None and after is not None:
-                line = model.LineBound(before, after)
+        offsets = stage.clock_offsets() if len(round_) > 1 else []
+        before = [self._probe_line(pair) for pair in pairs]
+        outcomes = bench.run(sampler, between)
+        after = [self._probe_line(pair) for pair in pairs]
+        bench.close()
+        if sampler is None:
+            return
+        for outcome, lines in zip(outcomes, zip(before, after, strict=True), strict=True):
+            self._record_outcome(outcome, sampler, repetition, at, lines)
+        if len(round_) > 1 and sampler.stopped is not None:
+            ahead = [offsets[case.pair[0]] for case in round_]
+            spans, messages = spans_together(outcomes, sampler.exchanges, ahead)
             self._record(
-                model.Measurement(
-                    case=case,
+                model.Together(
+                    case=round_[0],
                     repetition=repetition,
-                    at=at,
-                    first=sampler.first,
-                    warm_up=sampler.warm_up,
-                    exchanges=sampler.exchanges,
-                    stopped=sampler.stopped,
-                    line=line,
-                    samples=sampler.samples.tolist(),
+                    pairs=[case.pair for case in round_],
+                    spans=spans,
+                    messages=messages,
                 )
             )
 
-    def _sampler(self, case: model.Case) -> Sampler | None:
-        """Rank 0's sampler for a case; the clock is that of the rank that takes the times."""
+    def _record_outcome(
+        self,
+        outcome: Outcome,
+        sampler: Sampler,
+        repetition: int,
+        at: float,
+        lines: tuple[float | None, float | None],
+    ) -> None:
+        case = outcome.case
+        if outcome.problem is not None:
+            self._record(model.Failure(case=case, repetition=repetition, reason=outcome.problem))
+        if sampler.stopped is None:
+            return
+        before, after = lines
+        line = None if before is None or after is None else model.LineBound(before, after)
+        measurement = model.Measurement(
+            case=case,
+            repetition=repetition,
+            at=at,
+            first=outcome.first,
+            warm_up=sampler.warm_up,
+            exchanges=sampler.exchanges,
+            stopped=sampler.stopped,
+            line=line,
+            samples=outcome.samples.tolist(),
+            peer_ns=outcome.peer_ns,
+            delivery=outcome.delivery,
+            verified=outcome.verified if self._plan.verify else None,
+        )
+        self._measured[case] = measurement
+        self._record(measurement)
+
+    def _sampler(self, round_: Round) -> Sampler | None:
+        """Rank 0's sampler for a round; its clock is the worst of those that take the times."""
         if self._group.rank != 0:
             return None
-        plan, clock = self._plan, self._clocks[case.pair[0]]
-        stopping = Stopping(ci=plan.ci, time=plan.time, iterations=plan.iterations)
-        return Sampler(stopping, clock.cost, clock.resolution)
+        plan = self._plan
+        clocks = [self._stage.environments[case.pair[0]].clock for case in round_]
+        return Sampler(
+            Stopping(ci=plan.ci, time=plan.time, iterations=plan.iterations),
+            max(clock.cost for clock in clocks),
+            max(clock.resolution for clock in clocks),
+        )
 
     def _probe_line(self, pair: Pair) -> float | None:
         """The cache-line round trip of a pair right now, ns, on rank 0; None where there is
@@ -228,10 +216,12 @@ class Session:
         gathered = self._group.gather(pair.probe(), float | None)
         return None if gathered is None else gathered[pair.ranks[0]]
 
-    def _shuffled(self, count: int) -> list[int]:
-        """The numbers below `count` in an order that rank 0 draws, the same on every rank."""
-        order = random.sample(range(count), count)
-        return list(self._group.broadcast(order, list[int]))
+    def _refinements(self, rounds: Sequence[Round]) -> list[Round]:
+        """The rounds that --refine adds to those that have been measured, none without it."""
+        if not self._plan.refine:
+            return []
+        wanted = _refined(rounds, self._measured, perturb(self._plan.sizes, self._plan.perturb))
+        return self._possible(self._group.broadcast(wanted, list[Round]))
 
     # Ending.
 
@@ -239,21 +229,17 @@ class Session:
         """How fast rank 0 copies; the others rest."""
         if self._group.rank == 0:
             for size in bounds.COPY_SIZES:
-                ns = bounds.copy_time(size, self._clock)
+                ns = bounds.copy_time(size, self._stage.clock)
                 self._record(model.CopyBound(rank=0, size=size, ns=ns))
         self._group.barrier()
 
-    def _end(self) -> None:
-        drifts = self._group.gather(self._clock.drift(), float)
-        if drifts is not None:
-            self._record(
-                model.End(
-                    reason=None,
-                    seconds=time.monotonic() - self._began,
-                    timed=self._timed_ns * 1e-9,
-                    clock_drift=drifts,
-                )
-            )
+    def _end(self, drifts: list[float]) -> model.End:
+        return model.End(
+            reason=None,
+            seconds=time.monotonic() - self._began,
+            timed=self._timed_ns * 1e-9,
+            clock_drift=drifts,
+        )
 
     # What rank 0 tells.
 
@@ -261,12 +247,37 @@ class Session:
         if self._group.rank == 0:
             self._sink.record(record)
 
-    def _skip(self, transports: Sequence[str], reason: str, sizes: list[int] | None = None) -> None:
-        for transport in transports:
-            self._record(model.Skip(transport=transport, reason=reason, sizes=sizes))
-
     def _progress(self, done: int, total: int, case: model.Case) -> None:
         now = time.monotonic()
         if self._group.rank == 0 and now - self._last_progress >= _PROGRESS_SECONDS:
-            self._sink.progress(done, total, f"{case.transport} {format_size(case.size)}")
+            what = f"{case.transport} {case.pattern} {format_size(case.size)}"
+            self._sink.progress(done, total, what)
             self._last_progress = time.monotonic()
+
+
+def _refined(
+    rounds: Sequence[Round],
+    measured: Mapping[model.Case, model.Measurement],
+    schedule: Sequence[int],
+) -> list[Round]:
+    """Rounds of the sizes that tell where the curves of `rounds` bend; none on a rank that has
+    measured nothing."""
+    curves: dict[Round, list[Round]] = {}
+    for round_ in rounds:
+        curves.setdefault(_resized(round_, 0), []).append(round_)
+    more = []
+    for curve, those in curves.items():
+        points = []
+        for round_ in those:
+            measurement = measured.get(round_[0])
+            if measurement is not None:
+                summary = model.summarize_case([measurement])
+                spread = (summary.high - summary.low) / (2 * summary.latency)
+                points.append(refine.Point(round_[0].size, summary.latency, spread))
+        sizes = refine.next_sizes(points, schedule)
+        more += [_resized(curve, size) for size in sizes]
+    return more
+
+
+def _resized(round_: Round, size: int) -> Round:
+    return tuple(msgspec.structs.replace(case, size=size) for case in round_)

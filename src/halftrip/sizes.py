@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from halftrip.errors import UsageError
 from halftrip.units import parse_size
 
@@ -22,6 +24,17 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     if len(sizes) > MOST_SIZES:
         raise UsageError(f"{text!r} has {len(sizes)} sizes; at most {MOST_SIZES} are allowed")
     return tuple(sorted(sizes))
+
+
+def perturb(sizes: Sequence[int], by: int) -> tuple[int, ...]:
+    """`sizes` and what lies `by` bytes below and above each, ascending, each once.
+
+    NetPIPE's perturbation: sizes that are no power of two meet other alignments and buffers. What
+    would fall below one byte is left out; 0 stays where it was asked for.
+    """
+    asked = set(sizes)
+    beside = {size + offset for size in asked for offset in (-by, by)}
+    return tuple(sorted(asked | {size for size in beside if size >= 1}))
 
 
 def _parse_part(part: str) -> list[int]:

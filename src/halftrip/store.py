@@ -6,12 +6,15 @@ Records, in the order in which they come:
 - ``environment``: one for each rank;
 - ``skip``: what was asked for and cannot be measured, with the reason;
 - ``measurement``: a case in one repetition, with its samples;
+- ``failure``: a case that went wrong;
+- ``together``: pairs that talked at the same time, after the measurements of each;
 - ``copy``: a bound;
 - ``end``: complete, or why not. A file without one was cut off.
 
 Format versions, newest first; every one that was ever released can be read:
 
-- 1: the first.
+- 2: patterns other than ping-pong, and what they need; records ``failure`` and ``together``.
+- 1: the first. What is new since has defaults that say what was meant.
 """
 
 from __future__ import annotations
@@ -27,10 +30,17 @@ import msgspec
 from halftrip import model
 from halftrip.errors import HalftripError, UsageError
 
-FORMAT = 1
+FORMAT = 2
 
 Record = (
-    model.Head | model.Environment | model.Skip | model.Measurement | model.CopyBound | model.End
+    model.Head
+    | model.Environment
+    | model.Skip
+    | model.Measurement
+    | model.Failure
+    | model.Together
+    | model.CopyBound
+    | model.End
 )
 
 _encoder = msgspec.json.Encoder()
@@ -155,6 +165,8 @@ def _assemble(records: list[Record], problems: list[str]) -> model.Run:
         environments=_those(records, model.Environment),
         skips=_those(records, model.Skip),
         measurements=_those(records, model.Measurement),
+        failures=_those(records, model.Failure),
+        togethers=_those(records, model.Together),
         copies=_those(records, model.CopyBound),
         end=ends[-1] if ends else None,
         problems=tuple(problems),

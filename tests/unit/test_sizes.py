@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.sizes import DEFAULT_SIZES, MOST_SIZES, parse_sizes
+from halftrip.sizes import DEFAULT_SIZES, MOST_SIZES, parse_sizes, perturb
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,29 @@ def test_stepped_ranges_are_those_of_python(first, more, step):
     assert parse_sizes(f"{first}..{first + more}+{step}") == tuple(
         range(first, first + more + 1, step)
     )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "by", "perturbed"),
+    [
+        ((64, 128), 3, (61, 64, 67, 125, 128, 131)),
+        ((8, 1, 8), 0, (1, 8)),
+        ((0, 1, 2), 0, (0, 1, 2)),
+        ((0, 4), 4, (0, 4, 8)),
+        ((1, 2, 3), 1, (1, 2, 3, 4)),
+        ((4,), 4, (4, 8)),
+        ((), 3, ()),
+    ],
+)
+def test_sizes_are_perturbed(sizes, by, perturbed):
+    assert perturb(sizes, by) == perturbed
+
+
+@given(st.lists(st.integers(0, 1 << 40)), st.integers(0, 1 << 20))
+def test_perturbed_sizes_hold_those_asked_for_and_their_neighbours(sizes, by):
+    perturbed = perturb(sizes, by)
+    assert set(sizes) <= set(perturbed)
+    assert {size + by for size in sizes if size + by >= 1} <= set(perturbed)
+    assert all(size >= 1 or 0 in sizes for size in perturbed)
+    assert all({size, size - by, size + by} & set(sizes) for size in perturbed)
+    assert list(perturbed) == sorted(set(perturbed))

@@ -45,16 +45,38 @@ Text = str | None
 def run(
     plan: Annotated[Text, typer.Argument(help="A plan in TOML; options win over it.")] = None,
     transport: Annotated[
-        Text, typer.Option("-t", "--transport", help="mpi, shm, pipe, unix, tcp: some, or all.")
+        Text, typer.Option("-t", "--transport", help="mpi, shm, pipe, unix, tcp, udp: some. [all]")
     ] = None,
-    pattern: Annotated[Text, typer.Option("-p", "--pattern", help="pingpong.")] = None,
-    mode: Annotated[Text, typer.Option("-m", "--mode", help="blocking.")] = None,
+    pattern: Annotated[
+        Text,
+        typer.Option(
+            "-p",
+            "--pattern",
+            help="pingpong, stream, bidirectional, exchange, pingping, put, get. [pingpong]",
+        ),
+    ] = None,
+    mode: Annotated[
+        Text,
+        typer.Option(
+            "-m",
+            "--mode",
+            help="blocking, nonblocking, persistent, ssend, onesided. [blocking; onesided for "
+            "put, get]",
+        ),
+    ] = None,
     sizes: Annotated[
         Text,
         typer.Option(
             "-s", "--sizes", help="8,64,1K or 1..4M (doubles), 1..4M*4, 0..4000+4. [1..4M]"
         ),
     ] = None,
+    perturb: Annotated[
+        Text, typer.Option(help="Add each size less and more so many bytes. [0]")
+    ] = None,
+    refine: Annotated[
+        bool, typer.Option("--refine", help="Add sizes where the curve bends, to locate it.")
+    ] = False,
+    window: Annotated[Text, typer.Option(help="Messages in flight. [64; 1 for put, get]")] = None,
     wait: Annotated[
         Text, typer.Option(help="How a receiver waits: block, spin or both. [as usual for each]")
     ] = None,
@@ -62,6 +84,27 @@ def run(
         Text, typer.Option(help="Receive into the buffer sent from? same, separate. [separate]")
     ] = None,
     pages: Annotated[Text, typer.Option(help="Page size of buffers: 4K, huge. [4K]")] = None,
+    cache: Annotated[
+        Text, typer.Option(help="One buffer, or a ring larger than the cache: hot, cold. [hot]")
+    ] = None,
+    align: Annotated[
+        Text, typer.Option(help="Align buffers to just so many bytes: 1, 2, 4 ... [a page]")
+    ] = None,
+    datatype: Annotated[
+        Text, typer.Option(help="What MPI is told: byte, contiguous, vector. [byte]")
+    ] = None,
+    rate: Annotated[
+        Text, typer.Option(help="What a udp stream offers, bytes per second. [all it can]")
+    ] = None,
+    timeout: Annotated[
+        Text, typer.Option(help="How long to wait for an answer to a datagram. [1s]")
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check every byte, outside the timed loops.")
+    ] = False,
+    rtt: Annotated[
+        bool, typer.Option("--rtt", help="Print round trips of pingpong, not their half.")
+    ] = False,
     ci: Annotated[
         Text, typer.Option(help="End a case when its interval is this narrow, or none. [1%]")
     ] = None,
@@ -71,6 +114,15 @@ def run(
     ] = None,
     repetitions: Annotated[
         Text, typer.Option("-r", "--repetitions", help="Passes over all cases, shuffled. [1]")
+    ] = None,
+    pairs: Annotated[
+        Text, typer.Option(help="Who talks to whom: halves, neighbours, all. [halves]")
+    ] = None,
+    pairs_at_once: Annotated[
+        Text, typer.Option(help="How many pairs talk at the same time. [all that can]")
+    ] = None,
+    threads: Annotated[
+        Text, typer.Option(help="How many threads of each rank talk at the same time. [1]")
     ] = None,
     cores: Annotated[Text, typer.Option(help="A core for each rank, as 0,1. [chosen]")] = None,
     ranks: Annotated[Text, typer.Option("-n", "--ranks", help="How many ranks. [2]")] = None,
@@ -91,21 +143,25 @@ def run(
     ] = False,
 ) -> None:
     """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB."""
-    options = {name: value for name, value in locals().items() if name not in ("plan", "quiet")}
+    # A flag that is not given leaves it to the plan.
+    options = {name: value or None for name, value in locals().items() if name != "plan"}
     from halftrip.cli.run import run_plan
 
-    raise typer.Exit(run_plan(plan, options | {"quiet": quiet or None}))
+    raise typer.Exit(run_plan(plan, options))
 
 
 @app.command()
 def show(
     file: Annotated[str, typer.Argument(metavar="RUN", help="A run file.")],
     style: Annotated[str, typer.Option(help="table, json or csv.")] = "table",
+    rtt: Annotated[
+        bool, typer.Option("--rtt", help="Round trips of pingpong, not their half.")
+    ] = False,
 ) -> None:
     """Print a run's table again."""
     from halftrip.cli.show import show_run
 
-    show_run(file, style)
+    show_run(file, style, rtt)
 
 
 @app.command()

@@ -20,7 +20,8 @@ from halftrip.show.progress import ProgressLine
 
 
 def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) -> int:
-    """Measures, prints, and returns the exit status: 1 if nothing could be measured."""
+    """Measures, prints, and returns the exit status: 1 if nothing could be measured, or something
+    went wrong."""
     layers = [file_layer(plan_file)] if plan_file is not None else []
     plan = make_plan(*layers, options_layer(options))
     path = Path(plan.output or store.default_name())
@@ -39,7 +40,8 @@ def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) ->
         print(path)
     else:
         _print_run(path, plain=in_job)
-    return 0 if store.load(path).measurements else 1
+    run = store.load(path)
+    return 0 if run.measurements and not run.failures else 1
 
 
 def _print_run(path: Path, plain: bool) -> None:

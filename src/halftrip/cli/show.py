@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 
 from rich.console import Console
 
@@ -17,9 +19,13 @@ from halftrip.store import load
 _LEAST_WIDTH = 200
 
 
-def show_run(path: str, style: str) -> None:
+def show_run(path: str, style: str, rtt: bool = False) -> None:
     """Prints the run in the file at `path`. Raises UsageError for a file or style that is none."""
-    styles = {"table": print_table, "json": _print_json, "csv": _print_csv}
+    styles: dict[str, Callable[[Run], None]] = {
+        "table": partial(print_table, rtt=rtt),
+        "json": _print_json,
+        "csv": _print_csv,
+    }
     if style not in styles:
         raise UsageError(f"--style: {style!r} is not known; allowed: {', '.join(styles)}")
     run = load(path)
@@ -28,11 +34,12 @@ def show_run(path: str, style: str) -> None:
     styles[style](run)
 
 
-def print_table(run: Run, plain: bool = False) -> None:
-    """Prints the table; `plain` without colours, even if that looks like a terminal."""
+def print_table(run: Run, plain: bool = False, rtt: bool = False) -> None:
+    """Prints the table; `plain` without colours, even if that looks like a terminal. `rtt`: with
+    round trips of ping-pong; so too where the plan says so."""
     console = Console(highlight=False, force_terminal=False if plain else None)
     console.width = max(console.width, _LEAST_WIDTH)
-    console.print(render(run))
+    console.print(render(run, rtt or bool(run.head.plan.get("rtt"))))
 
 
 def _print_json(run: Run) -> None:

@@ -18,8 +18,8 @@ class Job(msgspec.Struct, frozen=True):
     """Where the launcher listens, and the token that proves who belongs to the job.
 
     `launcher` is its process, `ranks` is how many ranks there are. `mpi` says whether an mpiexec
-    starts them, `library` which MPI library belongs to it, if that is known, and `directory` where
-    it keeps its files.
+    starts them, `threads` how many of a rank's threads call MPI, `library` which MPI library
+    belongs to it, if that is known, and `directory` where it keeps its files.
     """
 
     address: Address
@@ -27,6 +27,7 @@ class Job(msgspec.Struct, frozen=True):
     launcher: int
     ranks: int
     mpi: bool
+    threads: int = 1
     library: str | None = None
     directory: str | None = None
 

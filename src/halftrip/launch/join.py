@@ -20,7 +20,7 @@ from halftrip.launch import leftovers
 from halftrip.launch.control import View
 from halftrip.launch.job import new_token
 from halftrip.model import End
-from halftrip.plan import Plan
+from halftrip.plan import Plan, check_ranks
 from halftrip.session import Session
 from halftrip.store import Record, RunFile, encode
 from halftrip.watch import Watch
@@ -107,10 +107,9 @@ def join(job: Surrounding, plan: Plan, create: Callable[[Plan], RunFile], view: 
             raise UsageError(f"--{name}: the job that this runs in has been started; leave it out")
     if plan.ranks not in (None, job.size):
         raise UsageError(f"--ranks: {plan.ranks} asked for, but this job has {job.size}")
-    if job.size % 2:
-        raise UsageError(f"{job.size} ranks cannot form pairs; start an even number")
+    check_ranks(plan, job.size)
     mpi.select_library(library_of(job))
-    communicator = mpi.start(job.size)
+    communicator = mpi.start(job.size, plan.threads)
     group = MpiGroup(communicator)
     run_file = _create(group, plan, create)
     token = group.broadcast(new_token(), str)

@@ -25,6 +25,7 @@ class Launcher(Base):
         if importlib.util.find_spec("mpi4py") is None:
             raise Unavailable("mpi4py is not installed; pip install 'halftrip[mpi]'")
         self._mpiexec = find_mpiexec(plan.mpiexec)
+        self._threads = plan.threads
         # What an mpiexec that is killed leaves behind goes with this.
         self._directory = tempfile.TemporaryDirectory(
             prefix="halftrip-", ignore_cleanup_errors=True
@@ -44,6 +45,7 @@ class Launcher(Base):
             launcher=os.getpid(),
             ranks=ranks,
             mpi=True,
+            threads=self._threads,
             library=str(library) if library is not None else None,
             directory=self._directory.name,
         )

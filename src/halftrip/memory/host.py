@@ -4,27 +4,80 @@ from __future__ import annotations
 
 import mmap
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import psutil
 
-from halftrip.errors import Unavailable
+from halftrip.errors import Unavailable, UsageError
 from halftrip.model import Case, Pages
+from halftrip.units import parse_size
 
 Bytes = npt.NDArray[np.uint8]
 
+_CPUS = Path("/sys/devices/system/cpu")
+_USUAL_CACHE = 32 << 20
 HUGE_PAGE = 2 * 1024 * 1024
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
-def refuses(case: Case, ranks_on_host: int) -> str | None:
+class Geometry(NamedTuple):
+    """How the buffers of a case lie: `slots` of them, `stride` bytes apart, each of `extent` bytes.
+
+    A strided datatype has as much room between its blocks as they take themselves.
+    """
+
+    slots: int
+    stride: int
+    extent: int
+
+    @property
+    def bytes(self) -> int:
+        return (self.slots - 1) * self.stride + self.extent
+
+
+# A strided message is made of blocks of so many bytes, this far apart.
+BLOCK = 8
+BLOCK_STRIDE = 16
+_LINE = 64
+# A ring that is walked through is so much larger than the cache that nothing of it is left there.
+_CACHES = 2
+
+
+def geometry(case: Case, cache_bytes: int, distinct: bool) -> Geometry:
+    """The buffers of a case, in one direction. `cache_bytes` is the largest last-level cache of the
+    ranks; `distinct`: every message of a window needs one of its own."""
+    extent = case.size
+    if case.datatype == "vector":
+        extent = case.size // BLOCK * BLOCK_STRIDE
+    step = max(_LINE, 2 * case.align)
+    stride = -(-max(extent, 1) // step) * step
+    slots = case.window if distinct else 1
+    if case.cache == "cold":
+        slots = max(slots, -(-_CACHES * cache_bytes // stride))
+    return Geometry(slots, stride, extent)
+
+
+def last_level_cache(core: int, root: Path = _CPUS) -> int:
+    """The size of a core's last cache, bytes; 32 MiB where the kernel does not tell."""
+    sizes = []
+    for index in (root / f"cpu{core}" / "cache").glob("index*"):
+        try:
+            level = int((index / "level").read_text())
+            sizes.append((level, parse_size((index / "size").read_text().strip())))
+        except (OSError, ValueError, UsageError):
+            continue
+    return max(sizes)[1] if sizes else _USUAL_CACHE
+
+
+def refuses(case: Case, lay: Geometry, ends_on_host: int) -> str | None:
     """Why buffers for this case cannot be had on this host, or None."""
     if case.pages == "huge":
         mode = THP.read_text() if THP.exists() else "[never]"
         if "[never]" in mode:
             return f"transparent huge pages are off ({THP})"
-    needed = 2 * case.size * ranks_on_host
+    needed = 2 * (lay.bytes + case.align) * ends_on_host
     available = psutil.virtual_memory().available
     if needed > available:
         return f"buffers need {needed >> 20} MiB on one host, which has {available >> 20} MiB left"

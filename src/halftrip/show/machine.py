@@ -9,22 +9,43 @@ from typing import Any
 
 import msgspec
 
-from halftrip.model import Run
+from halftrip.model import Case, Run
 from halftrip.show.rows import Row, rows
 
 
+def _number(value: float) -> float | None:
+    """None for what JSON has no word for."""
+    return None if math.isnan(value) else value
+
+
+def _pair(pair: tuple[int, int]) -> str:
+    return f"{pair[0]}-{pair[1]}"
+
+
+def _fields(value: msgspec.Struct) -> dict[str, Any]:
+    """The fields of a record, without its tag."""
+    return msgspec.structs.asdict(value)
+
+
+def _case(case: Case) -> dict[str, Any]:
+    return _fields(case) | {"pair": _pair(case.pair)}
+
+
 def _flat(row: Row) -> dict[str, Any]:
-    case = msgspec.to_builtins(row.case)
-    case["pair"] = f"{row.case.pair[0]}-{row.case.pair[1]}"
     low, high = row.line if row.line is not None else (None, None)
-    summary = {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in row.summary._asdict().items()
-    }
+    summary = {name: _number(value) for name, value in row.summary._asdict().items()}
     return {
-        **case,
+        **_case(row.case),
         **summary,
         "exchanges": row.exchanges,
+        "messages_per_second": _number(row.rate),
+        "total_bandwidth": _number(row.bandwidth),
+        "peer_bandwidth": row.peer_bandwidth,
+        "sent": row.delivery.sent if row.delivery else None,
+        "lost": row.delivery.lost if row.delivery else None,
+        "late": row.delivery.late if row.delivery else None,
+        "jitter": row.delivery.jitter if row.delivery else None,
+        "verified": row.verified,
         "line_low": low,
         "line_high": high,
         "flags": " ".join(flag.name for flag in row.flags),
@@ -39,9 +60,17 @@ def as_json(run: Run) -> str:
         "plan": run.head.plan,
         "rows": [_flat(row) for row in rows(run)],
         "copies": [{"size": c.size, "ns": c.ns} for c in run.copies],
-        "skipped": [
-            {"transport": s.transport, "sizes": s.sizes, "reason": s.reason} for s in run.skips
+        "together": [
+            {
+                "case": _case(t.case),
+                "pairs": [_pair(pair) for pair in t.pairs],
+                "bandwidth": _number(t.bandwidth),
+                "messages_per_second": _number(t.rate),
+            }
+            for t in run.togethers
         ],
+        "failed": [{"case": _case(f.case), "reason": f.reason} for f in run.failures],
+        "skipped": [_fields(skip) for skip in run.skips],
         "interrupted": run.interrupted,
     }
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
-from halftrip.model import Case, Measurement, Run, summarize_case
+from halftrip.model import Case, Delivery, Measurement, Run, summarize_case
 from halftrip.registry import TRANSPORTS
 from halftrip.stats.summary import Summary
 from halftrip.verdict import Flag, flags
@@ -14,13 +16,32 @@ from halftrip.verdict import Flag, flags
 
 class Row(NamedTuple):
     """A case and what a reader wants to know of it. `exchanges` is how many a sample holds, at
-    most; `line` spans the cache-line round trips around its repetitions, ns."""
+    most; `line` spans the cache-line round trips around its repetitions, ns.
+
+    `peer_bandwidth` is what the other end's clock says, bytes per second: of what it received, or,
+    where both send, of what it sent; None where it takes no times. `verified` is how many messages
+    were found to be as they were sent, None where nobody looked.
+    """
 
     case: Case
     summary: Summary
     exchanges: int
     line: tuple[float, float] | None
     flags: tuple[Flag, ...]
+    peer_bandwidth: float | None
+    delivery: Delivery | None
+    verified: int | None
+
+    @property
+    def bandwidth(self) -> float:
+        """Payload in all directions in which it is on its way at once, bytes per second."""
+        return self.summary.bandwidth * self.case.directions
+
+    @property
+    def rate(self) -> float:
+        """Messages per second, in all directions likewise; NaN where no time passed."""
+        latency = self.summary.latency
+        return self.case.directions / latency * 1e9 if latency > 0 else math.nan
 
 
 def rows(run: Run) -> list[Row]:
@@ -33,7 +54,9 @@ def _order(case: Case) -> tuple[Any, ...]:
     names = list(TRANSPORTS)
     place = names.index(case.transport) if case.transport in names else len(names)
     rest = msgspec.structs.astuple(case)
-    return (place, case.transport, case.pair, case.wait, case.buffers, case.pages, case.size, rest)
+    path = (place, case.transport, case.company, case.pair, case.thread)
+    kind = (case.pattern, case.mode, case.window, case.wait, case.buffers, case.pages, case.cache)
+    return (*path, *kind, case.align, case.datatype, case.size, rest)
 
 
 def _row(run: Run, case: Case, measurements: list[Measurement]) -> Row:
@@ -44,4 +67,31 @@ def _row(run: Run, case: Case, measurements: list[Measurement]) -> Row:
         exchanges=max(measurement.exchanges for measurement in measurements),
         line=(min(ends), max(ends)) if ends else None,
         flags=flags(run, measurements),
+        peer_bandwidth=_peer_bandwidth(case, measurements),
+        delivery=_delivery(measurements),
+        verified=_total([m.verified for m in measurements]),
     )
+
+
+def _peer_bandwidth(case: Case, measurements: list[Measurement]) -> float | None:
+    messages = case.messages_per_exchange
+    times = [m.peer_ns / (m.exchanges * messages) for m in measurements if m.peer_ns]
+    return case.size / float(np.median(times)) * 1e9 if times else None
+
+
+def _delivery(measurements: list[Measurement]) -> Delivery | None:
+    """That of all repetitions; the jitter is that of the last."""
+    those = [m.delivery for m in measurements if m.delivery is not None]
+    if not those:
+        return None
+    return Delivery(
+        sent=sum(d.sent for d in those),
+        lost=sum(d.lost for d in those),
+        late=sum(d.late for d in those),
+        jitter=those[-1].jitter,
+    )
+
+
+def _total(counts: list[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None

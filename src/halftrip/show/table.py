@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -12,110 +10,96 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from halftrip.model import Case, Run
+from halftrip.model import Case, Run, Skip, Together
+from halftrip.show import columns
+from halftrip.show.columns import Column
 from halftrip.show.rows import Row, rows
 from halftrip.units import format_size, significant
 
-# What is written where a figure does not exist.
-NOTHING = "-"
 
-
-class Column(NamedTuple):
-    """A column: its name and unit, and what it says of a row."""
-
-    name: str
-    unit: str
-    cell: Callable[[Row], str]
-
-
-# Fields of a case that get a column where the rows differ in them, else a place in the heading.
-_FIELDS: tuple[tuple[str, Callable[[Case], str]], ...] = (
-    ("pattern", lambda case: case.pattern),
-    ("mode", lambda case: case.mode),
-    ("buffers", lambda case: case.buffers),
-    ("pages", lambda case: case.pages),
-    ("memory", lambda case: case.memory),
-    ("cache", lambda case: case.cache),
-    ("ranks", lambda case: f"{case.pair[0]}-{case.pair[1]}"),
-)
-
-
-def _us(ns: float, digits: int = 3) -> str:
-    return NOTHING if math.isnan(ns) else significant(ns / 1e3, digits)
-
-
-def _interval(row: Row) -> str:
-    low, high = row.summary.low, row.summary.high
-    return NOTHING if math.isnan(low) else f"{_us(low, 4)} to {_us(high, 4)}"
-
-
-def _samples(row: Row) -> str:
-    times = f" x{row.exchanges}" if row.exchanges > 1 else ""
-    return f"{row.summary.samples:,}{times}"
-
-
-def _line(row: Row) -> str:
-    if row.line is None:
-        return NOTHING
-    low, high = row.line
-    return f"{low:.0f}" if high <= 1.1 * low else f"{low:.0f} to {high:.0f}"
-
-
-_COLUMNS = (
-    Column("size", "bytes", lambda row: format_size(row.case.size)),
-    Column("latency", "us", lambda row: _us(row.summary.latency, 4)),
-    Column("95 % interval", "us", _interval),
-    Column("p99", "us", lambda row: _us(row.summary.p99)),
-    Column("max", "us", lambda row: _us(row.summary.max)),
-    Column("bandwidth", "MB/s", lambda row: significant(row.summary.bandwidth / 1e6, 3)),
-    Column("first", "us", lambda row: _us(row.summary.first)),
-    Column("samples", "", _samples),
-    Column("line", "ns", _line),
-)
-
-LEGEND = (
-    "latency: median of half a round trip; interval: of that median, 95 % confidence.",
-    "p99, max: of the samples; a sample is one round trip, or the mean of as many as x says.",
-    "bandwidth: size / latency, one direction, 1 MB = 10^6 bytes. first: the first exchange, half.",
-    "line: a cache line to the other core and back, before and after the row (lowest to highest).",
-)
-
-
-def render(run: Run) -> Group:
-    """The whole of what a run says: its rows, what was not measured, the bounds."""
+def render(run: Run, rtt: bool = False) -> Group:
+    """The whole of what a run says: its rows, what was not measured, the bounds. `rtt`: round trips
+    of ping-pong in place of their half."""
     parts: list[RenderableType] = []
     table_rows = rows(run)
+    for part in (
+        [row for row in table_rows if not row.case.is_rate],
+        [row for row in table_rows if row.case.is_rate],
+    ):
+        if part:
+            shown = _columns(part, rtt)
+            parts += [_heading(run, part), _table(part, shown)]
+            parts += [Text(line, style="dim") for line in _legend(part, rtt)]
+            parts.append(Text())
     if table_rows:
-        parts += [_heading(run, table_rows), _table(table_rows)]
-        parts += [Text(line, style="dim") for line in LEGEND]
-        parts.append(Text())
-        parts += [Text(line) for line in bounds(run)]
-    parts += [Text(line) for line in skipped(run)]
+        parts += [Text(line) for line in (*together(run.togethers), *bounds(run))]
+    parts += [Text(line) for line in skipped(run.skips)]
+    parts += [Text(line, style="bold red") for line in failed(run)]
     if run.interrupted is not None:
         parts.append(Text(f"interrupted: {run.interrupted}", style="bold red"))
     return Group(*parts)
 
 
+def _columns(table_rows: Sequence[Row], rtt: bool) -> list[Column]:
+    is_rate = table_rows[0].case.is_rate
+    shown = list(columns.RATE_COLUMNS if is_rate else columns.latency_columns(rtt))
+    if any(row.delivery is not None for row in table_rows):
+        shown += columns.DELIVERY_COLUMNS
+    if any(row.verified is not None for row in table_rows):
+        shown.append(columns.VERIFIED)
+    # A column that says nothing of any row says nothing.
+    return [c for c in shown if any(c.cell(row) != columns.NOTHING for row in table_rows)]
+
+
+def _legend(table_rows: Sequence[Row], rtt: bool) -> list[str]:
+    if table_rows[0].case.is_rate:
+        lines = list(columns.RATE_LEGEND)
+    else:
+        lines = list(columns.RTT_LEGEND if rtt else columns.LATENCY_LEGEND)
+        other = dict.fromkeys(
+            row.case.pattern for row in table_rows if row.case.messages_per_exchange == 1
+        )
+        if other:
+            lines += [line.format(", ".join(other)) for line in columns.ONE_WAY_LEGEND]
+    if any(row.delivery is not None for row in table_rows):
+        lines.append(columns.DELIVERY_LEGEND)
+    return lines
+
+
 def _varying(table_rows: Sequence[Row]) -> list[tuple[str, Callable[[Case], str]]]:
-    return [(name, of) for name, of in _FIELDS if len({of(row.case) for row in table_rows}) > 1]
+    return [
+        (name, of) for name, of in columns.FIELDS if len({of(row.case) for row in table_rows}) > 1
+    ]
+
+
+# Fields that a heading does not mention where they are as they always were.
+_USUAL = {
+    "window": "1",
+    "align": "page",
+    "datatype": "byte",
+    "rate": "all it can",
+    "thread": "0",
+    "pairs at once": "1",
+}
 
 
 def _heading(run: Run, table_rows: Sequence[Row]) -> Text:
     varying = {name for name, _ in _varying(table_rows)}
     case = table_rows[0].case
-    said = [f"{name} {of(case)}" for name, of in _FIELDS if name not in varying]
+    same = {name: of(case) for name, of in columns.FIELDS if name not in varying}
+    said = [f"{name} {value}" for name, value in same.items() if _USUAL.get(name) != value]
     cores = [f"{e.rank} on {e.host} core {e.core}" for e in run.environments]
     return Text(", ".join(said) + (f"; rank {', rank '.join(cores)}" if cores else ""))
 
 
-def _table(table_rows: Sequence[Row]) -> Table:
+def _table(table_rows: Sequence[Row], shown: Sequence[Column]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("transport\n", no_wrap=True)
     table.add_column("wait\n", no_wrap=True)
     varying = _varying(table_rows)
     for name, _ in varying:
         table.add_column(f"{name}\n", no_wrap=True)
-    for column in _COLUMNS:
+    for column in shown:
         table.add_column(f"{column.name}\n{column.unit}", justify="right", no_wrap=True)
     table.add_column("flags\n", no_wrap=True)
     for row, following in zip(table_rows, [*table_rows[1:], None], strict=True):
@@ -123,11 +107,33 @@ def _table(table_rows: Sequence[Row]) -> Table:
             row.case.transport,
             row.case.wait,
             *(of(row.case) for _, of in varying),
-            *(column.cell(row) for column in _COLUMNS),
+            *(column.cell(row) for column in shown),
             Text(" ".join(flag.name for flag in row.flags), style="yellow"),
-            end_section=following is not None and following.case.transport != row.case.transport,
+            end_section=following is not None and _section(following) != _section(row),
         )
     return table
+
+
+def _section(row: Row) -> tuple[object, ...]:
+    """Rows of one curve stand together."""
+    case = row.case
+    return (case.transport, case.pattern, case.mode, case.window, case.pair, case.wait)
+
+
+def together(togethers: Sequence[Together]) -> list[str]:
+    """What pairs that talked at the same time got through together, one line each."""
+    lines = []
+    for those in togethers:
+        case = those.case
+        pairs = ", ".join(dict.fromkeys(f"{a}-{b}" for a, b in those.pairs))
+        threads = len(those.pairs) // len(set(those.pairs))
+        by = f"{pairs}, {threads} threads each" if threads > 1 else pairs
+        lines.append(
+            f"together: {case.transport} {case.pattern} {format_size(case.size)}, ranks {by}: "
+            f"{significant(those.bandwidth / 1e6, 4)} MB/s, {significant(those.rate, 3)} "
+            f"messages/s (in {significant(sum(those.spans) / 1e6, 3)} ms in which all were active)"
+        )
+    return lines
 
 
 def bounds(run: Run) -> list[str]:
@@ -145,12 +151,23 @@ def bounds(run: Run) -> list[str]:
     return lines
 
 
-def skipped(run: Run) -> list[str]:
+def skipped(skips: Sequence[Skip]) -> list[str]:
     """What was not measured and why, one line for each reason."""
     lines = []
-    for skip in run.skips:
-        what = skip.transport
-        if skip.sizes is not None:
-            what += f" {', '.join(format_size(size) for size in skip.sizes)}"
-        lines.append(f"not measured: {what}: {skip.reason}")
+    for skip in skips:
+        what = [skip.transport]
+        what += [", ".join(names) for names in (skip.patterns, skip.modes) if names]
+        if skip.sizes:
+            what.append(", ".join(format_size(size) for size in skip.sizes))
+        lines.append(f"not measured: {' '.join(what)}: {skip.reason}")
+    return list(dict.fromkeys(lines))
+
+
+def failed(run: Run) -> list[str]:
+    """What went wrong, one line each."""
+    lines = []
+    for failure in run.failures:
+        case = failure.case
+        what = f"{case.transport} {case.pattern} {case.mode} {format_size(case.size)}"
+        lines.append(f"failed: {what}, ranks {case.pair[0]}-{case.pair[1]}: {failure.reason}")
     return lines

@@ -1,7 +1,8 @@
-"""What every transport is: can it be used here, and how are its two ends opened.
+"""What every transport answers: is it there, can it do a case, open it.
 
-Opening is a conversation of three steps, so that neither end ever waits for one that has failed:
-one rank `listen`s and makes an offer, the other `connect`s to it, and then the first `accept`s.
+A path is opened in steps between which both ranks compare notes, so that no end ever waits for one
+that has failed: one rank `listen`s and makes an offer, the other `connect`s to it, and then the
+first `accept`s. For each case both then make an endpoint.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from halftrip.memory.host import Bytes
+from halftrip.memory.ring import Ring
 from halftrip.model import Case, Wait
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ class Scene:
     `yields`: they share a core with other ranks, so whoever polls has to give it away. `segment` is
     memory that both map, zeros at first, or None, and then `no_segment` says why. `mpi` is a
     communicator of all ranks for timed messages alone, or None, and then `no_mpi` says why.
+    `thread` is which of its threads each rank does it with, and `core` where that thread has to
+    run, None where the rank has but one.
     """
 
     rank: int
@@ -36,17 +40,29 @@ class Scene:
     no_segment: str = ""
     mpi: MPI.Intracomm | None = None
     no_mpi: str = ""
+    thread: int = 0
+    core: int | None = None
 
 
 @dataclass
 class Opened:
-    """One end of an open path: the native endpoint, and what to release when it is done with."""
+    """One end of an open path: the native endpoint, if all cases share one, and what to release
+    when it is done with."""
 
-    endpoint: Any
+    endpoint: Any = None
     resources: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def close(self) -> None:
         self.resources.close()
+
+
+@dataclass
+class Window(Opened):
+    """Memory of this rank's into which the peer reaches: `region`, which starts a page, and what
+    the peer's `reach` needs: msgpack-able builtins."""
+
+    region: Bytes = field(kw_only=True)
+    offer: Any = field(kw_only=True)
 
 
 class Transport(ABC):
@@ -56,6 +72,8 @@ class Transport(ABC):
     waits: ClassVar[tuple[Wait, ...]]
     # Why it cannot wait otherwise.
     waits_reason: ClassVar[str] = ""
+    # Which patterns there are in each mode.
+    patterns: ClassVar[dict[str, tuple[str, ...]]]
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -68,8 +86,16 @@ class Transport(ABC):
 
     def refuses(self, case: Case) -> str | None:
         """Why this transport cannot do that case, or None."""
+        if case.mode not in self.patterns:
+            return f"there are no {case.mode} calls; --mode {', '.join(self.patterns)}"
+        if case.pattern not in self.patterns[case.mode]:
+            return f"no {case.pattern} in mode {case.mode}"
         if case.wait not in self.waits:
             return f"--wait {case.wait}: {self.waits_reason}"
+        if case.datatype != "byte":
+            return "only MPI has datatypes"
+        if case.rate is not None:
+            return "only udp streams at a rate"
         return None
 
     @abstractmethod
@@ -87,3 +113,18 @@ class Transport(ABC):
     def abandon(self) -> None:
         """Releases what `listen` has made; `accept` will not be called."""
         self.prepared.close()
+
+    def endpoint(self, opened: Opened, case: Case, out: Ring, in_: Ring) -> Any:
+        """The native endpoint for a case. Raises OSError or Unavailable."""
+        return opened.endpoint
+
+    # One-sided.
+
+    def expose(self, size: int) -> Window:
+        """Memory for the peer to reach into; both ends call it. Raises OSError or Unavailable."""
+        raise NotImplementedError(f"{type(self)} has no one-sided patterns")
+
+    def reach(self, opened: Opened, case: Case, window: Window, offer: Any) -> Any:
+        """The native endpoint for a one-sided case; `window` is this end's and `offer` is of the
+        peer's. Raises OSError or Unavailable."""
+        raise NotImplementedError(f"{type(self)} has no one-sided patterns")

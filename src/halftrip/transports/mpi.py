@@ -1,22 +1,56 @@
-"""MPI point to point: whichever library mpi4py has loaded."""
+"""MPI between two ranks: whichever library mpi4py has loaded."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+import numpy as np
 
 from halftrip import _native
+from halftrip.errors import Unavailable
+from halftrip.memory.host import BLOCK, BLOCK_STRIDE
+from halftrip.memory.ring import Ring
 from halftrip.model import Case, Wait
-from halftrip.mpi import function_address
-from halftrip.transports.base import Opened
+from halftrip.mpi import TIMED_TAG, function_address
+from halftrip.transports.base import Opened, Window
 from halftrip.transports.base import Transport as Base
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 # The count argument of MPI_Send is an int.
 _LARGEST = 2**31 - 1
+
+_SENDS = {"blocking": "MPI_Send", "ssend": "MPI_Ssend"}
+# What each endpoint calls, in the order in which native/endpoints take it.
+_BLOCKING = ("MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Wait")
+_NONBLOCKING = ("MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Send", "MPI_Recv")
+_PERSISTENT = (
+    "MPI_Send_init",
+    "MPI_Recv_init",
+    "MPI_Start",
+    "MPI_Waitall",
+    "MPI_Wait",
+    "MPI_Request_free",
+    "MPI_Send",
+    "MPI_Recv",
+)
+_WINDOW = ("MPI_Put", "MPI_Get", "MPI_Win_flush", "MPI_Send", "MPI_Recv")
 
 
 class Transport(Base):
     waits = ("spin",)
     waits_reason = "how MPI waits is the library's own choice; see its settings"
+    patterns: ClassVar = {
+        "blocking": _native.MpiInt.patterns,
+        # MPI_Ssend has no kin that sends and receives at once.
+        "ssend": ("pingpong", "stream"),
+        "nonblocking": _native.MpiNonblockingInt.patterns,
+        "persistent": _native.MpiPersistentInt.patterns,
+        "onesided": _native.MpiWindowInt.patterns,
+    }
 
     def missing(self) -> str | None:
         return None if self.scene.mpi is not None else self.scene.no_mpi
@@ -24,27 +58,100 @@ class Transport(Base):
     def refuses(self, case: Case) -> str | None:
         if case.size > _LARGEST:
             return f"MPI counts at most {_LARGEST} bytes in one message"
-        return super().refuses(case)
+        if case.datatype == "vector" and (case.size % BLOCK or not case.size):
+            return f"a strided message is made of blocks of {BLOCK} bytes"
+        if case.mode == "persistent" and case.cache == "cold":
+            return "a persistent request is bound to one buffer, which cannot be cold"
+        return super().refuses(msgspec.structs.replace(case, datatype="byte"))
 
     def listen(self, wait: Wait) -> Any:
         return None
 
     def connect(self, offer: Any, wait: Wait) -> Opened:
-        return self._end()
+        return Opened()
 
     def accept(self, wait: Wait) -> Opened:
-        return self._end()
+        return Opened()
 
-    def _end(self) -> Opened:
+    def endpoint(self, opened: Opened, case: Case, out: Ring, in_: Ring) -> Any:
+        path = self._path(case)
+        if case.mode == "nonblocking":
+            return _kind("MpiNonblocking")(path, _addresses(_NONBLOCKING), most=2 * case.window)
+        if case.mode == "persistent":
+            addresses = _addresses(_PERSISTENT)
+            return _kind("MpiPersistent")(path, addresses, out.native, in_.native, most=case.window)
+        return _kind("Mpi")(path, _addresses((_SENDS[case.mode], *_BLOCKING)))
+
+    def _path(self, case: Case) -> Any:
         from mpi4py import MPI
 
-        # A handle is an int in MPICH and its kin, a pointer in Open MPI and in MPI 5's own ABI.
-        by_size = {4: _native.MpiInt, 8: _native.MpiPointer}
-        endpoint = by_size[MPI._sizeof(MPI.Comm)](
-            send=function_address("MPI_Send"),
-            recv=function_address("MPI_Recv"),
+        datatype = _datatype(case)
+        return _kind("MpiPath")(
             communicator=MPI._addressof(self.scene.mpi),
             byte=MPI._addressof(MPI.BYTE),
+            datatype=MPI._addressof(datatype),
+            typed=case.size if datatype is not MPI.BYTE else 0,
             peer=self.scene.peer,
+            tag=TIMED_TAG - self.scene.thread,
         )
-        return Opened(endpoint)
+
+    def expose(self, size: int) -> Window:
+        """A window that MPI allocates, which can be faster than one over memory of ours: on one
+        host it can be shared. An epoch that lasts as long as the window is opened at once."""
+        from mpi4py import MPI
+
+        world = self.scene.mpi
+        if world is None:
+            raise Unavailable(self.scene.no_mpi)
+        # Of these two ranks alone; ranks in it are numbered as here, lower first.
+        ends = world.Get_group().Incl(sorted((self.scene.rank, self.scene.peer)))
+        both = world.Create_group(ends, tag=TIMED_TAG - self.scene.thread)
+        window = MPI.Win.Allocate(size, 1, comm=both)
+        window.Lock_all()
+        region = np.asarray(window.tomemory(), dtype=np.uint8)
+        made = Window(region=region, offer=None, endpoint=window)
+        made.resources.callback(both.Free)
+        made.resources.callback(window.Free)
+        made.resources.callback(window.Unlock_all)
+        return made
+
+    def reach(self, opened: Opened, case: Case, window: Window, offer: Any) -> Any:
+        from mpi4py import MPI
+
+        return _kind("MpiWindow")(
+            self._path(case),
+            _addresses(_WINDOW),
+            window=MPI._addressof(window.endpoint),
+            target=int(self.scene.peer > self.scene.rank),
+        )
+
+
+def _kind(name: str) -> Any:
+    """The native type of that name for this MPI's handles: an int in MPICH and its kin, a pointer
+    in Open MPI and in MPI 5's own ABI."""
+    from mpi4py import MPI
+
+    kinds = {4: "Int", 8: "Pointer"}
+    return getattr(_native, name + kinds[MPI._sizeof(MPI.Comm)])
+
+
+def _addresses(names: tuple[str, ...]) -> list[int]:
+    return [function_address(name) for name in names]
+
+
+# Made once for each size and kept: types are few, and requests may outlive a case.
+@cache
+def _committed(datatype: str, size: int) -> MPI.Datatype:
+    from mpi4py import MPI
+
+    if datatype == "contiguous":
+        made = MPI.BYTE.Create_contiguous(size)
+    else:
+        made = MPI.BYTE.Create_vector(size // BLOCK, BLOCK, BLOCK_STRIDE)
+    return made.Commit()
+
+
+def _datatype(case: Case) -> MPI.Datatype:
+    from mpi4py import MPI
+
+    return MPI.BYTE if case.datatype == "byte" else _committed(case.datatype, case.size)

@@ -33,11 +33,11 @@ class Transport(Stream):
         except OSError:
             os.close(in_fd)
             raise
-        return self.opened(in_fd, out_fd, wait)
+        return self.opened(in_fd, out_fd)
 
     def accept(self, wait: Wait) -> Opened:
         # The ends that are the peer's now: as long as they are open here, its death goes unnoticed.
         self.prepared.pop_all()
         os.close(self._there[0])
         os.close(self._back[1])
-        return self.opened(self._back[0], self._there[1], wait)
+        return self.opened(self._back[0], self._there[1])

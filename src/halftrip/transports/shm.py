@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
+
+import msgspec
 
 from halftrip import _native
 from halftrip.errors import Unavailable
-from halftrip.model import Wait
-from halftrip.transports.base import Opened
+from halftrip.memory.host import Bytes
+from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
+from halftrip.model import Case, Wait
+from halftrip.transports.base import Opened, Window
 from halftrip.transports.base import Transport as Base
 
 
 class Transport(Base):
     waits = ("spin",)
     waits_reason = "shm is memory that is polled; there is nothing in it to sleep on"
+    patterns: ClassVar = {"blocking": _native.Shm.patterns, "onesided": _native.ShmWindow.patterns}
 
     def missing(self) -> str | None:
         return None if self.scene.segment is not None else self.scene.no_segment
@@ -31,3 +36,13 @@ class Transport(Base):
         if self.scene.segment is None:
             raise Unavailable(self.scene.no_segment)
         return Opened(_native.Shm(self.scene.segment, side, self.scene.yields))
+
+    def expose(self, size: int) -> Window:
+        segment = SharedSegment(size)
+        window = Window(region=segment.bytes, offer=msgspec.to_builtins(segment.offer))
+        window.resources.callback(segment.close)
+        return window
+
+    def reach(self, opened: Opened, case: Case, window: Window, offer: Any) -> Any:
+        theirs: Bytes = open_offer(msgspec.convert(offer, SharedOffer))
+        return _native.ShmWindow(opened.endpoint, theirs[case.align :])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from halftrip import _native
 from halftrip.errors import Unavailable
+from halftrip.memory.ring import Ring
 from halftrip.model import Case, Wait
+from halftrip.patterns import at_once
 from halftrip.transports.base import Opened, Transport
 from halftrip.wire import Address, Channel, Listener, Reach, connect, introduce
 
@@ -16,24 +18,47 @@ from halftrip.wire import Address, Channel, Listener, Reach, connect, introduce
 _ACCEPT_SECONDS = 5.0
 
 
+@dataclass
+class Descriptors(Opened):
+    """A byte stream: where to read and where to write."""
+
+    in_fd: int = field(kw_only=True)
+    out_fd: int = field(kw_only=True)
+
+
 class Stream(Transport):
     """A transport whose endpoint reads and writes descriptors."""
 
     waits = ("block", "spin")
+    patterns: ClassVar = {"blocking": _native.PollingStream.patterns}
 
     def refuses(self, case: Case) -> str | None:
         if case.size == 0:
             return "a byte stream has no empty messages"
+        if case.mode == "onesided":
+            return "a byte stream has no memory to reach into"
         return super().refuses(case)
 
-    def opened(self, in_fd: int, out_fd: int, wait: Wait) -> Opened:
+    def opened(self, in_fd: int, out_fd: int) -> Opened:
         """Takes over two descriptors, which may be the same one."""
-        resources = contextlib.ExitStack()
+        path = Descriptors(in_fd=in_fd, out_fd=out_fd)
         for descriptor in {in_fd, out_fd}:
-            resources.callback(os.close, descriptor)
-            os.set_blocking(descriptor, wait == "block")
-        kind = _native.BlockingStream if wait == "block" else _native.SpinningStream
-        return Opened(kind(in_fd, out_fd, self.scene.yields), resources)
+            path.resources.callback(os.close, descriptor)
+        return path
+
+    def endpoint(self, opened: Opened, case: Case, out: Ring, in_: Ring) -> Any:
+        if not isinstance(opened, Descriptors):
+            raise TypeError("a byte stream is opened by its descriptors")
+        if case.wait == "spin":
+            kind: type[Any] = _native.SpinningStream
+        elif at_once(case.pattern, case.mode):
+            # Asleep in a write, a rank could not read what its peer is asleep in writing.
+            kind = _native.PollingStream
+        else:
+            kind = _native.BlockingStream
+        for descriptor in {opened.in_fd, opened.out_fd}:
+            os.set_blocking(descriptor, kind is _native.BlockingStream)
+        return kind(opened.in_fd, opened.out_fd, self.scene.yields)
 
 
 class SocketStream(Stream):
@@ -41,26 +66,26 @@ class SocketStream(Stream):
 
     _listener: Listener
 
-    def reach(self) -> Reach:
+    def reachable(self) -> Reach:
         raise NotImplementedError
 
     def listen(self, wait: Wait) -> Any:
-        self._listener = Listener(self.scene.token, self.reach())
+        self._listener = Listener(self.scene.token, self.reachable())
         self.prepared.callback(self._listener.close)
         address = self._listener.address
         return {"unix": address.unix, "hosts": address.hosts, "port": address.port}
 
     def connect(self, offer: Any, wait: Wait) -> Opened:
         hello = introduce(self.scene.token, "transport", self.scene.rank)
-        return self._take(connect(Address(**offer), hello), wait)
+        return self._take(connect(Address(**offer), hello))
 
     def accept(self, wait: Wait) -> Opened:
         with self.prepared:
             accepted = self._listener.accept(_ACCEPT_SECONDS)
         if accepted is None:
             raise Unavailable("a stranger connected in place of the peer")
-        return self._take(accepted[0], wait)
+        return self._take(accepted[0])
 
-    def _take(self, channel: Channel, wait: Wait) -> Opened:
+    def _take(self, channel: Channel) -> Opened:
         descriptor = channel.socket.detach()
-        return self.opened(descriptor, descriptor, wait)
+        return self.opened(descriptor, descriptor)

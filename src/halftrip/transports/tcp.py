@@ -11,5 +11,5 @@ class Transport(SocketStream):
     def missing(self) -> str | None:
         return None
 
-    def reach(self) -> Reach:
+    def reachable(self) -> Reach:
         return "loopback" if self.scene.same_host else "network"

@@ -10,5 +10,5 @@ class Transport(SocketStream):
     def missing(self) -> str | None:
         return None if self.scene.same_host else "the ranks are on different hosts"
 
-    def reach(self) -> Reach:
+    def reachable(self) -> Reach:
         return "unix"

@@ -1,0 +1,130 @@
+// What the parts of the Python module have in common.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string_view.h>
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+
+#include "clock.hpp"
+#include "endpoint.hpp"
+#include "patterns/duplex.hpp"
+#include "patterns/onesided.hpp"
+#include "patterns/pingpong.hpp"
+#include "patterns/stream.hpp"
+#include "timing.hpp"
+
+namespace halftrip {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ConstBytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Slots = nb::ndarray<std::uint8_t, nb::ndim<2>, nb::device::cpu>;
+using Stamps = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Released = nb::call_guard<nb::gil_scoped_release>;
+
+inline std::span<std::byte> bytes(Bytes& array) {
+  return {reinterpret_cast<std::byte*>(array.data()), array.shape(0)};
+}
+
+inline std::span<const std::byte> bytes(const ConstBytes& array) {
+  return {reinterpret_cast<const std::byte*>(array.data()), array.shape(0)};
+}
+
+inline std::span<Ticks> ticks(Stamps& array) { return {array.data(), array.shape(0)}; }
+
+// Where a mapping begins that is at least `needed` bytes long and aligned to a cache line.
+void* mapped(Bytes& segment, std::size_t needed);
+
+// Calls timed(clock) with the clock of that name.
+template <class Timed>
+auto with_clock(std::string_view name, Timed timed) {
+  if (name == CounterClock::name && CounterClock::exists()) return timed(CounterClock{});
+  if (name == MonotonicClock::name) return timed(MonotonicClock{});
+  throw std::invalid_argument("no such clock on this machine");
+}
+
+template <class... Pattern>
+struct Patterns {
+  // The names of those patterns that endpoint E can do.
+  template <class E>
+  static nb::list names() {
+    nb::list names;
+    (add<E, Pattern>(names), ...);
+    return names;
+  }
+
+  // Calls run(pattern) with the pattern of that name.
+  template <class E, class Run>
+  static void with(std::string_view name, Run run) {
+    if (!(with_one<E, Pattern>(name, run) || ...))
+      throw std::invalid_argument("this endpoint cannot do that pattern");
+  }
+
+ private:
+  template <class E, class P>
+  static void add(nb::list& names) {
+    if constexpr (P::template possible<E>) names.append(nb::str(P::name.data(), P::name.size()));
+  }
+
+  template <class E, class P, class Run>
+  static bool with_one(std::string_view name, Run& run) {
+    if constexpr (P::template possible<E>) {
+      if (name == P::name) {
+        run(P{});
+        return true;
+      }
+    }
+    return false;
+  }
+};
+
+using AllPatterns = Patterns<PingPong, Stream, Bidirectional, Exchange, PingPing, Put, Get>;
+
+// What endpoint E can do: single messages, where it has them, and every pattern it is fit for.
+template <class E>
+nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
+  nb::class_<E> type(module, name);
+  type.attr("patterns") = nb::tuple(AllPatterns::names<E>());
+  if constexpr (BlockingEndpoint<E>) {
+    type.def(
+        "send", [](E& endpoint, ConstBytes out) { endpoint.send(bytes(out).data(), out.shape(0)); },
+        "out"_a.noconvert(), Released());
+    type.def(
+        "recv", [](E& endpoint, Bytes in) { endpoint.recv(bytes(in).data(), in.shape(0)); },
+        "in_"_a.noconvert(), Released());
+  }
+  const auto part = [&]<bool initiates>(const char* side, std::bool_constant<initiates>) {
+    module.def(
+        side,
+        [](E& endpoint, std::string_view pattern, Ring& out, Ring& in, std::int64_t window,
+           std::int64_t lead, std::int64_t batch, Stamps stamps, std::string_view clock) {
+          if (in.size() != out.size()) throw std::invalid_argument("out and in differ in size");
+          const Timing timing{lead, batch, ticks(stamps)};
+          with_clock(clock, [&]<class Clock>(Clock) {
+            AllPatterns::with<E>(pattern, [&]<class Pattern>(Pattern) {
+              if constexpr (initiates)
+                initiate<Pattern, Clock>(endpoint, {out, in, window}, timing);
+              else
+                respond<Pattern, Clock>(endpoint, {out, in, window}, timing);
+            });
+          });
+        },
+        "endpoint"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "lead"_a, "batch"_a,
+        "stamps"_a.noconvert(), "clock"_a, Released());
+  };
+  part("initiate", std::true_type{});
+  part("respond", std::false_type{});
+  return type;
+}
+
+void define_local_endpoints(nb::module_& module);
+void define_mpi_endpoints(nb::module_& module);
+
+}  // namespace halftrip

@@ -1,0 +1,59 @@
+// The Python module's endpoints between ranks of one host, and byte streams.
+#include <nanobind/stl/string.h>
+
+#include "bindings.hpp"
+#include "endpoints/line.hpp"
+#include "endpoints/shm.hpp"
+#include "endpoints/stream.hpp"
+#include "endpoints/windows.hpp"
+
+namespace halftrip {
+
+void* mapped(Bytes& segment, std::size_t needed) {
+  if (segment.shape(0) < needed) throw std::invalid_argument("the segment is too small");
+  if (reinterpret_cast<std::uintptr_t>(segment.data()) % kCacheLine != 0)
+    throw std::invalid_argument("the segment is not aligned to a cache line");
+  return segment.data();
+}
+
+namespace {
+
+template <Wait wait>
+void define_stream(nb::module_& module, const char* name) {
+  define_endpoint<ByteStream<wait>>(module, name)
+      .def(nb::init<int, int, bool>(), "in_fd"_a, "out_fd"_a, "yields"_a);
+}
+
+}  // namespace
+
+void define_local_endpoints(nb::module_& module) {
+  define_endpoint<Line>(module, "Line")
+      .def(
+          "__init__",
+          [](Line* self, Bytes segment) { new (self) Line(mapped(segment, kCacheLine)); },
+          "segment"_a.noconvert(), nb::keep_alive<1, 2>());
+  module.attr("shm_segment_size") = sizeof(ShmSegment);
+  module.attr("probed_lines") = sizeof(ShmSegment::probed) / sizeof(ShmSegment::ProbedLine);
+  module.attr("probed_line_size") = sizeof(ShmSegment::ProbedLine);
+  define_endpoint<Shm>(module, "Shm")
+      .def(
+          "__init__",
+          [](Shm* self, Bytes segment, unsigned side, bool yields) {
+            if (side > 1) throw std::invalid_argument("side is 0 or 1");
+            void* start = mapped(segment, sizeof(ShmSegment));
+            new (self) Shm(static_cast<ShmSegment*>(start), side, yields);
+          },
+          "segment"_a.noconvert(), "side"_a, "yields"_a, nb::keep_alive<1, 2>());
+  define_endpoint<ShmWindow>(module, "ShmWindow")
+      .def(
+          "__init__",
+          [](ShmWindow* self, Shm& messages, Bytes window) {
+            new (self) ShmWindow(messages, bytes(window).data());
+          },
+          "messages"_a, "window"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+  define_stream<Wait::block>(module, "BlockingStream");
+  define_stream<Wait::spin>(module, "SpinningStream");
+  define_stream<Wait::poll>(module, "PollingStream");
+}
+
+}  // namespace halftrip

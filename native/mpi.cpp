@@ -1,0 +1,57 @@
+// The Python module's MPI endpoints.
+#include <nanobind/stl/vector.h>
+
+#include <string>
+
+#include "bindings.hpp"
+#include "endpoints/mpi.hpp"
+#include "endpoints/mpi_requests.hpp"
+#include "endpoints/windows.hpp"
+
+namespace halftrip {
+
+namespace {
+
+// The types for one kind of handle; `kind` is the end of their names.
+template <class Handle>
+void define_mpi(nb::module_& module, const std::string& kind) {
+  using Path = MpiPath<Handle>;
+  const auto name = [&](const char* type) { return type + kind; };
+  nb::class_<Path>(module, name("MpiPath").c_str())
+      .def(
+          "__init__",
+          [](Path* self, std::uintptr_t communicator, std::uintptr_t byte, std::uintptr_t datatype,
+             std::size_t typed, int peer, int tag) {
+            // The addresses of mpi4py's own handles: read here, because their type is known here.
+            const auto handle = [](std::uintptr_t address) {
+              return *reinterpret_cast<Handle*>(address);
+            };
+            new (self) Path{handle(communicator), handle(byte), handle(datatype), typed, peer, tag};
+          },
+          "communicator"_a, "byte"_a, "datatype"_a, "typed"_a, "peer"_a, "tag"_a);
+  define_endpoint<Mpi<Handle>>(module, name("Mpi").c_str())
+      .def(nb::init<Path, const MpiAddresses&>(), "path"_a, "functions"_a);
+  define_endpoint<MpiNonblocking<Handle>>(module, name("MpiNonblocking").c_str())
+      .def(nb::init<Path, const MpiAddresses&, std::size_t>(), "path"_a, "functions"_a, "most"_a);
+  define_endpoint<MpiPersistent<Handle>>(module, name("MpiPersistent").c_str())
+      .def(nb::init<Path, const MpiAddresses&, Ring, Ring, std::size_t>(), "path"_a, "functions"_a,
+           "out"_a, "in_"_a, "most"_a, nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>());
+  define_endpoint<MpiWindow<Handle>>(module, name("MpiWindow").c_str())
+      .def(
+          "__init__",
+          [](MpiWindow<Handle>* self, Path path, const MpiAddresses& functions,
+             std::uintptr_t window, int target) {
+            new (self)
+                MpiWindow<Handle>(path, functions, *reinterpret_cast<Handle*>(window), target);
+          },
+          "path"_a, "functions"_a, "window"_a, "target"_a);
+}
+
+}  // namespace
+
+void define_mpi_endpoints(nb::module_& module) {
+  define_mpi<int>(module, "Int");
+  define_mpi<void*>(module, "Pointer");
+}
+
+}  // namespace halftrip

@@ -1,0 +1,205 @@
+"""One rank's part in one case: the path is open, the buffers are there, the kernel is called."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from halftrip import _native
+from halftrip.clock import Clock
+from halftrip.memory.host import geometry
+from halftrip.memory.ring import Ring, WrongByte, aligned, allocate_ring, message_seed
+from halftrip.model import Case, Delivery
+from halftrip.pair import Pair
+from halftrip.patterns import SHAPES
+from halftrip.sampler import Batch
+from halftrip.transports.base import Opened, Window
+
+# How long the initiator leaves its peer to get into the loop, where no exchange may go before.
+_READY_SECONDS = 0.002
+
+
+class Part(msgspec.Struct, frozen=True):
+    """What one end of a case has to say of a batch.
+
+    `times` are those of its samples, int64, ns, and `start` is when the first began, ns of
+    CLOCK_MONOTONIC_RAW; on the end that takes no times, both are empty. `verified` is how many
+    messages were found to be as they were sent; `problem` says what went wrong.
+    """
+
+    times: bytes = b""
+    start: int = 0
+    verified: int = 0
+    problem: str | None = None
+    delivery: Delivery | None = None
+
+
+class Lane:
+    """This rank's part in `case` with the other rank of `pair`, of which it is a member, over the
+    path `opened`.
+
+    `cache_bytes` is the largest last-level cache of all ranks. With `verify`, every message is
+    filled before a batch and checked after it.
+    """
+
+    def __init__(
+        self,
+        pair: Pair,
+        case: Case,
+        opened: Opened,
+        clock: Clock,
+        cache_bytes: int,
+        verify: bool,
+    ) -> None:
+        self.pair = pair
+        self.case = case
+        self._clock = clock
+        self._verify = verify
+        self._lay = geometry(case, cache_bytes, distinct=verify)
+        self._opened = opened
+        self._window: Window | None = None
+        self._endpoint: Any = None
+        self._batches = 0
+        self._messages = 0
+
+    # Setting up, in steps that both ends take together.
+
+    def allocate(self) -> None:
+        """Makes the buffers."""
+        self._out = allocate_ring(self._lay, self.case)
+        if self.case.buffers == "same":
+            self._in = self._out
+        else:
+            self._in = allocate_ring(self._lay, self.case)
+
+    def expose(self) -> Any:
+        """Makes the window that the peer reaches into, where it does, and returns the offer of
+        it."""
+        if self.case.mode != "onesided":
+            return None
+        transport = self.pair.transport(self.case.transport)
+        self._window = transport.expose(self._lay.bytes + self.case.align)
+        region = aligned(self._window.region, self.case)
+        # Touched by the core that it belongs to.
+        region[:] = 0xA5
+        self._exposed = Ring(region, self._lay, self.case)
+        return self._window.offer
+
+    def attach(self, offer: Any) -> None:
+        """Makes the endpoint; `offer` is the peer's window."""
+        transport = self.pair.transport(self.case.transport)
+        if self._window is None:
+            self._endpoint = transport.endpoint(self._opened, self.case, self._out, self._in)
+        else:
+            self._endpoint = transport.reach(self._opened, self.case, self._window, offer)
+
+    def close(self) -> None:
+        """Releases what belongs to this case alone; both ends do."""
+        self._endpoint = None
+        if self._window is not None:
+            self._window.close()
+
+    # Timing.
+
+    def take_part(self, batch: Batch) -> Part:
+        """This end's part of a batch."""
+        if self.pair.scene.core is not None:
+            os.sched_setaffinity(0, {self.pair.scene.core})
+        messages = (batch.lead + batch.exchanges * batch.samples) * self.case.window
+        try:
+            if self._verify:
+                self._fill(messages)
+            stamps = self._time(batch)
+            verified = self._check(messages) if self._verify else 0
+        except OSError as error:
+            return self._failed(error.strerror or str(error))
+        except _native.MpiError as error:
+            return self._failed(f"MPI error {error}")
+        except WrongByte as error:
+            return self._failed(str(error))
+        self._batches += 1
+        self._messages += messages
+        if stamps[-1] == 0:
+            return Part(verified=verified)
+        times = self._clock.intervals(stamps).tobytes()
+        return Part(times=times, start=self._clock.raw_ns(int(stamps[0])), verified=verified)
+
+    def _failed(self, reason: str) -> Part:
+        end = self.pair.ranks[0 if self.pair.initiates else 1]
+        return Part(problem=f"rank {end}: {reason}")
+
+    def _time(self, batch: Batch) -> npt.NDArray[np.int64]:
+        """Takes part in the exchanges of a batch; stamps of shape (samples + 1,), ticks, zeros on
+        an end that takes none."""
+        stamps = np.zeros(batch.samples + 1, dtype=np.int64)
+        if batch.cold and self.pair.initiates:
+            time.sleep(_READY_SECONDS)
+        call = _native.initiate if self.pair.initiates else _native.respond
+        call(
+            self._endpoint,
+            self.case.pattern,
+            self._out.native,
+            self._in.native,
+            self.case.window,
+            batch.lead,
+            batch.exchanges,
+            stamps,
+            self._clock.source,
+        )
+        return stamps
+
+    # Verifying. The buffers of both ends are as many and are used alike, so that each end knows
+    # which message is where.
+
+    def _last_slots(self, messages: int) -> list[int]:
+        """The buffers that the last of so many further messages use, each once."""
+        count = min(messages, self._lay.slots)
+        end = self._messages + messages
+        return [number % self._lay.slots for number in range(end - count, end)]
+
+    def _fill(self, messages: int) -> None:
+        ring = self._source
+        if ring is not None:
+            rank = self.pair.ranks[0 if self.pair.initiates else 1]
+            for slot in self._last_slots(messages):
+                ring.fill(slot, message_seed(rank, self._batches, slot))
+
+    def _check(self, messages: int) -> int:
+        """Raises WrongByte if a message that is still in its buffer is not as it was sent; else how
+        many there are."""
+        ring = self._target
+        if ring is None:
+            return 0
+        peer = self.pair.ranks[1 if self.pair.initiates else 0]
+        # What is sent back from the buffer that it came in is the initiator's own message.
+        rank = self.pair.ranks[0] if self.case.buffers == "same" else peer
+        slots = self._last_slots(messages)
+        for slot in slots:
+            ring.check(slot, message_seed(rank, self._batches, slot))
+        return len(slots)
+
+    @property
+    def _source(self) -> Ring | None:
+        """The buffers that this end's messages come from, None where it sends none of its own."""
+        shape = SHAPES[self.case.pattern]
+        if self.case.mode == "onesided":
+            if self.case.pattern == "put":
+                return self._out if self.pair.initiates else None
+            return None if self.pair.initiates else self._exposed
+        if self.pair.initiates:
+            return self._out
+        return self._out if shape.initiator and self.case.buffers == "separate" else None
+
+    @property
+    def _target(self) -> Ring | None:
+        """The buffers that messages arrive in, None where there arrive none."""
+        shape = SHAPES[self.case.pattern]
+        receives = shape.initiator if self.pair.initiates else shape.responder
+        if not receives:
+            return None
+        return self._exposed if self.case.pattern == "put" else self._in

@@ -1,0 +1,190 @@
+"""The columns of a table: what each is called, its unit, and what it says of a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from halftrip.model import Case
+from halftrip.show.rows import Row
+from halftrip.units import format_size, significant
+
+# What is written where a figure does not exist.
+NOTHING = "-"
+
+
+class Column(NamedTuple):
+    """A column: its name and unit, and what it says of a row."""
+
+    name: str
+    unit: str
+    cell: Callable[[Row], str]
+
+
+# Fields of a case that get a column where the rows differ in them, else a place in the heading.
+FIELDS: tuple[tuple[str, Callable[[Case], str]], ...] = (
+    ("pattern", lambda case: case.pattern),
+    ("mode", lambda case: case.mode),
+    ("window", lambda case: str(case.window)),
+    ("buffers", lambda case: case.buffers),
+    ("pages", lambda case: case.pages),
+    ("memory", lambda case: case.memory),
+    ("cache", lambda case: case.cache),
+    ("align", lambda case: str(case.align) if case.align else "page"),
+    ("datatype", lambda case: case.datatype),
+    ("rate", lambda case: f"{case.rate / 1e6:g} MB/s" if case.rate else "all it can"),
+    ("ranks", lambda case: f"{case.pair[0]}-{case.pair[1]}"),
+    ("thread", lambda case: str(case.thread)),
+    ("pairs at once", lambda case: str(case.company)),
+)
+
+
+def _us(ns: float, digits: int = 3) -> str:
+    return NOTHING if math.isnan(ns) else significant(ns / 1e3, digits)
+
+
+def _megabytes(rate: float | None, digits: int = 3) -> str:
+    return NOTHING if rate is None or math.isnan(rate) else significant(rate / 1e6, digits)
+
+
+def _latency(rtt: bool) -> Callable[[Row], float]:
+    """By what a one-way time is multiplied: 2 where round trips are asked for and were made."""
+    return lambda row: row.case.messages_per_exchange if rtt and row.case.window == 1 else 1
+
+
+def _samples(row: Row) -> str:
+    times = f" x{row.exchanges}" if row.exchanges > 1 else ""
+    return f"{row.summary.samples:,}{times}"
+
+
+def _line(row: Row) -> str:
+    if row.line is None:
+        return NOTHING
+    low, high = row.line
+    return f"{low:.0f}" if high <= 1.1 * low else f"{low:.0f} to {high:.0f}"
+
+
+def _between(low: str, high: str) -> str:
+    return NOTHING if NOTHING in (low, high) else f"{low} to {high}"
+
+
+SIZE = Column("size", "bytes", lambda row: format_size(row.case.size))
+SAMPLES = Column("samples", "", _samples)
+LINE = Column("line", "ns", _line)
+
+
+def latency_columns(rtt: bool) -> tuple[Column, ...]:
+    """For patterns of which one wants to know how long a message takes; one way, or with `rtt`
+    there and back."""
+    times = _latency(rtt)
+
+    def of(name: str, digits: int = 3) -> Callable[[Row], str]:
+        return lambda row: _us(getattr(row.summary, name) * times(row), digits)
+
+    low, high = of("low", 4), of("high", 4)
+    return (
+        SIZE,
+        Column("round trip" if rtt else "latency", "us", of("latency", 4)),
+        Column("95 % interval", "us", lambda row: _between(low(row), high(row))),
+        Column("p99", "us", of("p99")),
+        Column("max", "us", of("max")),
+        Column("bandwidth", "MB/s", lambda row: _megabytes(row.summary.bandwidth)),
+        Column("first", "us", of("first")),
+        SAMPLES,
+        LINE,
+    )
+
+
+def _bandwidth_interval(row: Row) -> str:
+    size, ways = row.case.size, row.case.directions
+    ends = [
+        size / ns * 1e9 * ways if ns > 0 else math.nan for ns in (row.summary.high, row.summary.low)
+    ]
+    return _between(_megabytes(ends[0], 4), _megabytes(ends[1], 4))
+
+
+def _each_way(row: Row) -> str:
+    if row.case.directions == 1 or row.peer_bandwidth is None:
+        return NOTHING
+    return f"{_megabytes(row.summary.bandwidth)} + {_megabytes(row.peer_bandwidth)}"
+
+
+def _received(row: Row) -> str:
+    return _megabytes(row.peer_bandwidth) if row.case.directions == 1 else NOTHING
+
+
+def _window_us(name: str) -> Callable[[Row], str]:
+    return lambda row: _us(getattr(row.summary, name) * row.case.messages_per_exchange)
+
+
+# For patterns of which one wants to know how much gets through.
+RATE_COLUMNS = (
+    SIZE,
+    Column("bandwidth", "MB/s", lambda row: _megabytes(row.bandwidth, 4)),
+    Column("95 % interval", "MB/s", _bandwidth_interval),
+    Column("messages", "/s", lambda row: significant(row.rate, 3)),
+    Column("receiver", "MB/s", _received),
+    Column("each way", "MB/s", _each_way),
+    Column("window p99", "us", _window_us("p99")),
+    Column("max", "us", _window_us("max")),
+    Column("first", "us", _window_us("first")),
+    SAMPLES,
+    LINE,
+)
+
+# Where datagrams can be lost.
+DELIVERY_COLUMNS = (
+    Column("sent", "", lambda row: f"{row.delivery.sent:,}" if row.delivery else NOTHING),
+    Column("lost", "%", lambda row: _share(row, "lost")),
+    Column("late", "%", lambda row: _share(row, "late")),
+    Column("jitter", "us", lambda row: _jitter(row)),
+)
+VERIFIED = Column(
+    "verified", "", lambda row: NOTHING if row.verified is None else f"{row.verified:,}"
+)
+
+
+def _share(row: Row, name: str) -> str:
+    if row.delivery is None or not row.delivery.sent:
+        return NOTHING
+    count = getattr(row.delivery, name)
+    return significant(100 * count / row.delivery.sent, 2) if count else "0"
+
+
+def _jitter(row: Row) -> str:
+    if row.delivery is None or row.delivery.jitter is None:
+        return NOTHING
+    return _us(row.delivery.jitter)
+
+
+_SAMPLES_SAY = "p99, max: of the samples; a sample is one {0}, or the mean of as many as x says."
+_LINE_SAYS = (
+    "line: a cache line to the other core and back, before and after the row (lowest to highest)."
+)
+RTT_LEGEND = (
+    "round trip: median (one way where a pattern has none); interval: of that median, 95 %.",
+    _SAMPLES_SAY.format("exchange"),
+    "bandwidth: size / half of it, one direction, 1 MB = 10^6 bytes. first: the first exchange.",
+    _LINE_SAYS,
+)
+LATENCY_LEGEND = (
+    "latency: median of half a round trip; interval: of that median, 95 % confidence.",
+    _SAMPLES_SAY.format("round trip"),
+    "bandwidth: size / latency, one direction, 1 MB = 10^6 bytes. first: the first exchange, half.",
+    _LINE_SAYS,
+)
+# For patterns whose exchange is not a round trip.
+ONE_WAY_LEGEND = (
+    "latency of {0}: the whole exchange, of one message, or of one each way at once.",
+)
+RATE_LEGEND = (
+    "bandwidth: payload that was acknowledged / time, the sum of both directions where both send,",
+    "median, with its 95 % confidence interval; 1 MB = 10^6 bytes. messages: likewise.",
+    "receiver: by its own clock. each way: there + back, each by its sender's clock.",
+    "window p99, max, first: a window and its acknowledgement; first: the very first.",
+    _LINE_SAYS,
+)
+DELIVERY_LEGEND = (
+    "sent: datagrams; lost: never came; late: came after one that was sent later; jitter: RFC 3550."
+)

@@ -1,0 +1,251 @@
+"""What is set up before anything is measured: every rank on its core, every pair with what it
+shares, and which of the plan's cases can be had."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from halftrip import model, mpi, placement
+from halftrip.clock import Clock
+from halftrip.group import Group
+from halftrip.hosts import host_identity
+from halftrip.memory import host as host_memory
+from halftrip.observe import environment
+from halftrip.pair import Pair
+from halftrip.plan import Plan, expand
+from halftrip.schedule import rounds
+from halftrip.transports.base import Scene
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+_OFFSET_TRIES = 10
+
+# Cases that are measured at the same time, each between two ranks of its own.
+Round = tuple[model.Case, ...]
+Path = tuple[tuple[int, int], int]
+
+
+class Stage:
+    """Made by every rank of the group together. `communicator` is for timed messages; where it is
+    None, `no_mpi` says why.
+
+    Raises UsageError or Unavailable if the ranks cannot have the cores that were asked for.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        group: Group,
+        token: str,
+        communicator: MPI.Intracomm | None,
+        no_mpi: str,
+    ) -> None:
+        self.clock = Clock()
+        self.pairs: dict[Path, Pair] = {}
+        self._plan = plan
+        self._group = group
+        self._token = token
+        self._mpi = communicator
+        self._no_mpi = no_mpi
+        self._skips: list[model.Skip] = []
+        self._rounds = rounds(group.size, plan.pairs, plan.pairs_at_once)
+        identity = host_identity()
+        views: list[placement.View] = group.allgather(placement.view(identity), placement.View)
+        self.hosts = [seen.host for seen in views]
+        self._places = self._place(views)
+        own = self._places[group.rank]
+        self._cores = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {own[0].core})
+        self.environments: list[model.Environment] = group.allgather(
+            self._environment(own[0], views[group.rank]), model.Environment
+        )
+        self.cache_bytes: int = max(group.allgather(host_memory.last_level_cache(own[0].core), int))
+        for ends in dict.fromkeys(pair for pairs in self._rounds for pair in pairs):
+            for thread in range(plan.threads):
+                self.pairs[ends, thread] = self._open_pair(ends, thread)
+        self._waits = self._look_for_transports()
+
+    def _place(self, views: Sequence[placement.View]) -> list[list[placement.Place]]:
+        """The places of every rank's threads, by rank."""
+        threads = self._plan.threads
+        order = [
+            rank * threads + thread
+            for pair in self._rounds[0]
+            for thread in range(threads)
+            for rank in pair
+        ]
+        rest = [slot for slot in range(len(views) * threads) if slot not in order]
+        places = placement.place(
+            [seen for seen in views for _ in range(threads)], self._plan.cores, [*order, *rest]
+        )
+        return [places[rank * threads : (rank + 1) * threads] for rank in range(len(views))]
+
+    def _environment(self, place: placement.Place, seen: placement.View) -> model.Environment:
+        return model.Environment(
+            rank=self._group.rank,
+            host=environment.host(),
+            pid=os.getpid(),
+            core=place.core,
+            allowed_cores=[allowed.number for allowed in seen.allowed],
+            oversubscribed=place.shared,
+            processor=environment.processor(),
+            kernel=environment.kernel(),
+            python=platform.python_version(),
+            clock=self.clock.record(),
+            thp=environment.thp(),
+            governor=environment.governor(place.core),
+            hypervisor=environment.hypervisor(),
+            mpi=mpi.library_version() if self._mpi is not None else None,
+            mpi_library=mpi.library_path() if self._mpi is not None else None,
+            variables=environment.variables(os.environ),
+        )
+
+    def _open_pair(self, ends: tuple[int, int], thread: int) -> Pair:
+        rank = self._group.rank
+        core = self._places[rank][thread].core
+        scene = Scene(
+            rank=rank,
+            peer=ends[1] if rank == ends[0] else ends[0],
+            same_host=self.hosts[ends[0]] == self.hosts[ends[1]],
+            yields=any(self._places[end][thread].shared for end in ends),
+            token=self._token,
+            mpi=self._mpi,
+            no_mpi=self._no_mpi,
+            thread=thread,
+            core=core if self._plan.threads > 1 else None,
+        )
+        return Pair(self._group, ends, scene, self.clock)
+
+    def _look_for_transports(self) -> dict[str, tuple[model.Wait, ...]]:
+        """The transports that some pair has, and how each can wait; the others are skipped."""
+        waits = {}
+        self._lacking: dict[str, dict[Path, str]] = {}
+        for name in self._plan.transport:
+            missing = {path: pair.missing(name) for path, pair in self.pairs.items()}
+            lacking = {path: why for path, why in missing.items() if why is not None}
+            if len(lacking) == len(self.pairs):
+                self._skips.append(model.Skip(transport=name, reason=next(iter(lacking.values()))))
+            else:
+                waits[name] = next(iter(self.pairs.values())).transport(name).waits
+                self._lacking[name] = lacking
+        return waits
+
+    def clock_offsets(self) -> list[int]:
+        """By how much the clock of every rank, CLOCK_MONOTONIC_RAW, is ahead of rank 0's, ns; on
+        rank 0, elsewhere it is empty.
+
+        As good as half of the shortest of several round trips through the group; exactly 0
+        on rank 0's own host, whose ranks share the clock.
+        """
+        if len(set(self.hosts)) == 1:
+            return [0] * len(self.hosts)
+        best = [(math.inf, 0)] * len(self.hosts)
+        for _ in range(_OFFSET_TRIES):
+            asked = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+            self._group.broadcast(None, None)
+            now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+            answers = self._group.gather(now, int)
+            told = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+            if answers is None:
+                continue
+            middle = (asked + told) // 2
+            for rank, answer in enumerate(answers):
+                best[rank] = min(best[rank], (told - asked, answer - middle))
+        here = self.hosts[0]
+        return [
+            0 if host == here else offset
+            for host, (_, offset) in zip(self.hosts, best, strict=True)
+        ]
+
+    @property
+    def rounds(self) -> list[Round]:
+        """All that the plan asks for, of the transports that are there."""
+        return expand(self._plan, self._group.size, self._waits)
+
+    def possible(self, rounds: Sequence[Round]) -> list[Round]:
+        """The rounds without the cases that a rank refuses, which become skips."""
+        cases = [case for round_ in rounds for case in round_]
+        refused: dict[int, str] = {}
+        for index, case in enumerate(cases):
+            reason = self._refusal(case)
+            if reason is not None:
+                refused[index] = reason
+        for other in self._group.allgather(refused, dict[int, str]):
+            refused |= other
+        self._skips += _skips(cases, refused)
+        left = iter(index not in refused for index in range(len(cases)))
+        kept = [tuple(case for case in round_ if next(left)) for round_ in rounds]
+        return [_in_company(round_) for round_ in kept if round_]
+
+    def _refusal(self, case: model.Case) -> str | None:
+        """Why this rank refuses a case, or None; of others' pairs it has nothing to say."""
+        path = (case.pair, case.thread)
+        pair = self.pairs[path]
+        if not pair.member:
+            return None
+        lacking = self._lacking[case.transport].get(path)
+        if lacking is not None:
+            return lacking
+        reason = pair.transport(case.transport).refuses(case)
+        if reason is not None:
+            return reason
+        lay = host_memory.geometry(case, self.cache_bytes, distinct=self._plan.verify)
+        return host_memory.refuses(case, lay, self._ends_here(case))
+
+    def _ends_here(self, case: model.Case) -> int:
+        """How many ends of the case's company are on this host, as far as that can be told."""
+        here = self.hosts[self._group.rank]
+        return sum(self.hosts[rank] == here for rank in case.pair) * case.company
+
+    def take_skips(self) -> list[model.Skip]:
+        """What has been skipped since this was last called."""
+        skips, self._skips = self._skips, []
+        return skips
+
+    def close(self) -> None:
+        for pair in self.pairs.values():
+            pair.close()
+        os.sched_setaffinity(0, self._cores)
+
+
+def _in_company(round_: Round) -> Round:
+    return tuple(msgspec.structs.replace(case, company=len(round_)) for case in round_)
+
+
+def _skips(cases: Sequence[model.Case], refused: Mapping[int, str]) -> list[model.Skip]:
+    """The refused cases, by number, put together where transport and reason are the same."""
+    groups: dict[tuple[str, str], list[model.Case]] = {}
+    for index, reason in sorted(refused.items()):
+        groups.setdefault((cases[index].transport, reason), []).append(cases[index])
+    skips = []
+    for (transport, reason), those in groups.items():
+        gone = set(those)
+        left = [case for case in cases if case.transport == transport and case not in gone]
+        skips.append(
+            model.Skip(
+                transport=transport,
+                reason=reason,
+                sizes=_telling([c.size for c in those], [c.size for c in left]),
+                patterns=_telling([c.pattern for c in those], [c.pattern for c in left]),
+                modes=_telling([c.mode for c in those], [c.mode for c in left]),
+            )
+        )
+    return skips
+
+
+_Value = TypeVar("_Value", int, str)
+
+
+def _telling(gone: Sequence[_Value], left: Sequence[_Value]) -> list[_Value] | None:
+    """The values of a field among those that are gone, each once, if they tell these from those
+    that are left, else None."""
+    values = sorted(set(gone))
+    return values if left and values != sorted(set(left)) else None
