@@ -3,9 +3,9 @@
 The idea is mpptest's (Gropp and Lusk, Reproducible Measurements of MPI Performance Characteristics,
 1999): measure between the sizes of the schedule, and halve where the curve is not straight. mpptest
 compares each middle with the line between its neighbours, which loses a change of slope: it departs
-the less from that line the closer one looks, and not at all where it falls on a scheduled size. Here
-the whole curve is taken apart into straight pieces, and the gaps between pieces are halved; a jump
-and a change of slope are both places where one piece ends and the next begins.
+the less from that line the closer one looks, and not at all where it falls on a scheduled size.
+Here the whole curve is taken apart into straight pieces, and the gaps between pieces are halved; a
+jump and a change of slope are both places where one piece ends and the next begins.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ RESOLUTION_SHARE = 0.01
 # A straight piece may be off by this share of the time, as a standard deviation: no real curve is
 # straighter, and an interval does not know what differs from one size to the next (alignment).
 STRAIGHTNESS = 0.01
-# What stands for an interval that could not be had: such a point hardly counts.
-UNKNOWN_SPREAD = 1.0
+# What stands for an interval that could not be had: only what is far off is seen then.
+UNKNOWN_SPREAD = 0.25
 # By how much a further piece must lower the sum of squared errors, in standard deviations. Two more
 # numbers and a place, chosen as the best of all: by chance, about once in 10**4 curves.
 PIECE_COST = 25.0
-# A bend that may be in any of so many gaps, equally wide, is hidden by noise, and more of them would
-# not show it: how well lines cross depends on how long they are.
+# A bend that may be in any of so many gaps, equally wide, is hidden by noise, and more of them
+# would not show it: how well it is known where lines cross depends on how long they are.
 HIDDEN = 8
 # The rounding of sums of squares, which are of the order of the square of 1 / STRAIGHTNESS.
 _ROUNDING = 1e-6
@@ -73,12 +73,15 @@ def next_sizes(
 ) -> tuple[int, ...]:
     """What to measure next to locate the bends of one curve; empty when nothing is left to do.
 
-    `points` is all that was measured of it so far, in any order (of a size that is there twice, the later counts); `schedule` is the
-    sizes that were asked for. First come the middles of the schedule's intervals, then those of the
-    gaps in which the curve may bend, clearest bends first, until the bend is known within
-    RESOLUTION_BYTES or RESOLUTION_SHARE of its size, or it is noise that hides it among so many
-    sizes. In all calls together never more than `budget` sizes that are not of the schedule.
+    `points` is all that was tried so far, in any order; of a size that is there twice, the later
+    counts, and one that could not be measured has the time NaN, or it is asked for again.
+    `schedule` is the sizes that were asked for. First come the middles of the schedule's intervals,
+    then those of the gaps in which the curve may bend, clearest bends first, until the bend is
+    known within RESOLUTION_BYTES or RESOLUTION_SHARE of its size, or it is noise that hides it
+    among so many. In all calls together never more than `budget` sizes outside the schedule.
     """
+    points = list(points)
+    tried = {point.size for point in points}
     curve = _usable(points)
     measured = {point.size for point in curve}
     asked = sorted(set(schedule))
@@ -89,17 +92,17 @@ def next_sizes(
     ]
     for joint in sorted(_joints(curve), key=lambda joint: -joint.gain):
         within = curve[joint.low : joint.high + 1]
-        width = within[-1].size - within[0].size
         if not _divisible(within[0].size, within[-1].size):
             continue
-        # Half the resolution: what falls exactly on a measured size is within the gaps on both sides.
+        width = within[-1].size - within[0].size
+        # Half the resolution: what falls exactly on a measured size is in the gaps on both sides.
         wanted += [
             _middle(low.size, high.size)
             for low, high in pairwise(within)
             if _divisible(low.size, high.size, 0.5) and high.size - low.size > width / HIDDEN
         ]
-    left = budget - len(measured.difference(asked))
-    fresh = [size for size in dict.fromkeys(wanted) if size not in measured]
+    left = budget - len(tried.difference(asked))
+    fresh = [size for size in dict.fromkeys(wanted) if size not in tried]
     return tuple(fresh[: max(0, left)])
 
 
@@ -123,7 +126,7 @@ def _divisible(low: int, high: int, share: float = 1.0) -> bool:
 
 
 def _usable(points: Iterable[Point]) -> list[Point]:
-    """Ascending, each size once; without those that a coarse clock saw take no time."""
+    """Ascending, each size once; without those that took no time a clock could see."""
     by_size = {point.size: point for point in points if 0 < point.time < math.inf}
     return [by_size[size] for size in sorted(by_size)]
 
@@ -232,8 +235,8 @@ def _locate(size: Floats, time: Floats, weight: Floats, first: int, end: int) ->
     least = float(split.min())
     dof = x.size - 4
     scale = least / dof if dof > 0 else 1.0
-    # The 95 % quantile of chi-square for a place and two numbers, and for few points about that of F.
-    # Simulated, it holds a change of slope more often than that: 98 % with noise of half a per cent.
+    # The 95 % quantile of chi-square for a place and two numbers; about that of F for few points.
+    # Simulated, it holds a change of slope in 98 % of all cases with noise of half a per cent.
     limit = least + scale * (8.0 + 20.0 / max(1, dof)) + _ROUNDING
     as_good = np.flatnonzero(split <= limit)
     return _Joint(

@@ -13,9 +13,9 @@ Pair = tuple[int, int]
 def rounds(ranks: int, pairs: Pairs, at_once: int | None = None) -> list[tuple[Pair, ...]]:
     """The pairs, lower rank first, that talk at the same time, round after round.
 
-    ``halves``: i with i + ranks / 2; ``neighbours``: i with i ^ 1; ``all``: everybody with everybody
-    once, where one rank rests in each round if their number is odd. No rank is twice in a round, and
-    no round has more than `at_once` pairs (None: as many as there are).
+    ``halves``: i with i + ranks / 2; ``neighbours``: i with i ^ 1; ``all``: everybody with
+    everybody once, where one rank rests in each round if their number is odd. No rank is twice in a
+    round, and no round has more than `at_once` pairs (None: as many as there are).
 
     Raises UsageError if so many ranks cannot form these pairs, or if `at_once` is below 1.
     """
@@ -32,19 +32,19 @@ def rounds(ranks: int, pairs: Pairs, at_once: int | None = None) -> list[tuple[P
         whole = [[(rank, rank + half) for rank in range(half)]]
     else:
         whole = [[(rank, rank + 1) for rank in range(0, ranks, 2)]]
+    step = at_once or ranks
     return [
-        tuple(round_[start : start + step])
-        for round_ in whole
-        for step in (at_once or len(round_),)
-        for start in range(0, len(round_), step)
+        tuple(together[start : start + step])
+        for together in whole
+        for start in range(0, len(together), step)
     ]
 
 
 def _everybody(ranks: int) -> list[list[Pair]]:
     """The circle method of round-robin tournaments (Lucas, Recreations mathematiques, 1883).
 
-    One rank stays in the centre while the others turn around it: no schedule has fewer rounds. Of an
-    odd number of ranks, who meets the centre rests.
+    One rank stays in the centre while the others turn around it: no schedule has fewer rounds. Of
+    an odd number of ranks, who would meet the centre rests.
     """
     turning = ranks - 1 + ranks % 2
     schedule: list[list[Pair]] = []

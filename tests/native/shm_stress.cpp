@@ -20,6 +20,27 @@ std::byte expected(std::size_t message, std::size_t offset) {
   return static_cast<std::byte>(message * 31 + offset * 7);
 }
 
+bool is(const std::byte* bytes, std::size_t size, std::size_t message) {
+  for (std::size_t at = 0; at < size; ++at) {
+    if (bytes[at] == expected(message, at)) continue;
+    std::printf("message %zu differs at %zu\n", message, at);
+    return false;
+  }
+  return true;
+}
+
+// Both send a burst of messages at once; those of side 0 have even numbers.
+void exchange(Shm& end, unsigned side, std::size_t first, std::size_t size, std::size_t burst,
+              Order order) {
+  std::vector<std::byte> out(burst * size + 1), in(burst * size + 1);
+  for (std::size_t i = 0; i < burst; ++i)
+    for (std::size_t at = 0; at < size; ++at) out[i * size + at] = expected(first + 2 * i + side, at);
+  Ring sending(out.data(), burst, size, size), receiving(in.data(), burst, size, size);
+  end.exchange(sending, receiving, static_cast<std::int64_t>(burst), order);
+  for (std::size_t i = 0; i < burst; ++i)
+    if (!is(in.data() + i * size, size, first + 2 * i + 1 - side)) std::exit(1);
+}
+
 void take_part(Shm& end, unsigned side, int steps) {
   std::minstd_rand random(7);  // both sides draw the same
   std::vector<std::byte> buffer(700'000);
@@ -27,6 +48,14 @@ void take_part(Shm& end, unsigned side, int steps) {
   for (int step = 0; step < steps; ++step) {
     const unsigned sender = random() % 2;
     const int burst = 1 + static_cast<int>(random() % 20);
+    if (random() % 3 == 0) {
+      const std::size_t size = kSizes[1 + random() % (std::size(kSizes) - 1)];
+      const Order order = random() % 2 ? Order::in_turn : Order::sends_first;
+      const auto count = static_cast<std::size_t>(size > 100'000 ? 1 + burst / 10 : burst);
+      exchange(end, side, message, size, count, order);
+      message += 2 * count;
+      continue;
+    }
     for (int i = 0; i < burst; ++i) {
       const std::size_t size = kSizes[random() % (random() % 8 ? 7 : std::size(kSizes))];
       ++message;
@@ -35,11 +64,7 @@ void take_part(Shm& end, unsigned side, int steps) {
         end.send(buffer.data(), size);
       } else {
         end.recv(buffer.data(), size);
-        for (std::size_t at = 0; at < size; ++at) {
-          if (buffer[at] == expected(message, at)) continue;
-          std::printf("message %zu differs at %zu\n", message, at);
-          std::exit(1);
-        }
+        if (!is(buffer.data(), size, message)) std::exit(1);
       }
     }
   }

@@ -1,8 +1,6 @@
 """Endpoints and kernels within one process: two threads, one for each rank."""
 
-import os
 import socket
-import threading
 import time
 
 import numpy as np
@@ -12,117 +10,14 @@ from hypothesis import strategies as st
 
 from halftrip import _native
 from halftrip.clock import Clock, best_source
-from halftrip.memory.shared import SharedSegment, open_offer
+from harness.ends import PAIRS, in_thread, message, shm_pair
 
 SIZES = [1, 2, 3, 7, 8, 31, 32, 56, 57, 64, 504, 505, 4096, 4097, 70_000, 600_000, 1_500_000]
-
-
-def shm_pair(yields=True):
-    segment = SharedSegment(_native.shm_segment_size)
-    other = open_offer(segment.offer)
-    ends = _native.Shm(segment.bytes, 0, yields), _native.Shm(other, 1, yields)
-    segment.close()
-    return ends, lambda: None
-
-
-def stream_pair(kind, make):
-    def build():
-        ends, release = make(kind is _native.BlockingStream)
-        return tuple(kind(in_fd, out_fd, True) for in_fd, out_fd in ends), release
-
-    return build
-
-
-def sockets(blocking):
-    pair = socket.socketpair()
-    for end in pair:
-        end.setblocking(blocking)
-
-    def release():
-        for end in pair:
-            end.close()
-
-    return [(end.fileno(), end.fileno()) for end in pair], release
-
-
-def pipes(blocking):
-    there, back = os.pipe(), os.pipe()
-    for descriptor in (*there, *back):
-        os.set_blocking(descriptor, blocking)
-
-    def release():
-        for descriptor in (*there, *back):
-            os.close(descriptor)
-
-    return [(back[0], there[1]), (there[0], back[1])], release
-
-
-PAIRS = {
-    "shm": shm_pair,
-    "blocking socket": stream_pair(_native.BlockingStream, sockets),
-    "spinning socket": stream_pair(_native.SpinningStream, sockets),
-    "blocking pipe": stream_pair(_native.BlockingStream, pipes),
-    "spinning pipe": stream_pair(_native.SpinningStream, pipes),
-}
-
-
-@pytest.fixture(params=PAIRS, ids=lambda name: name.replace(" ", "-"))
-def ends(request):
-    pair, release = PAIRS[request.param]()
-    yield pair
-    release()
 
 
 @pytest.fixture
 def clock():
     return best_source()
-
-
-def in_thread(work):
-    """Starts work() in a thread; the returned function waits for it and gives what it raised."""
-    raised = []
-
-    def run():
-        try:
-            work()
-        except BaseException as error:  # noqa: BLE001 (handed to the test)
-            raised.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-
-    def finish():
-        thread.join(timeout=60)
-        assert not thread.is_alive()
-        return raised[0] if raised else None
-
-    return finish
-
-
-def message(size, seed):
-    return np.random.default_rng(seed).integers(0, 256, size, dtype=np.uint8)
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_ping_pong_brings_every_byte_over_and_back(ends, size, clock):
-    there, back = message(size, 1), message(size, 2)
-    at_first, at_second = np.zeros_like(there), np.zeros_like(there)
-    stamps = np.zeros(4, dtype=np.int64)
-    finish = in_thread(lambda: _native.pong(ends[1], back, at_second, 1 + 2 * 3))
-    _native.ping(ends[0], there, at_first, 1, 2, stamps, clock)
-    assert finish() is None
-    assert np.array_equal(at_second, there)
-    assert np.array_equal(at_first, back)
-    assert (np.diff(stamps) > 0).all()
-
-
-def test_the_other_end_may_begin(ends, clock):
-    stamps = np.zeros(101, dtype=np.int64)
-    out, back = message(100, 3), np.zeros(100, dtype=np.uint8)
-    finish = in_thread(lambda: _native.pong(ends[0], out, np.zeros_like(out), 200))
-    _native.ping(ends[1], out, back, 0, 2, stamps, clock)
-    assert finish() is None
-    assert np.array_equal(back, out)
 
 
 # Each step: how many messages side 0 sends, of which sizes, then how many come back.
@@ -176,9 +71,9 @@ def test_both_may_send_before_either_receives(size):
     assert finish() is None
 
 
-@pytest.mark.parametrize("name", [name for name in PAIRS if "blocking" not in name])
+@pytest.mark.parametrize("name", ["shm", "spinning socket", "spinning pipe"])
 def test_a_stop_ends_a_wait(name):
-    """A blocking call needs a signal as well: see test_watch."""
+    """A call that sleeps needs a signal as well: see test_watch."""
     ends, release = PAIRS[name]()
     finish = in_thread(lambda: ends[0].recv(np.zeros(8, dtype=np.uint8)))
     time.sleep(0.05)
@@ -232,22 +127,25 @@ def test_kernels_let_other_threads_run():
 
 def test_arrays_are_never_converted(clock):
     sides, _ = shm_pair()
-    bytes_, stamps = np.zeros(8, dtype=np.uint8), np.zeros(3, dtype=np.int64)
-    wrong = [
-        (bytes_.astype(np.float32), bytes_, stamps),
-        (bytes_, bytes_.astype(np.int8), stamps),
-        (bytes_, bytes_, stamps.astype(np.int32)),
-        (np.zeros(16, dtype=np.uint8)[::2], bytes_, stamps),
-        (bytes_.reshape(2, 4), bytes_, stamps),
-        (list(bytes_), bytes_, stamps),
-    ]
-    for out, in_, these in wrong:
+    buffers, stamps = np.zeros((2, 8), dtype=np.uint8), np.zeros(3, dtype=np.int64)
+    for wrong in (buffers.astype(np.float32), buffers.astype(np.int8), buffers[0], [[1, 2]]):
         with pytest.raises(TypeError):
-            _native.ping(sides[0], out, in_, 0, 1, these, clock)
+            _native.Ring(wrong)
+    with pytest.raises(ValueError, match="side by side"):
+        _native.Ring(np.zeros((2, 16), dtype=np.uint8)[:, ::2])
+    ring = _native.Ring(buffers)
+
+    def initiate(pattern="pingpong", in_=ring, window=1, stamps=stamps, clock=clock):
+        _native.initiate(sides[0], pattern, ring, in_, window, 0, 1, stamps, clock)
+
+    with pytest.raises(TypeError):
+        initiate(stamps=stamps.astype(np.int32))
     with pytest.raises(ValueError, match="differ in size"):
-        _native.ping(sides[0], bytes_, bytes_[:4], 0, 1, stamps, clock)
+        initiate(in_=_native.Ring(buffers[:, :4]))
     with pytest.raises(ValueError, match="no such clock"):
-        _native.ping(sides[0], bytes_, bytes_, 0, 1, stamps, "sundial")
+        initiate(clock="sundial")
+    with pytest.raises(ValueError, match="cannot do that pattern"):
+        initiate(pattern="put")
 
 
 def test_a_segment_must_be_large_enough_and_aligned():
@@ -290,9 +188,10 @@ def test_the_stub_names_what_the_module_has():
 
     tree = ast.parse((Path(halftrip.__file__).parent / "_native.pyi").read_text())
     described = {
-        getattr(node, "name", None) or node.target.id
+        getattr(node, "name", None) or getattr(node, "target", None) or node.targets[0]
         for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AnnAssign)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AnnAssign | ast.Assign)
     }
+    described = {getattr(name, "id", name) for name in described}
     public = {name for name in described if not name.startswith("_")}
     assert public == {name for name in dir(_native) if not name.startswith("_")}

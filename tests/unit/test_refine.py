@@ -135,9 +135,9 @@ def test_scatter_beyond_the_intervals_is_no_bend():
 
 
 @pytest.mark.parametrize("spread", [math.inf, math.nan])
-def test_points_without_an_interval_hardly_count(spread):
-    assert refine(jump(70_000, 0.2), spread=spread) == ((), 18)
-    assert located(refine(jump(70_000, 30.0), spread=spread)[0], 70_000)
+def test_without_intervals_only_great_jumps_are_seen(spread):
+    assert refine(jump(70_000, 0.1), spread=spread) == ((), 18)
+    assert located(refine(jump(70_000, 3.0), spread=spread)[0], 70_000)
 
 
 @pytest.mark.parametrize("budget", [0, 1, 17, 18, 20, 50])
@@ -177,6 +177,12 @@ def test_what_was_not_measured_or_took_no_time_is_left_out():
     points = [Point(64, 0.0, math.inf), Point(128, 100.0, 0.01), Point(512, 150.0, 0.01)]
     assert next_sizes(points, (64, 128, 256, 512, 1024)) == ()
     assert next_sizes(points, (64, 128, 512)) == (320,)
+
+
+@pytest.mark.parametrize("time", [0.0, math.nan])
+def test_what_could_not_be_measured_is_not_asked_for_again(time):
+    points = [Point(128, 100.0, 0.01), Point(512, 150.0, 0.01), Point(320, time, math.nan)]
+    assert next_sizes(points, (128, 512)) == ()
 
 
 def test_nothing_measured_is_nothing_to_do():

@@ -1,0 +1,113 @@
+"""Pairs of native endpoints in one process, and threads to use both ends at once."""
+
+import os
+import socket
+import threading
+
+import numpy as np
+
+from halftrip import _native
+from halftrip.memory.shared import SharedSegment, open_offer
+
+
+def shm_pair(yields=True):
+    segment = SharedSegment(_native.shm_segment_size)
+    other = open_offer(segment.offer)
+    ends = _native.Shm(segment.bytes, 0, yields), _native.Shm(other, 1, yields)
+    segment.close()
+    return ends, lambda: None
+
+
+def stream_pair(kind, make):
+    def build():
+        ends, release = make(kind is _native.BlockingStream)
+        return tuple(kind(in_fd, out_fd, True) for in_fd, out_fd in ends), release
+
+    return build
+
+
+def sockets(blocking):
+    pair = socket.socketpair()
+    for end in pair:
+        end.setblocking(blocking)
+
+    def release():
+        for end in pair:
+            end.close()
+
+    return [(end.fileno(), end.fileno()) for end in pair], release
+
+
+def pipes(blocking):
+    there, back = os.pipe(), os.pipe()
+    for descriptor in (*there, *back):
+        os.set_blocking(descriptor, blocking)
+
+    def release():
+        for descriptor in (*there, *back):
+            os.close(descriptor)
+
+    return [(back[0], there[1]), (there[0], back[1])], release
+
+
+def window_pair(size=1 << 20):
+    """Each end reaches into the other's window; the windows are theirs too."""
+    (first, second), _ = shm_pair()
+    segments = [SharedSegment(size) for _ in range(2)]
+    ends = (
+        _native.ShmWindow(first, open_offer(segments[1].offer)),
+        _native.ShmWindow(second, open_offer(segments[0].offer)),
+    )
+
+    def release():
+        for segment in segments:
+            segment.close()
+
+    return ends, [segment.bytes for segment in segments], release
+
+
+# The type of both ends; PAIRS makes two of them, and says how to release them.
+KINDS = {
+    "shm": _native.Shm,
+    "blocking socket": _native.BlockingStream,
+    "spinning socket": _native.SpinningStream,
+    "polling socket": _native.PollingStream,
+    "blocking pipe": _native.BlockingStream,
+    "spinning pipe": _native.SpinningStream,
+    "polling pipe": _native.PollingStream,
+}
+PAIRS = {"shm": shm_pair} | {
+    name: stream_pair(kind, sockets if "socket" in name else pipes)
+    for name, kind in KINDS.items()
+    if name != "shm"
+}
+
+
+def in_thread(work):
+    """Starts work() in a thread; the returned function waits for it and gives what it raised."""
+    raised = []
+
+    def run():
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 (handed to the test)
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+
+    def finish():
+        thread.join(timeout=60)
+        assert not thread.is_alive()
+        return raised[0] if raised else None
+
+    return finish
+
+
+def message(size, seed):
+    return np.random.default_rng(seed).integers(0, 256, size, dtype=np.uint8)
+
+
+def messages(slots, size, seed):
+    """Buffers that all differ, shape (slots, size)."""
+    return message(slots * size, seed).reshape(slots, size)

@@ -1,0 +1,194 @@
+"""Every pattern over every endpoint: which bytes arrive where, and in which order they go."""
+
+import socket
+import threading
+
+import numpy as np
+import pytest
+
+from halftrip import _native, calls, patterns
+from halftrip.clock import best_source
+from harness.ends import KINDS, PAIRS, in_thread, messages, window_pair
+
+SIZES = [1, 2, 3, 7, 8, 31, 32, 56, 57, 64, 504, 505, 4096, 4097, 70_000, 600_000, 1_500_000]
+CASES = [
+    (name, pattern)
+    for name, kind in KINDS.items()
+    for pattern in patterns.SHAPES
+    if pattern in kind.patterns
+]
+CLOCK = best_source()
+
+
+def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3)):
+    """Takes part at both ends; the buffers (out, in) of both, and the stamps."""
+    lead, batch, samples = timing
+    buffers = [(messages(slots, size, end), np.zeros((slots, size), np.uint8)) for end in (1, 2)]
+    stamps = [np.zeros(samples + 1, dtype=np.int64) for _ in ends]
+
+    def part(call, end):
+        out, in_ = (_native.Ring(array) for array in buffers[end])
+        call(ends[end], pattern, out, in_, window, lead, batch, stamps[end], CLOCK)
+
+    finish = in_thread(lambda: part(_native.respond, 1))
+    part(_native.initiate, 0)
+    assert finish() is None
+    return buffers, stamps
+
+
+@pytest.fixture(params=CASES, ids=lambda case: "-".join(case).replace(" ", "-"))
+def path(request):
+    name, pattern = request.param
+    ends, release = PAIRS[name]()
+    yield ends, pattern
+    release()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_byte_arrives(path, size):
+    ends, pattern = path
+    ((out, in_), (back, at_peer)), stamps = run(ends, pattern, size, window=3)
+    shape = patterns.SHAPES[pattern]
+    assert np.array_equal(at_peer, out if shape.responder else np.zeros_like(out))
+    assert np.array_equal(in_, back if shape.initiator else np.zeros_like(back))
+    assert (np.diff(stamps[0]) > 0).all()
+    # The responder's clock would be in the way of what a ping-pong's initiator times.
+    assert (np.diff(stamps[1]) > 0).all() == (pattern != "pingpong")
+
+
+def test_buffers_are_used_in_turn(path):
+    ends, pattern = path
+    # 7 exchanges of one message, or of 4: the last of 5 buffers is used, and some twice.
+    ((out, in_), (back, at_peer)), _ = run(ends, pattern, 100, slots=5, window=4)
+    shape = patterns.SHAPES[pattern]
+    assert np.array_equal(at_peer, out)
+    if shape.initiator:
+        assert np.array_equal(in_, back)
+
+
+def test_large_windows_do_not_lock_each_other_out(path):
+    ends, pattern = path
+    run(ends, pattern, 300_000, window=8, timing=(1, 1, 2))
+
+
+def test_the_other_end_may_begin():
+    for make in PAIRS.values():
+        ends, release = make()
+        run(ends[::-1], "pingpong", 100, timing=(0, 2, 100))
+        release()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("window", [1, 5])
+def test_one_sided_patterns_reach_into_the_peer_s_memory(size, window):
+    slots = 3
+    ends, windows, release = window_pair(slots * size)
+    theirs = windows[1].reshape(slots, size)
+    ((out, _), _), stamps = run(ends, "put", size, slots, window)
+    assert np.array_equal(theirs, out)
+    theirs[:] = messages(slots, size, 9)
+    ((_, in_), _), _ = run(ends, "get", size, slots, window)
+    assert np.array_equal(in_, theirs)
+    # The peer takes no part.
+    assert not stamps[1].any()
+    release()
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 4095, 1 << 20])
+def test_a_wrong_byte_is_found_wherever_it_is(size):
+    array = np.empty(size, dtype=np.uint8)
+    _native.fill(array, 5)
+    assert _native.first_difference(array, 5) is None
+    for at in {0, size // 2, size - 1} if size else ():
+        right = int(array[at])
+        array[at] ^= 0x10
+        assert _native.first_difference(array, 5) == (at, right)
+        array[at] = right
+    if size >= 8:
+        assert _native.first_difference(array, 6) is not None
+
+
+class Relay:
+    """A path whose messages keep their boundaries, and which writes down what goes each way."""
+
+    def __init__(self):
+        self.pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2)]
+        self.ends = [pair[0] for pair in self.pairs]
+        self.said = ([], [])
+        self.threads = [
+            threading.Thread(target=self.carry, args=(side,), daemon=True) for side in (0, 1)
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def carry(self, side):
+        source, target = self.pairs[side][1], self.pairs[1 - side][1]
+        while packet := source.recv(1 << 20):
+            self.said[side].append(packet)
+            target.send(packet)
+
+    def close(self):
+        for end in self.ends:
+            end.close()
+        for thread in self.threads:
+            thread.join(timeout=10)
+            assert not thread.is_alive()
+        for pair in self.pairs:
+            pair[1].close()
+
+
+class PythonEnd:
+    """The endpoint of a Python transport."""
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def send(self, out):
+        self.connection.send(out)
+
+    def recv(self, into):
+        assert self.connection.recv_into(into) == len(into)
+
+
+def native_part(connection, pattern, initiates, out, in_):
+    end = _native.PollingStream(connection.fileno(), connection.fileno(), True)
+    connection.setblocking(False)
+    call = _native.initiate if initiates else _native.respond
+    call(end, pattern, _native.Ring(out), _native.Ring(in_), 4, 1, 2, np.zeros(3, np.int64), CLOCK)
+
+
+def python_part(connection, pattern, initiates, out, in_):
+    exchange = calls.Exchanger(PythonEnd(connection), pattern, initiates, out, in_, 4)
+    calls.take_part(exchange, 1, 2, np.zeros(3, np.int64), lambda: 1)
+    exchange.close()
+
+
+def sequence(pattern, first, second):
+    """The messages each way when `first` initiates and `second` responds."""
+    relay = Relay()
+    buffers = [(messages(3, 100, end), np.zeros((3, 100), np.uint8)) for end in (1, 2)]
+    finish = in_thread(lambda: second(relay.ends[1], pattern, False, *buffers[1]))
+    first(relay.ends[0], pattern, True, *buffers[0])
+    assert finish() is None
+    relay.close()
+    return relay.said
+
+
+@pytest.mark.parametrize("pattern", calls.PATTERNS)
+def test_python_and_native_patterns_send_the_same_messages(pattern):
+    native = sequence(pattern, native_part, native_part)
+    assert sum(map(len, native)) > 0
+    assert sequence(pattern, python_part, python_part) == native
+    assert sequence(pattern, native_part, python_part) == native
+    assert sequence(pattern, python_part, native_part) == native
+
+
+def test_python_has_every_two_sided_pattern():
+    two_sided = {name for name, shape in patterns.SHAPES.items() if "blocking" in shape.modes}
+    assert set(calls.PATTERNS) == two_sided
+
+
+def test_python_stamps_as_native_does():
+    stamps, count = np.zeros(4, dtype=np.int64), []
+    calls.take_part(lambda: count.append(1), 2, 5, stamps, lambda: len(count))
+    assert stamps.tolist() == [2, 7, 12, 17]
