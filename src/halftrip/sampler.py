@@ -47,7 +47,7 @@ _LEAST_SHARE = 0.1
 # About this many samples are kept at most; each then holds more exchanges.
 MOST_SAMPLES = 1_000_000
 # A kernel call is meant to be no longer than this, so that progress is shown and a stop is noticed:
-# two ranks that never wait for each other never look, and watch.GRACE_SECONDS is all that they have.
+# two ranks that never wait for each other never look, and have watch.GRACE_SECONDS to come out.
 LONGEST_CALL_NS = 0.5e9
 
 
