@@ -218,15 +218,29 @@ class Listener:
 
 
 def connect(address: Address, hello: Hello, timeout: float = 10.0) -> Channel:
-    """Connects and says `hello`. Raises OSError with what was tried if nothing answers."""
+    """Connects and says `hello`. Raises OSError with what was tried if nothing answers, Closed if
+    what answers is gone at once."""
     if address.unix is not None:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.connect(f"\0{address.unix}")
+        connection = _connect_unix(address.unix)
     else:
         connection = _connect_any(address, timeout)
     channel = Channel(connection)
-    channel.send(hello)
+    try:
+        channel.send(hello)
+    except Closed:
+        channel.close()
+        raise
     return channel
+
+
+def _connect_unix(name: str) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(f"\0{name}")
+    except OSError:
+        connection.close()
+        raise
+    return connection
 
 
 def _connect_any(address: Address, timeout: float) -> socket.socket:
