@@ -74,7 +74,7 @@ def _unpinned(ranks: Sequence[Environment]) -> Flag | None:
     return Flag(
         "unpinned",
         f"rank {loose[0]} could move from core to core",
-        "let ranks pin themselves, or name cores with --cores",
+        "leave out --cores none: ranks pin themselves, or name cores",
     )
 
 
@@ -82,8 +82,9 @@ def _oversubscribed(ranks: Sequence[Environment]) -> Flag | None:
     shared = [environment for environment in ranks if environment.oversubscribed]
     if not shared:
         return None
+    core = "its cores" if shared[0].core is None else f"core {shared[0].core}"
     return Flag(
         "oversubscribed",
-        f"rank {shared[0].rank} shares core {shared[0].core} with another rank",
+        f"rank {shared[0].rank} shares {core} with another rank",
         "use no more ranks than cores; what is measured here is the scheduler",
     )

@@ -72,7 +72,9 @@ def run(
     repetitions: Annotated[
         Text, typer.Option("-r", "--repetitions", help="Passes over all cases, shuffled. [1]")
     ] = None,
-    cores: Annotated[Text, typer.Option(help="A core for each rank, as 0,1. [chosen]")] = None,
+    cores: Annotated[
+        Text, typer.Option(help="A core for each rank, as 0,1, or none. [chosen]")
+    ] = None,
     ranks: Annotated[Text, typer.Option("-n", "--ranks", help="How many ranks. [2]")] = None,
     launcher: Annotated[
         Text,

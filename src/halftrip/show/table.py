@@ -104,7 +104,10 @@ def _heading(run: Run, table_rows: Sequence[Row]) -> Text:
     varying = {name for name, _ in _varying(table_rows)}
     case = table_rows[0].case
     said = [f"{name} {of(case)}" for name, of in _FIELDS if name not in varying]
-    cores = [f"{e.rank} on {e.host} core {e.core}" for e in run.environments]
+    cores = [
+        f"{e.rank} on {e.host} {'any core' if e.core is None else f'core {e.core}'}"
+        for e in run.environments
+    ]
     return Text(", ".join(said) + (f"; rank {', rank '.join(cores)}" if cores else ""))
 
 
