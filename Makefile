@@ -24,6 +24,9 @@ check: $(VENV)/developed
 	$(BIN)/clang-format --dry-run --Werror $(FORMATTED)
 	@for header in $(HEADERS); do echo "#include \"$$header\""; done | \
 	    $(CXX) -std=c++20 -x c++ -fsyntax-only -I. $(WARNINGS) -
+	@$(CXX) -std=c++20 -fsyntax-only $(WARNINGS) -isystem $$($(BIN)/python -m nanobind --include_dir) \
+	    -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') \
+	    native/module.cpp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

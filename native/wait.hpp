@@ -16,7 +16,9 @@
 
 namespace halftrip {
 
-// Set once by another thread when this process has to give up; every wait looks at it.
+// Set once by another thread when this process has to give up; every wait looks at it that is not
+// over at once. Two ranks that never wait for each other do not, so a call into timed code is kept
+// shorter than what they have to come out (LONGEST_CALL_NS in sampler.py).
 inline std::atomic<bool> stop_requested{false};
 
 struct Stopped : std::exception {

@@ -9,11 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from halftrip import __version__, store
+from halftrip.errors import HalftripError
 from halftrip.launch.control import View
 from halftrip.launch.join import join, surrounding
 from halftrip.launch.run import launch
 from halftrip.model import Head, Run
-from halftrip.plan import Layer, Plan, file_layer, make_plan, plan_record, python_layer
+from halftrip.plan import (
+    Layer,
+    Plan,
+    file_layer,
+    make_plan,
+    plan_layer,
+    plan_record,
+    python_layer,
+)
 from halftrip.store import RunFile, load
 
 __all__ = ["load", "measure", "run"]
@@ -37,10 +46,7 @@ def run(plan: Plan | Mapping[str, Any] | str | os.PathLike[str] | None = None, *
 
     Raises UsageError for a plan that is none, Interrupted if a rank died, HalftripError otherwise.
     """
-    if isinstance(plan, Plan) and not keys:
-        made = plan
-    else:
-        made = make_plan(*_layers(plan), python_layer(keys))
+    made = make_plan(*_layers(plan), python_layer(keys))
     path = Path(made.output or store.default_name())
     return load(measure(made, path, NoView(), sys.argv))
 
@@ -49,7 +55,7 @@ def _layers(plan: Plan | Mapping[str, Any] | str | os.PathLike[str] | None) -> l
     if plan is None:
         return []
     if isinstance(plan, Plan):
-        return [python_layer(plan_record(plan))]
+        return [plan_layer(plan)]
     if isinstance(plan, Mapping):
         return [python_layer(plan)]
     return [file_layer(plan)]
@@ -71,7 +77,12 @@ def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
             command=command,
             plan=plan_record(plan),
         )
-        run_file.append(store.encode(head))
+        try:
+            run_file.append(store.encode(head))
+        except HalftripError:
+            run_file.close()
+            run_file.discard()
+            raise
         return run_file
 
     job = surrounding(os.environ)

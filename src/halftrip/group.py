@@ -67,11 +67,12 @@ class Group(ABC):
 
 
 class SocketGroup(Group):
-    """A group over sockets; see `form_socket_group`."""
+    """A group over sockets; see `lead_socket_group` and `join_socket_group`. `channels` lead to the
+    other ranks on rank 0, and to rank 0 on the others."""
 
-    def __init__(self, rank: int, channels: dict[int, Channel]) -> None:
+    def __init__(self, rank: int, size: int, channels: dict[int, Channel]) -> None:
         self.rank = rank
-        self.size = len(channels) + 1 if rank == 0 else -1
+        self.size = size
         self._channels = channels
 
     def _send(self, to: int, payload: bytes) -> None:
@@ -101,14 +102,12 @@ def lead_socket_group(listener: Listener, size: int, timeout: float) -> SocketGr
             channel, hello = accepted
             channels[hello.rank] = channel
     listener.close()
-    return SocketGroup(0, channels)
+    return SocketGroup(0, size, channels)
 
 
 def join_socket_group(address: Address, hello: Hello, size: int) -> SocketGroup:
     """Another rank's end. Raises OSError if rank 0 does not answer."""
-    group = SocketGroup(hello.rank, {0: connect(address, hello)})
-    group.size = size
-    return group
+    return SocketGroup(hello.rank, size, {0: connect(address, hello)})
 
 
 class MpiGroup(Group):

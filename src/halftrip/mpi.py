@@ -51,7 +51,10 @@ def find_mpiexec(wanted: str | None = None) -> Mpiexec:
     Raises UsageError if `wanted` is no program, Unavailable if there is none at all.
     """
     if wanted is not None:
-        command = shlex.split(wanted)
+        try:
+            command = shlex.split(wanted)
+        except ValueError as error:
+            raise UsageError(f"--mpiexec: {wanted!r}: {str(error).lower()}") from None
         program = shutil.which(command[0]) if command else None
         if program is None:
             raise UsageError(f"--mpiexec: {wanted!r} is not a program that can be run")

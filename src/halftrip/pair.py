@@ -21,6 +21,7 @@ from halftrip.memory.host import Bytes
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.model import Wait
 from halftrip.transports.base import Opened, Scene, Transport
+from halftrip.wire import Closed
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -33,11 +34,11 @@ class Outcome(msgspec.Struct, frozen=True):
 def together(group: Group, step: Callable[[], Any]) -> list[Any]:
     """Takes a step on every rank and returns what it gave on each, in order of rank.
 
-    Raises Unavailable on all of them, with the reason, if the step did on any (or OSError).
+    Raises Unavailable on all of them, with the reason, if the step did on any (or OSError, Closed).
     """
     try:
         outcome = Outcome(value=step())
-    except Unavailable as error:
+    except (Unavailable, Closed) as error:
         outcome = Outcome(problem=str(error))
     except OSError as error:
         outcome = Outcome(problem=error.strerror or str(error))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -31,9 +32,10 @@ class View(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a rank goes. `shared`: another rank of this run has the same core."""
+    """Where a rank goes; `core` is None where that is the scheduler's business. `shared`: another
+    rank of this run has the same core, or may have to."""
 
-    core: int
+    core: int | None
     shared: bool
 
 
@@ -74,16 +76,18 @@ def _core(root: Path, number: int) -> Core:
 
 def place(
     views: Sequence[View],
-    wanted: Sequence[int] | None = None,
+    wanted: Sequence[int] | Literal["none"] | None = None,
     order: Sequence[int] | None = None,
 ) -> list[Place]:
     """A core for every rank; `views` in order of rank, `wanted` the cores that were asked for.
 
     Where there are fewer cores than ranks, those that stand side by side in `order` get different
-    ones.
+    ones. With "none" ranks get no core of their own.
 
     Raises UsageError for a core that does not exist, Unavailable for one that a rank may not use.
     """
+    if wanted == "none":
+        return [Place(None, _is_crowded(seen, views)) for seen in views]
     chosen = list(wanted) if wanted is not None else [0] * len(views)
     if wanted is not None:
         for rank, (core, seen) in enumerate(zip(wanted, views, strict=True)):
@@ -96,6 +100,12 @@ def place(
                 chosen[rank] = core
     taken = [(seen.host, core) for seen, core in zip(views, chosen, strict=True)]
     return [Place(core, taken.count((host, core)) > 1) for host, core in taken]
+
+
+def _is_crowded(seen: View, views: Sequence[View]) -> bool:
+    """Whether the host that is `seen` has fewer cores for its ranks than ranks."""
+    allowed = [other.allowed for other in views if other.host == seen.host]
+    return len({core.number for cores in allowed for core in cores}) < len(allowed)
 
 
 def _check(rank: int, core: int, seen: View) -> None:

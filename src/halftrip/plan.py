@@ -9,10 +9,12 @@ from __future__ import annotations
 import difflib
 import mmap
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -30,7 +32,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `window` each pattern's.
 
     `rate` is bytes per second; `timeout`, seconds, is how long an answer to a datagram may take.
-    `ranks` is how many a launcher starts, two unless told otherwise or `cores` has more.
+    `ranks` is how many a launcher starts, two unless told otherwise or `cores` has more. `cores`
+    has one for each rank; None: they are chosen; "none": ranks are left to the scheduler.
 
     A case ends when its interval is within `ci` (a share of the median; None: never for that
     reason) or `time` seconds of sampling are over; or, with `iterations`, after exactly that many
@@ -58,7 +61,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     time: float = 0.3
     iterations: int | None = None
     repetitions: int = 1
-    cores: tuple[int, ...] | None = None
+    cores: tuple[int, ...] | Literal["none"] | None = None
     ranks: int | None = None
     pairs: Pairs = "halves"
     pairs_at_once: int | None = None
@@ -67,6 +70,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     mpiexec: str | None = None
     output: str | None = None
     quiet: bool = False
+
+
+# A count beyond this is a slip of the pen; it also has to fit into every number on its way.
+_MOST = 10**15
+_CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 
 
 class Layer(NamedTuple):
@@ -113,6 +121,8 @@ def _count(value: Any, least: int = 1) -> int:
         raise UsageError(f"{value!r} is not a whole number") from None
     if count < least:
         raise UsageError(f"{count} is too few; at least {least}")
+    if count > _MOST:
+        raise UsageError(f"{count} is too many; at most {_MOST}")
     return count
 
 
@@ -126,19 +136,25 @@ def _ci(value: Any) -> float | None:
 
 
 def _time(value: Any) -> float:
-    seconds = parse_duration(str(value))
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    seconds = float(value) if is_number else parse_duration(str(value))
     if not 0 < seconds < 86400 * 7:
         raise UsageError(f"{value!r} is out of range; more than 0 and less than a week")
     return seconds
 
 
-def _cores(value: Any) -> tuple[int, ...]:
+def _cores(value: Any) -> tuple[int, ...] | Literal["none"]:
+    if value == "none":
+        return "none"
     cores: list[int] = []
     for item in _items(value):
-        first, dash, last = str(item).partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise UsageError(f"{item!r} is not a core; write core numbers as 0,1 or 0-3")
-        cores.extend(range(int(first), int(last or first) + 1))
+        match = _CORES.fullmatch(str(item))
+        if match is None:
+            raise UsageError(f"{item!r} is not a core; write core numbers as 0,1 or 0-3, or none")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise UsageError(f"{item!r} ends before it begins; write core numbers as 0,1 or 0-3")
+        cores.extend(range(first, last + 1))
     return tuple(cores)
 
 
@@ -239,7 +255,7 @@ def make_plan(*layers: Layer) -> Plan:
             keys.pop("iterations", None)
         keys |= parsed
     plan = Plan(**keys)
-    if plan.cores is not None:
+    if isinstance(plan.cores, tuple):
         place = next(layer.place for layer in reversed(layers) if "cores" in layer.keys)
         count = len(plan.cores)
         if plan.ranks is None:
@@ -251,7 +267,10 @@ def make_plan(*layers: Layer) -> Plan:
                 f"{place('cores')}: {count} cores for {plan.ranks} ranks{threads}; one for each"
             )
     if plan.ranks is not None:
-        check_ranks(plan, plan.ranks)
+        named = ("cores", "ranks")
+        layer = next(layer for layer in reversed(layers) if any(n in layer.keys for n in named))
+        name = next(name for name in named if name in layer.keys)
+        _at(layer.place, name, partial(check_ranks, plan), plan.ranks)
     return plan
 
 
@@ -287,6 +306,11 @@ def python_layer(keys: Mapping[str, Any]) -> Layer:
     return Layer(keys, lambda name: name)
 
 
+def plan_layer(plan: Plan) -> Layer:
+    """All keys of a plan, so that one that was made by hand is looked at like any other."""
+    return python_layer(_keys(plan))
+
+
 def file_layer(path: str | os.PathLike[str]) -> Layer:
     """The keys of a TOML file. Raises UsageError if it cannot be read as such."""
     try:
@@ -303,19 +327,25 @@ def file_layer(path: str | os.PathLike[str]) -> Layer:
     return Layer(keys, lambda name: f"{path}: {name.replace('_', '-')}")
 
 
+def _keys(plan: Plan) -> dict[str, Any]:
+    """The keys that give the plan again, where they say anything."""
+    keys = msgspec.structs.asdict(plan)
+    keys["ci"] = "none" if plan.ci is None else plan.ci
+    for name in _STOPS_EARLY if plan.iterations is not None else ("iterations",):
+        del keys[name]
+    if not plan.wait:
+        del keys["wait"]
+    return {name: value for name, value in keys.items() if value is not None}
+
+
 def plan_record(plan: Plan) -> dict[str, Any]:
     """The plan as it stands in a run file: the keys of a TOML plan that would give it again."""
-    record: dict[str, Any] = msgspec.to_builtins(plan)
+    record = _keys(plan)
     record["sizes"] = ",".join(format_size(size) for size in plan.sizes)
-    record["ci"] = "none" if plan.ci is None else plan.ci
-    for name in _STOPS_EARLY if plan.iterations is not None else ("iterations",):
-        del record[name]
-    for name in ("output", "quiet"):
-        del record[name]
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in record.items()
-        if value not in (None, ())
+        if name not in ("output", "quiet")
     }
 
 

@@ -40,12 +40,15 @@ _AGREEMENT = 0.01
 # all that went before, so that the interval is worked out a dozen times, not a thousand.
 _FIRST_BLOCK_SHARE = 0.05
 _BLOCK_GROWTH = 0.5
+# How long a sample lasts now is what so many of the latest say.
+_LATEST_SAMPLES = 8
 # A case does not end before this share of the time allowed: an interval speaks of the time it saw.
 _LEAST_SHARE = 0.1
-# No more samples than this are kept; each then holds more exchanges.
+# About this many samples are kept at most; each then holds more exchanges.
 MOST_SAMPLES = 1_000_000
-# A kernel call is no longer than this, so that progress is shown and a stop is noticed.
-_LONGEST_CALL_NS = 2e9
+# A kernel call is meant to be no longer than this, so that progress is shown and a stop is noticed:
+# two ranks that never wait for each other never look, and have watch.GRACE_SECONDS to come out.
+LONGEST_CALL_NS = 0.5e9
 
 
 class Stopping(msgspec.Struct, frozen=True):
@@ -134,7 +137,7 @@ class Sampler:
             raise RuntimeError("the case is over")
 
     def _batch(self, samples: float) -> Batch:
-        most = max(1, int(_LONGEST_CALL_NS / self._sample_ns))
+        most = max(1, int(LONGEST_CALL_NS / self._sample_ns))
         return Batch(self.exchanges, min(max(1, int(samples)), most), keep=self._phase == "sample")
 
     def _calibrate(self, times: Times) -> None:
@@ -147,19 +150,23 @@ class Sampler:
             self._set_exchange(shortest / self.exchanges)
 
     def _set_exchange(self, ns: float) -> None:
-        """Fixes how many exchanges a sample holds, one taking `ns`."""
+        """Sets how many exchanges a sample holds, one taking `ns`."""
         needed = 1
         if ns < self._least_sample_ns:
             needed = math.ceil(max(self._least_sample_ns, _LEAST_BATCH_NS) / ns)
         count = self._stopping.iterations
         if count is None:
-            self.exchanges = max(needed, math.ceil(self._allowed_ns / ns / MOST_SAMPLES))
+            self.exchanges = max(needed, self._fewest_exchanges(ns))
         else:
             # Whole batches of one size: a count that they do not divide is rounded up.
             self._samples_left = min(max(1, count // needed), MOST_SAMPLES)
             self.exchanges = math.ceil(count / self._samples_left)
         self._sample_ns = max(ns * self.exchanges, 1.0)
         self._phase = "warm up"
+
+    def _fewest_exchanges(self, ns: float) -> int:
+        """How many exchanges of `ns` a sample must hold for no more than MOST_SAMPLES of them."""
+        return math.ceil(self._allowed_ns / ns / MOST_SAMPLES)
 
     def _count_warm_up(self, times: Times) -> None:
         self._warm_exchanges += times.size * self.exchanges
@@ -172,12 +179,27 @@ class Sampler:
 
     def _warm(self, times: Times) -> None:
         self._count_warm_up(times)
-        self._sample_ns = max(float(np.median(times)), 1.0)
-        self._blocks = [*self._blocks[1 - _AGREEING_BLOCKS :], times]
         self._blocks_ns += float(times.sum())
+        self._sample_ns = max(float(np.median(times)), 1.0)
+        if self._sample_ns < self._least_sample_ns:
+            # What was calibrated was cold. Below a step of the clock nothing can be told; and what
+            # follows is always more exchanges than before, so this ends.
+            told = max(self._sample_ns, self._least_sample_ns * CLOCK_SHARE)
+            self._set_exchange(told / self.exchanges)
+            self._blocks = []
+        else:
+            self._blocks = [*self._blocks[1 - _AGREEING_BLOCKS :], times]
         self._settled = len(self._blocks) == _AGREEING_BLOCKS and self._blocks_agree()
         if self._settled or self._blocks_ns >= _WARM_SHARE * self._allowed_ns:
-            self._phase = "sample"
+            self._start_sampling()
+
+    def _start_sampling(self) -> None:
+        if self._stopping.iterations is None:
+            # How long an exchange takes is known better now than when it was calibrated.
+            ns = self._sample_ns / self.exchanges
+            self.exchanges = max(self.exchanges, self._fewest_exchanges(ns))
+            self._sample_ns = ns * self.exchanges
+        self._phase = "sample"
 
     def _blocks_agree(self) -> bool:
         tolerance = self._stopping.ci or _AGREEMENT
@@ -193,6 +215,8 @@ class Sampler:
     def _keep(self, times: Times) -> None:
         self._kept.append(times)
         self._kept_ns += float(times.sum())
+        # A path that has just slowed down must not make the next call so much longer.
+        self._sample_ns = max(float(np.median(times[-_LATEST_SAMPLES:])), 1.0)
         self._samples_left -= times.size
         self.stopped = self._why_stop()
         if self.stopped is not None:

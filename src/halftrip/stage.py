@@ -62,12 +62,14 @@ class Stage:
         self.hosts = [seen.host for seen in views]
         self._places = self._place(views)
         own = self._places[group.rank]
-        self._cores = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, {own[0].core})
+        if own[0].core is not None:
+            os.sched_setaffinity(0, {own[0].core})
         self.environments: list[model.Environment] = group.allgather(
             self._environment(own[0], views[group.rank]), model.Environment
         )
-        self.cache_bytes: int = max(group.allgather(host_memory.last_level_cache(own[0].core), int))
+        self.cache_bytes: int = max(
+            group.allgather(host_memory.last_level_cache(own[0].core or 0), int)
+        )
         for ends in dict.fromkeys(pair for pairs in self._rounds for pair in pairs):
             for thread in range(plan.threads):
                 self.pairs[ends, thread] = self._open_pair(ends, thread)
@@ -213,7 +215,6 @@ class Stage:
     def close(self) -> None:
         for pair in self.pairs.values():
             pair.close()
-        os.sched_setaffinity(0, self._cores)
 
 
 def _in_company(round_: Round) -> Round:

@@ -89,10 +89,11 @@ class RunFile:
             raise UsageError(f"{path}: cannot be written: {reason}") from None
 
     def append(self, line: bytes, last: bool = False) -> None:
-        """Writes one line, `last` if it is the end. Raises HalftripError if it cannot be written (a
-        full disk); then nothing of it is."""
+        """Writes one line, `last` if it is the end: a second end is not written. Raises
+        HalftripError if it cannot be written (a full disk); then nothing of it is."""
         with self._lock:
-            self._ended = self._ended or last
+            if last and self._ended:
+                return
             rest = line
             try:
                 while rest:
@@ -101,11 +102,11 @@ class RunFile:
                 os.ftruncate(self._descriptor, self._size)
                 raise HalftripError(f"{self.path}: {(error.strerror or str(error))}") from None
             self._size += len(line)
+            self._ended = self._ended or last
 
     def end(self, end: model.End) -> None:
-        """Writes how the run ended, once: a second end is not written."""
-        if not self._ended:
-            self.append(encode(end), last=True)
+        """Writes how the run ended, unless that has been said already."""
+        self.append(encode(end), last=True)
 
     def close(self) -> None:
         os.close(self._descriptor)

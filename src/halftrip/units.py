@@ -20,6 +20,8 @@ _SIZE_UNITS = {
     "gb": 1000**3,
 }
 _TIME_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "m": 60.0, "h": 3600.0}
+# No memory holds more, and a schedule of it would never end.
+_LARGEST_SIZE = 1 << 60
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)", re.IGNORECASE)
 
 
@@ -35,15 +37,17 @@ def parse_size(text: str) -> int:
     """Bytes from ``8``, ``64K``, ``1.5MiB``, ``2MB``: K, M, G and KiB, MiB, GiB are powers of 1024,
     kB, MB, GB powers of 1000.
 
-    Raises UsageError if it is no size or no whole number of bytes.
+    Raises UsageError if it is no size, no whole number of bytes, or more than any memory.
     """
     parts = _split(text, _SIZE_UNITS)
     if parts is None:
         raise UsageError(f"{text!r} is not a size; write bytes as 8, 64K, 4M, 2MB or 1GiB")
     size = float(parts[0]) * parts[1]
+    if size > _LARGEST_SIZE:
+        raise UsageError(f"{text[:40]!r} is more than any memory holds")
     if size != int(size):
         raise UsageError(f"{text!r} is not a whole number of bytes")
-    return int(parts[0]) * int(parts[1]) if parts[0].isdigit() else int(size)
+    return int(parts[0]) * int(parts[1]) if parts[0].isdecimal() else int(size)
 
 
 def parse_duration(text: str) -> float:

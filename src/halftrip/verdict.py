@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from halftrip.model import Environment, Measurement, Run
+from halftrip.model import Environment, Measurement, Run, summarize_case
 from halftrip.units import significant
+
+# A width that differs from the target by no more than this share of it is rounding.
+_ROUNDING = 1e-9
 
 
 class Flag(NamedTuple):
@@ -32,13 +35,25 @@ def flags(run: Run, measurements: Sequence[Measurement]) -> tuple[Flag, ...]:
 
 def _not_converged(run: Run, measurements: Sequence[Measurement]) -> Flag | None:
     target = run.head.plan.get("ci")
-    if not isinstance(target, float) or all(m.stopped != "time" for m in measurements):
+    if not isinstance(target, float):
         return None
-    return Flag(
-        "not-converged",
-        f"the time was up before the interval was within {significant(target * 100, 2)} %",
-        "allow more time with --time, or ask for less with --ci",
-    )
+    wanted = f"{significant(target * 100, 2)} %"
+    if any(m.stopped == "time" for m in measurements):
+        return Flag(
+            "not-converged",
+            f"the time was up before the interval was within {wanted}",
+            "allow more time with --time, or ask for less with --ci",
+        )
+    summary = summarize_case(measurements)
+    width = max(summary.high - summary.latency, summary.latency - summary.low) / summary.latency
+    if width > target * (1 + _ROUNDING):
+        return Flag(
+            "not-converged",
+            f"each repetition came within {wanted}, all of them only within "
+            f"{significant(width * 100, 2)} %",
+            "compare the repetitions (their lines, if virtual cores move), and take more of them",
+        )
+    return None
 
 
 def _drift(measurements: Sequence[Measurement]) -> Flag | None:
@@ -59,7 +74,7 @@ def _unpinned(ranks: Sequence[Environment]) -> Flag | None:
     return Flag(
         "unpinned",
         f"rank {loose[0]} could move from core to core",
-        "let ranks pin themselves, or name cores with --cores",
+        "leave out --cores none: ranks pin themselves, or name cores",
     )
 
 
@@ -67,8 +82,9 @@ def _oversubscribed(ranks: Sequence[Environment]) -> Flag | None:
     shared = [environment for environment in ranks if environment.oversubscribed]
     if not shared:
         return None
+    core = "its cores" if shared[0].core is None else f"core {shared[0].core}"
     return Flag(
         "oversubscribed",
-        f"rank {shared[0].rank} shares core {shared[0].core} with another rank",
+        f"rank {shared[0].rank} shares {core} with another rank",
         "use no more ranks than cores; what is measured here is the scheduler",
     )

@@ -25,6 +25,8 @@ _NUDGE = signal.SIGURG
 _NUDGE_SECONDS = 0.02
 # How long the main thread has to come out before the process is ended; it may be in MPI.
 GRACE_SECONDS = 1.0
+# Signs that the run is over, by which the main thread may see it before the watch knows why.
+_SIGNS = (Interrupted, _native.Stopped, _native.PeerClosed, Closed, ConnectionError)
 
 
 class Watch:
@@ -57,7 +59,7 @@ class Watch:
         self._signals = {int(number): number.name for number in signals}
         self._main = threading.get_ident()
         self._reason: str | None = None
-        self._raised = False
+        self._guarding = False
         self._known = threading.Event()
         self._closed = threading.Event()
         self._wake, self._sleeper = socket.socketpair()
@@ -77,13 +79,16 @@ class Watch:
         connection alone is only a sign of that, and the reason is not long in coming.
         """
         try:
+            self._guarding = True
             try:
                 work()
-            except (Interrupted, _native.Stopped, _native.PeerClosed) as error:
+            except _SIGNS as error:
                 self._known.wait(GRACE_SECONDS)
                 return Interrupted(self._reason or str(error))
             except BaseException as error:  # noqa: BLE001 (whatever it is, others must be told)
                 return error
+            finally:
+                self._guarding = False
         except Interrupted as error:
             # The reason came while another sign was being dealt with.
             return error
@@ -108,9 +113,9 @@ class Watch:
         _native.request_stop(False)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        # Once, and not on the way out: the main thread must not be stopped in that.
-        if self._reason is not None and not self._raised and not self._closed.is_set():
-            self._raised = True
+        # Once, and neither before the work nor on the way out, which must not be stopped.
+        if self._reason is not None and self._guarding:
+            self._guarding = False
             raise Interrupted(self._reason)
 
     def _tell(self, message: Abort | Bye) -> None:

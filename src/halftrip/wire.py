@@ -12,6 +12,7 @@ import os
 import secrets
 import socket
 import struct
+import time
 from typing import Literal
 
 import msgspec
@@ -21,8 +22,12 @@ from halftrip.hosts import host_identity, own_addresses
 _LENGTH = struct.Struct("!I")
 # Larger than any message of a run; a length beyond it is not ours.
 _LONGEST = 1 << 30
-# How long a connection may take to say who it is.
-_GREETING_SECONDS = 5.0
+# How long a connection may take to say who it is, in all, and in how many bytes: whoever takes it
+# has other things to do, and does not know yet whom it belongs to.
+_GREETING_SECONDS = 1.0
+_LONGEST_GREETING = 4096
+# How long the other host may stay silent when it should have answered.
+_SILENCE_SECONDS = 4
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True):
@@ -119,10 +124,11 @@ class Channel:
     def send(self, message: Message) -> None:
         self.send_bytes(_encoder.encode(message))
 
-    def receive(self) -> Message:
-        """The next message. Raises Closed where there is none to come."""
+    def receive(self, longest: int = _LONGEST, deadline: float | None = None) -> Message:
+        """The next message, of no more than `longest` bytes. Raises Closed where there is none to
+        come, or not before `deadline` (by time.monotonic)."""
         try:
-            return _decoder.decode(self.receive_bytes())
+            return _decoder.decode(self.receive_bytes(longest, deadline))
         except msgspec.DecodeError as error:
             raise Closed(f"a message that is none: {error}") from None
 
@@ -132,17 +138,19 @@ class Channel:
         except OSError as error:
             raise Closed(error.strerror or str(error)) from None
 
-    def receive_bytes(self) -> bytes:
-        (length,) = _LENGTH.unpack(self._receive_exactly(_LENGTH.size))
-        if length > _LONGEST:
+    def receive_bytes(self, longest: int = _LONGEST, deadline: float | None = None) -> bytes:
+        (length,) = _LENGTH.unpack(self._receive_exactly(_LENGTH.size, deadline))
+        if length > longest:
             raise Closed("a message of impossible length")
-        return self._receive_exactly(length)
+        return self._receive_exactly(length, deadline)
 
-    def _receive_exactly(self, size: int) -> bytes:
+    def _receive_exactly(self, size: int, deadline: float | None) -> bytes:
         received = bytearray(size)
         view = memoryview(received)
         while view:
             try:
+                if deadline is not None:
+                    self.socket.settimeout(max(deadline - time.monotonic(), 0.001))
                 count = self.socket.recv_into(view)
             except OSError as error:
                 raise Closed(error.strerror or str(error)) from None
@@ -190,33 +198,49 @@ class Listener:
         """
         self._socket.settimeout(timeout)
         connection, _ = self._socket.accept()
-        connection.settimeout(_GREETING_SECONDS)
         channel = Channel(connection)
         try:
-            hello = channel.receive()
+            hello = channel.receive(_LONGEST_GREETING, time.monotonic() + _GREETING_SECONDS)
         except Closed:
             hello = None
-        known = isinstance(hello, Hello) and hmac.compare_digest(hello.token, self._token)
-        if not isinstance(hello, Hello) or not known:
+        if not isinstance(hello, Hello) or not self._knows(hello):
             channel.close()
             return None
         connection.settimeout(None)
         return channel, hello
+
+    def _knows(self, hello: Hello) -> bool:
+        """Whether it has the token, compared as bytes: not every text can be."""
+        return hmac.compare_digest(hello.token.encode(), self._token.encode())
 
     def close(self) -> None:
         self._socket.close()
 
 
 def connect(address: Address, hello: Hello, timeout: float = 10.0) -> Channel:
-    """Connects and says `hello`. Raises OSError with what was tried if nothing answers."""
+    """Connects and says `hello`. Raises OSError with what was tried if nothing answers, Closed if
+    what answers is gone at once."""
     if address.unix is not None:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.connect(f"\0{address.unix}")
+        connection = _connect_unix(address.unix)
     else:
         connection = _connect_any(address, timeout)
     channel = Channel(connection)
-    channel.send(hello)
+    try:
+        channel.send(hello)
+    except Closed:
+        channel.close()
+        raise
     return channel
+
+
+def _connect_unix(name: str) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(f"\0{name}")
+    except OSError:
+        connection.close()
+        raise
+    return connection
 
 
 def _connect_any(address: Address, timeout: float) -> socket.socket:
@@ -235,11 +259,13 @@ def _connect_any(address: Address, timeout: float) -> socket.socket:
 
 
 def _notice_dead_hosts(connection: socket.socket) -> None:
-    """Makes the kernel notice within 5 s that the other host is gone without a word."""
+    """Makes the kernel notice within 5 s that the other host is gone without a word, whether we
+    wait to hear from it or for what we sent to be acknowledged."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (
         (socket.TCP_KEEPIDLE, 2),
         (socket.TCP_KEEPINTVL, 1),
         (socket.TCP_KEEPCNT, 2),
+        (socket.TCP_USER_TIMEOUT, _SILENCE_SECONDS * 1000),
     ):
         connection.setsockopt(socket.IPPROTO_TCP, option, value)

@@ -23,6 +23,10 @@ from halftrip import store
         (("run", "-n", "3"), "--ranks: 3 ranks cannot form pairs"),
         (("run", "--cores", "0,4096"), "--cores: there is no core 4096"),
         (("run", "--cores", "0"), "--cores: 1 is too few"),
+        (("run", "--cores", "²,1"), "--cores: '²' is not a core"),
+        (("run", "--cores", "0-9999999999"), "--cores: '0-9999999999' is not a core"),
+        (("run", "-s", "9" * 400), "is more than any memory holds"),
+        (("run", "--mpiexec", "a 'b"), '--mpiexec: "a \'b": no closing quotation'),
         (("run", "--launcher", "rocket"), "--launcher: 'rocket' is not known"),
         (
             ("run", "--mpiexec", "/nowhere/mpiexec"),
@@ -76,8 +80,8 @@ def test_a_core_that_may_not_be_used_is_a_reason_not_a_mistake(shell):
     assert result.run.interrupted is None
 
 
-def test_a_full_shared_memory_spoils_only_what_needs_it(shell):
-    """shm's memory has no file there; MPI's has, and MPI either copes or is skipped."""
+def test_a_full_shared_memory_spoils_nothing(shell):
+    """shm's memory has no file there; Open MPI, which `make run` brings, goes another way."""
     unshare = shutil.which("unshare")
     assert unshare is not None
     script = 'mount -t tmpfs -o size=4k none /dev/shm && exec "$@"'
@@ -86,9 +90,9 @@ def test_a_full_shared_memory_spoils_only_what_needs_it(shell):
         prefix=(unshare, "--mount", "sh", "-c", script, "sh"),
     )
     assert result.status == 0, result.err
-    measured = {m.case.transport for m in result.run.measurements}
-    assert {"shm", "tcp"} <= measured
-    assert "mpi" in measured or any(skip.transport == "mpi" for skip in result.run.skips)
+    measured = [(m.case.transport, m.case.size) for m in result.run.measurements]
+    assert sorted(measured) == [(t, s) for t in ("mpi", "shm", "tcp") for s in (8, 65536)]
+    assert result.run.skips == ()
 
 
 def test_no_memory_for_a_segment_is_a_reason(shell):

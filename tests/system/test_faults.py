@@ -73,7 +73,8 @@ class Victims:
         while self.left_behind() and time.monotonic() - began < END_SECONDS:
             time.sleep(0.02)
         assert self.left_behind() == []
-        assert "Traceback" not in err
+        # Until Python has come to our first line, an interrupt ends it as Python does.
+        assert "Traceback" not in err or "/src/halftrip/" not in err
         if self.path.exists():
             run = store.load(self.path)
             assert len(run.measurements) >= measured

@@ -8,7 +8,9 @@ import os
 import pytest
 
 import halftrip
-from halftrip.errors import UsageError
+from halftrip.errors import Unavailable, UsageError
+from halftrip.memory import host
+from halftrip.model import Case
 
 QUICK = ("--time", "30ms")
 LOCAL = "shm,pipe,unix,tcp"
@@ -73,7 +75,20 @@ def test_huge_pages_are_huge_or_refused(shell):
     result = shell.run("-t", "shm", "-s", "4M", "--pages", "4K,huge", *QUICK)
     measured = {m.case.pages for m in result.run.measurements}
     reasons = [skip.reason for skip in result.run.skips]
-    assert measured == {"4K", "huge"} or any("huge page" in reason for reason in reasons)
+    # What this machine gives to us it gives to ranks as well.
+    case = Case(transport="shm", size=4 << 20, wait="spin", pages="huge")
+    try:
+        refused = host.refuses(case, 2) is not None
+        if not refused:
+            host.allocate(case.size, "huge")
+    except Unavailable:
+        refused = True
+    if refused:
+        assert measured == {"4K"}
+        assert ["huge page" in reason for reason in reasons] == [True]
+    else:
+        assert measured == {"4K", "huge"}
+        assert reasons == []
 
 
 def test_a_plan_from_a_file_and_options_that_win(shell):
@@ -117,6 +132,14 @@ def test_cores_are_what_was_asked_for(shell):
     # Two ranks on one core still get along, are flagged, and have no line between them.
     assert all("oversubscribed" in row for row in rows_of(result))
     assert all(m.line is None for m in result.run.measurements)
+
+
+def test_ranks_may_be_left_to_the_scheduler(shell):
+    result = shell.run("-t", "pipe", "-s", "8", "--cores", "none", *QUICK)
+    assert result.status == 0
+    assert [e.core for e in result.run.environments] == [None, None]
+    assert all("unpinned" in row for row in rows_of(result))
+    assert "any core" in result.out
 
 
 def test_four_ranks_make_two_pairs(shell):

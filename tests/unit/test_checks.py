@@ -41,6 +41,10 @@ def answer(root, name):
         ("isolated cores", f"{CPU}/isolated", "\n", "warning", "none"),
         ("hypervisor", "proc/cpuinfo", "flags\t: fpu hypervisor\n", "warning", "unnamed"),
         ("hypervisor", "proc/cpuinfo", "flags\t: fpu\n", "ok", "none"),
+        ("hypervisor", "proc/cpuinfo", "Features\t: fp asimd\n", "unknown", "does not say"),
+        ("single-copy transfers", "proc/sys/kernel/ostype", "Linux", "ok", "no Yama"),
+        ("single-copy transfers", "proc/sys/kernel/yama/other", "1", "unknown", "does not say"),
+        ("container limits", "sys/fs/cgroup/memory.max", "max", "unknown", "processor unknown"),
         ("steal", "proc/stat", "cpu 100 0 100 800 0 0 0 0 0 0\n", "ok", "0.00%"),
         ("steal", "proc/stat", "cpu 100 0 100 700 0 0 0 100 0 0\n", "warning", "10.00%"),
         ("memory", "proc/meminfo", "MemAvailable: 8388608 kB\n", "ok", "8.0 GiB"),
@@ -63,8 +67,18 @@ def test_each_question_has_its_answer(tmp_path, name, path, content, state, foun
 
 def test_what_cannot_be_read_is_unknown_and_never_ok(tmp_path):
     states = {check.name: check.state for check in machine_checks(tmp_path)}
-    known_without_files = {"hypervisor", "/dev/shm", "single-copy transfers"}
-    assert {states[name] for name in states if name not in known_without_files} == {"unknown"}
+    # That there is no /dev/shm is a finding.
+    assert states.pop("/dev/shm") == "warning"
+    assert set(states.values()) == {"unknown"}
+
+
+@pytest.mark.parametrize(
+    ("no_turbo", "boost", "found"),
+    [("1", "0", "off"), ("0", "0", "on"), ("1", "1", "on"), ("0", "1", "on")],
+)
+def test_turbo_is_off_only_where_every_switch_says_so(tmp_path, no_turbo, boost, found):
+    files = {f"{CPU}/intel_pstate/no_turbo": no_turbo, f"{CPU}/cpufreq/boost": boost}
+    assert answer(machine(tmp_path, **files), "turbo").found == found
 
 
 def test_a_missing_shared_memory_is_a_warning(tmp_path):

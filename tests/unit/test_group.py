@@ -4,9 +4,11 @@ import threading
 
 import pytest
 
-from halftrip.errors import Interrupted
+from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.group import join_socket_group, lead_socket_group
-from halftrip.wire import Listener, introduce
+from halftrip.launch import join
+from halftrip.plan import Plan
+from halftrip.wire import Abort, Listener, introduce
 
 TOKEN = "a token"
 
@@ -23,7 +25,7 @@ def in_group(size, work, reach="unix"):
             group = join_socket_group(listener.address, introduce(TOKEN, "group", rank), size)
         try:
             results[rank] = work(group)
-        except Interrupted as error:
+        except HalftripError as error:
             results[rank] = error
         finally:
             group.close()
@@ -75,3 +77,35 @@ def test_a_rank_that_never_comes_is_not_waited_for_for_ever():
     with pytest.raises(TimeoutError):
         lead_socket_group(listener, 2, timeout=0.2)
     listener.close()
+
+
+@pytest.mark.parametrize("kind", [HalftripError, UsageError])
+def test_a_file_that_rank_0_cannot_make_ends_all_ranks(kind):
+    def create(plan):
+        raise kind("no space left")
+
+    results = in_group(3, lambda group: join._create(group, Plan(), create))
+    assert [type(result) for result in results] == [kind] * 3
+    assert {str(result) for result in results} == {"no space left"}
+
+
+def test_a_rank_that_cannot_reach_rank_0_is_a_reason_and_ends_those_that_can(monkeypatch):
+    connect = join.connect
+
+    def connect_some(address, hello):
+        if hello.rank == 2:
+            raise OSError(113, "no way to port 1")
+        return connect(address, hello)
+
+    def work(group):
+        (channel,) = join._lifelines(group, TOKEN)
+        message = channel.receive()
+        channel.close()
+        return message
+
+    monkeypatch.setattr(join, "connect", connect_some)
+    monkeypatch.setattr(join, "_CONNECT_SECONDS", 0.5)
+    results = in_group(3, work)
+    assert str(results[0]) == "1 of 2 ranks could not reach rank 0 in 0 s"
+    assert results[1] == Abort(str(results[0]))
+    assert "rank 2 cannot reach rank 0: [Errno 113] no way to port 1" in str(results[2])

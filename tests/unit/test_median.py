@@ -48,6 +48,28 @@ def test_the_interval_follows_scale_and_shift(values, scale, shift):
         assert moved == (plain.low * scale + shift, plain.high * scale + shift)
 
 
+@given(samples)
+def test_the_interval_is_the_same_in_the_mirror(values):
+    plain, mirrored = median_interval(values), median_interval(-values)
+    if plain is None:
+        assert mirrored is None
+    else:
+        assert mirrored == (-plain.high, -plain.low)
+
+
+def test_independent_samples_are_covered_at_least_as_often_as_it_says():
+    for n in range(FEWEST_FOR_INTERVAL, 300):
+        # 0 to n - 1, alternating about the middle, so that their order shows no dependence.
+        values = np.empty(n, dtype=np.int64)
+        values[0::2] = np.arange(values[0::2].size)
+        values[1::2] = n - 1 - np.arange(values[1::2].size)
+        interval = median_interval(values)
+        assert interval is not None
+        # The true median lies outside if no more than `low` samples are on one side of it.
+        assert interval.low + interval.high == n - 1
+        assert 2 * stats.binom.cdf(interval.low, n, 0.5) <= 0.05
+
+
 @given(samples, st.randoms())
 def test_independent_order_never_makes_it_narrower_than_order_statistics(values, random):
     interval = median_interval(values)
@@ -71,16 +93,16 @@ def test_equal_samples_have_an_interval_of_no_width():
 
 
 @pytest.mark.parametrize(
-    ("rho", "n", "least"), [(0.0, 100, 0.93), (0.6, 500, 0.92), (0.9, 2000, 0.91)]
+    ("rho", "n", "least"), [(0.0, 100, 0.93), (0.6, 500, 0.93), (0.9, 2000, 0.91)]
 )
-def test_it_covers_the_true_median_under_autocorrelation(rho, n, least):
+def test_it_covers_the_true_median_under_autocorrelation_and_not_always(rho, n, least):
     generator = np.random.default_rng(2015)
     runs = 1000
     covered = 0
     for _ in range(runs):
         interval = median_interval(autoregression(generator, n, rho))
         covered += interval is not None and interval.low <= 0.0 <= interval.high
-    assert covered / runs >= least
+    assert least <= covered / runs <= 0.97
 
 
 def test_it_covers_a_skewed_distribution_and_not_always():

@@ -26,6 +26,16 @@ def program(root, name, says):
     return path
 
 
+def test_a_quote_without_its_end_is_a_mistake():
+    with pytest.raises(UsageError, match='--mpiexec: "a \'b": no closing quotation'):
+        mpi.find_mpiexec("a 'b")
+
+
+@pytest.mark.parametrize("size", ["²", "x", "", "-2"])
+def test_what_is_no_number_is_no_job(size):
+    assert surrounding({"PMI_RANK": "0", "PMI_SIZE": size}) is None
+
+
 @pytest.mark.parametrize(
     ("says", "family"),
     [

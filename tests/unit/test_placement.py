@@ -77,6 +77,17 @@ def test_cores_asked_for_are_given():
     assert all(where.shared for where in place([see(cores), see(cores)], [2, 2]))
 
 
+def test_ranks_without_cores_share_only_where_there_are_fewer_cores():
+    cores = machine(cores=2)
+    two = place([see(cores)] * 2, "none")
+    assert cores_of(two) == [None, None]
+    assert not any(where.shared for where in two)
+    assert all(where.shared for where in place([see(cores)] * 4, "none"))
+    apart = place([see(cores[:1], "a"), see(cores[:1], "b")], "none")
+    assert not any(where.shared for where in apart)
+    assert all(where.shared for where in place([see(cores[:1])] * 2, "none"))
+
+
 def test_a_core_that_is_not_there_is_a_mistake_and_one_that_is_not_allowed_a_reason():
     cores = machine(cores=4)
     limited = see(cores[:2], present=range(4))

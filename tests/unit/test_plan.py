@@ -13,6 +13,7 @@ from halftrip.plan import (
     file_layer,
     make_plan,
     options_layer,
+    plan_layer,
     plan_record,
     python_layer,
 )
@@ -71,12 +72,18 @@ def test_toml_may_use_its_own_lists_and_numbers(tmp_path):
         ({"repetitions": "1.5"}, "--repetitions: '1.5' is not a whole number"),
         ({"cores": "0;1"}, "--cores: '0;1' is not a core"),
         ({"cores": "0"}, "--cores: 1 is too few"),
-        ({"cores": "0,1,2"}, "--cores: 3 ranks cannot form pairs"),
+        ({"cores": "0,1,2"}, "--cores: 3 ranks cannot form halves"),
         ({"cores": "0,1", "ranks": "4"}, "--cores: 2 cores for 4 ranks"),
-        ({"ranks": "3"}, "--ranks: 3 ranks cannot form pairs"),
+        ({"ranks": "3"}, "--ranks: 3 ranks cannot form halves"),
         ({"ranks": "1"}, "--ranks: 1 is too few"),
         ({"launcher": "rocket"}, "--launcher: 'rocket' is not known; allowed: local, mpiexec"),
         ({"iterations": "5", "ci": "1%"}, "--iterations: a fixed count ends a case by itself"),
+        ({"iterations": "9" * 30}, f"--iterations: {'9' * 30} is too many; at most"),
+        ({"sizes": "9" * 400}, f"--sizes: '{'9' * 40}' is more than any memory holds"),
+        ({"cores": "²,1"}, "--cores: '²' is not a core; write core numbers as 0,1 or 0-3, or none"),
+        ({"cores": "0-9999999999"}, "--cores: '0-9999999999' is not a core"),
+        ({"cores": "9" * 5000}, "--cores: '9999"),
+        ({"cores": "3-0"}, "--cores: '3-0' ends before it begins"),
         ({"szes": "8"}, "--szes: no such key; did you mean sizes?"),
     ],
 )
@@ -126,6 +133,30 @@ def test_how_to_stop_is_one_choice_and_the_last_one_wins():
 def test_cores_say_how_many_ranks_there_are():
     assert from_options(cores="0-3").ranks == 4
     assert from_options(cores="0-1,4,5").cores == (0, 1, 4, 5)
+    assert from_options(cores="none") == Plan(cores="none")
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"transport": ("pigeon",)}, "transport: 'pigeon' is not known"),
+        ({"sizes": ()}, "sizes: a size is empty"),
+        ({"sizes": (-4,)}, "sizes: '-4' is not a size"),
+        ({"cores": (0, 1, 2)}, "cores: 3 ranks cannot form halves"),
+        ({"time": -1.0}, "time: -1.0 is out of range"),
+        ({"ci": 7.0}, "ci: 7.0 is out of range"),
+        ({"ranks": 3}, "ranks: 3 ranks cannot form halves"),
+    ],
+)
+def test_a_plan_made_by_hand_is_looked_at_like_any_other(keys, message):
+    with pytest.raises(UsageError, match=message):
+        make_plan(plan_layer(Plan(**keys)))
+
+
+def test_a_plan_made_by_hand_keeps_all_that_it_says():
+    plan = Plan(output="mine.jsonl", quiet=True, iterations=7, cores=(0, 1), ranks=2)
+    assert make_plan(plan_layer(plan)) == plan
+    assert make_plan(plan_layer(plan), python_layer({"time": 2})).output == "mine.jsonl"
 
 
 plans = st.fixed_dictionaries(
@@ -136,9 +167,11 @@ plans = st.fixed_dictionaries(
         "wait": st.sampled_from(["block", "spin", "block,spin"]),
         "buffers": st.sampled_from(["same", "separate", "same,separate"]),
         "ci": st.one_of(st.just("none"), st.floats(0.001, 0.5)),
-        "time": st.floats(0.001, 1000),
+        "time": st.floats(1e-9, 1000),
         "repetitions": st.integers(1, 50),
         "ranks": st.integers(1, 8).map(lambda half: 2 * half),
+        "cores": st.just("none"),
+        "output": st.just("run.jsonl"),
     },
 )
 
@@ -146,17 +179,20 @@ plans = st.fixed_dictionaries(
 @given(plans)
 def test_a_plan_can_be_made_again_from_its_record(keys):
     plan = make_plan(python_layer(keys))
-    assert make_plan(python_layer(plan_record(plan))) == plan
+    record = python_layer(plan_record(plan))
+    assert make_plan(record) == msgspec.structs.replace(plan, output=None)
+    assert make_plan(plan_layer(plan)) == plan
 
 
 @given(plans)
 def test_expansion_has_every_case_once(keys):
     plan = make_plan(python_layer(keys))
     waits = {"shm": ("spin",), "tcp": ("block", "spin")}
-    cases = expand(plan, [(0, 1), (2, 3)], waits)
+    cases = [case for together in expand(plan, 4, waits) for case in together]
     assert len(set(cases)) == len(cases)
     there = [name for name in plan.transport if name in waits]
     expected = len(there) * 2 * max(len(plan.wait), 1) * len(plan.buffers) * len(plan.sizes)
     assert len(cases) == expected
+    assert {case.pair for case in cases} == ({(0, 2), (1, 3)} if cases else set())
     if not plan.wait:
         assert {case.wait for case in cases if case.transport == "tcp"} <= {"block"}

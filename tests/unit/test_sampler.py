@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrip.sampler import CLOCK_SHARE, MOST_SAMPLES, Batch, Sampler, Stopping
+from halftrip.sampler import (
+    CLOCK_SHARE,
+    LONGEST_CALL_NS,
+    MOST_SAMPLES,
+    Batch,
+    Sampler,
+    Stopping,
+)
 from halftrip.stats.median import half_width
+from halftrip.watch import GRACE_SECONDS
 
 CLOCK_COST = 20.0
 MOST_BATCHES = 10_000
@@ -133,7 +141,52 @@ def test_a_slow_path_is_not_asked_for_much():
 def test_the_interval_is_looked_at_a_few_times_only():
     _, batches = run(Stopping(ci=None, time=0.3), steady(2500.0))
     assert len(batches) < 30
-    assert all(batch.samples * batch.exchanges * 2500 <= 2.1e9 for batch in batches)
+
+
+def test_a_call_is_over_before_a_stop_becomes_a_kill():
+    _, batches = run(Stopping(ci=None, time=20), steady(20e6))
+    longest = max(batch.samples * batch.exchanges * 20e6 for batch in batches)
+    assert longest <= LONGEST_CALL_NS
+    assert LONGEST_CALL_NS * 1e-9 <= GRACE_SECONDS / 2
+
+
+@pytest.mark.parametrize("ns", [30.0, 300.0, 1900.0])
+@pytest.mark.parametrize("length", [1, 5, 50, 500])
+def test_the_clock_takes_its_share_of_a_sample_however_cold_the_start_was(ns, length):
+    sampler, _ = run(Stopping(ci=0.01, time=0.3), settling(ns, extra=100, length=length))
+    assert np.median(sampler.samples) >= CLOCK_COST / CLOCK_SHARE
+    assert np.median(sampler.samples) / sampler.exchanges == pytest.approx(ns, rel=0.05)
+    assert sampler.warm_up.settled
+
+
+def test_a_cold_start_under_a_coarse_clock_ends_in_samples_that_it_can_tell():
+    exchange = settling(300.0, extra=1000, length=5)
+    sampler = Sampler(Stopping(ci=0.01, time=0.05), 20.0, 1000.0)
+    batches, done = 0, 0
+    while (batch := sampler.next()) is not None:
+        times = exchange(done, batch.exchanges * batch.samples)
+        done += batch.exchanges * batch.samples
+        per_sample = times.reshape(batch.samples, batch.exchanges).sum(axis=1)
+        sampler.feed((per_sample // 1000 * 1000).astype(np.int64))
+        batches += 1
+        assert batches < 1000
+    assert np.median(sampler.samples) >= 0.9 * 1000 / CLOCK_SHARE
+
+
+def test_a_cold_start_does_not_make_more_samples_than_can_be_kept(monkeypatch):
+    monkeypatch.setattr("halftrip.sampler.MOST_SAMPLES", 1000)
+    sampler, _ = run(Stopping(ci=None, time=0.05), settling(2500.0, extra=20, length=50))
+    assert sampler.samples.size <= 1010
+
+
+def test_a_path_that_has_slowed_down_gets_shorter_calls():
+    sampler = Sampler(Stopping(ci=None, time=10), CLOCK_COST, 1.0)
+    while (batch := sampler.next()) is not None and sampler.samples.size == 0:
+        times = np.full(batch.samples, 2500)
+        if sampler.warm_up.settled:
+            times[-10:] = 2_500_000
+        sampler.feed(times)
+    assert batch.samples * 2_500_000 <= LONGEST_CALL_NS
 
 
 def test_a_coarse_clock_makes_longer_batches():

@@ -122,6 +122,15 @@ def test_each_flag_has_its_cause_and_only_that(changes, environments, name):
     assert flags(runs.run(runs.measurement()), [runs.measurement()]) == ()
 
 
+def test_repetitions_that_converged_apart_have_not_converged_together():
+    apart = [runs.measurement(half_ns=100.0), runs.measurement(half_ns=300.0, repetition=1)]
+    (flag,) = flags(runs.run(*apart), apart)
+    assert flag.name == "not-converged"
+    assert "all of them only within 50 %" in flag.seen
+    together = [runs.measurement(), runs.measurement(repetition=1, seed=2)]
+    assert flags(runs.run(*together), together) == ()
+
+
 def test_a_row_that_was_not_asked_to_converge_is_not_blamed():
     run = runs.run(runs.measurement(stopped="time"))
     run.head.plan["ci"] = "none"

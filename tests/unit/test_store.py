@@ -1,5 +1,9 @@
 """The run file: what is written can be read, whatever happened while it was written."""
 
+import os
+import threading
+import time
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -150,6 +154,29 @@ def test_every_line_is_out_at_once_and_the_end_is_written_once(tmp_path):
     run_file.end(model.End(reason="first"))
     run_file.end(model.End(reason="second"))
     assert store.load(path).interrupted == "first"
+    run_file.close()
+
+
+def test_two_that_end_a_file_at_once_write_one_end(tmp_path, monkeypatch):
+    path = tmp_path / "run.jsonl"
+    run_file = store.RunFile(path)
+    run_file.append(store.encode(HEAD))
+    write = os.write
+
+    def slow_write(descriptor, data):
+        time.sleep(0.05)
+        return write(descriptor, data)
+
+    monkeypatch.setattr(os, "write", slow_write)
+    line = store.encode(model.End(reason="a line"))
+    enders = [lambda: run_file.end(model.End(reason="an end"))] * 2
+    enders += [lambda: run_file.append(line, last=True)] * 2
+    threads = [threading.Thread(target=ender) for ender in enders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert path.read_bytes().count(b'"record":"end"') == 1
     run_file.close()
 
 

@@ -49,6 +49,14 @@ def test_repetitions_that_differ_widen_the_interval():
     assert summary.samples == 100
 
 
+def test_repetitions_count_alike_however_many_samples_each_took():
+    generator = np.random.default_rng(1)
+    short, long = generator.uniform(99, 101, 50), generator.uniform(298, 302, 5000)
+    summary = summarize([short, long], size=8, first=1.0)
+    assert summary.latency == pytest.approx(200, rel=0.01)
+    assert summary.samples == 5050
+
+
 def test_a_repetition_without_an_interval_leaves_none():
     summary = summarize([np.arange(1.0, 100.0), np.array([1.0])], size=8, first=1.0)
     assert math.isnan(summary.low)

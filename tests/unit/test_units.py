@@ -37,6 +37,12 @@ def test_what_is_no_size_is_refused(text):
         parse_size(text)
 
 
+@pytest.mark.parametrize("text", ["9" * 400, "9" * 5000, "9" * 400 + ".5", "2000000000G"])
+def test_more_than_any_memory_is_refused(text):
+    with pytest.raises(UsageError, match="is more than any memory holds"):
+        parse_size(text)
+
+
 @given(st.integers(0, 1 << 50))
 def test_a_formatted_size_reads_as_itself(size):
     assert parse_size(format_size(size)) == size

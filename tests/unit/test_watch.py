@@ -15,7 +15,7 @@ from halftrip import _native
 from halftrip.errors import Interrupted
 from halftrip.memory.shared import SharedSegment
 from halftrip.watch import Watch
-from halftrip.wire import Abort, Bye, Channel
+from halftrip.wire import Abort, Bye, Channel, Closed
 
 
 @pytest.fixture
@@ -95,14 +95,37 @@ def test_an_error_of_the_work_s_own_is_handed_back(watch, channels):
     assert channels[1].receive() == Abort("rank 0 failed")
 
 
-def test_a_closed_connection_waits_for_the_reason(watch, channels):
+@pytest.mark.parametrize("sign", [_native.PeerClosed, Closed, ConnectionResetError])
+def test_a_closed_connection_waits_for_the_reason(watch, channels, sign):
     """What a kernel sees first, a closed peer, is not yet who died."""
 
     def work():
         threading.Timer(0.1, lambda: channels[1].send(Abort("rank 3 died"))).start()
-        raise _native.PeerClosed
+        raise sign
 
     assert str(watch.guard(work)) == "rank 3 died"
+    watch.close()
+
+
+@pytest.mark.parametrize("ends", [_native.Stopped, KeyError, None])
+def test_nothing_is_interrupted_after_the_work_is_over(watch, channels, ends):
+    """Whatever ended it: a nudge that comes late finds the main thread on its way out."""
+
+    def work():
+        # The watch's signal stays pending until the guard has returned.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGURG})
+        channels[1].send(Abort("rank 3 died"))
+        while signal.SIGURG not in signal.sigpending():
+            time.sleep(0.001)
+        if ends is not None:
+            raise ends
+
+    try:
+        error = watch.guard(work)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGURG})
+    time.sleep(0.05)
+    assert (error is None) == (ends is None)
     watch.close()
 
 

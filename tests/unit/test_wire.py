@@ -1,8 +1,10 @@
 """Messages between processes: only those who know the token are heard."""
 
+import contextlib
 import socket
 import struct
 import threading
+import time
 
 import pytest
 
@@ -14,6 +16,7 @@ from halftrip.wire import (
     Bye,
     Channel,
     Closed,
+    Hello,
     Line,
     Listener,
     Progress,
@@ -95,19 +98,53 @@ def test_who_knows_the_token_is_let_in(reach):
         end.close()
 
 
-@pytest.mark.parametrize("greeting", ["wrong token", "garbage", "silence"])
+def drip(stranger):
+    """A greeting without end, a byte now and then."""
+    with contextlib.suppress(ConnectionError):
+        for byte in struct.pack("!I", 1000) + b"x" * 200:
+            stranger.send(bytes([byte]))
+            time.sleep(0.05)
+
+
+def hello(token):
+    return Hello(token=token, purpose="control", rank=1, pid=1, host="here")
+
+
+GREETINGS = {
+    "wrong token": lambda stranger: Channel(stranger).send(hello("wrong")),
+    "odd token": lambda stranger: Channel(stranger).send(hello("fälsch")),
+    "no greeting": lambda stranger: Channel(stranger).send(Bye()),
+    "garbage": lambda stranger: stranger.sendall(b"GET / HTTP/1.1\r\n\r\n"),
+    "endless": lambda stranger: stranger.sendall(struct.pack("!I", 1 << 29) + b"x" * 5000),
+    "dripping": drip,
+    "silence": lambda stranger: None,
+}
+
+
+@pytest.mark.parametrize("greeting", GREETINGS)
 def test_who_does_not_is_turned_away(greeting, monkeypatch):
     monkeypatch.setattr("halftrip.wire._GREETING_SECONDS", 0.2)
+    began = time.monotonic()
     listener = Listener(TOKEN, "loopback")
     thread, results = accept_in_thread(listener)
     stranger = socket.create_connection(("127.0.0.1", listener.address.port))
-    if greeting == "wrong token":
-        Channel(stranger).send(introduce("wrong", "control", 1))
-    elif greeting == "garbage":
-        stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    GREETINGS[greeting](stranger)
     thread.join()
     assert results == [None]
+    assert time.monotonic() - began < 5
     stranger.close()
+    listener.close()
+
+
+def test_a_host_that_goes_silent_is_noticed_whatever_we_wait_for():
+    listener = Listener(TOKEN, "loopback")
+    thread, results = accept_in_thread(listener)
+    channel = connect(listener.address, introduce(TOKEN, "control", 1))
+    thread.join()
+    for end in (channel, results[0][0]):
+        assert 0 < end.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) < 5000
+        assert end.socket.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        end.close()
     listener.close()
 
 

@@ -124,7 +124,9 @@ def run(
     threads: Annotated[
         Text, typer.Option(help="How many threads of each rank talk at the same time. [1]")
     ] = None,
-    cores: Annotated[Text, typer.Option(help="A core for each rank, as 0,1. [chosen]")] = None,
+    cores: Annotated[
+        Text, typer.Option(help="A core for each rank, as 0,1, or none. [chosen]")
+    ] = None,
     ranks: Annotated[Text, typer.Option("-n", "--ranks", help="How many ranks. [2]")] = None,
     launcher: Annotated[
         Text,

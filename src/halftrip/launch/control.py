@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, NoReturn, Protocol
+from typing import IO, Any, Protocol
 
 import msgspec
 
@@ -127,7 +127,9 @@ class Control:
         self._view = view
         self._members: dict[int, Member] = {}
         self._events: list[Channel] = []
-        self._lost: list[str] = []
+        # What ranks have said, or not said, of the end, in the order in which it was noticed.
+        self._facts: list[HalftripError] = []
+        self._blaming = False
         self._began = time.time()
         self._selector = selectors.DefaultSelector()
         self._leaving = False
@@ -207,6 +209,10 @@ class Control:
         else:
             self._events.append(channel)
             self._selector.register(channel, selectors.EVENT_READ, self._hear_events)
+        if self._events and len(self._members) == self._job.ranks:
+            # Nobody else has any business here.
+            self._selector.unregister(listener)
+            listener.close()
 
     def _assign(self, plan: Plan) -> None:
         for member in self._members.values():
@@ -224,15 +230,20 @@ class Control:
         try:
             message = member.control.receive()
         except Closed:
-            self._lost.append(member.name)
+            self._selector.unregister(member.control)
+            self._facts.append(Interrupted(f"{member.name} died"))
             self._blame()
+            return
         if isinstance(message, Bye):
             member.said_bye = True
             self._selector.unregister(member.control)
         elif isinstance(message, Abort):
-            if member.hello.rank < 0:
-                raise LaunchFailed(message.reason)
-            raise (UsageError if message.usage else HalftripError)(message.reason)
+            self._selector.unregister(member.control)
+            kind: type[HalftripError] = UsageError if message.usage else HalftripError
+            fact = (LaunchFailed if member.hello.rank < 0 else kind)(message.reason)
+            if not self._blaming:
+                raise fact
+            self._facts.append(fact)
 
     def _hear_events(self, channel: Channel) -> None:
         try:
@@ -244,7 +255,8 @@ class Control:
             self._run_file.append(message.line, last=message.last)
         elif isinstance(message, Progress):
             self._view.update(message.done, message.total, message.what)
-        channel.send(Ack())
+        with contextlib.suppress(Closed):  # it is noticed as a death
+            channel.send(Ack())
 
     def _note_exit(self, descriptor: int) -> None:
         self._selector.unregister(descriptor)
@@ -252,21 +264,32 @@ class Control:
         if not all(member.said_bye for member in self._members.values()) or not self._members:
             self._blame()
 
-    def _blame(self) -> NoReturn:
-        """Names who died first. Others follow at once, so it takes all facts of the next moment."""
-        time.sleep(_FACTS_SECONDS)
+    def _blame(self) -> None:
+        """Raises who died first; others follow at once, so it takes all facts of a moment."""
+        if self._blaming:
+            return
+        self._blaming = True
+        deadline = time.monotonic() + _FACTS_SECONDS
+        while (left := deadline - time.monotonic()) > 0:
+            self._serve(left)
+        raise self._first_death()
+
+    def _first_death(self) -> HalftripError:
         codes = self._started.exited()
-        killed = {name: -code for name, code in codes.items() if code < 0}
-        for name, number in killed.items():
-            raise Interrupted(f"{name} was killed by {signal.Signals(number).name}")
-        if self._lost:
-            raise Interrupted(f"{self._lost[0]} died")
         for name, code in codes.items():
-            if code in _KILLED_STATUSES and len(self._members) < self._job.ranks:
-                raise Interrupted(f"a rank was killed by {_KILLED_STATUSES[code].name}")
+            if code < 0:
+                return Interrupted(f"{name} was killed by {signal.Signals(-code).name}")
+        if self._facts:
+            return self._facts[0]
+        all_came = len(self._members) == self._job.ranks
+        for name, code in codes.items():
+            if code in _KILLED_STATUSES and not all_came:
+                return Interrupted(f"a rank was killed by {_KILLED_STATUSES[code].name}")
             said = self._started.said()
-            raise LaunchFailed(f"{name} ended with status {code}" + (f": {said}" if said else ""))
-        raise Interrupted("a rank died")
+            reason = f"{name} ended with status {code}" + (f": {said}" if said else "")
+            # Once all have come it is no longer the launcher that is to be doubted.
+            return Interrupted(reason) if all_came else LaunchFailed(reason)
+        return Interrupted("a rank died")
 
     # Ending.
 

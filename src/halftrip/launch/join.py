@@ -7,13 +7,16 @@ import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from halftrip import mpi
-from halftrip.errors import HalftripError, UsageError
+from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.group import Group, MpiGroup
 from halftrip.hosts import host_identity
 from halftrip.launch import leftovers
@@ -24,7 +27,10 @@ from halftrip.plan import Plan, check_ranks
 from halftrip.session import Session
 from halftrip.store import Record, RunFile, encode
 from halftrip.watch import Watch
-from halftrip.wire import Abort, Address, Channel, Listener, connect, introduce
+from halftrip.wire import Abort, Address, Channel, Closed, Listener, connect, introduce
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 _CONNECT_SECONDS = 30.0
 
@@ -49,7 +55,7 @@ _SIGNS: tuple[tuple[str, str, mpi.Family | None], ...] = (
 def surrounding(environ: Mapping[str, str]) -> Surrounding | None:
     """The job of two ranks or more that this process was started in, or None."""
     for rank, size, family in _SIGNS:
-        if not (environ.get(rank, "").isdigit() and environ.get(size, "").isdigit()):
+        if not (environ.get(rank, "").isdecimal() and environ.get(size, "").isdecimal()):
             continue
         if int(environ[size]) > 1:
             return Surrounding(int(environ[rank]), int(environ[size]), family)
@@ -105,6 +111,8 @@ def join(job: Surrounding, plan: Plan, create: Callable[[Plan], RunFile], view: 
     for name in ("launcher", "mpiexec"):
         if getattr(plan, name) is not None:
             raise UsageError(f"--{name}: the job that this runs in has been started; leave it out")
+    if isinstance(plan.cores, tuple) and len(plan.cores) != job.size:
+        raise UsageError(f"--cores: {len(plan.cores)} cores for {job.size} ranks; one for each")
     if plan.ranks not in (None, job.size):
         raise UsageError(f"--ranks: {plan.ranks} asked for, but this job has {job.size}")
     check_ranks(plan, job.size)
@@ -112,6 +120,17 @@ def join(job: Surrounding, plan: Plan, create: Callable[[Plan], RunFile], view: 
     communicator = mpi.start(job.size, plan.threads)
     group = MpiGroup(communicator)
     run_file = _create(group, plan, create)
+    try:
+        return _walk(group, plan, run_file, view, communicator)
+    finally:
+        group.close()
+        if run_file is not None:
+            run_file.close()
+
+
+def _walk(
+    group: Group, plan: Plan, run_file: RunFile | None, view: View, communicator: MPI.Intracomm
+) -> Path:
     token = group.broadcast(new_token(), str)
 
     def end(reason: str) -> None:
@@ -120,61 +139,101 @@ def join(job: Surrounding, plan: Plan, create: Callable[[Plan], RunFile], view: 
                 run_file.end(End(reason=reason))
         leftovers.remove([Path(path) for path in leftovers.mapped_segments()])
 
+    try:
+        channels = _lifelines(group, token)
+    except HalftripError as error:
+        end(str(error))
+        raise
     watch = Watch(
-        channels=_lifelines(group, token),
+        channels=channels,
         processes={os.getppid(): "the launcher"} if os.getppid() else {},
         at_once=end,
         last_words=partial(_say, group.rank),
         signals=(signal.SIGINT, signal.SIGTERM),
     )
-    plan = group.broadcast(plan, Plan)
-    session = Session(plan, group, token, FileSink(run_file, view), communicator)
-    error = watch.guard(session.run)
-    if error is not None:
-        reason = str(error) or type(error).__name__
+    path = ""
+
+    def walk() -> None:
+        nonlocal path
+        agreed = group.broadcast(plan, Plan)
+        Session(agreed, group, token, FileSink(run_file, view), communicator).run()
+        path = group.broadcast(str(run_file.path.absolute()) if run_file is not None else "", str)
+
+    ended = watch.guard(walk)
+    if ended is not None:
+        reason = str(ended) or type(ended).__name__
         end(reason)
-        mistake = isinstance(error, UsageError)
+        mistake = isinstance(ended, UsageError)
         if mistake and run_file is not None:
             run_file.discard()
         watch.close(Abort(reason, usage=mistake))
-        raise error
+        raise ended
     watch.close()
-    path = group.broadcast(str(run_file.path.absolute()) if run_file is not None else None, str)
-    group.close()
     return Path(path)
 
 
+class Refusal(msgspec.Struct, frozen=True):
+    """Why there is no run file, and whether because of something that was asked for wrongly."""
+
+    reason: str
+    usage: bool
+
+
 def _create(group: Group, plan: Plan, create: Callable[[Plan], RunFile]) -> RunFile | None:
-    """Rank 0's file. Raises UsageError on all ranks if it cannot be made."""
-    run_file, problem = None, None
+    """Rank 0's file. Raises UsageError or HalftripError, on all ranks, if it cannot be made."""
+    run_file, refusal = None, None
     if group.rank == 0:
         try:
             run_file = create(plan)
-        except UsageError as error:
-            problem = str(error)
-    problem = group.broadcast(problem, str | None)
-    if problem is not None:
-        raise UsageError(problem)
+        except HalftripError as error:
+            refusal = Refusal(str(error), isinstance(error, UsageError))
+    refusal = group.broadcast(refusal, Refusal | None)
+    if refusal is not None:
+        raise (UsageError if refusal.usage else HalftripError)(refusal.reason)
     return run_file
 
 
 def _lifelines(group: Group, token: str) -> dict[Channel, str]:
-    """Connections over which the ranks notice each other's end: from all others to rank 0."""
+    """Connections over which the ranks notice each other's end: from all others to rank 0.
+
+    Raises Interrupted where they cannot be made; ranks that have one notice by it.
+    """
     identities = group.allgather(host_identity(), str)
     if group.rank == 0:
         listener = Listener(token, "unix" if len(set(identities)) == 1 else "network")
         group.broadcast(listener.address, Address)
-        channels: dict[Channel, str] = {}
-        while len(channels) < group.size - 1:
-            accepted = listener.accept(_CONNECT_SECONDS)
-            if accepted is not None:
-                channel, hello = accepted
-                channels[channel] = f"rank {hello.rank} (process {hello.pid})"
-        listener.close()
-        return channels
+        try:
+            return _accept_all(listener, group.size - 1)
+        finally:
+            listener.close()
     address = group.broadcast(None, Address)
-    channel = connect(address, introduce(token, "life", group.rank))
+    try:
+        channel = connect(address, introduce(token, "life", group.rank))
+    except (OSError, Closed) as error:
+        raise Interrupted(f"rank {group.rank} cannot reach rank 0: {error}") from None
     return {channel: "rank 0"}
+
+
+def _accept_all(listener: Listener, count: int) -> dict[Channel, str]:
+    channels: dict[Channel, str] = {}
+    deadline = time.monotonic() + _CONNECT_SECONDS
+    while len(channels) < count:
+        try:
+            accepted = listener.accept(max(deadline - time.monotonic(), 0.01))
+        except TimeoutError:
+            missing = count - len(channels)
+            reason = (
+                f"{missing} of {count} ranks could not reach rank 0 in {_CONNECT_SECONDS:.0f} s"
+            )
+            for channel in channels:
+                with contextlib.suppress(Closed):
+                    channel.send(Abort(reason))
+                channel.close()
+            raise Interrupted(reason) from None
+        if accepted is not None:
+            channel, hello = accepted
+            channels[channel] = f"rank {hello.rank} (process {hello.pid})"
+    return channels
 
 
 def _say(rank: int, reason: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,7 @@ _CPUS = Path("/sys/devices/system/cpu")
 _USUAL_CACHE = 32 << 20
 HUGE_PAGE = 2 * 1024 * 1024
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+_ROOT = Path("/")
 
 
 class Geometry(NamedTuple):
@@ -78,23 +80,62 @@ def refuses(case: Case, lay: Geometry, ends_on_host: int) -> str | None:
         if "[never]" in mode:
             return f"transparent huge pages are off ({THP})"
     needed = 2 * (lay.bytes + case.align) * ends_on_host
-    available = psutil.virtual_memory().available
-    if needed > available:
-        return f"buffers need {needed >> 20} MiB on one host, which has {available >> 20} MiB left"
+    left = available()
+    if needed > left:
+        return f"buffers need {needed >> 20} MiB on one host, where {left >> 20} MiB are left"
     return None
+
+
+def available(root: Path = _ROOT) -> int:
+    """How many bytes this process may still have: of the host's, and of every control group (v2)
+    that it is in."""
+    left = [psutil.virtual_memory().available]
+    group = _read(root / "proc/self/cgroup").strip().rpartition("::")[2]
+    top = root / "sys/fs/cgroup"
+    directory = top / group.lstrip("/")
+    for place in (directory, *directory.parents):
+        limit, used = _read(place / "memory.max").strip(), _read(place / "memory.current").strip()
+        if limit.isdecimal() and used.isdecimal():
+            left.append(int(limit) - int(used) + _cached(_read(place / "memory.stat")))
+        if place == top:
+            break
+    return max(min(left), 0)
+
+
+def _cached(statistics: str) -> int:
+    """What a control group holds of files that nobody has used for long: the kernel takes it back
+    when memory is wanted."""
+    for line in statistics.splitlines():
+        name, _, value = line.partition(" ")
+        if name == "inactive_file" and value.isdecimal():
+            return int(value)
+    return 0
+
+
+def _read(path: Path) -> str:
+    """A file of the kernel's, empty where there is none to read."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
 
 
 def allocate(size: int, pages: Pages) -> Bytes:
     """`size` bytes that start a page and have been touched, so by the core that the caller runs on.
 
-    Raises Unavailable if the kernel gives no huge pages where they are asked for.
+    Raises Unavailable, or OSError, if the kernel gives no huge pages where they are asked for.
     """
     step = HUGE_PAGE if pages == "huge" else mmap.PAGESIZE
     length = max(-(-size // step), 1) * step
     region = mmap.mmap(-1, length + step, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     buffer = np.frombuffer(region, dtype=np.uint8)
     offset = -buffer.ctypes.data % step
-    region.madvise(mmap.MADV_HUGEPAGE if pages == "huge" else mmap.MADV_NOHUGEPAGE, offset, length)
+    if pages == "huge":
+        region.madvise(mmap.MADV_HUGEPAGE, offset, length)
+    else:
+        # A kernel without huge pages knows no such advice, and needs none.
+        with contextlib.suppress(OSError):
+            region.madvise(mmap.MADV_NOHUGEPAGE, offset, length)
     buffer = buffer[offset : offset + length]
     # Any value but zero: some paths treat zero pages as a special case.
     buffer[:] = 0xA5

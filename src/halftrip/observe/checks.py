@@ -65,14 +65,13 @@ def governor(root: Path) -> Check:
 
 
 def turbo(root: Path) -> Check:
-    off = {
-        read_line(f"{_CPU}/intel_pstate/no_turbo", root): "1",
-        read_line(f"{_CPU}/cpufreq/boost", root): "0",
-    }
-    known = {value: disabled for value, disabled in off.items() if value is not None}
+    # Where it may be turned off, and how that reads.
+    switches = ((f"{_CPU}/intel_pstate/no_turbo", "1"), (f"{_CPU}/cpufreq/boost", "0"))
+    found = [(read_line(path, root), off) for path, off in switches]
+    known = [value == off for value, off in found if value is not None]
     if not known:
         return _unknown("turbo")
-    if all(value == disabled for value, disabled in known.items()):
+    if all(known):
         return Check("turbo", "ok", "off")
     return Check(
         "turbo", "warning", "on", "the clock rate depends on heat and neighbours; turn it off"
@@ -106,7 +105,9 @@ def isolated(root: Path) -> Check:
 def hypervisor(root: Path) -> Check:
     name = environment.hypervisor(root)
     if name is None:
-        return Check("hypervisor", "ok", "none")
+        return _unknown("hypervisor")
+    if name == "none":
+        return Check("hypervisor", "ok", name)
     return Check(
         "hypervisor",
         "warning",
@@ -170,7 +171,10 @@ def ptrace(root: Path) -> Check:
     scope = read_line("/proc/sys/kernel/yama/ptrace_scope", root)
     name = "single-copy transfers"
     if scope is None:
-        return Check(name, "ok", "allowed (no Yama)")
+        settings = root / "proc/sys/kernel"
+        if settings.is_dir() and not (settings / "yama").exists():
+            return Check(name, "ok", "allowed (no Yama)")
+        return _unknown(name)
     if scope == "0":
         return Check(name, "ok", "allowed (ptrace_scope 0)")
     return Check(
@@ -190,7 +194,9 @@ def limits(root: Path) -> Check:
     if quota is None and memory_limit is None:
         return _unknown("container limits", "no control group limits to be seen")
     found = f"processor {quota or 'unknown'}, memory {memory_limit or 'unknown'}"
-    if quota is not None and not quota.startswith("max"):
+    if quota is None:
+        return _unknown("container limits", found)
+    if not quota.startswith("max"):
         return Check(
             "container limits",
             "warning",

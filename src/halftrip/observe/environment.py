@@ -56,16 +56,20 @@ def processor(root: Path = Path("/")) -> str:
 
 
 def hypervisor(root: Path = Path("/")) -> str | None:
-    """The hypervisor's name, ``unnamed`` if it does not give one, None on bare metal."""
+    """The hypervisor's name, ``unnamed`` if it does not give one, ``none`` on bare metal; None
+    where the kernel does not say, as on every processor but x86."""
     name = read_line("/sys/hypervisor/type", root)
     if name:
         return name
     try:
-        flags = (root / "proc/cpuinfo").read_text(errors="replace")
+        text = (root / "proc/cpuinfo").read_text(errors="replace")
     except OSError:
         return None
-    if not re.search(r"^flags\s*:.*\bhypervisor\b", flags, re.MULTILINE):
+    flags = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
+    if flags is None:
         return None
+    if "hypervisor" not in flags[1].split():
+        return "none"
     return read_line("/sys/class/dmi/id/sys_vendor", root) or "unnamed"
 
 

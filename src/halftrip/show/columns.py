@@ -20,6 +20,8 @@ class Column(NamedTuple):
     name: str
     unit: str
     cell: Callable[[Row], str]
+    # Left out where it says nothing of any row.
+    optional: bool = False
 
 
 # Fields of a case that get a column where the rows differ in them, else a place in the heading.
@@ -124,8 +126,8 @@ RATE_COLUMNS = (
     Column("bandwidth", "MB/s", lambda row: _megabytes(row.bandwidth, 4)),
     Column("95 % interval", "MB/s", _bandwidth_interval),
     Column("messages", "/s", lambda row: significant(row.rate, 3)),
-    Column("receiver", "MB/s", _received),
-    Column("each way", "MB/s", _each_way),
+    Column("receiver", "MB/s", _received, optional=True),
+    Column("each way", "MB/s", _each_way, optional=True),
     Column("window p99", "us", _window_us("p99")),
     Column("max", "us", _window_us("max")),
     Column("first", "us", _window_us("first")),

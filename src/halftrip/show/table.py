@@ -47,8 +47,11 @@ def _columns(table_rows: Sequence[Row], rtt: bool) -> list[Column]:
         shown += columns.DELIVERY_COLUMNS
     if any(row.verified is not None for row in table_rows):
         shown.append(columns.VERIFIED)
-    # A column that says nothing of any row says nothing.
-    return [c for c in shown if any(c.cell(row) != columns.NOTHING for row in table_rows)]
+    return [
+        column
+        for column in shown
+        if not column.optional or any(column.cell(row) != columns.NOTHING for row in table_rows)
+    ]
 
 
 def _legend(table_rows: Sequence[Row], rtt: bool) -> list[str]:
@@ -88,7 +91,10 @@ def _heading(run: Run, table_rows: Sequence[Row]) -> Text:
     case = table_rows[0].case
     same = {name: of(case) for name, of in columns.FIELDS if name not in varying}
     said = [f"{name} {value}" for name, value in same.items() if _USUAL.get(name) != value]
-    cores = [f"{e.rank} on {e.host} core {e.core}" for e in run.environments]
+    cores = [
+        f"{e.rank} on {e.host} {'any core' if e.core is None else f'core {e.core}'}"
+        for e in run.environments
+    ]
     return Text(", ".join(said) + (f"; rank {', rank '.join(cores)}" if cores else ""))
 
 

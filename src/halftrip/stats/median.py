@@ -12,7 +12,7 @@ Floats = npt.NDArray[np.float64]
 Samples = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 # Below this the order statistics of independent samples cannot bound the median at 95 %:
-# 2 * 0.5**n > 0.05.
+# 2 * 0.5**n > 0.05. At six the lowest and the highest do.
 FEWEST_FOR_INTERVAL = 6
 
 
@@ -77,11 +77,12 @@ def median_interval(samples: Samples) -> Interval | None:
     if variance <= 0.25:
         variance, dof = 0.25, math.inf
     spread = student_95(dof) * math.sqrt(n * variance)
-    low = math.floor(n / 2 - spread)
-    high = math.ceil(n / 2 + spread)
-    if low < 0 or high > n - 1:
+    # As many lie outside on either side. Half a sample more, because a count is whole (Yates):
+    # without it the coverage of independent samples falls to 92 % where n is unlucky.
+    outside = math.floor(n / 2 - spread - 0.5)
+    if outside < 0:
         return None
-    return Interval(float(ordered[low]), float(ordered[high]))
+    return Interval(float(ordered[outside]), float(ordered[n - 1 - outside]))
 
 
 def half_width(samples: Samples) -> float:

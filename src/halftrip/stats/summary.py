@@ -15,8 +15,9 @@ class Summary(NamedTuple):
     """One-way times of a message, ns; `bandwidth` is bytes per second in one direction.
 
     `low` and `high` bound `latency`, the median, at 95 %; they are NaN where the samples cannot.
-    `p99` and `max` are of samples: of single exchanges only where a sample is one exchange. `first`
-    is the first exchange of all, and `samples` how many were taken.
+    Of several repetitions, `latency` is the median of their medians. `p99` and `max` are of all
+    samples: of single exchanges only where a sample is one exchange. `first` is the first exchange
+    of all, and `samples` how many were taken.
     """
 
     latency: float
@@ -33,11 +34,11 @@ def summarize(repetitions: Sequence[Floats], size: int, first: float) -> Summary
     """The summary of a case whose repetitions gave `repetitions`, each of shape (n,), n >= 1,
     one-way times in time order, ns.
 
-    The median is that of all samples. The interval spans those of all repetitions, so that what
-    differs from one repetition to the next widens it.
+    Repetitions count alike, however many samples each took: the calmer one would take fewer. The
+    interval spans those of all of them, so that what differs from one to the next widens it.
     """
     pooled = np.concatenate(repetitions)
-    latency = float(np.median(pooled))
+    latency = float(np.median([np.median(repetition) for repetition in repetitions]))
     interval = _span([median_interval(repetition) for repetition in repetitions])
     return Summary(
         latency=latency,
