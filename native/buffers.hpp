@@ -12,7 +12,11 @@ class Ring {
  public:
   // The memory stays the caller's. `stride` is the distance from one buffer to the next, bytes.
   Ring(std::byte* first, std::size_t slots, std::size_t size, std::size_t stride)
-      : first_(first), end_(first + slots * stride), next_(first), slots_(slots), size_(size),
+      : first_(first),
+        end_(first + slots * stride),
+        next_(first),
+        slots_(slots),
+        size_(size),
         stride_(stride) {}
 
   std::size_t size() const noexcept { return size_; }

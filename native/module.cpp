@@ -60,9 +60,9 @@ void define_buffers(nb::module_& module) {
             if (slots.shape(1) > 1 && slots.stride(1) != 1)
               throw std::invalid_argument("a buffer's bytes do not lie side by side");
             const bool several = slots.shape(0) > 1;
-            new (self) Ring(reinterpret_cast<std::byte*>(slots.data()), slots.shape(0),
-                            slots.shape(1),
-                            several ? static_cast<std::size_t>(slots.stride(0)) : slots.shape(1));
+            new (self)
+                Ring(reinterpret_cast<std::byte*>(slots.data()), slots.shape(0), slots.shape(1),
+                     several ? static_cast<std::size_t>(slots.stride(0)) : slots.shape(1));
           },
           "slots"_a.noconvert(), nb::keep_alive<1, 2>())
       .def_prop_ro("position", &Ring::position);

@@ -1,10 +1,11 @@
 // The Python module's MPI endpoints.
+#include "endpoints/mpi.hpp"
+
 #include <nanobind/stl/vector.h>
 
 #include <string>
 
 #include "bindings.hpp"
-#include "endpoints/mpi.hpp"
 #include "endpoints/mpi_requests.hpp"
 #include "endpoints/windows.hpp"
 
@@ -40,11 +41,11 @@ void define_mpi(nb::module_& module, const std::string& kind) {
       .def(
           "__init__",
           [](MpiWindow<Handle>* self, Path path, const MpiAddresses& functions,
-             std::uintptr_t window, int target) {
-            new (self)
-                MpiWindow<Handle>(path, functions, *reinterpret_cast<Handle*>(window), target);
+             std::uintptr_t window, int target, std::ptrdiff_t base) {
+            new (self) MpiWindow<Handle>(path, functions, *reinterpret_cast<Handle*>(window),
+                                         target, base);
           },
-          "path"_a, "functions"_a, "window"_a, "target"_a);
+          "path"_a, "functions"_a, "window"_a, "target"_a, "base"_a);
 }
 
 }  // namespace

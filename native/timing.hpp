@@ -36,6 +36,7 @@ constexpr bool is_passive = requires { Pattern::passive; };
 
 template <class Pattern, class Clock, class E>
 void initiate(E& endpoint, Buffers buffers, const Timing& timing) {
+  if constexpr (is_passive<Pattern>) recv_ack(endpoint);
   timed<Clock>(timing, [&] { Pattern::initiate(endpoint, buffers); });
   if constexpr (is_passive<Pattern>) send_ack(endpoint);
 }
@@ -45,6 +46,7 @@ void initiate(E& endpoint, Buffers buffers, const Timing& timing) {
 template <class Pattern, class Clock, class E>
 void respond(E& endpoint, Buffers buffers, const Timing& timing) {
   if constexpr (is_passive<Pattern>) {
+    send_ack(endpoint);
     recv_ack(endpoint);
   } else {
     auto exchange = [&] { Pattern::respond(endpoint, buffers); };

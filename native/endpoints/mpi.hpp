@@ -72,8 +72,8 @@ class Mpi {
         wait_(mpi_function<WaitOne>(functions, 4)) {}
 
   void send(const std::byte* out, std::size_t size) {
-    check_mpi(send_(out, path_.count(size), path_.type(size), path_.peer, path_.tag,
-                    path_.communicator));
+    check_mpi(
+        send_(out, path_.count(size), path_.type(size), path_.peer, path_.tag, path_.communicator));
   }
 
   void recv(std::byte* in, std::size_t size) {

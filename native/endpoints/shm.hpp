@@ -132,9 +132,7 @@ class Shm {
     Passage* passage = nullptr;
 
     // The bytes of the next chunk.
-    std::size_t chunk() const {
-      return std::min(chunk_size(ring.size()), ring.size() - done);
-    }
+    std::size_t chunk() const { return std::min(chunk_size(ring.size()), ring.size() - done); }
 
     void moved(std::size_t size) {
       done += size;

@@ -59,8 +59,7 @@ class ByteStream {
           moved = true;
         }
       }
-      if (!moved)
-        wait_for(receiving.messages > 0 ? POLLIN : 0, sending.messages > 0 ? POLLOUT : 0);
+      if (!moved) wait_for(receiving.messages > 0 ? POLLIN : 0, sending.messages > 0 ? POLLOUT : 0);
     }
   }
 

@@ -15,29 +15,31 @@ namespace halftrip {
 template <class Handle>
 class MpiWindow {
  public:
-  // `target` is the peer's rank in the window. The addresses of: MPI_Put, MPI_Get, MPI_Win_flush,
-  // MPI_Send, MPI_Recv.
-  MpiWindow(MpiPath<Handle> path, const MpiAddresses& functions, Handle window, int target)
+  // `target` is the peer's rank in the window, in which the buffers begin at `base`. The addresses
+  // of: MPI_Put, MPI_Get, MPI_Win_flush, MPI_Send, MPI_Recv.
+  MpiWindow(MpiPath<Handle> path, const MpiAddresses& functions, Handle window, int target,
+            std::ptrdiff_t base)
       : path_(path),
         put_(mpi_function<Put>(functions, 0)),
         get_(mpi_function<Get>(functions, 1)),
         flush_(mpi_function<Flush>(functions, 2)),
         blocking_(path, {functions.at(3), functions.at(4), 0, 0, 0}),
         window_(window),
-        target_(target) {}
+        target_(target),
+        base_(base) {}
 
   void put(const std::byte* out, std::size_t offset, std::size_t size) {
     const int count = path_.count(size);
     const Handle type = path_.type(size);
-    check_mpi(put_(out, count, type, target_, static_cast<std::ptrdiff_t>(offset), count, type,
-                   window_));
+    check_mpi(put_(out, count, type, target_, base_ + static_cast<std::ptrdiff_t>(offset), count,
+                   type, window_));
   }
 
   void get(std::byte* in, std::size_t offset, std::size_t size) {
     const int count = path_.count(size);
     const Handle type = path_.type(size);
-    check_mpi(get_(in, count, type, target_, static_cast<std::ptrdiff_t>(offset), count, type,
-                   window_));
+    check_mpi(get_(in, count, type, target_, base_ + static_cast<std::ptrdiff_t>(offset), count,
+                   type, window_));
   }
 
   void flush() { check_mpi(flush_(target_, window_)); }
@@ -58,6 +60,7 @@ class MpiWindow {
   Mpi<Handle> blocking_;
   Handle window_;
   int target_;
+  std::ptrdiff_t base_;
 };
 
 // A plain copy to or from memory that both ranks map.

@@ -1,6 +1,7 @@
 // One-sided: a window of messages put into the peer's memory, or got from it, and then a flush.
 //
-// The peer has no part in it but to be there: it waits for word that all is over.
+// The peer has no part in it but to say that its memory is ready, and to wait for word that all is
+// over.
 #pragma once
 
 #include <cstdint>

@@ -126,7 +126,7 @@ class MpiPersistentInt(_Messages):
 
 class MpiWindowInt(_EndpointBase):
     def __init__(
-        self, path: MpiPathInt, functions: list[int], window: int, target: int
+        self, path: MpiPathInt, functions: list[int], window: int, target: int, base: int
     ) -> None: ...
 
 MpiPathPointer = MpiPathInt

@@ -38,7 +38,7 @@ _WARM_SHARE = 0.5
 _AGREEMENT = 0.01
 # Sampling goes on in blocks: the first is this share of the time allowed, each later one half of
 # all that went before, so that the interval is worked out a dozen times, not a thousand.
-_FIRST_BLOCK_SHARE = 0.05
+FIRST_BLOCK_SHARE = 0.05
 _BLOCK_GROWTH = 0.5
 # How long a sample lasts now is what so many of the latest say.
 _LATEST_SAMPLES = 8
@@ -78,11 +78,19 @@ class Sampler:
     """Asks for batches with `next` and takes their times with `feed`, in turn, until `next` is
     None.
 
-    `clock_cost` and `clock_resolution` are ns.
+    `clock_cost` and `clock_resolution` are ns; the first block of samples is `first_block` of the
+    time allowed.
     """
 
-    def __init__(self, stopping: Stopping, clock_cost: float, clock_resolution: float) -> None:
+    def __init__(
+        self,
+        stopping: Stopping,
+        clock_cost: float,
+        clock_resolution: float,
+        first_block: float = FIRST_BLOCK_SHARE,
+    ) -> None:
         self._stopping = stopping
+        self._first_block = first_block
         self._allowed_ns = stopping.time * 1e9
         self._least_sample_ns = max(clock_cost, clock_resolution) / CLOCK_SHARE
         self._phase: Literal["first", "calibrate", "warm up", "sample", "done"] = "first"
@@ -209,7 +217,7 @@ class Sampler:
     def _kept_block_samples(self) -> float:
         if self._stopping.iterations is not None:
             return self._samples_left
-        wanted = max(_FIRST_BLOCK_SHARE * self._allowed_ns, _BLOCK_GROWTH * self._kept_ns)
+        wanted = max(self._first_block * self._allowed_ns, _BLOCK_GROWTH * self._kept_ns)
         return min(wanted, self._allowed_ns - self._kept_ns) / self._sample_ns
 
     def _keep(self, times: Times) -> None:

@@ -22,7 +22,7 @@ from halftrip.errors import Unavailable
 from halftrip.group import Group
 from halftrip.pair import Pair
 from halftrip.plan import Plan
-from halftrip.sampler import Sampler, Stopping
+from halftrip.sampler import FIRST_BLOCK_SHARE, Sampler, Stopping
 from halftrip.sizes import perturb
 from halftrip.stage import Round, Stage
 from halftrip.store import Record
@@ -31,6 +31,8 @@ from halftrip.units import format_size
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+# Pairs do not begin at the same moment: where they talk at the same time, they do so for longer.
+_FIRST_BLOCK_TOGETHER = 0.4
 # How often rank 0 says how far it is, at most.
 _PROGRESS_SECONDS = 0.1
 
@@ -231,6 +233,7 @@ class Session:
             Stopping(ci=plan.ci, time=plan.time, iterations=plan.iterations),
             max(clock.cost for clock in clocks),
             max(clock.resolution for clock in clocks),
+            FIRST_BLOCK_SHARE if len(round_) == 1 else _FIRST_BLOCK_TOGETHER,
         )
 
     def _probe_line(self, pair: Pair) -> float | None:

@@ -34,7 +34,8 @@ void exchange(Shm& end, unsigned side, std::size_t first, std::size_t size, std:
               Order order) {
   std::vector<std::byte> out(burst * size + 1), in(burst * size + 1);
   for (std::size_t i = 0; i < burst; ++i)
-    for (std::size_t at = 0; at < size; ++at) out[i * size + at] = expected(first + 2 * i + side, at);
+    for (std::size_t at = 0; at < size; ++at)
+      out[i * size + at] = expected(first + 2 * i + side, at);
   Ring sending(out.data(), burst, size, size), receiving(in.data(), burst, size, size);
   end.exchange(sending, receiving, static_cast<std::int64_t>(burst), order);
   for (std::size_t i = 0; i < burst; ++i)

@@ -125,7 +125,7 @@ RATE_COLUMNS = (
     SIZE,
     Column("bandwidth", "MB/s", lambda row: _megabytes(row.bandwidth, 4)),
     Column("95 % interval", "MB/s", _bandwidth_interval),
-    Column("messages", "/s", lambda row: significant(row.rate, 3)),
+    Column("messages", "10^6/s", lambda row: significant(row.rate / 1e6, 3)),
     Column("receiver", "MB/s", _received, optional=True),
     Column("each way", "MB/s", _each_way, optional=True),
     Column("window p99", "us", _window_us("p99")),

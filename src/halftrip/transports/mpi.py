@@ -123,6 +123,7 @@ class Transport(Base):
             _addresses(_WINDOW),
             window=MPI._addressof(window.endpoint),
             target=int(self.scene.peer > self.scene.rank),
+            base=case.align,
         )
 
 
