@@ -107,14 +107,17 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
            std::int64_t lead, std::int64_t batch, Stamps stamps, std::string_view clock) {
           if (in.size() != out.size()) throw std::invalid_argument("out and in differ in size");
           const Timing timing{lead, batch, ticks(stamps)};
+          Buffers buffers{out, in, window};
           with_clock(clock, [&]<class Clock>(Clock) {
             AllPatterns::with<E>(pattern, [&]<class Pattern>(Pattern) {
               if constexpr (initiates)
-                initiate<Pattern, Clock>(endpoint, {out, in, window}, timing);
+                initiate<Pattern, Clock>(endpoint, buffers, timing);
               else
-                respond<Pattern, Clock>(endpoint, {out, in, window}, timing);
+                respond<Pattern, Clock>(endpoint, buffers, timing);
             });
           });
+          out = buffers.out;
+          in = buffers.in;
         },
         "endpoint"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "lead"_a, "batch"_a,
         "stamps"_a.noconvert(), "clock"_a, Released());

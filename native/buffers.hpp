@@ -41,9 +41,12 @@ class Ring {
 };
 
 // What both ends of a pattern work on. A window is so many messages, for patterns that have one.
+//
+// Copies of the caller's rings, so that where they stand can be kept in registers: what a pattern
+// writes into a buffer could otherwise be a ring, for all that the compiler knows.
 struct Buffers {
-  Ring& out;
-  Ring& in;
+  Ring out;
+  Ring in;
   std::int64_t window;
 };
 

@@ -34,8 +34,10 @@ void timed(const Timing& timing, Exchange exchange) {
 template <class Pattern>
 constexpr bool is_passive = requires { Pattern::passive; };
 
+// Flattened: everything that an exchange calls is compiled into its loop. Left to itself, a
+// compiler makes calls of some, and 8 bytes through shared memory take a third longer.
 template <class Pattern, class Clock, class E>
-void initiate(E& endpoint, Buffers buffers, const Timing& timing) {
+[[gnu::flatten]] void initiate(E& endpoint, Buffers& buffers, const Timing& timing) {
   if constexpr (is_passive<Pattern>) recv_ack(endpoint);
   timed<Clock>(timing, [&] { Pattern::initiate(endpoint, buffers); });
   if constexpr (is_passive<Pattern>) send_ack(endpoint);
@@ -44,7 +46,7 @@ void initiate(E& endpoint, Buffers buffers, const Timing& timing) {
 // The other end. It takes stamps only where its pattern's two ends do not wait for each other after
 // every message: elsewhere its clock would be in the way of what the initiator times.
 template <class Pattern, class Clock, class E>
-void respond(E& endpoint, Buffers buffers, const Timing& timing) {
+[[gnu::flatten]] void respond(E& endpoint, Buffers& buffers, const Timing& timing) {
   if constexpr (is_passive<Pattern>) {
     send_ack(endpoint);
     recv_ack(endpoint);

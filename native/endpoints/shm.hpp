@@ -256,9 +256,11 @@ class Shm {
     const ShmSlot& in_shuttle = shuttle_.ring->slots[0];
     const ShmSlot& in_lane = incoming_.first();
     bool shuttled = false;
+    // Worked out once: a poll that takes longer finds the message later.
+    const std::uint64_t expected = number(received_ + 1, 1 - side_);
     spin_until(yields_, [&] {
-      shuttled = arrived(in_shuttle);
-      return shuttled || arrived(in_lane);
+      shuttled = in_shuttle.number.load(std::memory_order_acquire) == expected;
+      return shuttled || in_lane.number.load(std::memory_order_acquire) == expected;
     });
     return shuttled;
   }

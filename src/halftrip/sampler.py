@@ -79,7 +79,7 @@ class Sampler:
     None.
 
     `clock_cost` and `clock_resolution` are ns; the first block of samples is `first_block` of the
-    time allowed.
+    time allowed; an exchange is expected to last `expected_ns`, None: nothing is known of it.
     """
 
     def __init__(
@@ -88,6 +88,7 @@ class Sampler:
         clock_cost: float,
         clock_resolution: float,
         first_block: float = FIRST_BLOCK_SHARE,
+        expected_ns: float | None = None,
     ) -> None:
         self._stopping = stopping
         self._first_block = first_block
@@ -104,7 +105,8 @@ class Sampler:
         self._warm_ns = 0
         self._settled = False
         self.first = 0
-        self.exchanges = 1
+        # Where calibration begins; it ends where the times say, whatever was expected.
+        self.exchanges = max(1, int(self._least_sample_ns / expected_ns)) if expected_ns else 1
         self.stopped: Stopped | None = None
 
     @property

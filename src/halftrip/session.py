@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
+import numpy as np
 
 from halftrip import bounds, model, refine
 from halftrip.bench import Bench, Outcome, spans_together
@@ -92,6 +93,8 @@ class Session:
         self._timed_ns = 0
         self._last_progress = 0.0
         self._tried: set[Round] = set()
+        # What an exchange took, ns, by curve and size.
+        self._nearest: dict[model.Case, dict[int, float]] = {}
         self._measured: dict[model.Case, model.Measurement] = {}
 
     def run(self) -> None:
@@ -221,6 +224,8 @@ class Session:
             verified=outcome.verified if self._plan.verify else None,
         )
         self._measured[case] = measurement
+        exchange_ns = float(np.median(measurement.samples)) / measurement.exchanges
+        self._nearest.setdefault(_curve(case), {})[case.size] = exchange_ns
         self._record(measurement)
 
     def _sampler(self, round_: Round) -> Sampler | None:
@@ -234,7 +239,15 @@ class Session:
             max(clock.cost for clock in clocks),
             max(clock.resolution for clock in clocks),
             FIRST_BLOCK_SHARE if len(round_) == 1 else _FIRST_BLOCK_TOGETHER,
+            self._expected(round_[0]),
         )
+
+    def _expected(self, case: model.Case) -> float | None:
+        """What an exchange of a case took of the nearest size that has been measured, ns."""
+        nearest = self._nearest.get(_curve(case), {})
+        if not nearest:
+            return None
+        return nearest[min(nearest, key=lambda size: abs(size - case.size))]
 
     def _probe_line(self, pair: Pair) -> float | None:
         """The cache-line round trip of a pair right now, ns, on rank 0; None where there is
@@ -316,3 +329,8 @@ def _refined(
 
 def _resized(round_: Round, size: int) -> Round:
     return tuple(msgspec.structs.replace(case, size=size) for case in round_)
+
+
+def _curve(case: model.Case) -> model.Case:
+    """What a case is but for its size."""
+    return msgspec.structs.replace(case, size=0)

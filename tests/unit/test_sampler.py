@@ -204,3 +204,17 @@ def test_more_is_not_taken_when_it_is_over():
     sampler, _ = run(Stopping(iterations=3), steady(5000.0))
     with pytest.raises(RuntimeError, match="over"):
         sampler.feed(np.array([1]))
+
+
+@pytest.mark.parametrize("expected_ns", [None, 1.0, 90.0, 1e6])
+def test_what_was_expected_of_an_exchange_only_says_where_calibration_begins(expected_ns):
+    """However wrong: a first row is no longer, and the batch comes out the same."""
+    sampler = Sampler(Stopping(ci=None, time=0.01), 20.0, 1.0, expected_ns=expected_ns)
+    batches = []
+    while (batch := sampler.next()) is not None:
+        batches.append(batch.exchanges * batch.samples)
+        sampler.feed(np.full(batch.samples, 100 * batch.exchanges, dtype=np.int64))
+    assert sampler.exchanges == 100
+    assert batches[0] == 1
+    # Before warm-up, no batch is longer than a hundred of the clock's readings need.
+    assert batches[1] <= 3 * 2000
