@@ -50,6 +50,12 @@ auto with_clock(std::string_view name, Timed timed) {
   throw std::invalid_argument("no such clock on this machine");
 }
 
+// The same for timing loops.
+inline AnyClock clock_called(std::string_view name) {
+  return with_clock(
+      name, []<class Clock>(Clock) { return AnyClock(std::is_same_v<Clock, CounterClock>); });
+}
+
 template <class... Pattern>
 struct Patterns {
   // The names of those patterns that endpoint E can do.
@@ -106,15 +112,13 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
         [](E& endpoint, std::string_view pattern, Ring& out, Ring& in, std::int64_t window,
            std::int64_t lead, std::int64_t batch, Stamps stamps, std::string_view clock) {
           if (in.size() != out.size()) throw std::invalid_argument("out and in differ in size");
-          const Timing timing{lead, batch, ticks(stamps)};
+          const Timing timing{lead, batch, ticks(stamps), clock_called(clock)};
           Buffers buffers{out, in, window};
-          with_clock(clock, [&]<class Clock>(Clock) {
-            AllPatterns::with<E>(pattern, [&]<class Pattern>(Pattern) {
-              if constexpr (initiates)
-                initiate<Pattern, Clock>(endpoint, buffers, timing);
-              else
-                respond<Pattern, Clock>(endpoint, buffers, timing);
-            });
+          AllPatterns::with<E>(pattern, [&]<class Pattern>(Pattern) {
+            if constexpr (initiates)
+              initiate<Pattern>(endpoint, buffers, timing);
+            else
+              respond<Pattern>(endpoint, buffers, timing);
           });
           out = buffers.out;
           in = buffers.in;

@@ -67,6 +67,17 @@ struct CounterClock {
 #endif
 };
 
+// Either of the two, as was chosen when the program ran. A stamp is taken once for a whole sample,
+// so a branch is nothing beside it, and a kernel for each clock would be twice the code.
+class AnyClock {
+ public:
+  explicit AnyClock(bool counter) noexcept : counter_(counter) {}
+  Ticks now() const noexcept { return counter_ ? CounterClock::now() : MonotonicClock::now(); }
+
+ private:
+  bool counter_;
+};
+
 // One moment on two clocks.
 struct ClockPair {
   Ticks ticks;

@@ -14,6 +14,7 @@ namespace halftrip {
 struct Timing {
   std::int64_t lead, batch;
   std::span<Ticks> stamps;
+  AnyClock clock;
 };
 
 template <class Exchange>
@@ -21,12 +22,12 @@ void repeat(std::int64_t count, Exchange& exchange) {
   for (std::int64_t i = 0; i < count; ++i) exchange();
 }
 
-template <class Clock, class Exchange>
+template <class Exchange>
 void timed(const Timing& timing, Exchange exchange) {
   repeat(timing.lead, exchange);
   for (Ticks& stamp : timing.stamps) {
     if (&stamp != timing.stamps.data()) repeat(timing.batch, exchange);
-    stamp = Clock::now();
+    stamp = timing.clock.now();
   }
 }
 
@@ -34,26 +35,24 @@ void timed(const Timing& timing, Exchange exchange) {
 template <class Pattern>
 constexpr bool is_passive = requires { Pattern::passive; };
 
-// Flattened: everything that an exchange calls is compiled into its loop. Left to itself, a
-// compiler makes calls of some, and 8 bytes through shared memory take a third longer.
-template <class Pattern, class Clock, class E>
-[[gnu::flatten]] void initiate(E& endpoint, Buffers& buffers, const Timing& timing) {
+template <class Pattern, class E>
+void initiate(E& endpoint, Buffers& buffers, const Timing& timing) {
   if constexpr (is_passive<Pattern>) recv_ack(endpoint);
-  timed<Clock>(timing, [&] { Pattern::initiate(endpoint, buffers); });
+  timed(timing, [&] { Pattern::initiate(endpoint, buffers); });
   if constexpr (is_passive<Pattern>) send_ack(endpoint);
 }
 
 // The other end. It takes stamps only where its pattern's two ends do not wait for each other after
 // every message: elsewhere its clock would be in the way of what the initiator times.
-template <class Pattern, class Clock, class E>
-[[gnu::flatten]] void respond(E& endpoint, Buffers& buffers, const Timing& timing) {
+template <class Pattern, class E>
+void respond(E& endpoint, Buffers& buffers, const Timing& timing) {
   if constexpr (is_passive<Pattern>) {
     send_ack(endpoint);
     recv_ack(endpoint);
   } else {
     auto exchange = [&] { Pattern::respond(endpoint, buffers); };
     if constexpr (Pattern::responder_timed) {
-      timed<Clock>(timing, exchange);
+      timed(timing, exchange);
     } else {
       const auto samples = static_cast<std::int64_t>(timing.stamps.size()) - 1;
       repeat(timing.lead + timing.batch * samples, exchange);

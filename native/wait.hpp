@@ -64,7 +64,7 @@ inline const int rest = rest_length();
 // Polls until ready() is true. `yields` gives the core away between polls, for ranks that share
 // one: a spinning rank would otherwise keep its peer waiting for a whole time slice.
 template <class Ready>
-inline void spin_until(bool yields, Ready ready) {
+[[gnu::always_inline]] inline void spin_until(bool yields, Ready ready) {
   const int polls = yields ? 32 : 4096;
   for (;;) {
     for (int i = 0; i < polls; ++i) {
