@@ -53,6 +53,8 @@ class DatagramSource : DatagramInitiator {
   static constexpr int kTimeouts = 5;
   // No sleep ends in time; what is left of it is polled away.
   static constexpr double kSleepless_ns = 200'000, kLongestSleep_ns = 50'000'000;
+  // What the sender is behind by more than this is not made up for.
+  static constexpr double kMostBehind_ns = 100'000'000;
 
   void send(std::int64_t number) {
     std::byte* out = out_at(number);
@@ -64,25 +66,26 @@ class DatagramSource : DatagramInitiator {
     socket_.send(out, size_);
   }
 
-  // Waits until a datagram is due. One that went late is made up for; more than one would be a
-  // burst, so the rest is forgiven.
+  // Waits until a datagram is due. Time that was lost is made up for, but never by a burst: no
+  // datagram goes sooner after another than half of what the rate asks for.
   void pace() {
-    double now = static_cast<double>(Clock::now());
-    while (now < due_) {
+    const double due = std::max(due_, paced_ + batch_.interval / 2);
+    for (;;) {
+      paced_ = static_cast<double>(Clock::now());
+      const double ns = (due - paced_) * batch_.ns_per_tick;
+      if (ns <= 0) break;
+      check_stop();
       if (pending_ != 0) {
         if (socket_.look(nullptr, 0) == Arrival::notice) take_report();
-        check_stop();
-      } else if (const double ns = (due_ - now) * batch_.ns_per_tick; ns > kSleepless_ns) {
-        check_stop();
+      } else if (ns > kSleepless_ns) {
         const double sleep = std::min(ns - kSleepless_ns / 2, kLongestSleep_ns);
         const timespec time{0, static_cast<long>(sleep)};
         ::nanosleep(&time, nullptr);
       } else {
         relax();
       }
-      now = static_cast<double>(Clock::now());
     }
-    due_ = std::max(due_ + batch_.interval, now);
+    due_ = std::max(due_ + batch_.interval, paced_ - kMostBehind_ns / batch_.ns_per_tick);
   }
 
   void await_report() {
@@ -130,7 +133,7 @@ class DatagramSource : DatagramInitiator {
 
   Tally tally_;
   Ticks last_ = 0, slowest_ = 0;
-  double due_ = 0;
+  double due_ = 0, paced_ = 0;  // when the next datagram is due, and when the last was let go
   std::int64_t pending_ = 0, received_ = 0;
 };
 
