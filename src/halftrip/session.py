@@ -206,6 +206,7 @@ class Session:
             Stopping(ci=plan.ci, time=plan.time, iterations=plan.iterations),
             max(clock.cost for clock in clocks),
             max(clock.resolution for clock in clocks),
+            single=self._stage.single(round_[0]),
         )
 
     def _probe_line(self, pair: Pair) -> float | None:

@@ -128,9 +128,12 @@ def together(togethers: Sequence[Together]) -> list[str]:
         pairs = ", ".join(dict.fromkeys(f"{a}-{b}" for a, b in those.pairs))
         threads = len(those.pairs) // len(set(those.pairs))
         by = f"{pairs}, {threads} threads each" if threads > 1 else pairs
+        what = f"together: {case.transport} {case.pattern} {format_size(case.size)}, ranks {by}: "
+        if not those.spans:
+            lines.append(f"{what}never all active at the same moment; allow more --time")
+            continue
         lines.append(
-            f"together: {case.transport} {case.pattern} {format_size(case.size)}, ranks {by}: "
-            f"{significant(those.bandwidth / 1e6, 4)} MB/s, {significant(those.rate, 3)} "
+            f"{what}{significant(those.bandwidth / 1e6, 4)} MB/s, {significant(those.rate, 3)} "
             f"messages/s (in {significant(sum(those.spans) / 1e6, 3)} ms in which all were active)"
         )
     return lines

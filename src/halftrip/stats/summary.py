@@ -29,9 +29,11 @@ class Summary(NamedTuple):
     samples: int
 
 
-def summarize(repetitions: Sequence[Floats], size: int, first: float) -> Summary:
+def summarize(
+    repetitions: Sequence[Floats], size: int, first: float, delivered: float = 1.0
+) -> Summary:
     """The summary of a case whose repetitions gave `repetitions`, each of shape (n,), n >= 1,
-    one-way times in time order, ns.
+    one-way times in time order, ns. Of the messages the share `delivered` arrived.
 
     The median is that of all samples. The interval spans those of all repetitions, so that what
     differs from one repetition to the next widens it.
@@ -45,7 +47,7 @@ def summarize(repetitions: Sequence[Floats], size: int, first: float) -> Summary
         high=interval.high,
         p99=float(np.quantile(pooled, 0.99)),
         max=float(pooled.max()),
-        bandwidth=size / latency * 1e9 if latency > 0 else math.nan,
+        bandwidth=size * delivered / latency * 1e9 if latency > 0 else math.nan,
         first=first,
         samples=pooled.size,
     )
