@@ -30,6 +30,8 @@ class DatagramSource : DatagramInitiator {
     due_ = static_cast<double>(last_);
     if (batch_.lead == 0) tally_.start = last_;
     for (std::int64_t end = first_ + batch_.window; end <= after_; end += batch_.window) {
+      // What was lost before anything counts is not made up for in what does.
+      if (end - batch_.window == counted_) due_ = std::max(due_, paced_ + batch_.interval);
       for (std::int64_t number = end - batch_.window; number < end; ++number) {
         if (batch_.interval > 0) pace();
         send(number);

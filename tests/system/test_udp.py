@@ -44,9 +44,10 @@ def test_a_stream_keeps_to_its_rate(shell):
     assert result.status == 0
     (m,) = result.run.measurements
     assert (m.case.pattern, m.case.rate) == ("stream", 1e6)
-    # What is late is made up for, so a run is no faster than its rate and can be slower only.
+    # How near it comes is for the kernel's tests to say, which may try again. Time that was lost is
+    # made up for at twice the rate at most.
     seconds = sum(m.samples) * 1e-9
-    assert m.delivery.sent * 1024 / seconds <= 1.25e6
+    assert m.delivery.sent * 1024 / seconds <= 2.1e6
     assert m.delivery.jitter > 0
     assert "not measured: udp pingpong: only a stream has a rate" in result.out
     assert "rate 1 MB/s" in result.out
