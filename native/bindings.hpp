@@ -131,6 +131,7 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
   return type;
 }
 
+void define_datagrams(nb::module_& module);
 void define_local_endpoints(nb::module_& module);
 void define_mpi_endpoints(nb::module_& module);
 

@@ -29,6 +29,8 @@ class Ring {
     return here;
   }
 
+  std::byte* at(std::size_t slot) const noexcept { return first_ + slot * stride_; }
+
   // Where the next buffer is, counted from the first, bytes.
   std::size_t offset() const noexcept { return static_cast<std::size_t>(next_ - first_); }
 

@@ -101,5 +101,6 @@ NB_MODULE(_native, module) {
   define_buffers(module);
   define_copy(module);
   define_local_endpoints(module);
+  define_datagrams(module);
   define_mpi_endpoints(module);
 }

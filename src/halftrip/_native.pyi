@@ -14,6 +14,7 @@ _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Stamps: TypeAlias = npt.NDArray[np.int64]
 
 class Stopped(Exception): ...
+class NoAnswer(Exception): ...
 class PeerClosed(Exception): ...
 class MpiError(Exception): ...
 
@@ -60,6 +61,41 @@ def respond(
     """The other end of the same exchanges. It leaves the stamps alone where its clock would be in
     the way of what the initiator times."""
 
+def initiate_datagrams(
+    socket: Datagrams,
+    pattern: str,
+    out: Ring,
+    in_: Ring,
+    window: int,
+    rate: float,
+    lead: int,
+    times: _Stamps,
+    held: _Stamps,
+    clock: str,
+    hertz: float,
+) -> Tally:
+    """Initiates `lead` exchanges untimed, then one for each of `times`, ticks, shape (samples,); of
+    these fewer are filled where answers got lost. `rate` is bytes per second, 0: all it can.
+
+    `held`, shape (slots,) or (0,), is given the number of the sender's buffer, counted from 1,
+    whose message each of `in_` holds, where that is known. Raises NoAnswer.
+    """
+
+def respond_datagrams(
+    socket: Datagrams,
+    pattern: str,
+    out: Ring,
+    in_: Ring,
+    window: int,
+    rate: float,
+    lead: int,
+    times: _Stamps,
+    held: _Stamps,
+    clock: str,
+    hertz: float,
+) -> Tally:
+    """The other end of the same exchanges."""
+
 def fill(array: _Bytes, seed: int) -> None:
     """Fills an array with the sequence that `seed` names."""
 
@@ -105,6 +141,30 @@ class SpinningStream(_Messages):
 
 class PollingStream(_Messages):
     def __init__(self, in_fd: int, out_fd: int, yields: bool) -> None: ...
+
+class Datagrams:
+    patterns: ClassVar[tuple[str, ...]]
+    # How long the socket may sleep in a call; and how many bytes at the start of a datagram are its
+    # number, or its number and when it was sent.
+    tick_ns: ClassVar[int]
+    number_size: ClassVar[int]
+    stamped_size: ClassVar[int]
+    def __init__(self, fd: int, spins: bool, yields: bool, timeout_ns: int) -> None: ...
+    def restart(self) -> None:
+        """A new case begins: its first message lies in the first buffer, and nothing is known of
+        how long an answer takes."""
+
+class Tally:
+    """What became of a batch: `start` and `waited` are ticks, `jitter` is ns, -1 where it is not
+    known; the rest are counts."""
+
+    samples: int
+    start: int
+    waited: int
+    sent: int
+    lost: int
+    late: int
+    jitter: int
 
 # For each kind of handle, MPI's types: `functions` are addresses, in the order that
 # native/endpoints says; handles are given by their addresses.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from halftrip.clock import Clock
 from halftrip.group import Group
 from halftrip.lane import Lane, Part
-from halftrip.model import Case, Delivery
+from halftrip.model import Case, Delivery, add_deliveries, delivered_share
 from halftrip.pair import Pair, together
 from halftrip.sampler import Batch, Sampler
 
@@ -30,23 +30,28 @@ class Outcome:
         self.kept: list[Times] = []
         self.starts: list[int] = []
         self.peers: list[Times] = []
+        # For how long each of these batches waited in vain.
+        self.waited: list[int] = []
         self.verified = 0
         self.delivery: Delivery | None = None
         self.problem: str | None = None
 
     def feed(self, batch: Batch, initiator: Part, responder: Part) -> Times:
-        """Takes what both ends say of a batch; the initiator's times, shape (samples,)."""
+        """Takes what both ends say of a batch; the initiator's times, shape (samples,), fewer where
+        some got lost."""
         self.problem = initiator.problem or responder.problem
         times = np.frombuffer(initiator.times, dtype=np.int64)
         self.verified += initiator.verified + responder.verified
         if self.problem is not None:
             return times
-        if batch.cold:
+        if batch.cold and times.size:
             self.first = int(times[0])
         if batch.keep:
             self.kept.append(times)
             self.starts.append(initiator.start)
             self.peers.append(np.frombuffer(responder.times, dtype=np.int64))
+            self.waited.append(initiator.waited)
+            self.delivery = add_deliveries([self.delivery, initiator.delivery])
         return times
 
     @property
@@ -64,7 +69,7 @@ def spans_together(
     outcomes: Sequence[Outcome], exchanges: int, offsets: Sequence[int]
 ) -> tuple[list[int], list[float]]:
     """For each kept batch, the time in which all cases were under way, ns, and how many messages
-    went one way in it, those of all cases together.
+    went one way in it and arrived, those of all cases together.
 
     `exchanges` is how many a sample holds; `offsets` are by how much the clock of each case's
     initiator is ahead, ns. A sample that reaches out of the time counts as far as it is in it.
@@ -74,12 +79,16 @@ def spans_together(
         ends = []
         for outcome, offset in zip(outcomes, offsets, strict=True):
             begin = outcome.starts[batch] - offset
-            ends.append(begin + np.concatenate(([0], np.cumsum(outcome.kept[batch]))))
+            # What was waited in vain is taken to be spread evenly.
+            times = outcome.kept[batch]
+            vain = outcome.waited[batch] / max(times.size, 1)
+            ends.append(begin + np.concatenate(([0], np.cumsum(times + vain))))
         low, high = max(int(end[0]) for end in ends), min(int(end[-1]) for end in ends)
         done = 0.0
         for outcome, end in zip(outcomes, ends, strict=True):
             samples = np.interp([low, high], end, np.arange(end.size))
-            each = exchanges * outcome.case.messages_per_exchange
+            share = delivered_share(outcome.case, outcome.delivery)
+            each = exchanges * outcome.case.messages_per_exchange * share
             done += float(samples[1] - samples[0]) * each
         if high > low:
             spans.append(high - low)
@@ -142,17 +151,19 @@ class Bench:
                 return outcomes
             gathered = self._group.gather(self._take_part(batch), dict[int, Part])
             if gathered is not None and sampler is not None:
-                times = []
+                times, waited = [], 0
                 for number, ((pair, _), outcome) in enumerate(
                     zip(self._round, outcomes, strict=True)
                 ):
                     ends = [gathered[rank][number] for rank in pair.ranks]
                     times.append(outcome.feed(batch, ends[0], ends[1]))
+                    waited = max(waited, ends[0].waited)
                 if not any(outcome.problem for outcome in outcomes):
                     # All have to be content: the slowest of each sample speaks for them.
-                    slowest = np.maximum.reduce(times)
-                    sampler.feed(slowest)
-                    between(int(slowest.sum()))
+                    fewest = min(these.size for these in times)
+                    slowest = np.maximum.reduce([these[:fewest] for these in times])
+                    sampler.feed(slowest, waited)
+                    between(int(slowest.sum()) + waited)
 
     def _take_part(self, batch: Batch) -> dict[int, Part]:
         """This rank's parts of a batch, all at the same time, by the number of the case."""

@@ -56,7 +56,11 @@ class Clock:
 
     def intervals(self, stamps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The time between stamps of shape (n + 1,): shape (n,), whole ns."""
-        return np.rint(np.diff(stamps) * (1e9 / self.hertz)).astype(np.int64)
+        return self.durations(np.diff(stamps))
+
+    def durations(self, ticks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """What so many ticks last, whole ns."""
+        return np.rint(np.multiply(ticks, 1e9 / self.hertz)).astype(np.int64)
 
     def raw_ns(self, stamp: int) -> int:
         """When `stamp`, of a moment ago, was taken: ns of CLOCK_MONOTONIC_RAW, which all ranks of a

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from halftrip import _native
 from halftrip.clock import Clock
@@ -18,7 +17,7 @@ from halftrip.model import Case, Delivery
 from halftrip.pair import Pair
 from halftrip.patterns import SHAPES
 from halftrip.sampler import Batch
-from halftrip.transports.base import Opened, Window
+from halftrip.transports.base import Opened, Task, Timed, Window
 
 # How long the initiator leaves its peer to get into the loop, where no exchange may go before.
 _READY_SECONDS = 0.002
@@ -29,13 +28,15 @@ class Part(msgspec.Struct, frozen=True):
 
     `times` are those of its samples, int64, ns, and `start` is when the first began, ns of
     CLOCK_MONOTONIC_RAW; on the end that takes no times, both are empty. `verified` is how many
-    messages were found to be as they were sent; `problem` says what went wrong.
+    messages were found to be as they were sent; `problem` says what went wrong. `waited` and
+    `delivery` are as in `transports.base.Timed`.
     """
 
     times: bytes = b""
     start: int = 0
     verified: int = 0
     problem: str | None = None
+    waited: int = 0
     delivery: Delivery | None = None
 
 
@@ -61,6 +62,7 @@ class Lane:
         self._clock = clock
         self._verify = verify
         self._lay = geometry(case, cache_bytes, distinct=verify)
+        self._transport = pair.transport(case.transport)
         self._opened = opened
         self._window: Window | None = None
         self._endpoint: Any = None
@@ -82,8 +84,7 @@ class Lane:
         it."""
         if self.case.mode != "onesided":
             return None
-        transport = self.pair.transport(self.case.transport)
-        self._window = transport.expose(self._lay.bytes + self.case.align)
+        self._window = self._transport.expose(self._lay.bytes + self.case.align)
         region = aligned(self._window.region, self.case)
         # Touched by the core that it belongs to.
         region[:] = 0xA5
@@ -92,11 +93,10 @@ class Lane:
 
     def attach(self, offer: Any) -> None:
         """Makes the endpoint; `offer` is the peer's window."""
-        transport = self.pair.transport(self.case.transport)
         if self._window is None:
-            self._endpoint = transport.endpoint(self._opened, self.case, self._out, self._in)
+            self._endpoint = self._transport.endpoint(self._opened, self.case, self._out, self._in)
         else:
-            self._endpoint = transport.reach(self._opened, self.case, self._window, offer)
+            self._endpoint = self._transport.reach(self._opened, self.case, self._window, offer)
 
     def close(self) -> None:
         """Releases what belongs to this case alone; both ends do."""
@@ -114,44 +114,46 @@ class Lane:
         try:
             if self._verify:
                 self._fill(messages)
-            stamps = self._time(batch)
-            verified = self._check(messages) if self._verify else 0
+            timed = self._time(batch)
+            verified = self._check(messages, timed) if self._verify else 0
         except OSError as error:
             return self._failed(error.strerror or str(error))
         except _native.MpiError as error:
             return self._failed(f"MPI error {error}")
-        except WrongByte as error:
+        except (WrongByte, _native.NoAnswer) as error:
             return self._failed(str(error))
         self._batches += 1
         self._messages += messages
-        if stamps[-1] == 0:
-            return Part(verified=verified)
-        times = self._clock.intervals(stamps).tobytes()
-        return Part(times=times, start=self._clock.raw_ns(int(stamps[0])), verified=verified)
+        return Part(
+            times=timed.times.tobytes(),
+            start=timed.start,
+            verified=verified,
+            waited=timed.waited,
+            delivery=timed.delivery,
+        )
 
     def _failed(self, reason: str) -> Part:
         end = self.pair.ranks[0 if self.pair.initiates else 1]
         return Part(problem=f"rank {end}: {reason}")
 
-    def _time(self, batch: Batch) -> npt.NDArray[np.int64]:
-        """Takes part in the exchanges of a batch; stamps of shape (samples + 1,), ticks, zeros on
-        an end that takes none."""
-        stamps = np.zeros(batch.samples + 1, dtype=np.int64)
+    def _time(self, batch: Batch) -> Timed:
+        """Takes part in the exchanges of a batch."""
         if batch.cold and self.pair.initiates:
             time.sleep(_READY_SECONDS)
-        call = _native.initiate if self.pair.initiates else _native.respond
-        call(
-            self._endpoint,
-            self.case.pattern,
-            self._out.native,
-            self._in.native,
-            self.case.window,
-            batch.lead,
-            batch.exchanges,
-            stamps,
-            self._clock.source,
+        return self._transport.take_part(
+            Task(
+                case=self.case,
+                endpoint=self._endpoint,
+                initiates=self.pair.initiates,
+                out=self._out,
+                in_=self._in,
+                lead=batch.lead,
+                exchanges=batch.exchanges,
+                samples=batch.samples,
+                clock=self._clock,
+                verify=self._verify,
+            )
         )
-        return stamps
 
     # Verifying. The buffers of both ends are as many and are used alike, so that each end knows
     # which message is where.
@@ -169,19 +171,23 @@ class Lane:
             for slot in self._last_slots(messages):
                 ring.fill(slot, message_seed(rank, self._batches, slot))
 
-    def _check(self, messages: int) -> int:
+    def _check(self, messages: int, timed: Timed) -> int:
         """Raises WrongByte if a message that is still in its buffer is not as it was sent; else how
-        many there are."""
+        many there are that are known to have come."""
         ring = self._target
         if ring is None:
             return 0
         peer = self.pair.ranks[1 if self.pair.initiates else 0]
         # What is sent back from the buffer that it came in is the initiator's own message.
         rank = self.pair.ranks[0] if self.case.buffers == "same" else peer
-        slots = self._last_slots(messages)
-        for slot in slots:
-            ring.check(slot, message_seed(rank, self._batches, slot))
-        return len(slots)
+        if timed.held is None:
+            senders = {slot: slot for slot in self._last_slots(messages)}
+        else:
+            senders = {int(slot): int(timed.held[slot]) - 1 for slot in np.flatnonzero(timed.held)}
+        header = self._transport.header(self.case)
+        for slot, sender in senders.items():
+            ring.check(slot, message_seed(rank, self._batches, sender), header)
+        return len(senders)
 
     @property
     def _source(self) -> Ring | None:

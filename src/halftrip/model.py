@@ -6,7 +6,7 @@ Inside, times are nanoseconds, sizes are bytes. All values are frozen; Run is wh
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -91,8 +91,10 @@ class LineBound(msgspec.Struct, frozen=True):
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of datagrams, in one direction: how many were `sent`, `lost` on the way, and
-    `late`, which is after one that was sent later. `jitter` is that of RFC 3550, ns, at the end."""
+    """What became of datagrams: how many were `sent`, `lost`, which is that they never came, and
+    `late`, which is that they came after one that was sent later. In a ping-pong, what is lost or
+    late is the answer to one. `jitter` is that of RFC 3550, ns, at the end; None where a datagram
+    has no room to say when it was sent."""
 
     sent: int
     lost: int
@@ -274,6 +276,31 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return pandas.DataFrame(rows)
 
 
+def add_deliveries(those: Iterable[Delivery | None]) -> Delivery | None:
+    """What became of all together; the jitter is that of the last that has one."""
+    total = None
+    for one in those:
+        if total is None or one is None:
+            total = one or total
+            continue
+        total = Delivery(
+            sent=total.sent + one.sent,
+            lost=total.lost + one.lost,
+            late=total.late + one.late,
+            jitter=total.jitter if one.jitter is None else one.jitter,
+        )
+    return total
+
+
+def delivered_share(case: Case, delivery: Delivery | None) -> float:
+    """The share of the messages in the samples that arrived, 0 to 1: all but in a stream, whose
+    samples are as long as they are whatever got lost; an exchange of a ping-pong that got lost is
+    no sample."""
+    if delivery is None or not delivery.sent or not case.is_rate:
+        return 1.0
+    return 1.0 - delivery.lost / delivery.sent
+
+
 def one_way_times(measurement: Measurement) -> npt.NDArray[np.float64]:
     """The samples as one-way times of one message, shape (n,), ns, in time order."""
     messages = measurement.exchanges * measurement.case.messages_per_exchange
@@ -281,10 +308,16 @@ def one_way_times(measurement: Measurement) -> npt.NDArray[np.float64]:
 
 
 def summarize_case(measurements: Sequence[Measurement]) -> Summary:
-    """The summary of one case; `measurements` are its repetitions, at least one, in order."""
+    """The summary of one case; `measurements` are its repetitions, at least one, in order.
+
+    What got lost does not count: the bandwidth is that of what was sent, by the median, times the
+    share of all that arrived.
+    """
     case = measurements[0].case
+    delivery = add_deliveries(measurement.delivery for measurement in measurements)
     return summarize(
         [one_way_times(measurement) for measurement in measurements],
         size=case.size,
         first=measurements[0].first / case.messages_per_exchange,
+        delivered=delivered_share(case, delivery),
     )

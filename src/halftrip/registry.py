@@ -12,6 +12,7 @@ TRANSPORTS = {
     "pipe": "halftrip.transports.pipe",
     "unix": "halftrip.transports.unix",
     "tcp": "halftrip.transports.tcp",
+    "udp": "halftrip.transports.udp",
 }
 
 # Each module defines a class `Launcher`.

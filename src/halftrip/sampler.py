@@ -80,6 +80,8 @@ class Sampler:
 
     `clock_cost` and `clock_resolution` are ns; the first block of samples is `first_block` of the
     time allowed; an exchange is expected to last `expected_ns`, None: nothing is known of it.
+    `single`: every exchange is a sample by itself, whatever the clock costs, and however many that
+    makes.
     """
 
     def __init__(
@@ -89,11 +91,21 @@ class Sampler:
         clock_resolution: float,
         first_block: float = FIRST_BLOCK_SHARE,
         expected_ns: float | None = None,
+        single: bool = False,
     ) -> None:
         self._stopping = stopping
         self._first_block = first_block
         self._allowed_ns = stopping.time * 1e9
         self._least_sample_ns = max(clock_cost, clock_resolution) / CLOCK_SHARE
+        self._most_samples: float = MOST_SAMPLES
+        if single:
+            self._least_sample_ns = 0.0
+            self._most_samples = math.inf
+        # How long was waited in vain, in all and since the last batch that gave any samples; and
+        # how many samples all batches gave.
+        self._vain_ns = 0.0
+        self._vain_since = 0.0
+        self._given = 0
         self._phase: Literal["first", "calibrate", "warm up", "sample", "done"] = "first"
         self._sample_ns = 1.0  # how long a sample lasts, as far as is known
         self._samples_left = 0
@@ -132,8 +144,18 @@ class Sampler:
             return self._batch(self._kept_block_samples())
         return None
 
-    def feed(self, times: Times) -> None:
-        """Takes the times of the batch that `next` gave, shape (samples,), ns."""
+    def feed(self, times: Times, waited: int = 0) -> None:
+        """Takes the times of the batch that `next` gave, ns: shape (samples,), or, where some got
+        lost, fewer, and then `waited` is how long was waited for these. Where all got lost, `next`
+        asks for the same again."""
+        self._vain_ns += waited
+        self._vain_since += waited
+        if times.size == 0:
+            return
+        self._given += times.size
+        vain, self._vain_since = self._vain_since, 0.0
+        self._blocks_ns += vain * (self._phase == "warm up")
+        self._kept_ns += vain * (self._phase == "sample")
         if self._phase == "first":
             self.first = int(times[0])
             self._phase = "calibrate"
@@ -147,7 +169,7 @@ class Sampler:
             raise RuntimeError("the case is over")
 
     def _batch(self, samples: float) -> Batch:
-        most = max(1, int(LONGEST_CALL_NS / self._sample_ns))
+        most = max(1, int(LONGEST_CALL_NS / self._turn_ns))
         return Batch(self.exchanges, min(max(1, int(samples)), most), keep=self._phase == "sample")
 
     def _calibrate(self, times: Times) -> None:
@@ -169,23 +191,28 @@ class Sampler:
             self.exchanges = max(needed, self._fewest_exchanges(ns))
         else:
             # Whole batches of one size: a count that they do not divide is rounded up.
-            self._samples_left = min(max(1, count // needed), MOST_SAMPLES)
+            self._samples_left = int(min(max(1, count // needed), self._most_samples))
             self.exchanges = math.ceil(count / self._samples_left)
         self._sample_ns = max(ns * self.exchanges, 1.0)
         self._phase = "warm up"
 
     def _fewest_exchanges(self, ns: float) -> int:
         """How many exchanges of `ns` a sample must hold for no more than MOST_SAMPLES of them."""
-        return math.ceil(self._allowed_ns / ns / MOST_SAMPLES)
+        return math.ceil(self._allowed_ns / ns / self._most_samples)
 
     def _count_warm_up(self, times: Times) -> None:
         self._warm_exchanges += times.size * self.exchanges
         self._warm_ns += int(times.sum())
 
+    @property
+    def _turn_ns(self) -> float:
+        """How long it takes to get a sample, with what is lost on the way to it."""
+        return self._sample_ns + self._vain_ns / max(self._given, 1)
+
     def _warm_block_samples(self) -> float:
-        wanted = max(_WARM_BLOCK_NS / self._sample_ns, _WARM_BLOCK_SAMPLES)
+        wanted = max(_WARM_BLOCK_NS / self._turn_ns, _WARM_BLOCK_SAMPLES)
         share = _WARM_SHARE * self._allowed_ns / _AGREEING_BLOCKS
-        return min(wanted, share / self._sample_ns)
+        return min(wanted, share / self._turn_ns)
 
     def _warm(self, times: Times) -> None:
         self._count_warm_up(times)
@@ -220,7 +247,7 @@ class Sampler:
         if self._stopping.iterations is not None:
             return self._samples_left
         wanted = max(self._first_block * self._allowed_ns, _BLOCK_GROWTH * self._kept_ns)
-        return min(wanted, self._allowed_ns - self._kept_ns) / self._sample_ns
+        return min(wanted, self._allowed_ns - self._kept_ns) / self._turn_ns
 
     def _keep(self, times: Times) -> None:
         self._kept.append(times)

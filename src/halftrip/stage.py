@@ -123,6 +123,7 @@ class Stage:
             no_mpi=self._no_mpi,
             thread=thread,
             core=core if self._plan.threads > 1 else None,
+            timeout=self._plan.timeout,
         )
         return Pair(self._group, ends, scene, self.clock)
 
@@ -201,6 +202,10 @@ class Stage:
             return reason
         lay = host_memory.geometry(case, self.cache_bytes, distinct=self._plan.verify)
         return host_memory.refuses(case, lay, self._ends_here(case))
+
+    def single(self, case: model.Case) -> bool:
+        """Whether every exchange of a case is a sample by itself."""
+        return self.pairs[case.pair, case.thread].transport(case.transport).single
 
     def _ends_here(self, case: model.Case) -> int:
         """How many ends of the case's company are on this host, as far as that can be told."""

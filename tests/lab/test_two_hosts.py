@@ -1,4 +1,4 @@
-"""Ranks on two hosts: TCP and MPI between them, and nothing that needs a common memory."""
+"""Ranks on two hosts: TCP, UDP and MPI between them, and nothing that needs a common memory."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import pytest
 from halftrip import store
 from harness.shell import mpiexec
 
-WORK = ("-t", "mpi,shm,pipe,unix,tcp", "-s", "8,64K", "--time", "30ms")
+WORK = ("-t", "mpi,shm,pipe,unix,tcp,udp", "-s", "8,32K", "--time", "30ms")
 
 
 def across(name, lab):
@@ -30,7 +30,7 @@ def check_measured(result, lab):
     run = result.run
     assert run.interrupted is None
     assert [e.host for e in run.environments] == [host.name for host in lab.hosts]
-    assert {m.case.transport for m in run.measurements} == {"mpi", "tcp"}
+    assert {m.case.transport for m in run.measurements} == {"mpi", "tcp", "udp"}
     assert {skip.transport for skip in run.skips} == {"shm", "pipe", "unix"}
     assert {skip.reason for skip in run.skips} == {"the ranks are on different hosts"}
     assert all(m.line is None for m in run.measurements)

@@ -115,12 +115,13 @@ def test_a_local_rank_is_killed(shell, rank):
     assert "latency" in ended.out
 
 
-@pytest.mark.parametrize("transport", ["shm", "pipe", "unix", "tcp"])
+@pytest.mark.parametrize("transport", ["shm", "pipe", "unix", "tcp", "udp"])
 @pytest.mark.parametrize("wait", ["block", "spin"])
 def test_whatever_a_rank_is_waiting_in(shell, transport, wait):
     if transport == "shm" and wait == "block":
         wait = "spin"
-    work = ("--ci", "none", "--time", "60s", "-s", "1M", "-t", transport, "--wait", wait)
+    size = "32K" if transport == "udp" else "1M"
+    work = ("--ci", "none", "--time", "60s", "-s", size, "-t", transport, "--wait", wait)
     victims = Victims(shell, *work)
     deadline = time.monotonic() + 30
     while not (victims.path.exists() and victims.path.read_bytes().count(b'"environment"') == 2):

@@ -218,3 +218,55 @@ def test_what_was_expected_of_an_exchange_only_says_where_calibration_begins(exp
     assert batches[0] == 1
     # Before warm-up, no batch is longer than a hundred of the clock's readings need.
     assert batches[1] <= 3 * 2000
+
+
+def lossy(stopping, lost, ns=20_000.0, waited=10_000_000, batches=5000):
+    """Feeds a sampler from a path that loses each exchange with the probability `lost`, whereupon
+    it waits so many ns in vain. Returns the sampler, its batches, and the time that all took."""
+    dice = np.random.default_rng(1)
+    sampler = Sampler(stopping, CLOCK_COST, 1.0, single=True)
+    asked, spent = [], 0.0
+    for _ in range(batches):
+        batch = sampler.next()
+        if batch is None:
+            return sampler, asked, spent
+        asked.append(batch)
+        answered = int((dice.random(batch.samples) >= lost).sum())
+        vain = (batch.samples - answered) * waited
+        times = np.rint(ns * dice.lognormal(0, 0.1, answered)).astype(np.int64)
+        spent += times.sum() + vain
+        sampler.feed(times, vain)
+    pytest.fail("the sampler never ends")
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.001, 0.1, 0.5, 0.9])
+def test_time_that_was_waited_in_vain_counts(lost):
+    sampler, asked, spent = lossy(Stopping(ci=None, time=0.3), lost)
+    assert sampler.stopped == "time"
+    assert sampler.samples.size > 0
+    assert {batch.exchanges for batch in asked} == {1}
+    assert spent < 2e9
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.3, 0.9])
+def test_a_count_is_one_of_answers(lost):
+    sampler, _, _ = lossy(Stopping(iterations=200), lost)
+    assert sampler.stopped == "count"
+    assert sampler.samples.size == 200
+
+
+def test_a_batch_that_is_all_lost_is_asked_for_again():
+    sampler = Sampler(Stopping(), CLOCK_COST, 1.0, single=True)
+    none = np.empty(0, dtype=np.int64)
+    for _ in range(3):
+        assert sampler.next() == Batch(exchanges=1, samples=1, lead=0, cold=True)
+        sampler.feed(none, 10**9)
+    sampler.feed(np.array([5]))
+    assert sampler.first == 5
+
+
+def test_an_exchange_that_must_be_single_stays_so_however_short():
+    sampler = Sampler(Stopping(time=0.001), 1000.0, 1000.0, single=True)
+    while (batch := sampler.next()) is not None:
+        assert batch.exchanges == 1
+        sampler.feed(np.full(batch.samples, 50, dtype=np.int64))

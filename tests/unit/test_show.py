@@ -6,10 +6,11 @@ import json
 import math
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
-from halftrip.model import LineBound, Skip, WarmUp
+from halftrip.model import Delivery, LineBound, Skip, Together, WarmUp
 from halftrip.show.machine import as_csv, as_json
 from halftrip.show.rows import rows
 from halftrip.show.table import render
@@ -57,6 +58,53 @@ def test_cases_with_nothing_to_say_are_shown_as_that():
     row = next(line for line in text.splitlines() if line.startswith(" shm"))
     assert row.split() == ["shm", "spin", "8", "0.1000", "-", "0.100", "0.100", "80.0", "1.00", "1",
                            "x10", "-"]  # fmt: skip
+
+
+def stream(**changes):
+    made = runs.measurement("udp", 1000, "block")
+    case = msgspec.structs.replace(made.case, pattern="stream", window=10)
+    # Ten datagrams in 10 us.
+    values = {"case": case, "exchanges": 1, "samples": [10_000] * 100, "peer_ns": 10_000.0}
+    return msgspec.structs.replace(made, **(values | changes))
+
+
+def test_what_got_lost_is_no_bandwidth():
+    delivery = Delivery(sent=1000, lost=250, late=10, jitter=1500.0)
+    (row,) = rows(runs.run(stream(delivery=delivery)))
+    assert row.bandwidth == pytest.approx(0.75e9)
+    assert row.rate == pytest.approx(0.75e6)
+    assert row.peer_bandwidth == pytest.approx(0.75e9)
+    text = printed(runs.run(stream(delivery=delivery)))
+    cells = next(line for line in text.splitlines() if line.startswith(" udp")).split()
+    assert cells[-4:] == ["1,000", "25", "1.0", "1.50"]
+    assert "750.0 to 750.0" in text
+    assert "lost: never came" in text
+
+
+def test_deliveries_of_repetitions_add_up_and_the_last_jitter_stays():
+    (row,) = rows(
+        runs.run(
+            stream(delivery=Delivery(sent=10, lost=1, late=2, jitter=5.0)),
+            stream(delivery=Delivery(sent=30, lost=3, late=0, jitter=7.0), repetition=1),
+        )
+    )
+    assert row.delivery == Delivery(sent=40, lost=4, late=2, jitter=7.0)
+    assert row.delivered == pytest.approx(0.9)
+
+
+def test_a_lost_exchange_of_a_ping_pong_is_no_sample_and_takes_no_bandwidth():
+    lost = Delivery(sent=500, lost=100, late=0)
+    (row,) = rows(runs.run(runs.measurement("udp", 8, "block", delivery=lost)))
+    (whole,) = rows(runs.run(runs.measurement("udp", 8, "block")))
+    assert row.bandwidth == whole.bandwidth
+    assert "jitter" not in printed(runs.run(runs.measurement(delivery=lost))).splitlines()[2]
+
+
+def test_pairs_that_were_never_active_together_are_said_to_be_so():
+    case = runs.measurement().case
+    never = Together(case=case, repetition=0, pairs=[(0, 1), (2, 3)], spans=[], messages=[])
+    text = printed(runs.run(runs.measurement(), togethers=(never,)))
+    assert "together: shm pingpong 8, ranks 0-1, 2-3: never all active" in text
 
 
 def test_an_interrupted_run_says_so_and_an_empty_one_why():

@@ -57,9 +57,15 @@ class Ring:
         _native.fill(payload, seed)
         self._buffer(slot).reshape(-1, BLOCK_STRIDE)[:, :BLOCK] = payload.reshape(-1, BLOCK)
 
-    def check(self, slot: int, seed: int) -> None:
-        """Raises WrongByte unless a buffer holds the message that `seed` names."""
+    def check(self, slot: int, seed: int, header: int = 0) -> None:
+        """Raises WrongByte unless a buffer holds the message that `seed` names, but for its first
+        `header` bytes."""
         payload = self._payload(slot)
+        if header:
+            sent = np.empty(self._case.size, dtype=np.uint8)
+            _native.fill(sent, seed)
+            payload = payload.copy()
+            payload[:header] = sent[:header]
         found = _native.first_difference(payload, seed)
         if found is not None:
             offset, expected = found

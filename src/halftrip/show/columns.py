@@ -99,7 +99,7 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
 
 
 def _bandwidth_interval(row: Row) -> str:
-    size, ways = row.case.size, row.case.directions
+    size, ways = row.case.size * row.delivered, row.case.directions
     ends = [
         size / ns * 1e9 * ways if ns > 0 else math.nan for ns in (row.summary.high, row.summary.low)
     ]

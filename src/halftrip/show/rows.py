@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from halftrip.model import Case, Delivery, Measurement, Run, summarize_case
+from halftrip.model import (
+    Case,
+    Delivery,
+    Measurement,
+    Run,
+    add_deliveries,
+    delivered_share,
+    summarize_case,
+)
 from halftrip.registry import TRANSPORTS
 from halftrip.stats.summary import Summary
 from halftrip.verdict import Flag, flags
@@ -33,15 +41,21 @@ class Row(NamedTuple):
     verified: int | None
 
     @property
+    def delivered(self) -> float:
+        """The share of the messages in the samples that arrived."""
+        return delivered_share(self.case, self.delivery)
+
+    @property
     def bandwidth(self) -> float:
         """Payload in all directions in which it is on its way at once, bytes per second."""
         return self.summary.bandwidth * self.case.directions
 
     @property
     def rate(self) -> float:
-        """Messages per second, in all directions likewise; NaN where no time passed."""
+        """Messages per second that arrived, in all directions likewise; NaN where no time
+        passed."""
         latency = self.summary.latency
-        return self.case.directions / latency * 1e9 if latency > 0 else math.nan
+        return self.case.directions * self.delivered / latency * 1e9 if latency > 0 else math.nan
 
 
 def rows(run: Run) -> list[Row]:
@@ -68,7 +82,7 @@ def _row(run: Run, case: Case, measurements: list[Measurement]) -> Row:
         line=(min(ends), max(ends)) if ends else None,
         flags=flags(run, measurements),
         peer_bandwidth=_peer_bandwidth(case, measurements),
-        delivery=_delivery(measurements),
+        delivery=add_deliveries(m.delivery for m in measurements),
         verified=_total([m.verified for m in measurements]),
     )
 
@@ -76,20 +90,8 @@ def _row(run: Run, case: Case, measurements: list[Measurement]) -> Row:
 def _peer_bandwidth(case: Case, measurements: list[Measurement]) -> float | None:
     messages = case.messages_per_exchange
     times = [m.peer_ns / (m.exchanges * messages) for m in measurements if m.peer_ns]
-    return case.size / float(np.median(times)) * 1e9 if times else None
-
-
-def _delivery(measurements: list[Measurement]) -> Delivery | None:
-    """That of all repetitions; the jitter is that of the last."""
-    those = [m.delivery for m in measurements if m.delivery is not None]
-    if not those:
-        return None
-    return Delivery(
-        sent=sum(d.sent for d in those),
-        lost=sum(d.lost for d in those),
-        late=sum(d.late for d in those),
-        jitter=those[-1].jitter,
-    )
+    share = delivered_share(case, add_deliveries(m.delivery for m in measurements))
+    return case.size * share / float(np.median(times)) * 1e9 if times else None
 
 
 def _total(counts: list[int | None]) -> int | None:

@@ -30,9 +30,11 @@ class Summary(NamedTuple):
     samples: int
 
 
-def summarize(repetitions: Sequence[Floats], size: int, first: float) -> Summary:
+def summarize(
+    repetitions: Sequence[Floats], size: int, first: float, delivered: float = 1.0
+) -> Summary:
     """The summary of a case whose repetitions gave `repetitions`, each of shape (n,), n >= 1,
-    one-way times in time order, ns.
+    one-way times in time order, ns. Of the messages the share `delivered` arrived.
 
     Repetitions count alike, however many samples each took: the calmer one would take fewer. The
     interval spans those of all of them, so that what differs from one to the next widens it.
@@ -46,7 +48,7 @@ def summarize(repetitions: Sequence[Floats], size: int, first: float) -> Summary
         high=interval.high,
         p99=float(np.quantile(pooled, 0.99)),
         max=float(pooled.max()),
-        bandwidth=size / latency * 1e9 if latency > 0 else math.nan,
+        bandwidth=size * delivered / latency * 1e9 if latency > 0 else math.nan,
         first=first,
         samples=pooled.size,
     )

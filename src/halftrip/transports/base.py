@@ -2,7 +2,7 @@
 
 A path is opened in steps between which both ranks compare notes, so that no end ever waits for one
 that has failed: one rank `listen`s and makes an offer, the other `connect`s to it, and then the
-first `accept`s. For each case both then make an endpoint.
+first `accept`s. For each case both then make an endpoint, and for each batch take part in it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,18 @@ from __future__ import annotations
 import contextlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from halftrip import _native
+from halftrip.clock import Clock
 from halftrip.memory.host import Bytes
 from halftrip.memory.ring import Ring
-from halftrip.model import Case, Wait
+from halftrip.model import Case, Delivery, Wait
+
+Times = npt.NDArray[np.int64]
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -28,7 +35,8 @@ class Scene:
     memory that both map, zeros at first, or None, and then `no_segment` says why. `mpi` is a
     communicator of all ranks for timed messages alone, or None, and then `no_mpi` says why.
     `thread` is which of its threads each rank does it with, and `core` where that thread has to
-    run, None where the rank has but one.
+    run, None where the rank has but one. `timeout`, seconds, is the longest that an answer may take
+    where it can be lost.
     """
 
     rank: int
@@ -42,6 +50,44 @@ class Scene:
     no_mpi: str = ""
     thread: int = 0
     core: int | None = None
+    timeout: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One end's part in a batch of a case: `lead` exchanges untimed, then `samples` samples of
+    `exchanges` each, by `clock`. With `verify`, somebody will look at what has come."""
+
+    case: Case
+    endpoint: Any
+    initiates: bool
+    out: Ring
+    in_: Ring
+    lead: int
+    exchanges: int
+    samples: int
+    clock: Clock
+    verify: bool
+
+
+class Timed(NamedTuple):
+    """What a batch gave. `times`, shape (n,), ns, are those of the samples, and `start` is when the
+    first began, ns of CLOCK_MONOTONIC_RAW; empty and 0 on an end that takes none.
+
+    Where messages can be lost there are fewer samples, or none, `waited` is how long was waited in
+    vain, ns, and `delivery` what became of all. `held` says for each buffer that is received into
+    which of the sender's has sent what is in it, counted from 1, or 0 where that is not known; None
+    where each holds what was sent from the one of the same number.
+    """
+
+    times: Times
+    start: int
+    waited: int = 0
+    delivery: Delivery | None = None
+    held: npt.NDArray[np.int64] | None = None
+
+
+NOT_TIMED = Timed(np.empty(0, dtype=np.int64), 0)
 
 
 @dataclass
@@ -74,6 +120,8 @@ class Transport(ABC):
     waits_reason: ClassVar[str] = ""
     # Which patterns there are in each mode.
     patterns: ClassVar[dict[str, tuple[str, ...]]]
+    # Whether every exchange is a sample by itself, as where any of them can be lost.
+    single: ClassVar[bool] = False
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -117,6 +165,29 @@ class Transport(ABC):
     def endpoint(self, opened: Opened, case: Case, out: Ring, in_: Ring) -> Any:
         """The native endpoint for a case. Raises OSError or Unavailable."""
         return opened.endpoint
+
+    def take_part(self, task: Task) -> Timed:
+        """This end's part in a batch. Raises OSError, MpiError, NoAnswer, PeerClosed or Stopped."""
+        stamps = np.zeros(task.samples + 1, dtype=np.int64)
+        call = _native.initiate if task.initiates else _native.respond
+        call(
+            task.endpoint,
+            task.case.pattern,
+            task.out.native,
+            task.in_.native,
+            task.case.window,
+            task.lead,
+            task.exchanges,
+            stamps,
+            task.clock.source,
+        )
+        if stamps[-1] == 0:
+            return NOT_TIMED
+        return Timed(task.clock.intervals(stamps), task.clock.raw_ns(int(stamps[0])))
+
+    def header(self, case: Case) -> int:
+        """How many bytes at the start of a message the path writes itself."""
+        return 0
 
     # One-sided.
 

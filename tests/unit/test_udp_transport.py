@@ -1,0 +1,148 @@
+"""The udp transport and what times it, both ranks in one process."""
+
+import threading
+
+import pytest
+
+from halftrip.bench import Bench
+from halftrip.clock import Clock
+from halftrip.group import join_socket_group, lead_socket_group
+from halftrip.memory.ring import Ring
+from halftrip.model import Case
+from halftrip.pair import Pair
+from halftrip.sampler import Sampler, Stopping
+from halftrip.transports import udp
+from halftrip.transports.base import Scene
+from halftrip.wire import Listener, introduce
+
+TOKEN = "token"
+
+
+def case(pattern="pingpong", size=64, window=1, **changes):
+    return Case(transport="udp", pattern=pattern, size=size, window=window, wait="spin", **changes)
+
+
+def scene(rank, same_host=True, timeout=0.1):
+    return Scene(
+        rank=rank, peer=1 - rank, same_host=same_host, yields=True, token=TOKEN, timeout=timeout
+    )
+
+
+def measure(the_case, verify=False, spoil=None):
+    """What rank 0 has learnt of a case. `spoil(rank, opened)` may do harm to an open path."""
+    listener = Listener(TOKEN)
+    outcomes, raised = [], []
+
+    def take_part(rank):
+        if rank == 0:
+            group = lead_socket_group(listener, 2, 5.0)
+        else:
+            group = join_socket_group(listener.address, introduce(TOKEN, "group", 1), 2)
+        try:
+            clock = Clock()
+            pair = Pair(group, (0, 1), scene(rank), clock)
+            bench = Bench(group, [(pair, the_case)], clock, 1 << 20, verify)
+            if spoil is not None:
+                spoil(rank, pair.open("udp", "spin"))
+            sampler = Sampler(Stopping(time=0.02), 20.0, 1.0, single=True) if rank == 0 else None
+            outcome = bench.run(sampler, lambda ns: None)[0]
+            bench.close()
+            pair.close()
+            if rank == 0:
+                outcomes.append(outcome)
+        except BaseException as error:  # noqa: BLE001 (handed to the test)
+            raised.append(error)
+        finally:
+            group.close()
+
+    threads = [threading.Thread(target=take_part, args=(rank,)) for rank in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+        assert not thread.is_alive()
+    assert raised == []
+    return outcomes[0]
+
+
+@pytest.mark.parametrize(("pattern", "window"), [("pingpong", 1), ("stream", 8)])
+@pytest.mark.parametrize("size", [8, 24, 1000])
+def test_messages_that_are_as_they_were_sent_are_counted(pattern, window, size):
+    outcome = measure(case(pattern, size, window), verify=True)
+    assert outcome.problem is None
+    assert outcome.verified > 0
+    assert outcome.delivery.sent > 0
+    assert outcome.samples.size > 0
+
+
+@pytest.mark.parametrize(("pattern", "window"), [("pingpong", 1), ("stream", 8)])
+@pytest.mark.parametrize("buffers", ["same", "separate"])
+def test_a_wrong_byte_is_found(pattern, window, buffers, monkeypatch):
+    fill = Ring.fill
+
+    def spoilt(ring, slot, seed):
+        fill(ring, slot, seed)
+        ring.region[slot * 1024 + 500] ^= 0x10
+
+    monkeypatch.setattr(Ring, "fill", spoilt)
+    outcome = measure(case(pattern, 1024, window, buffers=buffers), verify=True)
+    assert outcome.problem.startswith(("rank 0: byte 500 is 0x", "rank 1: byte 500 is 0x"))
+
+
+@pytest.mark.parametrize(("pattern", "window"), [("pingpong", 1), ("stream", 8)])
+def test_a_path_that_has_gone_dead_is_a_problem_of_the_case(pattern, window):
+    """The responder's socket hears somebody else from now on."""
+
+    def spoil(rank, opened):
+        if rank == 1:
+            opened.socket.connect(("127.0.0.1", 9))
+
+    outcome = measure(case(pattern, window=window), spoil=spoil)
+    assert outcome.problem.startswith(("rank 0: no ", "rank 1: nothing came", "rank 0: Connection"))
+
+
+@pytest.mark.parametrize("same_host", [True, False])
+def test_a_path_opens_on_whichever_address_works(same_host):
+    ends = [udp.Transport(scene(rank, same_host)) for rank in (0, 1)]
+    offer = ends[0].listen("block")
+    connected = []
+    # The peer accepts when the step of connecting is over.
+    connected.append(ends[1].connect(offer, "block"))
+    connected.append(ends[0].accept("block"))
+    there, here = (opened.socket for opened in connected)
+    assert there.getpeername() == here.getsockname()
+    assert here.getpeername() == there.getsockname()
+    here.send(b"x")
+    assert there.recv(10) == b"x"
+    for opened in connected:
+        opened.close()
+
+
+def test_what_is_listening_can_be_abandoned():
+    end = udp.Transport(scene(0))
+    end.listen("spin")
+    end.abandon()
+
+
+@pytest.mark.parametrize(
+    ("the_case", "reason"),
+    [
+        (case(size=0), "an empty datagram has no room for its number"),
+        (case(size=65507), None),
+        (case(size=65508), "a datagram holds at most 65507 bytes"),
+        (case(rate=1e6), "only a stream has a rate"),
+        (case("stream", rate=1e6, window=64), None),
+        (case("bidirectional"), "no bidirectional in mode blocking"),
+        (case("put", mode="onesided"), "a datagram has no memory to reach into"),
+        (case(datatype="vector"), "only MPI has datatypes"),
+    ],
+)
+def test_what_it_refuses(the_case, reason):
+    assert udp.Transport(scene(0)).refuses(the_case) == reason
+
+
+def test_heads_are_what_the_path_writes_itself():
+    transport = udp.Transport(scene(0))
+    heads = [transport.header(case("stream", size)) for size in (1, 8, 12, 16, 100)]
+    assert heads == [1, 8, 8, 16, 16]
+    assert [transport.header(case(size=size)) for size in (1, 8, 100)] == [1, 8, 8]
