@@ -105,7 +105,7 @@ class DatagramEnd {
   bool is_same() const noexcept { return &in_ == &out_; }
 
   DatagramSocket& socket_;
-  Ring &out_, &in_;
+  Ring out_, in_;
   std::size_t size_;
   const DatagramBatch& batch_;
   std::int64_t first_, counted_, after_;

@@ -136,7 +136,7 @@ def together(togethers: Sequence[Together]) -> list[str]:
         by = f"{pairs}, {threads} threads each" if threads > 1 else pairs
         what = f"together: {case.transport} {case.pattern} {format_size(case.size)}, ranks {by}: "
         if not those.spans:
-            lines.append(f"{what}never active all at the same time; allow more with --time")
+            lines.append(f"{what}never all active at the same moment; allow more with --time")
             continue
         lines.append(
             f"{what}{significant(those.bandwidth / 1e6, 4)} MB/s, "
