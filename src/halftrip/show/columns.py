@@ -140,7 +140,7 @@ DELIVERY_COLUMNS = (
     Column("sent", "", lambda row: f"{row.delivery.sent:,}" if row.delivery else NOTHING),
     Column("lost", "%", lambda row: _share(row, "lost")),
     Column("late", "%", lambda row: _share(row, "late")),
-    Column("jitter", "us", lambda row: _jitter(row)),
+    Column("jitter", "us", lambda row: _jitter(row), optional=True),
 )
 VERIFIED = Column(
     "verified", "", lambda row: NOTHING if row.verified is None else f"{row.verified:,}"
