@@ -11,6 +11,7 @@ import numpy as np
 
 from halftrip import _native
 from halftrip.clock import Clock
+from halftrip.errors import HalftripError
 from halftrip.memory.host import geometry
 from halftrip.memory.ring import Ring, WrongByte, aligned, allocate_ring, message_seed
 from halftrip.model import Case, Delivery
@@ -116,12 +117,17 @@ class Lane:
                 self._fill(messages)
             timed = self._time(batch)
             verified = self._check(messages, timed) if self._verify else 0
-        except OSError as error:
-            return self._failed(error.strerror or str(error))
-        except _native.MpiError as error:
-            return self._failed(f"MPI error {error}")
         except (WrongByte, _native.NoAnswer) as error:
-            return self._failed(str(error))
+            return Part(problem=self._failure(str(error)))
+        except OSError as error:
+            reason = self._failure(error.strerror or str(error))
+            if self._transport.lossy:
+                return Part(problem=reason)
+            # The peer is in the midst of an exchange and would wait for ever.
+            raise HalftripError(f"{self._name} failed: {reason}") from None
+        except _native.MpiError as error:
+            reason = self._failure(f"MPI error {error}")
+            raise HalftripError(f"{self._name} failed: {reason}") from None
         self._batches += 1
         self._messages += messages
         return Part(
@@ -132,9 +138,12 @@ class Lane:
             delivery=timed.delivery,
         )
 
-    def _failed(self, reason: str) -> Part:
-        end = self.pair.ranks[0 if self.pair.initiates else 1]
-        return Part(problem=f"rank {end}: {reason}")
+    def _failure(self, reason: str) -> str:
+        return f"rank {self.pair.ranks[0 if self.pair.initiates else 1]}: {reason}"
+
+    @property
+    def _name(self) -> str:
+        return f"{self.case.transport} {self.case.pattern} of {self.case.size} bytes"
 
     def _time(self, batch: Batch) -> Timed:
         """Takes part in the exchanges of a batch."""

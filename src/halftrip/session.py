@@ -240,7 +240,7 @@ class Session:
             max(clock.resolution for clock in clocks),
             FIRST_BLOCK_SHARE if len(round_) == 1 else _FIRST_BLOCK_TOGETHER,
             self._expected(round_[0]),
-            single=self._stage.single(round_[0]),
+            single=self._stage.lossy(round_[0]),
         )
 
     def _expected(self, case: model.Case) -> float | None:

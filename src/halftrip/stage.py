@@ -203,9 +203,9 @@ class Stage:
         lay = host_memory.geometry(case, self.cache_bytes, distinct=self._plan.verify)
         return host_memory.refuses(case, lay, self._ends_here(case))
 
-    def single(self, case: model.Case) -> bool:
+    def lossy(self, case: model.Case) -> bool:
         """Whether every exchange of a case is a sample by itself."""
-        return self.pairs[case.pair, case.thread].transport(case.transport).single
+        return self.pairs[case.pair, case.thread].transport(case.transport).lossy
 
     def _ends_here(self, case: model.Case) -> int:
         """How many ends of the case's company are on this host, as far as that can be told."""

@@ -120,8 +120,9 @@ class Transport(ABC):
     waits_reason: ClassVar[str] = ""
     # Which patterns there are in each mode.
     patterns: ClassVar[dict[str, tuple[str, ...]]]
-    # Whether every exchange is a sample by itself, as where any of them can be lost.
-    single: ClassVar[bool] = False
+    # Whether messages can be lost. Then neither end waits for the other for ever, and every exchange
+    # is a sample by itself.
+    lossy: ClassVar[bool] = False
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene

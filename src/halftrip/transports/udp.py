@@ -44,7 +44,7 @@ class Datagrams(Opened):
 class Transport(Base):
     waits = ("block", "spin")
     patterns: ClassVar = {"blocking": _native.Datagrams.patterns}
-    single = True
+    lossy = True
 
     _listener: Listener
     _reserved: socket.socket
