@@ -20,7 +20,7 @@ from halftrip import store
         (("run", "--wait", "sleep"), "--wait: 'sleep' is not known; allowed: block, spin"),
         (("run", "--ci", "2"), "--ci: '2' is out of range"),
         (("run", "--time", "soon"), "--time: 'soon' is not a time"),
-        (("run", "-n", "3"), "--ranks: 3 ranks cannot form pairs"),
+        (("run", "-n", "3"), "--ranks: 3 ranks cannot form halves"),
         (("run", "--cores", "0,4096"), "--cores: there is no core 4096"),
         (("run", "--cores", "0"), "--cores: 1 is too few"),
         (("run", "--cores", "²,1"), "--cores: '²' is not a core"),

@@ -73,8 +73,8 @@ class Victims:
         while self.left_behind() and time.monotonic() - began < END_SECONDS:
             time.sleep(0.02)
         assert self.left_behind() == []
-        # Until Python has come to our first line, an interrupt ends it as Python does.
-        assert "Traceback" not in err or "/src/halftrip/" not in err
+        # Until Python has come to our main(), an interrupt ends it as Python does.
+        assert "Traceback" not in err or not re.search(r"/src/halftrip/(?!__init__)", err)
         if self.path.exists():
             run = store.load(self.path)
             assert len(run.measurements) >= measured
@@ -211,10 +211,11 @@ def test_a_rank_of_a_job_that_was_joined_is_killed(shell, name, rank):
     ended = victims.kill(pid)
     assert ended.status != 0
     named = "rank 0 died" if rank == 0 else f"rank 1 (process {pid}) died"
-    assert f"halftrip: {named}\n" in ended.err
+    # The launcher ends the other rank as soon as it sees the death, and may be first to say so.
+    assert f"halftrip: {named}\n" in ended.err or f"process rank {rank} with" in ended.err
     # Rank 0 writes the file; if it is the one that died, the file just stops.
-    expected = "the run ended without saying why" if rank == 0 else named
-    assert ended.reason == expected
+    silent = "the run ended without saying why"
+    assert ended.reason == silent if rank == 0 else ended.reason in (named, silent)
 
 
 def test_a_rank_of_a_job_that_mpich_started_is_killed(shell):
