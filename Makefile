@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 HEADERS := $(wildcard native/*.hpp native/*/*.hpp)
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*.cpp) $(HEADERS)
-FORMATTED := $(wildcard native/*.cpp) $(HEADERS) benchmarks/pingpong.c tests/native/shm_stress.cpp
+FORMATTED := $(wildcard native/*.cpp) $(HEADERS) $(wildcard benchmarks/*.c) tests/native/shm_stress.cpp
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
 .PHONY: run test check format bench clean
