@@ -6,8 +6,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 HEADERS := $(wildcard native/*.hpp native/*/*.hpp)
-NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*.cpp) $(HEADERS)
-FORMATTED := $(wildcard native/*.cpp) $(HEADERS) benchmarks/pingpong.c tests/native/shm_stress.cpp
+SOURCES := $(wildcard native/*.cpp)
+NATIVE := CMakeLists.txt pyproject.toml $(SOURCES) $(HEADERS)
+FORMATTED := $(SOURCES) $(HEADERS) $(wildcard benchmarks/*.c) tests/native/shm_stress.cpp
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
 .PHONY: run test check format bench clean
@@ -22,11 +23,10 @@ check: $(VENV)/developed
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/clang-format --dry-run --Werror $(FORMATTED)
-	@for header in $(HEADERS); do echo "#include \"$$header\""; done | \
-	    $(CXX) -std=c++20 -x c++ -fsyntax-only -I. $(WARNINGS) -
-	@$(CXX) -std=c++20 -fsyntax-only $(WARNINGS) -isystem $$($(BIN)/python -m nanobind --include_dir) \
+	@for file in $(SOURCES); do $(CXX) -std=c++20 -fsyntax-only $(WARNINGS) \
+	    -isystem $$($(BIN)/python -m nanobind --include_dir) \
 	    -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') \
-	    native/module.cpp
+	    $$file || exit 1; done
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

