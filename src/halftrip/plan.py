@@ -20,10 +20,10 @@ import msgspec
 
 from halftrip import model
 from halftrip.errors import UsageError
-from halftrip.patterns import SHAPES, Mode, Pattern
+from halftrip.patterns import Mode, Pattern
 from halftrip.registry import LAUNCHERS, TRANSPORTS
 from halftrip.schedule import Pairs, rounds
-from halftrip.sizes import DEFAULT_SIZES, parse_sizes, perturb
+from halftrip.sizes import DEFAULT_SIZES, parse_sizes
 from halftrip.units import format_size, parse_duration, parse_share, parse_size
 
 
@@ -347,60 +347,3 @@ def plan_record(plan: Plan) -> dict[str, Any]:
         for name, value in record.items()
         if name not in ("output", "quiet")
     }
-
-
-def expand(
-    plan: Plan, ranks: int, waits: Mapping[str, tuple[model.Wait, ...]]
-) -> list[tuple[model.Case, ...]]:
-    """Every case of the plan, in the order of a table, those together that are to be measured at
-    the same time. `waits` has the transports that are there, and how each can wait, its default
-    first."""
-    together = rounds(ranks, plan.pairs, plan.pairs_at_once)
-    return [
-        tuple(
-            msgspec.structs.replace(case, pair=pair, thread=thread)
-            for pair in pairs
-            for thread in range(plan.threads)
-        )
-        for pairs in together
-        for case in _cases(plan, waits, len(pairs) * plan.threads)
-    ]
-
-
-def _cases(
-    plan: Plan, waits: Mapping[str, tuple[model.Wait, ...]], company: int
-) -> list[model.Case]:
-    return [
-        model.Case(
-            transport=transport,
-            pattern=pattern,
-            mode=mode,
-            size=size,
-            buffers=buffers,
-            pages=page,
-            cache=cache,
-            wait=wait,
-            window=window,
-            align=align,
-            datatype=datatype,
-            rate=plan.rate,
-            company=company,
-        )
-        for transport in plan.transport
-        if transport in waits
-        for pattern in plan.pattern
-        for mode in plan.mode or SHAPES[pattern].modes[:1]
-        for window in _windows(plan, pattern)
-        for wait in plan.wait or waits[transport][:1]
-        for buffers in plan.buffers
-        for page in plan.pages
-        for cache in plan.cache
-        for align in plan.align
-        for datatype in plan.datatype
-        for size in perturb(plan.sizes, plan.perturb)
-    ]
-
-
-def _windows(plan: Plan, pattern: Pattern) -> tuple[int, ...]:
-    usual = SHAPES[pattern].window
-    return (1,) if usual is None else plan.window or (usual,)

@@ -14,12 +14,13 @@ import msgspec
 
 from halftrip import model, mpi, placement
 from halftrip.clock import Clock
+from halftrip.expansion import expand
 from halftrip.group import Group
 from halftrip.hosts import host_identity
 from halftrip.memory import host as host_memory
 from halftrip.observe import environment
 from halftrip.pair import Pair
-from halftrip.plan import Plan, expand
+from halftrip.plan import Plan
 from halftrip.schedule import rounds
 from halftrip.transports.base import Scene
 

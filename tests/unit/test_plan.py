@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
+from halftrip.expansion import expand
 from halftrip.plan import (
     FIELDS,
     Plan,
-    expand,
     file_layer,
     make_plan,
     options_layer,
