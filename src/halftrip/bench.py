@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halftrip.clock import Clock
+from halftrip.errors import Unavailable
 from halftrip.group import Group
 from halftrip.lane import Lane, Part
 from halftrip.model import Case, Delivery, add_deliveries, delivered_share
@@ -108,7 +109,6 @@ class Bench:
         round_: Sequence[tuple[Pair, Case]],
         clock: Clock,
         cache_bytes: int,
-        verify: bool,
     ) -> None:
         """Raises Unavailable, on all ranks, if a path or the buffers cannot be had."""
         self._group = group
@@ -117,7 +117,7 @@ class Bench:
         for number, (pair, case) in enumerate(round_):
             opened = pair.open(case.transport, case.wait)
             if opened is not None:
-                self._lanes[number] = Lane(pair, case, opened, clock, cache_bytes, verify)
+                self._lanes[number] = Lane(pair, case, opened, clock, cache_bytes)
 
         def allocate() -> None:
             for lane in self._lanes.values():
@@ -131,9 +131,15 @@ class Bench:
                 a, b = lane.pair.ranks
                 lane.attach(offers[b if lane.pair.initiates else a][number])
 
-        together(group, allocate)
-        offers = together(group, expose)
-        together(group, attach)
+        try:
+            together(group, allocate)
+            offers = together(group, expose)
+            together(group, attach)
+        except Unavailable:
+            # What one end has made goes again at both.
+            for lane in self._lanes.values():
+                lane.close()
+            raise
         self._pool = ThreadPoolExecutor(len(self._lanes)) if len(self._lanes) > 1 else None
 
     def run(self, sampler: Sampler | None, between: Callable[[int], None]) -> list[Outcome]:
@@ -167,6 +173,10 @@ class Bench:
 
     def _take_part(self, batch: Batch) -> dict[int, Part]:
         """This rank's parts of a batch, all at the same time, by the number of the case."""
+        for lane in self._lanes.values():
+            lane.prepare(batch)
+        if len(self._round) > 1:
+            self._group.barrier()
         if self._pool is None:
             return {number: lane.take_part(batch) for number, lane in self._lanes.items()}
         parts = self._pool.map(lambda lane: lane.take_part(batch), self._lanes.values())

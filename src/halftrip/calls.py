@@ -1,4 +1,5 @@
-"""The patterns in Python, for transports whose calls are Python: what a Python program gets.
+"""The patterns in Python, for transports whose calls are Python: what a Python program gets. No
+transport has such calls yet; until then the tests hold the native patterns against these.
 
 They send the same messages in the same order as those in native/patterns, so that either end of a
 path can be native and the other Python.

@@ -48,6 +48,7 @@ def _cases(
             align=align,
             datatype=datatype,
             rate=plan.rate,
+            verify=plan.verify,
             company=company,
         )
         for transport in plan.transport

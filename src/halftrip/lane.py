@@ -45,8 +45,7 @@ class Lane:
     """This rank's part in `case` with the other rank of `pair`, of which it is a member, over the
     path `opened`.
 
-    `cache_bytes` is the largest last-level cache of all ranks. With `verify`, every message is
-    filled before a batch and checked after it.
+    `cache_bytes` is the largest last-level cache of all ranks.
     """
 
     def __init__(
@@ -56,13 +55,12 @@ class Lane:
         opened: Opened,
         clock: Clock,
         cache_bytes: int,
-        verify: bool,
     ) -> None:
         self.pair = pair
         self.case = case
         self._clock = clock
-        self._verify = verify
-        self._lay = geometry(case, cache_bytes, distinct=verify)
+        self._verify = case.verify
+        self._lay = geometry(case, cache_bytes)
         self._transport = pair.transport(case.transport)
         self._opened = opened
         self._window: Window | None = None
@@ -85,7 +83,7 @@ class Lane:
         it."""
         if self.case.mode != "onesided":
             return None
-        self._window = self._transport.expose(self._lay.bytes + self.case.align)
+        self._window = self._transport.expose(max(1, self._lay.bytes + self.case.align))
         region = aligned(self._window.region, self.case)
         # Touched by the core that it belongs to.
         region[:] = 0xA5
@@ -107,15 +105,25 @@ class Lane:
 
     # Timing.
 
+    def prepare(self, batch: Batch) -> None:
+        """What comes before this end's part of a batch, so that all can begin at once."""
+        if self._verify:
+            self._fill(self._messages_of(batch))
+        if self._window is not None:
+            self._window.synchronize()
+
+    def _messages_of(self, batch: Batch) -> int:
+        return (batch.lead + batch.exchanges * batch.samples) * self.case.window
+
     def take_part(self, batch: Batch) -> Part:
         """This end's part of a batch."""
         if self.pair.scene.core is not None:
             os.sched_setaffinity(0, {self.pair.scene.core})
-        messages = (batch.lead + batch.exchanges * batch.samples) * self.case.window
+        messages = self._messages_of(batch)
         try:
-            if self._verify:
-                self._fill(messages)
             timed = self._time(batch)
+            if self._window is not None:
+                self._window.synchronize()
             verified = self._check(messages, timed) if self._verify else 0
         except (WrongByte, _native.NoAnswer) as error:
             return Part(problem=self._failure(str(error)))

@@ -35,10 +35,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
 
     `wait` is how a receiver waits: in the kernel, or by polling. `buffers` says whether a rank
     receives into the buffer that it sends from. `window` is how many messages are in flight. With
-    `align`, buffers start so many bytes after the start of a page, 0 at it. `datatype` is
-    what MPI is told that a message is made of. `rate` is what a sender offers, bytes per second;
-    None: all that it can. `company` is how many pairs, threads counted, talk at the same time,
-    this one included.
+    `align`, buffers start so many bytes after a multiple of twice that; 0: the first of them at the
+    start of a page. `datatype` is what MPI is told that a message is made of. `rate` is what a
+    sender offers, bytes per second; None: all that it can. With `verify`, messages are filled and
+    checked between batches, and each of a window has a buffer of its own. `company` is how many
+    pairs, threads counted, talk at the same time, this one included.
     """
 
     transport: str
@@ -55,6 +56,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     align: int = 0
     datatype: Datatype = "byte"
     rate: float | None = None
+    verify: bool = False
     thread: int = 0
     company: int = 1
 
@@ -191,13 +193,14 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):
     """What was asked for and not measured, and why: a whole transport, or only some patterns,
-    modes or sizes of it."""
+    modes, sizes or pairs of it."""
 
     transport: str
     reason: str
     sizes: list[int] | None = None
     patterns: list[str] | None = None
     modes: list[str] | None = None
+    pairs: list[tuple[int, int]] | None = None
 
 
 class CopyBound(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="copy"):

@@ -42,7 +42,12 @@ SHAPES: dict[Pattern, Shape] = {
 
 def trips(pattern: Pattern, mode: Mode) -> int:
     """How many one-way trips, one after the other, an exchange of one message is made of."""
-    return 2 if pattern == "pingpong" and mode != "nonblocking" else 1
+    return 2 if is_in_turn(pattern, mode) else 1
+
+
+def is_in_turn(pattern: Pattern, mode: Mode) -> bool:
+    """Whether a message comes back where another one went."""
+    return pattern == "pingpong" and mode != "nonblocking"
 
 
 def at_once(pattern: Pattern, mode: Mode) -> bool:

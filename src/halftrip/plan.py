@@ -162,8 +162,15 @@ def _ranks(value: Any) -> int:
     return _count(value, least=2)
 
 
-def _counts(value: Any) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(_count(item) for item in _items(value)))
+# Each message in flight may need a request and a buffer.
+_LARGEST_WINDOW = 1_000_000
+
+
+def _windows(value: Any) -> tuple[int, ...]:
+    windows = tuple(dict.fromkeys(_count(item) for item in _items(value)))
+    if max(windows, default=0) > _LARGEST_WINDOW:
+        raise UsageError(f"{max(windows)} is too many in flight; at most {_LARGEST_WINDOW}")
+    return windows
 
 
 def _perturbation(value: Any) -> int:
@@ -208,7 +215,7 @@ FIELDS: dict[str, Callable[[Any], Any]] = {
     "sizes": _sizes,
     "perturb": _perturbation,
     "refine": _flag,
-    "window": _counts,
+    "window": _windows,
     "wait": _words(get_args(model.Wait)),
     "buffers": _words(get_args(model.Buffers)),
     "pages": _words(get_args(model.Pages)),

@@ -151,9 +151,9 @@ class Session:
         at = time.monotonic() - self._began
         pairs = [self._stage.pairs[case.pair, case.thread] for case in round_]
         parts = list(zip(pairs, round_, strict=True))
-        stage, verify = self._stage, self._plan.verify
+        stage = self._stage
         try:
-            bench = Bench(self._group, parts, stage.clock, stage.cache_bytes, verify)
+            bench = Bench(self._group, parts, stage.clock, stage.cache_bytes)
         except Unavailable as error:
             case = round_[0]
             self._record(
@@ -163,6 +163,7 @@ class Session:
                     sizes=[case.size],
                     patterns=[case.pattern],
                     modes=[case.mode],
+                    pairs=[case.pair for case in round_],
                 )
             )
             return
@@ -203,9 +204,9 @@ class Session:
         lines: tuple[float | None, float | None],
     ) -> None:
         case = outcome.case
-        if outcome.problem is not None:
-            self._record(model.Failure(case=case, repetition=repetition, reason=outcome.problem))
         if sampler.stopped is None:
+            reason = outcome.problem or "given up: another that was measured with it failed"
+            self._record(model.Failure(case=case, repetition=repetition, reason=reason))
             return
         before, after = lines
         line = None if before is None or after is None else model.LineBound(before, after)
@@ -221,7 +222,7 @@ class Session:
             samples=outcome.samples.tolist(),
             peer_ns=outcome.peer_ns,
             delivery=outcome.delivery,
-            verified=outcome.verified if self._plan.verify else None,
+            verified=outcome.verified if case.verify else None,
         )
         self._measured[case] = measurement
         exchange_ns = float(np.median(measurement.samples)) / measurement.exchanges

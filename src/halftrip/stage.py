@@ -122,6 +122,7 @@ class Stage:
             token=self._token,
             mpi=self._mpi,
             no_mpi=self._no_mpi,
+            threads=self._plan.threads,
             thread=thread,
             core=core if self._plan.threads > 1 else None,
             timeout=self._plan.timeout,
@@ -201,7 +202,7 @@ class Stage:
         reason = pair.transport(case.transport).refuses(case)
         if reason is not None:
             return reason
-        lay = host_memory.geometry(case, self.cache_bytes, distinct=self._plan.verify)
+        lay = host_memory.geometry(case, self.cache_bytes)
         return host_memory.refuses(case, lay, self._ends_here(case))
 
     def lossy(self, case: model.Case) -> bool:
@@ -241,6 +242,7 @@ def _skips(cases: Sequence[model.Case], refused: Mapping[int, str]) -> list[mode
                 transport=transport,
                 reason=reason,
                 sizes=_telling([c.size for c in those], [c.size for c in left]),
+                pairs=_telling([c.pair for c in those], [c.pair for c in left]),
                 patterns=_telling([c.pattern for c in those], [c.pattern for c in left]),
                 modes=_telling([c.mode for c in those], [c.mode for c in left]),
             )
@@ -248,7 +250,7 @@ def _skips(cases: Sequence[model.Case], refused: Mapping[int, str]) -> list[mode
     return skips
 
 
-_Value = TypeVar("_Value", int, str)
+_Value = TypeVar("_Value", int, str, tuple[int, int])
 
 
 def _telling(gone: Sequence[_Value], left: Sequence[_Value]) -> list[_Value] | None:

@@ -76,15 +76,29 @@ def test_datatypes_bring_their_blocks_and_nothing_else(shell, name, datatype):
     )
     assert result.status == 0, result.err
     assert len(result.run.measurements) == 15
+    assert all(m.verified > 0 for m in result.run.measurements)
     assert {m.case.datatype for m in result.run.measurements} == {datatype}
 
 
-@pytest.mark.parametrize("extra", [("--cache", "cold"), ("--align", "1"), ("--buffers", "same")])
+@pytest.mark.parametrize("extra", [("--cache", "cold"), ("--align", "1")])
 def test_other_buffers_are_verified_too(shell, extra):
     result = shell.run(*QUICK, "-t", "shm,tcp,mpi", "-p", "pingpong,stream,put", *extra)
     assert result.status == 0, result.err
     assert {m.case.pattern for m in result.run.measurements} == {"pingpong", "stream", "put"}
     assert all(m.verified > 0 for m in result.run.measurements)
+
+
+@pytest.mark.parametrize("cache", ["hot", "cold"])
+def test_one_buffer_for_both_ways_is_for_a_ping_pong_in_turn(shell, cache):
+    patterns, modes = ",".join(PATTERNS), "blocking,nonblocking,onesided"
+    result = shell.run(
+        *("-s", "1021", "--time", "5ms", "--verify", "--buffers", "same", "--cache", cache),
+        *("-t", "shm,tcp,mpi,udp", "-p", patterns, "-m", modes),
+    )
+    assert result.status == 0, result.err
+    kinds = {(m.case.transport, m.case.pattern, m.case.mode) for m in result.run.measurements}
+    assert kinds == {(name, "pingpong", "blocking") for name in ("shm", "tcp", "mpi", "udp")}
+    assert "only a ping-pong in turn sends from the buffer that it receives into" in result.out
 
 
 def with_wrong_byte(shell, rank, offset):

@@ -78,7 +78,7 @@ def test_huge_pages_are_huge_or_refused(shell):
     # What this machine gives to us it gives to ranks as well.
     case = Case(transport="shm", size=4 << 20, wait="spin", pages="huge")
     try:
-        refused = host.refuses(case, host.geometry(case, 0, distinct=False), 2) is not None
+        refused = host.refuses(case, host.geometry(case, 0), 2) is not None
         if not refused:
             host.allocate(case.size, "huge")
     except Unavailable:

@@ -66,6 +66,18 @@ def test_windows_count_where_each_message_has_its_own_buffer(shell):
     assert "buffers need 262144 MiB" in result.out
 
 
+def test_a_window_of_datagrams_may_be_larger_than_any_buffer(shell):
+    result = shell.run(*("-t", "udp", "-p", "stream", "-s", "60K", "--window", "40000"), *QUICK[2:])
+    assert result.err == ""
+    assert result.status == 0
+
+
+def test_a_window_that_no_memory_can_hold_is_a_mistake(shell):
+    result = shell.run(*QUICK, "-p", "stream", "-s", "8", "--window", "1000000000")
+    assert result.status == 2
+    assert "--window: 1000000000 is too many in flight" in result.err
+
+
 def test_what_a_transport_cannot_do_is_skipped_with_the_reason(shell):
     result = shell.run(
         *("-t", "shm,tcp,udp", "-p", "pingpong,put", "-m", "blocking,persistent,onesided"),

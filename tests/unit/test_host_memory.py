@@ -53,31 +53,31 @@ def test_without_limits_the_host_s_memory_counts(tmp_path, cgroup):
 def test_what_does_not_fit_is_refused_with_what_is_left(monkeypatch):
     monkeypatch.setattr(host, "available", lambda: 3 << 20)
     case = Case(transport="shm", size=1 << 20, wait="spin")
-    lay = host.geometry(case, cache_bytes=1 << 20, distinct=False)
+    lay = host.geometry(case, cache_bytes=1 << 20)
     assert host.refuses(case, lay, 1) is None
     assert host.refuses(case, lay, 2) == "buffers need 4 MiB on one host, where 3 MiB are left"
 
 
 def test_a_cold_ring_is_larger_than_the_cache():
     case = Case(transport="shm", size=100, wait="spin", cache="cold")
-    lay = host.geometry(case, cache_bytes=1 << 20, distinct=False)
+    lay = host.geometry(case, cache_bytes=1 << 20)
     assert lay.stride == 128
     assert lay.slots * lay.stride == 2 << 20
-    hot = host.geometry(msgspec.structs.replace(case, cache="hot"), 1 << 20, distinct=False)
+    hot = host.geometry(msgspec.structs.replace(case, cache="hot"), 1 << 20)
     assert hot == host.Geometry(slots=1, stride=128, extent=100)
 
 
 def test_every_message_of_a_window_has_its_own_buffer_where_it_is_verified():
-    case = Case(transport="mpi", pattern="stream", size=64, wait="spin", window=7)
-    assert host.geometry(case, 0, distinct=True).slots == 7
+    case = Case(transport="mpi", pattern="stream", size=64, wait="spin", window=7, verify=True)
+    assert host.geometry(case, 0).slots == 7
     strided = msgspec.structs.replace(case, datatype="vector")
-    assert host.geometry(strided, 0, distinct=True).extent == 128
+    assert host.geometry(strided, 0).extent == 128
 
 
 @pytest.mark.parametrize("align", [1, 2, 64, 1024])
 def test_buffers_are_aligned_to_just_what_is_asked(align):
-    case = Case(transport="shm", size=100, wait="spin", align=align, window=3)
-    lay = host.geometry(case, 0, distinct=True)
+    case = Case(transport="shm", size=100, wait="spin", align=align, window=3, verify=True)
+    lay = host.geometry(case, 0)
     ring = allocate_ring(lay, case)
     for slot in range(3):
         address = ring.region.ctypes.data + slot * lay.stride

@@ -47,15 +47,15 @@ _LINE = 64
 _CACHES = 2
 
 
-def geometry(case: Case, cache_bytes: int, distinct: bool) -> Geometry:
+def geometry(case: Case, cache_bytes: int) -> Geometry:
     """The buffers of a case, in one direction. `cache_bytes` is the largest last-level cache of the
-    ranks; `distinct`: every message of a window needs one of its own."""
+    ranks."""
     extent = case.size
     if case.datatype == "vector":
         extent = case.size // BLOCK * BLOCK_STRIDE
     step = max(_LINE, 2 * case.align)
     stride = -(-max(extent, 1) // step) * step
-    slots = case.window if distinct else 1
+    slots = case.window if case.verify else 1
     if case.cache == "cold":
         slots = max(slots, -(-_CACHES * cache_bytes // stride))
     return Geometry(slots, stride, extent)
@@ -79,7 +79,9 @@ def refuses(case: Case, lay: Geometry, ends_on_host: int) -> str | None:
         mode = THP.read_text() if THP.exists() else "[never]"
         if "[never]" in mode:
             return f"transparent huge pages are off ({THP})"
-    needed = 2 * (lay.bytes + case.align) * ends_on_host
+    # Out and in, or one for both; and, one-sided, a window.
+    rings = 1 + (case.buffers == "separate") + (case.mode == "onesided")
+    needed = rings * (lay.bytes + case.align) * ends_on_host
     left = available()
     if needed > left:
         return f"buffers need {needed >> 20} MiB on one host, where {left >> 20} MiB are left"

@@ -29,11 +29,6 @@ class Ring:
         self.native = _native.Ring(self._slots)
 
     @property
-    def position(self) -> int:
-        """The number of the buffer that is next."""
-        return self.native.position
-
-    @property
     def slots(self) -> int:
         return self._lay.slots
 

@@ -36,6 +36,7 @@ FIELDS: tuple[tuple[str, Callable[[Case], str]], ...] = (
     ("align", lambda case: str(case.align) if case.align else "page"),
     ("datatype", lambda case: case.datatype),
     ("rate", lambda case: f"{case.rate / 1e6:g} MB/s" if case.rate else "all it can"),
+    ("verified", lambda case: "yes" if case.verify else "no"),
     ("ranks", lambda case: f"{case.pair[0]}-{case.pair[1]}"),
     ("thread", lambda case: str(case.thread)),
     ("pairs at once", lambda case: str(case.company)),

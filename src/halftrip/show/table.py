@@ -81,6 +81,7 @@ _USUAL = {
     "align": "page",
     "datatype": "byte",
     "rate": "all it can",
+    "verified": "no",
     "thread": "0",
     "pairs at once": "1",
 }
@@ -169,6 +170,8 @@ def skipped(skips: Sequence[Skip]) -> list[str]:
         what += [", ".join(names) for names in (skip.patterns, skip.modes) if names]
         if skip.sizes:
             what.append(", ".join(format_size(size) for size in skip.sizes))
+        if skip.pairs:
+            what.append(f"ranks {', '.join(f'{a}-{b}' for a, b in skip.pairs)}")
         lines.append(f"not measured: {' '.join(what)}: {skip.reason}")
     return list(dict.fromkeys(lines))
 

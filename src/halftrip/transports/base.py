@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -20,6 +21,7 @@ from halftrip.clock import Clock
 from halftrip.memory.host import Bytes
 from halftrip.memory.ring import Ring
 from halftrip.model import Case, Delivery, Wait
+from halftrip.patterns import is_in_turn
 
 Times = npt.NDArray[np.int64]
 
@@ -34,9 +36,9 @@ class Scene:
     `yields`: they share a core with other ranks, so whoever polls has to give it away. `segment` is
     memory that both map, zeros at first, or None, and then `no_segment` says why. `mpi` is a
     communicator of all ranks for timed messages alone, or None, and then `no_mpi` says why.
-    `thread` is which of its threads each rank does it with, and `core` where that thread has to
-    run, None where the rank has but one. `timeout`, seconds, is the longest that an answer may take
-    where it can be lost.
+    `timeout` is how long an answer to a datagram may take, seconds. `threads` is how many threads
+    of each rank talk, `thread` is the number of this one, and `core` where it has to run, None
+    where it runs where the rank does.
     """
 
     rank: int
@@ -48,6 +50,7 @@ class Scene:
     no_segment: str = ""
     mpi: MPI.Intracomm | None = None
     no_mpi: str = ""
+    threads: int = 1
     thread: int = 0
     core: int | None = None
     timeout: float = 1.0
@@ -102,13 +105,19 @@ class Opened:
         self.resources.close()
 
 
+def _nothing() -> None:
+    """Nothing is to be done."""
+
+
 @dataclass
 class Window(Opened):
-    """Memory of this rank's into which the peer reaches: `region`, which starts a page, and what
-    the peer's `reach` needs: msgpack-able builtins."""
+    """Memory of this rank's into which the peer reaches: `region`, and what the peer's `reach`
+    needs: msgpack-able builtins. `synchronize` is called between what this rank does to it by
+    itself and what the peer does."""
 
     region: Bytes = field(kw_only=True)
     offer: Any = field(kw_only=True)
+    synchronize: Callable[[], None] = field(default=_nothing, kw_only=True)
 
 
 class Transport(ABC):
@@ -137,15 +146,24 @@ class Transport(ABC):
         """Why this transport cannot do that case, or None."""
         if case.mode not in self.patterns:
             return f"there are no {case.mode} calls; --mode {', '.join(self.patterns)}"
-        if case.pattern not in self.patterns[case.mode]:
-            return f"no {case.pattern} in mode {case.mode}"
-        if case.wait not in self.waits:
-            return f"--wait {case.wait}: {self.waits_reason}"
-        if case.datatype != "byte":
-            return "only MPI has datatypes"
-        if case.rate is not None:
-            return "only udp streams at a rate"
-        return None
+        refusals = (
+            (
+                case.pattern not in self.patterns[case.mode],
+                f"no {case.pattern} in mode {case.mode}",
+            ),
+            (case.wait not in self.waits, f"--wait {case.wait}: {self.waits_reason}"),
+            (
+                case.buffers == "same" and not is_in_turn(case.pattern, case.mode),
+                "only a ping-pong in turn sends from the buffer that it receives into",
+            ),
+            (
+                case.mode == "onesided" and case.pages == "huge",
+                "the pages of a window are not ours to choose",
+            ),
+            (case.datatype != "byte", "only MPI has datatypes"),
+            (case.rate is not None, "only udp streams at a rate"),
+        )
+        return next((reason for refused, reason in refusals if refused), None)
 
     @abstractmethod
     def listen(self, wait: Wait) -> Any:

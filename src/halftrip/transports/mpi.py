@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -53,13 +54,21 @@ class Transport(Base):
     }
 
     def missing(self) -> str | None:
-        return None if self.scene.mpi is not None else self.scene.no_mpi
+        if self.scene.mpi is None:
+            return self.scene.no_mpi
+        from mpi4py import MPI
+
+        if self.scene.threads > 1 and MPI.Query_thread() < MPI.THREAD_MULTIPLE:
+            return "this MPI does not let several threads call it at once"
+        return None
 
     def refuses(self, case: Case) -> str | None:
         if case.size > _LARGEST:
             return f"MPI counts at most {_LARGEST} bytes in one message"
         if case.datatype == "vector" and (case.size % BLOCK or not case.size):
             return f"a strided message is made of blocks of {BLOCK} bytes"
+        if case.mode == "onesided" and case.align:
+            return "a window lies where MPI puts it; --align 0"
         if case.mode == "persistent" and case.cache == "cold":
             return "a persistent request is bound to one buffer, which cannot be cold"
         return super().refuses(msgspec.structs.replace(case, datatype="byte"))
@@ -103,17 +112,31 @@ class Transport(Base):
         world = self.scene.mpi
         if world is None:
             raise Unavailable(self.scene.no_mpi)
-        # Of these two ranks alone; ranks in it are numbered as here, lower first.
-        ends = world.Get_group().Incl(sorted((self.scene.rank, self.scene.peer)))
-        both = world.Create_group(ends, tag=TIMED_TAG - self.scene.thread)
-        window = MPI.Win.Allocate(size, 1, comm=both)
-        window.Lock_all()
-        region = np.asarray(window.tomemory(), dtype=np.uint8)
-        made = Window(region=region, offer=None, endpoint=window)
-        made.resources.callback(both.Free)
-        made.resources.callback(window.Free)
-        made.resources.callback(window.Unlock_all)
-        return made
+        with contextlib.ExitStack() as made:
+            try:
+                all_ranks = world.Get_group()
+                made.callback(all_ranks.Free)
+                # Of these two ranks alone; in it they are numbered as here, lower first.
+                ends = all_ranks.Incl(sorted((self.scene.rank, self.scene.peer)))
+                made.callback(ends.Free)
+                both = world.Create_group(ends, tag=TIMED_TAG - self.scene.thread)
+                made.callback(both.Free)
+                window = MPI.Win.Allocate(size, 1, comm=both)
+                made.callback(window.Free)
+                if window.Get_attr(MPI.WIN_MODEL) != MPI.WIN_UNIFIED:
+                    raise Unavailable("this MPI keeps a copy of a window apart from its memory")
+                window.Lock_all()
+                made.callback(window.Unlock_all)
+            except MPI.Exception as error:
+                raise Unavailable(f"no window: {error}") from None
+            region = np.asarray(window.tomemory(), dtype=np.uint8)
+            return Window(
+                region=region,
+                offer=None,
+                endpoint=window,
+                synchronize=window.Sync,
+                resources=made.pop_all(),
+            )
 
     def reach(self, opened: Opened, case: Case, window: Window, offer: Any) -> Any:
         from mpi4py import MPI

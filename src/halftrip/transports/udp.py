@@ -31,6 +31,8 @@ _PORT = struct.Struct("!H")
 
 # What the kernel needs for a datagram beside its payload, at most.
 _OVERHEAD = 1024
+# The option is an int.
+_MOST_ROOM = 2**31 - 1
 
 
 @dataclass
@@ -138,6 +140,7 @@ class Transport(Base):
             raise TypeError("datagrams are opened by their socket")
         # Room for a window, if net.core.rmem_max has so much; never less than there was.
         room = max(case.window * (case.size + _OVERHEAD), opened.room // 2)
+        room = min(room, _MOST_ROOM)
         opened.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
         opened.endpoint.restart()
         return opened.endpoint
