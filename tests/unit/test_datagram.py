@@ -98,12 +98,14 @@ def test_what_is_lost_is_counted_and_no_sample(clock, size, way):
     with Relay(**{way: lose}) as relay:
         ends = ends_of(relay, clock, size)
         tally = together(ends, "pingpong", 50)
-        # By the time that was waited for them; an answer that comes is never so late here.
-        assert tally.sent == 50
-        assert tally.lost + tally.late >= 10
-        assert tally.samples + tally.lost + tally.late == 50
+        waited = tally.waited * 1e9 / clock.hertz
+        # A busy machine is waited for longer, and a call ends early after a second in vain.
+        assert tally.sent == 50 or waited >= 0.9e9
+        vain = tally.lost + tally.late
+        assert vain >= tally.sent // 5
+        assert tally.samples + vain == tally.sent
         assert tally.samples == len(ends[0].times)
-        assert tally.waited * 1e9 / clock.hertz >= 10 * 9e6
+        assert waited >= tally.lost * 9e6
         # And the next batch is none the worse.
         assert together(ends, "pingpong", 3).samples >= 2
 

@@ -28,7 +28,7 @@ def scene(rank, same_host=True, timeout=0.1):
     )
 
 
-def measure(the_case, verify=False, spoil=None):
+def measure(the_case, spoil=None):
     """What rank 0 has learnt of a case. `spoil(rank, opened)` may do harm to an open path."""
     listener = Listener(TOKEN)
     outcomes, raised = [], []
@@ -41,7 +41,7 @@ def measure(the_case, verify=False, spoil=None):
         try:
             clock = Clock()
             pair = Pair(group, (0, 1), scene(rank), clock)
-            bench = Bench(group, [(pair, the_case)], clock, 1 << 20, verify)
+            bench = Bench(group, [(pair, the_case)], clock, 1 << 20)
             if spoil is not None:
                 spoil(rank, pair.open("udp", "spin"))
             sampler = Sampler(Stopping(time=0.02), 20.0, 1.0, single=True) if rank == 0 else None
@@ -68,7 +68,7 @@ def measure(the_case, verify=False, spoil=None):
 @pytest.mark.parametrize(("pattern", "window"), [("pingpong", 1), ("stream", 8)])
 @pytest.mark.parametrize("size", [8, 24, 1000])
 def test_messages_that_are_as_they_were_sent_are_counted(pattern, window, size):
-    outcome = measure(case(pattern, size, window), verify=True)
+    outcome = measure(case(pattern, size, window, verify=True))
     assert outcome.problem is None
     assert outcome.verified > 0
     assert outcome.delivery.sent > 0
@@ -85,7 +85,7 @@ def test_a_wrong_byte_is_found(pattern, window, buffers, monkeypatch):
         ring.region[slot * 1024 + 500] ^= 0x10
 
     monkeypatch.setattr(Ring, "fill", spoilt)
-    outcome = measure(case(pattern, 1024, window, buffers=buffers), verify=True)
+    outcome = measure(case(pattern, 1024, window, buffers=buffers, verify=True))
     assert outcome.problem.startswith(("rank 0: byte 500 is 0x", "rank 1: byte 500 is 0x"))
 
 
