@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from halftrip.errors import HalftripError
 from halftrip.patterns import Mode, Pattern, at_once, trips
 from halftrip.stats.summary import Summary, summarize
 
@@ -267,8 +268,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """One row per measurement: the fields of its case, and its statistics as `stats.summary`
         gives them, in ns and bytes per second. Needs pandas (``pip install 'halftrip[frame]'``).
         """
-        import pandas
-
+        try:
+            import pandas
+        except ImportError:
+            raise HalftripError("frame() needs pandas; pip install 'halftrip[frame]'") from None
         rows = []
         for measurement in self.measurements:
             fields = msgspec.structs.asdict(measurement.case)

@@ -15,6 +15,9 @@ from halftrip.transports import udp
 from halftrip.transports.base import Scene
 from halftrip.wire import Listener, introduce
 
+# See test_datagram.
+pytestmark = pytest.mark.flaky(reruns=4)
+
 TOKEN = "token"
 
 

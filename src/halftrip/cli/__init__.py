@@ -146,7 +146,8 @@ def run(
 ) -> None:
     """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB."""
     # A flag that is not given leaves it to the plan.
-    options = {name: value or None for name, value in locals().items() if name != "plan"}
+    given = {name: value for name, value in locals().items() if name != "plan"}
+    options = {name: None if value is False else value for name, value in given.items()}
     from halftrip.cli.run import run_plan
 
     raise typer.Exit(run_plan(plan, options))

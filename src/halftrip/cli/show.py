@@ -16,7 +16,7 @@ from halftrip.store import load
 
 # A table is never cut off: where the terminal is narrower, or there is none, lines may be this
 # long.
-_LEAST_WIDTH = 200
+_LEAST_WIDTH = 400
 
 
 def show_run(path: str, style: str, rtt: bool = False) -> None:

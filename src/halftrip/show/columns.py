@@ -100,10 +100,11 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
 
 
 def _bandwidth_interval(row: Row) -> str:
-    size, ways = row.case.size * row.delivered, row.case.directions
-    ends = [
-        size / ns * 1e9 * ways if ns > 0 else math.nan for ns in (row.summary.high, row.summary.low)
-    ]
+    if not row.summary.bandwidth > 0:
+        return NOTHING
+    # Of the initiator's times; as much wider as the sum is more than its share of it.
+    size = row.case.size * row.delivered * row.bandwidth / row.summary.bandwidth
+    ends = [size / ns * 1e9 if ns > 0 else math.nan for ns in (row.summary.high, row.summary.low)]
     return _between(_megabytes(ends[0], 4), _megabytes(ends[1], 4))
 
 
@@ -187,6 +188,12 @@ RATE_LEGEND = (
     "receiver: by its own clock. each way: there + back, each by its sender's clock.",
     "window p99, max, first: a window and its acknowledgement; first: the very first.",
     _LINE_SAYS,
+)
+ONE_SIDED_LEGEND = (
+    "put, get: until done at both ends; the peer does not look, so the line is no bound of them."
+)
+COMPANY_LEGEND = (
+    "together: over all the time in which all were active; a row is a median, without the stalls."
 )
 DELIVERY_LEGEND = (
     "sent: datagrams; lost: never came; late: came after one that was sent later; jitter: RFC 3550."

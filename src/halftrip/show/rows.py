@@ -47,8 +47,12 @@ class Row(NamedTuple):
 
     @property
     def bandwidth(self) -> float:
-        """Payload in all directions in which it is on its way at once, bytes per second."""
-        return self.summary.bandwidth * self.case.directions
+        """Payload in all directions in which it is on its way at once, bytes per second: where
+        there are two, each by the clock of its sender, if it takes times."""
+        there = self.summary.bandwidth
+        if self.case.directions == 1:
+            return there
+        return there + (there if self.peer_bandwidth is None else self.peer_bandwidth)
 
     @property
     def rate(self) -> float:

@@ -60,12 +60,20 @@ def _legend(table_rows: Sequence[Row], rtt: bool) -> list[str]:
     else:
         lines = list(columns.RTT_LEGEND if rtt else columns.LATENCY_LEGEND)
         other = dict.fromkeys(
-            row.case.pattern for row in table_rows if row.case.messages_per_exchange == 1
+            f"{row.case.mode} {row.case.pattern}"
+            if row.case.pattern == "pingpong"
+            else row.case.pattern
+            for row in table_rows
+            if row.case.messages_per_exchange == 1
         )
         if other:
             lines += [line.format(", ".join(other)) for line in columns.ONE_WAY_LEGEND]
+    if any(row.case.mode == "onesided" for row in table_rows):
+        lines.append(columns.ONE_SIDED_LEGEND)
     if any(row.delivery is not None for row in table_rows):
         lines.append(columns.DELIVERY_LEGEND)
+    if any(row.case.company > 1 for row in table_rows):
+        lines.append(columns.COMPANY_LEGEND)
     return lines
 
 
@@ -127,10 +135,15 @@ def _section(row: Row) -> tuple[object, ...]:
     return (case.transport, case.pattern, case.mode, case.window, case.pair, case.wait)
 
 
+def _order_of_together(those: Together) -> tuple[object, ...]:
+    case = those.case
+    return (case.transport, case.pattern, case.mode, case.window, case.size, those.pairs)
+
+
 def together(togethers: Sequence[Together]) -> list[str]:
     """What pairs that talked at the same time got through together, one line each."""
     lines = []
-    for those in togethers:
+    for those in sorted(togethers, key=_order_of_together):
         case = those.case
         pairs = ", ".join(dict.fromkeys(f"{a}-{b}" for a, b in those.pairs))
         threads = len(those.pairs) // len(set(those.pairs))
