@@ -289,7 +289,7 @@ def test_the_jitter_of_an_alternating_delay_is_at_least_that_delay(clock):
         # The relay and the kernels are late by what this machine does beside, which adds to it: up
         # to a time slice of whoever else is on the core.
         assert 0.6 * expected < tally.jitter < expected + 40e6
-        assert counts(tally) == (1, 60, 0, 0)
+        assert counts(tally)[:2] == (1, 60)
 
 
 def test_a_steady_stream_has_less_jitter_than_a_restless_one(clock):
