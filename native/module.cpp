@@ -52,6 +52,22 @@ void define_copy(nb::module_& module) {
       Released());
 }
 
+// Calls each(buffer, lie, seed) for the buffers of those numbers, until one returns false.
+template <class Each>
+void each_message(Slots& slots, Lie lie, Stamps& numbers, Stamps& seeds, Each each) {
+  if (numbers.shape(0) != seeds.shape(0)) throw std::invalid_argument("a seed for each number");
+  const std::size_t words = (lie.size + 7) / 8;
+  if (lie.step < 8 ||
+      (words > 0 && (words - 1) * lie.step + lie.size - 8 * (words - 1) > slots.shape(1)))
+    throw std::invalid_argument("the message does not fit into its buffer");
+  for (std::size_t i = 0; i < numbers.shape(0); ++i) {
+    const auto number = static_cast<std::size_t>(numbers.data()[i]);
+    if (number >= slots.shape(0)) throw std::invalid_argument("there is no buffer of that number");
+    auto* buffer = reinterpret_cast<std::byte*>(slots.data() + number * slots.stride(0));
+    if (!each(buffer, lie, static_cast<std::uint64_t>(seeds.data()[i]))) return;
+  }
+}
+
 void define_buffers(nb::module_& module) {
   nb::class_<Ring>(module, "Ring")
       .def(
@@ -67,16 +83,32 @@ void define_buffers(nb::module_& module) {
           "slots"_a.noconvert(), nb::keep_alive<1, 2>())
       .def_prop_ro("position", &Ring::position);
   module.def(
-      "fill", [](Bytes array, std::uint64_t seed) { fill(bytes(array), seed); },
-      "array"_a.noconvert(), "seed"_a, Released());
+      "fill",
+      [](Slots slots, std::size_t size, std::size_t step, Stamps numbers, Stamps seeds) {
+        each_message(slots, {size, step}, numbers, seeds,
+                     [](std::byte* buffer, Lie lie, auto seed) {
+                       fill(buffer, lie, seed);
+                       return true;
+                     });
+      },
+      "slots"_a.noconvert(), "size"_a, "step"_a, "numbers"_a.noconvert(), "seeds"_a.noconvert(),
+      Released());
   module.def(
       "first_difference",
-      [](ConstBytes array, std::uint64_t seed) -> std::optional<std::tuple<std::size_t, int>> {
-        const Difference difference = first_difference(bytes(array), seed);
-        if (difference.at == array.shape(0)) return std::nullopt;
-        return std::tuple(difference.at, static_cast<int>(difference.expected));
+      [](Slots slots, std::size_t size, std::size_t step, Stamps numbers, Stamps seeds,
+         std::size_t header) -> std::optional<std::tuple<std::size_t, int, int>> {
+        std::optional<Difference> found;
+        each_message(slots, {size, step}, numbers, seeds,
+                     [&](std::byte* buffer, Lie lie, auto seed) {
+                       found = first_difference(buffer, lie, seed, header);
+                       return !found;
+                     });
+        if (!found) return std::nullopt;
+        return std::tuple(found->at, static_cast<int>(found->expected),
+                          static_cast<int>(found->found));
       },
-      "array"_a.noconvert(), "seed"_a);
+      "slots"_a.noconvert(), "size"_a, "step"_a, "numbers"_a.noconvert(), "seeds"_a.noconvert(),
+      "header"_a, Released());
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
+#include <optional>
 
 namespace halftrip {
 
@@ -18,32 +18,59 @@ inline std::uint64_t sequence_word(std::uint64_t seed, std::uint64_t i) noexcept
   return z ^ (z >> 31);
 }
 
-inline void fill(std::span<std::byte> bytes, std::uint64_t seed) noexcept {
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
-    const std::uint64_t word = sequence_word(seed, at / sizeof word);
-    std::memcpy(bytes.data() + at, &word, std::min(sizeof word, bytes.size() - at));
-  }
-}
-
-// Where the first byte that differs from the sequence is, and what it should be; `at` is the size
-// where there is none.
-struct Difference {
-  std::size_t at;
-  std::byte expected;
+// How a message lies in its buffer: `size` bytes of it, whose words of 8 bytes are `step` apart.
+struct Lie {
+  std::size_t size, step;
 };
 
-inline Difference first_difference(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
-    const std::size_t size = std::min(sizeof(std::uint64_t), bytes.size() - at);
-    const std::uint64_t expected = sequence_word(seed, at / sizeof(std::uint64_t));
-    if (std::memcmp(bytes.data() + at, &expected, size) == 0) continue;
-    std::byte words[sizeof expected];
-    std::memcpy(words, &expected, sizeof expected);
-    std::size_t i = 0;
-    while (bytes[at + i] == words[i]) ++i;
-    return {at + i, words[i]};
-  }
-  return {bytes.size(), std::byte{}};
+namespace detail {
+
+// Calls each(place, word, size) for every word of the message that `seed` names, the last of which
+// may be shorter, until one returns false.
+template <class Byte, class Each>
+void each_word(Byte* buffer, Lie lie, std::uint64_t seed, Each each) {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  for (std::size_t i = 0; i * kWord < lie.size; ++i)
+    if (!each(buffer + i * lie.step, sequence_word(seed, i), std::min(kWord, lie.size - i * kWord)))
+      return;
+}
+
+}  // namespace detail
+
+inline void fill(std::byte* buffer, Lie lie, std::uint64_t seed) noexcept {
+  detail::each_word(buffer, lie, seed, [](std::byte* place, std::uint64_t word, std::size_t size) {
+    std::memcpy(place, &word, size);
+    return true;
+  });
+}
+
+// A byte that differs from the sequence: which of the message, what it should be, and what it is.
+struct Difference {
+  std::size_t at;
+  std::byte expected, found;
+};
+
+// The first of them, but for the first `header` bytes.
+inline std::optional<Difference> first_difference(const std::byte* buffer, Lie lie,
+                                                  std::uint64_t seed, std::size_t header) noexcept {
+  std::optional<Difference> found;
+  std::size_t at = 0;
+  detail::each_word(buffer, lie, seed,
+                    [&](const std::byte* place, std::uint64_t word, std::size_t size) {
+                      if (at >= header && std::memcmp(place, &word, size) == 0) {
+                        at += size;
+                        return true;
+                      }
+                      std::byte expected[sizeof word];
+                      std::memcpy(expected, &word, sizeof word);
+                      for (std::size_t i = 0; i < size; ++i, ++at) {
+                        if (at < header || place[i] == expected[i]) continue;
+                        found = {at, expected[i], place[i]};
+                        return false;
+                      }
+                      return true;
+                    });
+  return found;
 }
 
 }  // namespace halftrip

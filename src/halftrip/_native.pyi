@@ -96,11 +96,15 @@ def respond_datagrams(
 ) -> Tally:
     """The other end of the same exchanges."""
 
-def fill(array: _Bytes, seed: int) -> None:
-    """Fills an array with the sequence that `seed` names."""
+def fill(slots: _Bytes, size: int, step: int, numbers: _Stamps, seeds: _Stamps) -> None:
+    """Writes into the buffers of these numbers, of `slots`, shape (slots, bytes), the messages that
+    the seeds name: `size` bytes whose words of 8 bytes are `step` apart."""
 
-def first_difference(array: _Bytes, seed: int) -> tuple[int, int] | None:
-    """Where the first byte is that differs from that sequence, and what it should be."""
+def first_difference(
+    slots: _Bytes, size: int, step: int, numbers: _Stamps, seeds: _Stamps, header: int
+) -> tuple[int, int, int] | None:
+    """The first byte that differs from these messages, but for the first `header` bytes of each:
+    where it is in its message, what it should be, and what it is."""
 
 def copy(to: _Bytes, from_: _Bytes, batch: int, stamps: _Stamps, clock: str) -> None:
     """Copies `batch` times between each two stamps."""

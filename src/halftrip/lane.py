@@ -13,7 +13,7 @@ from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.errors import HalftripError
 from halftrip.memory.host import geometry
-from halftrip.memory.ring import Ring, WrongByte, aligned, allocate_ring, message_seed
+from halftrip.memory.ring import Numbers, Ring, WrongByte, aligned, allocate_ring, message_seeds
 from halftrip.model import Case, Delivery
 from halftrip.pair import Pair
 from halftrip.patterns import SHAPES
@@ -65,7 +65,6 @@ class Lane:
         self._opened = opened
         self._window: Window | None = None
         self._endpoint: Any = None
-        self._batches = 0
         self._messages = 0
 
     # Setting up, in steps that both ends take together.
@@ -136,7 +135,6 @@ class Lane:
         except _native.MpiError as error:
             reason = self._failure(f"MPI error {error}")
             raise HalftripError(f"{self._name} failed: {reason}") from None
-        self._batches += 1
         self._messages += messages
         return Part(
             times=timed.times.tobytes(),
@@ -147,7 +145,7 @@ class Lane:
         )
 
     def _failure(self, reason: str) -> str:
-        return f"rank {self.pair.ranks[0 if self.pair.initiates else 1]}: {reason}"
+        return f"rank {self._rank}: {reason}"
 
     @property
     def _name(self) -> str:
@@ -173,38 +171,41 @@ class Lane:
         )
 
     # Verifying. The buffers of both ends are as many and are used alike, so that each end knows
-    # which message is where.
+    # which message is where; and no batch has more messages than there are buffers.
 
-    def _last_slots(self, messages: int) -> list[int]:
-        """The buffers that the last of so many further messages use, each once."""
-        count = min(messages, self._lay.slots)
-        end = self._messages + messages
-        return [number % self._lay.slots for number in range(end - count, end)]
+    @property
+    def _rank(self) -> int:
+        return self.pair.ranks[0 if self.pair.initiates else 1]
+
+    def _numbers(self, messages: int) -> Numbers:
+        """The numbers of the next so many messages of this case."""
+        return np.arange(self._messages, self._messages + messages, dtype=np.int64)
 
     def _fill(self, messages: int) -> None:
-        ring = self._source
-        if ring is not None:
-            rank = self.pair.ranks[0 if self.pair.initiates else 1]
-            for slot in self._last_slots(messages):
-                ring.fill(slot, message_seed(rank, self._batches, slot))
+        if self._source is not None:
+            numbers = self._numbers(messages)
+            self._source.fill(numbers % self._lay.slots, message_seeds(self._rank, numbers))
 
     def _check(self, messages: int, timed: Timed) -> int:
-        """Raises WrongByte if a message that is still in its buffer is not as it was sent; else how
-        many there are that are known to have come."""
+        """Raises WrongByte if a message is not as it was sent; else how many there are that are
+        known to have come."""
         ring = self._target
         if ring is None:
             return 0
-        peer = self.pair.ranks[1 if self.pair.initiates else 0]
+        numbers = self._numbers(messages)
+        slots = numbers % self._lay.slots
+        if timed.held is not None:
+            # By buffer: in which of the sender's buffers what it holds has come from.
+            senders = timed.held[slots] - 1
+            held = senders >= 0
+            by_slot = np.zeros(self._lay.slots, dtype=np.int64)
+            by_slot[slots] = numbers
+            slots, numbers = slots[held], by_slot[senders[held]]
         # What is sent back from the buffer that it came in is the initiator's own message.
+        peer = self.pair.ranks[1 if self.pair.initiates else 0]
         rank = self.pair.ranks[0] if self.case.buffers == "same" else peer
-        if timed.held is None:
-            senders = {slot: slot for slot in self._last_slots(messages)}
-        else:
-            senders = {int(slot): int(timed.held[slot]) - 1 for slot in np.flatnonzero(timed.held)}
-        header = self._transport.header(self.case)
-        for slot, sender in senders.items():
-            ring.check(slot, message_seed(rank, self._batches, sender), header)
-        return len(senders)
+        ring.check(slots, message_seeds(rank, numbers), self._transport.header(self.case))
+        return int(slots.size)
 
     @property
     def _source(self) -> Ring | None:

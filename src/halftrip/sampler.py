@@ -37,15 +37,19 @@ _AGREEING_BLOCKS = 3
 _WARM_SHARE = 0.5
 _AGREEMENT = 0.01
 # Sampling goes on in blocks: the first is this share of the time allowed, each later one half of
-# all that went before, so that the interval is worked out a dozen times, not a thousand.
+# all that went before. The interval is worked out when there is so much more than there was the
+# last time: a dozen times, not a thousand, however short the blocks have to be.
 FIRST_BLOCK_SHARE = 0.05
 _BLOCK_GROWTH = 0.5
+_LOOK_GROWTH = 0.25
 # How long a sample lasts now is what so many of the latest say.
 _LATEST_SAMPLES = 8
 # A case does not end before this share of the time allowed: an interval speaks of the time it saw.
 _LEAST_SHARE = 0.1
 # About this many samples are kept at most; each then holds more exchanges.
 MOST_SAMPLES = 1_000_000
+# So many exchanges go before a batch, untimed.
+_LEAD = 1
 # A kernel call is meant to be no longer than this, so that progress is shown and a stop is noticed:
 # two ranks that never wait for each other never look, and have watch.GRACE_SECONDS to come out.
 LONGEST_CALL_NS = 0.5e9
@@ -69,7 +73,7 @@ class Batch(msgspec.Struct, frozen=True):
 
     exchanges: int
     samples: int
-    lead: int = 1
+    lead: int = _LEAD
     cold: bool = False
     keep: bool = False
 
@@ -81,7 +85,8 @@ class Sampler:
     `clock_cost` and `clock_resolution` are ns; the first block of samples is `first_block` of the
     time allowed; an exchange is expected to last `expected_ns`, None: nothing is known of it.
     `single`: every exchange is a sample by itself, whatever the clock costs, and however many that
-    makes.
+    makes. `most_exchanges`: no batch has more, those that go first included; None: as many as it
+    takes.
     """
 
     def __init__(
@@ -92,6 +97,7 @@ class Sampler:
         first_block: float = FIRST_BLOCK_SHARE,
         expected_ns: float | None = None,
         single: bool = False,
+        most_exchanges: int | None = None,
     ) -> None:
         self._stopping = stopping
         self._first_block = first_block
@@ -101,6 +107,9 @@ class Sampler:
         if single:
             self._least_sample_ns = 0.0
             self._most_samples = math.inf
+        self._most_exchanges: float = math.inf
+        if most_exchanges is not None:
+            self._most_exchanges = most_exchanges - _LEAD
         # How long was waited in vain, in all and since the last batch that gave any samples; and
         # how many samples all batches gave.
         self._vain_ns = 0.0
@@ -111,6 +120,7 @@ class Sampler:
         self._samples_left = 0
         self._kept: list[Times] = []
         self._kept_ns = 0.0
+        self._look_ns = _LEAST_SHARE * self._allowed_ns
         self._blocks: list[Times] = []
         self._blocks_ns = 0.0
         self._warm_exchanges = 0
@@ -118,7 +128,11 @@ class Sampler:
         self._settled = False
         self.first = 0
         # Where calibration begins; it ends where the times say, whatever was expected.
-        self.exchanges = max(1, int(self._least_sample_ns / expected_ns)) if expected_ns else 1
+        self.exchanges = 1
+        if expected_ns:
+            self.exchanges = max(
+                1, int(min(self._least_sample_ns / expected_ns, self._most_exchanges))
+            )
         self.stopped: Stopped | None = None
 
     @property
@@ -137,7 +151,8 @@ class Sampler:
             return Batch(exchanges=1, samples=1, lead=0, cold=True)
         if self._phase == "calibrate":
             slow = self.first >= _SLOW_SHARE * self._allowed_ns
-            return Batch(self.exchanges, 1 if slow else _CALIBRATION_SAMPLES)
+            wanted = 1 if slow else _CALIBRATION_SAMPLES
+            return Batch(self.exchanges, min(wanted, self._most_in_a_batch))
         if self._phase == "warm up":
             return self._batch(self._warm_block_samples())
         if self._phase == "sample":
@@ -169,14 +184,20 @@ class Sampler:
             raise RuntimeError("the case is over")
 
     def _batch(self, samples: float) -> Batch:
-        most = max(1, int(LONGEST_CALL_NS / self._turn_ns))
+        most = min(max(1, int(LONGEST_CALL_NS / self._turn_ns)), self._most_in_a_batch)
         return Batch(self.exchanges, min(max(1, int(samples)), most), keep=self._phase == "sample")
 
+    @property
+    def _most_in_a_batch(self) -> int:
+        """How many samples a batch may have, of as many exchanges as there are in one now."""
+        return int(min(max(1, self._most_exchanges / self.exchanges), MOST_SAMPLES))
+
     def _calibrate(self, times: Times) -> None:
-        """Doubles the batch until it is long enough to tell how long an exchange takes."""
+        """Doubles the batch until it is long enough to tell how long an exchange takes, or as long
+        as it may be."""
         self._count_warm_up(times)
         shortest = float(times.min())
-        if shortest < self._least_sample_ns:
+        if shortest < self._least_sample_ns and 2 * self.exchanges <= self._most_exchanges:
             self.exchanges *= 2
         else:
             self._set_exchange(shortest / self.exchanges)
@@ -186,19 +207,21 @@ class Sampler:
         needed = 1
         if ns < self._least_sample_ns:
             needed = math.ceil(max(self._least_sample_ns, _LEAST_BATCH_NS) / ns)
+            needed = int(min(needed, self._most_exchanges))
         count = self._stopping.iterations
         if count is None:
             self.exchanges = max(needed, self._fewest_exchanges(ns))
         else:
             # Whole batches of one size: a count that they do not divide is rounded up.
-            self._samples_left = int(min(max(1, count // needed), self._most_samples))
+            fewest = math.ceil(count / self._most_exchanges)
+            self._samples_left = int(min(max(1, count // needed, fewest), self._most_samples))
             self.exchanges = math.ceil(count / self._samples_left)
         self._sample_ns = max(ns * self.exchanges, 1.0)
         self._phase = "warm up"
 
     def _fewest_exchanges(self, ns: float) -> int:
         """How many exchanges of `ns` a sample must hold for no more than MOST_SAMPLES of them."""
-        return math.ceil(self._allowed_ns / ns / self._most_samples)
+        return int(min(math.ceil(self._allowed_ns / ns / self._most_samples), self._most_exchanges))
 
     def _count_warm_up(self, times: Times) -> None:
         self._warm_exchanges += times.size * self.exchanges
@@ -218,7 +241,8 @@ class Sampler:
         self._count_warm_up(times)
         self._blocks_ns += float(times.sum())
         self._sample_ns = max(float(np.median(times)), 1.0)
-        if self._sample_ns < self._least_sample_ns:
+        too_short = self._sample_ns < self._least_sample_ns
+        if too_short and self.exchanges < self._most_exchanges:
             # What was calibrated was cold. Below a step of the clock nothing can be told; and what
             # follows is always more exchanges than before, so this ends.
             told = max(self._sample_ns, self._least_sample_ns * CLOCK_SHARE)
@@ -263,9 +287,10 @@ class Sampler:
         if self._stopping.iterations is not None:
             return "count" if self._samples_left <= 0 else None
         target = self._stopping.ci
-        seen_enough = self._kept_ns >= _LEAST_SHARE * self._allowed_ns
-        if target is not None and seen_enough and half_width(self.samples) <= target:
-            return "converged"
+        if target is not None and self._kept_ns >= self._look_ns:
+            self._look_ns = (1 + _LOOK_GROWTH) * self._kept_ns
+            if half_width(self.samples) <= target:
+                return "converged"
         if self._kept_ns + self._sample_ns / 2 >= self._allowed_ns:
             return "time"
         return None

@@ -242,6 +242,7 @@ class Session:
             FIRST_BLOCK_SHARE if len(round_) == 1 else _FIRST_BLOCK_TOGETHER,
             self._expected(round_[0]),
             single=self._stage.lossy(round_[0]),
+            most_exchanges=self._stage.most_exchanges(round_[0]),
         )
 
     def _expected(self, case: model.Case) -> float | None:

@@ -209,6 +209,13 @@ class Stage:
         """Whether every exchange of a case is a sample by itself."""
         return self.pairs[case.pair, case.thread].transport(case.transport).lossy
 
+    def most_exchanges(self, case: model.Case) -> int | None:
+        """How many exchanges of a case there is a buffer of its own for each message of; None where
+        buffers are used again and again."""
+        if not case.verify:
+            return None
+        return host_memory.geometry(case, self.cache_bytes).slots // case.window
+
     def _ends_here(self, case: model.Case) -> int:
         """How many ends of the case's company are on this host, as far as that can be told."""
         here = self.hosts[self._group.rank]

@@ -64,14 +64,17 @@ def test_a_cold_ring_is_larger_than_the_cache():
     assert lay.stride == 128
     assert lay.slots * lay.stride == 2 << 20
     hot = host.geometry(msgspec.structs.replace(case, cache="hot"), 1 << 20)
-    assert hot == host.Geometry(slots=1, stride=128, extent=100)
+    assert hot == host.Geometry(slots=1, stride=128, extent=100, step=8)
 
 
-def test_every_message_of_a_window_has_its_own_buffer_where_it_is_verified():
+def test_every_message_of_a_batch_has_its_own_buffer_where_it_is_verified():
     case = Case(transport="mpi", pattern="stream", size=64, wait="spin", window=7, verify=True)
-    assert host.geometry(case, 0).slots == 7
+    assert host.geometry(case, 0).slots == (1 << 20) // 64
+    # One window that goes first, and one that is timed, however large.
+    large = msgspec.structs.replace(case, size=1 << 20)
+    assert host.geometry(large, 0).slots == 14
     strided = msgspec.structs.replace(case, datatype="vector")
-    assert host.geometry(strided, 0).extent == 128
+    assert host.geometry(strided, 0)[2:] == (128, 16)
 
 
 @pytest.mark.parametrize("align", [1, 2, 64, 1024])

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -94,18 +95,46 @@ def test_one_sided_patterns_reach_into_the_peer_s_memory(size, window):
     release()
 
 
+def numbers(*values):
+    return np.array(values, dtype=np.int64)
+
+
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 4095, 1 << 20])
 def test_a_wrong_byte_is_found_wherever_it_is(size):
-    array = np.empty(size, dtype=np.uint8)
-    _native.fill(array, 5)
-    assert _native.first_difference(array, 5) is None
+    array = np.empty((1, size), dtype=np.uint8)
+    _native.fill(array, size, 8, numbers(0), numbers(5))
+    look = partial(_native.first_difference, array, size, 8, numbers(0))
+    assert look(numbers(5), 0) is None
     for at in {0, size // 2, size - 1} if size else ():
-        right = int(array[at])
-        array[at] ^= 0x10
-        assert _native.first_difference(array, 5) == (at, right)
-        array[at] = right
+        right = int(array[0, at])
+        array[0, at] ^= 0x10
+        assert look(numbers(5), 0) == (at, right, right ^ 0x10)
+        assert look(numbers(5), at) == (at, right, right ^ 0x10)
+        assert look(numbers(5), at + 1) is None
+        array[0, at] = right
     if size >= 8:
-        assert _native.first_difference(array, 6) is not None
+        assert look(numbers(6), 0) is not None
+
+
+@pytest.mark.parametrize("step", [8, 16])
+def test_every_message_is_where_its_number_says(step):
+    size, slots = 24, 5
+    array = np.zeros((slots, size // 8 * step), dtype=np.uint8)
+    those = numbers(3, 0, 4)
+    _native.fill(array, size, step, those, those + 70)
+    assert _native.first_difference(array, size, step, those, those + 70, 0) is None
+    # Nothing else is written to, between the words neither.
+    words = array.reshape(slots, size // 8, step)
+    assert not words[[1, 2]].any()
+    assert not words[:, :, 8:].any()
+    assert len({bytes(words[slot, :, :8].tobytes()) for slot in those}) == 3
+    words[4, 2, 7] ^= 1
+    at, expected, found = _native.first_difference(array, size, step, those, those + 70, 0)
+    assert (at, expected ^ found) == (23, 1)
+    with pytest.raises(ValueError, match="no buffer"):
+        _native.fill(array, size, step, numbers(5), numbers(0))
+    with pytest.raises(ValueError, match="does not fit"):
+        _native.fill(array, size + 1 + step - 8, step, numbers(0), numbers(0))
 
 
 class Relay:

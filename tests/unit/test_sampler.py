@@ -22,10 +22,10 @@ CLOCK_COST = 20.0
 MOST_BATCHES = 10_000
 
 
-def run(stopping, exchange, clock_cost=CLOCK_COST):
+def run(stopping, exchange, clock_cost=CLOCK_COST, **options):
     """Feeds a sampler until it is content. `exchange(i, n)` gives the times of n exchanges from the
     i-th on, ns. Returns the sampler and its batches."""
-    sampler = Sampler(stopping, clock_cost, 1.0)
+    sampler = Sampler(stopping, clock_cost, 1.0, **options)
     batches, done = [], 0
     for _ in range(MOST_BATCHES):
         batch = sampler.next()
@@ -270,3 +270,33 @@ def test_an_exchange_that_must_be_single_stays_so_however_short():
     while (batch := sampler.next()) is not None:
         assert batch.exchanges == 1
         sampler.feed(np.full(batch.samples, 50, dtype=np.int64))
+
+
+@given(
+    st.floats(1.0, 1e7),
+    st.integers(2, 300),
+    st.one_of(st.none(), st.integers(1, 2000)),
+    st.floats(1, 100),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_batch_has_more_exchanges_than_it_may(ns, most, iterations, clock_cost):
+    stopping = Stopping(ci=None, time=1e-9 * ns * most * 20, iterations=iterations)
+    sampler, batches = run(stopping, steady(ns), clock_cost, most_exchanges=most)
+    assert all(batch.lead + batch.exchanges * batch.samples <= most for batch in batches)
+    kept = sum(batch.exchanges * batch.samples for batch in batches if batch.keep)
+    assert sampler.samples.size * sampler.exchanges == kept
+    if iterations is not None:
+        assert kept >= iterations
+
+
+def test_the_interval_is_worked_out_now_and_then_however_short_the_batches(monkeypatch):
+    looks = []
+
+    def look(samples):
+        looks.append(samples.size)
+        return half_width(samples)
+
+    monkeypatch.setattr("halftrip.sampler.half_width", look)
+    _, batches = run(Stopping(ci=1e-9, time=0.01), noisy(1000), most_exchanges=11)
+    assert len(batches) > 100
+    assert len(looks) < 30

@@ -25,7 +25,8 @@ _ROOT = Path("/")
 
 
 class Geometry(NamedTuple):
-    """How the buffers of a case lie: `slots` of them, `stride` bytes apart, each of `extent` bytes.
+    """How the buffers of a case lie: `slots` of them, `stride` bytes apart, each of `extent` bytes,
+    and in each the words of a message, `step` bytes apart.
 
     A strided datatype has as much room between its blocks as they take themselves.
     """
@@ -33,6 +34,7 @@ class Geometry(NamedTuple):
     slots: int
     stride: int
     extent: int
+    step: int
 
     @property
     def bytes(self) -> int:
@@ -43,6 +45,10 @@ class Geometry(NamedTuple):
 BLOCK = 8
 BLOCK_STRIDE = 16
 _LINE = 64
+# Where messages are verified, each of a batch has a buffer of its own, in about so many bytes; or
+# in as many as it takes for a window that goes first, untimed, and another.
+_VERIFIED_BYTES = 1 << 20
+_VERIFIED_WINDOWS = 2
 # A ring that is walked through is so much larger than the cache that nothing of it is left there.
 _CACHES = 2
 
@@ -50,15 +56,17 @@ _CACHES = 2
 def geometry(case: Case, cache_bytes: int) -> Geometry:
     """The buffers of a case, in one direction. `cache_bytes` is the largest last-level cache of the
     ranks."""
-    extent = case.size
+    extent, word = case.size, BLOCK
     if case.datatype == "vector":
-        extent = case.size // BLOCK * BLOCK_STRIDE
+        extent, word = case.size // BLOCK * BLOCK_STRIDE, BLOCK_STRIDE
     step = max(_LINE, 2 * case.align)
     stride = -(-max(extent, 1) // step) * step
-    slots = case.window if case.verify else 1
+    slots = 1
+    if case.verify:
+        slots = max(_VERIFIED_WINDOWS * case.window, _VERIFIED_BYTES // stride)
     if case.cache == "cold":
         slots = max(slots, -(-_CACHES * cache_bytes // stride))
-    return Geometry(slots, stride, extent)
+    return Geometry(slots, stride, extent, word)
 
 
 def last_level_cache(core: int, root: Path = _CPUS) -> int:

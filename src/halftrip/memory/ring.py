@@ -7,8 +7,10 @@ import numpy.typing as npt
 
 from halftrip import _native
 from halftrip.errors import HalftripError
-from halftrip.memory.host import BLOCK, BLOCK_STRIDE, Bytes, Geometry, allocate
+from halftrip.memory.host import Bytes, Geometry, allocate
 from halftrip.model import Case
+
+Numbers = npt.NDArray[np.int64]
 
 
 class Ring:
@@ -21,50 +23,31 @@ class Ring:
         self.region = region
         self._lay = lay
         self._case = case
-        strides = (lay.stride, 1)
-        shape = (lay.slots, case.size)
-        self._slots: npt.NDArray[np.uint8] = np.lib.stride_tricks.as_strided(
-            region, shape if lay.slots > 1 else (1, case.size), strides
-        )
-        self.native = _native.Ring(self._slots)
+        self._buffers = _rows(region, lay, lay.extent)
+        self.native = _native.Ring(_rows(region, lay, case.size))
 
     @property
     def slots(self) -> int:
         return self._lay.slots
 
-    def _buffer(self, slot: int) -> Bytes:
-        start = slot * self._lay.stride
-        return self.region[start : start + self._lay.extent]
+    def fill(self, slots: Numbers, seeds: Numbers) -> None:
+        """Writes the messages that `seeds` name into the buffers of these numbers, both of shape
+        (n,)."""
+        _native.fill(self._buffers, self._case.size, self._lay.step, slots, seeds)
 
-    def _payload(self, slot: int) -> Bytes:
-        """The bytes of the message in a buffer, side by side: a copy where they do not lie so."""
-        buffer = self._buffer(slot)
-        if self._case.datatype != "vector":
-            return buffer
-        return np.ascontiguousarray(buffer.reshape(-1, BLOCK_STRIDE)[:, :BLOCK]).reshape(-1)
-
-    def fill(self, slot: int, seed: int) -> None:
-        """Writes the message that `seed` names into a buffer."""
-        if self._case.datatype != "vector":
-            _native.fill(self._buffer(slot), seed)
-            return
-        payload = np.empty(self._case.size, dtype=np.uint8)
-        _native.fill(payload, seed)
-        self._buffer(slot).reshape(-1, BLOCK_STRIDE)[:, :BLOCK] = payload.reshape(-1, BLOCK)
-
-    def check(self, slot: int, seed: int, header: int = 0) -> None:
-        """Raises WrongByte unless a buffer holds the message that `seed` names, but for its first
-        `header` bytes."""
-        payload = self._payload(slot)
-        if header:
-            sent = np.empty(self._case.size, dtype=np.uint8)
-            _native.fill(sent, seed)
-            payload = payload.copy()
-            payload[:header] = sent[:header]
-        found = _native.first_difference(payload, seed)
+    def check(self, slots: Numbers, seeds: Numbers, header: int = 0) -> None:
+        """Raises WrongByte unless these buffers hold the messages that `seeds` name, but for the
+        first `header` bytes of each."""
+        found = _native.first_difference(
+            self._buffers, self._case.size, self._lay.step, slots, seeds, header
+        )
         if found is not None:
-            offset, expected = found
-            raise WrongByte(offset, expected, int(payload[offset]))
+            raise WrongByte(*found)
+
+
+def _rows(region: Bytes, lay: Geometry, size: int) -> Bytes:
+    """The buffers, shape (slots, size)."""
+    return np.lib.stride_tricks.as_strided(region, (lay.slots, size), (lay.stride, 1))
 
 
 class WrongByte(HalftripError):
@@ -84,6 +67,7 @@ def aligned(region: Bytes, case: Case) -> Bytes:
     return region[case.align :]
 
 
-def message_seed(rank: int, batch: int, slot: int) -> int:
-    """The seed of the message that a rank sends from a buffer in a batch: no two have the same."""
-    return (rank << 48) + (batch << 24) + slot
+def message_seeds(rank: int, numbers: Numbers) -> Numbers:
+    """The seeds of the messages of these numbers, shape (n,), that a rank sends in a case: no two
+    have the same."""
+    return (rank << 48) + numbers

@@ -1,0 +1,58 @@
+"""A case that is measured by both its ranks in one process."""
+
+import threading
+
+from halftrip.bench import Bench
+from halftrip.clock import Clock
+from halftrip.group import join_socket_group, lead_socket_group
+from halftrip.pair import Pair
+from halftrip.sampler import Sampler, Stopping
+from halftrip.transports.base import Scene
+from halftrip.wire import Listener, introduce
+
+TOKEN = "token"
+CACHE = 1 << 20
+
+
+def scene(rank, same_host=True, timeout=0.1):
+    return Scene(
+        rank=rank, peer=1 - rank, same_host=same_host, yields=True, token=TOKEN, timeout=timeout
+    )
+
+
+def measure(the_case, spoil=None, **sampling):
+    """What rank 0 has learnt of a case. `spoil(rank, opened)` may do harm to an open path;
+    `sampling` is for the sampler."""
+    listener = Listener(TOKEN)
+    outcomes, raised = [], []
+
+    def take_part(rank):
+        if rank == 0:
+            group = lead_socket_group(listener, 2, 5.0)
+        else:
+            group = join_socket_group(listener.address, introduce(TOKEN, "group", 1), 2)
+        try:
+            clock = Clock()
+            pair = Pair(group, (0, 1), scene(rank), clock)
+            bench = Bench(group, [(pair, the_case)], clock, CACHE)
+            if spoil is not None:
+                spoil(rank, pair.open(the_case.transport, the_case.wait))
+            sampler = Sampler(Stopping(time=0.02), 20.0, 1.0, **sampling) if rank == 0 else None
+            outcome = bench.run(sampler, lambda ns: None)[0]
+            bench.close()
+            pair.close()
+            if rank == 0:
+                outcomes.append(outcome)
+        except BaseException as error:  # noqa: BLE001 (handed to the test)
+            raised.append(error)
+        finally:
+            group.close()
+
+    threads = [threading.Thread(target=take_part, args=(rank,)) for rank in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+        assert not thread.is_alive()
+    assert raised == []
+    return outcomes[0]
