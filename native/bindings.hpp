@@ -3,9 +3,11 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -110,9 +112,14 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
     module.def(
         side,
         [](E& endpoint, std::string_view pattern, Ring& out, Ring& in, std::int64_t window,
-           std::int64_t lead, std::int64_t batch, Stamps stamps, std::string_view clock) {
+           std::int64_t lead, std::int64_t batch, Stamps stamps, std::string_view clock,
+           std::optional<Stamps> arrivals) {
           if (in.size() != out.size()) throw std::invalid_argument("out and in differ in size");
-          const Timing timing{lead, batch, ticks(stamps), clock_called(clock)};
+          if (arrivals && arrivals->shape(0) + 1 != stamps.shape(0))
+            throw std::invalid_argument("there is an arrival between each two stamps");
+          const Timing timing{lead, batch, ticks(stamps),
+                              arrivals ? ticks(*arrivals) : std::span<Ticks>(),
+                              clock_called(clock)};
           Buffers buffers{out, in, window};
           AllPatterns::with<E>(pattern, [&]<class Pattern>(Pattern) {
             if constexpr (initiates)
@@ -124,7 +131,7 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
           in = buffers.in;
         },
         "endpoint"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "lead"_a, "batch"_a,
-        "stamps"_a.noconvert(), "clock"_a, Released());
+        "stamps"_a.noconvert(), "clock"_a, "arrivals"_a.noconvert() = nb::none(), Released());
   };
   part("initiate", std::true_type{});
   part("respond", std::false_type{});

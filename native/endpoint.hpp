@@ -27,19 +27,22 @@ enum class Order {
 };
 
 // exchange() sends `count` messages and receives as many, both at once, so that two ranks that call
-// it do not wait for each other for ever.
+// it do not wait for each other for ever. It calls received() once, when all has come.
 template <class E>
-concept DuplexEndpoint = requires(E& e, Ring& out, Ring& in, std::int64_t count, Order order) {
-  { e.exchange(out, in, count, order) } -> std::same_as<void>;
-};
+concept DuplexEndpoint =
+    requires(E& e, Ring& out, Ring& in, std::int64_t count, Order order, void (*received)()) {
+      { e.exchange(out, in, count, order, received) } -> std::same_as<void>;
+    };
 
-// finish() returns when all that was begun since the last one is done, as send() and recv() are.
+// finish() returns when all that was begun since the last one is done, as send() and recv() are;
+// finish(count) when the first so many are.
 template <class E>
 concept NonblockingEndpoint =
     requires(E& e, const std::byte* out, std::byte* in, std::size_t size) {
       { e.begin_send(out, size) } -> std::same_as<void>;
       { e.begin_recv(in, size) } -> std::same_as<void>;
       { e.finish() } -> std::same_as<void>;
+      { e.finish(1) } -> std::same_as<void>;
     };
 
 // put() and get() move bytes to and from the peer's window, `offset` bytes into it; flush() returns

@@ -9,6 +9,33 @@
 
 namespace halftrip {
 
+// Requests that have been begun and not been finished, in order.
+template <class Handle>
+class ActiveRequests {
+ public:
+  using Waitall = int (*)(int, Handle*, void*);
+
+  explicit ActiveRequests(std::size_t most) : requests_(most) {}
+
+  // Where the next one is to be.
+  Handle& add() { return requests_[static_cast<std::size_t>(begun_++)]; }
+
+  void finish(Waitall waitall, void* no_statuses) {
+    check_mpi(waitall(begun_ - finished_, requests_.data() + finished_, no_statuses));
+    begun_ = finished_ = 0;
+  }
+
+  // The first so many of them.
+  void finish(Waitall waitall, void* no_statuses, std::int64_t count) {
+    check_mpi(waitall(static_cast<int>(count), requests_.data(), no_statuses));
+    finished_ = static_cast<int>(count);
+  }
+
+ private:
+  std::vector<Handle> requests_;
+  int begun_ = 0, finished_ = 0;
+};
+
 // MPI_Isend, MPI_Irecv, MPI_Waitall.
 template <class Handle>
 class MpiNonblocking {
@@ -21,7 +48,7 @@ class MpiNonblocking {
         irecv_(mpi_function<Begin>(functions, 1)),
         waitall_(mpi_function<Waitall>(functions, 2)),
         blocking_(path, {functions.at(3), functions.at(4), 0, 0, 0}),
-        requests_(most) {}
+        active_(most) {}
 
   void begin_send(const std::byte* out, std::size_t size) {
     begin(isend_, const_cast<std::byte*>(out), size);
@@ -29,29 +56,26 @@ class MpiNonblocking {
 
   void begin_recv(std::byte* in, std::size_t size) { begin(irecv_, in, size); }
 
-  void finish() {
-    check_mpi(waitall_(active_, requests_.data(), path_.no_statuses()));
-    active_ = 0;
-  }
+  void finish() { active_.finish(waitall_, path_.no_statuses()); }
+  void finish(std::int64_t count) { active_.finish(waitall_, path_.no_statuses(), count); }
 
   void send_ack() { blocking_.send(nullptr, 0); }
   void recv_ack() { blocking_.recv(nullptr, 0); }
 
  private:
   using Begin = int (*)(void*, int, Handle, int, int, Handle, Handle*);
-  using Waitall = int (*)(int, Handle*, void*);
+  using Waitall = ActiveRequests<Handle>::Waitall;
 
   void begin(Begin call, std::byte* buffer, std::size_t size) {
     check_mpi(call(buffer, path_.count(size), path_.type(size), path_.peer, path_.tag,
-                   path_.communicator, &requests_[static_cast<std::size_t>(active_++)]));
+                   path_.communicator, &active_.add()));
   }
 
   MpiPath<Handle> path_;
   Begin isend_, irecv_;
   Waitall waitall_;
   Mpi<Handle> blocking_;
-  std::vector<Handle> requests_;
-  int active_ = 0;
+  ActiveRequests<Handle> active_;
 };
 
 // MPI_Send_init, MPI_Recv_init, MPI_Start, MPI_Waitall: every request is bound to its buffer once.
@@ -71,7 +95,7 @@ class MpiPersistent {
         blocking_(path, {functions.at(6), functions.at(7), 0, 0, 0}),
         sends_(bind(mpi_function<Init>(functions, 0), out, most)),
         recvs_(bind(mpi_function<Init>(functions, 1), in, most)),
-        requests_(2 * most) {}
+        active_(2 * most) {}
 
   MpiPersistent(const MpiPersistent&) = delete;
   MpiPersistent& operator=(const MpiPersistent&) = delete;
@@ -84,10 +108,8 @@ class MpiPersistent {
   void begin_send(const std::byte*, std::size_t) { begin(sends_.next()); }
   void begin_recv(std::byte*, std::size_t) { begin(recvs_.next()); }
 
-  void finish() {
-    check_mpi(waitall_(active_, requests_.data(), path_.no_statuses()));
-    active_ = 0;
-  }
+  void finish() { active_.finish(waitall_, path_.no_statuses()); }
+  void finish(std::int64_t count) { active_.finish(waitall_, path_.no_statuses(), count); }
 
   void send(const std::byte*, std::size_t) { complete(sends_.next()); }
   void recv(std::byte*, std::size_t) { complete(recvs_.next()); }
@@ -98,7 +120,7 @@ class MpiPersistent {
  private:
   using Init = int (*)(void*, int, Handle, int, int, Handle, Handle*);
   using Start = int (*)(Handle*);
-  using Waitall = int (*)(int, Handle*, void*);
+  using Waitall = ActiveRequests<Handle>::Waitall;
   using WaitOne = int (*)(Handle*, void*);
 
   // One request for each buffer of a ring, or several where a window is longer than the ring.
@@ -124,7 +146,7 @@ class MpiPersistent {
 
   void begin(Handle& request) {
     check_mpi(start_(&request));
-    requests_[static_cast<std::size_t>(active_++)] = request;
+    active_.add() = request;
   }
 
   void complete(Handle& request) {
@@ -139,8 +161,7 @@ class MpiPersistent {
   Start free_;
   Mpi<Handle> blocking_;
   Bound sends_, recvs_;
-  std::vector<Handle> requests_;
-  int active_ = 0;
+  ActiveRequests<Handle> active_;
   MpiStatus status_;
 };
 

@@ -80,7 +80,8 @@ class Shm {
   }
 
   // Puts whenever there is room, and takes whenever something has come.
-  void exchange(Ring& out, Ring& in, std::int64_t count, Order order) {
+  template <class Received>
+  void exchange(Ring& out, Ring& in, std::int64_t count, Order order, Received received) {
     Sending sending{{out, count}};
     Receiving receiving{{in, count}};
     spin_until(yields_, [&] {
@@ -89,7 +90,9 @@ class Shm {
         moved = put_some(sending);
         while (moved && order == Order::sends_first && put_some(sending)) {
         }
-        moved |= take_some(receiving);
+        const bool took = take_some(receiving);
+        if (took && receiving.messages == 0) received();
+        moved |= took;
       } while (moved);
       return sending.messages == 0 && receiving.messages == 0;
     });

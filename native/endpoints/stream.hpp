@@ -39,7 +39,8 @@ class ByteStream {
   }
 
   // Writes a message at a time as far as the stream takes it, and reads likewise.
-  void exchange(Ring& out, Ring& in, std::int64_t count, Order order)
+  template <class Received>
+  void exchange(Ring& out, Ring& in, std::int64_t count, Order order, Received received)
     requires(wait != Wait::block)
   {
     Underway sending{out, count}, receiving{in, count};
@@ -56,6 +57,7 @@ class ByteStream {
         const std::size_t left = in.size() - receiving.done;
         if (advance(::read(in_, receiving.here() + receiving.done, left), receiving.done)) {
           receiving.moved();
+          if (receiving.messages == 0) received();
           moved = true;
         }
       }

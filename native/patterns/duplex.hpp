@@ -11,23 +11,42 @@ namespace halftrip {
 struct Duplex {
   template <class E>
   static constexpr bool possible = DuplexEndpoint<E> || NonblockingEndpoint<E>;
-  static constexpr bool responder_timed = true;
+  static constexpr bool symmetric = true;
 
  protected:
   template <class E>
   static void both(E& endpoint, Buffers& buffers, std::int64_t count, Order order) {
     if constexpr (NonblockingEndpoint<E>) {
       if (order == Order::sends_first) begin_sends(endpoint, buffers, count);
-      for (std::int64_t i = 0; i < count; ++i)
-        endpoint.begin_recv(buffers.in.next(), buffers.in.size());
+      begin_recvs(endpoint, buffers, count);
       if (order == Order::in_turn) begin_sends(endpoint, buffers, count);
       endpoint.finish();
     } else {
-      endpoint.exchange(buffers.out, buffers.in, count, order);
+      endpoint.exchange(buffers.out, buffers.in, count, order, [] {});
+    }
+  }
+
+  // In turn; calls received() when all has come, which may be before all has gone.
+  template <class E, class Received>
+  static void both(E& endpoint, Buffers& buffers, std::int64_t count, Received received) {
+    if constexpr (NonblockingEndpoint<E>) {
+      begin_recvs(endpoint, buffers, count);
+      begin_sends(endpoint, buffers, count);
+      endpoint.finish(count);
+      received();
+      endpoint.finish();
+    } else {
+      endpoint.exchange(buffers.out, buffers.in, count, Order::in_turn, received);
     }
   }
 
  private:
+  template <NonblockingEndpoint E>
+  static void begin_recvs(E& endpoint, Buffers& buffers, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i)
+      endpoint.begin_recv(buffers.in.next(), buffers.in.size());
+  }
+
   template <NonblockingEndpoint E>
   static void begin_sends(E& endpoint, Buffers& buffers, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i)
@@ -43,10 +62,6 @@ struct Exchange : Duplex {
   static void initiate(E& endpoint, Buffers& buffers) {
     both(endpoint, buffers, 1, Order::in_turn);
   }
-  template <class E>
-  static void respond(E& endpoint, Buffers& buffers) {
-    initiate(endpoint, buffers);
-  }
 };
 
 // Both send, then both receive: a message that is in the way of another.
@@ -57,25 +72,30 @@ struct PingPing : Duplex {
   static void initiate(E& endpoint, Buffers& buffers) {
     both(endpoint, buffers, 1, Order::sends_first);
   }
-  template <class E>
-  static void respond(E& endpoint, Buffers& buffers) {
-    initiate(endpoint, buffers);
-  }
 };
 
-// A window of messages each way, and an acknowledgement of each.
+// A window of messages each way, and an acknowledgement of each. Neither way need be as fast as the
+// other: each end can say when all that comes to it has come.
 struct Bidirectional : Duplex {
   static constexpr std::string_view name = "bidirectional";
+  static constexpr bool has_arrivals = true;
 
   template <class E>
   static void initiate(E& endpoint, Buffers& buffers) {
     both(endpoint, buffers, buffers.window, Order::in_turn);
+    acknowledge(endpoint);
+  }
+  template <class E, class Received>
+  static void initiate(E& endpoint, Buffers& buffers, Received received) {
+    both(endpoint, buffers, buffers.window, received);
+    acknowledge(endpoint);
+  }
+
+ private:
+  template <class E>
+  static void acknowledge(E& endpoint) {
     send_ack(endpoint);
     recv_ack(endpoint);
-  }
-  template <class E>
-  static void respond(E& endpoint, Buffers& buffers) {
-    initiate(endpoint, buffers);
   }
 };
 

@@ -44,8 +44,13 @@ def initiate(
     batch: int,
     stamps: _Stamps,
     clock: str,
+    arrivals: _Stamps | None = None,
 ) -> None:
-    """Initiates `lead` exchanges untimed, then `batch` between each two stamps."""
+    """Initiates `lead` exchanges untimed, then `batch` between each two stamps.
+
+    `arrivals`, shape (samples,), ticks, is given how long it took until all that came in the
+    exchanges of a sample had come, where that is not when they end: in a bidirectional pattern.
+    """
 
 def respond(
     endpoint: _EndpointBase,
@@ -57,6 +62,7 @@ def respond(
     batch: int,
     stamps: _Stamps,
     clock: str,
+    arrivals: _Stamps | None = None,
 ) -> None:
     """The other end of the same exchanges. It leaves the stamps alone where its clock would be in
     the way of what the initiator times."""

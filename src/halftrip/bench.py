@@ -31,6 +31,8 @@ class Outcome:
         self.kept: list[Times] = []
         self.starts: list[int] = []
         self.peers: list[Times] = []
+        # How long it took in each sample until all had come there, and back.
+        self.arrivals: tuple[list[Times], list[Times]] = ([], [])
         # For how long each of these batches waited in vain.
         self.waited: list[int] = []
         self.verified = 0
@@ -41,7 +43,7 @@ class Outcome:
         """Takes what both ends say of a batch; the initiator's times, shape (samples,), fewer where
         some got lost."""
         self.problem = initiator.problem or responder.problem
-        times = np.frombuffer(initiator.times, dtype=np.int64)
+        times = _times(initiator.times)
         self.verified += initiator.verified + responder.verified
         if self.problem is not None:
             return times
@@ -50,7 +52,9 @@ class Outcome:
         if batch.keep:
             self.kept.append(times)
             self.starts.append(initiator.start)
-            self.peers.append(np.frombuffer(responder.times, dtype=np.int64))
+            self.peers.append(_times(responder.times))
+            for arrivals, end in zip(self.arrivals, (responder, initiator), strict=True):
+                arrivals.append(_times(end.arrivals))
             self.waited.append(initiator.waited)
             self.delivery = add_deliveries([self.delivery, initiator.delivery])
         return times
@@ -62,8 +66,21 @@ class Outcome:
         return float(np.median(times)) if times.size else None
 
     @property
+    def arrival_ns(self) -> tuple[float, float] | None:
+        """The median time of a sample until all had come there, and back; None where that is not
+        looked at."""
+        there, back = (np.concatenate(arrivals) for arrivals in self.arrivals)
+        if not (there.size and back.size):
+            return None
+        return float(np.median(there)), float(np.median(back))
+
+    @property
     def samples(self) -> Times:
         return np.concatenate(self.kept) if self.kept else np.empty(0, dtype=np.int64)
+
+
+def _times(payload: bytes) -> Times:
+    return np.frombuffer(payload, dtype=np.int64)
 
 
 def spans_together(

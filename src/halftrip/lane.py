@@ -30,7 +30,7 @@ class Part(msgspec.Struct, frozen=True):
     `times` are those of its samples, int64, ns, and `start` is when the first began, ns of
     CLOCK_MONOTONIC_RAW; on the end that takes no times, both are empty. `verified` is how many
     messages were found to be as they were sent; `problem` says what went wrong. `waited` and
-    `delivery` are as in `transports.base.Timed`.
+    `delivery` are as in `transports.base.Timed`, `arrivals` too, as `times` are.
     """
 
     times: bytes = b""
@@ -39,6 +39,7 @@ class Part(msgspec.Struct, frozen=True):
     problem: str | None = None
     waited: int = 0
     delivery: Delivery | None = None
+    arrivals: bytes = b""
 
 
 class Lane:
@@ -142,6 +143,7 @@ class Lane:
             verified=verified,
             waited=timed.waited,
             delivery=timed.delivery,
+            arrivals=b"" if timed.arrivals is None else timed.arrivals.tobytes(),
         )
 
     def _failure(self, reason: str) -> str:

@@ -111,7 +111,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     Each of `samples` is the time of `exchanges` exchanges, ns. `first` is the very first exchange
     of the case, ns, timed by itself. `at` is when the case began, seconds after the run did.
     `peer_ns` is the median of the same samples by the other end's clock, None where it takes no
-    times, `verified` how many messages were found to be as they were sent, None where nobody
+    times. Where there is a window each way, `arrival_ns` is the median time of a sample until all
+    that was sent there had come, by the responder's clock, and back, by the initiator's. `verified`
+    is how many messages were found to be as they were sent, None where nobody
     looked.
     """
 
@@ -125,6 +127,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     line: LineBound | None
     samples: list[int]
     peer_ns: float | None = None
+    arrival_ns: tuple[float, float] | None = None
     delivery: Delivery | None = None
     verified: int | None = None
 

@@ -28,6 +28,12 @@ class Shape(NamedTuple):
     initiator: bool
     responder: bool
 
+    @property
+    def each_way(self) -> bool:
+        """Whether there is a window in each direction, neither of which need be as fast as the
+        other."""
+        return self.window is not None and self.initiator and self.responder
+
 
 SHAPES: dict[Pattern, Shape] = {
     "pingpong": Shape(_TWO_SIDED, None, initiator=True, responder=True),

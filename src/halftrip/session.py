@@ -221,6 +221,7 @@ class Session:
             line=line,
             samples=outcome.samples.tolist(),
             peer_ns=outcome.peer_ns,
+            arrival_ns=outcome.arrival_ns,
             delivery=outcome.delivery,
             verified=outcome.verified if case.verify else None,
         )

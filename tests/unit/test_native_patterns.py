@@ -1,14 +1,18 @@
 """Every pattern over every endpoint: which bytes arrive where, and in which order they go."""
 
+import fcntl
 import socket
+import struct
+import termios
 import threading
+import time
 from functools import partial
 
 import numpy as np
 import pytest
 
 from halftrip import _native, calls, patterns
-from halftrip.clock import best_source
+from halftrip.clock import Clock, best_source
 from harness.ends import KINDS, PAIRS, in_thread, messages, window_pair
 
 SIZES = [1, 2, 3, 7, 8, 31, 32, 56, 57, 64, 504, 505, 4096, 4097, 70_000, 600_000, 1_500_000]
@@ -21,15 +25,17 @@ CASES = [
 CLOCK = best_source()
 
 
-def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3)):
-    """Takes part at both ends; the buffers (out, in) of both, and the stamps."""
+def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3), arrivals=(None, None)):
+    """Takes part at both ends; the buffers (out, in) of both, and the stamps. `arrivals` are filled
+    where there are any."""
     lead, batch, samples = timing
     buffers = [(messages(slots, size, end), np.zeros((slots, size), np.uint8)) for end in (1, 2)]
     stamps = [np.zeros(samples + 1, dtype=np.int64) for _ in ends]
 
     def part(call, end):
         out, in_ = (_native.Ring(array) for array in buffers[end])
-        call(ends[end], pattern, out, in_, window, lead, batch, stamps[end], CLOCK)
+        call(ends[end], pattern, out, in_, window, lead, batch, stamps[end], CLOCK,
+             arrivals[end])  # fmt: skip
 
     finish = in_thread(lambda: part(_native.respond, 1))
     part(_native.initiate, 0)
@@ -55,6 +61,64 @@ def test_every_byte_arrives(path, size):
     assert (np.diff(stamps[0]) > 0).all()
     # The responder's clock would be in the way of what a ping-pong's initiator times.
     assert (np.diff(stamps[1]) > 0).all() == (pattern != "pingpong")
+
+
+@pytest.mark.parametrize("name", [name for name, pattern in CASES if pattern == "bidirectional"])
+@pytest.mark.parametrize("size", [1, 4096, 300_000])
+def test_what_comes_has_come_before_the_exchange_is_over(name, size):
+    ends, release = PAIRS[name]()
+    arrivals = [np.zeros(5, dtype=np.int64) for _ in ends]
+    _, stamps = run(ends, "bidirectional", size, window=4, timing=(1, 3, 5), arrivals=arrivals)
+    for arrived, stamp in zip(arrivals, stamps, strict=True):
+        assert (arrived > 0).all()
+        assert (arrived < np.diff(stamp)).all()
+    release()
+
+
+def unread(end):
+    """How many bytes lie in a socket."""
+    (count,) = struct.unpack("i", fcntl.ioctl(end, termios.FIONREAD, b"\0" * 4))
+    return count
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_each_way_has_its_own_time(slow):
+    """What one way holds up is not laid to the charge of the other."""
+    pairs = [socket.socketpair() for _ in range(2)]
+    held = 0.1
+    passed = threading.Event()
+
+    def hand_on(way):
+        """What end `way` sends; the slow way's first when the other's has been read for a while,
+        so that both ends have begun."""
+        first = True
+        while piece := pairs[way][1].recv(1 << 16):
+            if first and way == slow:
+                passed.wait(10)
+                while unread(pairs[slow][0]):
+                    time.sleep(0.001)
+                time.sleep(held)
+            pairs[1 - way][1].sendall(piece)
+            if way != slow:
+                passed.set()
+            first = False
+
+    finish = [in_thread(partial(hand_on, way)) for way in (0, 1)]
+    for pair in pairs:
+        pair[0].setblocking(False)
+    ends = [_native.PollingStream(pair[0].fileno(), pair[0].fileno(), True) for pair in pairs]
+    arrivals = [np.zeros(1, dtype=np.int64) for _ in ends]
+    _, stamps = run(ends, "bidirectional", 100, window=2, timing=(0, 1, 1), arrivals=arrivals)
+    ticks = held * Clock().hertz
+    assert arrivals[1 - slow][0] >= 0.99 * ticks
+    # The other end's messages did not wait, but its acknowledgement did.
+    assert arrivals[slow][0] < np.diff(stamps[slow])[0] - 0.9 * ticks
+    for pair in pairs:
+        pair[0].shutdown(socket.SHUT_RDWR)
+    assert [end() for end in finish] == [None, None]
+    for pair in pairs:
+        for end in pair:
+            end.close()
 
 
 def test_buffers_are_used_in_turn(path):

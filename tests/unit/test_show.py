@@ -189,3 +189,13 @@ def test_the_bandwidth_of_no_bytes_is_none():
     (row,) = rows(runs.run(runs.measurement(size=0)))
     assert row.summary.bandwidth == 0
     assert not math.isnan(row.summary.latency)
+
+
+def test_each_way_is_what_came_until_all_of_a_window_had_come():
+    made = stream(peer_ns=None)
+    case = msgspec.structs.replace(made.case, transport="tcp", pattern="bidirectional")
+    made = msgspec.structs.replace(made, case=case, arrival_ns=(10_000.0, 5_000.0))
+    (row,) = rows(runs.run(made))
+    assert row.bandwidth == pytest.approx(2e9)
+    assert row.each_way == (pytest.approx(1e9), pytest.approx(2e9))
+    assert "1,000 + 2,000" in printed(runs.run(made))

@@ -109,13 +109,13 @@ def _bandwidth_interval(row: Row) -> str:
 
 
 def _each_way(row: Row) -> str:
-    if row.case.directions == 1 or row.peer_bandwidth is None:
+    if row.each_way is None:
         return NOTHING
-    return f"{_megabytes(row.summary.bandwidth)} + {_megabytes(row.peer_bandwidth)}"
+    return f"{_megabytes(row.each_way[0])} + {_megabytes(row.each_way[1])}"
 
 
 def _received(row: Row) -> str:
-    return _megabytes(row.peer_bandwidth) if row.case.directions == 1 else NOTHING
+    return _megabytes(row.peer_bandwidth)
 
 
 def _window_us(name: str) -> Callable[[Row], str]:
@@ -185,7 +185,7 @@ ONE_WAY_LEGEND = (
 RATE_LEGEND = (
     "bandwidth: payload that was acknowledged / time, the sum of both directions where both send,",
     "median, with its 95 % confidence interval; 1 MB = 10^6 bytes. messages: likewise.",
-    "receiver: by its own clock. each way: there + back, each by its sender's clock.",
+    "receiver: by its own clock. each way: there + back, each until all of a window had come.",
     "window p99, max, first: a window and its acknowledgement; first: the very first.",
     _LINE_SAYS,
 )

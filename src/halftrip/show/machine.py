@@ -41,6 +41,8 @@ def _flat(row: Row) -> dict[str, Any]:
         "messages_per_second": _number(row.rate),
         "total_bandwidth": _number(row.bandwidth),
         "peer_bandwidth": row.peer_bandwidth,
+        "bandwidth_there": row.each_way[0] if row.each_way else None,
+        "bandwidth_back": row.each_way[1] if row.each_way else None,
         "sent": row.delivery.sent if row.delivery else None,
         "lost": row.delivery.lost if row.delivery else None,
         "late": row.delivery.late if row.delivery else None,

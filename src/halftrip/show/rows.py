@@ -26,8 +26,9 @@ class Row(NamedTuple):
     """A case and what a reader wants to know of it. `exchanges` is how many a sample holds, at
     most; `line` spans the cache-line round trips around its repetitions, ns.
 
-    `peer_bandwidth` is what the other end's clock says, bytes per second: of what it received, or,
-    where both send, of what it sent; None where it takes no times. `verified` is how many messages
+    `peer_bandwidth` is what the other end received, by its clock, bytes per second; None where it
+    takes no times, or where both send. Then `each_way` is what came there, and back, until all of a
+    window had come. `verified` is how many messages
     were found to be as they were sent, None where nobody looked.
     """
 
@@ -37,6 +38,7 @@ class Row(NamedTuple):
     line: tuple[float, float] | None
     flags: tuple[Flag, ...]
     peer_bandwidth: float | None
+    each_way: tuple[float, float] | None
     delivery: Delivery | None
     verified: int | None
 
@@ -47,12 +49,9 @@ class Row(NamedTuple):
 
     @property
     def bandwidth(self) -> float:
-        """Payload in all directions in which it is on its way at once, bytes per second: where
-        there are two, each by the clock of its sender, if it takes times."""
-        there = self.summary.bandwidth
-        if self.case.directions == 1:
-            return there
-        return there + (there if self.peer_bandwidth is None else self.peer_bandwidth)
+        """Payload in all directions in which it is on its way at once, bytes per second, while both
+        windows were under way."""
+        return self.case.directions * self.summary.bandwidth
 
     @property
     def rate(self) -> float:
@@ -86,16 +85,34 @@ def _row(run: Run, case: Case, measurements: list[Measurement]) -> Row:
         line=(min(ends), max(ends)) if ends else None,
         flags=flags(run, measurements),
         peer_bandwidth=_peer_bandwidth(case, measurements),
+        each_way=_each_way(case, measurements),
         delivery=add_deliveries(m.delivery for m in measurements),
         verified=_total([m.verified for m in measurements]),
     )
 
 
 def _peer_bandwidth(case: Case, measurements: list[Measurement]) -> float | None:
-    messages = case.messages_per_exchange
-    times = [m.peer_ns / (m.exchanges * messages) for m in measurements if m.peer_ns]
+    if case.directions == 2:
+        return None
     share = delivered_share(case, add_deliveries(m.delivery for m in measurements))
-    return case.size * share / float(np.median(times)) * 1e9 if times else None
+    return _bandwidth(case, [(m.peer_ns, m.exchanges) for m in measurements if m.peer_ns], share)
+
+
+def _each_way(case: Case, measurements: list[Measurement]) -> tuple[float, float] | None:
+    known = [(m.arrival_ns, m.exchanges) for m in measurements if m.arrival_ns is not None]
+    there = _bandwidth(case, [(ns[0], exchanges) for ns, exchanges in known])
+    back = _bandwidth(case, [(ns[1], exchanges) for ns, exchanges in known])
+    return None if there is None or back is None else (there, back)
+
+
+def _bandwidth(
+    case: Case, samples: list[tuple[float, int]], delivered: float = 1.0
+) -> float | None:
+    """Of the median of the repetitions, each of which has a typical sample: how long it took, ns,
+    and how many exchanges it holds."""
+    messages = case.messages_per_exchange
+    times = [ns / (exchanges * messages) for ns, exchanges in samples if ns > 0]
+    return case.size * delivered / float(np.median(times)) * 1e9 if times else None
 
 
 def _total(counts: list[int | None]) -> int | None:

@@ -21,7 +21,7 @@ from halftrip.clock import Clock
 from halftrip.memory.host import Bytes
 from halftrip.memory.ring import Ring
 from halftrip.model import Case, Delivery, Wait
-from halftrip.patterns import is_in_turn
+from halftrip.patterns import SHAPES, is_in_turn
 
 Times = npt.NDArray[np.int64]
 
@@ -80,7 +80,9 @@ class Timed(NamedTuple):
     Where messages can be lost there are fewer samples, or none, `waited` is how long was waited in
     vain, ns, and `delivery` what became of all. `held` says for each buffer that is received into
     which of the sender's has sent what is in it, counted from 1, or 0 where that is not known; None
-    where each holds what was sent from the one of the same number.
+    where each holds what was sent from the one of the same number. `arrivals`, shape (n,), ns, is
+    how long it took in each sample until all that came to this end had come; None where that is
+    when its exchanges end.
     """
 
     times: Times
@@ -88,6 +90,7 @@ class Timed(NamedTuple):
     waited: int = 0
     delivery: Delivery | None = None
     held: npt.NDArray[np.int64] | None = None
+    arrivals: Times | None = None
 
 
 NOT_TIMED = Timed(np.empty(0, dtype=np.int64), 0)
@@ -188,6 +191,9 @@ class Transport(ABC):
     def take_part(self, task: Task) -> Timed:
         """This end's part in a batch. Raises OSError, MpiError, NoAnswer, PeerClosed or Stopped."""
         stamps = np.zeros(task.samples + 1, dtype=np.int64)
+        arrivals = None
+        if SHAPES[task.case.pattern].each_way:
+            arrivals = np.zeros(task.samples, dtype=np.int64)
         call = _native.initiate if task.initiates else _native.respond
         call(
             task.endpoint,
@@ -199,10 +205,15 @@ class Transport(ABC):
             task.exchanges,
             stamps,
             task.clock.source,
+            arrivals,
         )
         if stamps[-1] == 0:
             return NOT_TIMED
-        return Timed(task.clock.intervals(stamps), task.clock.raw_ns(int(stamps[0])))
+        return Timed(
+            task.clock.intervals(stamps),
+            task.clock.raw_ns(int(stamps[0])),
+            arrivals=None if arrivals is None else task.clock.durations(arrivals),
+        )
 
     def header(self, case: Case) -> int:
         """How many bytes at the start of a message the path writes itself."""
