@@ -90,19 +90,28 @@ def stream_comparisons(directory: Path) -> Iterator[Comparison]:
     needed("iperf3")
     yield from window_comparisons(directory, "stream", directions=1)
     for size in WRITE_SIZES:
-        window = str(STREAM_BYTES // size)
-        case = ("-t", "tcp", "-p", "stream", "-s", str(size), "--window", window, "--wait", "block")
-        # A second, as iperf3, and the mean over all of it, as there.
-        ours = halftrip(*case, "--time", "1s", "--ci", "none", statistic=mean_ns)
+        ours = over_tcp("stream", size)
         # halftrip sets TCP_NODELAY, as iperf3 does with -N; without it small writes are gathered.
         for name, options in (("iperf3 -N", ("-N",)), ("iperf3", ())):
             peer = iperf3(size, *options)
             yield Comparison(f"stream, tcp block, {name}", ours, peer, throughput())
 
 
+def over_tcp(pattern: str, size: int) -> Contender:
+    """halftrip's windows over TCP, as iperf3: for a second, and the mean over all of it."""
+    window = str(STREAM_BYTES // size)
+    case = ("-t", "tcp", "-p", pattern, "-s", str(size), "--window", window, "--wait", "block")
+    return halftrip(*case, "--time", "1s", "--ci", "none", statistic=mean_ns)
+
+
 def bidirectional_comparisons(directory: Path) -> Iterator[Comparison]:
-    """Both ways at once, over MPI."""
+    """Both ways at once: over MPI, and over TCP with writes of two sizes."""
+    needed("iperf3")
     yield from window_comparisons(directory, "bidirectional", directions=2)
+    for size in WRITE_SIZES:
+        peer = iperf3(size, "-N", "--bidir")
+        ours = over_tcp("bidirectional", size)
+        yield Comparison("bidirectional, tcp, iperf3 -N --bidir", ours, peer, throughput(2))
 
 
 def tcp_comparisons(_: Path) -> Iterator[Comparison]:

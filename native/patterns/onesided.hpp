@@ -16,6 +16,17 @@ struct OneSided {
   static constexpr bool possible = OneSidedEndpoint<E>;
   static constexpr bool responder_timed = false;
   static constexpr bool passive = true;
+
+ protected:
+  // Calls move(buffer, offset, size) for each message of a window of `ring`.
+  template <class E, class Move>
+  static void window(E& endpoint, Ring& ring, std::int64_t messages, Move move) {
+    for (std::int64_t i = 0; i < messages; ++i) {
+      const std::size_t offset = ring.offset();
+      move(ring.next(), offset, ring.size());
+    }
+    endpoint.flush();
+  }
 };
 
 struct Put : OneSided {
@@ -23,11 +34,7 @@ struct Put : OneSided {
 
   template <class E>
   static void initiate(E& endpoint, Buffers& buffers) {
-    for (std::int64_t i = 0; i < buffers.window; ++i) {
-      const std::size_t offset = buffers.out.offset();
-      endpoint.put(buffers.out.next(), offset, buffers.out.size());
-    }
-    endpoint.flush();
+    window(endpoint, buffers.out, buffers.window, [&](auto... what) { endpoint.put(what...); });
   }
 };
 
@@ -36,11 +43,7 @@ struct Get : OneSided {
 
   template <class E>
   static void initiate(E& endpoint, Buffers& buffers) {
-    for (std::int64_t i = 0; i < buffers.window; ++i) {
-      const std::size_t offset = buffers.in.offset();
-      endpoint.get(buffers.in.next(), offset, buffers.in.size());
-    }
-    endpoint.flush();
+    window(endpoint, buffers.in, buffers.window, [&](auto... what) { endpoint.get(what...); });
   }
 };
 

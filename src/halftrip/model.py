@@ -175,7 +175,8 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="environment"):
-    """Where one rank ran, and on what."""
+    """Where one rank ran, and on what. `thread_cores` are those of its threads, where several
+    talk."""
 
     rank: int
     host: str
@@ -193,6 +194,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     mpi: str | None
     mpi_library: str | None
     variables: dict[str, str]
+    thread_cores: list[int | None] | None = None
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):

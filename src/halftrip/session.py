@@ -25,7 +25,7 @@ from halftrip.pair import Pair
 from halftrip.plan import Plan
 from halftrip.sampler import FIRST_BLOCK_SHARE, Sampler, Stopping
 from halftrip.sizes import perturb
-from halftrip.stage import Round, Stage
+from halftrip.stage import Round, Stage, in_company
 from halftrip.store import Record
 from halftrip.units import format_size
 
@@ -149,23 +149,16 @@ class Session:
 
     def _measure(self, round_: Round, repetition: int, tick: Callable[[model.Case], None]) -> None:
         at = time.monotonic() - self._began
-        pairs = [self._stage.pairs[case.pair, case.thread] for case in round_]
-        parts = list(zip(pairs, round_, strict=True))
         stage = self._stage
+        round_ = self._with_open_paths(round_)
+        if not round_:
+            return
+        pairs = [stage.pairs[case.pair, case.thread] for case in round_]
+        parts = list(zip(pairs, round_, strict=True))
         try:
             bench = Bench(self._group, parts, stage.clock, stage.cache_bytes)
         except Unavailable as error:
-            case = round_[0]
-            self._record(
-                model.Skip(
-                    transport=case.transport,
-                    reason=str(error),
-                    sizes=[case.size],
-                    patterns=[case.pattern],
-                    modes=[case.mode],
-                    pairs=[case.pair for case in round_],
-                )
-            )
+            self._skip(round_, str(error))
             return
         sampler = self._sampler(round_)
 
@@ -194,6 +187,31 @@ class Session:
                     messages=messages,
                 )
             )
+
+    def _with_open_paths(self, round_: Round) -> Round:
+        """The cases of a round whose paths are open; the others are skipped, on all ranks."""
+        left = []
+        for case in round_:
+            try:
+                self._stage.pairs[case.pair, case.thread].open(case.transport, case.wait)
+                left.append(case)
+            except Unavailable as error:
+                self._skip([case], str(error))
+        return in_company(left)
+
+    def _skip(self, cases: Sequence[model.Case], reason: str) -> None:
+        """Cases of a round that cannot be had."""
+        first = cases[0]
+        self._record(
+            model.Skip(
+                transport=first.transport,
+                reason=reason,
+                sizes=[first.size],
+                patterns=[first.pattern],
+                modes=[first.mode],
+                pairs=[case.pair for case in cases],
+            )
+        )
 
     def _record_outcome(
         self,

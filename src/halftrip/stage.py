@@ -66,7 +66,7 @@ class Stage:
         if own[0].core is not None:
             os.sched_setaffinity(0, {own[0].core})
         self.environments: list[model.Environment] = group.allgather(
-            self._environment(own[0], views[group.rank]), model.Environment
+            self._environment(own, views[group.rank]), model.Environment
         )
         self.cache_bytes: int = max(
             group.allgather(host_memory.last_level_cache(own[0].core or 0), int)
@@ -91,14 +91,18 @@ class Stage:
         )
         return [places[rank * threads : (rank + 1) * threads] for rank in range(len(views))]
 
-    def _environment(self, place: placement.Place, seen: placement.View) -> model.Environment:
+    def _environment(
+        self, places: Sequence[placement.Place], seen: placement.View
+    ) -> model.Environment:
+        place = places[0]
         return model.Environment(
             rank=self._group.rank,
             host=environment.host(),
             pid=os.getpid(),
             core=place.core,
+            thread_cores=[each.core for each in places] if len(places) > 1 else None,
             allowed_cores=[allowed.number for allowed in seen.allowed],
-            oversubscribed=place.shared,
+            oversubscribed=any(each.shared for each in places),
             processor=environment.processor(),
             kernel=environment.kernel(),
             python=platform.python_version(),
@@ -188,7 +192,7 @@ class Stage:
         self._skips += _skips(cases, refused)
         left = iter(index not in refused for index in range(len(cases)))
         kept = [tuple(case for case in round_ if next(left)) for round_ in rounds]
-        return [_in_company(round_) for round_ in kept if round_]
+        return [in_company(round_) for round_ in kept if round_]
 
     def _refusal(self, case: model.Case) -> str | None:
         """Why this rank refuses a case, or None; of others' pairs it has nothing to say."""
@@ -231,7 +235,8 @@ class Stage:
             pair.close()
 
 
-def _in_company(round_: Round) -> Round:
+def in_company(round_: Sequence[model.Case]) -> Round:
+    """Cases that are measured at the same time, each with how many these are."""
     return tuple(msgspec.structs.replace(case, company=len(round_)) for case in round_)
 
 
