@@ -35,8 +35,10 @@ class Outcome:
         self.arrivals: tuple[list[Times], list[Times]] = ([], [])
         # For how long each of these batches waited in vain.
         self.waited: list[int] = []
+        # The line after each of them, ns.
+        self.lines: list[float] = []
         self.verified = 0
-        self.delivery: Delivery | None = None
+        self.deliveries: list[Delivery | None] = []
         self.problem: str | None = None
 
     def feed(self, batch: Batch, initiator: Part, responder: Part) -> Times:
@@ -56,19 +58,37 @@ class Outcome:
             for arrivals, end in zip(self.arrivals, (responder, initiator), strict=True):
                 arrivals.append(_times(end.arrivals))
             self.waited.append(initiator.waited)
-            self.delivery = add_deliveries([self.delivery, initiator.delivery])
+            self.deliveries.append(initiator.delivery)
         return times
+
+    def drop(self) -> None:
+        """Forgets the last batch that was kept."""
+        for those in (self.kept, self.starts, self.peers, *self.arrivals, self.waited, self.lines):
+            if those:
+                those.pop()
+        self.deliveries.pop()
+
+    @property
+    def blocks(self) -> list[int]:
+        """How many samples each batch has given."""
+        return [int(times.size) for times in self.kept]
+
+    @property
+    def delivery(self) -> Delivery | None:
+        return add_deliveries(self.deliveries)
 
     @property
     def peer_ns(self) -> float | None:
         """The median of the responder's times, None where it takes none."""
-        times = np.concatenate(self.peers)
+        times = np.concatenate(self.peers) if self.peers else _NO_TIMES
         return float(np.median(times)) if times.size else None
 
     @property
     def arrival_ns(self) -> tuple[float, float] | None:
         """The median time of a sample until all had come there, and back; None where that is not
         looked at."""
+        if not self.kept:
+            return None
         there, back = (np.concatenate(arrivals) for arrivals in self.arrivals)
         if not (there.size and back.size):
             return None
@@ -76,7 +96,10 @@ class Outcome:
 
     @property
     def samples(self) -> Times:
-        return np.concatenate(self.kept) if self.kept else np.empty(0, dtype=np.int64)
+        return np.concatenate(self.kept) if self.kept else _NO_TIMES
+
+
+_NO_TIMES: Times = np.empty(0, dtype=np.int64)
 
 
 def _times(payload: bytes) -> Times:
@@ -159,11 +182,19 @@ class Bench:
             raise
         self._pool = ThreadPoolExecutor(len(self._lanes)) if len(self._lanes) > 1 else None
 
-    def run(self, sampler: Sampler | None, between: Callable[[int], None]) -> list[Outcome]:
+    def run(
+        self,
+        sampler: Sampler | None,
+        between: Callable[[int], None],
+        probe: Callable[[], Sequence[float | None]],
+        accepts: Callable[[Outcome], bool] = lambda _: True,
+    ) -> list[Outcome]:
         """Times what `sampler`, which is rank 0's, asks for, until it is content.
 
-        Rank 0 calls `between` after each batch, with the nanoseconds that its timed part took. On
-        rank 0, what became of each case, in order; it ends early where one has a problem.
+        Rank 0 calls `between` after each batch, with the nanoseconds that its timed part took. All
+        ranks call `probe` after each batch that is kept, which gives rank 0 the line of every pair;
+        what rank 0 does not then accept of every case counts for nothing. On rank 0, what became of
+        each case, in order; it ends early where one has a problem.
         """
         outcomes = [Outcome(case) for _, case in self._round]
         while True:
@@ -173,20 +204,35 @@ class Bench:
             if batch is None:
                 return outcomes
             gathered = self._group.gather(self._take_part(batch), dict[int, Part])
-            if gathered is not None and sampler is not None:
-                times, waited = [], 0
-                for number, ((pair, _), outcome) in enumerate(
-                    zip(self._round, outcomes, strict=True)
-                ):
-                    ends = [gathered[rank][number] for rank in pair.ranks]
-                    times.append(outcome.feed(batch, ends[0], ends[1]))
-                    waited = max(waited, ends[0].waited)
-                if not any(outcome.problem for outcome in outcomes):
-                    # All have to be content: the slowest of each sample speaks for them.
-                    fewest = min(these.size for these in times)
-                    slowest = np.maximum.reduce([these[:fewest] for these in times])
-                    sampler.feed(slowest, waited)
-                    between(int(slowest.sum()) + waited)
+            lines = probe() if batch.keep else ()
+            if gathered is None or sampler is None:
+                continue
+            times, waited = self._gathered(outcomes, batch, gathered)
+            if any(outcome.problem for outcome in outcomes):
+                continue
+            for outcome, line in zip(outcomes, lines, strict=False):
+                if line is not None:
+                    outcome.lines.append(line)
+            if not batch.keep or all(accepts(outcome) for outcome in outcomes):
+                sampler.feed(times, waited)
+            else:
+                for outcome in outcomes:
+                    outcome.drop()
+                sampler.reject(times, waited)
+            between(int(times.sum()) + waited)
+
+    def _gathered(
+        self, outcomes: Sequence[Outcome], batch: Batch, gathered: Sequence[dict[int, Part]]
+    ) -> tuple[Times, int]:
+        """The times of a batch, and for how long was waited in vain. All have to be content: the
+        slowest of each sample speaks for them."""
+        times, waited = [], 0
+        for number, ((pair, _), outcome) in enumerate(zip(self._round, outcomes, strict=True)):
+            initiator, responder = (gathered[rank][number] for rank in pair.ranks)
+            times.append(outcome.feed(batch, initiator, responder))
+            waited = max(waited, initiator.waited)
+        fewest = min(these.size for these in times)
+        return np.maximum.reduce([these[:fewest] for these in times]), waited
 
     def _take_part(self, batch: Batch) -> dict[int, Part]:
         """This rank's parts of a batch, all at the same time, by the number of the case."""

@@ -108,7 +108,9 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="measurement"):
     """A case, its samples in time order, and how they came about.
 
-    Each of `samples` is the time of `exchanges` exchanges, ns. `first` is the very first exchange
+    Each of `samples` is the time of `exchanges` exchanges, ns. They were taken in blocks of so many
+    as `blocks` says, and after each block the line was probed again: `lines`, ns; both are empty
+    where that is not known. `first` is the very first exchange
     of the case, ns, timed by itself. `at` is when the case began, seconds after the run did.
     `peer_ns` is the median of the same samples by the other end's clock, None where it takes no
     times. Where there is a window each way, `arrival_ns` is the median time of a sample until all
@@ -126,6 +128,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     stopped: Stopped
     line: LineBound | None
     samples: list[int]
+    blocks: list[int] = []
+    lines: list[float] = []
+    launch: int = 0
     peer_ns: float | None = None
     arrival_ns: tuple[float, float] | None = None
     delivery: Delivery | None = None

@@ -46,6 +46,8 @@ _LOOK_GROWTH = 0.25
 _LATEST_SAMPLES = 8
 # A case does not end before this share of the time allowed: an interval speaks of the time it saw.
 _LEAST_SHARE = 0.1
+# So many times the time allowed may pass in batches that are not accepted.
+_MOST_REJECTED = 20
 # About this many samples are kept at most; each then holds more exchanges.
 MOST_SAMPLES = 1_000_000
 # So many exchanges go before a batch, untimed.
@@ -120,6 +122,7 @@ class Sampler:
         self._samples_left = 0
         self._kept: list[Times] = []
         self._kept_ns = 0.0
+        self._rejected_ns = 0.0
         self._look_ns = _LEAST_SHARE * self._allowed_ns
         self._blocks: list[Times] = []
         self._blocks_ns = 0.0
@@ -182,6 +185,14 @@ class Sampler:
             self._keep(times)
         else:
             raise RuntimeError("the case is over")
+
+    def reject(self, times: Times, waited: int = 0) -> None:
+        """Takes no notice of the times of a batch that was to be kept, but that they took time:
+        there is an end to that too."""
+        self._rejected_ns += float(times.sum()) + waited
+        if self._rejected_ns >= _MOST_REJECTED * self._allowed_ns:
+            self.stopped = "time" if self._kept else None
+            self._phase = "done"
 
     def _batch(self, samples: float) -> Batch:
         most = min(max(1, int(LONGEST_CALL_NS / self._turn_ns)), self._most_in_a_batch)

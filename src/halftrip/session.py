@@ -166,15 +166,17 @@ class Session:
             self._timed_ns += ns
             tick(round_[0])
 
+        def probe() -> list[float | None]:
+            return [self._probe_line(pair) for pair in pairs]
+
         offsets = stage.clock_offsets() if len(round_) > 1 else []
-        before = [self._probe_line(pair) for pair in pairs]
-        outcomes = bench.run(sampler, between)
-        after = [self._probe_line(pair) for pair in pairs]
+        before = probe()
+        outcomes = bench.run(sampler, between, probe)
         bench.close()
         if sampler is None:
             return
-        for outcome, lines in zip(outcomes, zip(before, after, strict=True), strict=True):
-            self._record_outcome(outcome, sampler, repetition, at, lines)
+        for outcome, line in zip(outcomes, before, strict=True):
+            self._record_outcome(outcome, sampler, repetition, at, line)
         if len(round_) > 1 and sampler.stopped is not None:
             ahead = [offsets[case.pair[0]] for case in round_]
             spans, messages = spans_together(outcomes, sampler.exchanges, ahead)
@@ -219,15 +221,16 @@ class Session:
         sampler: Sampler,
         repetition: int,
         at: float,
-        lines: tuple[float | None, float | None],
+        before: float | None,
     ) -> None:
         case = outcome.case
         if sampler.stopped is None:
             reason = outcome.problem or "given up: another that was measured with it failed"
             self._record(model.Failure(case=case, repetition=repetition, reason=reason))
             return
-        before, after = lines
-        line = None if before is None or after is None else model.LineBound(before, after)
+        line = None
+        if before is not None and outcome.lines:
+            line = model.LineBound(before, outcome.lines[-1])
         measurement = model.Measurement(
             case=case,
             repetition=repetition,
@@ -238,6 +241,8 @@ class Session:
             stopped=sampler.stopped,
             line=line,
             samples=outcome.samples.tolist(),
+            blocks=outcome.blocks,
+            lines=outcome.lines,
             peer_ns=outcome.peer_ns,
             arrival_ns=outcome.arrival_ns,
             delivery=outcome.delivery,

@@ -38,7 +38,7 @@ def measure(the_case, spoil=None, **sampling):
             if spoil is not None:
                 spoil(rank, pair.open(the_case.transport, the_case.wait))
             sampler = Sampler(Stopping(time=0.02), 20.0, 1.0, **sampling) if rank == 0 else None
-            outcome = bench.run(sampler, lambda ns: None)[0]
+            outcome = bench.run(sampler, lambda ns: None, lambda: [None])[0]
             bench.close()
             pair.close()
             if rank == 0:
