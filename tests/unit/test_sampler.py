@@ -270,3 +270,26 @@ def test_an_exchange_that_must_be_single_stays_so_however_short():
     while (batch := sampler.next()) is not None:
         assert batch.exchanges == 1
         sampler.feed(np.full(batch.samples, 50, dtype=np.int64))
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.3])
+@pytest.mark.parametrize("stopping", [Stopping(ci=None, time=3600), Stopping(iterations=5000)])
+def test_of_single_exchanges_no_more_are_kept_than_can_be(monkeypatch, stopping, lost):
+    monkeypatch.setattr("halftrip.sampler.MOST_SAMPLES", 1000)
+    sampler, asked, _ = lossy(stopping, lost)
+    assert sampler.stopped == "full"
+    assert sampler.samples.size == 1000
+    assert {batch.exchanges for batch in asked} == {1}
+
+
+def test_a_count_that_can_just_be_kept_is_a_count(monkeypatch):
+    monkeypatch.setattr("halftrip.sampler.MOST_SAMPLES", 1000)
+    sampler, _, _ = lossy(Stopping(iterations=1000), 0.1)
+    assert (sampler.stopped, sampler.samples.size) == ("count", 1000)
+
+
+def test_a_path_that_is_slow_enough_has_all_the_time(monkeypatch):
+    monkeypatch.setattr("halftrip.sampler.MOST_SAMPLES", 1000)
+    sampler, _, _ = lossy(Stopping(ci=None, time=0.015), 0.0)
+    assert sampler.stopped == "time"
+    assert 0.014 < sampler.samples.sum() * 1e-9 < 0.017
