@@ -45,9 +45,9 @@ _LATEST_SAMPLES = 8
 # A case does not end before this share of the time allowed: an interval speaks of the time it saw.
 _LEAST_SHARE = 0.1
 # About this many samples are kept at most; each then holds more exchanges. Where each has to be a
-# single exchange, sampling ends with so many. All of them are there, in the order in which they were
-# taken, which is what drift, tails and the interval are read from; a choice out of more would not
-# tell these, and of a million the interval is as narrow as it needs to be.
+# single exchange, sampling ends with so many. All of them are there, in the order in which they
+# were taken, which is what drift, tails and the interval are read from; a choice out of more would
+# not tell these, and of a million the interval is as narrow as it needs to be.
 MOST_SAMPLES = 1_000_000
 # A kernel call is meant to be no longer than this, so that progress is shown and a stop is noticed:
 # two ranks that never wait for each other never look, and have watch.GRACE_SECONDS to come out.

@@ -72,7 +72,7 @@ def test_messages_are_verified_but_for_their_heads(shell):
     (skip,) = run.skips
     assert skip.reason == "only a ping-pong in turn sends from the buffer that it receives into"
     assert (skip.transport, skip.patterns) == ("udp", ["stream"])
-    assert sorted(skip.sizes) == list(sizes)
+    assert skip.sizes is None  # of any size
 
 
 def test_what_it_cannot_do_is_skipped_with_the_reason(shell):
