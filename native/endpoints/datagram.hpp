@@ -11,37 +11,21 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <exception>
-#include <string>
 #include <system_error>
 
 #include "../clock.hpp"
+#include "../datagram_policy.hpp"
 #include "../wait.hpp"
 
 namespace halftrip {
 
 static_assert(std::endian::native == std::endian::little, "the low bytes of a number come first");
-
-// The peer did not answer, however often it was asked.
-struct NoAnswer : std::exception {
-  explicit NoAnswer(std::string said) : said_(std::move(said)) {}
-  const char* what() const noexcept override { return said_.c_str(); }
-
- private:
-  std::string said_;
-};
-
-inline std::string seconds(Ticks ns) {
-  std::string text = std::to_string(static_cast<double>(ns) * 1e-9);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text + " s";
-}
 
 // What the ends of a pattern tell each other beside the data. All counts are of one batch.
 struct Notice {
@@ -68,51 +52,6 @@ inline std::int64_t whole_number(std::int64_t low, std::size_t width, std::int64
   return number;
 }
 
-// How long to wait for an answer: as long as is allowed, until some have come; then for many times
-// the slowest of late, so that what is lost does not cost a whole timeout.
-class Patience {
- public:
-  explicit Patience(Ticks limit) : limit_(limit) {}
-
-  Ticks limit() const noexcept { return limit_; }
-  // ns
-  Ticks length() const noexcept { return length_; }
-
-  void answered(Ticks ns) noexcept {
-    slowest_ = std::max(ns, slowest_ - slowest_ / kMemory);
-    length_ = std::min(std::max(kShortest, kTimes * slowest_), limit_);
-    misses_ = 0;
-  }
-
-  // An answer that came after it was given up: it was too soon.
-  void was_short() noexcept { length_ = limit_; }
-
-  // Throws NoAnswer where so many in a row have been given all the time there is.
-  void missed() {
-    if (length_ >= limit_ && ++misses_ == kMisses) {
-      const std::string times = std::to_string(misses_);
-      const std::string each = seconds(limit_);
-      restart();
-      throw NoAnswer("no answer to " + times + " datagrams within " + each + " each");
-    }
-    length_ = std::min(2 * length_, limit_);
-  }
-
-  // Forgets all: another case takes another time.
-  void restart() noexcept {
-    slowest_ = 0;
-    misses_ = 0;
-    length_ = limit_;
-  }
-
- private:
-  static constexpr Ticks kShortest = 10'000'000, kTimes = 20, kMemory = 64;
-  static constexpr int kMisses = 5;
-
-  Ticks limit_, length_ = limit_, slowest_ = 0;
-  int misses_ = 0;
-};
-
 class DatagramSocket {
  public:
   enum class Arrival { none, other, data, notice };
@@ -125,9 +64,10 @@ class DatagramSocket {
   };
 
   // The descriptor stays the caller's, and so does its mode: it blocks unless it `spins`, and then
-  // for no longer than `tick_ns` at a time. `timeout_ns` is the most that an answer may take.
-  DatagramSocket(int fd, bool spins, bool yields, Ticks timeout_ns)
-      : patience(timeout_ns), fd_(fd), spins_(spins), yields_(yields) {}
+  // for no longer than `tick_ns` at a time. `timeout_ns` is the most that an answer may take, and
+  // `shortest_ns` is how long is waited for one at least, if that is less.
+  DatagramSocket(int fd, bool spins, bool yields, Ticks timeout_ns, Ticks shortest_ns)
+      : patience(timeout_ns, shortest_ns), fd_(fd), spins_(spins), yields_(yields) {}
 
   void send(const void* out, std::size_t size) {
     check_stop();
@@ -160,12 +100,21 @@ class DatagramSocket {
 
   // Counts an arrival that nobody waited for as no end of the wait; true where its time is over.
   bool pass(Waiting& waiting, Ticks already = 0) {
+    if (given_up_.load(std::memory_order_relaxed)) [[unlikely]] {
+      given_up_.store(false, std::memory_order_relaxed);
+      return true;
+    }
     const Ticks now = MonotonicClock::now();
     if (waiting.began == 0) waiting.began = now - already;
     return now - waiting.began >= waiting.patience;
   }
 
-  // The same for what is there already.
+  // From another thread: the wait that goes on, or else the next, ends as if its time were over.
+  // Whoever knows that an answer will not come need not wait for it; a test that loses datagrams
+  // does, and no clock has a part in what it sees.
+  void give_up() noexcept { given_up_.store(true, std::memory_order_relaxed); }
+
+  // As receive, for what is there already.
   Arrival look(std::byte* in, std::size_t size) { return take(in, size, false, MSG_DONTWAIT); }
 
   // Leaves out all that is there already.
@@ -246,6 +195,7 @@ class DatagramSocket {
 
   int fd_;
   bool spins_, yields_;
+  std::atomic<bool> given_up_{false};
   std::int64_t next_ = 0, case_first_ = 0;
 };
 

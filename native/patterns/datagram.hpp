@@ -17,11 +17,14 @@ namespace halftrip {
 
 // What both ends are given: `lead` exchanges go first and are neither timed nor counted; then as
 // many as there are `times`, each for itself. An exchange is `window` datagrams. `interval` is the
-// least time from one to the next, in ticks, 0 for none.
+// least time from one to the next, in ticks, 0 for none. A ping-pong ends early where it has waited
+// for `most_waited_ns` in vain: much that is lost takes much time, and it is for the caller to say
+// whether to go on.
 struct DatagramBatch {
   std::int64_t window, lead;
   double interval;
   double ns_per_tick;
+  Ticks most_waited_ns;
   std::span<Ticks> times;
   // For each buffer that is received into, the sender's buffer whose message it holds, counted from
   // 1, or 0; empty where nobody will look.
@@ -163,10 +166,14 @@ class DatagramResponder : protected DatagramEnd {
   // batch, `on_question()` what else the initiator says of it.
   template <class OnData, class OnQuestion>
   void serve(OnData on_data, OnQuestion on_question) {
-    // The initiator is silent for one timeout at most, or as the rate has it; and a rank may be
-    // late by itself.
-    const Ticks idle = 2 * socket_.patience.limit() + kLate_ns +
-                       static_cast<Ticks>(2 * batch_.interval * batch_.ns_per_tick);
+    // What the initiator sends may get lost, so that it seems to be silent, until it gives up by
+    // itself; before that a responder that has left would be the loss of all that follows. It gives
+    // up when nothing was answered for so long. At a rate it first goes on to the end of the window
+    // that is under way, and sends the next while it waits for the answer. A rank may be late by
+    // itself, too.
+    const double windows = 2 * static_cast<double>(batch_.window) * batch_.interval;
+    const Ticks idle = socket_.patience.longest_vain() +
+                       static_cast<Ticks>(windows * batch_.ns_per_tick) + kLate_ns;
     Waiting waiting{idle};
     std::int64_t expected = first_;
     bool anything = false;

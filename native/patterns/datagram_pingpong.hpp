@@ -24,13 +24,15 @@ class DatagramPing : DatagramInitiator {
     for (; number < counted_; ++number) {
       ask(number);
       Waiting waiting{socket_.patience.limit()};
-      if (!answered(number, waiting)) missed();
+      if (answered(number, waiting)) continue;
+      // It was given all the time there is.
+      socket_.patience.was_short();
+      missed();
     }
     Tally tally;
     Ticks begin = Clock::now();
     tally.start = begin;
-    // Much that is lost takes much time, and it is for the caller to say whether to go on.
-    const double most_waited = kMostWaited_ns / batch_.ns_per_tick;
+    const double most_waited = static_cast<double>(batch_.most_waited_ns) / batch_.ns_per_tick;
     for (; number < after_ && static_cast<double>(tally.waited) < most_waited; ++number) {
       ask(number);
       ++tally.sent;
@@ -56,8 +58,6 @@ class DatagramPing : DatagramInitiator {
   }
 
  private:
-  static constexpr double kMostWaited_ns = 1e9;
-
   void ask(std::int64_t number) {
     std::byte* out = out_at(number);
     Head::write(out, size_, number);

@@ -2,15 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <string>
-#include <vector>
 
 #include "datagram.hpp"
 
@@ -27,11 +24,12 @@ class DatagramSource : DatagramInitiator {
   Tally run() {
     socket_.drain();
     last_ = Clock::now();
-    due_ = static_cast<double>(last_);
+    pacer_ =
+        Pacer(batch_.interval, static_cast<double>(last_), kMostBehind_ns / batch_.ns_per_tick);
     if (batch_.lead == 0) tally_.start = last_;
     for (std::int64_t end = first_ + batch_.window; end <= after_; end += batch_.window) {
       // What was lost before anything counts is not made up for in what does.
-      if (end - batch_.window == counted_) due_ = std::max(due_, paced_ + batch_.interval);
+      if (end - batch_.window == counted_) pacer_.forgive();
       for (std::int64_t number = end - batch_.window; number < end; ++number) {
         if (batch_.interval > 0) pace();
         send(number);
@@ -52,7 +50,7 @@ class DatagramSource : DatagramInitiator {
   // A report is asked for again after so long, ns, at first: a buffer that is full has no room for
   // the question either, but has in a moment.
   static constexpr Ticks kAgain_ns = 200'000;
-  static constexpr int kTimeouts = 5;
+  static constexpr int kTimeouts = Patience::kMisses;
   // No sleep ends in time; what is left of it is polled away.
   static constexpr double kSleepless_ns = 200'000, kLongestSleep_ns = 50'000'000;
   // What the sender is behind by more than this is not made up for.
@@ -68,14 +66,13 @@ class DatagramSource : DatagramInitiator {
     socket_.send(out, size_);
   }
 
-  // Waits until a datagram is due. Time that was lost is made up for, but never by a burst: no
-  // datagram goes sooner after another than half of what the rate asks for.
+  // Waits until a datagram is due.
   void pace() {
-    const double due = std::max(due_, paced_ + batch_.interval / 2);
+    const double due = pacer_.next();
     for (;;) {
-      paced_ = static_cast<double>(Clock::now());
-      const double ns = (due - paced_) * batch_.ns_per_tick;
-      if (ns <= 0) break;
+      const auto now = static_cast<double>(Clock::now());
+      const double ns = (due - now) * batch_.ns_per_tick;
+      if (ns <= 0) return pacer_.let_go(now);
       check_stop();
       if (pending_ != 0) {
         if (socket_.look(nullptr, 0) == Arrival::notice) take_report();
@@ -87,7 +84,6 @@ class DatagramSource : DatagramInitiator {
         relax();
       }
     }
-    due_ = std::max(due_ + batch_.interval, paced_ - kMostBehind_ns / batch_.ns_per_tick);
   }
 
   void await_report() {
@@ -135,43 +131,8 @@ class DatagramSource : DatagramInitiator {
 
   Tally tally_;
   Ticks last_ = 0, slowest_ = 0;
-  double due_ = 0, paced_ = 0;  // when the next datagram is due, and when the last was let go
+  Pacer pacer_{0, 0, 0};
   std::int64_t pending_ = 0, received_ = 0;
-};
-
-// Which of the latest numbers have come, so that none counts twice.
-class Seen {
- public:
-  // Of `most` numbers behind the highest, at least.
-  Seen(std::int64_t first, std::int64_t most)
-      : highest_(first - 1),
-        words_(
-            std::bit_ceil(static_cast<std::size_t>(std::max<std::int64_t>(most, 4096)) / 64 + 1)) {}
-
-  std::int64_t highest() const noexcept { return highest_; }
-
-  // Whether `number` is new; one that is too old to tell is not.
-  bool add(std::int64_t number) noexcept {
-    const auto span = static_cast<std::int64_t>(words_.size() * 64);
-    if (number <= highest_ - span) return false;
-    const std::int64_t from = std::max(highest_, number - span) + 1;
-    for (std::int64_t skipped = from; skipped <= number; ++skipped) word(skipped) &= ~bit(skipped);
-    highest_ = std::max(highest_, number);
-    const bool is_new = (word(number) & bit(number)) == 0;
-    word(number) |= bit(number);
-    return is_new;
-  }
-
- private:
-  std::uint64_t& word(std::int64_t number) noexcept {
-    return words_[(static_cast<std::size_t>(number) / 64) % words_.size()];
-  }
-  static std::uint64_t bit(std::int64_t number) noexcept {
-    return std::uint64_t{1} << (number & 63);
-  }
-
-  std::int64_t highest_;
-  std::vector<std::uint64_t> words_;
 };
 
 template <class Clock>
@@ -203,11 +164,7 @@ class DatagramSink : DatagramResponder {
     if (size_ < Head::kStamped) return;
     Ticks sent;
     std::memcpy(&sent, in + Head::kNumber, sizeof sent);
-    // RFC 3550, 6.4.1 and A.8: by how much this one was longer on its way than the one before.
-    const Ticks transit = arrived - sent;
-    if (received_ > 1)
-      jitter_ += (static_cast<double>(std::abs(transit - transit_)) - jitter_) / 16;
-    transit_ = transit;
+    jitter_.arrived(sent, arrived);
   }
 
   void stamp(std::int64_t end) {
@@ -225,15 +182,15 @@ class DatagramSink : DatagramResponder {
     notice.end = end;
     notice.received = received_;
     notice.late = tally_.late;
-    if (size_ >= Head::kStamped && received_ > 1) notice.jitter = std::llround(jitter_);
+    if (jitter_.is_known()) notice.jitter = std::llround(jitter_.ns());
     socket_.send(&notice, sizeof notice);
   }
 
   Seen seen_;
   Tally tally_;
-  Ticks last_ = 0, transit_ = 0;
+  Jitter jitter_;
+  Ticks last_ = 0;
   std::int64_t reported_ = 0, received_ = 0;
-  double jitter_ = 0;
 };
 
 }  // namespace halftrip

@@ -75,13 +75,15 @@ def initiate_datagrams(
     window: int,
     rate: float,
     lead: int,
+    most_waited_ns: int,
     times: _Stamps,
     held: _Stamps,
     clock: str,
     hertz: float,
 ) -> Tally:
     """Initiates `lead` exchanges untimed, then one for each of `times`, ticks, shape (samples,); of
-    these fewer are filled where answers got lost. `rate` is bytes per second, 0: all it can.
+    these fewer are filled where answers got lost, and a ping-pong ends early where it has waited
+    in vain for `most_waited_ns`. `rate` is bytes per second, 0: all it can.
 
     `held`, shape (slots,) or (0,), is given the number of the sender's buffer, counted from 1,
     whose message each of `in_` holds, where that is known. Raises NoAnswer.
@@ -95,6 +97,7 @@ def respond_datagrams(
     window: int,
     rate: float,
     lead: int,
+    most_waited_ns: int,
     times: _Stamps,
     held: _Stamps,
     clock: str,
@@ -159,10 +162,67 @@ class Datagrams:
     tick_ns: ClassVar[int]
     number_size: ClassVar[int]
     stamped_size: ClassVar[int]
-    def __init__(self, fd: int, spins: bool, yields: bool, timeout_ns: int) -> None: ...
+    def __init__(
+        self, fd: int, spins: bool, yields: bool, timeout_ns: int, shortest_ns: int = ...
+    ) -> None:
+        """An answer is waited for no longer than `timeout_ns`, and no less than `shortest_ns`, if
+        that is less."""
+
+    @property
+    def patience(self) -> Patience: ...
     def restart(self) -> None:
         """A new case begins: its first message lies in the first buffer, and nothing is known of
         how long an answer takes."""
+
+    def give_up(self) -> None:
+        """From another thread: ends the wait that goes on, or else the next, as if its time were
+        over."""
+
+# What kernels of datagrams decide; see native/datagram_policy.hpp.
+class Patience:
+    """How long to wait for an answer; all times are ns."""
+
+    def __init__(self, limit: int, shortest: int = ...) -> None: ...
+    @property
+    def limit(self) -> int: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def longest_vain(self) -> int: ...
+    def answered(self, ns: int) -> None: ...
+    def was_short(self) -> None: ...
+    def missed(self) -> None:
+        """Raises NoAnswer where too many in a row were given all the time there is."""
+
+    def restart(self) -> None: ...
+
+class Pacer:
+    """When the next datagram is due; all times are ticks."""
+
+    def __init__(self, interval: float, start: float, most_behind: float) -> None: ...
+    @property
+    def next(self) -> float: ...
+    def let_go(self, now: float) -> None: ...
+    def forgive(self) -> None: ...
+
+class Jitter:
+    """RFC 3550's; all times are ns."""
+
+    def __init__(self) -> None: ...
+    @property
+    def is_known(self) -> bool: ...
+    @property
+    def ns(self) -> float: ...
+    def arrived(self, sent: int, received: int) -> None: ...
+
+class Seen:
+    """Which of the latest numbers, `most` or more behind the highest, have come."""
+
+    def __init__(self, first: int, most: int) -> None: ...
+    @property
+    def highest(self) -> int: ...
+    def add(self, number: int) -> bool:
+        """Whether `number` is new."""
 
 class Tally:
     """What became of a batch: `start` and `waited` are ticks, `jitter` is ns, -1 where it is not

@@ -27,7 +27,7 @@ Pages = Literal["4K", "huge"]
 Memory = Literal["host"]
 Cache = Literal["hot", "cold"]
 Datatype = Literal["byte", "contiguous", "vector"]
-Stopped = Literal["converged", "time", "count"]
+Stopped = Literal["converged", "time", "count", "full"]
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):

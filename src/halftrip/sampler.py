@@ -48,7 +48,10 @@ _LATEST_SAMPLES = 8
 _LEAST_SHARE = 0.1
 # So many times the time allowed may pass in batches that are not accepted.
 _MOST_REJECTED = 20
-# About this many samples are kept at most; each then holds more exchanges.
+# About this many samples are kept at most; each then holds more exchanges. Where each has to be a
+# single exchange, sampling ends with so many. All of them are there, in the order in which they
+# were taken, which is what drift, tails and the interval are read from; a choice out of more would
+# not tell these, and of a million the interval is as narrow as it needs to be.
 MOST_SAMPLES = 1_000_000
 # So many exchanges go before a batch, untimed.
 _LEAD = 1
@@ -86,9 +89,9 @@ class Sampler:
 
     `clock_cost` and `clock_resolution` are ns; the first block of samples is `first_block` of the
     time allowed; an exchange is expected to last `expected_ns`, None: nothing is known of it.
-    `single`: every exchange is a sample by itself, whatever the clock costs, and however many that
-    makes. `most_exchanges`: no batch has more, those that go first included; None: as many as it
-    takes.
+    `single`: every exchange is a sample by itself, whatever the clock costs; there are no more than
+    MOST_SAMPLES of them. `most_exchanges`: no batch has more, those that go first
+    included; None: as many as it takes.
     """
 
     def __init__(
@@ -105,10 +108,9 @@ class Sampler:
         self._first_block = first_block
         self._allowed_ns = stopping.time * 1e9
         self._least_sample_ns = max(clock_cost, clock_resolution) / CLOCK_SHARE
-        self._most_samples: float = MOST_SAMPLES
+        self._single = single
         if single:
             self._least_sample_ns = 0.0
-            self._most_samples = math.inf
         self._most_exchanges: float = math.inf
         if most_exchanges is not None:
             self._most_exchanges = most_exchanges - _LEAD
@@ -124,6 +126,7 @@ class Sampler:
         self._kept_ns = 0.0
         self._rejected_ns = 0.0
         self._look_ns = _LEAST_SHARE * self._allowed_ns
+        self._kept_count = 0
         self._blocks: list[Times] = []
         self._blocks_ns = 0.0
         self._warm_exchanges = 0
@@ -196,6 +199,8 @@ class Sampler:
 
     def _batch(self, samples: float) -> Batch:
         most = min(max(1, int(LONGEST_CALL_NS / self._turn_ns)), self._most_in_a_batch)
+        if self._single and self._phase == "sample":
+            most = min(most, MOST_SAMPLES - self._kept_count)
         return Batch(self.exchanges, min(max(1, int(samples)), most), keep=self._phase == "sample")
 
     @property
@@ -225,14 +230,16 @@ class Sampler:
         else:
             # Whole batches of one size: a count that they do not divide is rounded up.
             fewest = math.ceil(count / self._most_exchanges)
-            self._samples_left = int(min(max(1, count // needed, fewest), self._most_samples))
-            self.exchanges = math.ceil(count / self._samples_left)
+            self._samples_left = min(max(1, count // needed, fewest), MOST_SAMPLES)
+            self.exchanges = 1 if self._single else math.ceil(count / self._samples_left)
         self._sample_ns = max(ns * self.exchanges, 1.0)
         self._phase = "warm up"
 
     def _fewest_exchanges(self, ns: float) -> int:
-        """How many exchanges of `ns` a sample must hold for no more than MOST_SAMPLES of them."""
-        return int(min(math.ceil(self._allowed_ns / ns / self._most_samples), self._most_exchanges))
+        """How many exchanges of `ns` a sample must hold for no more than MOST_SAMPLES of them, if
+        it may hold more than one."""
+        fewest = math.ceil(self._allowed_ns / ns / MOST_SAMPLES)
+        return 1 if self._single else int(min(fewest, self._most_exchanges))
 
     def _count_warm_up(self, times: Times) -> None:
         self._warm_exchanges += times.size * self.exchanges
@@ -286,6 +293,7 @@ class Sampler:
 
     def _keep(self, times: Times) -> None:
         self._kept.append(times)
+        self._kept_count += times.size
         self._kept_ns += float(times.sum())
         # A path that has just slowed down must not make the next call so much longer.
         self._sample_ns = max(float(np.median(times[-_LATEST_SAMPLES:])), 1.0)
@@ -295,8 +303,12 @@ class Sampler:
             self._phase = "done"
 
     def _why_stop(self) -> Stopped | None:
-        if self._stopping.iterations is not None:
-            return "count" if self._samples_left <= 0 else None
+        full = self._single and self._kept_count >= MOST_SAMPLES
+        count = self._stopping.iterations
+        if count is not None:
+            if self._samples_left > 0:
+                return None
+            return "full" if full and count > MOST_SAMPLES else "count"
         target = self._stopping.ci
         if target is not None and self._kept_ns >= self._look_ns:
             self._look_ns = (1 + _LOOK_GROWTH) * self._kept_ns
@@ -304,7 +316,7 @@ class Sampler:
                 return "converged"
         if self._kept_ns + self._sample_ns / 2 >= self._allowed_ns:
             return "time"
-        return None
+        return "full" if full else None
 
 
 def _agree(a: Times, b: Times, tolerance: float) -> bool:

@@ -46,7 +46,15 @@ def _not_converged(run: Run, measurements: Sequence[Measurement]) -> Flag | None
         )
     summary = summarize_case(measurements)
     width = max(summary.high - summary.latency, summary.latency - summary.low) / summary.latency
-    if width > target * (1 + _ROUNDING):
+    # Of too few samples there is no interval, and the width is no number.
+    is_wide = width > target * (1 + _ROUNDING)
+    if is_wide and any(m.stopped == "full" for m in measurements):
+        return Flag(
+            "not-converged",
+            f"all samples that are kept came before the interval was within {wanted}",
+            "take more repetitions, or ask for less with --ci",
+        )
+    if is_wide:
         return Flag(
             "not-converged",
             f"each repetition came within {wanted}, all of them only within "

@@ -5,24 +5,26 @@ import threading
 from halftrip.bench import Bench
 from halftrip.clock import Clock
 from halftrip.group import join_socket_group, lead_socket_group
+from halftrip.memory.host import geometry
 from halftrip.pair import Pair
 from halftrip.sampler import Sampler, Stopping
 from halftrip.transports.base import Scene
 from halftrip.wire import Listener, introduce
+from harness.relay import AMPLE_SECONDS
 
 TOKEN = "token"
 CACHE = 1 << 20
 
 
-def scene(rank, same_host=True, timeout=0.1):
+def scene(rank, same_host=True, timeout=AMPLE_SECONDS):
     return Scene(
         rank=rank, peer=1 - rank, same_host=same_host, yields=True, token=TOKEN, timeout=timeout
     )
 
 
-def measure(the_case, spoil=None, **sampling):
-    """What rank 0 has learnt of a case. `spoil(rank, opened)` may do harm to an open path;
-    `sampling` is for the sampler."""
+def measure(the_case, spoil=None, timeout=AMPLE_SECONDS):
+    """What rank 0 has learnt of a case. `spoil(rank, opened)` may do harm to an open path."""
+    most = geometry(the_case, CACHE).slots // the_case.window if the_case.verify else None
     listener = Listener(TOKEN)
     outcomes, raised = [], []
 
@@ -33,12 +35,16 @@ def measure(the_case, spoil=None, **sampling):
             group = join_socket_group(listener.address, introduce(TOKEN, "group", 1), 2)
         try:
             clock = Clock()
-            pair = Pair(group, (0, 1), scene(rank), clock)
+            pair = Pair(group, (0, 1), scene(rank, timeout=timeout), clock)
             bench = Bench(group, [(pair, the_case)], clock, CACHE)
             if spoil is not None:
                 spoil(rank, pair.open(the_case.transport, the_case.wait))
-            sampler = Sampler(Stopping(time=0.02), 20.0, 1.0, **sampling) if rank == 0 else None
-            outcome = bench.run(sampler, lambda ns: None, lambda: [None])[0]
+            lossy = pair.transport(the_case.transport).lossy
+            sampler = Sampler(
+                Stopping(time=0.02), 20.0, 1.0, single=lossy, most_exchanges=most
+            )  # fmt: skip
+            leader = sampler if rank == 0 else None
+            outcome = bench.run(leader, lambda ns: None, lambda: [None])[0]
             bench.close()
             pair.close()
             if rank == 0:
@@ -52,7 +58,7 @@ def measure(the_case, spoil=None, **sampling):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=AMPLE_SECONDS)
         assert not thread.is_alive()
     assert raised == []
     return outcomes[0]

@@ -44,8 +44,8 @@ def test_a_stream_keeps_to_its_rate(shell):
     assert result.status == 0
     (m,) = result.run.measurements
     assert (m.case.pattern, m.case.rate) == ("stream", 1e6)
-    # How near it comes is for the kernel's tests to say, which may try again. Time that was lost is
-    # made up for at twice the rate at most.
+    # How near it comes is for the pacer's tests to say. Time that was lost is made up for at twice
+    # the rate at most.
     seconds = sum(m.samples) * 1e-9
     assert m.delivery.sent * 1024 / seconds <= 2.1e6
     assert m.delivery.jitter > 0
@@ -54,6 +54,7 @@ def test_a_stream_keeps_to_its_rate(shell):
 
 
 def test_messages_are_verified_but_for_their_heads(shell):
+    sizes, caches = (1, 8, 17, 1024, 60000), ("hot", "cold")
     result = shell.run(
         *("-t", "udp", "-p", "pingpong,stream", "-s", "1,8,17,1K,60000", "--verify"),
         *("--buffers", "same,separate", "--cache", "hot,cold", *QUICK),
@@ -61,8 +62,17 @@ def test_messages_are_verified_but_for_their_heads(shell):
     assert result.status == 0, result.err
     run = result.run
     assert run.failures == ()
-    assert len(run.measurements) == 2 * 5 * 2 * 2
+    kinds = [("pingpong", "same"), ("pingpong", "separate"), ("stream", "separate")]
+    measured = [
+        (m.case.pattern, m.case.buffers, m.case.size, m.case.cache) for m in run.measurements
+    ]
+    assert sorted(measured) == sorted((*k, s, c) for k in kinds for s in sizes for c in caches)
     assert all(m.verified > 0 for m in run.measurements)
+    # One buffer for both ways is for a ping-pong alone.
+    (skip,) = run.skips
+    assert skip.reason == "only a ping-pong in turn sends from the buffer that it receives into"
+    assert (skip.transport, skip.patterns) == ("udp", ["stream"])
+    assert skip.sizes is None  # of any size
 
 
 def test_what_it_cannot_do_is_skipped_with_the_reason(shell):

@@ -1,5 +1,9 @@
 """The native patterns over datagrams, with a relay between the ends that loses, delays, swaps and
-doubles what it is told to."""
+doubles what it is told to.
+
+What is asserted follows from what the relay did, never from how fast it was: answers are waited for
+as long as it takes, what is lost is said to be, and bounds of times come from the relay's own.
+"""
 
 import itertools
 import socket
@@ -12,12 +16,11 @@ import pytest
 
 from halftrip import _native
 from halftrip.clock import Clock
-from harness.relay import Relay, is_notice
+from harness.relay import AMPLE_SECONDS, ANSWERS, Relay, is_notice, read_notice
 
-# Others are at work on this machine, and a datagram that is late is one that others wait for: what
-# is wrong is wrong every time.
-pytestmark = pytest.mark.flaky(reruns=4)
-
+HOUR_NS = 3600 * 10**9
+# By how much two clocks may differ in rate, at most: NTP slews CLOCK_MONOTONIC by 500 ppm.
+RATES = 1e-3
 SIZES = [1, 2, 7, 8, 9, 15, 16, 55, 56, 57, 1000, 65507]
 
 
@@ -35,19 +38,24 @@ class End:
         self.rings = _native.Ring(self.out_bytes), _native.Ring(self.in_bytes)
         self.datagrams, self.clock, self.window, self.rate = datagrams, clock, window, rate
 
-    def take_part(self, call, pattern, samples, lead=0, verify=False):
+    def take_part(self, call, pattern, samples, lead=0, verify=False, most_waited=HOUR_NS):
         self.times = np.zeros(samples, dtype=np.int64)
         self.held = np.zeros(len(self.in_bytes) if verify else 0, dtype=np.int64)
         self.tally = call(
-            self.datagrams, pattern, *self.rings, self.window, self.rate, lead, self.times,
-            self.held, self.clock.source, self.clock.hertz,
+            self.datagrams, pattern, *self.rings, self.window, self.rate, lead, most_waited,
+            self.times, self.held, self.clock.source, self.clock.hertz,
         )  # fmt: skip
         self.times = self.clock.durations(self.times[: self.tally.samples])
         return self.tally
 
 
-def ends_of(relay, clock, size, wait="spin", timeout=1.0, **options):
-    return [End(relay.datagrams(side, wait, timeout), clock, size, **options) for side in (0, 1)]
+def ends_of(
+    relay, clock, size, wait="spin", timeout=AMPLE_SECONDS, shortest=AMPLE_SECONDS, **options
+):
+    return [
+        End(relay.datagrams(side, wait, timeout, shortest), clock, size, **options)
+        for side in (0, 1)
+    ]
 
 
 def together(ends, pattern, samples, **options):
@@ -65,8 +73,12 @@ def together(ends, pattern, samples, **options):
     try:
         return ends[0].take_part(_native.initiate_datagrams, pattern, samples, **options)
     finally:
-        thread.join(timeout=30)
-        assert not thread.is_alive()
+        thread.join(timeout=AMPLE_SECONDS)
+        left = not thread.is_alive()
+        _native.request_stop()
+        thread.join()
+        _native.request_stop(False)
+        assert left
         assert raised == []
 
 
@@ -94,48 +106,85 @@ def test_every_exchange_is_a_sample(clock, size, wait):
 
 
 @pytest.mark.parametrize("size", [1, 8, 1000])
+@pytest.mark.parametrize("wait", ["block", "spin"])
 @pytest.mark.parametrize("way", ["there", "back"])
-def test_what_is_lost_is_counted_and_no_sample(clock, size, way):
+def test_what_is_lost_is_counted_and_no_sample(clock, size, wait, way):
     def lose(index, datagram):
-        return [] if index % 5 == 3 else [0.0]
+        if index % 5 != 3:
+            return [0.0]
+        time.sleep(0.002)
+        return relay.lose()
 
     with Relay(**{way: lose}) as relay:
-        ends = ends_of(relay, clock, size)
+        ends = ends_of(relay, clock, size, wait)
         tally = together(ends, "pingpong", 50)
-        waited = tally.waited * 1e9 / clock.hertz
-        # A busy machine is waited for longer, and a call ends early after a second in vain.
-        assert tally.sent == 50 or waited >= 0.9e9
-        vain = tally.lost + tally.late
-        assert vain >= tally.sent // 5
-        assert tally.samples + vain == tally.sent
-        assert tally.samples == len(ends[0].times)
-        assert waited >= tally.lost * 9e6
+        assert counts(tally) == (40, 50, 10, 0)
+        assert len(ends[0].times) == 40
+        # And how long was waited for these.
+        assert tally.waited / clock.hertz >= 10 * 0.002 * (1 - RATES)
         # And the next batch is none the worse.
-        assert together(ends, "pingpong", 3).samples >= 2
+        assert counts(together(ends, "pingpong", 3)) == (3, 3, 0, 0)
+
+
+def test_time_ends_a_wait(clock):
+    with Relay(there=lambda *_: []) as relay:
+        end = ends_of(relay, clock, 64, timeout=0.03)[0]
+        tally = end.take_part(_native.initiate_datagrams, "pingpong", 3)
+        assert counts(tally) == (0, 3, 3, 0)
+        assert tally.waited / clock.hertz >= 3 * 0.03 * (1 - RATES)
+
+
+def test_who_has_waited_for_as_much_as_is_wanted_comes_back(clock):
+    with Relay(back=lambda index, _: relay.lose() if index == 3 else [0.0]) as relay:
+        ends = ends_of(relay, clock, 64)
+        assert counts(together(ends, "pingpong", 20, most_waited=1)) == (3, 4, 1, 0)
+        # Numbers go on behind all that the batch might have sent.
+        assert counts(together(ends, "pingpong", 20, most_waited=1)) == (20, 20, 0, 0)
 
 
 @pytest.mark.parametrize("size", [1, 4, 8, 1000])
 def test_a_late_answer_is_not_the_next_one_s(clock, size):
-    """The third answer comes in the midst of a later exchange, each of which takes 8 ms."""
+    """The third answer comes in the midst of the next exchange, each of which takes 8 ms."""
+    held = []
 
     def delay(index, datagram):
-        return [0.06 if index == 2 else 0.008 if index > 2 else 0.0]
+        if index == 2:
+            held.append(datagram)
+            return relay.lose()
+        return [(0.0, held[0]), 0.008] if index == 3 else [0.008]
 
     with Relay(back=delay) as relay:
-        ends = ends_of(relay, clock, size, timeout=0.05)
-        tally = together(ends, "pingpong", 20)
-        assert tally.sent == 20
-        assert tally.samples + tally.lost + tally.late == 20
-        assert tally.late >= 1
-        assert (ends[0].times[2:] > 7.9e6).all()
+        ends = ends_of(relay, clock, size)
+        assert counts(together(ends, "pingpong", 20)) == (19, 20, 0, 1)
+        assert (ends[0].times >= 8e6 * (1 - RATES)).all()
 
 
-def test_who_is_too_hasty_becomes_patient(clock):
-    """The path slows down to what was twice the patience; only some are given up."""
-    with Relay(back=lambda index, _: [0.0 if index < 20 else 0.03]) as relay:
-        tally = together(ends_of(relay, clock, 64), "pingpong", 60)
-        assert tally.samples + tally.late + tally.lost == 60
-        assert tally.samples >= 55
+def test_what_came_of_answers_makes_for_patience(clock):
+    """Twenty times any answer is less than the shortest wait, whatever this machine does."""
+    held = []
+
+    def delay(index, datagram):
+        if index == 13:
+            held.append(datagram)
+        if index == 14:
+            # Here, or else in the midst of the next, it is late.
+            relay.hand_on(1, held[0])
+        return relay.lose() if index in (11, 13, 14, 15) else [0.0]
+
+    shortest = 20 * int(AMPLE_SECONDS)
+    with Relay(back=delay) as relay:
+        ends = ends_of(relay, clock, 8, timeout=100 * shortest, shortest=shortest)
+        patience = ends[0].datagrams.patience
+
+        def after(samples):
+            tally = together(ends, "pingpong", samples)
+            return counts(tally), patience.length / (shortest * 10**9)
+
+        assert patience.length == patience.limit
+        assert after(10) == ((10, 10, 0, 0), 1)
+        assert after(2) == ((1, 2, 1, 0), 2)
+        assert after(4) == ((1, 4, 2, 1), 100)
+        assert after(1) == ((1, 1, 0, 0), 1)
 
 
 def test_a_second_answer_counts_for_nothing(clock):
@@ -153,7 +202,7 @@ def test_who_never_answers_ends_in_a_timeout(clock, pattern, wait):
         began = time.monotonic()
         with pytest.raises(_native.NoAnswer, match=r"within 0\.\d s"):
             end.take_part(_native.initiate_datagrams, pattern, 10)
-        assert 0.4 < time.monotonic() - began < 10
+        assert time.monotonic() - began >= 5 * 0.1 * (1 - RATES)
 
 
 def test_samples_may_all_be_lost_a_few_times_but_not_for_ever(clock):
@@ -166,11 +215,23 @@ def test_samples_may_all_be_lost_a_few_times_but_not_for_ever(clock):
             ends[0].take_part(_native.initiate_datagrams, "pingpong", 1)
 
 
-def test_a_responder_does_not_wait_for_ever(clock):
+@pytest.mark.parametrize("lead", [0, 1, 10])
+def test_what_leads_may_be_lost_as_often_as_what_counts(clock, lead):
+    with Relay(there=lambda *_: []) as relay:
+        end = ends_of(relay, clock, 64, timeout=0.02, shortest=0.001)[0]
+        with pytest.raises(_native.NoAnswer, match="no answer to 5 datagrams"):
+            end.take_part(_native.initiate_datagrams, "pingpong", 10, lead=lead)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "rate", "idle"), [("pingpong", 0, 1.07), ("stream", 4e3, 1.15)]
+)
+def test_a_responder_waits_no_longer_than_the_initiator_goes_on(clock, pattern, rate, idle):
+    """Seven timeouts, at a rate two windows (20 datagrams of 4 ms), and a second beside."""
     with Relay() as relay:
-        end = ends_of(relay, clock, 8, timeout=0.01)[1]
-        with pytest.raises(_native.NoAnswer, match=r"nothing came for 1\.02 s"):
-            end.take_part(_native.respond_datagrams, "pingpong", 10)
+        end = ends_of(relay, clock, 16, timeout=0.01, window=10, rate=rate)[1]
+        with pytest.raises(_native.NoAnswer, match=rf"nothing came for {idle} s"):
+            end.take_part(_native.respond_datagrams, pattern, 10)
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -192,11 +253,9 @@ def test_a_stop_ends_every_wait(clock, pattern, wait, side):
         thread.start()
         time.sleep(0.05)
         _native.request_stop()
-        thread.join(timeout=1.0)
-        stopped = not thread.is_alive()
-        thread.join(timeout=60)
+        # By nothing else for an hour.
+        thread.join(timeout=AMPLE_SECONDS)
         _native.request_stop(False)
-        assert stopped
         assert len(raised) == 1
 
 
@@ -207,7 +266,7 @@ def test_a_port_where_nobody_is_is_an_os_error(clock):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as here:
         here.connect(address)
         here.setblocking(False)
-        end = End(_native.Datagrams(here.fileno(), True, True, 10**9), clock, 8)
+        end = End(_native.Datagrams(here.fileno(), True, True, HOUR_NS), clock, 8)
         with pytest.raises(OSError, match="refused"):
             end.take_part(_native.initiate_datagrams, "pingpong", 10)
 
@@ -245,90 +304,178 @@ def test_lost_datagrams_of_a_stream_are_counted_exactly(clock, size, rate):
 
 
 def test_a_swap_is_one_late_and_a_copy_none(clock):
+    held = []
+
     def shuffle(index, datagram):
         if index % 10 == 4:
-            return [0.003]
+            held.append(datagram)
+            return []
+        if index % 10 == 5:
+            return [0.0, (0.0, held.pop())]
         return [0.0, 0.0] if index % 10 == 7 else [0.0]
 
-    # The question of what has arrived waits for the swapped one.
-    with Relay(there=shuffle, notice=lambda *_: [0.006]) as relay:
+    with Relay(there=shuffle) as relay:
         ends = ends_of(relay, clock, 100, window=20)
         assert counts(together(ends, "stream", 5)) == (5, 100, 0, 10)
 
 
 @pytest.mark.parametrize("wait", ["block", "spin"])
-def test_lost_notices_are_asked_for_again(clock, wait):
-    dice = np.random.default_rng(1)
-    with Relay(notice=lambda *_: [] if dice.random() < 0.4 else [0.0]) as relay:
-        ends = ends_of(relay, clock, 100, wait, window=4)
-        for pattern in ("stream", "pingpong", "stream"):
-            window = 4 if pattern == "stream" else 1
+def test_lost_notices_are_sent_again(clock, wait):
+    """Of each that says something new, the first copy is lost."""
+    said = set()
+
+    def lose_the_first(index, datagram):
+        what = read_notice(datagram)[1:4]
+        if what in said:
+            return [0.0]
+        said.add(what)
+        return []
+
+    with Relay(notice=lose_the_first) as relay:
+        ends = ends_of(relay, clock, 100, wait)
+        for pattern, window in (("stream", 4), ("pingpong", 1), ("stream", 4)):
             for end in ends:
                 end.window = window
-            tally = together(ends, pattern, 5)
-            assert tally.sent == 5 * window
-            if pattern == "stream":
-                assert counts(tally) == (5, 20, 0, 0)
+            assert counts(together(ends, pattern, 5)) == (5, 5 * window, 0, 0)
+    # What the end of each batch is asked, and told.
+    assert len(said) == 2 * (2 * 5 + 2) + 2
 
 
-def rfc3550(transits):
+# Jitter.
+
+
+def stamp_of(datagram):
+    """When it was sent, ns of CLOCK_MONOTONIC."""
+    return struct.unpack("<q", datagram[8:16])[0]
+
+
+def smooth(differences):
     """RFC 3550, 6.4.1: J += (|D| - J) / 16."""
     jitter = 0.0
-    for before, transit in itertools.pairwise(transits):
-        jitter += (abs(transit - before) - jitter) / 16
+    for difference in differences:
+        jitter += (difference - jitter) / 16
     return jitter
 
 
-def test_the_jitter_of_an_alternating_delay_is_at_least_that_delay(clock):
-    delays = [0.0, 0.005]
-    # One every 10 ms: no datagram is late, nor overtaken by the question.
-    with Relay(lambda index, _: [delays[index % 2]], notice=lambda *_: [0.01]) as relay:
-        ends = ends_of(relay, clock, 100, window=60, rate=100 / 0.01)
-        tally = together(ends, "stream", 1)
-        expected = rfc3550([1e9 * delays[i % 2] for i in range(60)])
-        # The relay and the kernels are late by what this machine does beside, which adds to it: up
-        # to a time slice of whoever else is on the core.
-        assert 0.6 * expected < tally.jitter < expected + 40e6
-        assert counts(tally)[:2] == (1, 60)
+def bounds_of_jitter(transits):
+    """Between what jitter is where transits are between (least, most) each. It grows with each
+    difference."""
+    steps = list(itertools.pairwise(transits))
+    least = smooth(max(0, after[0] - before[1], before[0] - after[1]) for before, after in steps)
+    most = smooth(max(after[1] - before[0], before[1] - after[0]) for before, after in steps)
+    return least, most
 
 
-def test_a_steady_stream_has_less_jitter_than_a_restless_one(clock):
-    with Relay() as relay:
-        ends = ends_of(relay, clock, 100, window=60, rate=100 / 0.005)
+def transits_of(passed):
+    """Of each datagram of a stream with a window of one, how long it was on its way, at least and
+    at most: it had not come before it went on, and had before its arrival was reported."""
+    transits, data = [], [each for each in passed if not is_notice(each.datagram)]
+    reports = {}
+    for each in passed:
+        if is_notice(each.datagram) and read_notice(each.datagram).kind == ANSWERS:
+            reports.setdefault(read_notice(each.datagram).end, each.came)
+    for each in data:
+        sent = stamp_of(each.datagram)
+        reported = reports[number_of(each.datagram) + 1]
+        transits.append((each.went - sent, reported - sent))
+    return transits
+
+
+@pytest.mark.parametrize("delays", [[0.0], [0.0, 0.005], [0.003, 0.0, 0.007, 0.001]])
+def test_jitter_is_that_of_the_times_that_the_relay_saw(clock, delays):
+    def delay(index, datagram):
+        # What comes behind it waits, too: none is late.
+        time.sleep(delays[index % len(delays)])
+        return [0.0]
+
+    with Relay(there=delay) as relay:
+        ends = ends_of(relay, clock, 100)
+        tally = together(ends, "stream", 60)
+        assert counts(tally) == (60, 60, 0, 0)
+        least, most = bounds_of_jitter(transits_of(relay.passed))
+        assert least - 1 <= tally.jitter <= most + 1
+
+
+@pytest.mark.parametrize("shifts", [[0], [0, 10**15], [10**15, 3 * 10**15, 2 * 10**15, 10**12]])
+def test_the_jitter_of_an_alternating_delay_is_that_delay(clock, shifts):
+    """The delays are made: the relay changes when each says that it was sent. What else there is
+    is shorter than the test."""
+
+    def age(index, datagram):
+        sent = stamp_of(datagram) - shifts[index % len(shifts)]
+        return [(0.0, datagram[:8] + struct.pack("<q", sent) + datagram[16:])]
+
+    with Relay(there=age) as relay:
+        ends = ends_of(relay, clock, 100, window=60, rate=100 / 0.0005)
+        began = time.monotonic_ns()
         tally = together(ends, "stream", 1)
-        assert tally.jitter < 4e6
+        took = time.monotonic_ns() - began
+    assert counts(tally) == (1, 60, 0, 0)
+    made = [shifts[i % len(shifts)] for i in range(60)]
+    expected = smooth(abs(b - a) for a, b in itertools.pairwise(made))
+    assert tally.jitter == pytest.approx(expected, abs=took)
+
+
+def test_what_leads_has_no_part_in_jitter(clock):
+    def age(index, datagram):
+        sent = stamp_of(datagram) - (10**15 if index == 19 else 0)
+        return [(0.0, datagram[:8] + struct.pack("<q", sent) + datagram[16:])]
+
+    with Relay(there=age) as relay:
+        ends = ends_of(relay, clock, 100, window=20)
+        began = time.monotonic_ns()
+        tally = together(ends, "stream", 2, lead=1)
+        assert tally.jitter <= time.monotonic_ns() - began
+
+
+# Rates. How a rate is kept is decided by the pacer; here is that it is asked. On CLOCK_MONOTONIC,
+# so that the kernel's times are those in the datagrams.
+
+
+@pytest.fixture(scope="module")
+def monotonic():
+    clock = Clock()
+    clock.source, clock.hertz = "monotonic", 1e9
+    return clock
 
 
 @pytest.mark.parametrize(("size", "rate"), [(1000, 10e6), (1000, 1e6), (64, 1e6)])
 @pytest.mark.parametrize("wait", ["block", "spin"])
-def test_an_offered_rate_is_kept(clock, size, rate, wait):
-    """It may take some tries: others are at work on this machine."""
+def test_none_goes_before_the_rate_lets_it(monotonic, size, rate, wait):
+    interval = size / rate * 1e9
     with Relay() as relay:
-        ends = ends_of(relay, clock, size, wait, window=50, rate=rate)
-        shares = []
-        for _ in range(10):
-            together(ends, "stream", 20, lead=1)
-            shares.append(ends[0].times.sum() * 1e-9 * rate / (size * 50 * 20))
-            if shares[-1] == pytest.approx(1.0, rel=0.02):
-                return
-        pytest.fail(f"a stream takes so many times what it should: {shares}")
+        ends = ends_of(relay, monotonic, size, wait, window=50, rate=rate)
+        began = time.monotonic_ns()
+        tally = together(ends, "stream", 20)
+        assert counts(tally) == (20, 1000, 0, 0)
+        stamps = [stamp_of(each.datagram) for each in relay.passed if not is_notice(each.datagram)]
+    early = [stamp - began - i * interval for i, stamp in enumerate(stamps)]
+    assert len(stamps) == 1000
+    assert min(early) >= -1
+    assert ends[0].times.sum() >= 999 * interval - 1
 
 
-def test_time_that_was_lost_is_not_made_up_for_by_a_burst(clock):
-    seen = []
-
-    def note(index, datagram):
-        seen.append(struct.unpack("<q", datagram[8:16])[0])
-        return [0.0]
-
-    interval = 1e-3
-    with Relay(there=note) as relay:
-        ends = ends_of(relay, clock, 100, window=200, rate=100 / interval)
+def test_a_rate_is_kept(monotonic):
+    """One of 200 goes no later after another than it should, unless each of them was stopped for
+    longer than the one before."""
+    interval = 5e6
+    with Relay() as relay:
+        ends = ends_of(relay, monotonic, 100, window=200, rate=100 / interval * 1e9)
         together(ends, "stream", 1)
-    gaps = np.diff(seen) * 1e-9
-    # All but where the sender is stopped between looking at the clock and writing down the time.
-    assert (gaps > 0.49 * interval).mean() > 0.98
-    assert gaps.mean() == pytest.approx(interval, rel=0.2)
+        stamps = [stamp_of(each.datagram) for each in relay.passed if not is_notice(each.datagram)]
+    assert np.diff(stamps).min() < 1.25 * interval
+
+
+def test_time_that_was_lost_is_not_made_up_for_by_a_burst(monotonic):
+    interval = 1e6
+    with Relay() as relay:
+        ends = ends_of(relay, monotonic, 100, window=200, rate=100 / interval * 1e9)
+        together(ends, "stream", 1)
+        stamps = [stamp_of(each.datagram) for each in relay.passed if not is_notice(each.datagram)]
+    # A sender may be stopped between when a datagram is let go and when it writes down the time.
+    # Then it looks at the clock for the next, and from that to the one after is half an interval.
+    gaps = np.array(stamps[2:]) - np.array(stamps[:-2])
+    assert gaps.min() >= 0.5 * interval - 1
 
 
 # What is held.
@@ -352,7 +499,13 @@ def check_held(receiver, sender, header):
 @pytest.mark.parametrize("slots", [1, 4, 64])
 def test_what_is_held_is_what_was_sent(clock, size, slots):
     header = min(size, 16)
-    with Relay(there=lambda index, _: [] if index % 7 == 5 else [0.0]) as relay:
+
+    def lose(index, datagram):
+        if index % 7 != 5:
+            return [0.0]
+        return relay.lose() if ends[0].window == 1 else []
+
+    with Relay(there=lose) as relay:
         ends = ends_of(relay, clock, size, slots=slots)
         for turn in range(3):
             for end in ends:

@@ -300,3 +300,26 @@ def test_the_interval_is_worked_out_now_and_then_however_short_the_batches(monke
     _, batches = run(Stopping(ci=1e-9, time=0.01), noisy(1000), most_exchanges=11)
     assert len(batches) > 100
     assert len(looks) < 30
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.3])
+@pytest.mark.parametrize("stopping", [Stopping(ci=None, time=3600), Stopping(iterations=5000)])
+def test_of_single_exchanges_no_more_are_kept_than_can_be(monkeypatch, stopping, lost):
+    monkeypatch.setattr("halftrip.sampler.MOST_SAMPLES", 1000)
+    sampler, asked, _ = lossy(stopping, lost)
+    assert sampler.stopped == "full"
+    assert sampler.samples.size == 1000
+    assert {batch.exchanges for batch in asked} == {1}
+
+
+def test_a_count_that_can_just_be_kept_is_a_count(monkeypatch):
+    monkeypatch.setattr("halftrip.sampler.MOST_SAMPLES", 1000)
+    sampler, _, _ = lossy(Stopping(iterations=1000), 0.1)
+    assert (sampler.stopped, sampler.samples.size) == ("count", 1000)
+
+
+def test_a_path_that_is_slow_enough_has_all_the_time(monkeypatch):
+    monkeypatch.setattr("halftrip.sampler.MOST_SAMPLES", 1000)
+    sampler, _, _ = lossy(Stopping(ci=None, time=0.015), 0.0)
+    assert sampler.stopped == "time"
+    assert 0.014 < sampler.samples.sum() * 1e-9 < 0.017

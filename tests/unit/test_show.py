@@ -179,6 +179,15 @@ def test_repetitions_that_converged_apart_have_not_converged_together():
     assert flags(runs.run(*together), together) == ()
 
 
+def test_a_row_that_is_full_is_blamed_where_its_interval_is_wide():
+    wide = runs.measurement(stopped="full", samples=[100, 300] * 20)
+    (flag,) = flags(runs.run(wide), [wide])
+    assert flag.name == "not-converged"
+    assert "all samples that are kept" in flag.seen
+    narrow = runs.measurement(stopped="full")
+    assert flags(runs.run(narrow), [narrow]) == ()
+
+
 def test_a_row_that_was_not_asked_to_converge_is_not_blamed():
     run = runs.run(runs.measurement(stopped="time"))
     run.head.plan["ci"] = "none"

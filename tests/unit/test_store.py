@@ -31,7 +31,7 @@ measurements = st.builds(
         model.WarmUp, st.integers(0, 1 << 40), st.integers(0, 1 << 60), st.booleans()
     ),
     exchanges=st.integers(1, 1 << 30),
-    stopped=st.sampled_from(["converged", "time", "count"]),
+    stopped=st.sampled_from(["converged", "time", "count", "full"]),
     line=st.none() | st.builds(model.LineBound, numbers, numbers),
     samples=st.lists(st.integers(0, 1 << 60), max_size=20),
 )

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from halftrip.memory.host import geometry
 from halftrip.memory.ring import Ring
 from halftrip.model import Case
-from harness.bench import CACHE, measure
+from harness.bench import measure
 
 CASES = [
     ("shm", "pingpong", "separate", 1),
@@ -26,13 +25,6 @@ def case(transport, pattern, buffers, window):
     )  # fmt: skip
 
 
-def sampling(the_case):
-    return {
-        "single": the_case.transport == "udp",
-        "most_exchanges": geometry(the_case, CACHE).slots // the_case.window,
-    }
-
-
 @pytest.mark.parametrize("those", CASES)
 def test_all_messages_of_all_batches_are_checked(those, monkeypatch):
     """As many as are filled, and none twice."""
@@ -49,7 +41,7 @@ def test_all_messages_of_all_batches_are_checked(those, monkeypatch):
 
     monkeypatch.setattr(Ring, "fill", note_fill)
     monkeypatch.setattr(Ring, "check", note_check)
-    outcome = measure(case(*those), **sampling(case(*those)))
+    outcome = measure(case(*those))
     assert outcome.problem is None
     assert outcome.verified == len(checked)
     assert len(set(filled)) == len(filled)
@@ -74,5 +66,5 @@ def test_one_wrong_byte_in_one_message_is_found(those, victim, monkeypatch):
             ring.region[slots[at[0]] * 8192 + 5000] ^= 0x10
 
     monkeypatch.setattr(Ring, "fill", spoil)
-    outcome = measure(case(*those), **sampling(case(*those)))
+    outcome = measure(case(*those))
     assert outcome.problem.startswith(("rank 0: byte 5000 is 0x", "rank 1: byte 5000 is 0x"))

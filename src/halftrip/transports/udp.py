@@ -33,6 +33,8 @@ _PORT = struct.Struct("!H")
 _OVERHEAD = 1024
 # The option is an int.
 _MOST_ROOM = 2**31 - 1
+# A batch that has waited so long in vain ends early: the sampler learns of it, and may stop.
+_MOST_WAITED_NS = 1_000_000_000
 
 
 @dataclass
@@ -164,6 +166,7 @@ class Transport(Base):
             task.case.window,
             task.case.rate or 0.0,
             task.lead,
+            _MOST_WAITED_NS,
             ticks,
             held,
             task.clock.source,
