@@ -143,6 +143,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag
     case: Case
     repetition: int
     reason: str
+    launch: int = 0
 
 
 class Together(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="together"):
@@ -157,6 +158,7 @@ class Together(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", ta
     pairs: list[tuple[int, int]]
     spans: list[int]
     messages: list[float]
+    launch: int = 0
 
     @property
     def bandwidth(self) -> float:
@@ -180,7 +182,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="environment"):
-    """Where one rank ran, and on what. `thread_cores` are those of its threads, where several
+    """Where one rank ran in one launch, and on what. `thread_cores` are those of its threads, where several
     talk."""
 
     rank: int
@@ -199,6 +201,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     mpi: str | None
     mpi_library: str | None
     variables: dict[str, str]
+    launch: int = 0
     thread_cores: list[int | None] | None = None
 
 

@@ -37,7 +37,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     A case ends when its interval is within `ci` (a share of the median; None: never for that
     reason) or `time` seconds of sampling are over; or, with `iterations`, after exactly that many
-    exchanges.
+    exchanges. Fresh processes are started `launches` times; with `until_ci`, until every row's
+    interval over them is within `ci`, `max_launches` times at most.
     """
 
     transport: tuple[str, ...] = tuple(TRANSPORTS)
@@ -61,6 +62,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     time: float = 0.3
     iterations: int | None = None
     repetitions: int = 1
+    launches: int = 1
+    until_ci: bool = False
+    max_launches: int = 30
     cores: tuple[int, ...] | Literal["none"] | None = None
     ranks: int | None = None
     pairs: Pairs = "halves"
@@ -230,6 +234,9 @@ FIELDS: dict[str, Callable[[Any], Any]] = {
     "time": _time,
     "iterations": _count,
     "repetitions": _count,
+    "launches": _count,
+    "until_ci": _flag,
+    "max_launches": _count,
     "cores": _cores,
     "ranks": _ranks,
     "pairs": _word(get_args(Pairs)),

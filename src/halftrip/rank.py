@@ -122,7 +122,7 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         events = connect(job.address, introduce(job.token, "events", 0)) if rank == 0 else None
         sink = LauncherSink(events, assignment.progress)
         plan = msgspec.json.decode(assignment.plan, type=Plan)
-        Session(plan, group, job.token, sink, communicator, _NO_MPI).run()
+        Session(plan, group, job.token, sink, communicator, _NO_MPI, assignment.launch).run()
         group.close()
 
     watch = Watch(

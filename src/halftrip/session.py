@@ -74,7 +74,8 @@ def _collections_between_cases() -> Iterator[None]:
 
 
 class Session:
-    """`communicator` is for timed messages; where it is None, `no_mpi` says why."""
+    """`communicator` is for timed messages; where it is None, `no_mpi` says why. Of several launches
+    this is number `launch`."""
 
     def __init__(
         self,
@@ -84,8 +85,10 @@ class Session:
         sink: Sink,
         communicator: MPI.Intracomm | None = None,
         no_mpi: str = "",
+        launch: int = 0,
     ) -> None:
         self._plan = plan
+        self._launch = launch
         self._group = group
         self._sink = sink
         self._set_up = partial(Stage, plan, group, token, communicator, no_mpi)
@@ -115,7 +118,7 @@ class Session:
 
     def _measure_plan(self) -> None:
         for record in self._stage.environments:
-            self._record(record)
+            self._record(msgspec.structs.replace(record, launch=self._launch))
         rounds = self._possible(self._stage.rounds)
         for repetition in range(self._plan.repetitions):
             self._measure_all(rounds, repetition)
@@ -184,6 +187,7 @@ class Session:
                 model.Together(
                     case=round_[0],
                     repetition=repetition,
+                    launch=self._launch,
                     pairs=[case.pair for case in round_],
                     spans=spans,
                     messages=messages,
@@ -226,7 +230,9 @@ class Session:
         case = outcome.case
         if sampler.stopped is None:
             reason = outcome.problem or "given up: another that was measured with it failed"
-            self._record(model.Failure(case=case, repetition=repetition, reason=reason))
+            self._record(
+                model.Failure(case=case, repetition=repetition, launch=self._launch, reason=reason)
+            )
             return
         line = None
         if before is not None and outcome.lines:
@@ -234,6 +240,7 @@ class Session:
         measurement = model.Measurement(
             case=case,
             repetition=repetition,
+            launch=self._launch,
             at=at,
             first=outcome.first,
             warm_up=sampler.warm_up,

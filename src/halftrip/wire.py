@@ -62,12 +62,13 @@ class Address(msgspec.Struct, frozen=True, tag=True):
 
 
 class Assignment(msgspec.Struct, frozen=True, tag=True):
-    """What a launched rank is to do: a Plan in JSON, where rank 0's group listens, if it does, and
-    whether anybody looks at progress."""
+    """What a launched rank is to do: a Plan in JSON, where rank 0's group listens, if it does,
+    whether anybody looks at progress, and which launch of several it is."""
 
     plan: bytes
     group: Address | None
     progress: bool
+    launch: int = 0
 
 
 class Line(msgspec.Struct, frozen=True, tag=True):

@@ -115,6 +115,13 @@ def run(
     repetitions: Annotated[
         Text, typer.Option("-r", "--repetitions", help="Passes over all cases, shuffled. [1]")
     ] = None,
+    launches: Annotated[Text, typer.Option(help="Start fresh processes so often. [1]")] = None,
+    until_ci: Annotated[
+        bool, typer.Option("--until-ci", help="Launch again until every interval is within --ci.")
+    ] = False,
+    max_launches: Annotated[
+        Text, typer.Option(help="With --until-ci, so many launches at most. [30]")
+    ] = None,
     pairs: Annotated[
         Text, typer.Option(help="Who talks to whom: halves, neighbours, all. [halves]")
     ] = None,

@@ -22,7 +22,6 @@ from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.launch import leftovers
 from halftrip.launch.job import Job
 from halftrip.plan import Plan
-from halftrip.store import RunFile
 from halftrip.wire import (
     Abort,
     Ack,
@@ -62,6 +61,12 @@ class View(Protocol):
     visible: bool
 
     def update(self, done: int, total: int, what: str) -> None: ...
+
+
+class Records(Protocol):
+    """Where the lines of a run file go; `last` is its end."""
+
+    def append(self, line: bytes, last: bool = False) -> None: ...
 
 
 @dataclass
@@ -118,12 +123,12 @@ class Control:
     """The launcher's end of all connections of one job."""
 
     def __init__(
-        self, job: Job, listener: Listener, started: Started, run_file: RunFile, view: View
+        self, job: Job, listener: Listener, started: Started, records: Records, view: View
     ) -> None:
         self._job = job
         self._listener = listener
         self._started = started
-        self._run_file = run_file
+        self._records = records
         self._view = view
         self._members: dict[int, Member] = {}
         self._events: list[Channel] = []
@@ -134,8 +139,9 @@ class Control:
         self._selector = selectors.DefaultSelector()
         self._leaving = False
 
-    def run(self, plan: Plan) -> None:
-        """Has the ranks walk through `plan`; returns when they are done and gone.
+    def run(self, plan: Plan, launch: int = 0) -> None:
+        """Has the ranks walk through `plan`, as the launch of that number; returns when they are
+        done and gone.
 
         Raises LaunchFailed if they did not start, UsageError or HalftripError if one of them gave
         up, Interrupted if somebody died or a signal came. No process is left in any case.
@@ -147,7 +153,7 @@ class Control:
                 descriptor = os.pidfd_open(process.pid)
                 self._selector.register(descriptor, selectors.EVENT_READ, self._note_exit)
             self._gather_ranks()
-            self._assign(plan)
+            self._assign(plan, launch)
             while not all(member.said_bye for member in self._members.values()):
                 self._serve(None)
             self._leaving = True
@@ -214,12 +220,13 @@ class Control:
             self._selector.unregister(listener)
             listener.close()
 
-    def _assign(self, plan: Plan) -> None:
+    def _assign(self, plan: Plan, launch: int) -> None:
         for member in self._members.values():
             assignment = Assignment(
                 plan=msgspec.json.encode(plan),
                 group=self._members[0].hello.group,
                 progress=self._view.visible,
+                launch=launch,
             )
             with contextlib.suppress(Closed):  # it is noticed as a death
                 member.control.send(assignment)
@@ -252,7 +259,7 @@ class Control:
             self._selector.unregister(channel)
             return
         if isinstance(message, Line):
-            self._run_file.append(message.line, last=message.last)
+            self._records.append(message.line, last=message.last)
         elif isinstance(message, Progress):
             self._view.update(message.done, message.total, message.what)
         with contextlib.suppress(Closed):  # it is noticed as a death

@@ -111,6 +111,9 @@ def join(job: Surrounding, plan: Plan, create: Callable[[Plan], RunFile], view: 
     for name in ("launcher", "mpiexec"):
         if getattr(plan, name) is not None:
             raise UsageError(f"--{name}: the job that this runs in has been started; leave it out")
+    if plan.launches > 1 or plan.until_ci:
+        name = "until-ci" if plan.until_ci else "launches"
+        raise UsageError(f"--{name}: this job was started once; start it again as often by itself")
     if isinstance(plan.cores, tuple) and len(plan.cores) != job.size:
         raise UsageError(f"--cores: {len(plan.cores)} cores for {job.size} ranks; one for each")
     if plan.ranks not in (None, job.size):

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from halftrip import registry
-from halftrip.errors import HalftripError, Unavailable, UsageError
+from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
 from halftrip.launch.control import Control, LaunchFailed, View
 from halftrip.launch.job import new_token
+from halftrip.launch.series import LaunchRecords, launch_all
 from halftrip.model import End, Skip
 from halftrip.plan import Plan
 from halftrip.store import RunFile, encode
@@ -61,8 +62,16 @@ def _launch(plan: Plan, run_file: RunFile, view: View) -> None:
 
 
 def _launch_with(name: str, plan: Plan, run_file: RunFile, view: View) -> None:
-    launcher: Launcher = registry.load(registry.LAUNCHERS, name).Launcher(plan)
-    token = new_token()
-    listener = Listener(token, launcher.reach)
-    job = launcher.job(listener, token, plan.ranks or DEFAULT_RANKS)
-    Control(job, listener, launcher.start(job), run_file, view).run(plan)
+    def launch_once(number: int, records: LaunchRecords, view: View) -> None:
+        launcher: Launcher = registry.load(registry.LAUNCHERS, name).Launcher(plan)
+        token = new_token()
+        listener = Listener(token, launcher.reach)
+        job = launcher.job(listener, token, plan.ranks or DEFAULT_RANKS)
+        try:
+            Control(job, listener, launcher.start(job), records, view).run(plan, number)
+        except (Unavailable, LaunchFailed) as error:
+            if number == 0:
+                raise
+            raise Interrupted(f"launch {number + 1}: {error}") from None
+
+    launch_all(plan, run_file, view, launch_once)

@@ -103,6 +103,7 @@ def _heading(run: Run, table_rows: Sequence[Row]) -> Text:
     cores = [
         f"{e.rank} on {e.host} {'any core' if e.core is None else f'core {e.core}'}"
         for e in run.environments
+        if e.launch == 0
     ]
     return Text(", ".join(said) + (f"; rank {', rank '.join(cores)}" if cores else ""))
 

@@ -59,3 +59,9 @@ def _span(intervals: list[Interval | None]) -> Interval:
     if len(known) < len(intervals):
         return Interval(math.nan, math.nan)
     return Interval(min(i.low for i in known), max(i.high for i in known))
+
+
+def relative_width(summary: Summary) -> float:
+    """The interval's wider side, relative to the median; infinite where there is no interval."""
+    width = max(summary.high - summary.latency, summary.latency - summary.low)
+    return math.inf if math.isnan(width) or summary.latency <= 0 else width / summary.latency

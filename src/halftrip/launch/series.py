@@ -1,0 +1,86 @@
+"""Several launches of one plan, each of fresh processes, in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from halftrip import store
+from halftrip.launch.control import View
+from halftrip.model import End, summarize_case
+from halftrip.plan import Plan
+from halftrip.stats.summary import relative_width
+from halftrip.store import RunFile
+
+# With --until-ci, an interval over fewer launches is wide whatever they found.
+_FEWEST_UNTIL_CI = 3
+
+
+class LaunchRecords:
+    """What one launch has to say, into the file of all of them: its end is kept back, since others
+    may follow, and nothing is said twice."""
+
+    def __init__(self, run_file: RunFile, said: set[bytes]) -> None:
+        self.end = End(reason=None)
+        self._run_file = run_file
+        self._said = said
+
+    def append(self, line: bytes, last: bool = False) -> None:
+        if last:
+            self.end = msgspec.json.decode(line, type=End)
+        elif line not in self._said:
+            self._said.add(line)
+            self._run_file.append(line)
+
+
+class LaunchView:
+    """Progress, with the number of the launch."""
+
+    def __init__(self, view: View, launch: int, launches: int) -> None:
+        self.visible = view.visible
+        self._view = view
+        self._before = f"launch {launch + 1}/{launches} " if launches > 1 else ""
+
+    def update(self, done: int, total: int, what: str) -> None:
+        self._view.update(done, total, self._before + what)
+
+
+def launch_all(
+    plan: Plan,
+    run_file: RunFile,
+    view: View,
+    launch: Callable[[int, LaunchRecords, View], None],
+) -> None:
+    """Calls `launch(number, records, view)` as often as the plan asks for, and ends the file."""
+    ends: list[End] = []
+    said: set[bytes] = set()
+    most = plan.max_launches if plan.until_ci else plan.launches
+    while not ends or (len(ends) < most and not _content(plan, len(ends), run_file)):
+        records = LaunchRecords(run_file, said)
+        launch(len(ends), records, LaunchView(view, len(ends), most))
+        ends.append(records.end)
+    run_file.end(
+        End(
+            reason=next((end.reason for end in ends if end.reason is not None), None),
+            seconds=_sum([end.seconds for end in ends]),
+            timed=_sum([end.timed for end in ends]),
+            clock_drift=ends[-1].clock_drift,
+        )
+    )
+
+
+def _content(plan: Plan, launches: int, run_file: RunFile) -> bool:
+    """Whether --until-ci has what it waits for: every row's interval is as narrow as was asked."""
+    if not plan.until_ci or launches < max(plan.launches, _FEWEST_UNTIL_CI):
+        return False
+    target = plan.ci
+    cases = store.load(run_file.path).by_case
+    return target is None or all(
+        relative_width(summarize_case(measurements)) <= target for measurements in cases.values()
+    )
+
+
+def _sum(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
