@@ -11,6 +11,7 @@ from halftrip import registry
 from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.launch.control import Control, LaunchFailed, View
 from halftrip.launch.job import new_token
+from halftrip.launch.signals import catching, interrupt
 from halftrip.model import End, Skip
 from halftrip.plan import Plan
 from halftrip.store import RunFile, encode
@@ -32,7 +33,9 @@ def launch(plan: Plan, run_file: RunFile, view: View) -> None:
     Raises HalftripError, of the kinds that Control.run does, after writing why into the file.
     """
     try:
-        _launch(plan, run_file, view)
+        # A launcher that is only being looked for can be waited for in vain as well.
+        with catching(interrupt):
+            _launch(plan, run_file, view)
     except UsageError:
         run_file.discard()
         raise
@@ -65,4 +68,4 @@ def _launch_with(name: str, plan: Plan, run_file: RunFile, view: View) -> None:
     token = new_token()
     listener = Listener(token, launcher.reach)
     job = launcher.job(listener, token, plan.ranks or DEFAULT_RANKS)
-    Control(job, listener, launcher.start(job), run_file, view).run(plan)
+    Control(job, listener, run_file, view).run(plan, launcher.start)
