@@ -9,10 +9,12 @@ halftrip.load("run.jsonl")
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+# Nothing is imported here: it would come before `halftrip.__main__` sees to interrupts, and typing
+# alone takes longer than all that Python does before. Type checkers know this name.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from halftrip.api import load, run
     from halftrip.model import Run
     from halftrip.plan import Plan
@@ -31,5 +33,7 @@ _PLACES = {
 
 def __getattr__(name: str) -> Any:
     if name in _PLACES:
+        from importlib import import_module
+
         return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'halftrip' has no attribute {name!r}")

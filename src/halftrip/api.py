@@ -36,6 +36,9 @@ class NoView:
     def update(self, done: int, total: int, what: str) -> None:
         pass
 
+    def quote(self, who: str, lines: list[str]) -> None:
+        pass
+
 
 def run(plan: Plan | Mapping[str, Any] | str | os.PathLike[str] | None = None, **keys: Any) -> Run:
     """Measures `plan` and returns the run; it stays in the file that `output` names, or a new one.

@@ -14,4 +14,11 @@ class Unavailable(HalftripError):
 
 
 class Interrupted(HalftripError):
-    """The run was ended from outside: a rank or the launcher died, or a signal came."""
+    """The run was ended from outside: a rank or the launcher died, or a signal came.
+
+    `told`: the user has been told already, at the moment at which it was noticed.
+    """
+
+    def __init__(self, reason: str, told: bool = False) -> None:
+        super().__init__(reason)
+        self.told = told

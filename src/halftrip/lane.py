@@ -18,7 +18,7 @@ from halftrip.model import Case, Delivery
 from halftrip.pair import Pair
 from halftrip.patterns import SHAPES
 from halftrip.sampler import Batch
-from halftrip.transports.base import Opened, Task, Timed, Window
+from halftrip.transports.base import OneSided, Opened, Task, Timed, Window
 
 # How long the initiator leaves its peer to get into the loop, where no exchange may go before.
 _READY_SECONDS = 0.002
@@ -83,19 +83,25 @@ class Lane:
         it."""
         if self.case.mode != "onesided":
             return None
-        self._window = self._transport.expose(max(1, self._lay.bytes + self.case.align))
+        self._window = self._reaching.expose(max(1, self._lay.bytes + self.case.align))
         region = aligned(self._window.region, self.case)
         # Touched by the core that it belongs to.
         region[:] = 0xA5
         self._exposed = Ring(region, self._lay, self.case)
         return self._window.offer
 
+    @property
+    def _reaching(self) -> OneSided:
+        if not isinstance(self._transport, OneSided):
+            raise TypeError(f"{self.case.transport} has no one-sided patterns and must refuse them")
+        return self._transport
+
     def attach(self, offer: Any) -> None:
         """Makes the endpoint; `offer` is the peer's window."""
         if self._window is None:
             self._endpoint = self._transport.endpoint(self._opened, self.case, self._out, self._in)
         else:
-            self._endpoint = self._transport.reach(self._opened, self.case, self._window, offer)
+            self._endpoint = self._reaching.reach(self._opened, self.case, self._window, offer)
 
     def close(self) -> None:
         """Releases what belongs to this case alone; both ends do."""

@@ -182,8 +182,8 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="environment"):
-    """Where one rank ran in one launch, and on what. `thread_cores` are those of its threads, where several
-    talk."""
+    """Where one rank ran in one launch, and on what. `thread_cores` are those of its threads, where
+    several talk."""
 
     rank: int
     host: str

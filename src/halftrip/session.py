@@ -74,8 +74,8 @@ def _collections_between_cases() -> Iterator[None]:
 
 
 class Session:
-    """`communicator` is for timed messages; where it is None, `no_mpi` says why. Of several launches
-    this is number `launch`."""
+    """`communicator` is for timed messages; where it is None, `no_mpi` says why. Of several
+    launches this is number `launch`."""
 
     def __init__(
         self,

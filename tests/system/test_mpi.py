@@ -1,5 +1,6 @@
 """Real MPI: both families, started by halftrip and joined by it."""
 
+import re
 import subprocess
 import sys
 
@@ -94,6 +95,61 @@ def test_what_an_mpiexec_says_when_it_fails_is_the_reason(shell):
     result = shell.run("-t", "mpi,shm", "-s", "8", "--time", "20ms", **broken)
     assert result.status == 0
     assert "ended with status 3: There are not enough slots" in result.out
+
+
+def test_a_reason_is_given_once(shell):
+    script = shell.directory / "failing"
+    script.write_text("#!/bin/sh\necho cannot open the frobnicator >&2\nexit 1\n")
+    script.chmod(0o755)
+    unreadable = shell.directory / "unreadable"
+    unreadable.write_text("#!/nowhere/sh\n")
+    unreadable.chmod(0o755)
+    for program, says, status in (
+        ("/bin/false", "ended with status 1", 1),
+        ("/nowhere/mpiexec", "is not a program that can be run", 2),
+        (script, "cannot open the frobnicator", 1),
+        (unreadable, "no such file or directory", 1),
+    ):
+        for transports in ("mpi", "mpi,shm"):
+            result = shell.run("-t", transports, "-s", "8", "--mpiexec", program)
+            assert result.status == status
+            assert (result.out + result.err).count(says) == 1
+            assert result.err.count("\n") == 1
+            result.path.unlink(missing_ok=True)
+    found = found_instead(shell, "echo cannot open the frobnicator >&2; exit 1")
+    for transports in ("mpi", "mpi,shm"):
+        result = shell.run("-t", transports, "-s", "8", "--time", "20ms", **found)
+        assert (result.out + result.err).count("cannot open the frobnicator") == 1
+        result.path.unlink()
+
+
+def test_a_program_that_is_found_and_cannot_be_run_is_no_mpiexec(shell):
+    found = found_instead(shell, "")
+    (shell.directory / "mpiexec").write_text("#!/nowhere/sh\n")
+    result = shell.run("-t", "mpi,shm", "-s", "8", "--time", "20ms", **found)
+    assert result.status == 0
+    assert "not measured: mpi: " in result.out
+    assert "no such file or directory" in result.out
+
+
+@pytest.mark.parametrize(("count", "quiet"), [(3, False), (25, False), (3, True)])
+def test_what_is_printed_in_a_run_that_goes_well_is_quoted_after_the_table(shell, count, quiet):
+    warns = (
+        f"for i in $(seq {count}); do echo the fabric $i is slow; echo the fabric $i is slow >&2; "
+        f'echo ------; done; exec {mpiexec("wheel")} "$@"'
+    )
+    found = found_instead(shell, warns)
+    result = shell.run("-t", "mpi", *QUICK, *(["-q"] if quiet else []), **found)
+    assert result.status == 0
+    assert "fabric" not in result.out
+    if quiet:
+        assert result.err == ""
+        return
+    heading, *lines = result.err.splitlines()
+    assert re.fullmatch(r"mpiexec \(process \d+\) or its ranks printed:", heading)
+    expected = [f"the fabric {number} is slow" for number in range(1, count + 1)]
+    more = ["... and 5 lines more"] if count == 25 else []
+    assert lines == expected[:20] + more
 
 
 def test_without_mpi4py_mpi_is_skipped_with_how_to_get_it(shell):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from halftrip.errors import HalftripError, Interrupted, UsageError
-from halftrip.launch.control import Control, LaunchFailed, Started
+from halftrip.launch.control import Control, LaunchFailed
 from halftrip.launch.job import Job
 from halftrip.plan import Plan
 from halftrip.store import RunFile
@@ -32,9 +32,10 @@ def job(tmp_path):
     run_file = RunFile(tmp_path / "run.jsonl")
 
     def control(script):
-        process = subprocess.Popen(["sh", "-c", script])
-        started = Started({process: "mpiexec"})
-        return Control(job, listener, started, run_file, NoView()).run(Plan())
+        def start(job, started):
+            started.add(subprocess.Popen(["sh", "-c", script]), "mpiexec")
+
+        return Control(job, listener, run_file, NoView()).run(Plan(), start)
 
     yield SimpleNamespace(job=job, control=control)
     run_file.close()

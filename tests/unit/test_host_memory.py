@@ -10,7 +10,7 @@ from halftrip.memory import host
 from halftrip.memory.ring import allocate_ring
 from halftrip.model import Case
 
-GROUP = "sys/fs/cgroup/work/job"
+GROUP = "sys/fs/cgroup/site/job"
 
 
 def machine(root, files):
@@ -30,16 +30,16 @@ def machine(root, files):
             {
                 f"{GROUP}/memory.max": "max\n",
                 f"{GROUP}/memory.current": "2000\n",
-                "sys/fs/cgroup/work/memory.max": "9000\n",
-                "sys/fs/cgroup/work/memory.current": "5000\n",
-                "sys/fs/cgroup/work/memory.stat": "anon 10\ninactive_file 400\nslab 7\n",
+                "sys/fs/cgroup/site/memory.max": "9000\n",
+                "sys/fs/cgroup/site/memory.current": "5000\n",
+                "sys/fs/cgroup/site/memory.stat": "anon 10\ninactive_file 400\nslab 7\n",
             },
             4400,
         ),
     ],
 )
 def test_no_control_group_is_overdrawn(tmp_path, files, left):
-    group = {"proc/self/cgroup": "0::/work/job\n"}
+    group = {"proc/self/cgroup": "0::/site/job\n"}
     assert host.available(machine(tmp_path, group | files)) == left
 
 

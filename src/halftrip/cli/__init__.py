@@ -184,18 +184,12 @@ def doctor(
     examine(json)
 
 
-_STOPPED_BY_HAND = 130
-
-
 def main() -> NoReturn:
     """Runs the command line and exits: 0; 1 if nothing was measured or the run broke off; 2 for a
     mistake in what was asked; 128 and the signal's number if it was stopped by one."""
     status = 0
     try:
         status = app(standalone_mode=False) or 0
-        if status == _STOPPED_BY_HAND:
-            # How typer turns a KeyboardInterrupt, before the run or after it, into a status.
-            _complain("stopped by SIGINT", status)
     except typer.TyperException as error:
         # The usage of a command that was called without arguments is no error.
         help_wanted = not sys.argv[1:]
@@ -205,7 +199,9 @@ def main() -> NoReturn:
     except UsageError as error:
         status = _complain(str(error), 2)
     except Interrupted as error:
-        status = _complain(str(error), _status_of(str(error)))
+        status = _status_of(str(error))
+        if not error.told:
+            _complain(str(error), status)
     except HalftripError as error:
         status = _complain(str(error), 1)
     sys.stdout.flush()

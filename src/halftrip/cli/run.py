@@ -18,6 +18,8 @@ from halftrip.launch.join import surrounding
 from halftrip.plan import file_layer, make_plan, options_layer
 from halftrip.show.progress import ProgressLine
 
+_QUOTED_LINES = 20
+
 
 def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) -> int:
     """Measures, prints, and returns the exit status: 1 if nothing could be measured, or something
@@ -40,8 +42,17 @@ def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) ->
         print(path)
     else:
         _print_run(path, plain=in_job)
+        for who, lines in view.quotes:
+            _print_quote(who, lines)
     run = store.load(path)
     return 0 if run.measurements and not run.failures else 1
+
+
+def _print_quote(who: str, lines: list[str]) -> None:
+    """What else was printed, by whoever printed it: warnings, as a rule."""
+    print(f"{who} or its ranks printed:", *lines[:_QUOTED_LINES], sep="\n", file=sys.stderr)
+    if len(lines) > _QUOTED_LINES:
+        print(f"... and {len(lines) - _QUOTED_LINES} lines more", file=sys.stderr)
 
 
 def _print_run(path: Path, plain: bool) -> None:

@@ -30,5 +30,7 @@ class Launcher(ABC):
         """What its ranks are told."""
 
     @abstractmethod
-    def start(self, job: Job) -> Started:
-        """Starts the ranks. They get no input, and no signal that is meant for this process."""
+    def start(self, job: Job, started: Started) -> None:
+        """Starts the ranks and notes each process in `started` as soon as it is there. They get no
+        input, and no signal that is meant for this process. Raises what Started.add does, OSError
+        if there is no such program."""

@@ -9,18 +9,18 @@ import selectors
 import signal
 import subprocess
 import tempfile
-import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
 import msgspec
 
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.launch import leftovers
 from halftrip.launch.job import Job
+from halftrip.launch.signals import catching
 from halftrip.plan import Plan
 from halftrip.wire import (
     Abort,
@@ -56,11 +56,14 @@ class LaunchFailed(HalftripError):
 
 
 class View(Protocol):
-    """Where progress is shown."""
+    """Where progress is shown, and what else there is to say."""
 
     visible: bool
 
     def update(self, done: int, total: int, what: str) -> None: ...
+
+    def quote(self, who: str, lines: list[str]) -> None:
+        """What an mpiexec, called `who`, and its ranks have printed in a run that went well."""
 
 
 class Records(Protocol):
@@ -73,23 +76,33 @@ class Records(Protocol):
 class Started:
     """The processes that a launcher has started, each with what to call it.
 
-    `output` is what an mpiexec and its ranks print; it is looked at when they fail. `directory` is
-    where they keep temporary files.
+    `output` is what an mpiexec and its ranks print. `directory` is where they keep temporary files.
+    `stopped` says why the run is over before all have been started.
     """
 
-    processes: dict[subprocess.Popen[bytes], str]
+    processes: dict[subprocess.Popen[bytes], str] = field(default_factory=dict)
     output: IO[bytes] | None = None
     directory: tempfile.TemporaryDirectory[str] | None = None
+    stopped: str | None = None
+
+    def add(self, process: subprocess.Popen[bytes], name: str) -> None:
+        """Notes a process that has just been started. Raises Interrupted if it is the last."""
+        self.processes[process] = name
+        if self.stopped is not None:
+            raise Interrupted(self.stopped)
+
+    def lines(self) -> list[str]:
+        """What has been printed, without lines that say nothing and such as are there already."""
+        if self.output is None:
+            return []
+        self.output.seek(0)
+        printed = self.output.read().decode(errors="replace").splitlines()
+        telling = (line.rstrip() for line in printed if re.search(r"[A-Za-z]{3}", line))
+        return list(dict.fromkeys(telling))
 
     def said(self) -> str | None:
         """The first line of the output that says something, None if there is none."""
-        if self.output is None:
-            return None
-        self.output.seek(0)
-        for line in self.output.read().decode(errors="replace").splitlines():
-            if re.search(r"[A-Za-z]{3}", line):
-                return line.strip()
-        return None
+        return next((line.strip() for line in self.lines()), None)
 
     def exited(self) -> dict[str, int]:
         """Those that have ended, by what they are called, and how."""
@@ -122,12 +135,10 @@ class Member:
 class Control:
     """The launcher's end of all connections of one job."""
 
-    def __init__(
-        self, job: Job, listener: Listener, started: Started, records: Records, view: View
-    ) -> None:
+    def __init__(self, job: Job, listener: Listener, records: Records, view: View) -> None:
         self._job = job
         self._listener = listener
-        self._started = started
+        self._started = Started()
         self._records = records
         self._view = view
         self._members: dict[int, Member] = {}
@@ -137,17 +148,23 @@ class Control:
         self._blaming = False
         self._began = time.time()
         self._selector = selectors.DefaultSelector()
+        self._starting = False
+        self._assigned = False
         self._leaving = False
 
-    def run(self, plan: Plan, launch: int = 0) -> None:
-        """Has the ranks walk through `plan`, as the launch of that number; returns when they are
-        done and gone.
+    def run(self, plan: Plan, start: Callable[[Job, Started], None], launch: int = 0) -> None:
+        """Has `start` start the ranks and these walk through `plan`, as the launch of that number;
+        returns when they are done and gone.
 
         Raises LaunchFailed if they did not start, UsageError or HalftripError if one of them gave
         up, Interrupted if somebody died or a signal came. No process is left in any case.
         """
-        old_handlers = self._catch_signals()
+        with catching(self._on_signal):
+            self._run(plan, start, launch)
+
+    def _run(self, plan: Plan, start: Callable[[Job, Started], None], launch: int) -> None:
         try:
+            self._start(start)
             self._selector.register(self._listener, selectors.EVENT_READ, self._greet)
             for process in self._started.processes:
                 descriptor = os.pidfd_open(process.pid)
@@ -159,6 +176,9 @@ class Control:
             self._leaving = True
             if not self._started.wait(_LEAVE_SECONDS):
                 self._clear_away("the run is over")
+            lines = self._started.lines()
+            if lines:
+                self._view.quote(", ".join(self._started.processes.values()), lines)
         except HalftripError as error:
             self._clear_away(str(error))
             raise
@@ -167,20 +187,15 @@ class Control:
             raise
         finally:
             self._close()
-            for number, handler in old_handlers.items():
-                signal.signal(number, handler)
 
-    def _catch_signals(self) -> dict[signal.Signals, Any]:
-        if threading.current_thread() is not threading.main_thread():
-            return {}
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        return {number: signal.signal(number, self._on_signal) for number in numbers}
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, reason: str) -> None:
         # Once: what comes after it must not keep us from clearing away.
-        if not self._leaving:
+        if self._starting:
+            # A process that is just being started would not be noted.
+            self._started.stopped = reason
+        elif not self._leaving:
             self._leaving = True
-            raise Interrupted(f"stopped by {signal.Signals(number).name}")
+            raise Interrupted(reason)
 
     def _serve(self, timeout: float | None) -> None:
         """Deals with whatever comes next. Raises what `run` does."""
@@ -188,6 +203,19 @@ class Control:
             key.data(key.fileobj)
 
     # Starting.
+
+    def _start(self, start: Callable[[Job, Started], None]) -> None:
+        self._starting = True
+        try:
+            start(self._job, self._started)
+        except OSError as error:
+            raise LaunchFailed(
+                f"{error.filename}: {(error.strerror or str(error)).lower()}"
+            ) from None
+        finally:
+            self._starting = False
+        if self._started.stopped is not None:
+            raise Interrupted(self._started.stopped)
 
     def _gather_ranks(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
@@ -221,6 +249,7 @@ class Control:
             listener.close()
 
     def _assign(self, plan: Plan, launch: int) -> None:
+        self._assigned = True
         for member in self._members.values():
             assignment = Assignment(
                 plan=msgspec.json.encode(plan),
@@ -306,7 +335,9 @@ class Control:
         for member in self._members.values():
             with contextlib.suppress(Closed):
                 member.control.send(Abort(reason))
-        if not self._all_gone(_LEAVE_SECONDS):
+        # Ranks that have nothing yet have nothing to finish, and those that are still on their way
+        # here hear nobody.
+        if not (self._assigned and self._all_gone(_LEAVE_SECONDS)):
             for process in self._started.processes:
                 process.terminate()
             if not self._all_gone(_TERMINATE_SECONDS):

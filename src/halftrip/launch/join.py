@@ -9,7 +9,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -140,18 +139,32 @@ def _walk(
         if run_file is not None:
             with contextlib.suppress(HalftripError):  # a full disk is reason enough
                 run_file.end(End(reason=reason))
+
+    told = False
+
+    def end_at_once(reason: str) -> None:
+        # All that matters, before anything else: where a rank has died, the launcher is about to
+        # kill this one. Open MPI waits a quarter of a second or more before it does.
+        nonlocal told
+        end(reason)
+        told = True
+        _say(group.rank, reason)
+        clear()
+
+    def clear() -> None:
         leftovers.remove([Path(path) for path in leftovers.mapped_segments()])
 
     try:
         channels = _lifelines(group, token)
     except HalftripError as error:
         end(str(error))
+        clear()
         raise
     watch = Watch(
         channels=channels,
         processes={os.getppid(): "the launcher"} if os.getppid() else {},
-        at_once=end,
-        last_words=partial(_say, group.rank),
+        at_once=end_at_once,
+        last_words=lambda _: None,
         signals=(signal.SIGINT, signal.SIGTERM),
     )
     path = ""
@@ -166,10 +179,13 @@ def _walk(
     if ended is not None:
         reason = str(ended) or type(ended).__name__
         end(reason)
+        clear()
         mistake = isinstance(ended, UsageError)
         if mistake and run_file is not None:
             run_file.discard()
         watch.close(Abort(reason, usage=mistake))
+        if told:
+            raise Interrupted(reason, told=True)
         raise ended
     watch.close()
     return Path(path)
@@ -241,7 +257,9 @@ def _accept_all(listener: Listener, count: int) -> dict[Channel, str]:
 
 def _say(rank: int, reason: str) -> None:
     if speaks(rank, reason):
-        print(f"halftrip: {reason}", file=sys.stderr, flush=True)
+        # In one piece: other processes write to the same place.
+        sys.stderr.write(f"halftrip: {reason}\n")
+        sys.stderr.flush()
 
 
 def speaks(rank: int, reason: str) -> bool:

@@ -26,8 +26,7 @@ class Launcher(Base):
             address=listener.address, token=token, launcher=os.getpid(), ranks=ranks, mpi=False
         )
 
-    def start(self, job: Job) -> Started:
-        processes = {}
+    def start(self, job: Job, started: Started) -> None:
         for rank in range(job.ranks):
             process = subprocess.Popen(
                 RANK_COMMAND,
@@ -35,5 +34,4 @@ class Launcher(Base):
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
-            processes[process] = f"rank {rank} (process {process.pid})"
-        return Started(processes)
+            started.add(process, f"rank {rank} (process {process.pid})")

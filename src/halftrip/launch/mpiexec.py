@@ -50,9 +50,10 @@ class Launcher(Base):
             directory=self._directory.name,
         )
 
-    def start(self, job: Job) -> Started:
-        # Control closes it.
-        output = tempfile.TemporaryFile(prefix="halftrip-")  # noqa: SIM115
+    def start(self, job: Job, started: Started) -> None:
+        # Control closes both.
+        started.output = tempfile.TemporaryFile(prefix="halftrip-")  # noqa: SIM115
+        started.directory = self._directory
         # To another host, Open MPI hands on only those variables that it is told to.
         hand_on = ("-x", JOB_VARIABLE) if self._mpiexec.family == "openmpi" else ()
         process = subprocess.Popen(
@@ -67,9 +68,9 @@ class Launcher(Base):
             | job.environment()
             | {"TMPDIR": self._directory.name},
             stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
+            stdout=started.output,
+            stderr=started.output,
             start_new_session=True,
         )
         name = os.path.basename(self._mpiexec.command[0])
-        return Started({process: f"{name} (process {process.pid})"}, output, self._directory)
+        started.add(process, f"{name} (process {process.pid})")

@@ -12,6 +12,7 @@ from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
 from halftrip.launch.control import Control, LaunchFailed, View
 from halftrip.launch.job import new_token
 from halftrip.launch.series import LaunchRecords, launch_all
+from halftrip.launch.signals import catching, interrupt
 from halftrip.model import End, Skip
 from halftrip.plan import Plan
 from halftrip.store import RunFile, encode
@@ -33,7 +34,9 @@ def launch(plan: Plan, run_file: RunFile, view: View) -> None:
     Raises HalftripError, of the kinds that Control.run does, after writing why into the file.
     """
     try:
-        _launch(plan, run_file, view)
+        # A launcher that is only being looked for can be waited for in vain as well.
+        with catching(interrupt):
+            _launch(plan, run_file, view)
     except UsageError:
         run_file.discard()
         raise
@@ -68,7 +71,7 @@ def _launch_with(name: str, plan: Plan, run_file: RunFile, view: View) -> None:
         listener = Listener(token, launcher.reach)
         job = launcher.job(listener, token, plan.ranks or DEFAULT_RANKS)
         try:
-            Control(job, listener, launcher.start(job), records, view).run(plan, number)
+            Control(job, listener, records, view).run(plan, launcher.start, number)
         except (Unavailable, LaunchFailed) as error:
             if number == 0:
                 raise

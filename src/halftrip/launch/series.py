@@ -45,6 +45,9 @@ class LaunchView:
     def update(self, done: int, total: int, what: str) -> None:
         self._view.update(done, total, self._before + what)
 
+    def quote(self, who: str, lines: list[str]) -> None:
+        self._view.quote(self._before + who, lines)
+
 
 def launch_all(
     plan: Plan,

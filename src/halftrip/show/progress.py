@@ -22,6 +22,7 @@ class ProgressLine:
             auto_refresh=False,
             transient=True,
         )
+        self.quotes: list[tuple[str, list[str]]] = []
         self._task = self._progress.add_task("starting", total=None)
 
     def __enter__(self) -> ProgressLine:
@@ -44,3 +45,7 @@ class ProgressLine:
         if self.visible:
             self._progress.update(self._task, completed=done, total=total, description=what)
             self._progress.refresh()
+
+    def quote(self, who: str, lines: list[str]) -> None:
+        """Keeps what others have printed, until the line is gone and the table is there."""
+        self.quotes.append((who, lines))

@@ -219,13 +219,15 @@ class Transport(ABC):
         """How many bytes at the start of a message the path writes itself."""
         return 0
 
-    # One-sided.
 
+class OneSided(Transport):
+    """A transport that has one-sided patterns, too."""
+
+    @abstractmethod
     def expose(self, size: int) -> Window:
         """Memory for the peer to reach into; both ends call it. Raises OSError or Unavailable."""
-        raise NotImplementedError(f"{type(self)} has no one-sided patterns")
 
+    @abstractmethod
     def reach(self, opened: Opened, case: Case, window: Window, offer: Any) -> Any:
         """The native endpoint for a one-sided case; `window` is this end's and `offer` is of the
         peer's. Raises OSError or Unavailable."""
-        raise NotImplementedError(f"{type(self)} has no one-sided patterns")

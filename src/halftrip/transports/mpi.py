@@ -15,8 +15,7 @@ from halftrip.memory.host import BLOCK, BLOCK_STRIDE
 from halftrip.memory.ring import Ring
 from halftrip.model import Case, Wait
 from halftrip.mpi import TIMED_TAG, function_address
-from halftrip.transports.base import Opened, Window
-from halftrip.transports.base import Transport as Base
+from halftrip.transports.base import OneSided, Opened, Window
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -41,7 +40,7 @@ _PERSISTENT = (
 _WINDOW = ("MPI_Put", "MPI_Get", "MPI_Win_flush", "MPI_Send", "MPI_Recv")
 
 
-class Transport(Base):
+class Transport(OneSided):
     waits = ("spin",)
     waits_reason = "how MPI waits is the library's own choice; see its settings"
     patterns: ClassVar = {

@@ -11,11 +11,10 @@ from halftrip.errors import Unavailable
 from halftrip.memory.host import Bytes
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.model import Case, Wait
-from halftrip.transports.base import Opened, Window
-from halftrip.transports.base import Transport as Base
+from halftrip.transports.base import OneSided, Opened, Window
 
 
-class Transport(Base):
+class Transport(OneSided):
     waits = ("spin",)
     waits_reason = "shm is memory that is polled; there is nothing in it to sleep on"
     patterns: ClassVar = {"blocking": _native.Shm.patterns, "onesided": _native.ShmWindow.patterns}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -66,8 +67,9 @@ class SocketStream(Stream):
 
     _listener: Listener
 
+    @abstractmethod
     def reachable(self) -> Reach:
-        raise NotImplementedError
+        """From where the peer has to be able to connect."""
 
     def listen(self, wait: Wait) -> Any:
         self._listener = Listener(self.scene.token, self.reachable())
