@@ -49,7 +49,7 @@ def test_a_stream_keeps_to_its_rate(shell):
     seconds = sum(m.samples) * 1e-9
     assert m.delivery.sent * 1024 / seconds <= 2.1e6
     assert m.delivery.jitter > 0
-    assert "not measured: udp pingpong: only a stream has a rate" in result.out
+    assert "not measured: udp pingpong: --rate: only a stream of udp has one" in result.out
     assert "rate 1 MB/s" in result.out
 
 
