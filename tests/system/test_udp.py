@@ -108,6 +108,6 @@ def test_programs_are_told_what_became_of_datagrams(shell):
     (row,) = document["rows"]
     assert row["sent"] > 0
     assert row["lost"] >= 0
-    assert row["jitter"] >= 0
+    assert row["jitter_ns"] >= 0
     (m,) = shell.run("-o", "again.jsonl", "-t", "udp", "-s", "1K", "-q", *QUICK).run.measurements
     assert model.summarize_case([m]).bandwidth > 0

@@ -26,7 +26,8 @@ def plan(**options):
         ),
         ({"transport": "shm", "pattern": "put", "mode": "blocking"},
          "shm: no blocking put, only onesided"),
-        ({"transport": "shm", "mode": "ssend"}, "shm: shm has no ssend calls, only blocking, onesided"),
+        ({"transport": "shm", "mode": "ssend"},
+         "shm: shm has no ssend calls, only blocking, onesided"),
         ({"transport": "mpi", "pattern": "exchange", "mode": "ssend"},
          "mpi: no ssend exchange, only blocking, nonblocking, persistent"),
         # The widest reason is the first: no size would help.

@@ -27,8 +27,8 @@ class Row(NamedTuple):
     most; `line` spans the cache-line round trips around its repetitions, ns.
 
     `peer_bandwidth` is what the other end's clock says, bytes per second: of what it received, or,
-    where both send, of what it sent; None where it takes no times. `verified` is how many messages
-    were found to be as they were sent, None where nobody looked.
+    where both send, of what it sent; None where it takes no times, and at a rate. `verified` is how
+    many messages were found to be as they were sent, None where nobody looked.
     """
 
     case: Case
@@ -58,6 +58,8 @@ class Row(NamedTuple):
     def rate(self) -> float:
         """Messages per second that arrived, in all directions likewise; NaN where no time
         passed."""
+        if self.case.rate is not None:
+            return self.bandwidth / self.case.size
         latency = self.summary.latency
         return self.case.directions * self.delivered / latency * 1e9 if latency > 0 else math.nan
 
@@ -92,6 +94,9 @@ def _row(run: Run, case: Case, measurements: list[Measurement]) -> Row:
 
 
 def _peer_bandwidth(case: Case, measurements: list[Measurement]) -> float | None:
+    if case.rate is not None:
+        # The median of windows, of which many go faster than the rate.
+        return None
     messages = case.messages_per_exchange
     times = [m.peer_ns / (m.exchanges * messages) for m in measurements if m.peer_ns]
     share = delivered_share(case, add_deliveries(m.delivery for m in measurements))

@@ -145,12 +145,12 @@ class Transport(ABC):
 
     def refuses(self, case: Case) -> str | None:
         """Why this transport cannot do that case, or None."""
+        same = "only a ping-pong in turn sends from the buffer that it receives into"
         refusals = (
             (case.wait not in self.waits, f"--wait {case.wait}: {self.waits_reason}"),
             (
                 case.buffers == "same" and not is_in_turn(case.pattern, case.mode),
-                "--buffers same: only a ping-pong in turn sends from the buffer that it receives "
-                "into",
+                f"--buffers same: {same}",
             ),
             (
                 case.mode == "onesided" and case.pages == "huge",

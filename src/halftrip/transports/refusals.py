@@ -11,7 +11,7 @@ from halftrip.plan import Plan
 from halftrip.transports.base import Scene, Transport
 
 # What a transport thinks of a case does not depend on who talks.
-_ANYBODY = Scene(rank=0, peer=1, same_host=True, yields=False, token="")  # noqa: S106
+_ANYBODY = Scene(rank=0, peer=1, same_host=True, yields=False, token="")
 # More reasons than this are no help.
 _MOST_REASONS = 4
 
