@@ -67,7 +67,7 @@ def _cases(
     ]
 
 
-# No path between two processes is faster, bytes per second: copies within a core's cache are not.
+# Hardly any path is faster, bytes per second: puts of what stays in the first cache, by a little.
 _FASTEST = 1e11
 # A window that takes more than so many times the time allowed is not begun: a case has several.
 _MOST_TIMES = 10
