@@ -81,13 +81,15 @@ class Mpi {
                     path_.communicator, &status_));
   }
 
-  void exchange(Ring& out, Ring& in, std::int64_t count, Order order) {
+  template <class Received>
+  void exchange(Ring& out, Ring& in, std::int64_t count, Order order, Received received) {
     for (std::int64_t i = 0; i < count; ++i) {
       if (order == Order::in_turn)
         sendrecv(out.next(), in.next(), out.size());
       else
         send_then_recv(out.next(), in.next(), out.size());
     }
+    received();
   }
 
  private:

@@ -12,11 +12,12 @@ from halftrip import __version__, store
 from halftrip.errors import HalftripError
 from halftrip.launch.control import View
 from halftrip.launch.join import join, surrounding
-from halftrip.launch.run import launch
+from halftrip.launch.run import DEFAULT_RANKS, launch
 from halftrip.model import Head, Run
 from halftrip.plan import (
     Layer,
     Plan,
+    check_ranks,
     file_layer,
     make_plan,
     plan_layer,
@@ -24,6 +25,7 @@ from halftrip.plan import (
     python_layer,
 )
 from halftrip.store import RunFile, load
+from halftrip.transports.refusals import check_possible
 
 __all__ = ["load", "measure", "run"]
 
@@ -88,9 +90,11 @@ def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
             raise
         return run_file
 
+    check_possible(plan)
     job = surrounding(os.environ)
     if job is not None:
         return join(job, plan, create, view)
+    check_ranks(plan, plan.ranks or DEFAULT_RANKS)
     run_file = create(plan)
     try:
         launch(plan, run_file, view)

@@ -11,6 +11,7 @@ from halftrip.patterns import SHAPES, Pattern
 from halftrip.plan import Plan
 from halftrip.schedule import rounds
 from halftrip.sizes import perturb
+from halftrip.units import significant
 
 
 def expand(
@@ -64,6 +65,25 @@ def _cases(
         for datatype in plan.datatype
         for size in perturb(plan.sizes, plan.perturb)
     ]
+
+
+# Hardly any path is faster, bytes per second: puts of what stays in the first cache, by a little.
+_FASTEST = 1e11
+# A window that takes more than so many times the time allowed is not begun: a case has several.
+_MOST_TIMES = 10
+
+
+def outlasts(plan: Plan, case: model.Case) -> str | None:
+    """Why one window of a case alone would go on far beyond the time allowed, or None. What it
+    takes is its payload over its rate, or, where it has none, over more than any path can do."""
+    if plan.iterations is not None:
+        return None
+    seconds = case.window * case.size / (case.rate or _FASTEST)
+    if seconds <= _MOST_TIMES * plan.time:
+        return None
+    by = "at this --rate" if case.rate else "even at 100 GB/s"
+    window = f"a window of {case.window} takes {significant(seconds, 2)} s {by}"
+    return f"{window}, --time allows {plan.time:g} s"
 
 
 def _windows(plan: Plan, pattern: Pattern) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from halftrip.errors import HalftripError
 from halftrip.patterns import Mode, Pattern, at_once, trips
 from halftrip.stats.summary import Summary, summarize
+from halftrip.units import with_units
 
 if TYPE_CHECKING:
     import pandas
@@ -279,7 +280,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def frame(self) -> pandas.DataFrame:
         """One row per measurement: the fields of its case, and its statistics as `stats.summary`
-        gives them, in ns and bytes per second. Needs pandas (``pip install 'halftrip[frame]'``).
+        gives them; names end in their unit, as those of ``halftrip show --style csv``. Needs pandas
+        (``pip install 'halftrip[frame]'``).
         """
         try:
             import pandas
@@ -291,7 +293,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             fields["pair"] = "-".join(str(rank) for rank in measurement.case.pair)
             fields |= {"repetition": measurement.repetition, "at": measurement.at}
             fields |= summarize_case([measurement])._asdict()
-            rows.append(fields)
+            rows.append(with_units(fields))
         return pandas.DataFrame(rows)
 
 
@@ -330,13 +332,21 @@ def summarize_case(measurements: Sequence[Measurement]) -> Summary:
     """The summary of one case; `measurements` are its repetitions, at least one, in order.
 
     What got lost does not count: the bandwidth is that of what was sent, by the median, times the
-    share of all that arrived.
+    share of all that arrived. At a rate it is all that arrived, over all the time: a sender that
+    makes up for time it has lost is faster than its rate for many a window.
     """
     case = measurements[0].case
     delivery = add_deliveries(measurement.delivery for measurement in measurements)
-    return summarize(
+    delivered = delivered_share(case, delivery)
+    summary = summarize(
         [one_way_times(measurement) for measurement in measurements],
         size=case.size,
         first=measurements[0].first / case.messages_per_exchange,
-        delivered=delivered_share(case, delivery),
+        delivered=delivered,
     )
+    if case.rate is None:
+        return summary
+    sent = sum(len(m.samples) * m.exchanges * case.messages_per_exchange for m in measurements)
+    time = sum(sum(m.samples) for m in measurements)
+    bandwidth = case.size * delivered * sent / time * 1e9 if time else math.nan
+    return summary._replace(bandwidth=bandwidth)

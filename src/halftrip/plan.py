@@ -20,7 +20,7 @@ import msgspec
 
 from halftrip import model
 from halftrip.errors import UsageError
-from halftrip.patterns import Mode, Pattern
+from halftrip.patterns import SHAPES, Mode, Pattern
 from halftrip.registry import LAUNCHERS, TRANSPORTS
 from halftrip.schedule import Pairs, rounds
 from halftrip.sizes import DEFAULT_SIZES, parse_sizes
@@ -271,15 +271,13 @@ def make_plan(*layers: Layer) -> Plan:
     plan = Plan(**keys)
     if isinstance(plan.cores, tuple):
         place = next(layer.place for layer in reversed(layers) if "cores" in layer.keys)
-        count = len(plan.cores)
-        if plan.ranks is None:
-            ranks = _at(place, "cores", _ranks, count // plan.threads)
-            plan = msgspec.structs.replace(plan, ranks=ranks)
-        if plan.ranks is not None and count != plan.ranks * plan.threads:
-            threads = f" of {plan.threads} threads" if plan.threads > 1 else ""
-            raise UsageError(
-                f"{place('cores')}: {count} cores for {plan.ranks} ranks{threads}; one for each"
-            )
+        plan = _at(place, "cores", partial(_with_cores, plan), plan.cores)
+    if plan.window and all(SHAPES[pattern].window is None for pattern in plan.pattern):
+        place = next(layer.place for layer in reversed(layers) if "window" in layer.keys)
+        have = ", ".join(pattern for pattern, shape in SHAPES.items() if shape.window is not None)
+        raise UsageError(
+            f"{place('window')}: {', '.join(plan.pattern)} has no window; --pattern {have}"
+        )
     if plan.ranks is not None:
         named = ("cores", "ranks")
         layer = next(layer for layer in reversed(layers) if any(n in layer.keys for n in named))
@@ -290,7 +288,27 @@ def make_plan(*layers: Layer) -> Plan:
 
 def check_ranks(plan: Plan, ranks: int) -> None:
     """Raises UsageError if so many ranks cannot form the pairs that the plan asks for."""
-    rounds(ranks, plan.pairs, plan.pairs_at_once)
+    most = max(len(pairs) for pairs in rounds(ranks, plan.pairs))
+    if plan.pairs_at_once is not None and plan.pairs_at_once > most:
+        pairs = "1 pair" if most == 1 else f"{most} pairs"
+        raise UsageError(
+            f"{plan.pairs_at_once} pairs at once are too many: {ranks} ranks make {pairs} at a time"
+        )
+
+
+def _with_cores(plan: Plan, cores: tuple[int, ...]) -> Plan:
+    """The plan with as many ranks as its cores are for. Raises UsageError if that does not come
+    out even."""
+    ranks = max(2, len(cores) // plan.threads) if plan.ranks is None else plan.ranks
+    needed = ranks * plan.threads
+    if len(cores) != needed:
+        count = "1 core" if len(cores) == 1 else f"{len(cores)} cores"
+        threads = f" of {plan.threads} threads" if plan.threads > 1 else ""
+        example = ",".join(map(str, range(needed))) if needed <= 4 else f"0-{needed - 1}"
+        raise UsageError(
+            f"{count} for {ranks} ranks{threads}; name {needed}, one for each, as {example}"
+        )
+    return msgspec.structs.replace(plan, ranks=ranks)
 
 
 def _at(place: Callable[[str], str], name: str, parse: Callable[[Any], Any], value: Any) -> Any:

@@ -14,7 +14,7 @@ import msgspec
 
 from halftrip import model, mpi, placement
 from halftrip.clock import Clock
-from halftrip.expansion import expand
+from halftrip.expansion import expand, outlasts
 from halftrip.group import Group
 from halftrip.hosts import host_identity
 from halftrip.memory import host as host_memory
@@ -207,7 +207,8 @@ class Stage:
         if reason is not None:
             return reason
         lay = host_memory.geometry(case, self.cache_bytes)
-        return host_memory.refuses(case, lay, self._ends_here(case))
+        refusal = host_memory.refuses(case, lay, self._ends_here(case))
+        return refusal or outlasts(self._plan, case)
 
     def lossy(self, case: model.Case) -> bool:
         """Whether every exchange of a case is a sample by itself."""

@@ -1,8 +1,10 @@
-"""Sizes and times as people write them, and numbers as people read them."""
+"""Sizes and times as people write them, numbers as people read them, names as programs do."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from halftrip.errors import UsageError
 
@@ -74,6 +76,40 @@ def format_size(size: int) -> str:
         if size and size % factor == 0:
             return f"{size // factor}{unit}"
     return str(size)
+
+
+# Names that programs are given end in their unit.
+_UNITS = {
+    "size": "bytes",
+    "sizes": "bytes",
+    "align": "bytes",
+    "rate": "bytes_per_s",
+    "bandwidth": "bytes_per_s",
+    "total_bandwidth": "bytes_per_s",
+    "peer_bandwidth": "bytes_per_s",
+    "bandwidth_there": "bytes_per_s",
+    "bandwidth_back": "bytes_per_s",
+    "messages": "per_s",
+    "at": "s",
+    "latency": "ns",
+    "low": "ns",
+    "high": "ns",
+    "p99": "ns",
+    "max": "ns",
+    "first": "ns",
+    "jitter": "ns",
+    "line_low": "ns",
+    "line_high": "ns",
+}
+
+
+def with_units(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The same values, in the same order, by names that end in the unit: ``size_bytes``,
+    ``latency_ns``, ``bandwidth_bytes_per_s``. What has no unit keeps its name."""
+    return {
+        f"{name}_{_UNITS[name]}" if name in _UNITS else name: value
+        for name, value in fields.items()
+    }
 
 
 def significant(value: float, digits: int = 4) -> str:

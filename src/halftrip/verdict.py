@@ -11,6 +11,9 @@ from halftrip.units import significant
 # A width that differs from the target by no more than this share of it is rounding.
 _ROUNDING = 1e-9
 
+# Warm-up compares three blocks of eight samples: where a case takes fewer, it could not.
+_FEWEST_JUDGED = 24
+
 
 class Flag(NamedTuple):
     """A reason to doubt a row: its name, what was seen, and what to do."""
@@ -65,7 +68,11 @@ def _not_converged(run: Run, measurements: Sequence[Measurement]) -> Flag | None
 
 
 def _drift(measurements: Sequence[Measurement]) -> Flag | None:
-    restless = [m.warm_up for m in measurements if not m.warm_up.settled]
+    restless = [
+        m.warm_up
+        for m in measurements
+        if not m.warm_up.settled and len(m.samples) >= _FEWEST_JUDGED
+    ]
     if not restless:
         return None
     return Flag(

@@ -22,7 +22,21 @@ from halftrip import store
         (("run", "--time", "soon"), "--time: 'soon' is not a time"),
         (("run", "-n", "3"), "--ranks: 3 ranks cannot form halves"),
         (("run", "--cores", "0,4096"), "--cores: there is no core 4096"),
-        (("run", "--cores", "0"), "--cores: 1 is too few"),
+        (("run", "--cores", "0"), "--cores: 1 core for 2 ranks; name 2, one for each, as 0,1"),
+        (("run", "--window", "8"), "--window: pingpong has no window; --pattern stream,"),
+        (("run", "--pairs-at-once", "2"), "2 pairs at once are too many: 2 ranks make 1 pair"),
+        (
+            ("run", "-t", "tcp", "--rate", "1MB"),
+            "nothing of this can be measured: tcp: --rate: only a stream of udp has one",
+        ),
+        (
+            ("run", "-t", "mpi", "-p", "stream", "-m", "onesided"),
+            "nothing of this can be measured: mpi: no onesided stream, only put, get",
+        ),
+        (
+            ("run", "-t", "udp", "-p", "stream", "--rate", "1"),
+            "a window of 64 takes 64 s at this --rate, --time allows 0.3 s",
+        ),
         (("run", "--cores", "²,1"), "--cores: '²' is not a core"),
         (("run", "--cores", "0-9999999999"), "--cores: '0-9999999999' is not a core"),
         (("run", "-s", "9" * 400), "is more than any memory holds"),

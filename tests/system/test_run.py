@@ -56,7 +56,7 @@ def test_show_prints_the_same_table_again(shell):
     assert again.status == 0
     assert again.out in result.out
     document = json.loads(shell.halftrip("show", "run.jsonl", "--style", "json").out)
-    assert [row["size"] for row in document["rows"]] == [8, 64]
+    assert [row["size_bytes"] for row in document["rows"]] == [8, 64]
     table = csv.DictReader(io.StringIO(shell.halftrip("show", "run.jsonl", "--style", "csv").out))
     assert [row["transport"] for row in table] == ["shm", "shm"]
 
@@ -172,8 +172,8 @@ def test_from_python(tmp_path, monkeypatch):
     assert isinstance(run, halftrip.Run)
     assert halftrip.load("mine.jsonl") == run
     frame = run.frame()
-    assert sorted(frame["size"]) == [8, 64]
-    assert (frame["latency"] > 0).all()
+    assert sorted(frame["size_bytes"]) == [8, 64]
+    assert (frame["latency_ns"] > 0).all()
     with pytest.raises(UsageError, match="sizes: 'x' is not a size"):
         halftrip.run(sizes="x")
 

@@ -44,7 +44,7 @@ def test_round_trips_are_printed_where_they_are_asked_for(shell):
     result = shell.run(*QUICK, "-s", "8", "--rtt")
     assert "round trip" in result.out
     half = shell.halftrip("show", "run.jsonl", "--style", "json")
-    assert '"latency"' in half.out
+    assert '"latency_ns"' in half.out
     again = shell.halftrip("show", "run.jsonl")
     # The plan has it, so the table of the file has it too.
     assert "round trip" in again.out

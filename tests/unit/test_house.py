@@ -1,14 +1,18 @@
 """What the documents say and the plans in recipes/ hold."""
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
 import pytest
+import typer
 
 import halftrip
-from halftrip.plan import FIELDS, file_layer, make_plan
+from halftrip.cli import app
+from halftrip.plan import FIELDS, file_layer, make_plan, options_layer
 from halftrip.registry import TRANSPORTS
+from halftrip.transports.refusals import check_possible
 
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENTS = (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"))
@@ -30,6 +34,20 @@ def test_the_readme_names_only_options_that_exist():
     options = [name for command in commands for name in re.findall(r"--([a-z]+)", command)]
     assert len(set(options)) > 5
     assert set(options) <= set(FIELDS)
+
+
+def test_every_run_of_the_readme_can_be_measured_somewhere():
+    """Read as the command reads it; whether it can be measured here is for other tests."""
+    text = (ROOT / "README.md").read_text()
+    lines = re.findall(r"^    (?:mpiexec -n 2 )?halftrip run(.*)$", text, re.MULTILINE)
+    assert len(lines) > 10
+    context = typer.main.get_command(app).get_command(None, "run")
+    for line in lines:
+        options = context.make_context("run", shlex.split(line, comments=True)).params
+        recipe = options.pop("plan")
+        layers = [file_layer(ROOT / recipe)] if recipe else []
+        given = {name: value for name, value in options.items() if value is not False}
+        check_possible(make_plan(*layers, options_layer(given)))
 
 
 def test_no_document_has_a_place_that_is_still_to_be_filled():

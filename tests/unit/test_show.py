@@ -18,9 +18,9 @@ from halftrip.verdict import flags
 from harness import runs
 
 
-def printed(run):
+def printed(run, rtt=False):
     console = Console(file=io.StringIO(), width=200, highlight=False)
-    console.print(render(run))
+    console.print(render(run, rtt))
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
 
 
@@ -56,7 +56,7 @@ def test_what_differs_between_rows_gets_a_column():
 def test_cases_with_nothing_to_say_are_shown_as_that():
     text = printed(runs.run(runs.measurement(samples=[2000], line=None)))
     row = next(line for line in text.splitlines() if line.startswith(" shm"))
-    assert row.split() == ["shm", "spin", "8", "0.1000", "-", "0.100", "0.100", "80.0", "1.00", "1",
+    assert row.split() == ["shm", "spin", "8", "0.1000", "-", "-", "0.100", "80.0", "1.00", "1",
                            "x10", "-"]  # fmt: skip
 
 
@@ -139,15 +139,33 @@ def test_programs_get_the_same_rows():
     assert len(document["rows"]) == len(table) == 3
     for from_json, from_csv in zip(document["rows"], table, strict=True):
         assert from_json.keys() == from_csv.keys()
-        assert float(from_csv["latency"]) == pytest.approx(from_json["latency"])
+        assert float(from_csv["latency_ns"]) == pytest.approx(from_json["latency_ns"])
     assert document["rows"][2]["flags"] == "not-converged drift"
     assert document["skipped"][0]["transport"] == "mpi"
     assert document["interrupted"] is None
 
 
+def test_names_for_programs_end_in_their_unit_and_keep_their_order():
+    heading = as_csv(a_run()).splitlines()[0].split(",")
+    assert heading == [
+        *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache"),
+        *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
+        *("thread", "company", "latency_ns", "low_ns", "high_ns", "p99_ns", "max_ns"),
+        *("bandwidth_bytes_per_s", "first_ns", "samples", "exchanges", "messages_per_s"),
+        *("total_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s"),
+        *("bandwidth_there_bytes_per_s", "bandwidth_back_bytes_per_s", "sent", "lost", "late"),
+        *("jitter_ns", "verified", "line_low_ns", "line_high_ns", "flags"),
+    ]
+    document = json.loads(as_json(a_run()))
+    assert set(document["rows"][0]) == set(heading)
+    assert document["copies"] == [{"size_bytes": 65536, "ns": 2000.0}]
+    documented = (Path(__file__).parent.parent.parent / "docs" / "run-file.md").read_text()
+    assert [name for name in heading if f"`{name}`" not in documented] == []
+
+
 def test_programs_get_no_nan():
     document = json.loads(as_json(runs.run(runs.measurement(samples=[2000], line=None))))
-    assert document["rows"][0]["low"] is None
+    assert document["rows"][0]["low_ns"] is None
     assert as_csv(runs.run()) == ""
 
 
@@ -208,3 +226,120 @@ def test_each_way_is_what_came_until_all_of_a_window_had_come():
     assert row.bandwidth == pytest.approx(2e9)
     assert row.each_way == (pytest.approx(1e9), pytest.approx(2e9))
     assert "1,000 + 2,000" in printed(runs.run(made))
+
+
+def of_pattern(pattern, mode="blocking", **changes):
+    made = runs.measurement(**{name: changes.pop(name) for name in ("size",) if name in changes})
+    window = changes.pop("window", 1)
+    case = msgspec.structs.replace(made.case, pattern=pattern, mode=mode, window=window)
+    return msgspec.structs.replace(made, case=case, **changes)
+
+
+def test_a_legend_has_a_line_for_what_is_there_and_none_for_what_is_not():
+    plain = printed(runs.run(of_pattern("stream", window=10)))
+    for word in ("receiver:", "each way:", "jitter", "sent:", "verified:", "both directions"):
+        assert word not in plain
+    both = printed(runs.run(of_pattern("bidirectional", window=10, arrival_ns=(2000.0, 1500.0))))
+    assert "\neach way: there + back, each until all of a window had come.\n" in both
+    assert "the sum of both directions where both send" in both
+    assert "receiver:" not in both
+    one = printed(runs.run(of_pattern("stream", window=10, peer_ns=2000.0, verified=7)))
+    assert "\nreceiver: by its own clock.\n" in one
+    assert "\nverified: messages of which every byte" in one
+    sent = Delivery(sent=10, lost=0, late=0)
+    assert "jitter" not in printed(runs.run(of_pattern("stream", window=10, delivery=sent)))
+    sent = msgspec.structs.replace(sent, jitter=5.0)
+    assert "; jitter: RFC 3550." in printed(
+        runs.run(of_pattern("stream", window=10, delivery=sent))
+    )
+
+
+def test_round_trips_are_of_what_goes_there_and_back():
+    put, ping = of_pattern("put", "onesided"), runs.measurement()
+    alone = printed(runs.run(put), rtt=True)
+    assert "round trip" not in alone
+    assert "latency: median of the whole exchange" in alone
+    both = printed(runs.run(put, ping), rtt=True)
+    assert "\nround trip: median; interval: of that median" in both
+    assert "\nbandwidth: size / half a round trip" in both
+    assert "first: the first exchange.\n" in both
+    assert "\nput: of the whole exchange, of one message, or of one each way at once.\n" in both
+    rows_of = {line.split()[2]: line.split() for line in both.splitlines() if " shm" in line[:5]}
+    # 200 ns there and back, and 200 ns of an exchange that is one message.
+    assert rows_of["pingpong"][5] == rows_of["put"][5]
+    half = printed(runs.run(put, ping))
+    assert "\nlatency: median of half a round trip;" in half
+    assert "first: the first exchange, half." in half
+
+
+def test_at_a_rate_there_is_no_median_to_show():
+    made = stream(delivery=Delivery(sent=1000, lost=0, late=0, jitter=5.0))
+    case = msgspec.structs.replace(made.case, rate=1e9)
+    samples = [9_000] * 90 + [19_000] * 10
+    paced = msgspec.structs.replace(made, case=case, samples=samples, peer_ns=9_000.0)
+    (row,) = rows(runs.run(paced))
+    assert row.bandwidth == pytest.approx(1e9)
+    assert row.rate == pytest.approx(1e6)
+    assert row.peer_bandwidth is None
+    text = printed(runs.run(paced))
+    assert "median" not in text[text.index("bandwidth: payload") : text.index("window p99, max")]
+    assert "all that arrived / all the time, without an interval" in text
+    cells = next(line for line in text.splitlines() if line.startswith(" udp")).split()
+    assert cells[2:6] == ["1000", "1,000", "-", "1.00"]
+
+
+def refined(*measurements):
+    run = runs.run(*measurements)
+    run.head.plan["refine"] = True
+    return printed(run)
+
+
+def test_where_curves_bend_is_said_where_that_was_asked_for():
+    sizes = [*(2**power for power in range(5, 15)), 4104]
+    curves = [
+        runs.measurement(transport, size, half_ns=(100 + size / 10) * (jump if size > 4096 else 1))
+        for transport, jump in (("shm", 3), ("tcp", 1))
+        for size in sizes
+    ]
+    text = refined(*curves)
+    assert "\nbends: shm pingpong spin: 4096 to 4104 (0.509 to 1.53 us)\n" in text
+    assert "\nbends: tcp pingpong spin: none found\n" in text
+    assert "\nbends: one straight line of time over size ends, another begins" in text
+    assert "bends" not in printed(runs.run(*curves))
+    # What tells the rows apart tells the curves apart.
+    apart = refined(runs.measurement(buffers="same"), runs.measurement(pages="huge"))
+    assert "\nbends: shm pingpong same 4K spin: none found\n" in apart
+    assert "\nbends: shm pingpong separate huge spin: none found\n" in apart
+
+
+def test_many_bends_are_on_many_lines():
+    stairs = [
+        runs.measurement("shm", size, half_ns=100.0 * 2 ** (size.bit_length() // 3))
+        for power in range(3, 22)
+        for size in (2**power - 1, 2**power, 2**power + 2 ** (power - 1))
+    ]
+    text = refined(*stairs)
+    told = text[text.index("bends: shm") : text.index("bends: one")]
+    assert told.count("\n") > 1
+    assert all(len(line) <= 100 for line in told.splitlines())
+
+
+def test_no_line_of_a_legend_is_longer_than_a_hundred_columns():
+    text = "\n".join(
+        printed(runs.run(made), rtt)
+        for made in (
+            of_pattern("put", "onesided", verified=3),
+            of_pattern("bidirectional", window=10, arrival_ns=(2000.0, 1500.0)),
+            stream(delivery=Delivery(sent=1000, lost=1, late=0, jitter=5.0)),
+            runs.measurement(),
+        )
+        for rtt in (False, True)
+    )
+    assert [line for line in text.splitlines() if len(line) > 100 and ": " in line] == []
+
+
+def test_what_is_too_short_to_judge_is_not_said_to_drift():
+    few = runs.measurement(warm_up=WarmUp(3, 9, False), samples=[2000] * 10)
+    assert flags(runs.run(few), [few]) == ()
+    many = runs.measurement(warm_up=WarmUp(300, 9, False))
+    assert [flag.name for flag in flags(runs.run(many), [many])] == ["drift"]

@@ -194,6 +194,8 @@ def test_a_frame_has_a_row_for_every_measurement(tmp_path):
     path = write(tmp_path / "run.jsonl", a_measurement(), a_measurement())
     frame = store.load(path).frame()
     assert len(frame) == 2
-    assert frame["latency"].tolist() == [1.0, 1.0]
-    assert frame["size"].tolist() == [8, 8]
-    assert {"transport", "wait", "buffers", "pages", "p99", "bandwidth"} <= set(frame.columns)
+    assert frame["latency_ns"].tolist() == [1.0, 1.0]
+    assert frame["size_bytes"].tolist() == [8, 8]
+    assert {"transport", "wait", "buffers", "pages", "p99_ns", "bandwidth_bytes_per_s"} <= set(
+        frame.columns
+    )

@@ -2,10 +2,11 @@
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 
-from halftrip.model import Case, Measurement, WarmUp, one_way_times, summarize_case
+from halftrip.model import Case, Delivery, Measurement, WarmUp, one_way_times, summarize_case
 from halftrip.stats.median import median_interval
 from halftrip.stats.summary import summarize
 
@@ -34,6 +35,7 @@ def test_a_summary_is_in_ns_and_bytes_per_second():
     assert summary.latency == pytest.approx(1049.5)
     assert summary.bandwidth == pytest.approx(1000 / 1049.5e-9)
     assert summary.max == 1099
+    assert summary.p99 == pytest.approx(1098.01)
     assert summary.first == 2500
     assert summary.samples == 100
     assert summary.low < summary.latency < summary.high
@@ -61,3 +63,26 @@ def test_a_repetition_without_an_interval_leaves_none():
     summary = summarize([np.arange(1.0, 100.0), np.array([1.0])], size=8, first=1.0)
     assert math.isnan(summary.low)
     assert math.isnan(summary.high)
+
+
+def test_fewer_than_a_hundred_samples_have_no_hundredth_part():
+    summary = summarize([np.arange(1.0, 100.0)], size=8, first=1.0)
+    assert math.isnan(summary.p99)
+    assert summary.max == 99
+    # Of all repetitions together.
+    assert summarize([np.arange(1.0, 51.0)] * 2, size=8, first=1.0).p99 == pytest.approx(50)
+
+
+def test_at_a_rate_bandwidth_is_all_that_arrived_over_all_the_time():
+    """One window is late, and the others make up for it: most are faster than the rate."""
+    case = Case(transport="udp", pattern="stream", size=1000, wait="block", window=10, rate=1e9)
+    made = measurement([9_000] * 9 + [19_000])
+    paced = msgspec.structs.replace(
+        made, case=case, delivery=Delivery(sent=100, lost=10, late=0), samples=made.samples
+    )
+    again = msgspec.structs.replace(paced, repetition=1, samples=[10_000] * 10)
+    assert summarize_case([paced]).bandwidth == pytest.approx(0.9e9)
+    assert summarize_case([paced, again]).bandwidth == pytest.approx(0.9e9)
+    unpaced = msgspec.structs.replace(paced, case=msgspec.structs.replace(case, rate=None))
+    assert summarize_case([unpaced]).bandwidth == pytest.approx(1e9)
+    assert summarize_case([paced]).latency == pytest.approx(900)

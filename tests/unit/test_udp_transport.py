@@ -77,11 +77,13 @@ def test_what_is_listening_can_be_abandoned():
         (case(size=0), "an empty datagram has no room for its number"),
         (case(size=65507), None),
         (case(size=65508), "a datagram holds at most 65507 bytes"),
-        (case(rate=1e6), "only a stream has a rate"),
+        (case(rate=1e6), "--rate: only a stream of udp has one"),
         (case("stream", rate=1e6, window=64), None),
-        (case("bidirectional"), "no bidirectional in mode blocking"),
+        (case("bidirectional"), "udp has no bidirectional, only pingpong, stream"),
+        (case("bidirectional", size=65508), "udp has no bidirectional, only pingpong, stream"),
+        (case(mode="ssend"), "udp has no ssend calls, only blocking"),
         (case("put", mode="onesided"), "a datagram has no memory to reach into"),
-        (case(datatype="vector"), "only MPI has datatypes"),
+        (case(datatype="vector"), "--datatype vector: only MPI has datatypes"),
     ],
 )
 def test_what_it_refuses(the_case, reason):

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.units import format_size, parse_duration, parse_share, parse_size, significant
+from halftrip.stats.summary import Summary
+from halftrip.units import (
+    format_size,
+    parse_duration,
+    parse_share,
+    parse_size,
+    significant,
+    with_units,
+)
 
 
 @pytest.mark.parametrize(
@@ -82,3 +90,19 @@ def test_significant_numbers_look_as_people_write_them():
     assert significant(13122.7) == "13,123"
     assert significant(0) == "0"
     assert "e" not in significant(1.5e-7)
+
+
+def test_names_end_in_their_unit():
+    named = with_units({"transport": "shm", "size": 8, "latency": 1.5, "bandwidth": 2.0, "line": 3})
+    assert list(named.items()) == [
+        ("transport", "shm"),
+        ("size_bytes", 8),
+        ("latency_ns", 1.5),
+        ("bandwidth_bytes_per_s", 2.0),
+        ("line", 3),
+    ]
+
+
+def test_every_figure_of_a_summary_has_its_unit():
+    named = with_units(dict.fromkeys(Summary._fields))
+    assert [name for name in named if not name.endswith(("_ns", "_per_s"))] == ["samples"]

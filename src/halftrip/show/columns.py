@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from halftrip.model import Case
+from halftrip.patterns import is_in_turn
 from halftrip.show.rows import Row
 from halftrip.units import format_size, significant
 
@@ -56,6 +57,11 @@ def _latency(rtt: bool) -> Callable[[Row], float]:
     return lambda row: row.case.messages_per_exchange if rtt and row.case.window == 1 else 1
 
 
+def is_round_trip(row: Row) -> bool:
+    """Whether an exchange of this row is there and back."""
+    return is_in_turn(row.case.pattern, row.case.mode)
+
+
 def _samples(row: Row) -> str:
     times = f" x{row.exchanges}" if row.exchanges > 1 else ""
     return f"{row.summary.samples:,}{times}"
@@ -100,7 +106,8 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
 
 
 def _bandwidth_interval(row: Row) -> str:
-    if not row.summary.bandwidth > 0:
+    # At a rate, the bandwidth is no median.
+    if not row.summary.bandwidth > 0 or row.case.rate is not None:
         return NOTHING
     # Of the initiator's times; as much wider as the sum is more than its share of it.
     size = row.case.size * row.delivered * row.bandwidth / row.summary.bandwidth
@@ -160,41 +167,3 @@ def _jitter(row: Row) -> str:
     if row.delivery is None or row.delivery.jitter is None:
         return NOTHING
     return _us(row.delivery.jitter)
-
-
-_SAMPLES_SAY = "p99, max: of the samples; a sample is one {0}, or the mean of as many as x says."
-_LINE_SAYS = (
-    "line: a cache line to the other core and back, before and after the row (lowest to highest)."
-)
-RTT_LEGEND = (
-    "round trip: median (one way where a pattern has none); interval: of that median, 95 %.",
-    _SAMPLES_SAY.format("exchange"),
-    "bandwidth: size / half of it, one direction, 1 MB = 10^6 bytes. first: the first exchange.",
-    _LINE_SAYS,
-)
-LATENCY_LEGEND = (
-    "latency: median of half a round trip; interval: of that median, 95 % confidence.",
-    _SAMPLES_SAY.format("round trip"),
-    "bandwidth: size / latency, one direction, 1 MB = 10^6 bytes. first: the first exchange, half.",
-    _LINE_SAYS,
-)
-# For patterns whose exchange is not a round trip.
-ONE_WAY_LEGEND = (
-    "latency of {0}: the whole exchange, of one message, or of one each way at once.",
-)
-RATE_LEGEND = (
-    "bandwidth: payload that was acknowledged / time, the sum of both directions where both send,",
-    "median, with its 95 % confidence interval; 1 MB = 10^6 bytes. messages: likewise.",
-    "receiver: by its own clock. each way: there + back, each until all of a window had come.",
-    "window p99, max, first: a window and its acknowledgement; first: the very first.",
-    _LINE_SAYS,
-)
-ONE_SIDED_LEGEND = (
-    "put, get: until done at both ends; the peer does not look, so the line is no bound of them."
-)
-COMPANY_LEGEND = (
-    "together: over all the time in which all were active; a row is a median, without the stalls."
-)
-DELIVERY_LEGEND = (
-    "sent: datagrams; lost: never came; late: came after one that was sent later; jitter: RFC 3550."
-)

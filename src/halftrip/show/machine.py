@@ -1,4 +1,4 @@
-"""The same rows for programs: JSON and CSV. Times are ns, bandwidth is bytes per second."""
+"""The same rows for programs: JSON and CSV. What has a unit says it in its name."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 
 from halftrip.model import Case, Run
 from halftrip.show.rows import Row, rows
+from halftrip.units import with_units
 
 
 def _number(value: float) -> float | None:
@@ -28,17 +29,16 @@ def _fields(value: msgspec.Struct) -> dict[str, Any]:
 
 
 def _case(case: Case) -> dict[str, Any]:
-    return _fields(case) | {"pair": _pair(case.pair)}
+    return with_units(_fields(case) | {"pair": _pair(case.pair)})
 
 
 def _flat(row: Row) -> dict[str, Any]:
     low, high = row.line if row.line is not None else (None, None)
     summary = {name: _number(value) for name, value in row.summary._asdict().items()}
-    return {
-        **_case(row.case),
+    figures = {
         **summary,
         "exchanges": row.exchanges,
-        "messages_per_second": _number(row.rate),
+        "messages": _number(row.rate),
         "total_bandwidth": _number(row.bandwidth),
         "peer_bandwidth": row.peer_bandwidth,
         "bandwidth_there": row.each_way[0] if row.each_way else None,
@@ -52,6 +52,7 @@ def _flat(row: Row) -> dict[str, Any]:
         "line_high": high,
         "flags": " ".join(flag.name for flag in row.flags),
     }
+    return _case(row.case) | with_units(figures)
 
 
 def as_json(run: Run) -> str:
@@ -61,18 +62,17 @@ def as_json(run: Run) -> str:
         "started": run.head.started,
         "plan": run.head.plan,
         "rows": [_flat(row) for row in rows(run)],
-        "copies": [{"size": c.size, "ns": c.ns} for c in run.copies],
+        "copies": [with_units({"size": c.size, "ns": c.ns}) for c in run.copies],
         "together": [
             {
                 "case": _case(t.case),
                 "pairs": [_pair(pair) for pair in t.pairs],
-                "bandwidth": _number(t.bandwidth),
-                "messages_per_second": _number(t.rate),
+                **with_units({"bandwidth": _number(t.bandwidth), "messages": _number(t.rate)}),
             }
             for t in run.togethers
         ],
         "failed": [{"case": _case(f.case), "reason": f.reason} for f in run.failures],
-        "skipped": [_fields(skip) for skip in run.skips],
+        "skipped": [with_units(_fields(skip)) for skip in run.skips],
         "interrupted": run.interrupted,
     }
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()

@@ -27,9 +27,9 @@ class Row(NamedTuple):
     most; `line` spans the cache-line round trips around its repetitions, ns.
 
     `peer_bandwidth` is what the other end received, by its clock, bytes per second; None where it
-    takes no times, or where both send. Then `each_way` is what came there, and back, until all of a
-    window had come. `verified` is how many messages
-    were found to be as they were sent, None where nobody looked.
+    takes no times, where both send, and at a rate. Where both send, `each_way` is what came there,
+    and back, until all of a window had come. `verified` is how many messages were found to be as
+    they were sent, None where nobody looked.
     """
 
     case: Case
@@ -57,6 +57,8 @@ class Row(NamedTuple):
     def rate(self) -> float:
         """Messages per second that arrived, in all directions likewise; NaN where no time
         passed."""
+        if self.case.rate is not None:
+            return self.bandwidth / self.case.size
         latency = self.summary.latency
         return self.case.directions * self.delivered / latency * 1e9 if latency > 0 else math.nan
 
@@ -92,7 +94,8 @@ def _row(run: Run, case: Case, measurements: list[Measurement]) -> Row:
 
 
 def _peer_bandwidth(case: Case, measurements: list[Measurement]) -> float | None:
-    if case.directions == 2:
+    # At a rate many windows go faster than that, and their median is not the rate.
+    if case.directions == 2 or case.rate is not None:
         return None
     share = delivered_share(case, add_deliveries(m.delivery for m in measurements))
     return _bandwidth(case, [(m.peer_ns, m.exchanges) for m in measurements if m.peer_ns], share)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -10,11 +12,18 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from halftrip import refine
 from halftrip.model import Case, Run, Skip, Together
 from halftrip.show import columns
 from halftrip.show.columns import Column
+from halftrip.show.legend import legend
 from halftrip.show.rows import Row, rows
 from halftrip.units import format_size, significant
+
+_WIDTH = 100
+_BENDS_SAY = (
+    "bends: one straight line of time over size ends, another begins (time of a message there)."
+)
 
 
 def render(run: Run, rtt: bool = False) -> Group:
@@ -27,9 +36,13 @@ def render(run: Run, rtt: bool = False) -> Group:
         [row for row in table_rows if row.case.is_rate],
     ):
         if part:
-            shown = _columns(part, rtt)
+            # Where nothing goes there and back there is no round trip to show.
+            turns = rtt and any(columns.is_round_trip(row) for row in part)
+            shown = _columns(part, turns)
             parts += [_heading(run, part), _table(part, shown)]
-            parts += [Text(line, style="dim") for line in _legend(part, rtt)]
+            parts += [Text(line, style="dim") for line in legend(part, shown, turns)]
+            if run.head.plan.get("refine"):
+                parts += [Text(line) for line in bent(part)]
             parts.append(Text())
     if table_rows:
         parts += [Text(line) for line in (*together(run.togethers), *bounds(run))]
@@ -52,29 +65,6 @@ def _columns(table_rows: Sequence[Row], rtt: bool) -> list[Column]:
         for column in shown
         if not column.optional or any(column.cell(row) != columns.NOTHING for row in table_rows)
     ]
-
-
-def _legend(table_rows: Sequence[Row], rtt: bool) -> list[str]:
-    if table_rows[0].case.is_rate:
-        lines = list(columns.RATE_LEGEND)
-    else:
-        lines = list(columns.RTT_LEGEND if rtt else columns.LATENCY_LEGEND)
-        other = dict.fromkeys(
-            f"{row.case.mode} {row.case.pattern}"
-            if row.case.pattern == "pingpong"
-            else row.case.pattern
-            for row in table_rows
-            if row.case.messages_per_exchange == 1
-        )
-        if other:
-            lines += [line.format(", ".join(other)) for line in columns.ONE_WAY_LEGEND]
-    if any(row.case.mode == "onesided" for row in table_rows):
-        lines.append(columns.ONE_SIDED_LEGEND)
-    if any(row.delivery is not None for row in table_rows):
-        lines.append(columns.DELIVERY_LEGEND)
-    if any(row.case.company > 1 for row in table_rows):
-        lines.append(columns.COMPANY_LEGEND)
-    return lines
 
 
 def _varying(table_rows: Sequence[Row]) -> list[tuple[str, Callable[[Case], str]]]:
@@ -128,6 +118,38 @@ def _table(table_rows: Sequence[Row], shown: Sequence[Column]) -> Table:
             end_section=following is not None and _section(following) != _section(row),
         )
     return table
+
+
+def bent(table_rows: Sequence[Row]) -> list[str]:
+    """Where the time over size bends, one line for each curve."""
+    varying = _varying(table_rows)
+    curves: dict[tuple[str, ...], dict[int, Row]] = {}
+    for row in table_rows:
+        case = row.case
+        pattern = [] if any(name == "pattern" for name, _ in varying) else [case.pattern]
+        curve = (case.transport, *pattern, *(of(case) for _, of in varying), case.wait)
+        curves.setdefault(curve, {})[case.size] = row
+    lines = []
+    for curve, those in curves.items():
+        where = [_between(bend, those) for bend in refine.bends(map(_point, those.values()))]
+        line = f"bends: {' '.join(curve)}: {', '.join(where) or 'none found'}"
+        lines += textwrap.wrap(line, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return [*lines, _BENDS_SAY]
+
+
+def _point(row: Row) -> refine.Point:
+    summary = row.summary
+    spread = (summary.high - summary.low) / (2 * summary.latency) if summary.latency else math.nan
+    return refine.Point(row.case.size, summary.latency, spread)
+
+
+def _between(bend: refine.Bend, those: Mapping[int, Row]) -> str:
+    times = (significant(those[size].summary.latency / 1e3, 3) for size in bend)
+    # 8128 to 8K is hard to read.
+    names = [format_size(size) for size in bend]
+    if any(name == str(size) for name, size in zip(names, bend, strict=True)):
+        names = [str(size) for size in bend]
+    return f"{' to '.join(names)} ({' to '.join(times)} us)"
 
 
 def _section(row: Row) -> tuple[object, ...]:

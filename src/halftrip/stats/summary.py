@@ -10,6 +10,9 @@ import numpy as np
 
 from halftrip.stats.median import Floats, Interval, median_interval
 
+# Of fewer samples none is the hundredth part that p99 leaves out.
+_FEWEST_OF_P99 = 100
+
 
 class Summary(NamedTuple):
     """One-way times of a message, ns; `bandwidth` is bytes per second in one direction.
@@ -17,7 +20,7 @@ class Summary(NamedTuple):
     `low` and `high` bound `latency`, the median, at 95 %; they are NaN where the samples cannot.
     Of several repetitions, `latency` is the median of their medians. `p99` and `max` are of all
     samples: of single exchanges only where a sample is one exchange. `first` is the first exchange
-    of all, and `samples` how many were taken.
+    of all, and `samples` how many were taken; of fewer than 100, `p99` is NaN.
     """
 
     latency: float
@@ -46,7 +49,7 @@ def summarize(
         latency=latency,
         low=interval.low,
         high=interval.high,
-        p99=float(np.quantile(pooled, 0.99)),
+        p99=float(np.quantile(pooled, 0.99)) if pooled.size >= _FEWEST_OF_P99 else math.nan,
         max=float(pooled.max()),
         bandwidth=size * delivered / latency * 1e9 if latency > 0 else math.nan,
         first=first,

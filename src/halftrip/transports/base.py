@@ -8,6 +8,7 @@ first `accept`s. For each case both then make an endpoint, and for each batch ta
 from __future__ import annotations
 
 import contextlib
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -147,26 +148,37 @@ class Transport(ABC):
 
     def refuses(self, case: Case) -> str | None:
         """Why this transport cannot do that case, or None."""
-        if case.mode not in self.patterns:
-            return f"there are no {case.mode} calls; --mode {', '.join(self.patterns)}"
+        same = "only a ping-pong in turn sends from the buffer that it receives into"
         refusals = (
-            (
-                case.pattern not in self.patterns[case.mode],
-                f"no {case.pattern} in mode {case.mode}",
-            ),
             (case.wait not in self.waits, f"--wait {case.wait}: {self.waits_reason}"),
             (
                 case.buffers == "same" and not is_in_turn(case.pattern, case.mode),
-                "only a ping-pong in turn sends from the buffer that it receives into",
+                f"--buffers same: {same}",
             ),
             (
                 case.mode == "onesided" and case.pages == "huge",
-                "the pages of a window are not ours to choose",
+                "--pages huge: the pages of a window are not ours to choose",
             ),
-            (case.datatype != "byte", "only MPI has datatypes"),
-            (case.rate is not None, "only udp streams at a rate"),
+            (case.datatype != "byte", f"--datatype {case.datatype}: only MPI has datatypes"),
+            (case.rate is not None, "--rate: only a stream of udp has one"),
         )
-        return next((reason for refused, reason in refusals if refused), None)
+        kind = self._refuses_kind(case)
+        return kind or next((reason for refused, reason in refusals if refused), None)
+
+    def _refuses_kind(self, case: Case) -> str | None:
+        """Why there is no such pattern in this mode here, or None: the widest reason first."""
+        name, pattern, mode = case.transport, case.pattern, case.mode
+        modes = [other for other, patterns in self.patterns.items() if pattern in patterns]
+        if not modes:
+            every = dict.fromkeys(itertools.chain.from_iterable(self.patterns.values()))
+            return f"{name} has no {pattern}, only {', '.join(every)}"
+        if mode not in self.patterns:
+            return f"{name} has no {mode} calls, only {', '.join(self.patterns)}"
+        if mode not in modes and mode == "onesided":
+            return f"no onesided {pattern}, only {', '.join(self.patterns[mode])}"
+        if mode not in modes:
+            return f"no {mode} {pattern}, only {', '.join(modes)}"
+        return None
 
     @abstractmethod
     def listen(self, wait: Wait) -> Any:

@@ -62,15 +62,16 @@ class Transport(OneSided):
         return None
 
     def refuses(self, case: Case) -> str | None:
-        if case.size > _LARGEST:
-            return f"MPI counts at most {_LARGEST} bytes in one message"
-        if case.datatype == "vector" and (case.size % BLOCK or not case.size):
-            return f"a strided message is made of blocks of {BLOCK} bytes"
         if case.mode == "onesided" and case.align:
-            return "a window lies where MPI puts it; --align 0"
+            return f"--align {case.align}: a window lies where MPI puts it"
         if case.mode == "persistent" and case.cache == "cold":
-            return "a persistent request is bound to one buffer, which cannot be cold"
-        return super().refuses(msgspec.structs.replace(case, datatype="byte"))
+            return "--cache cold: a persistent request is bound to one buffer"
+        reason = super().refuses(msgspec.structs.replace(case, datatype="byte"))
+        if reason is None and case.size > _LARGEST:
+            return f"MPI counts at most {_LARGEST} bytes in one message"
+        if reason is None and case.datatype == "vector" and (case.size % BLOCK or not case.size):
+            return f"--datatype vector: a strided message is made of blocks of {BLOCK} bytes"
+        return reason
 
     def listen(self, wait: Wait) -> Any:
         return None

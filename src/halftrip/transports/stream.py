@@ -34,11 +34,12 @@ class Stream(Transport):
     patterns: ClassVar = {"blocking": _native.PollingStream.patterns}
 
     def refuses(self, case: Case) -> str | None:
-        if case.size == 0:
-            return "a byte stream has no empty messages"
         if case.mode == "onesided":
             return "a byte stream has no memory to reach into"
-        return super().refuses(case)
+        reason = super().refuses(case)
+        if reason is None and case.size == 0:
+            return "a byte stream has no empty messages"
+        return reason
 
     def opened(self, in_fd: int, out_fd: int) -> Opened:
         """Takes over two descriptors, which may be the same one."""

@@ -57,15 +57,16 @@ class Transport(Base):
         return None
 
     def refuses(self, case: Case) -> str | None:
-        if case.size == 0:
-            return "an empty datagram has no room for its number"
-        if case.size > _LARGEST:
-            return f"a datagram holds at most {_LARGEST} bytes"
         if case.mode == "onesided":
             return "a datagram has no memory to reach into"
         if case.rate is not None and case.pattern != "stream":
-            return "only a stream has a rate"
-        return super().refuses(msgspec.structs.replace(case, rate=None))
+            return "--rate: only a stream of udp has one"
+        reason = super().refuses(msgspec.structs.replace(case, rate=None))
+        if reason is None and case.size == 0:
+            return "an empty datagram has no room for its number"
+        if reason is None and case.size > _LARGEST:
+            return f"a datagram holds at most {_LARGEST} bytes"
+        return reason
 
     # A connection over TCP finds which of the peer's addresses works; the datagrams then go between
     # the same two.
