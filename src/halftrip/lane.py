@@ -161,7 +161,7 @@ class Lane:
 
     def _time(self, batch: Batch) -> Timed:
         """Takes part in the exchanges of a batch."""
-        if batch.cold and self.pair.initiates:
+        if batch.cold and self.pair.initiates and not self._transport.virtual:
             time.sleep(_READY_SECONDS)
         return self._transport.take_part(
             Task(

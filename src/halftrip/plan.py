@@ -7,24 +7,25 @@ says how each is read, so that a file, the command line and Python accept the sa
 from __future__ import annotations
 
 import difflib
-import mmap
 import os
-import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from halftrip import model
+from halftrip import fields, model, presets
 from halftrip.errors import UsageError
 from halftrip.patterns import SHAPES, Mode, Pattern
-from halftrip.registry import LAUNCHERS, TRANSPORTS
+from halftrip.registry import LAUNCHERS, REAL_TRANSPORTS, TRANSPORTS
 from halftrip.schedule import Pairs, rounds
+from halftrip.simulated import Truth, parse_truth, truth_record
 from halftrip.sizes import DEFAULT_SIZES, parse_sizes
-from halftrip.units import format_size, parse_duration, parse_share, parse_size
+from halftrip.units import format_size
+
+Placement = Literal["near", "far"]
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,9 +40,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     reason) or `time` seconds of sampling are over; or, with `iterations`, after exactly that many
     exchanges. Fresh processes are started `launches` times; with `until_ci`, until every row's
     interval over them is within `ci`, `max_launches` times at most.
+
+    `preset` names keys that hold where nothing else says otherwise. With `placement_state`, only
+    samples count that were taken while the line between the cores was the shortest that there is
+    ("near"), or the longest ("far"). `simulated` is the truth of the transport of that name, which
+    is the only one measured then, unless others are named.
     """
 
-    transport: tuple[str, ...] = tuple(TRANSPORTS)
+    transport: tuple[str, ...] = REAL_TRANSPORTS
     pattern: tuple[Pattern, ...] = ("pingpong",)
     mode: tuple[Mode, ...] = ()
     sizes: tuple[int, ...] = parse_sizes(DEFAULT_SIZES)
@@ -62,11 +68,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     time: float = 0.3
     iterations: int | None = None
     repetitions: int = 1
+    preset: str | None = None
     launches: int = 1
     until_ci: bool = False
     max_launches: int = 30
     cores: tuple[int, ...] | Literal["none"] | None = None
     ranks: int | None = None
+    placement_state: Placement | None = None
+    simulated: Truth | None = None
     pairs: Pairs = "halves"
     pairs_at_once: int | None = None
     threads: int = 1
@@ -76,11 +85,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     quiet: bool = False
 
 
-# A count beyond this is a slip of the pen; it also has to fit into every number on its way.
-_MOST = 10**15
-_CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
-
-
 class Layer(NamedTuple):
     """Some keys of a plan, as somebody wrote them; `place` says where one stands, for an error."""
 
@@ -88,164 +92,43 @@ class Layer(NamedTuple):
     place: Callable[[str], str]
 
 
-def _word(allowed: Iterable[str]) -> Callable[[Any], str]:
-    names = list(allowed)
-
-    def parse(value: Any) -> str:
-        if value not in names:
-            raise UsageError(f"{value!r} is not known; allowed: {', '.join(names)}")
-        return str(value)
-
-    return parse
-
-
-def _items(value: Any) -> list[Any]:
-    if isinstance(value, str):
-        return [part.strip() for part in value.split(",")]
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _words(allowed: Iterable[str]) -> Callable[[Any], tuple[str, ...]]:
-    parse = _word(allowed)
-
-    def parse_all(value: Any) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(parse(item) for item in _items(value)))
-
-    return parse_all
-
-
-def _sizes(value: Any) -> tuple[int, ...]:
-    return parse_sizes(",".join(str(item) for item in _items(value)))
-
-
-def _count(value: Any, least: int = 1) -> int:
-    try:
-        count = int(str(value)) if not isinstance(value, bool) else 0
-    except ValueError:
-        raise UsageError(f"{value!r} is not a whole number") from None
-    if count < least:
-        raise UsageError(f"{count} is too few; at least {least}")
-    if count > _MOST:
-        raise UsageError(f"{count} is too many; at most {_MOST}")
-    return count
-
-
-def _ci(value: Any) -> float | None:
-    if str(value) == "none":
-        return None
-    share = parse_share(str(value))
-    if not 0 < share < 1:
-        raise UsageError(f"{value!r} is out of range; between 0% and 100%, or none")
-    return share
-
-
-def _time(value: Any) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    seconds = float(value) if is_number else parse_duration(str(value))
-    if not 0 < seconds < 86400 * 7:
-        raise UsageError(f"{value!r} is out of range; more than 0 and less than a week")
-    return seconds
-
-
-def _cores(value: Any) -> tuple[int, ...] | Literal["none"]:
-    if value == "none":
-        return "none"
-    cores: list[int] = []
-    for item in _items(value):
-        match = _CORES.fullmatch(str(item))
-        if match is None:
-            raise UsageError(f"{item!r} is not a core; write core numbers as 0,1 or 0-3, or none")
-        first, last = int(match[1]), int(match[2] or match[1])
-        if last < first:
-            raise UsageError(f"{item!r} ends before it begins; write core numbers as 0,1 or 0-3")
-        cores.extend(range(first, last + 1))
-    return tuple(cores)
-
-
-def _ranks(value: Any) -> int:
-    return _count(value, least=2)
-
-
-# Each message in flight may need a request and a buffer.
-_LARGEST_WINDOW = 1_000_000
-
-
-def _windows(value: Any) -> tuple[int, ...]:
-    windows = tuple(dict.fromkeys(_count(item) for item in _items(value)))
-    if max(windows, default=0) > _LARGEST_WINDOW:
-        raise UsageError(f"{max(windows)} is too many in flight; at most {_LARGEST_WINDOW}")
-    return windows
-
-
-def _perturbation(value: Any) -> int:
-    return _count(value, least=0)
-
-
-def _alignments(value: Any) -> tuple[int, ...]:
-    """Powers of two below a page: the buffer is aligned to just that; 0 or a page: to the page."""
-    alignments = []
-    for item in _items(value):
-        align = parse_size(str(item))
-        if align & (align - 1) or align > mmap.PAGESIZE:
-            raise UsageError(f"{item!r} is not a power of two up to {mmap.PAGESIZE}, or 0")
-        alignments.append(align % mmap.PAGESIZE)
-    return tuple(dict.fromkeys(alignments))
-
-
-def _rate(value: Any) -> float:
-    """Bytes per second."""
-    rate = float(parse_size(str(value)))
-    if rate <= 0:
-        raise UsageError(f"{value!r} is out of range; more than 0 bytes per second")
-    return rate
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise UsageError(f"{value!r} is not a text")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise UsageError(f"{value!r} is neither true nor false")
-    return value
-
-
 FIELDS: dict[str, Callable[[Any], Any]] = {
-    "transport": _words(TRANSPORTS),
-    "pattern": _words(get_args(Pattern)),
-    "mode": _words(get_args(Mode)),
-    "sizes": _sizes,
-    "perturb": _perturbation,
-    "refine": _flag,
-    "window": _windows,
-    "wait": _words(get_args(model.Wait)),
-    "buffers": _words(get_args(model.Buffers)),
-    "pages": _words(get_args(model.Pages)),
-    "cache": _words(get_args(model.Cache)),
-    "align": _alignments,
-    "datatype": _words(get_args(model.Datatype)),
-    "rate": _rate,
-    "timeout": _time,
-    "verify": _flag,
-    "rtt": _flag,
-    "ci": _ci,
-    "time": _time,
-    "iterations": _count,
-    "repetitions": _count,
-    "launches": _count,
-    "until_ci": _flag,
-    "max_launches": _count,
-    "cores": _cores,
-    "ranks": _ranks,
-    "pairs": _word(get_args(Pairs)),
-    "pairs_at_once": _count,
-    "threads": _count,
-    "launcher": _word(LAUNCHERS),
-    "mpiexec": _text,
-    "output": _text,
-    "quiet": _flag,
+    "transport": fields.some_of(TRANSPORTS),
+    "pattern": fields.some_of(get_args(Pattern)),
+    "mode": fields.some_of(get_args(Mode)),
+    "sizes": fields.sizes,
+    "perturb": fields.perturbation,
+    "refine": fields.flag,
+    "window": fields.windows,
+    "wait": fields.some_of(get_args(model.Wait)),
+    "buffers": fields.some_of(get_args(model.Buffers)),
+    "pages": fields.some_of(get_args(model.Pages)),
+    "cache": fields.some_of(get_args(model.Cache)),
+    "align": fields.alignments,
+    "datatype": fields.some_of(get_args(model.Datatype)),
+    "rate": fields.rate,
+    "timeout": fields.seconds,
+    "verify": fields.flag,
+    "rtt": fields.flag,
+    "ci": fields.interval_width,
+    "time": fields.seconds,
+    "iterations": fields.count,
+    "repetitions": fields.count,
+    "preset": fields.one_of(presets.PRESETS),
+    "launches": fields.count,
+    "until_ci": fields.flag,
+    "max_launches": fields.count,
+    "cores": fields.cores,
+    "ranks": fields.ranks,
+    "placement_state": fields.one_of(get_args(Placement)),
+    "simulated": parse_truth,
+    "pairs": fields.one_of(get_args(Pairs)),
+    "pairs_at_once": fields.count,
+    "threads": fields.count,
+    "launcher": fields.one_of(LAUNCHERS),
+    "mpiexec": fields.text,
+    "output": fields.text,
+    "quiet": fields.flag,
 }
 
 # A case ends for one of these reasons; who names one wants that, and not what a lower layer said.
@@ -258,7 +141,7 @@ def make_plan(*layers: Layer) -> Plan:
     Raises UsageError that says what is wrong, where, and what is allowed.
     """
     keys: dict[str, Any] = {}
-    for layer in layers:
+    for layer in _with_preset(layers):
         parsed = {name: _parse(name, value, layer.place) for name, value in layer.keys.items()}
         early = [name for name in _STOPS_EARLY if name in parsed]
         if "iterations" in parsed and early:
@@ -268,6 +151,8 @@ def make_plan(*layers: Layer) -> Plan:
         if early:
             keys.pop("iterations", None)
         keys |= parsed
+    if keys.get("simulated") is not None:
+        keys.setdefault("transport", ("simulated",))
     plan = Plan(**keys)
     if isinstance(plan.cores, tuple):
         place = next(layer.place for layer in reversed(layers) if "cores" in layer.keys)
@@ -284,6 +169,16 @@ def make_plan(*layers: Layer) -> Plan:
         name = next(name for name in named if name in layer.keys)
         _at(layer.place, name, partial(check_ranks, plan), plan.ranks)
     return plan
+
+
+def _with_preset(layers: Sequence[Layer]) -> Iterator[Layer]:
+    """The layers, and beneath them what the preset stands for that they name."""
+    for layer in reversed(layers):
+        if layer.keys.get("preset") is not None:
+            name = _parse("preset", layer.keys["preset"], layer.place)
+            yield Layer(presets.PRESETS[name], partial("preset {}: {}".format, name))
+            break
+    yield from layers
 
 
 def check_ranks(plan: Plan, ranks: int) -> None:
@@ -367,6 +262,8 @@ def _keys(plan: Plan) -> dict[str, Any]:
         del keys[name]
     if not plan.wait:
         del keys["wait"]
+    if plan.simulated is not None:
+        keys["simulated"] = truth_record(plan.simulated)
     return {name: value for name, value in keys.items() if value is not None}
 
 

@@ -13,7 +13,10 @@ TRANSPORTS = {
     "unix": "halftrip.transports.unix",
     "tcp": "halftrip.transports.tcp",
     "udp": "halftrip.transports.udp",
+    "simulated": "halftrip.transports.simulated",
 }
+# What is measured where nothing else is asked for.
+REAL_TRANSPORTS = tuple(name for name in TRANSPORTS if name != "simulated")
 
 # Each module defines a class `Launcher`.
 LAUNCHERS = {

@@ -21,7 +21,6 @@ from halftrip import bounds, model, refine
 from halftrip.bench import Bench, Outcome, spans_together
 from halftrip.errors import Unavailable
 from halftrip.group import Group
-from halftrip.pair import Pair
 from halftrip.plan import Plan
 from halftrip.sampler import FIRST_BLOCK_SHARE, Sampler, Stopping
 from halftrip.sizes import perturb
@@ -91,7 +90,7 @@ class Session:
         self._launch = launch
         self._group = group
         self._sink = sink
-        self._set_up = partial(Stage, plan, group, token, communicator, no_mpi)
+        self._set_up = partial(Stage, plan, group, token, communicator, no_mpi, launch)
         self._began = time.monotonic()
         self._timed_ns = 0
         self._last_progress = 0.0
@@ -113,6 +112,8 @@ class Session:
                 self._record(model.Skip(transport=transport, reason=str(error)))
             self._record(self._end([]))
             return
+        # What is there by now stays, and need not be looked at after every case.
+        gc.freeze()
         with contextlib.closing(self._stage):
             self._measure_plan()
 
@@ -127,7 +128,7 @@ class Session:
                 self._measure_all(more, repetition)
                 rounds += more
                 more = self._refinements(rounds)
-        if rounds:
+        if not all(self._stage.virtual(case) for round_ in rounds for case in round_):
             self._bound_copies()
         drifts = self._group.gather(self._stage.clock.drift(), float)
         if drifts is not None:
@@ -170,7 +171,7 @@ class Session:
             tick(round_[0])
 
         def probe() -> list[float | None]:
-            return [self._probe_line(pair) for pair in pairs]
+            return [stage.probe_line(case) for case in round_]
 
         offsets = stage.clock_offsets() if len(round_) > 1 else []
         before = probe()
@@ -265,11 +266,11 @@ class Session:
         if self._group.rank != 0:
             return None
         plan = self._plan
-        clocks = [self._stage.environments[case.pair[0]].clock for case in round_]
+        clocks = [self._stage.clock_figures(case) for case in round_]
         return Sampler(
             Stopping(ci=plan.ci, time=plan.time, iterations=plan.iterations),
-            max(clock.cost for clock in clocks),
-            max(clock.resolution for clock in clocks),
+            max(cost for cost, _ in clocks),
+            max(resolution for _, resolution in clocks),
             FIRST_BLOCK_SHARE if len(round_) == 1 else _FIRST_BLOCK_TOGETHER,
             self._expected(round_[0]),
             single=self._stage.lossy(round_[0]),
@@ -282,14 +283,6 @@ class Session:
         if not nearest:
             return None
         return nearest[min(nearest, key=lambda size: abs(size - case.size))]
-
-    def _probe_line(self, pair: Pair) -> float | None:
-        """The cache-line round trip of a pair right now, ns, on rank 0; None where there is
-        none."""
-        if not pair.has_line:
-            return None
-        gathered = self._group.gather(pair.probe(), float | None)
-        return None if gathered is None else gathered[pair.ranks[0]]
 
     def _refinements(self, rounds: Sequence[Round]) -> list[Round]:
         """The rounds that --refine adds to those that have been measured, none without it."""

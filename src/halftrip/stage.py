@@ -22,7 +22,7 @@ from halftrip.observe import environment
 from halftrip.pair import Pair
 from halftrip.plan import Plan
 from halftrip.schedule import rounds
-from halftrip.transports.base import Scene
+from halftrip.transports.base import Scene, Transport
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -48,10 +48,12 @@ class Stage:
         token: str,
         communicator: MPI.Intracomm | None,
         no_mpi: str,
+        launch: int = 0,
     ) -> None:
         self.clock = Clock()
         self.pairs: dict[Path, Pair] = {}
         self._plan = plan
+        self._launch = launch
         self._group = group
         self._token = token
         self._mpi = communicator
@@ -130,6 +132,8 @@ class Stage:
             thread=thread,
             core=core if self._plan.threads > 1 else None,
             timeout=self._plan.timeout,
+            simulated=self._plan.simulated,
+            launch=self._launch,
         )
         return Pair(self._group, ends, scene, self.clock)
 
@@ -212,7 +216,32 @@ class Stage:
 
     def lossy(self, case: model.Case) -> bool:
         """Whether every exchange of a case is a sample by itself."""
-        return self.pairs[case.pair, case.thread].transport(case.transport).lossy
+        return self._transport(case).lossy
+
+    def virtual(self, case: model.Case) -> bool:
+        """Whether a case takes no time but in what its transport says of itself."""
+        return self._transport(case).virtual
+
+    def clock_figures(self, case: model.Case) -> tuple[float, float]:
+        """What looking at the clock costs that times a case, and its step, ns."""
+        clock = self.environments[case.pair[0]].clock
+        return self._transport(case).clock_figures or (clock.cost, clock.resolution)
+
+    def probe_line(self, case: model.Case) -> float | None:
+        """The cache-line round trip between the ranks of a case right now, ns, on rank 0; None
+        where there is none. All ranks call it."""
+        pair = self.pairs[case.pair, case.thread]
+        if self.virtual(case):
+            line = self._transport(case).line() if pair.initiates else None
+        elif pair.has_line:
+            line = pair.probe()
+        else:
+            return None
+        gathered = self._group.gather(line, float | None)
+        return None if gathered is None else gathered[pair.ranks[0]]
+
+    def _transport(self, case: model.Case) -> Transport:
+        return self.pairs[case.pair, case.thread].transport(case.transport)
 
     def most_exchanges(self, case: model.Case) -> int | None:
         """How many exchanges of a case there is a buffer of its own for each message of; None where

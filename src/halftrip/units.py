@@ -21,7 +21,16 @@ _SIZE_UNITS = {
     "gib": 1024**3,
     "gb": 1000**3,
 }
-_TIME_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "m": 60.0, "h": 3600.0}
+_TIME_UNITS = {
+    "": 1.0,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "ns": 1e-9,
+    "min": 60.0,
+    "m": 60.0,
+    "h": 3600.0,
+}
 # No memory holds more, and a schedule of it would never end.
 _LARGEST_SIZE = 1 << 60
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)", re.IGNORECASE)

@@ -106,10 +106,11 @@ def with_wrong_byte(shell, rank, offset):
     (shell.directory / "sitecustomize.py").write_text(
         "from halftrip.memory.ring import Ring\n"
         "fill = Ring.fill\n"
-        "def spoil(self, slot, seed):\n"
-        "    fill(self, slot, seed)\n"
-        f"    if seed >> 48 == {rank} and self._case.size > {offset}:\n"
-        f"        self.region[slot * self._lay.stride + {offset}] ^= 0x40\n"
+        "def spoil(self, slots, seeds):\n"
+        "    fill(self, slots, seeds)\n"
+        f"    if self._case.size > {offset}:\n"
+        f"        those = slots[seeds >> 48 == {rank}]\n"
+        f"        self.region[those * self._lay.stride + {offset}] ^= 0x40\n"
         "Ring.fill = spoil\n"
     )
     return {"PYTHONPATH": str(shell.directory)}

@@ -23,6 +23,7 @@ from halftrip.memory.host import Bytes
 from halftrip.memory.ring import Ring
 from halftrip.model import Case, Delivery, Wait
 from halftrip.patterns import SHAPES, is_in_turn
+from halftrip.simulated import Truth
 
 Times = npt.NDArray[np.int64]
 
@@ -39,7 +40,8 @@ class Scene:
     communicator of all ranks for timed messages alone, or None, and then `no_mpi` says why.
     `timeout` is how long an answer to a datagram may take, seconds. `threads` is how many threads
     of each rank talk, `thread` is the number of this one, and `core` where it has to run, None
-    where it runs where the rank does.
+    where it runs where the rank does. `simulated` is the truth of a path that is only thought of,
+    in the launch of number `launch`.
     """
 
     rank: int
@@ -55,6 +57,8 @@ class Scene:
     thread: int = 0
     core: int | None = None
     timeout: float = 1.0
+    simulated: Truth | None = None
+    launch: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +139,10 @@ class Transport(ABC):
     patterns: ClassVar[dict[str, tuple[str, ...]]]
     # Whether messages can be lost. Then neither end waits for the other for ever, and every
     # exchange is a sample by itself.
-    lossy: ClassVar[bool] = False
+    lossy: bool = False
+    # Whether time passes only in what it says of itself. Then it has a `line` and a clock of its
+    # own.
+    virtual: ClassVar[bool] = False
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -226,6 +233,15 @@ class Transport(ABC):
             task.clock.raw_ns(int(stamps[0])),
             arrivals=None if arrivals is None else task.clock.durations(arrivals),
         )
+
+    @property
+    def clock_figures(self) -> tuple[float, float] | None:
+        """What looking at the clock costs, and its step, ns; None: those of the rank's clock."""
+        return None
+
+    def line(self) -> float | None:
+        """The cache-line round trip of this path right now, ns; None: that of the ranks' cores."""
+        return None
 
     def header(self, case: Case) -> int:
         """How many bytes at the start of a message the path writes itself."""

@@ -1,0 +1,14 @@
+"""What `--preset` stands for: keys of a plan that hold where nothing else says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+PRESETS: dict[str, Mapping[str, Any]] = {
+    # Answers in seconds: every fourth size, a wide interval.
+    "quick": {"sizes": "1..4M*4", "ci": "5%", "time": "50ms"},
+    "standard": {},
+    # What can be published: fresh processes are a factor of their own, and so is the cache.
+    "paper": {"launches": 10, "repetitions": 3, "ci": "1%", "time": "0.5s", "cache": "hot,cold"},
+}

@@ -1,0 +1,276 @@
+"""A path of known truth, in virtual time: what a measurement of it has to find is known beforehand.
+
+Given as a table of the plan:
+
+    [simulated]
+    latency = "2us"                   # of an empty message, one way
+    bandwidth = "10GB"                # bytes per second
+    segments = [{ from = "64K", latency = "5us", bandwidth = "20GB" }]
+    noise = { kind = "ar1", spread = 0.05, correlation = 0.6 }
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from halftrip.errors import UsageError
+from halftrip.units import parse_duration, parse_share, parse_size
+
+Floats = npt.NDArray[np.float64]
+
+
+class Segment(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"start": "from"}
+):
+    """From `start` bytes on, one way takes `latency` seconds, and a byte 1 / `bandwidth`; what is
+    None goes on as it was before."""
+
+    start: int
+    latency: float | None = None
+    bandwidth: float | None = None
+
+
+class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Factors with a median of 1 by which exchanges take longer or shorter: none, lognormal with
+    `spread` as the standard deviation of the logarithm, or the same with the autocorrelation of a
+    first-order process, `correlation` from one exchange to the next."""
+
+    kind: Literal["none", "lognormal", "ar1"] = "none"
+    spread: float = 0.0
+    correlation: float = 0.0
+
+
+class Spikes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The `share` of exchanges that take `extra` seconds more."""
+
+    share: float = 0.0
+    extra: float = 0.0
+
+
+class Modes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A second state, in which everything takes `factor` times as long: the `share` of the time,
+    for `dwell` seconds each time on average. With `moves_line` the line between the cores takes as
+    many times longer then, as it does where virtual cores move apart."""
+
+    factor: float = 1.0
+    share: float = 0.0
+    dwell: float = 0.01
+    moves_line: bool = False
+
+
+class Ticking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A clock that moves on in steps of `step` seconds. `claimed` is what it says of that."""
+
+    step: float = 0.0
+    claimed: float = 1e-9
+
+
+class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is so about a simulated path. Times are seconds, `bandwidth` is bytes per second.
+
+    `segments` say what changes from some size on. `first` is how much longer the first exchange
+    takes, `warm_up` how many exchanges it takes until that has faded. `drift` is by which share all
+    gets slower in each second. `loss` is the share of messages that get lost; a timeout then
+    passes. `launch` is the spread of a factor that each launch has to itself (the standard
+    deviation of its logarithm). `line` is the cache-line round trip.
+    """
+
+    latency: float = 1e-6
+    bandwidth: float = 10e9
+    segments: tuple[Segment, ...] = ()
+    noise: Noise = Noise(kind="lognormal", spread=0.02)
+    spikes: Spikes = Spikes()
+    modes: Modes = Modes()
+    drift: float = 0.0
+    first: float = 0.0
+    warm_up: int = 0
+    clock: Ticking = Ticking()
+    loss: float = 0.0
+    launch: float = 0.0
+    line: float = 100e-9
+    seed: int = 1
+
+    def one_way(self, size: int) -> float:
+        """How long a message of `size` bytes takes one way in the usual state, without noise, s."""
+        latency, bandwidth = self.latency, self.bandwidth
+        for segment in sorted(self.segments, key=lambda segment: segment.start):
+            if size >= segment.start:
+                latency = latency if segment.latency is None else segment.latency
+                bandwidth = bandwidth if segment.bandwidth is None else segment.bandwidth
+        return latency + size / bandwidth
+
+
+class Path:
+    """A path of which `truth` is so, in one launch: it has a clock of its own, which only its
+    exchanges move on. `timeout` is how long is waited for what got lost, s."""
+
+    def __init__(self, truth: Truth, launch: int = 0, timeout: float = 1.0) -> None:
+        self.truth = truth
+        self.now = 0.0
+        self._timeout = timeout
+        self._random = np.random.default_rng([truth.seed, launch])
+        self._factor = float(np.exp(truth.launch * self._random.normal()))
+        self._correlated = float(self._random.normal())
+        self._slow = bool(self._random.random() < truth.modes.share)
+        self._until = self._dwell()
+        self._made = 0
+
+    def begin_case(self) -> None:
+        """The next exchange is the first of a case."""
+        self._made = 0
+
+    def line(self) -> float:
+        """The cache-line round trip at this moment, s."""
+        moved = self.truth.modes.factor if self.truth.modes.moves_line and self._slow else 1.0
+        return self.truth.line * moved * float(np.exp(0.01 * self._random.normal()))
+
+    def exchanges(self, one: float, count: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """How long each of `count` exchanges takes of which one takes `one` seconds, shape
+        (count,), s, and which of them got lost; these took a timeout."""
+        if count == 0:
+            return np.empty(0), np.empty(0, dtype=np.bool_)
+        truth = self.truth
+        times = one * self._factor * self._noise(count)
+        times *= self._modes(times)
+        if truth.spikes.share:
+            times += truth.spikes.extra * (self._random.random(count) < truth.spikes.share)
+        if truth.first:
+            made = self._made + np.arange(count)
+            fading = np.exp(-made / truth.warm_up) if truth.warm_up else (made == 0)
+            times += truth.first * fading
+        if truth.drift:
+            times *= 1.0 + truth.drift * (self.now + np.cumsum(times))
+        lost = self._random.random(count) < truth.loss
+        times[lost] = self._timeout
+        self._made += count
+        self.now += float(times.sum())
+        return times, lost
+
+    def read_clock(self, times: Floats) -> Floats:
+        """What a clock makes of consecutive times, s: it is looked at before and after each."""
+        step = self.truth.clock.step
+        if not step:
+            return times
+        moments = self._random.random() * step + np.concatenate(([0.0], np.cumsum(times)))
+        return np.diff(np.floor(moments / step) * step)
+
+    def _noise(self, count: int) -> Floats:
+        noise = self.truth.noise
+        if noise.kind == "none" or not noise.spread:
+            return np.ones(count)
+        normal = self._random.normal(size=count)
+        if noise.kind == "ar1":
+            normal = self._correlate(normal, noise.correlation)
+        return np.asarray(np.exp(noise.spread * normal))
+
+    def _correlate(self, normal: Floats, correlation: float) -> Floats:
+        """x[i] = correlation * x[i - 1] + what is new, with a variance of 1 throughout."""
+        from scipy.signal import lfilter
+
+        new = normal * math.sqrt(1.0 - correlation**2)
+        series, _ = lfilter([1.0], [1.0, -correlation], new, zi=[correlation * self._correlated])
+        self._correlated = float(series[-1])
+        return np.asarray(series)
+
+    def _modes(self, times: Floats) -> Floats:
+        """The factor of the state in which each of these is made."""
+        modes = self.truth.modes
+        factors = np.ones(times.size)
+        if not modes.share:
+            return factors
+        ends = self.now + np.cumsum(times)
+        begin = 0
+        while begin < times.size:
+            end = int(np.searchsorted(ends, self._until, side="right"))
+            end = min(max(end, begin + 1), times.size)
+            if self._slow:
+                factors[begin:end] = modes.factor
+            begin = end
+            if begin < times.size:
+                self._slow = not self._slow
+                self._until += self._dwell()
+        return factors
+
+    def _dwell(self) -> float:
+        """How long the state lasts that has just begun, s."""
+        modes = self.truth.modes
+        usual = modes.dwell * (1.0 - modes.share) / modes.share if modes.share else math.inf
+        mean = modes.dwell if self._slow else usual
+        return float(self._random.exponential(mean)) if math.isfinite(mean) else math.inf
+
+
+# Reading a table of a plan.
+
+_SECONDS = ("latency", "first", "line", "extra", "dwell", "step", "claimed")
+_SIZES = ("from", "bandwidth")
+_SHARES = ("share", "loss", "drift", "spread", "correlation", "launch")
+
+
+def parse_truth(table: Any) -> Truth:
+    """The truth that a table of a plan tells. Raises UsageError that says what is wrong."""
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{table!r} is not a table")
+    try:
+        truth = msgspec.convert(_read(table), Truth, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(str(error)) from None
+    _check(truth)
+    return truth
+
+
+def truth_record(truth: Truth) -> dict[str, Any]:
+    """The table that tells it again."""
+    record: dict[str, Any] = msgspec.to_builtins(truth)
+    record["segments"] = [
+        {name: value for name, value in segment.items() if value is not None}
+        for segment in record["segments"]
+    ]
+    return record
+
+
+def _read(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table with all its values as numbers."""
+    return {name: _value(name, value) for name, value in table.items()}
+
+
+def _value(name: str, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return _read(value)
+    if isinstance(value, list | tuple):
+        return [_read(item) if isinstance(item, Mapping) else item for item in value]
+    if isinstance(value, str):
+        if name in _SECONDS:
+            return parse_duration(value)
+        if name in _SIZES:
+            return parse_size(value)
+        if name in _SHARES:
+            return parse_share(value)
+    return value
+
+
+def _check(truth: Truth) -> None:
+    """Raises UsageError where a truth cannot be so."""
+    positive = {"latency": truth.latency, "bandwidth": truth.bandwidth, "line": truth.line}
+    for segment in truth.segments:
+        for name in ("latency", "bandwidth"):
+            value = getattr(segment, name)
+            if value is not None:
+                positive[f"segments.{name}"] = min(value, positive.get(f"segments.{name}", value))
+    shares = {
+        "loss": truth.loss,
+        "modes.share": truth.modes.share,
+        "spikes.share": truth.spikes.share,
+        "noise.correlation": truth.noise.correlation,
+    }
+    for name, value in positive.items():
+        if not 0 < value < math.inf:
+            raise UsageError(f"{name}: {value} is out of range; more than 0")
+    for name, value in shares.items():
+        if not 0 <= value < 1:
+            raise UsageError(f"{name}: {value} is out of range; from 0 to less than 1")

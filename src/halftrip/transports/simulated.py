@@ -1,0 +1,88 @@
+"""A path that is only thought of, whose truth is known; see `halftrip.simulated`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from halftrip.memory.ring import Ring
+from halftrip.model import Case, Delivery, Wait
+from halftrip.simulated import Path, Truth
+from halftrip.transports.base import NOT_TIMED, Opened, Scene, Task, Timed
+from halftrip.transports.base import Transport as Base
+
+# What looking at the clock takes, ns: of every clock that there is, about so much.
+_CLOCK_COST_NS = 20.0
+
+
+class Transport(Base):
+    waits = ("spin",)
+    waits_reason = "nobody waits for what is only thought of"
+    patterns: ClassVar = {"blocking": ("pingpong", "stream")}
+    virtual = True
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self.truth = scene.simulated or Truth()
+        self.lossy = self.truth.loss > 0
+        self._path = Path(self.truth, scene.launch, scene.timeout)
+
+    def missing(self) -> str | None:
+        return None
+
+    def refuses(self, case: Case) -> str | None:
+        if case.verify:
+            return "--verify: nothing is sent that could be looked at"
+        return super().refuses(case)
+
+    def listen(self, wait: Wait) -> Any:
+        return None
+
+    def connect(self, offer: Any, wait: Wait) -> Opened:
+        return Opened()
+
+    def accept(self, wait: Wait) -> Opened:
+        return Opened()
+
+    def endpoint(self, opened: Opened, case: Case, out: Ring, in_: Ring) -> Any:
+        self._path.begin_case()
+
+    @property
+    def clock_figures(self) -> tuple[float, float]:
+        return _CLOCK_COST_NS, self.truth.clock.claimed * 1e9
+
+    def line(self) -> float:
+        return self._path.line() * 1e9
+
+    def take_part(self, task: Task) -> Timed:
+        if not task.initiates:
+            return NOT_TIMED
+        one = exchange_seconds(self.truth, task.case)
+        self._path.exchanges(one, task.lead)
+        start = round(self._path.now * 1e9)
+        times, lost = self._path.exchanges(one, task.samples * task.exchanges)
+        if not self.lossy:
+            times = times.reshape(task.samples, task.exchanges).sum(axis=1)
+            return Timed(_ns(self._path.read_clock(times)), start)
+        messages = task.case.window
+        return Timed(
+            _ns(self._path.read_clock(times[~lost])),
+            start,
+            waited=round(float(times[lost].sum()) * 1e9),
+            delivery=Delivery(sent=times.size * messages, lost=int(lost.sum()) * messages, late=0),
+        )
+
+
+def exchange_seconds(truth: Truth, case: Case) -> float:
+    """How long an exchange of a case takes, without noise, s: a round trip, or a window whose
+    messages follow each other as fast as the bandwidth lets them, and its acknowledgement."""
+    one_way = truth.one_way(case.size)
+    if case.pattern == "pingpong":
+        return 2 * one_way
+    following = (case.window - 1) * case.size / truth.bandwidth
+    return one_way + following + truth.one_way(0)
+
+
+def _ns(times: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return np.rint(times * 1e9).astype(np.int64)
