@@ -121,7 +121,7 @@ def change_points(samples: Samples, least: float = 0.0) -> list[ChangePoint]:
         # All but a few blocks are equal: any step of a coarse clock would be a change.
         variance = float(points.var()) or 1.0
     price = variance * (_PENALTY + 2.0 * math.log(points.size))
-    bounds = [0, *(length * end for end in _partition(points, price)), samples.size]
+    bounds = [0, *(length * end for end in partition(points, price)), samples.size]
     return _describe(samples, bounds, length, least)
 
 
@@ -139,7 +139,7 @@ def _level_variance(points: Floats) -> float:
     return one**2 / 2 * (1.0 + lag1) / (1.0 - lag1) ** 2
 
 
-def _partition(points: Floats, price: float) -> list[int]:
+def partition(points: Floats, price: float) -> list[int]:
     """Where the levels of the best partition end, the last one's end left out."""
     n = points.size
     sums = np.concatenate(([0.0], np.cumsum(points - points.mean())))

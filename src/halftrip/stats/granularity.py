@@ -6,12 +6,15 @@ import numpy as np
 
 from halftrip.stats.quantile import Floats, Samples
 
-# Of the samples, this share in the middle is looked at: the rest are spikes.
-_MIDDLE = (0.01, 0.99)
+# The commonest values that hold this share of the samples are looked at: the rest are spikes.
+_COMMON = 0.95
 # Samples lie on a lattice if their cosine quantogram there is at least this; 1: exactly on it.
-_ON_LATTICE = 0.9
+_ON_LATTICE = 0.97
 # More steps than this need no search: the least gap is so small a part of the spread.
 _MOST_VALUES = 512
+# Of the gaps between values, at least this share is a step wide. Of times that are whole ns while
+# the step is not, half are; between two modes there is one gap.
+_TYPICAL = 0.25
 # So many gaps are tried as a step.
 _MOST_CANDIDATES = 64
 
@@ -27,12 +30,13 @@ def granularity(samples: Samples) -> float:
     """
     if samples.size == 0:
         return 0.0
-    low, high = np.quantile(samples, _MIDDLE, method="nearest")
-    values, counts = np.unique(samples[(samples >= low) & (samples <= high)], return_counts=True)
-    if values.size == 1:
-        values, counts = np.unique(samples, return_counts=True)
+    values, counts = np.unique(samples, return_counts=True)
     if values.size == 1:
         return abs(float(values[0]))
+    common = np.argsort(-counts, kind="stable")
+    kept = 1 + int(np.searchsorted(np.cumsum(counts[common]), _COMMON * samples.size))
+    chosen = np.sort(common[: max(2, kept)])
+    values, counts = values[chosen], counts[chosen]
     gaps = np.diff(values).astype(np.float64)
     if values.size > _MOST_VALUES:
         return float(np.median(gaps))
@@ -40,6 +44,8 @@ def granularity(samples: Samples) -> float:
     for candidate in np.unique(gaps)[::-1][:_MOST_CANDIDATES]:
         near = gaps[np.abs(gaps - candidate) <= 0.1 * candidate]
         step = float(near.mean())
+        if near.size < _TYPICAL * gaps.size:
+            continue
         if _quantogram(offsets, counts.astype(np.float64), step) >= _ON_LATTICE:
             return step
     return float(gaps.min())
