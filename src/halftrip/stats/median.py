@@ -32,6 +32,9 @@ __all__ = [
 # Below this the order statistics of independent samples cannot bound the median at 95 %:
 # 2 * 0.5**n > 0.05. At six the lowest and the highest do.
 FEWEST_FOR_INTERVAL = 6
+# In standard errors of the width. Without it, stopping at 1 % covers 91 % of cases with a first-
+# order autocorrelation of 0.6 and some 300 samples; with it, 93 % (benchmarks/coverage.py).
+_STOPPING_CAUTION = math.sqrt(2.0)
 
 
 def median_interval(samples: Samples) -> Interval | None:
@@ -46,9 +49,18 @@ def median_interval(samples: Samples) -> Interval | None:
 
 
 def half_width(samples: Samples) -> float:
-    """The interval's wider side, relative to the median; infinite where there is no interval."""
-    interval = median_interval(samples)
-    middle = float(np.median(samples)) if samples.size else 0.0
+    """The interval's wider side, relative to the median; infinite where there is no interval. To
+    stop by, so somewhat wider than the interval to report.
+
+    Who stops as soon as an interval is narrow stops where its width happens to be underestimated,
+    and covers too little; the more so, the less is known of the width. So that it is known well
+    enough, it counts with some of its own error (a width that is inflated while samples are few:
+    Glynn and Whitt, Annals of Applied Probability 2, 1992).
+    """
+    if samples.size < FEWEST_FOR_INTERVAL:
+        return math.inf
+    interval = quantile_interval(samples, 0.5, caution=_STOPPING_CAUTION)
+    middle = float(np.median(samples))
     if interval is None or middle <= 0:
         return math.inf
     return max(interval.high - middle, middle - interval.low) / middle

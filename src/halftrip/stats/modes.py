@@ -15,8 +15,8 @@ _FEWEST = 20
 # So many order statistics stand for all samples.
 _POINTS = 1000
 # The dip of one mode exceeds this over the square root of the number of samples in less than 1 % of
-# cases, whatever the mode (simulated: 0.65 for the uniform distribution, the worst, 0.46 at most for
-# normal, lognormal and gamma; 0.54 for an autocorrelation of 0.9).
+# cases, whatever the mode (simulated: 0.65 for the uniform distribution, the worst; 0.46 at most
+# for normal, lognormal and gamma; 0.54 for an autocorrelation of 0.9).
 _CRITICAL = 0.65
 # A dip below this is not worth a word, however many samples show it: it is the most that a mode of
 # 2 % of the samples makes.

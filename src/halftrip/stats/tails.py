@@ -7,7 +7,14 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from halftrip.stats.quantile import Floats, Interval, Samples, quantile_interval, student_95
+from halftrip.stats.quantile import (
+    Floats,
+    Interval,
+    Samples,
+    at_least_independent,
+    quantile_interval,
+    student_95,
+)
 
 # So many samples are kept as they are.
 MOST_RAW = 100_000
@@ -102,8 +109,7 @@ class Tail:
         away = below - totals * (below.sum() / n)
         variance = float(away @ away) / n * stretches / max(1, stretches - 1)
         dof = max(2.0, stretches - 1.0)
-        if variance <= q * (1 - q):
-            variance, dof = q * (1 - q), math.inf
+        variance, dof = at_least_independent(variance, dof, q)
         spread = student_95(dof) * math.sqrt(n * variance) + 0.5
         low, above = math.floor(n * q - spread), math.floor(n * (1 - q) - spread)
         if low < 0 or above < 0:
@@ -115,6 +121,11 @@ class Tail:
         they are independent: 3 / n (Hanley and Lippman-Hand, Journal of the American Medical
         Association 249, 1983)."""
         return 1.0 - 0.05 ** (1 / self.count) if self.count else 1.0
+
+    @property
+    def nbytes(self) -> int:
+        """What the samples or histograms take, bytes."""
+        return sum(block.nbytes for block in self._raw or []) + self._counts.nbytes
 
     def _samples(self) -> Floats:
         if not self._raw:
