@@ -131,9 +131,9 @@ def coverage_of_tails(trials: int) -> Iterator[Line]:
                 interval = quantile_interval(noise, q)
                 hits += interval is not None and interval.low <= truth <= interval.high
                 tail = Tail(most_raw=100)
-                tail.feed(noise + 100.0)
+                tail.feed(noise + 10.0)
                 interval = tail.interval(q)
-                binned += interval is not None and interval.low <= truth + 100.0 <= interval.high
+                binned += interval is not None and interval.low <= truth + 10.0 <= interval.high
             yield Line(f"quantile {q}", name, n, hits, trials, 0.93, 0.98)
             yield Line(f"tail {q}", name, n, binned, trials, 0.93, 1.0)
 

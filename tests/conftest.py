@@ -1,6 +1,11 @@
+import hypothesis
 import pytest
 
 from harness.shell import Shell
+
+# How long an example takes says what else the machine is doing.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture

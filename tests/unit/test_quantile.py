@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from scipy import stats
 
-from halftrip.stats.quantile import quantile_interval
+from halftrip.stats.quantile import at_least_independent, quantile_interval
 from harness.noise import autoregression
 
 samples = nps.arrays(np.int64, st.integers(0, 400), elements=st.integers(1, 10**9))
@@ -66,3 +66,16 @@ def test_it_narrows_as_the_root_of_the_count():
         assert interval is not None
         widths.append(interval.high - interval.low)
     assert math.log10(widths[0] / widths[1]) == pytest.approx(1, abs=0.25)
+
+
+@given(st.floats(0, 100), st.floats(2, 1e6), shares)
+def test_an_excess_by_chance_counts_for_little_and_a_sure_one_in_full(variance, dof, q):
+    found, degrees = at_least_independent(variance, dof, q)
+    independent = q * (1 - q)
+    assert independent <= found <= max(variance, independent) * (1 + 1e-12)
+    assert degrees >= dof
+    excess = variance / independent - 1
+    if excess > 10 * (2 / dof) ** 0.5:
+        assert found == pytest.approx(variance, rel=0.01)
+    if 0 < excess < 0.1 * (2 / dof) ** 0.5:
+        assert found - independent <= 0.05 * (variance - independent)

@@ -32,7 +32,7 @@ __all__ = [
 # Below this the order statistics of independent samples cannot bound the median at 95 %:
 # 2 * 0.5**n > 0.05. At six the lowest and the highest do.
 FEWEST_FOR_INTERVAL = 6
-# In standard errors of the width. Without it, stopping at 1 % covers 91 % of cases with a first-
+# In standard errors of the width. Without it, stopping at 1 % covers 92 % of cases with a first-
 # order autocorrelation of 0.6 and some 300 samples; with it, 93 % (benchmarks/coverage.py).
 _STOPPING_CAUTION = math.sqrt(2.0)
 
