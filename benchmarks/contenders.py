@@ -18,8 +18,9 @@ import numpy as np
 
 from comparison import CORES, Contender, Times
 from halftrip import store
-from halftrip.model import Measurement, one_way_times
+from halftrip.model import Measurement
 from halftrip.mpi import root_environment
+from halftrip.summaries import one_way_times
 
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent

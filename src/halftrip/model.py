@@ -6,17 +6,14 @@ Inside, times are nanoseconds, sizes are bytes. All values are frozen; Run is wh
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from halftrip.errors import HalftripError
 from halftrip.patterns import Mode, Pattern, at_once, trips
-from halftrip.stats.summary import Summary, summarize
 from halftrip.units import with_units
 
 if TYPE_CHECKING:
@@ -287,6 +284,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             import pandas
         except ImportError:
             raise HalftripError("frame() needs pandas; pip install 'halftrip[frame]'") from None
+        from halftrip.summaries import summarize_case
+
         rows = []
         for measurement in self.measurements:
             fields = msgspec.structs.asdict(measurement.case)
@@ -320,33 +319,3 @@ def delivered_share(case: Case, delivery: Delivery | None) -> float:
     if delivery is None or not delivery.sent or not case.is_rate:
         return 1.0
     return 1.0 - delivery.lost / delivery.sent
-
-
-def one_way_times(measurement: Measurement) -> npt.NDArray[np.float64]:
-    """The samples as one-way times of one message, shape (n,), ns, in time order."""
-    messages = measurement.exchanges * measurement.case.messages_per_exchange
-    return np.asarray(measurement.samples, dtype=np.float64) / messages
-
-
-def summarize_case(measurements: Sequence[Measurement]) -> Summary:
-    """The summary of one case; `measurements` are its repetitions, at least one, in order.
-
-    What got lost does not count: the bandwidth is that of what was sent, by the median, times the
-    share of all that arrived. At a rate it is all that arrived, over all the time: a sender that
-    makes up for time it has lost is faster than its rate for many a window.
-    """
-    case = measurements[0].case
-    delivery = add_deliveries(measurement.delivery for measurement in measurements)
-    delivered = delivered_share(case, delivery)
-    summary = summarize(
-        [one_way_times(measurement) for measurement in measurements],
-        size=case.size,
-        first=measurements[0].first / case.messages_per_exchange,
-        delivered=delivered,
-    )
-    if case.rate is None:
-        return summary
-    sent = sum(len(m.samples) * m.exchanges * case.messages_per_exchange for m in measurements)
-    time = sum(sum(m.samples) for m in measurements)
-    bandwidth = case.size * delivered * sent / time * 1e9 if time else math.nan
-    return summary._replace(bandwidth=bandwidth)

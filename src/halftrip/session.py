@@ -26,6 +26,7 @@ from halftrip.sampler import FIRST_BLOCK_SHARE, Sampler, Stopping
 from halftrip.sizes import perturb
 from halftrip.stage import Round, Stage, in_company
 from halftrip.store import Record
+from halftrip.summaries import summarize_case
 from halftrip.units import format_size
 
 if TYPE_CHECKING:
@@ -346,7 +347,7 @@ def _refined(
         for round_ in those:
             measurement = measured.get(round_[0])
             if measurement is not None:
-                summary = model.summarize_case([measurement])
+                summary = summarize_case([measurement])
                 spread = (summary.high - summary.low) / (2 * summary.latency)
                 points.append(refine.Point(round_[0].size, summary.latency, spread))
         sizes = refine.next_sizes(points, schedule)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from halftrip.model import Environment, Measurement, Run, summarize_case
+from halftrip.model import Environment, Measurement, Run
+from halftrip.summaries import summarize_case
 from halftrip.units import significant
 
 # A width that differs from the target by no more than this share of it is rounding.

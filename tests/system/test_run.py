@@ -11,6 +11,7 @@ import halftrip
 from halftrip.errors import Unavailable, UsageError
 from halftrip.memory import host
 from halftrip.model import Case
+from halftrip.summaries import summarize_case
 
 QUICK = ("--time", "30ms")
 LOCAL = "shm,pipe,unix,tcp"
@@ -41,7 +42,7 @@ def test_every_local_path_is_measured_and_shown(shell):
         assert measurement.line.after > 0
         assert min(measurement.samples) > 0
     # Shared memory needs no kernel: the same message takes a socket many times as long.
-    latency = {key: halftrip.model.summarize_case(ms).latency for key, ms in (
+    latency = {key: summarize_case(ms).latency for key, ms in (
         ((case.transport, case.size), ms) for case, ms in run.by_case.items())}  # fmt: skip
     assert latency["shm", 8] * 3 < min(latency[t, 8] for t in ("pipe", "unix", "tcp"))
     assert latency["shm", 8] < latency["shm", 4096] < latency["shm", 256 << 10]

@@ -1,7 +1,8 @@
 """Which sizes are measured, and what is refused before anything is allocated."""
 
-from halftrip.model import Case, summarize_case
+from halftrip.model import Case
 from halftrip.refine import Point, bends, next_sizes
+from halftrip.summaries import summarize_case
 
 QUICK = ("-t", "shm", "--time", "10ms")
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from halftrip import model
+from halftrip.summaries import summarize_case
 
 QUICK = ("--time", "30ms")
 SIZES = "1,8,64,1K,8K,64000,65508,1M"
@@ -120,4 +120,4 @@ def test_programs_are_told_what_became_of_datagrams(shell):
     assert row["lost"] >= 0
     assert row["jitter_ns"] >= 0
     (m,) = shell.run("-o", "again.jsonl", "-t", "udp", "-s", "1K", "-q", *QUICK).run.measurements
-    assert model.summarize_case([m]).bandwidth > 0
+    assert summarize_case([m]).bandwidth > 0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
-from scipy import signal, stats
+from scipy import stats
 
 from halftrip.stats.median import (
     FEWEST_FOR_INTERVAL,
@@ -16,15 +16,11 @@ from halftrip.stats.median import (
     median_interval,
     student_95,
 )
+from harness.noise import autoregression
 
 samples = nps.arrays(
     np.int64, st.integers(FEWEST_FOR_INTERVAL, 400), elements=st.integers(1, 10**9)
 )
-
-
-def autoregression(generator, n, rho):
-    noise = generator.standard_normal(n + 200) * math.sqrt(1 - rho**2)
-    return signal.lfilter([1.0], [1.0, -rho], noise)[200:]
 
 
 @pytest.mark.parametrize("dof", [2, 3, 4, 5, 10, 30, 100, 1e6])
@@ -117,3 +113,37 @@ def test_the_long_run_variance_of_an_autoregression_is_known():
     series = autoregression(np.random.default_rng(3), 200_000, 0.6)
     variance, _ = long_run_variance(series)
     assert variance == pytest.approx(1.6 / 0.4, rel=0.15)
+
+
+@given(samples)
+def test_who_stops_needs_no_less_than_what_is_reported(values):
+    interval, middle = median_interval(values), np.median(values)
+    if interval is None:
+        assert half_width(values) == math.inf
+    else:
+        reported = max(interval.high - middle, middle - interval.low) / middle
+        assert half_width(values) >= reported
+
+
+def test_who_stops_needs_more_where_samples_depend_and_there_are_few():
+    def excess(n, rho):
+        samples = 100 + autoregression(np.random.default_rng(n), n, rho)
+        low, high = median_interval(samples)
+        middle = np.median(samples)
+        return half_width(samples) * middle / max(high - middle, middle - low) - 1
+
+    # One over the root of the degrees of freedom: 0.21 and 0.06, each a few order statistics off.
+    assert excess(200, 0.6) > 0.1 > excess(100_000, 0.6)
+
+
+def test_who_stops_as_soon_as_it_is_narrow_is_covered():
+    generator = np.random.default_rng(8)
+    covered = 0
+    for _ in range(500):
+        samples = 1 + 0.035 * autoregression(generator, 1000, 0.6)
+        n = 100
+        while n < samples.size and half_width(samples[:n]) > 0.01:
+            n += n // 2
+        low, high = median_interval(samples[:n])
+        covered += low <= 1 <= high
+    assert 0.91 <= covered / 500 <= 0.97

@@ -6,9 +6,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from halftrip.model import Case, Delivery, Measurement, WarmUp, one_way_times, summarize_case
+from halftrip.model import Case, Delivery, Measurement, WarmUp
 from halftrip.stats.median import median_interval
 from halftrip.stats.summary import summarize
+from halftrip.summaries import one_way_times, summarize_case
 
 
 def measurement(samples, exchanges=1, repetition=0, size=1000):
@@ -45,7 +46,7 @@ def test_repetitions_that_differ_widen_the_interval():
     generator = np.random.default_rng(1)
     calm = generator.uniform(100, 101, 50)
     later = generator.uniform(200, 201, 50)
-    summary = summarize([calm, later], size=8, first=1.0)
+    summary = summarize([[calm, later]], size=8, first=1.0)
     first, second = median_interval(calm), median_interval(later)
     assert (summary.low, summary.high) == (first.low, second.high)
     assert summary.samples == 100
@@ -54,23 +55,23 @@ def test_repetitions_that_differ_widen_the_interval():
 def test_repetitions_count_alike_however_many_samples_each_took():
     generator = np.random.default_rng(1)
     short, long = generator.uniform(99, 101, 50), generator.uniform(298, 302, 5000)
-    summary = summarize([short, long], size=8, first=1.0)
+    summary = summarize([[short, long]], size=8, first=1.0)
     assert summary.latency == pytest.approx(200, rel=0.01)
     assert summary.samples == 5050
 
 
 def test_a_repetition_without_an_interval_leaves_none():
-    summary = summarize([np.arange(1.0, 100.0), np.array([1.0])], size=8, first=1.0)
+    summary = summarize([[np.arange(1.0, 100.0), np.array([1.0])]], size=8, first=1.0)
     assert math.isnan(summary.low)
     assert math.isnan(summary.high)
 
 
 def test_fewer_than_a_hundred_samples_have_no_hundredth_part():
-    summary = summarize([np.arange(1.0, 100.0)], size=8, first=1.0)
+    summary = summarize([[np.arange(1.0, 100.0)]], size=8, first=1.0)
     assert math.isnan(summary.p99)
     assert summary.max == 99
     # Of all repetitions together.
-    assert summarize([np.arange(1.0, 51.0)] * 2, size=8, first=1.0).p99 == pytest.approx(50)
+    assert summarize([[np.arange(1.0, 51.0)] * 2], size=8, first=1.0).p99 == pytest.approx(50)
 
 
 def test_at_a_rate_bandwidth_is_all_that_arrived_over_all_the_time():

@@ -8,10 +8,11 @@ import msgspec
 
 from halftrip import store
 from halftrip.launch.control import View
-from halftrip.model import End, summarize_case
+from halftrip.model import End
 from halftrip.plan import Plan
 from halftrip.stats.summary import relative_width
 from halftrip.store import RunFile
+from halftrip.summaries import summarize_case
 
 # With --until-ci, an interval over fewer launches is wide whatever they found.
 _FEWEST_UNTIL_CI = 3

@@ -15,10 +15,10 @@ from halftrip.model import (
     Run,
     add_deliveries,
     delivered_share,
-    summarize_case,
 )
 from halftrip.registry import TRANSPORTS
 from halftrip.stats.summary import Summary
+from halftrip.summaries import summarize_case
 from halftrip.verdict import Flag, flags
 
 

@@ -1,0 +1,228 @@
+"""How often intervals cover and tests raise false alarms, by simulation, with binomial intervals.
+
+    .venv/bin/python benchmarks/coverage.py [--trials N] [--only median,sequential,...]
+
+One line for each: what, of which noise and how many samples, the share in % with its own 95 %
+interval (Clopper and Pearson), what is asked of it, and whether that is within the interval. The
+exit status is 1 where it is not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import signal, stats
+
+from halftrip.stats.difference import differ, differ_series
+from halftrip.stats.drift import change_points, trend
+from halftrip.stats.median import half_width, median_interval
+from halftrip.stats.modes import two_modes
+from halftrip.stats.quantile import quantile_interval
+from halftrip.stats.tails import Tail
+from halftrip.stats.variance import launch_interval
+
+Generator = np.random.Generator
+Floats = npt.NDArray[np.float64]
+Noise = Callable[[Generator, int], Floats]
+
+
+class Line(NamedTuple):
+    """`hits` of `trials`; `least` to `most` is asked for, shares."""
+
+    what: str
+    noise: str
+    n: int
+    hits: int
+    trials: int
+    least: float
+    most: float
+
+
+def autoregression(rho: float) -> Noise:
+    """Normal, of unit variance, with this first-order autocorrelation."""
+
+    def noise(generator: Generator, n: int) -> Floats:
+        lead = 200
+        shocks = generator.standard_normal(n + lead) * math.sqrt(1 - rho**2)
+        series: Floats = signal.lfilter([1.0], [1.0, -rho], shocks)[lead:]
+        return series
+
+    return noise
+
+
+def lognormal(generator: Generator, n: int) -> Floats:
+    return np.exp(generator.standard_normal(n)) - 1.0
+
+
+def gamma(generator: Generator, n: int) -> Floats:
+    return generator.gamma(2.0, 1.0, n) - float(stats.gamma.ppf(0.5, 2.0))
+
+
+def spikes(generator: Generator, n: int) -> Floats:
+    """Three in a hundred are late, by a time of no mean (Pareto)."""
+    return generator.standard_normal(n) + 3.0 * generator.pareto(0.9, n) * (
+        generator.random(n) < 0.03
+    )
+
+
+def coarse(generator: Generator, n: int) -> Floats:
+    """Of a clock whose step is one standard deviation."""
+    return np.round(autoregression(0.6)(generator, n))
+
+
+# Each with median 0 and about unit width.
+NOISES: dict[str, Noise] = {
+    "independent": autoregression(0.0),
+    "lognormal": lognormal,
+    "AR(1) 0.6": autoregression(0.6),
+    "gamma": gamma,
+    "spikes": spikes,
+    "coarse clock": coarse,
+}
+TRUTHS = ("independent", "lognormal", "AR(1) 0.6")
+
+
+def coverage_of_median(trials: int) -> Iterator[Line]:
+    for n in (100, 300, 1000, 10_000, 100_000):
+        for name in TRUTHS:
+            hits = sum(
+                interval is not None and interval.low <= 0.0 <= interval.high
+                for interval in (median_interval(x) for x in _series(name, n, trials))
+            )
+            yield Line("median", name, n, hits, trials, 0.93, 0.97)
+
+
+def coverage_of_stopped(trials: int) -> Iterator[Line]:
+    """Where the sampler stops as soon as the interval is within 1 %: it looks after a tenth of all
+    samples, then whenever there are half as many more. `n` is of all samples, were none spared."""
+    for total in (1000, 10_000):
+        for name in TRUTHS:
+            for spread in (0.02, 0.035, 0.05, 0.1, 0.2):
+                hits = 0
+                for noise in _series(name, total, trials):
+                    interval = median_interval(_stopped(1.0 + spread * noise))
+                    hits += interval is not None and interval.low <= 1.0 <= interval.high
+                yield Line(f"stopped, {spread:.1%}", name, total, hits, trials, 0.93, 0.97)
+
+
+def _stopped(samples: Floats) -> Floats:
+    n = samples.size // 10
+    while n < samples.size and half_width(samples[:n]) > 0.01:
+        n = n + n // 2
+    return samples[:n]
+
+
+def coverage_of_tails(trials: int) -> Iterator[Line]:
+    for q, n in ((0.99, 3000), (0.99, 30_000), (0.999, 30_000)):
+        for name, truth in (
+            ("independent", float(stats.norm.ppf(q))),
+            ("lognormal", math.exp(float(stats.norm.ppf(q))) - 1.0),
+            ("AR(1) 0.6", float(stats.norm.ppf(q))),
+        ):
+            hits = 0
+            binned = 0
+            for noise in _series(name, n, trials):
+                interval = quantile_interval(noise, q)
+                hits += interval is not None and interval.low <= truth <= interval.high
+                tail = Tail(most_raw=100)
+                tail.feed(noise + 10.0)
+                interval = tail.interval(q)
+                binned += interval is not None and interval.low <= truth + 10.0 <= interval.high
+            yield Line(f"quantile {q}", name, n, hits, trials, 0.93, 0.98)
+            yield Line(f"tail {q}", name, n, binned, trials, 0.93, 1.0)
+
+
+def coverage_of_launches(trials: int) -> Iterator[Line]:
+    for launches in (2, 3, 5, 6, 10, 30):
+        hits = 0
+        for medians in _series("independent", launches, trials):
+            interval = launch_interval(medians.tolist())
+            hits += interval is not None and interval.low <= 0.0 <= interval.high
+        yield Line("launches", "independent", launches, hits, trials, 0.93, 1.0)
+
+
+def alarms_of_trend(trials: int) -> Iterator[Line]:
+    for name in ("independent", "lognormal", "AR(1) 0.6", "spikes"):
+        for n in (100, 1000, 10_000):
+            hits = sum(trend(100.0 + x).significant for x in _series(name, n, trials))
+            yield Line("trend", name, n, hits, trials, 0.0, 0.01)
+
+
+def alarms_of_change(trials: int) -> Iterator[Line]:
+    for name in ("independent", "lognormal", "AR(1) 0.6", "spikes", "coarse clock"):
+        for n in (100, 300, 1000, 3000, 10_000):
+            hits = sum(bool(change_points(100.0 + x)) for x in _series(name, n, trials))
+            yield Line("change", name, n, hits, trials, 0.0, 0.01)
+
+
+def alarms_of_modes(trials: int) -> Iterator[Line]:
+    for name in NOISES:
+        for n in (30, 100, 300, 1000, 10_000):
+            hits = sum(two_modes(10.0 + x) is not None for x in _series(name, n, trials))
+            yield Line("modes", name, n, hits, trials, 0.0, 0.01)
+
+
+def alarms_of_difference(trials: int) -> Iterator[Line]:
+    generator = np.random.default_rng(5)
+    for n, m in ((1, 5), (2, 2), (2, 3), (3, 3), (4, 4), (5, 5), (10, 10), (60, 60)):
+        hits = 0
+        for _ in range(trials):
+            a, b = (np.exp(0.05 * generator.standard_normal(k)).tolist() for k in (n, m))
+            hits += differ(a, b).significant
+        yield Line("differ", f"{n} and {m} launches", n + m, hits, trials, 0.0, 0.05)
+    for name in TRUTHS:
+        for n in (100, 1000, 10_000):
+            series = _series(name, n, 2 * trials)
+            hits = sum(
+                differ_series(10.0 + x, 10.0 + y).significant
+                for x, y in zip(series, series, strict=True)
+            )
+            yield Line("differ_series", name, n, hits, trials, 0.0, 0.05)
+
+
+def _series(name: str, n: int, trials: int) -> Iterator[Floats]:
+    generator = np.random.default_rng([n, trials])
+    return (NOISES[name](generator, n) for _ in range(trials))
+
+
+GROUPS: dict[str, Callable[[int], Iterator[Line]]] = {
+    "median": coverage_of_median,
+    "sequential": coverage_of_stopped,
+    "tails": coverage_of_tails,
+    "launches": coverage_of_launches,
+    "trend": alarms_of_trend,
+    "change": alarms_of_change,
+    "modes": alarms_of_modes,
+    "difference": alarms_of_difference,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--trials", type=int, default=2000)
+    parser.add_argument("--only", default=",".join(GROUPS), help=", ".join(GROUPS))
+    arguments = parser.parse_args()
+    missed = 0
+    print(f"{'what':16} {'noise':20} {'n':>7} {'%':>6}  95 % interval   asked")
+    for group in arguments.only.split(","):
+        for line in GROUPS[group](arguments.trials):
+            bounds = stats.binomtest(line.hits, line.trials).proportion_ci()
+            fair = bounds.high >= line.least and bounds.low <= line.most
+            missed += not fair
+            print(
+                f"{line.what:16} {line.noise:20} {line.n:7} {line.hits / line.trials:6.1%}"
+                f"  {bounds.low:5.1%} to {bounds.high:5.1%}  {line.least:.0%} to {line.most:.0%}"
+                f"{'' if fair else '  missed'}",
+                flush=True,
+            )
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

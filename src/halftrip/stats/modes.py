@@ -1,0 +1,160 @@
+"""Whether samples come in two kinds."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from halftrip.stats.granularity import granularity
+from halftrip.stats.quantile import Floats, Samples
+
+_FEWEST = 20
+# So many order statistics stand for all samples.
+_POINTS = 1000
+# The dip of one mode exceeds this over the square root of the number of samples in less than 1 % of
+# cases, whatever the mode (simulated: 0.65 for the uniform distribution, the worst; 0.46 at most
+# for normal, lognormal and gamma; 0.54 for an autocorrelation of 0.9).
+_CRITICAL = 0.65
+# A dip below this is not worth a word, however many samples show it: it is the most that a mode of
+# 2 % of the samples makes.
+_LEAST_DIP = 0.01
+# Each mode holds at least this share of the samples, ...
+_LEAST_SHARE = 0.05
+# ... and they differ by this share of the median.
+LEAST_DISTANCE = 0.05
+# The lower of them is denser than the valley between by this factor.
+_LEAST_DEPTH = 1.3
+
+
+class Modes(NamedTuple):
+    """Two modes: their medians, in the samples' unit, `low` < `high`, and the shares of all samples
+    that they hold; the two shares sum to 1."""
+
+    low: float
+    high: float
+    low_share: float
+    high_share: float
+
+
+def two_modes(samples: Samples, least: float = LEAST_DISTANCE) -> Modes | None:
+    """The two modes of `samples`, shape (n,); None where there is no more than one.
+
+    Two where the dip (Hartigan and Hartigan, The dip test of unimodality, Annals of Statistics 13,
+    1985) is more than chance gives, each mode holds 5 % of the samples, they are apart by the share
+    `least` of the median, and samples are rarer between. Samples of a coarse clock are
+    spread over its steps first: ties would pass for modes.
+    """
+    n = samples.size
+    if n < _FEWEST:
+        return None
+    ordered = spread_ties(np.sort(samples).astype(np.float64), granularity(samples))
+    count = min(n, _POINTS)
+    points = np.quantile(ordered, (np.arange(count) + 0.5) / count)
+    if dip(points) < max(_LEAST_DIP, _CRITICAL / math.sqrt(n)):
+        return None
+    found = _valley(points)
+    if found is None:
+        return None
+    valley, depth = found
+    below = int(np.searchsorted(ordered, valley))
+    low, high = float(np.median(ordered[:below])), float(np.median(ordered[below:]))
+    share = below / n
+    apart = high - low > least * abs(float(np.median(ordered)))
+    if depth < _LEAST_DEPTH or not apart or not _LEAST_SHARE <= share <= 1 - _LEAST_SHARE:
+        return None
+    return Modes(low, high, share, 1.0 - share)
+
+
+def spread_ties(ordered: Floats, step: float) -> Floats:
+    """`ordered`, shape (n,), ascending, with equal values spread evenly over `step`."""
+    _, inverse, counts = np.unique(ordered, return_inverse=True, return_counts=True)
+    place = np.arange(ordered.size) - (np.cumsum(counts) - counts)[inverse]
+    spread: Floats = ordered + step * ((place + 0.5) / counts[inverse] - 0.5)
+    return np.sort(spread)
+
+
+def dip(ordered: Floats) -> float:
+    """The dip of `ordered`, shape (n,), ascending, no two equal, n >= 2: how far their distribution
+    is, at most, from the nearest one of a single mode.
+
+    Hartigan (Algorithm AS 217, Applied Statistics 34, 1985): the mode is narrowed down between the
+    greatest convex minorant and the least concave majorant of the distribution function until these
+    differ by no more than what is misfit outside.
+    """
+    n = ordered.size
+    low, high = 0, n - 1
+    worst = 1.0  # in units of 1 / (2 n)
+    while True:
+        x = ordered[low : high + 1]
+        ranks = np.arange(x.size, dtype=np.float64)
+        convex = _minorant(x)
+        concave = (x.size - 1 - _minorant(-x[::-1]))[::-1]
+        # How far the two curves are apart, at the corners of each; one more for the step there.
+        at_convex = np.interp(x[convex], x[concave], ranks[concave]) - ranks[convex] + 1.0
+        at_concave = ranks[concave] - np.interp(x[concave], x[convex], ranks[convex]) + 1.0
+        gap = max(float(at_convex.max()), float(at_concave.max()))
+        if float(at_convex.max()) > float(at_concave.max()):
+            left = int(convex[at_convex.argmax()])
+            right = int(concave[np.searchsorted(concave, left)])
+        else:
+            right = int(concave[at_concave.argmax()])
+            left = int(convex[np.searchsorted(convex, right, side="right") - 1])
+        if gap <= worst:
+            break
+        before = x[: left + 1]
+        worst = max(
+            worst,
+            1.0 + float(np.max(ranks[: left + 1] - np.interp(before, x[convex], ranks[convex]))),
+        )
+        after = x[right:]
+        worst = max(
+            worst, 1.0 + float(np.max(np.interp(after, x[concave], ranks[concave]) - ranks[right:]))
+        )
+        if (left, right) == (0, x.size - 1):
+            break
+        low, high = low + left, low + right
+    return worst / (2 * n)
+
+
+def _minorant(x: Floats) -> npt.NDArray[np.intp]:
+    """The corners of the greatest convex minorant of the points (x[i], i), as indices."""
+    corners: list[int] = []
+    xs = x.tolist()
+    for i, here in enumerate(xs):
+        while len(corners) > 1:
+            first, second = corners[-2], corners[-1]
+            # A corner that does not lie below the line past it is none.
+            if (second - first) * (here - xs[first]) < (i - first) * (xs[second] - xs[first]):
+                break
+            corners.pop()
+        corners.append(i)
+    return np.array(corners, dtype=np.intp)
+
+
+def _valley(points: Floats) -> tuple[float, float] | None:
+    """Where the samples are rarest, compared with the denser of either side, and by what factor
+    they are denser on the sparser of those; None where there is no room for a valley.
+
+    `points` has shape (m,), ascending, and stands for the samples as their quantiles. Density is
+    that of so many neighbours (Loftsgaarden and Quesenberry, Annals of Mathematical Statistics 36,
+    1965).
+    """
+    neighbours = max(3, points.size // 40)
+    widths = points[neighbours:] - points[:-neighbours]
+    edge = max(1, int(_LEAST_SHARE * points.size) - neighbours // 2)
+    if widths.size <= 2 * edge or widths.min() < 0:
+        return None
+    # The narrowest on either side, against the width here.
+    left = np.minimum.accumulate(widths)
+    right = np.minimum.accumulate(widths[::-1])[::-1]
+    peaks = np.maximum(left, right)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        depths = np.nan_to_num(widths / peaks, nan=1.0, posinf=np.inf)[edge:-edge]
+    place = edge + int(np.argmax(depths))
+    # Within these neighbours, the widest gap.
+    inside = points[place : place + neighbours + 1]
+    gap = int(np.argmax(np.diff(inside)))
+    return float((inside[gap] + inside[gap + 1]) / 2), float(depths.max())

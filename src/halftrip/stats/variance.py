@@ -1,0 +1,115 @@
+"""What differs between launches of fresh processes, and what within them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from halftrip.stats.quantile import Floats, Interval
+
+# The two-sided 95 % quantiles of Student's t with so many degrees of freedom.
+_STUDENT = {
+    1: 12.706204736432095,
+    2: 4.302652729911275,
+    3: 3.182446305284263,
+    4: 2.7764451051977987,
+}
+# From so many on, two order statistics bound the median at 95 %: 2 * 0.5**6 < 0.05.
+_FEWEST_FOR_ORDER = 6
+# A median absolute deviation of a normal distribution times this is its standard deviation.
+_NORMAL = 1.4826022185056018
+
+
+class Components(NamedTuple):
+    """Standard deviations, in the unit of what was given: `between` the true values of launches,
+    and `within` one, between repetitions. NaN where it cannot be told."""
+
+    between: float
+    within: float
+
+
+def variance_components(launches: Sequence[Sequence[float]]) -> Components:
+    """The components of the medians of the repetitions of each launch.
+
+    One-way analysis of variance with random effects, by the method of moments, launches of any
+    number of repetitions (Searle, Casella and McCulloch, Variance Components, 1992, section 3.6).
+    A negative estimate of a variance counts as none.
+    """
+    groups = [np.asarray(launch, dtype=np.float64) for launch in launches if len(launch)]
+    sizes = np.array([group.size for group in groups], dtype=np.float64)
+    total, k = float(sizes.sum()), len(groups)
+    spare = total - k
+    within = sum(float(np.sum((g - g.mean()) ** 2)) for g in groups) / spare if spare else math.nan
+    if k < 2:
+        return Components(math.nan, math.sqrt(within))
+    means = np.array([group.mean() for group in groups])
+    grand = float(sizes @ means) / total
+    square = float(sizes @ (means - grand) ** 2) / (k - 1)
+    typical = (total - float(sizes @ sizes) / total) / (k - 1)
+    between = max(0.0, (square - within) / typical) if spare else math.nan
+    return Components(math.sqrt(between), math.sqrt(within))
+
+
+def robust_components(launches: Sequence[Sequence[float]]) -> Components:
+    """As `variance_components`, but no single wild repetition or launch moves them far.
+
+    From median absolute deviations: of repetitions from their launch's median, pooled, with
+    n / (n - 1) for the median taken off, and of those medians from theirs; the variance that the
+    former give to the latter, pi / 2 n times (of a normal sample's median), is taken off.
+    """
+    groups = [np.asarray(launch, dtype=np.float64) for launch in launches if len(launch)]
+    medians = np.array([np.median(group) for group in groups])
+    several = [(g, m) for g, m in zip(groups, medians, strict=True) if g.size > 1]
+    within = math.nan
+    if several:
+        away = [np.abs(g - m) * math.sqrt(g.size / (g.size - 1)) for g, m in several]
+        within = _NORMAL * float(np.median(np.concatenate(away)))
+    if len(groups) < 2:
+        return Components(math.nan, within)
+    spread = _deviation(medians)
+    # The median of one or two is their mean.
+    shares = [(math.pi / 2 if g.size > 2 else 1.0) / g.size for g in groups]
+    noise = within**2 * float(np.mean(shares))
+    return Components(math.sqrt(max(0.0, spread**2 - noise)) if several else math.nan, within)
+
+
+def _deviation(values: Floats) -> float:
+    """The standard deviation as the median absolute deviation has it, for few values, too."""
+    n = values.size
+    mad = float(np.median(np.abs(values - np.median(values))))
+    return _NORMAL * mad * math.sqrt(n / (n - 1))
+
+
+def launch_interval(medians: Sequence[float]) -> Interval | None:
+    """The 95 % interval of the median over launches, from the medians of those measured, in their
+    unit; launches are independent.
+
+    Of six or more: order statistics, which need no distribution (Conover, Practical Nonparametric
+    Statistics, 1999, section 3.2). Of two to five these cannot reach 95 %; then it is Student's
+    t about the mean, which supposes that launches vary normally: of two launches it is wide. One
+    launch says nothing of the next: None.
+    """
+    ordered = np.sort(np.asarray(medians, dtype=np.float64))
+    n = ordered.size
+    if n < 2:
+        return None
+    if n >= _FEWEST_FOR_ORDER:
+        outside = _outside(n)
+        return Interval(float(ordered[outside]), float(ordered[n - 1 - outside]))
+    mean = float(ordered.mean())
+    width = _STUDENT[n - 1] * float(ordered.std(ddof=1)) / math.sqrt(n)
+    return Interval(mean - width, mean + width)
+
+
+def _outside(n: int) -> int:
+    """How many order statistics of `n` lie outside the median's interval on either side: the most
+    for which chance puts no more than 2.5 % of cases there."""
+    below, outside = 0.5**n, 0
+    while True:
+        more = below + math.comb(n, outside + 1) * 0.5**n
+        if more > 0.025:
+            return outside
+        below, outside = more, outside + 1

@@ -1,0 +1,88 @@
+"""Whether two differ: the same do not, too often; and what differs does, by the right factor."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from halftrip.stats.difference import differ, differ_series
+from harness.noise import autoregression
+
+times = st.lists(st.floats(1.0, 1e6), min_size=1, max_size=12)
+unequal = st.lists(st.integers(1, 10**6), min_size=8, max_size=24, unique=True)
+
+
+@given(unequal, st.integers(4, 20))
+def test_it_is_significant_where_mann_and_whitneys_test_is(values, split):
+    a, b = values[: min(split, len(values) - 4)], values[min(split, len(values) - 4) :]
+    p = stats.mannwhitneyu(a, b, method="exact").pvalue
+    assert differ(a, b).significant == (p <= 0.05)
+
+
+@given(times, times)
+def test_the_ratio_lies_in_its_interval(a, b):
+    found = differ(a, b)
+    assert found.low <= found.ratio * (1 + 1e-12)
+    assert found.ratio <= found.high * (1 + 1e-12)
+
+
+@given(times, times)
+def test_the_other_way_round_it_is_the_inverse(a, b):
+    there, back = differ(a, b), differ(b, a)
+    assert there.significant == back.significant
+    assert there.ratio * back.ratio == pytest.approx(1)
+    if math.isfinite(there.high) and there.high < 1e100:
+        assert there.high * back.low == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 4), (2, 2), (3, 3), (4, 4), (8, 8), (60, 60)])
+def test_the_same_are_rarely_found_to_differ(n, m):
+    generator = np.random.default_rng(n * m)
+    alarms = sum(
+        differ(*(np.exp(0.1 * generator.standard_normal(k)).tolist() for k in (n, m))).significant
+        for _ in range(600)
+    )
+    assert alarms / 600 <= 0.075
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 3), (5, 5), (3, 5), (10, 10)])
+def test_what_differs_is_found_to_and_by_how_much(n, m):
+    generator = np.random.default_rng(n + m)
+    a, b = (np.exp(0.001 * generator.standard_normal(k)).tolist() for k in (n, m))
+    found = differ(a, [2 * value for value in b])
+    assert found.significant
+    assert found.ratio == pytest.approx(2, rel=0.01)
+
+
+def test_one_launch_of_each_tells_nothing():
+    assert differ([1.0], [2.0]) == (2.0, 0.0, math.inf, False)
+    assert math.isnan(differ([], [1.0]).ratio)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6])
+@pytest.mark.parametrize("n", [100, 2000])
+def test_the_same_series_are_rarely_found_to_differ(rho, n):
+    generator = np.random.default_rng(n)
+    alarms = 0
+    for _ in range(400):
+        a, b = (10 + autoregression(generator, n, rho) for _ in range(2))
+        alarms += differ_series(a, b).significant
+    assert alarms / 400 <= 0.075
+
+
+def test_series_that_differ_are_found_to_and_by_how_much():
+    generator = np.random.default_rng(1)
+    a, b = (100 + autoregression(generator, 1000, 0.6) for _ in range(2))
+    found = differ_series(a, 1.05 * b)
+    assert found.significant
+    assert found.low < 1.05 < found.high
+    assert found.high - found.low < 0.02
+
+
+@pytest.mark.parametrize("short", [[], [1.0], [0.0] * 100])
+def test_series_without_an_interval_tell_nothing(short):
+    found = differ_series(np.array(short), np.arange(1.0, 100.0))
+    assert (found.low, found.high, found.significant) == (0.0, math.inf, False)

@@ -1,0 +1,88 @@
+"""What differs between launches: components are recovered, the interval over launches covers."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from halftrip.stats.variance import launch_interval, robust_components, variance_components
+
+values = st.floats(1, 1e6)
+
+
+def launches(generator, k, n, between, within):
+    levels = 100 + between * generator.standard_normal(k)
+    return [level + within * generator.standard_normal(n) for level in levels]
+
+
+@pytest.mark.parametrize("estimate", [variance_components, robust_components])
+@pytest.mark.parametrize(("between", "within"), [(3.0, 1.0), (1.0, 3.0)])
+def test_components_are_recovered(estimate, between, within):
+    found = estimate(launches(np.random.default_rng(1), 3000, 9, between, within))
+    assert found == pytest.approx((between, within), rel=0.1)
+
+
+def test_components_are_those_of_a_textbook():
+    # Balanced: (MSB - MSW) / n and MSW; scipy's F is their ratio.
+    groups = [[4.1, 4.5, 3.9], [5.2, 5.9, 5.0], [4.4, 4.2, 4.9]]
+    found = variance_components(groups)
+    ratio = stats.f_oneway(*groups).statistic
+    assert 3 * found.between**2 / found.within**2 + 1 == pytest.approx(ratio)
+
+
+def test_launches_of_different_lengths_are_not_biased():
+    generator = np.random.default_rng(2)
+    groups = [launches(generator, 1, 2 + i % 9, 2.0, 2.0)[0] for i in range(4000)]
+    assert variance_components(groups) == pytest.approx((2.0, 2.0), rel=0.05)
+
+
+def test_a_wild_launch_and_a_wild_repetition_do_not_move_the_robust_ones_far():
+    groups = launches(np.random.default_rng(3), 200, 9, 3.0, 1.0)
+    groups[0] += 1e6
+    groups[1][3] += 1e6
+    assert robust_components(groups) == pytest.approx((3.0, 1.0), rel=0.3)
+    assert variance_components(groups).between > 1e3
+
+
+@pytest.mark.parametrize("estimate", [variance_components, robust_components])
+def test_what_cannot_be_told_is_not_a_number(estimate):
+    assert math.isnan(estimate([[1.0, 2.0]]).between)
+    assert estimate([[1.0], [2.0]]) == pytest.approx((math.nan, math.nan), nan_ok=True)
+    assert estimate([]) == pytest.approx((math.nan, math.nan), nan_ok=True)
+
+
+@given(st.lists(st.lists(values, min_size=1, max_size=6), max_size=6))
+def test_components_are_never_negative(groups):
+    for found in (variance_components(groups), robust_components(groups)):
+        assert not found.between < 0
+        assert not found.within < 0
+
+
+@given(st.lists(values, max_size=40))
+def test_the_interval_holds_the_median(medians):
+    interval = launch_interval(medians)
+    if len(medians) < 2:
+        assert interval is None
+    else:
+        # Rounding apart: of a mean, by Student's t.
+        slack = 1e-9 * max(medians)
+        assert interval.low - slack <= np.mean(medians) <= interval.high + slack or len(medians) > 5
+        assert interval.low - slack <= np.median(medians) <= interval.high + slack
+
+
+@pytest.mark.parametrize("n", range(6, 60))
+def test_order_statistics_cover_and_are_the_closest_that_do(n):
+    interval = launch_interval(list(range(n)))
+    outside = int(interval.low)
+    assert interval.high == n - 1 - outside
+    assert 2 * stats.binom.cdf(outside, n, 0.5) <= 0.05 < 2 * stats.binom.cdf(outside + 1, n, 0.5)
+
+
+@pytest.mark.parametrize("n", range(2, 6))
+def test_few_launches_are_students(n):
+    medians = [3.0, 5.0, 4.0, 7.0, 1.0][:n]
+    low, high = stats.t.interval(0.95, n - 1, np.mean(medians), stats.sem(medians))
+    assert launch_interval(medians) == pytest.approx((low, high))
