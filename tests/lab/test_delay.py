@@ -1,0 +1,51 @@
+"""A delay of a known length is measured as it is."""
+
+import numpy as np
+import pytest
+
+from halftrip import model
+from lab.hosts import awake
+from lab.relay import TCP, UDP, Rule
+
+SIZE = 200
+# What the IP packets of the messages look like: 20 bytes of IP; 20 of TCP and 12 of its timestamps,
+# or 8 of UDP. An MPI puts a header of its own before them; nothing else is that long.
+PACKETS = {
+    "tcp": (TCP, range(SIZE + 52, SIZE + 53)),
+    "udp": (UDP, range(SIZE + 28, SIZE + 29)),
+    "mpi": (TCP, range(SIZE + 53, SIZE + 100)),
+}
+
+
+def halves(lab, shell, transports, delay_ms):
+    """By transport: the median half of a round trip as halftrip has it, and for how much of it the
+    relay kept the messages, ns."""
+    lab.relay.rule(Rule(delay=round(delay_ms * 1e6)))
+    lab.relay.journal()
+    run = lab.measure(shell, "-t", transports, "-s", SIZE, "--ci", "none", "--time", "0.5s")
+    log = lab.relay.journal()
+    medians = {m.case.transport: np.median(model.one_way_times(m)) for m in run.measurements}
+    return {name: (median, log.added(*PACKETS[name])) for name, median in medians.items()}
+
+
+def check(lab, shell, transports, delays):
+    """Half a round trip through a delay is, within 3 %, what the relay's own record says that it
+    kept the messages for (the median there and the median back, halved), and, for all else, what
+    half a round trip takes with no delay less what the relay kept those messages for."""
+    base = halves(lab, shell, transports, 0)
+    assert set(base) == set(transports.split(","))
+    for delay in delays:
+        for name, (measured, kept) in halves(lab, shell, transports, delay).items():
+            assert kept >= delay * 1e6
+            rest = base[name][0] - base[name][1]
+            print(delay, name, measured, kept, rest, (measured-kept-rest)/(kept+rest)*100)
+            assert measured == pytest.approx(kept + rest, rel=0.03), (delay, name)
+
+
+def test_delays_are_measured(relayed, shell):
+    with awake(relayed.hosts):
+        check(relayed, shell, "tcp,udp", (1, 5, 20))
+
+
+def test_a_delay_is_measured_by_mpi(relayed, shell):
+    check(relayed, shell, "mpi", (5,))

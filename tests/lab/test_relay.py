@@ -1,0 +1,1 @@
+"""The relay itself: what needs no devices."""
