@@ -21,6 +21,9 @@ from harness.shell import mpiexec
 from lab.journal import Journal
 from lab.relay import Rule
 
+# A host has nothing else to do: what is measured on it goes before all else that this machine does,
+# also where it yields; the relay goes before that.
+FIRST = ("chrt", "--rr", "1")
 # How long a device or a program may take to be there.
 _PATIENCE = 10.0
 
@@ -152,8 +155,7 @@ def awake(hosts: tuple[Host, ...]) -> Iterator[None]:
 
     A core that has slept for a millisecond takes tens of microseconds to wake, a virtual one more.
     With no delay nothing sleeps for so long, so that what is measured without one would not say
-    what is to be added to one. Only for what sleeps while it waits: who polls and yields, as MPI
-    does, yields to this, until the next tick of the scheduler.
+    what is to be added to one.
     """
     with contextlib.ExitStack() as started:
         for core in {host.core for host in hosts}:
@@ -185,9 +187,8 @@ class Lab:
     def measure(self, shell, *arguments, mpi="mpich", timeout=120):
         """``halftrip run ARGUMENTS`` with a rank on each host, started from the first."""
         launched = ("--mpiexec", " ".join(self.across(mpi)), "-n", str(len(self.hosts)))
-        result = shell.run(
-            *arguments, *launched, prefix=self.hosts[0].prefix(), timeout=timeout
-        )
+        prefix = (*FIRST, *self.hosts[0].prefix())
+        result = shell.run(*arguments, *launched, prefix=prefix, timeout=timeout)
         assert result.status == 0, result.err
         measured = result.run
         # A test may measure again.
@@ -241,10 +242,12 @@ def relayed(directory: Path, mtu: int = 1500) -> Iterator[Lab]:
 def need_hosts() -> None:
     """Skips where hosts cannot be made."""
     need(os.geteuid() == 0, "making network namespaces needs root")
-    for program in ("ip", "tc", "unshare"):
+    for program in ("ip", "tc", "unshare", "chrt"):
         need(shutil.which(program) is not None, f"{program} is not installed; see CONTRIBUTING.md")
-    tried = subprocess.run(["unshare", "-n", "-u", "-i", "true"], check=False, capture_output=True)
-    need(tried.returncode == 0, "this kernel, or who runs it, allows no network namespaces")
+    tried = subprocess.run(
+        [*FIRST, "unshare", "-n", "-u", "-i", "true"], check=False, capture_output=True
+    )
+    need(tried.returncode == 0, "no network namespaces, or no priorities, are allowed here")
 
 
 def need_relay() -> None:

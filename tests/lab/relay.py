@@ -9,8 +9,8 @@ was done, not with what was asked for.
 
 The devices are made where the program is started and go with it; its caller puts each into the
 namespace of its host. Commands come as lines of JSON and are answered by one each: `set` (a `Rule`
-and the seed of its dice) from now on, `save` (a path) writes what has been kept since the last time.
-The end of the input is the end of the relay.
+and the seed of its dice) holds from now on, `save` (a path) writes what has been kept since the
+last time. The end of the input is the end of the relay.
 """
 
 from __future__ import annotations
@@ -243,9 +243,8 @@ class Relay:
 
 def main() -> None:
     devices = [open_device(name) for name in sys.argv[1:]]
-    # What waits for the relay waits for nothing else, wherever that is allowed.
-    with contextlib.suppress(PermissionError):
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    # Before those who wait for it, however they wait.
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
     gc.disable()
     print("ready", flush=True)
     Relay(devices).run()
