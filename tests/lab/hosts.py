@@ -101,6 +101,11 @@ class Relay:
             self.close()
             raise
 
+    @property
+    def status(self) -> int | None:
+        """How it ended: 0, and not by a signal; None while it runs."""
+        return self._process.returncode
+
     def rule(self, rule: Rule, seed: int = 1) -> None:
         """What becomes of packets that come from now on."""
         self._tell(do="set", seed=seed, **asdict(rule))
@@ -135,34 +140,6 @@ class Relay:
             self._process.kill()
             self._process.wait()
         self._process.stdout.close()
-
-
-# At the lowest priority that there is, and no longer than the program that started it.
-_SPIN = """
-import os, sys
-os.sched_setaffinity(0, {int(sys.argv[1])})
-os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-parent = os.getppid()
-while os.getppid() == parent:
-    for _ in range(10_000):
-        pass
-"""
-
-
-@contextlib.contextmanager
-def awake(hosts: tuple[Host, ...]) -> Iterator[None]:
-    """Keeps the hosts' cores from going to sleep, as booting with ``idle=poll`` does.
-
-    A core that has slept for a millisecond takes tens of microseconds to wake, a virtual one more.
-    With no delay nothing sleeps for so long, so that what is measured without one would not say
-    what is to be added to one.
-    """
-    with contextlib.ExitStack() as started:
-        for core in {host.core for host in hosts}:
-            spinner = subprocess.Popen([sys.executable, "-c", _SPIN, str(core)])
-            started.callback(spinner.wait)
-            started.callback(spinner.kill)
-        yield
 
 
 @dataclass(frozen=True)

@@ -149,17 +149,17 @@ def test_datagrams_are_whole_again(tmp_path_factory, sizes):
 def test_a_datagram_that_lacks_a_fragment_is_dropped(tmp_path):
     one, two, three = fragments(bytes(3000), 1500)
     log = log_of(tmp_path, [(one, SENT, 4), (two, DROPPED, -1), (three, SENT, 3)])
-    ((_, size, packets, dropped, went, _),) = log.datagrams(0)
-    assert (size, packets, dropped, went) == (3000, 3, True, 4)
+    ((_, size, packets, dropped, went, written, _),) = log.datagrams(0)
+    assert (size, packets, dropped, went, written) == (3000, 3, True, 4, 2050)
 
 
-def data(number, went=0, dropped=False):
-    return Datagram((1, 2), 1000, 1, dropped, went, number.to_bytes(8, "little"))
+def data(number, went=0, dropped=False, sent=0, written=0):
+    return Datagram((1, 2), 1000, 1, dropped, went, written, struct.pack("<qq", number, sent))
 
 
 def notice(kind, batch, end):
     payload = struct.pack("<Qqqq", 0xA51F7219C3D2E847, kind, batch, end)
-    return Datagram((1, 2), 56, 1, dropped=False, went=0, payload=payload)
+    return Datagram((1, 2), 56, 1, dropped=False, went=0, written=0, payload=payload)
 
 
 ASKS, ENDS = 0, 2
@@ -187,3 +187,19 @@ def test_what_went_after_a_later_one_was_overtaken():
     those = [data(10, 0), data(11, 3), data(12, 1), data(13, -1, dropped=True), data(14, 2)]
     assert journal.overtaken(those) == {11}
     assert journal.dropped(those) == {13}
+
+
+def test_jitter_is_that_of_the_last_batch_as_it_arrived():
+    those = [
+        notice(ASKS, 100, 108),
+        data(105, sent=0, written=999),
+        notice(ASKS, 120, 126),
+        data(121, 0, sent=0, written=999),
+        data(122, 1, sent=0, written=50),
+        data(123, 3, sent=10, written=160),
+        data(124, 2, sent=20, written=90),
+        data(125, -1, dropped=True),
+    ]
+    # They were 50, 70 and 150 on their way.
+    first = 20 / 16
+    assert journal.jitter(those, window=2) == pytest.approx(first + (80 - first) / 16)
