@@ -18,14 +18,22 @@ def devices():
 def test_nothing_is_left_of_a_test_that_fails(tmp_path, make):
     hosts.need_relay()
     before = devices()
-    with pytest.raises(ZeroDivisionError), make(tmp_path) as lab:
-        host = lab.hosts[1]
-        inside = subprocess.Popen([*host.prefix(), "sleep", "60"])
-        deadline = time.monotonic() + 10
-        while str(inside.pid) not in hosts.run("ip", "netns", "pids", host.name).split():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        raise ZeroDivisionError
+    started = []
+
+    def fail_in_the_midst():
+        with make(tmp_path) as lab:
+            host = lab.hosts[1]
+            inside = subprocess.Popen([*host.prefix(), "sleep", "60"])
+            started.append((lab, inside))
+            deadline = time.monotonic() + 10
+            while str(inside.pid) not in hosts.run("ip", "netns", "pids", host.name).split():
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_in_the_midst()
+    ((lab, inside),) = started
     assert inside.wait(10) < 0
     assert not {host.name for host in lab.hosts} & set(os.listdir("/etc/netns"))
     assert not {host.name for host in lab.hosts} & set(os.listdir("/run/netns"))

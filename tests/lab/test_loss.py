@@ -24,7 +24,7 @@ def measured(lab, shell, rule, *arguments):
 def test_losses_are_counted(relayed, shell, loss):
     """`lost` is the number of datagrams of the kept samples that the relay has dropped, and, in a
     ping-pong, of those whose answer it has dropped. It is what chance makes of the share asked for,
-    too: within the middle 99.9 % of the binomial distribution."""
+    too: within all but a millionth of the binomial distribution."""
     rule = Rule(delay=DELAY, loss=loss)
     run, there, back = measured(
         relayed, shell, rule, "-p", "pingpong,stream", "--window", 32, "--time", "1s"
@@ -40,7 +40,7 @@ def test_losses_are_counted(relayed, shell, loss):
             dropped |= journal.dropped(back)
             share = 1 - (1 - loss) ** 2
         assert m.delivery.lost == len(numbers & dropped), pattern
-        low, high = stats.binom.interval(0.999, sent, share)
+        low, high = stats.binom.interval(1 - 1e-6, sent, share)
         assert low <= m.delivery.lost <= high, pattern
 
 
