@@ -59,3 +59,13 @@ def test_names_are_known_on_hosts(relayed):
     said = hosts.run(*first.prefix(), "getent", "hosts", second.name)
     assert said.split() == [second.address, second.name]
     assert hosts.run(*first.prefix(), "hostname").strip() == first.name
+
+
+def test_what_is_missing_is_a_skip_with_the_reason_but_a_failure_in_ci(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.delenv("CI", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="needs root"):
+        hosts.need_hosts()
+    monkeypatch.setenv("CI", "1")
+    with pytest.raises(AssertionError, match="needs root"):
+        hosts.need_hosts()
