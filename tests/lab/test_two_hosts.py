@@ -8,21 +8,8 @@ import time
 import pytest
 
 from halftrip import store
-from harness.shell import mpiexec
 
 WORK = ("-t", "mpi,shm,pipe,unix,tcp,udp", "-s", "8,32K", "--time", "30ms")
-
-
-def across(name, lab):
-    """An mpiexec that puts a rank on each host of the lab."""
-    hosts = ",".join(f"{host.name}:1" for host in lab.hosts)
-    program = mpiexec(name)
-    if name == "mpich":
-        agent = ("-launcher", "ssh", "-launcher-exec", str(lab.agent))
-        return (program, *agent, "-bind-to", "none", "-hosts", hosts)
-    agent = "plm_rsh_agent" if name == "openmpi" else "plm_ssh_agent"
-    mca = "--mca" if name == "openmpi" else "--prtemca"
-    return (program, mca, agent, str(lab.agent), "--bind-to", "none", "--host", hosts)
 
 
 def check_measured(result, lab):
@@ -40,13 +27,13 @@ def check_measured(result, lab):
 
 @pytest.mark.parametrize("name", ["wheel", "openmpi", "mpich"])
 def test_a_job_on_two_hosts_is_joined(lab, shell, name):
-    prefix = (*lab.hosts[0].prefix(), *across(name, lab), "-n", "2")
+    prefix = (*lab.hosts[0].prefix(), *lab.across(name), "-n", "2")
     check_measured(shell.run(*WORK, prefix=prefix), lab)
 
 
 @pytest.mark.parametrize("name", ["wheel", "openmpi", "mpich"])
 def test_ranks_are_started_on_two_hosts(lab, shell, name):
-    command = " ".join(across(name, lab))
+    command = " ".join(lab.across(name))
     check_measured(shell.run(*WORK, "--mpiexec", command, prefix=lab.hosts[0].prefix()), lab)
 
 
@@ -55,7 +42,7 @@ def test_a_rank_on_the_other_host_is_killed(lab, shell, name):
     path = shell.directory / "run.jsonl"
     command = shell.command(
         *("run", "-o", path, "-t", "tcp", "-s", "8", "--ci", "none", "--time", "60s"),
-        *("--mpiexec", " ".join(across(name, lab))),
+        *("--mpiexec", " ".join(lab.across(name))),
         prefix=lab.hosts[0].prefix(),
     )
     process = subprocess.Popen(

@@ -1,0 +1,295 @@
+"""Hosts out of network namespaces, and what lies between them: cables, a switch, or a relay."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pytest
+
+from harness.shell import mpiexec
+from lab.journal import Journal
+from lab.relay import Rule
+
+# A host has nothing else to do: what is measured on it goes before all else that this machine does,
+# also where it yields; the relay goes before that.
+FIRST = ("chrt", "--rr", "1")
+# How long a device or a program may take to be there.
+_PATIENCE = 10.0
+
+
+def need(has: bool, what: str) -> None:
+    """Skips the test where something is missing, with the reason; fails where tests must run."""
+    if not has:
+        assert "CI" not in os.environ, what
+        pytest.skip(what)
+
+
+def run(*command: str) -> str:
+    """What a command says; raises with its complaint if it fails."""
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Host:
+    """A network namespace with a name of its own, an address and one core; `device` leads out."""
+
+    name: str
+    address: str
+    core: int
+    device: str
+
+    def prefix(self) -> tuple[str, ...]:
+        """What to put before a command to run it on this host."""
+        inside = f'hostname {self.name}; exec taskset -c {self.core} "$@"'
+        return ("ip", "netns", "exec", self.name, "unshare", "-u", "-i", "bash", "-c", inside, "sh")
+
+    def ip(self, *arguments: str) -> str:
+        return run("ip", "-n", self.name, *arguments)
+
+    def tc(self, *arguments: str) -> str:
+        return run("tc", "-n", self.name, *arguments)
+
+    def limit(self, rate: int, burst: int, queue: int = 1 << 24) -> None:
+        """Lets so many bits per second out; `burst` and `queue` are bytes: what may go at once
+        after a pause, and what may wait."""
+        self.tc("qdisc", "replace", "dev", self.device, "root", "tbf", "rate", f"{rate}bit",
+                "burst", str(burst), "limit", str(queue))  # fmt: skip
+
+    def limiter(self) -> dict[str, int]:
+        """What has gone through the limit: `bytes`, `packets`, `drops`, ..."""
+        (shown,) = json.loads(self.tc("-s", "-j", "qdisc", "show", "dev", self.device))
+        assert shown["kind"] == "tbf"
+        return shown
+
+    def await_link(self) -> None:
+        """Returns when the device is up and its addresses are settled."""
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            said = self.ip("addr", "show", "dev", self.device)
+            if "LOWER_UP" in said and "tentative" not in said:
+                return
+            assert time.monotonic() < deadline, said
+            time.sleep(0.02)
+
+
+class Relay:
+    """The program that hands packets on, between two devices that it makes."""
+
+    def __init__(self, devices: tuple[str, str], directory: Path) -> None:
+        self._directory = directory
+        self._saved = 0
+        program = [sys.executable, str(Path(__file__).with_name("relay.py")), *devices]
+        self._process = subprocess.Popen(
+            program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            self._hear("ready")
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def status(self) -> int | None:
+        """How it ended: 0, and not by a signal; None while it runs."""
+        return self._process.returncode
+
+    def rule(self, rule: Rule, seed: int = 1) -> None:
+        """What becomes of packets that come from now on."""
+        self._tell(do="set", seed=seed, **asdict(rule))
+
+    def journal(self) -> Journal:
+        """What became of packets since the last journal."""
+        path = self._directory / f"journal-{self._saved}"
+        self._saved += 1
+        self._tell(do="save", path=str(path))
+        return Journal.load(path)
+
+    def _tell(self, **command: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(command) + "\n")
+        self._process.stdin.flush()
+        self._hear("done")
+
+    def _hear(self, expected: str) -> None:
+        assert self._process.stdout is not None
+        said = self._process.stdout.readline().strip()
+        assert said == expected, f"the relay has ended or says {said!r}"
+
+    def close(self) -> None:
+        """The end of its input is its end; kills it where it is not."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+
+@dataclass(frozen=True)
+class Lab:
+    """Hosts that reach each other, and an agent that starts commands on any of them."""
+
+    hosts: tuple[Host, ...]
+    agent: Path
+    relay: Relay | None = field(default=None)
+
+    def across(self, name: str) -> tuple[str, ...]:
+        """An mpiexec that puts a rank on each host."""
+        hosts = ",".join(f"{host.name}:1" for host in self.hosts)
+        program = mpiexec(name)
+        if name == "mpich":
+            agent = ("-launcher", "ssh", "-launcher-exec", str(self.agent))
+            return (program, *agent, "-bind-to", "none", "-hosts", hosts)
+        option = "plm_rsh_agent" if name == "openmpi" else "plm_ssh_agent"
+        mca = "--mca" if name == "openmpi" else "--prtemca"
+        return (program, mca, option, str(self.agent), "--bind-to", "none", "--host", hosts)
+
+    def measure(self, shell, *arguments, mpi="mpich", timeout=120):
+        """``halftrip run ARGUMENTS`` with a rank on each host, started from the first."""
+        launched = ("--mpiexec", " ".join(self.across(mpi)), "-n", str(len(self.hosts)))
+        prefix = (*FIRST, *self.hosts[0].prefix())
+        result = shell.run(*arguments, *launched, prefix=prefix, timeout=timeout)
+        assert result.status == 0, result.err
+        measured = result.run
+        # A test may measure again.
+        result.path.unlink()
+        assert measured.interrupted is None
+        assert measured.failures == ()
+        assert [e.host for e in measured.environments] == [host.name for host in self.hosts]
+        return measured
+
+
+@contextlib.contextmanager
+def cabled(directory: Path, count: int = 2) -> Iterator[Lab]:
+    """Hosts with a cable between them if they are two, else each with one to a switch."""
+    unique = secrets.token_hex(3)
+    hosts = _hosts(unique, count)
+    switch = f"ht{unique}s"
+    with contextlib.ExitStack() as made:
+        for host in hosts:
+            made.enter_context(_namespace(host.name, hosts))
+        if count == 2:
+            first, second = hosts
+            run("ip", "link", "add", first.device, "netns", first.name, "type", "veth",
+                "peer", "name", second.device, "netns", second.name)  # fmt: skip
+        else:
+            made.enter_context(_namespace(switch, ()))
+            run("ip", "-n", switch, "link", "add", "bridge", "up", "type", "bridge")
+            for host in hosts:
+                port = f"p{host.device}"
+                run("ip", "link", "add", host.device, "netns", host.name, "type", "veth",
+                    "peer", "name", port, "netns", switch)  # fmt: skip
+                run("ip", "-n", switch, "link", "set", port, "up", "master", "bridge")
+        _join(hosts)
+        yield Lab(hosts, _make_agent(directory / "agent", hosts))
+
+
+@contextlib.contextmanager
+def relayed(directory: Path, mtu: int = 1500) -> Iterator[Lab]:
+    """Two hosts with a relay between them."""
+    hosts = _hosts(secrets.token_hex(3), 2)
+    with contextlib.ExitStack() as made:
+        for host in hosts:
+            made.enter_context(_namespace(host.name, hosts))
+        relay = Relay((hosts[0].device, hosts[1].device), directory)
+        made.callback(relay.close)
+        for host in hosts:
+            run("ip", "link", "set", host.device, "netns", host.name, "mtu", str(mtu))
+        _join(hosts)
+        yield Lab(hosts, _make_agent(directory / "agent", hosts), relay)
+
+
+def need_hosts() -> None:
+    """Skips where hosts cannot be made."""
+    need(os.geteuid() == 0, "making network namespaces needs root")
+    for program in ("ip", "tc", "unshare", "chrt"):
+        need(shutil.which(program) is not None, f"{program} is not installed; see CONTRIBUTING.md")
+    tried = subprocess.run(
+        [*FIRST, "unshare", "-n", "-u", "-i", "true"], check=False, capture_output=True
+    )
+    need(tried.returncode == 0, "no network namespaces, or no priorities, are allowed here")
+
+
+def need_relay() -> None:
+    """Skips where there are no TUN devices."""
+    need_hosts()
+    need(os.path.exists("/dev/net/tun"), "this kernel has no TUN devices")
+
+
+def _hosts(unique: str, count: int) -> tuple[Host, ...]:
+    cores = sorted(os.sched_getaffinity(0))
+    return tuple(
+        Host(f"ht{unique}{end}", f"10.77.0.{i + 1}", cores[i % len(cores)], f"v{unique}{end}")
+        for i, end in enumerate("abcdefghijklmnopq"[:count])
+    )
+
+
+@contextlib.contextmanager
+def _namespace(name: str, hosts: tuple[Host, ...]) -> Iterator[None]:
+    """A network namespace, in which `hosts` have names; what runs in it does not outlive it."""
+    directory = Path("/etc/netns") / name
+    try:
+        run("ip", "netns", "add", name)
+        directory.mkdir(parents=True)
+        names = [f"{other.address} {other.name}" for other in hosts]
+        (directory / "hosts").write_text("\n".join(["127.0.0.1 localhost", *names, ""]))
+        for setting, value in (
+            # Addresses are ours alone: nobody has to be asked for seconds whether they are free.
+            ("net.ipv6.conf.default.accept_dad", "0"),
+            # The one that every kernel has, and that has no pace of its own: bbr, where it is the
+            # default, probes the path by sending less, and that is seen in medians.
+            ("net.ipv4.tcp_congestion_control", "reno"),
+        ):
+            run("ip", "netns", "exec", name, "sysctl", "-q", "-w", f"{setting}={value}")
+        yield
+    finally:
+        listed = subprocess.run(
+            ["ip", "netns", "pids", name], check=False, capture_output=True, text=True
+        )
+        for pid in listed.stdout.split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _join(hosts: tuple[Host, ...]) -> None:
+    for host in hosts:
+        host.ip("addr", "add", f"{host.address}/24", "dev", host.device)
+        host.ip("link", "set", host.device, "up")
+        host.ip("link", "set", "lo", "up")
+    for host in hosts:
+        host.await_link()
+
+
+def _make_agent(path: Path, hosts: tuple[Host, ...]) -> Path:
+    """What an mpiexec calls in place of ssh: ``agent [-options] HOST COMMAND...``."""
+    cores = " ".join(f"{host.name}) core={host.core};;" for host in hosts)
+    path.write_text(
+        "#!/bin/bash\n"
+        'while [[ "$1" == -* ]]; do shift; done\n'
+        "host=$1; shift\n"
+        f"case $host in {cores} esac\n"
+        # What follows is shell: variables are set before the daemon is called.
+        'exec ip netns exec "$host" unshare -u -i bash -c '
+        '"hostname $host; taskset -cp $core \\$\\$ >/dev/null; $*"\n'
+    )
+    path.chmod(0o755)
+    return path
