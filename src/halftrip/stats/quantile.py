@@ -53,10 +53,11 @@ def long_run_variance(series: Floats) -> tuple[float, float]:
     batches of n**0.55 are long enough, and their estimate varies less than that of longer ones.
     """
     away = series - series.mean()
-    square = float(away @ away)
+    # Sums of products, not the `@` of BLAS: that would start threads beside a rank that measures.
+    square = float(np.sum(away * away))
     if square <= 0:
         return 0.0, 2.0
-    lag1 = float(away[1:] @ away[:-1]) / square
+    lag1 = float(np.sum(away[1:] * away[:-1])) / square
     # What an estimate from n falls short by (Kendall, Biometrika 41, 1954).
     lag1 = min(_MOST_LAG1, lag1 + (1.0 + 3.0 * lag1) / series.size) if lag1 > 0 else 0.0
     shocks = away[1:] - lag1 * away[:-1]
@@ -65,7 +66,7 @@ def long_run_variance(series: Floats) -> tuple[float, float]:
     sums = np.concatenate(([0.0], np.cumsum(shocks - shocks.mean())))
     means = (sums[batch:] - sums[:-batch]) / batch
     scale = n * batch / ((n - batch) * (n - batch + 1.0)) / (1.0 - lag1) ** 2
-    return scale * float(means @ means), max(2.0, 1.5 * (n / batch - 1.0))
+    return scale * float(np.sum(means * means)), max(2.0, 1.5 * (n / batch - 1.0))
 
 
 def quantile_interval(samples: Samples, q: float, caution: float = 0.0) -> Interval | None:
