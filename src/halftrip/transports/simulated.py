@@ -16,7 +16,7 @@ from halftrip.transports.base import Transport as Base
 _CLOCK_COST_NS = 20.0
 
 
-class Transport(Base):
+class SimulatedTransport(Base):
     waits = ("spin",)
     waits_reason = "nobody waits for what is only thought of"
     patterns: ClassVar = {"blocking": ("pingpong", "stream")}
@@ -46,6 +46,10 @@ class Transport(Base):
         return Opened()
 
     def endpoint(self, opened: Opened, case: Case, out: Ring, in_: Ring) -> Any:
+        self.begin_case()
+
+    def begin_case(self) -> None:
+        """What is timed next is the first exchange of a case."""
         self._path.begin_case()
 
     @property
@@ -58,20 +62,29 @@ class Transport(Base):
     def take_part(self, task: Task) -> Timed:
         if not task.initiates:
             return NOT_TIMED
-        one = exchange_seconds(self.truth, task.case)
-        self._path.exchanges(one, task.lead)
+        return self.time(task.case, task.lead, task.exchanges, task.samples)
+
+    def time(self, case: Case, lead: int, exchanges: int, samples: int) -> Timed:
+        """The initiator's part in a batch: what the path does in that time."""
+        one = exchange_seconds(self.truth, case)
+        self._path.exchanges(one, lead)
         start = round(self._path.now * 1e9)
-        times, lost = self._path.exchanges(one, task.samples * task.exchanges)
+        times, lost = self._path.exchanges(one, samples * exchanges)
         if not self.lossy:
-            times = times.reshape(task.samples, task.exchanges).sum(axis=1)
+            times = times.reshape(samples, exchanges).sum(axis=1)
             return Timed(_ns(self._path.read_clock(times)), start)
-        messages = task.case.window
         return Timed(
             _ns(self._path.read_clock(times[~lost])),
             start,
             waited=round(float(times[lost].sum()) * 1e9),
-            delivery=Delivery(sent=times.size * messages, lost=int(lost.sum()) * messages, late=0),
+            delivery=Delivery(
+                sent=times.size * case.window, lost=int(lost.sum()) * case.window, late=0
+            ),
         )
+
+
+# What the registry looks for.
+Transport = SimulatedTransport
 
 
 def exchange_seconds(truth: Truth, case: Case) -> float:
