@@ -65,6 +65,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
         return trips(self.pattern, self.mode) * self.window
 
     @property
+    def is_virtual(self) -> bool:
+        """Whether it is of a path that is only thought of, on no machine."""
+        return self.transport == "simulated"
+
+    @property
     def is_rate(self) -> bool:
         """Whether what matters is how much gets through, not how long one message takes."""
         return self.pattern in ("stream", "bidirectional") or self.window > 1

@@ -22,12 +22,13 @@ from halftrip.bench import Bench, Outcome, spans_together
 from halftrip.errors import Unavailable
 from halftrip.group import Group
 from halftrip.plan import Plan
-from halftrip.sampler import FIRST_BLOCK_SHARE, Sampler, Stopping
+from halftrip.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler, Stopping
 from halftrip.sizes import perturb
 from halftrip.stage import Round, Stage, in_company
 from halftrip.store import Record
 from halftrip.summaries import summarize_case
 from halftrip.units import format_size
+from halftrip.wanted import WantedStates
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -113,6 +114,7 @@ class Session:
                 self._record(model.Skip(transport=transport, reason=str(error)))
             self._record(self._end([]))
             return
+        self._states = WantedStates(self._plan.placement_state, self._stage)
         # What is there by now stays, and need not be looked at after every case.
         gc.freeze()
         with contextlib.closing(self._stage):
@@ -175,13 +177,14 @@ class Session:
             return [stage.probe_line(case) for case in round_]
 
         offsets = stage.clock_offsets() if len(round_) > 1 else []
-        before = probe()
-        outcomes = bench.run(sampler, between, probe)
+        for case in round_:
+            self._states.survey(case)
+        outcomes = bench.run(sampler, between, probe, self._states.counting)
         bench.close()
         if sampler is None:
             return
-        for outcome, line in zip(outcomes, before, strict=True):
-            self._record_outcome(outcome, sampler, repetition, at, line)
+        for outcome in outcomes:
+            self._record_outcome(outcome, sampler, repetition, at)
         if len(round_) > 1 and sampler.stopped is not None:
             ahead = [offsets[case.pair[0]] for case in round_]
             spans, messages = spans_together(outcomes, sampler.exchanges, ahead)
@@ -227,18 +230,17 @@ class Session:
         sampler: Sampler,
         repetition: int,
         at: float,
-        before: float | None,
     ) -> None:
         case = outcome.case
         if sampler.stopped is None:
-            reason = outcome.problem or "given up: another that was measured with it failed"
+            reason = outcome.problem or self._states.why_nothing(case, sampler)
             self._record(
                 model.Failure(case=case, repetition=repetition, launch=self._launch, reason=reason)
             )
             return
         line = None
-        if before is not None and outcome.lines:
-            line = model.LineBound(before, outcome.lines[-1])
+        if outcome.lines:
+            line = model.LineBound(outcome.befores[0], outcome.lines[-1])
         measurement = model.Measurement(
             case=case,
             repetition=repetition,
@@ -276,6 +278,8 @@ class Session:
             self._expected(round_[0]),
             single=self._stage.lossy(round_[0]),
             most_exchanges=self._stage.most_exchanges(round_[0]),
+            # In the midst of a short block hardly anything changes.
+            growth=0.0 if plan.placement_state else BLOCK_GROWTH,
         )
 
     def _expected(self, case: model.Case) -> float | None:

@@ -125,6 +125,12 @@ class Path:
         """The next exchange is the first of a case."""
         self._made = 0
 
+    def rest(self, seconds: float) -> None:
+        """Lets time pass without an exchange."""
+        self.now += seconds
+        while self._until <= self.now:
+            self._change_state()
+
     def line(self) -> float:
         """The cache-line round trip at this moment, s."""
         moved = self.truth.modes.factor if self.truth.modes.moves_line and self._slow else 1.0
@@ -193,9 +199,12 @@ class Path:
                 factors[begin:end] = modes.factor
             begin = end
             if begin < times.size:
-                self._slow = not self._slow
-                self._until += self._dwell()
+                self._change_state()
         return factors
+
+    def _change_state(self) -> None:
+        self._slow = not self._slow
+        self._until += self._dwell()
 
     def _dwell(self) -> float:
         """How long the state lasts that has just begun, s."""

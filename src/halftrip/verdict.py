@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from halftrip.model import Environment, Measurement, Run
-from halftrip.summaries import summarize_case
+from halftrip.summaries import line_states, summarize_case
 from halftrip.units import significant
 
 # A width that differs from the target by no more than this share of it is rounding.
@@ -31,6 +31,7 @@ def flags(run: Run, measurements: Sequence[Measurement]) -> tuple[Flag, ...]:
     found = [
         _not_converged(run, measurements),
         _drift(measurements),
+        _other_state(run, measurements),
         _unpinned(ranks),
         _oversubscribed(ranks),
     ]
@@ -80,6 +81,30 @@ def _drift(measurements: Sequence[Measurement]) -> Flag | None:
         "drift",
         f"after {significant(restless[0].ns / 1e6)} ms of warm-up the times still changed",
         "allow more time with --time; look for what else this machine is doing",
+    )
+
+
+def _other_state(run: Run, measurements: Sequence[Measurement]) -> Flag | None:
+    wanted = run.head.plan.get("placement_state")
+    case = measurements[0].case
+    # A line that is only thought of says nothing of one that is there.
+    alike = [
+        m
+        for m in run.measurements
+        if m.case.pair == case.pair and m.case.is_virtual == case.is_virtual
+    ]
+    known = line_states(alike) if wanted else []
+    if not known:
+        return None
+    state = known[0 if wanted == "near" else -1]
+    here = line_states(measurements)
+    if all(state.has(end) for other in here for end in other):
+        return None
+    return Flag(
+        "other-state",
+        f"measured before it was known that the line can take {state.low:.0f} to "
+        f"{state.high:.0f} ns, which is {wanted}",
+        "measure it again, or in more repetitions",
     )
 
 
