@@ -38,13 +38,11 @@ def outlier_sizes(curve: Curve) -> dict[Case, Flag]:
     rows = [row for row in curve if row.summary.latency > 0]
     found: dict[Case, Flag] = {}
     while len(rows) >= _FEWEST_IN_CURVE:
-        sizes = [math.log(row.case.size + 1.0) for row in rows]
-        times = [math.log(row.summary.latency) for row in rows]
-        off = [_off(sizes, times, i) for i in range(len(rows))]
+        points = [(float(row.case.size), row.summary.latency) for row in rows]
+        off = [_off(points, i) for i in range(len(rows))]
         worst = int(np.argmax(np.abs(off)))
         row = rows[worst]
-        beyond = abs(off[worst]) - _uncertainty(row)
-        if beyond <= math.log(_OFF):
+        if abs(off[worst]) - _uncertainty(row) <= math.log(_OFF):
             break
         expected = row.summary.latency / math.exp(off[worst])
         found[row.case] = Flag(
@@ -56,26 +54,33 @@ def outlier_sizes(curve: Curve) -> dict[Case, Flag]:
     return found
 
 
-def _off(sizes: Sequence[float], times: Sequence[float], i: int) -> float:
-    """The logarithm of the factor by which point `i` is off from the nearest of what others lead
-    to; 0 at the ends, where there is one side only."""
-    n = len(sizes)
-    if i < 2 or i > n - 3:
+Point = tuple[float, float]
+
+
+def _off(points: Sequence[Point], i: int) -> float:
+    """The logarithm of the factor by which the time of point `i`, (bytes, ns), is off from the
+    nearest of what others lead to; 0 at the ends, where there is one side only."""
+    if i < 2 or i > len(points) - 3:
         return 0.0
-    expected = [
-        _line(sizes, times, i - 1, i + 1, sizes[i]),
-        _line(sizes, times, i - 2, i - 1, sizes[i]),
-        _line(sizes, times, i + 1, i + 2, sizes[i]),
-        # A step just before it or after it.
-        times[i - 1],
-        times[i + 1],
-    ]
-    return min((times[i] - value for value in expected), key=abs)
+    size, time = points[i]
+    # A step may lie just before it or after it.
+    low, high = sorted((points[i - 1][1], points[i + 1][1]))
+    expected = [low, high]
+    for a, b in ((i - 1, i + 1), (i - 2, i - 1), (i + 1, i + 2)):
+        expected += _lines(points[a], points[b], size)
+    if low <= time <= high or min(expected) <= time <= max(expected):
+        return 0.0
+    return min((math.log(time / value) for value in expected), key=abs)
 
 
-def _line(sizes: Sequence[float], times: Sequence[float], a: int, b: int, at: float) -> float:
-    slope = (times[b] - times[a]) / (sizes[b] - sizes[a])
-    return times[a] + slope * (at - sizes[a])
+def _lines(a: Point, b: Point, size: float) -> list[float]:
+    """What two points lead to at another size: on a line, as where a latency and a bandwidth make
+    up a time, and on one of logarithms; those of these that are times."""
+    share = (size - a[0]) / (b[0] - a[0])
+    straight = a[1] + share * (b[1] - a[1])
+    steep = math.log(b[1] / a[1]) / math.log((b[0] + 1) / (a[0] + 1))
+    curved = a[1] * ((size + 1) / (a[0] + 1)) ** steep
+    return [value for value in (straight, curved) if value > 0]
 
 
 def _uncertainty(row: Evidence) -> float:
