@@ -7,7 +7,7 @@ from halftrip.model import Failure, LineBound, Measurement, Skip
 from halftrip.simulated import parse_truth
 from halftrip.stage import Stage
 from halftrip.summaries import line_states, one_way_times, summarize_case, times_by_state
-from halftrip.verdict import flags
+from halftrip.verdict import verdicts
 from harness import runs
 from unit.test_session import walk
 
@@ -111,9 +111,13 @@ def test_a_row_from_before_the_wanted_state_was_known_is_flagged():
     early = runs.measurement(size=8, line=LineBound(300.0, 302.0))
     late = runs.measurement(size=64, line=LineBound(100.0, 102.0))
     run = runs.run(early, late)
-    assert "other-state" not in [flag.name for flag in flags(run, [early])]
+
+    def flagged():
+        return [case.size for case, flags in verdicts(run).items()
+                if "other-state" in [flag.name for flag in flags]]  # fmt: skip
+
+    assert flagged() == []
     run.head.plan["placement_state"] = "near"
-    assert "other-state" in [flag.name for flag in flags(run, [early])]
-    assert "other-state" not in [flag.name for flag in flags(run, [late])]
+    assert flagged() == [8]
     run.head.plan["placement_state"] = "far"
-    assert "other-state" in [flag.name for flag in flags(run, [late])]
+    assert flagged() == [64]

@@ -16,8 +16,10 @@ from halftrip import refine
 from halftrip.model import Case, Run, Skip, Together
 from halftrip.show import columns
 from halftrip.show.columns import Column
+from halftrip.show.flags import flagged
 from halftrip.show.legend import legend
 from halftrip.show.rows import Row, rows
+from halftrip.summaries import line_probes
 from halftrip.units import format_size, significant
 
 _WIDTH = 100
@@ -46,6 +48,7 @@ def render(run: Run, rtt: bool = False) -> Group:
             parts.append(Text())
     if table_rows:
         parts += [Text(line) for line in (*together(run.togethers), *bounds(run))]
+        parts += [Text(line, style="yellow") for line in flagged(table_rows)]
     parts += [Text(line) for line in skipped(run.skips)]
     parts += [Text(line, style="bold red") for line in failed(run)]
     if run.interrupted is not None:
@@ -186,7 +189,7 @@ def together(togethers: Sequence[Together]) -> list[str]:
 def bounds(run: Run) -> list[str]:
     """The machine's own limits, one line each."""
     lines = []
-    probes = [p for m in run.measurements if m.line for p in (m.line.before, m.line.after)]
+    probes = [probe for m in run.measurements for probe in line_probes(m)]
     if probes:
         lines.append(
             f"bound: a cache line to the other core and back takes {np.median(probes):.0f} ns "
