@@ -99,7 +99,8 @@ class Session:
         self._tried: set[Round] = set()
         # What an exchange took, ns, by curve and size.
         self._nearest: dict[model.Case, dict[int, float]] = {}
-        self._measured: dict[model.Case, model.Measurement] = {}
+        # With --refine. No measurement is kept: garbage would be looked for in all its samples.
+        self._points: dict[model.Case, refine.Point] = {}
 
     def run(self) -> None:
         """Measures everything. Rank 0's sink gets the records; the last is the end."""
@@ -260,7 +261,8 @@ class Session:
             switches=(outcome.switches[0], outcome.switches[1]),
             verified=outcome.verified if case.verify else None,
         )
-        self._measured[case] = measurement
+        if self._plan.refine:
+            self._points[case] = _point(measurement)
         exchange_ns = float(np.median(measurement.samples)) / measurement.exchanges
         self._nearest.setdefault(_curve(case), {})[case.size] = exchange_ns
         self._record(measurement)
@@ -297,7 +299,7 @@ class Session:
         schedule = perturb(self._plan.sizes, self._plan.perturb)
         wanted = [
             round_
-            for round_ in _refined(rounds, self._measured, schedule)
+            for round_ in _refined(rounds, self._points, schedule)
             # What was refused or failed is not asked for again.
             if round_ not in self._tried
         ]
@@ -338,7 +340,7 @@ class Session:
 
 def _refined(
     rounds: Sequence[Round],
-    measured: Mapping[model.Case, model.Measurement],
+    measured: Mapping[model.Case, refine.Point],
     schedule: Sequence[int],
 ) -> list[Round]:
     """Rounds of the sizes that tell where the curves of `rounds` bend; none on a rank that has
@@ -348,16 +350,16 @@ def _refined(
         curves.setdefault(_resized(round_, 0), []).append(round_)
     more = []
     for curve, those in curves.items():
-        points = []
-        for round_ in those:
-            measurement = measured.get(round_[0])
-            if measurement is not None:
-                summary = summarize_case([measurement])
-                spread = (summary.high - summary.low) / (2 * summary.latency)
-                points.append(refine.Point(round_[0].size, summary.latency, spread))
+        points = [measured[round_[0]] for round_ in those if round_[0] in measured]
         sizes = refine.next_sizes(points, schedule)
         more += [_resized(curve, size) for size in sizes]
     return more
+
+
+def _point(measurement: model.Measurement) -> refine.Point:
+    summary = summarize_case([measurement])
+    spread = (summary.high - summary.low) / (2 * summary.latency)
+    return refine.Point(measurement.case.size, summary.latency, spread)
 
 
 def _resized(round_: Round, size: int) -> Round:
