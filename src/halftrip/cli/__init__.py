@@ -45,7 +45,12 @@ Text = str | None
 def run(
     plan: Annotated[Text, typer.Argument(help="A plan in TOML; options win over it.")] = None,
     transport: Annotated[
-        Text, typer.Option("-t", "--transport", help="mpi, shm, pipe, unix, tcp, udp: some. [all]")
+        Text,
+        typer.Option(
+            "-t",
+            "--transport",
+            help="mpi, shm, pipe, unix, tcp, udp: some. [all]; simulated: in virtual time.",
+        ),
     ] = None,
     pattern: Annotated[
         Text,
