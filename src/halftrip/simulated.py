@@ -26,6 +26,9 @@ from halftrip.units import parse_duration, parse_share, parse_size
 
 Floats = npt.NDArray[np.float64]
 
+# Beside 1, a number does not hold it.
+_NOTHING = 1e-17
+
 
 class Segment(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"start": "from"}
@@ -179,10 +182,14 @@ class Path:
 
     def _correlate(self, normal: Floats, correlation: float) -> Floats:
         """x[i] = correlation * x[i - 1] + what is new, with a variance of 1 throughout."""
-        from scipy.signal import lfilter
-
-        new = normal * math.sqrt(1.0 - correlation**2)
-        series, _ = lfilter([1.0], [1.0, -correlation], new, zi=[correlation * self._correlated])
+        series = normal * math.sqrt(1.0 - correlation**2)
+        series[0] += correlation * self._correlated
+        # Of sums over the last k values those over the last 2 k follow, until nothing is left to be
+        # added (Hillis and Steele, CACM 29, 1986): a loop in Python, or scipy, takes a second.
+        reach = 1
+        while reach < series.size and correlation**reach > _NOTHING:
+            series[reach:] += correlation**reach * series[:-reach].copy()
+            reach *= 2
         self._correlated = float(series[-1])
         return np.asarray(series)
 

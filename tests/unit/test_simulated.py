@@ -1,5 +1,7 @@
 """The table of a simulated path: what it may hold, and what is said of what it may not."""
 
+import math
+
 import msgspec
 import pytest
 
@@ -67,6 +69,20 @@ def test_time_that_passes_without_an_exchange_changes_the_state_too():
         path.rest(1e-3)
         seen.add(path.line() > 200e-9)
     assert seen == {False, True}
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.6, 0.99])
+def test_correlated_noise_is_what_its_definition_says(correlation):
+    """In whatever pieces it is asked for: x[i] = correlation * x[i - 1] + what is new."""
+    table = {"noise": {"kind": "ar1", "spread": 0.1, "correlation": correlation}}
+    path = Path(parse_truth(table))
+    twin = Path(parse_truth(table))
+    expected = twin._correlated
+    for count in (1, 2, 1000, 7):
+        series = path._correlate(path._random.normal(size=count), correlation)
+        for value, normal in zip(series, twin._random.normal(size=count), strict=True):
+            expected = correlation * expected + math.sqrt(1.0 - correlation**2) * normal
+            assert value == pytest.approx(expected, abs=1e-12)
 
 
 # Presets.
