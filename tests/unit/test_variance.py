@@ -48,7 +48,7 @@ def test_what_cannot_be_told_is_not_a_number():
 def test_components_are_never_negative(groups):
     found = variance_components(groups)
     assert not found.between < 0
-        assert not found.within < 0
+    assert not found.within < 0
 
 
 @given(st.lists(values, max_size=40))
