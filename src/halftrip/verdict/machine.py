@@ -33,7 +33,8 @@ def above_bound(e: Evidence) -> Flag | None:
         return None
     fastest = max(copies.values())
     rate = e.summary.bandwidth / 1e9
-    if rate <= _SLACK * fastest:
+    # Of no time there is no rate, which is NaN.
+    if not rate > _SLACK * fastest:
         return None
     return Flag(
         "above-bound",
