@@ -40,15 +40,17 @@ _ROUNDING = 1e-9
 def coarse_clock(e: Evidence) -> Flag | None:
     for m in e.measurements:
         samples = np.asarray(m.samples)
-        if samples.size < _FEWEST or samples.min() == samples.max():
+        if samples.size < _FEWEST:
             continue
         middle = float(np.median(samples))
-        step = granularity(samples)
+        # Of times that are all equal, but not 0, no step can be told.
+        step = granularity(samples) if samples.min() < samples.max() else 0.0
         if middle <= 0 or step > _MOST_STEP * middle:
-            share = percent(step / middle) if middle > 0 else "all"
             return Flag(
                 "coarse-clock",
-                f"times come in steps of {step:.0f} ns, {share} of a sample",
+                f"times come in steps of {step:.0f} ns, {percent(step / middle)} of a sample"
+                if middle > 0
+                else "most samples took no time by this clock",
                 "let samples hold more exchanges (leave out --iterations); see halftrip doctor for "
                 "the clock",
             )
