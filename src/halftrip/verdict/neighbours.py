@@ -93,8 +93,11 @@ def _lines(a: Point, b: Point, size: float) -> list[float]:
 def _uncertainty(row: Evidence) -> float:
     """By how much a row may be off because its interval is wide, as a logarithm."""
     summary = row.summary
-    if math.isnan(summary.low) or summary.low <= 0:
+    if math.isnan(summary.low):
         return 0.0
+    # Of few launches that differ much, the interval reaches below zero: it excludes nothing.
+    if summary.low <= 0:
+        return math.inf
     return math.log(summary.high / summary.low)
 
 
