@@ -11,7 +11,7 @@ from halftrip.stats.drift import change_points, trend
 from halftrip.stats.granularity import granularity
 from halftrip.stats.modes import two_modes
 from halftrip.stats.summary import relative_width
-from halftrip.verdict.flag import Evidence, Flag, Floats, percent, us
+from halftrip.verdict.flag import Evidence, Flag, Floats, counted, percent, us
 
 # Fewer samples tell nothing of what lies between them.
 _FEWEST = 24
@@ -203,7 +203,7 @@ def disturbed(e: Evidence) -> Flag | None:
         return None
     return Flag(
         "disturbed",
-        f"{int(spikes.sum()):,} samples of more than {_SPIKE:.0f} medians took {percent(share)} of "
+        f"{counted(int(spikes.sum()), 'sample')} of more than {_SPIKE:.0f} medians took {percent(share)} of "
         f"the time{_switched(e)}",
         "look for what else runs on these cores; the median does not show it, mean and max do",
     )
@@ -215,4 +215,5 @@ def _switched(e: Evidence) -> str:
     ends = [sum(end) for end in zip(*known, strict=True)]
     if not ends:
         return ""
-    return f"; the initiator lost its core to others {ends[0]:,} times, the responder {ends[1]:,}"
+    times = counted(ends[0], "time")
+    return f"; the initiator lost its core to others {times}, the responder {ends[1]:,}"
