@@ -203,8 +203,8 @@ def disturbed(e: Evidence) -> Flag | None:
         return None
     return Flag(
         "disturbed",
-        f"{counted(int(spikes.sum()), 'sample')} of more than {_SPIKE:.0f} medians took {percent(share)} of "
-        f"the time{_switched(e)}",
+        f"{counted(int(spikes.sum()), 'sample')} of more than {_SPIKE:.0f} medians took "
+        f"{percent(share)} of the time{_switched(e)}",
         "look for what else runs on these cores; the median does not show it, mean and max do",
     )
 
