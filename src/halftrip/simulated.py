@@ -11,18 +11,23 @@ Given as a table of the plan:
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from halftrip.errors import UsageError
+from halftrip.fields import one_of
 from halftrip.units import parse_duration, parse_share, parse_size
 
 Floats = npt.NDArray[np.float64]
+
+# Beside 1, a number does not hold it.
+_NOTHING = 1e-17
 
 
 class Segment(
@@ -125,6 +130,12 @@ class Path:
         """The next exchange is the first of a case."""
         self._made = 0
 
+    def rest(self, seconds: float) -> None:
+        """Lets time pass without an exchange."""
+        self.now += seconds
+        while self._until <= self.now:
+            self._change_state()
+
     def line(self) -> float:
         """The cache-line round trip at this moment, s."""
         moved = self.truth.modes.factor if self.truth.modes.moves_line and self._slow else 1.0
@@ -171,10 +182,14 @@ class Path:
 
     def _correlate(self, normal: Floats, correlation: float) -> Floats:
         """x[i] = correlation * x[i - 1] + what is new, with a variance of 1 throughout."""
-        from scipy.signal import lfilter
-
-        new = normal * math.sqrt(1.0 - correlation**2)
-        series, _ = lfilter([1.0], [1.0, -correlation], new, zi=[correlation * self._correlated])
+        series = normal * math.sqrt(1.0 - correlation**2)
+        series[0] += correlation * self._correlated
+        # Of sums over the last k values those over the last 2 k follow, until nothing is left to be
+        # added (Hillis and Steele, CACM 29, 1986): a loop in Python, or scipy, takes a second.
+        reach = 1
+        while reach < series.size and correlation**reach > _NOTHING:
+            series[reach:] += correlation**reach * series[:-reach].copy()
+            reach *= 2
         self._correlated = float(series[-1])
         return np.asarray(series)
 
@@ -193,9 +208,12 @@ class Path:
                 factors[begin:end] = modes.factor
             begin = end
             if begin < times.size:
-                self._slow = not self._slow
-                self._until += self._dwell()
+                self._change_state()
         return factors
+
+    def _change_state(self) -> None:
+        self._slow = not self._slow
+        self._until += self._dwell()
 
     def _dwell(self) -> float:
         """How long the state lasts that has just begun, s."""
@@ -210,18 +228,32 @@ class Path:
 _SECONDS = ("latency", "first", "line", "extra", "dwell", "step", "claimed")
 _SIZES = ("from", "bandwidth")
 _SHARES = ("share", "loss", "drift", "spread", "correlation", "launch")
+# The tables within the table; `segments` is a list of them.
+_TABLES: dict[str, type[msgspec.Struct]] = {
+    "segments": Segment,
+    "noise": Noise,
+    "spikes": Spikes,
+    "modes": Modes,
+    "clock": Ticking,
+}
+_NOISES = get_args(get_type_hints(Noise)["kind"])
+_WEEK = 7 * 86400.0
+# What has to be more than 0, and less than this; what may be 0 as well; and what is a share.
+_POSITIVE = {"latency": _WEEK, "line": _WEEK, "dwell": _WEEK, "bandwidth": 1e18, "factor": 1e6}
+_NOT_NEGATIVE = {"first": _WEEK, "extra": _WEEK, "step": _WEEK, "claimed": _WEEK, "from": 1e18,
+                 "warm_up": 1e9, "seed": 1e18, "spread": 10.0, "launch": 10.0,
+                 "drift": 1e3}  # fmt: skip
+_LESS_THAN_ONE = ("share", "loss", "correlation")
 
 
 def parse_truth(table: Any) -> Truth:
     """The truth that a table of a plan tells. Raises UsageError that says what is wrong."""
-    if not isinstance(table, Mapping):
-        raise UsageError(f"{table!r} is not a table")
     try:
-        truth = msgspec.convert(_read(table), Truth, strict=False)
+        return msgspec.convert(_read(table, Truth, ""), Truth, strict=False)
     except msgspec.ValidationError as error:
-        raise UsageError(str(error)) from None
-    _check(truth)
-    return truth
+        # Of what is a number or a truth value by its form, so the key is all that there is to say.
+        said, _, where = str(error).replace("`", "").partition(" - at $.")
+        raise UsageError(f"{where}: {said[0].lower()}{said[1:]}".removeprefix(": ")) from None
 
 
 def truth_record(truth: Truth) -> dict[str, Any]:
@@ -234,16 +266,41 @@ def truth_record(truth: Truth) -> dict[str, Any]:
     return record
 
 
-def _read(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The table with all its values as numbers."""
-    return {name: _value(name, value) for name, value in table.items()}
+def _read(table: Any, kind: type[msgspec.Struct], where: str) -> dict[str, Any]:
+    """A table for `kind`, which stands at `where`, with all its values as numbers."""
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{where.rstrip('.')}: {table!r} is not a table".removeprefix(": "))
+    allowed = [field.encode_name for field in msgspec.structs.fields(kind)]
+    read = {}
+    for written, value in table.items():
+        # Written as options are.
+        name = str(written).replace("-", "_")
+        if name not in allowed:
+            close = difflib.get_close_matches(name, allowed, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
+            raise UsageError(f"{where}{written}: no such key; {hint}")
+        read[name] = _value(name, value, where)
+    return read
 
 
-def _value(name: str, value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return _read(value)
-    if isinstance(value, list | tuple):
-        return [_read(item) if isinstance(item, Mapping) else item for item in value]
+def _value(name: str, value: Any, where: str) -> Any:
+    if name == "segments":
+        if not isinstance(value, list | tuple):
+            raise UsageError(f"{where}segments: {value!r} is not a list of tables")
+        return [_read(item, Segment, f"segments[{i}].") for i, item in enumerate(value)]
+    if name in _TABLES:
+        return _read(value, _TABLES[name], f"{name}.")
+    try:
+        number = _number(name, value)
+        _check(name, number)
+    except UsageError as error:
+        raise UsageError(f"{where}{name}: {error}") from None
+    return number
+
+
+def _number(name: str, value: Any) -> Any:
+    if name == "kind":
+        return one_of(_NOISES)(value)
     if isinstance(value, str):
         if name in _SECONDS:
             return parse_duration(value)
@@ -254,23 +311,13 @@ def _value(name: str, value: Any) -> Any:
     return value
 
 
-def _check(truth: Truth) -> None:
-    """Raises UsageError where a truth cannot be so."""
-    positive = {"latency": truth.latency, "bandwidth": truth.bandwidth, "line": truth.line}
-    for segment in truth.segments:
-        for name in ("latency", "bandwidth"):
-            value = getattr(segment, name)
-            if value is not None:
-                positive[f"segments.{name}"] = min(value, positive.get(f"segments.{name}", value))
-    shares = {
-        "loss": truth.loss,
-        "modes.share": truth.modes.share,
-        "spikes.share": truth.spikes.share,
-        "noise.correlation": truth.noise.correlation,
-    }
-    for name, value in positive.items():
-        if not 0 < value < math.inf:
-            raise UsageError(f"{name}: {value} is out of range; more than 0")
-    for name, value in shares.items():
-        if not 0 <= value < 1:
-            raise UsageError(f"{name}: {value} is out of range; from 0 to less than 1")
+def _check(name: str, value: Any) -> None:
+    """Raises UsageError where something cannot be so."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return
+    if name in _POSITIVE and not 0 < value < _POSITIVE[name]:
+        raise UsageError(f"{value} is out of range; more than 0 and less than {_POSITIVE[name]:g}")
+    if name in _NOT_NEGATIVE and not 0 <= value <= _NOT_NEGATIVE[name]:
+        raise UsageError(f"{value} is out of range; from 0 to {_NOT_NEGATIVE[name]:g}")
+    if name in _LESS_THAN_ONE and not 0 <= value < 1:
+        raise UsageError(f"{value} is out of range; from 0 to less than 1")

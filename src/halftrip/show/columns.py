@@ -44,6 +44,10 @@ FIELDS: tuple[tuple[str, Callable[[Case], str]], ...] = (
 )
 
 
+# Those that say what the buffers are.
+ABOUT_BUFFERS = ("buffers", "pages", "memory", "cache", "align")
+
+
 def _us(ns: float, digits: int = 3) -> str:
     return NOTHING if math.isnan(ns) else significant(ns / 1e3, digits)
 
@@ -150,9 +154,22 @@ DELIVERY_COLUMNS = (
     Column("late", "%", lambda row: _share(row, "late")),
     Column("jitter", "us", lambda row: _jitter(row), optional=True),
 )
+# Where fresh processes were started several times.
+LAUNCH_COLUMNS = (
+    Column("launches", "", lambda row: str(row.launches)),
+    Column("between", "%", lambda row: _component(row, "between")),
+    Column("within", "%", lambda row: _component(row, "within")),
+)
 VERIFIED = Column(
     "verified", "", lambda row: NOTHING if row.verified is None else f"{row.verified:,}"
 )
+
+
+def _component(row: Row, name: str) -> str:
+    share = getattr(row.components, name) if row.components is not None else math.nan
+    if math.isnan(share):
+        return NOTHING
+    return significant(100 * share, 2) if share else "0"
 
 
 def _share(row: Row, name: str) -> str:
