@@ -341,6 +341,24 @@ def test_where_ranks_ran_matters_to_the_rows_that_they_are_in():
     assert flags(inside, environments=()) == {}
 
 
+# other-state
+
+
+def test_a_row_of_another_state_than_was_asked_for_says_so():
+    far = made(noise(), line=LineBound(300.0, 302.0))
+    near = made(noise(seed=2), size=64, line=LineBound(150.0, 152.0))
+    run = runs.run(far, near)
+    assert verdicts(run)[far.case] == ()
+    run.head.plan["placement_state"] = "near"
+    found = verdicts(run)
+    (flag,) = found[far.case]
+    assert flag.name == "other-state"
+    assert flag.seen.startswith("measured before it was known that the line can take 150 to 152 ns")
+    assert found[near.case] == ()
+    run.head.plan["placement_state"] = "far"
+    assert [flag.name for flag in verdicts(run)[near.case]] == ["other-state"]
+
+
 # outlier-size and contradiction
 
 
