@@ -88,9 +88,17 @@ def line_states(measurements: Sequence[Measurement]) -> list[State]:
 
 def line_probes(measurement: Measurement) -> list[float]:
     """The cache-line round trips before a measurement and after each of its blocks, ns, in order;
-    none where the line is not known. Of an old file they are those before and after it."""
+    none where the line is not known. Of an old file, or one whose blocks and lines do not match,
+    they are those before and after it."""
     line = measurement.line
-    return [] if line is None else [line.before, *(measurement.lines or [line.after])]
+    if line is None:
+        return []
+    return [line.before, *(measurement.lines if _has_blocks(measurement) else [line.after])]
+
+
+def _has_blocks(measurement: Measurement) -> bool:
+    """Whether it is known which block each line was probed after."""
+    return len(measurement.blocks) == len(measurement.lines) > 0
 
 
 def times_by_state(
@@ -105,7 +113,8 @@ def times_by_state(
         if not probes:
             split.append([times, *[times[:0]] * (len(known) - 1)])
             continue
-        blocks = np.split(times, np.cumsum(measurement.blocks or [times.size])[:-1])
+        ends = measurement.blocks if _has_blocks(measurement) else [times.size]
+        blocks = np.split(times, np.cumsum(ends)[:-1])
         numbers = block_states(known, probes)
         split.append(
             [

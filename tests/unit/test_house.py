@@ -13,6 +13,7 @@ from halftrip.cli import app
 from halftrip.plan import FIELDS, file_layer, make_plan, options_layer
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.refusals import check_possible
+from halftrip.verdict import NAMES
 
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENTS = (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"))
@@ -59,6 +60,21 @@ def test_no_document_has_a_place_that_is_still_to_be_filled():
 def test_every_transport_is_in_the_readme():
     text = (ROOT / "README.md").read_text()
     assert all(f"`{name}`" in text for name in TRANSPORTS)
+
+
+def test_every_flag_has_its_section_in_order():
+    text = (ROOT / "docs" / "flags.md").read_text()
+    sections = dict(re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert tuple(sections) == NAMES
+    for name, section in sections.items():
+        for part in ("Rule", "Seen", "Do", "Not meant"):
+            assert section.count(f"- *{part}*") == 1, f"{name}: {part}"
+
+
+def test_the_page_of_flags_names_only_options_that_exist():
+    text = (ROOT / "docs" / "flags.md").read_text()
+    options = set(re.findall(r"--([a-z][a-z-]*)", text)) - {"flags"}
+    assert {name.replace("-", "_") for name in options} <= set(FIELDS)
 
 
 def test_links_between_documents_lead_somewhere():

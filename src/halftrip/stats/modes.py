@@ -60,10 +60,11 @@ def two_modes(samples: Samples, least: float = LEAST_DISTANCE) -> Modes | None:
         return None
     valley, depth = found
     below = int(np.searchsorted(ordered, valley))
-    low, high = float(np.median(ordered[:below])), float(np.median(ordered[below:]))
     share = below / n
-    apart = high - low > least * abs(float(np.median(ordered)))
-    if depth < _LEAST_DEPTH or not apart or not _LEAST_SHARE <= share <= 1 - _LEAST_SHARE:
+    if depth < _LEAST_DEPTH or not _LEAST_SHARE <= share <= 1 - _LEAST_SHARE:
+        return None
+    low, high = float(np.median(ordered[:below])), float(np.median(ordered[below:]))
+    if high - low <= least * abs(float(np.median(ordered))):
         return None
     return Modes(low, high, share, 1.0 - share)
 

@@ -87,5 +87,10 @@ def us(ns: float) -> str:
     return f"{significant(ns / 1e3, 3)} us"
 
 
+def counted(count: int, noun: str) -> str:
+    """How many of what."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def percent(share: float) -> str:
     return f"{significant(100 * share, 2)} %" if math.isfinite(share) else "anything"

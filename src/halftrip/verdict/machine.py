@@ -28,12 +28,13 @@ def above_bound(e: Evidence) -> Flag | None:
                 f"{us(e.summary.latency)} one way, where a cache line alone takes {us(half)}",
                 "doubt the clock, the cores that the line was probed on, or what is counted",
             )
-    copies = {copy.size: copy.size / copy.ns for copy in e.run.copies}
+    copies = {copy.size: copy.size / copy.ns for copy in e.run.copies if copy.ns > 0}
     if not copies or not e.case.size or e.measurements[0].line is None:
         return None
     fastest = max(copies.values())
     rate = e.summary.bandwidth / 1e9
-    if rate <= _SLACK * fastest:
+    # Of no time there is no rate, which is NaN.
+    if not rate > _SLACK * fastest:
         return None
     return Flag(
         "above-bound",

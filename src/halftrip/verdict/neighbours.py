@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
@@ -93,8 +93,11 @@ def _lines(a: Point, b: Point, size: float) -> list[float]:
 def _uncertainty(row: Evidence) -> float:
     """By how much a row may be off because its interval is wide, as a logarithm."""
     summary = row.summary
-    if math.isnan(summary.low) or summary.low <= 0:
+    if math.isnan(summary.low):
         return 0.0
+    # Of few launches that differ much, the interval reaches below zero: it excludes nothing.
+    if summary.low <= 0:
+        return math.inf
     return math.log(summary.high / summary.low)
 
 
@@ -119,42 +122,39 @@ def faster_when_larger(curve: Curve) -> dict[Case, Flag]:
 def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Case, Flag]:
     """Messages that follow each other get no less through than those that wait for an answer, and
     both ways at once no less than one."""
-    by_path: dict[Case, dict[str, Evidence]] = {}
-    for row in rows:
-        case = row.case
-        # Whatever the pattern, mode and window.
-        key = msgspec.structs.replace(case, pattern="pingpong", mode="blocking", window=1)
-        if case.rate is None and case.mode in ("blocking", "nonblocking"):
-            by_path.setdefault(key, {}).setdefault(case.pattern, row)
+    cases = {row.case: row for row in rows if row.case.rate is None}
     found: dict[Case, Flag] = {}
-    for patterns in by_path.values():
-        found |= _less(patterns, "stream", "pingpong", 1)
-        found |= _less(patterns, "bidirectional", "stream", 2)
+    for case, row in cases.items():
+        if case.mode not in ("blocking", "nonblocking"):
+            continue
+        if case.pattern == "stream":
+            # A ping-pong in that mode would have both messages on their way at once.
+            turns = msgspec.structs.replace(case, pattern="pingpong", mode="blocking", window=1)
+            # Each of a window takes no longer than one that waits, nor does the acknowledgement: so
+            # a window of one may well take twice as long as half a round trip.
+            found |= _less(row, cases.get(turns), (case.window + 1) / case.window)
+        elif case.pattern == "bidirectional":
+            found |= _less(row, cases.get(msgspec.structs.replace(case, pattern="stream")), 2.0)
     return found
 
 
-def _less(
-    patterns: Mapping[str, Evidence], more: str, less: str, directions: int
-) -> dict[Case, Flag]:
-    """A flag on the row of `more`, if it gets less through, `directions` counted, than that of
-    `less`."""
-    if more not in patterns or less not in patterns:
-        return {}
-    one, other = patterns[more], patterns[less]
+def _less(row: Evidence, other: Evidence | None, parts: float) -> dict[Case, Flag]:
+    """A flag on `row`, if a message of it takes surely longer than `parts` of `other` do."""
     # Times of a message: the more get through, the shorter.
-    if not _surely_more(one, other, directions):
+    if other is None or not _surely_more(row, other, parts):
         return {}
-    share = other.summary.latency / (one.summary.latency / directions)
+    share = row.case.directions * other.summary.latency / row.summary.latency
     return {
-        one.case: Flag(
+        row.case: Flag(
             "contradiction",
-            f"it gets {percent(share)} of the bandwidth of {less} through at the same size",
+            f"it gets {percent(share)} of the bandwidth of {other.case.pattern} through at the "
+            "same size",
             "look at the window, at how the receiver waits, and at what fills up on the way",
         )
     }
 
 
-def _surely_more(one: Evidence, other: Evidence, parts: int = 1) -> bool:
+def _surely_more(one: Evidence, other: Evidence, parts: float = 1.0) -> bool:
     """Whether a message takes longer in `one`, of which a time counts for `parts`, than in `other`,
     while the machine was in the same state; not where that cannot be told."""
     lines = [line for row in (one, other) if (line := row.line) is not None]

@@ -11,7 +11,7 @@ from halftrip.stats.drift import change_points, trend
 from halftrip.stats.granularity import granularity
 from halftrip.stats.modes import two_modes
 from halftrip.stats.summary import relative_width
-from halftrip.verdict.flag import Evidence, Flag, Floats, percent, us
+from halftrip.verdict.flag import Evidence, Flag, Floats, counted, percent, us
 
 # Fewer samples tell nothing of what lies between them.
 _FEWEST = 24
@@ -40,15 +40,17 @@ _ROUNDING = 1e-9
 def coarse_clock(e: Evidence) -> Flag | None:
     for m in e.measurements:
         samples = np.asarray(m.samples)
-        if samples.size < _FEWEST or samples.min() == samples.max():
+        if samples.size < _FEWEST:
             continue
         middle = float(np.median(samples))
-        step = granularity(samples)
+        # Of times that are all equal, but not 0, no step can be told.
+        step = granularity(samples) if samples.min() < samples.max() else 0.0
         if middle <= 0 or step > _MOST_STEP * middle:
-            share = percent(step / middle) if middle > 0 else "all"
             return Flag(
                 "coarse-clock",
-                f"times come in steps of {step:.0f} ns, {share} of a sample",
+                f"times come in steps of {step:.0f} ns, {percent(step / middle)} of a sample"
+                if middle > 0
+                else "most samples took no time by this clock",
                 "let samples hold more exchanges (leave out --iterations); see halftrip doctor for "
                 "the clock",
             )
@@ -201,8 +203,8 @@ def disturbed(e: Evidence) -> Flag | None:
         return None
     return Flag(
         "disturbed",
-        f"{int(spikes.sum()):,} samples of more than {_SPIKE:.0f} medians took {percent(share)} of "
-        f"the time{_switched(e)}",
+        f"{counted(int(spikes.sum()), 'sample')} of more than {_SPIKE:.0f} medians took "
+        f"{percent(share)} of the time{_switched(e)}",
         "look for what else runs on these cores; the median does not show it, mean and max do",
     )
 
@@ -213,4 +215,5 @@ def _switched(e: Evidence) -> str:
     ends = [sum(end) for end in zip(*known, strict=True)]
     if not ends:
         return ""
-    return f"; the initiator lost its core to others {ends[0]:,} times, the responder {ends[1]:,}"
+    times = counted(ends[0], "time")
+    return f"; the initiator lost its core to others {times}, the responder {ends[1]:,}"

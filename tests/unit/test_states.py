@@ -1,0 +1,72 @@
+"""States of the machine: cut where the line's times are far apart, each probe of one of them."""
+
+import itertools
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.stats.states import State, block_states, states
+
+probes = st.lists(st.floats(20, 2000), min_size=1, max_size=120)
+
+
+@given(probes)
+def test_states_come_in_order_and_no_two_of_them_have_a_probe(them):
+    known = states(them)
+    assert known
+    for state in known:
+        assert state.low <= state.high
+        assert state.low in them
+        assert state.high in them
+    for one, other in itertools.pairwise(known):
+        assert other.low > 1.25 * one.high
+    for probe in them:
+        assert sum(state.has(probe) for state in known) <= 1
+
+
+@given(probes, st.randoms(use_true_random=False), st.floats(0.1, 10))
+def test_states_know_no_order_and_no_unit(them, random, factor):
+    shuffled = list(them)
+    random.shuffle(shuffled)
+    assert states(shuffled) == states(them)
+    # Two that are apart by just the gap may fall on either side of it when scaled.
+    ordered = np.sort(them)
+    if not any(abs(b / a - 1.25) < 1e-9 for a, b in itertools.pairwise(ordered)):
+        scaled = states([factor * probe for probe in them])
+        assert len(scaled) == len(states(them))
+
+
+@given(probes)
+def test_each_state_but_the_largest_has_a_twentieth_of_the_probes(them):
+    counts = [sum(state.low <= probe <= state.high for probe in them) for state in states(them)]
+    assert all(count >= 0.05 * len(them) or count == max(counts) for count in counts)
+
+
+def test_none_without_probes_and_one_of_probes_that_are_close():
+    assert states([]) == []
+    assert states([100.0]) == [State(100.0, 100.0)]
+    assert states([100.0, 124.0, 150.0]) == [State(100.0, 150.0)]
+    assert states([100.0, 126.0]) == [State(100.0, 100.0), State(126.0, 126.0)]
+
+
+def test_a_probe_in_twenty_one_is_a_disturbance():
+    assert states([100.0] * 20 + [300.0]) == [State(100.0, 100.0)]
+    assert states([100.0] * 19 + [300.0]) == [State(100.0, 100.0), State(300.0, 300.0)]
+
+
+@given(probes)
+def test_a_block_is_of_the_state_of_both_of_its_ends(them):
+    known = states(them)
+    numbers = block_states(known, them)
+    assert len(numbers) == len(them) - 1
+    for number, ends in zip(numbers, itertools.pairwise(them), strict=True):
+        if number is not None:
+            assert all(known[number].has(end) for end in ends)
+
+
+def test_a_block_in_which_the_state_changed_is_of_none():
+    known = states([100.0, 200.0])
+    assert block_states(known, [100.0, 104.0, 200.0, 192.0, 150.0, 150.0]) == [
+        0, None, 1, None, None,
+    ]  # fmt: skip
