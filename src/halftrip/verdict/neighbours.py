@@ -45,9 +45,10 @@ def outlier_sizes(curve: Curve) -> dict[Case, Flag]:
     while len(rows) >= _FEWEST_IN_CURVE:
         points = [(float(row.case.size), row.summary.latency) for row in rows]
         off = [_off(points, i) for i in range(len(rows))]
-        worst = int(np.argmax(np.abs(off)))
+        surely = [abs(by) - _uncertainty(row) for by, row in zip(off, rows, strict=True)]
+        worst = int(np.argmax(surely))
         row = rows[worst]
-        if abs(off[worst]) - _uncertainty(row) <= math.log(_OFF):
+        if surely[worst] <= math.log(_OFF):
             break
         expected = row.summary.latency / math.exp(off[worst])
         found[row.case] = Flag(
@@ -93,10 +94,9 @@ def _lines(a: Point, b: Point, size: float) -> list[float]:
 def _uncertainty(row: Evidence) -> float:
     """By how much a row may be off because its interval is wide, as a logarithm."""
     summary = row.summary
-    if math.isnan(summary.low):
-        return 0.0
-    # Of few launches that differ much, the interval reaches below zero: it excludes nothing.
-    if summary.low <= 0:
+    # Where there is none, nothing is excluded; nor where, of few launches that differ much, it
+    # reaches below zero.
+    if math.isnan(summary.low) or summary.low <= 0:
         return math.inf
     return math.log(summary.high / summary.low)
 
