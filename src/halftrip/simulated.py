@@ -12,8 +12,9 @@ Given as a table of the plan:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, Literal
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 import numpy as np
@@ -23,6 +24,10 @@ from halftrip.errors import UsageError
 from halftrip.units import parse_duration, parse_share, parse_size
 
 Floats = npt.NDArray[np.float64]
+Kind = Literal["none", "lognormal", "ar1"]
+
+# After so many turns of both states nothing of the first is left.
+_FORGOTTEN = 50.0
 
 
 class Segment(
@@ -39,9 +44,12 @@ class Segment(
 class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Factors with a median of 1 by which exchanges take longer or shorter: none, lognormal with
     `spread` as the standard deviation of the logarithm, or the same with the autocorrelation of a
-    first-order process, `correlation` from one exchange to the next."""
+    first-order process, `correlation` from one exchange to the next.
 
-    kind: Literal["none", "lognormal", "ar1"] = "none"
+    The median is that of single exchanges. A sample of several is a sum, whose median is nearer to
+    its mean: more, by up to the share `spread` ** 2 / 2."""
+
+    kind: Kind = "none"
     spread: float = 0.0
     correlation: float = 0.0
 
@@ -98,12 +106,17 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def one_way(self, size: int) -> float:
         """How long a message of `size` bytes takes one way in the usual state, without noise, s."""
+        latency, bandwidth = self.at(size)
+        return latency + size / bandwidth
+
+    def at(self, size: int) -> tuple[float, float]:
+        """The latency, s, and the bandwidth, bytes per second, that hold for `size` bytes."""
         latency, bandwidth = self.latency, self.bandwidth
         for segment in sorted(self.segments, key=lambda segment: segment.start):
             if size >= segment.start:
                 latency = latency if segment.latency is None else segment.latency
                 bandwidth = bandwidth if segment.bandwidth is None else segment.bandwidth
-        return latency + size / bandwidth
+        return latency, bandwidth
 
 
 class Path:
@@ -127,6 +140,7 @@ class Path:
 
     def line(self) -> float:
         """The cache-line round trip at this moment, s."""
+        self._change_state()
         moved = self.truth.modes.factor if self.truth.modes.moves_line and self._slow else 1.0
         return self.truth.line * moved * float(np.exp(0.01 * self._random.normal()))
 
@@ -137,19 +151,15 @@ class Path:
             return np.empty(0), np.empty(0, dtype=np.bool_)
         truth = self.truth
         times = one * self._factor * self._noise(count)
-        times *= self._modes(times)
         if truth.spikes.share:
             times += truth.spikes.extra * (self._random.random(count) < truth.spikes.share)
         if truth.first:
             made = self._made + np.arange(count)
             fading = np.exp(-made / truth.warm_up) if truth.warm_up else (made == 0)
             times += truth.first * fading
-        if truth.drift:
-            times *= 1.0 + truth.drift * (self.now + np.cumsum(times))
         lost = self._random.random(count) < truth.loss
-        times[lost] = self._timeout
+        times = self._in_time(times, lost)
         self._made += count
-        self.now += float(times.sum())
         return times, lost
 
     def read_clock(self, times: Floats) -> Floats:
@@ -178,24 +188,52 @@ class Path:
         self._correlated = float(series[-1])
         return np.asarray(series)
 
-    def _modes(self, times: Floats) -> Floats:
-        """The factor of the state in which each of these is made."""
-        modes = self.truth.modes
-        factors = np.ones(times.size)
-        if not modes.share:
-            return factors
-        ends = self.now + np.cumsum(times)
+    def _in_time(self, times: Floats, lost: npt.NDArray[np.bool_]) -> Floats:
+        """How long exchanges take that took `times` in the usual state and without drift: one after
+        the other, each in the state, and with the drift, of the moment when it begins."""
+        work = np.concatenate(([0.0], np.cumsum(np.where(lost, 0.0, times))))
+        ends = [*np.flatnonzero(lost).tolist(), times.size]
+        taken = np.empty_like(times)
         begin = 0
-        while begin < times.size:
-            end = int(np.searchsorted(ends, self._until, side="right"))
-            end = min(max(end, begin + 1), times.size)
-            if self._slow:
-                factors[begin:end] = modes.factor
-            begin = end
+        for end in ends:
+            while begin < end:
+                self._change_state()
+                begin = self._in_state(times, work, taken, begin, end)
             if begin < times.size:
-                self._slow = not self._slow
-                self._until += self._dwell()
-        return factors
+                taken[begin] = self._timeout
+                self.now += self._timeout
+                begin += 1
+        return taken
+
+    def _in_state(self, times: Floats, work: Floats, taken: Floats, begin: int, end: int) -> int:
+        """Fills in `taken` from `begin` on, to `end` or to where the state changes; returns which
+        is the next. `work` is how much of `times` went before each."""
+        drift = self.truth.drift
+        factor = self.truth.modes.factor if self._slow else 1.0
+        # The moment t after work w, with dt / dw = factor * (1 + drift * t), and the other way
+        # round.
+        lag = 1.0 + drift * self.now
+        left = (self._until - self.now) / (factor * lag)
+        if drift:
+            left = math.log1p(drift * factor * left) / (drift * factor)
+        # At least one: it begins before the state ends.
+        stop = begin + max(1, int(np.searchsorted(work[begin:end] - work[begin], left)))
+        gone = factor * (work[begin : stop + 1] - work[begin])
+        moments = lag * (np.expm1(drift * gone) / drift if drift else gone)
+        taken[begin:stop] = factor * times[begin:stop] if not drift else np.diff(moments)
+        self.now += float(moments[-1])
+        return stop
+
+    def _change_state(self) -> None:
+        """Enters the state of this moment."""
+        modes = self.truth.modes
+        if modes.share and self.now - self._until > _FORGOTTEN * modes.dwell / modes.share:
+            # Dwell times are exponential: what follows does not depend on what was.
+            self._slow = bool(self._random.random() < modes.share)
+            self._until = self.now + self._dwell()
+        while self._until <= self.now:
+            self._slow = not self._slow
+            self._until += self._dwell()
 
     def _dwell(self) -> float:
         """How long the state lasts that has just begun, s."""
@@ -207,9 +245,48 @@ class Path:
 
 # Reading a table of a plan.
 
-_SECONDS = ("latency", "first", "line", "extra", "dwell", "step", "claimed")
-_SIZES = ("from", "bandwidth")
-_SHARES = ("share", "loss", "drift", "spread", "correlation", "launch")
+
+class _Range(NamedTuple):
+    """What a number may be: from `least` to `most`, itself allowed where `closed`."""
+
+    least: float
+    most: float
+    closed: bool = True
+
+
+# What every number may be, by its key. Beyond, nothing is like a network any more, and times do not
+# fit into whole ns, or all exchanges of a sample into memory.
+_LONGEST = 3600.0
+_DURATION = _Range(0, _LONGEST)
+_SHARE = _Range(0, 1, closed=False)
+_RANGES = {
+    "latency": _Range(1e-9, _LONGEST),
+    "line": _Range(1e-9, _LONGEST),
+    "bandwidth": _Range(1e3, 1e15),
+    "from": _Range(0, 1 << 60),
+    "first": _DURATION,
+    "extra": _DURATION,
+    "warm_up": _Range(0, 1e9),
+    "dwell": _Range(1e-6, _LONGEST),
+    "factor": _Range(1e-3, 1e3),
+    "step": _Range(0, 1e-3),
+    "claimed": _Range(0, 1e-3),
+    "spread": _Range(0, 1),
+    "launch": _Range(0, 1),
+    "drift": _Range(0, 10),
+    "share": _SHARE,
+    "loss": _SHARE,
+    "correlation": _SHARE,
+    "seed": _Range(0, (1 << 63) - 1),
+}
+# How a number is read that is written as text; others are numbers.
+_TEXTS: dict[str, Callable[[str], float]] = {
+    **dict.fromkeys(
+        ("latency", "line", "first", "extra", "dwell", "step", "claimed"), parse_duration
+    ),
+    **dict.fromkeys(("from", "bandwidth"), parse_size),
+    **dict.fromkeys(("share", "loss", "drift", "spread", "correlation", "launch"), parse_share),
+}
 
 
 def parse_truth(table: Any) -> Truth:
@@ -217,11 +294,36 @@ def parse_truth(table: Any) -> Truth:
     if not isinstance(table, Mapping):
         raise UsageError(f"{table!r} is not a table")
     try:
-        truth = msgspec.convert(_read(table), Truth, strict=False)
+        return msgspec.convert(_read(table), Truth)
     except msgspec.ValidationError as error:
-        raise UsageError(str(error)) from None
-    _check(truth)
-    return truth
+        raise UsageError(_explained(str(error))) from None
+
+
+# What msgspec calls the kinds of values.
+_KINDS = {
+    "float": "a number",
+    "int": "a whole number",
+    "object": "a table",
+    "array": "a list",
+    "str": "text",
+    "bool": "true or false",
+    "null": "nothing",
+}
+
+
+def _explained(mistake: str) -> str:
+    """What msgspec calls "Expected `float`, got `str` - at `$.modes.factor`", by its place."""
+    what, _, path = mistake.partition(" - at `$.")
+    if kinds := re.fullmatch(r"Expected `(\w+).*`, got `(\w+)`", what):
+        expected, got = (_KINDS.get(kind, kind) for kind in kinds.groups())
+        what = f"expected {expected}, got {got}"
+    elif unknown := re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL):
+        what = f"no such key as {unknown[1]!r}"
+    elif missing := re.fullmatch(r"Object missing required field `(.*)`", what):
+        what = f"{missing[1]} is missing"
+    elif wrong := re.fullmatch(r"Invalid enum value (.*)", what, re.DOTALL):
+        what = f"{wrong[1]} is none of {', '.join(get_args(Kind))}"
+    return f"{path.rstrip('`')}: {what}" if path else what
 
 
 def truth_record(truth: Truth) -> dict[str, Any]:
@@ -234,43 +336,33 @@ def truth_record(truth: Truth) -> dict[str, Any]:
     return record
 
 
-def _read(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The table with all its values as numbers."""
-    return {name: _value(name, value) for name, value in table.items()}
+def _read(table: Mapping[str, Any], place: str = "") -> dict[str, Any]:
+    """The table, which stands at `place`, with all its numbers as such, each in its range."""
+    return {str(name): _value(str(name), value, place) for name, value in table.items()}
 
 
-def _value(name: str, value: Any) -> Any:
+def _value(name: str, value: Any, place: str) -> Any:
+    here = f"{place}.{name}" if place else name
     if isinstance(value, Mapping):
-        return _read(value)
+        return _read(value, here)
     if isinstance(value, list | tuple):
-        return [_read(item) if isinstance(item, Mapping) else item for item in value]
-    if isinstance(value, str):
-        if name in _SECONDS:
-            return parse_duration(value)
-        if name in _SIZES:
-            return parse_size(value)
-        if name in _SHARES:
-            return parse_share(value)
+        return [
+            _read(item, f"{here}[{number}]") if isinstance(item, Mapping) else item
+            for number, item in enumerate(value)
+        ]
+    if isinstance(value, str) and name in _TEXTS:
+        try:
+            value = _TEXTS[name](value)
+        except UsageError as error:
+            raise UsageError(f"{here}: {error}") from None
+    if name in _RANGES and isinstance(value, int | float):
+        _check(here, value, _RANGES[name])
     return value
 
 
-def _check(truth: Truth) -> None:
-    """Raises UsageError where a truth cannot be so."""
-    positive = {"latency": truth.latency, "bandwidth": truth.bandwidth, "line": truth.line}
-    for segment in truth.segments:
-        for name in ("latency", "bandwidth"):
-            value = getattr(segment, name)
-            if value is not None:
-                positive[f"segments.{name}"] = min(value, positive.get(f"segments.{name}", value))
-    shares = {
-        "loss": truth.loss,
-        "modes.share": truth.modes.share,
-        "spikes.share": truth.spikes.share,
-        "noise.correlation": truth.noise.correlation,
-    }
-    for name, value in positive.items():
-        if not 0 < value < math.inf:
-            raise UsageError(f"{name}: {value} is out of range; more than 0")
-    for name, value in shares.items():
-        if not 0 <= value < 1:
-            raise UsageError(f"{name}: {value} is out of range; from 0 to less than 1")
+def _check(here: str, value: float, allowed: _Range) -> None:
+    """Raises UsageError for what is out of its range, no number among that."""
+    inside = allowed.least <= value <= allowed.most
+    if not inside or (value == allowed.most and not allowed.closed):
+        upper = f"{allowed.most:g}" if allowed.closed else f"less than {allowed.most:g}"
+        raise UsageError(f"{here}: {value} is out of range; from {allowed.least:g} to {upper}")
