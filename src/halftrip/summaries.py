@@ -55,7 +55,14 @@ def summarize_case(measurements: Sequence[Measurement]) -> Summary:
 def line_states(measurements: Sequence[Measurement]) -> list[State]:
     """The states of the machine while these were taken, the fastest first; none where the line is
     not known."""
-    return states([probe for m in measurements if m.line for probe in (m.line.before, *m.lines)])
+    return states([probe for m in measurements for probe in line_probes(m)])
+
+
+def line_probes(measurement: Measurement) -> list[float]:
+    """The cache-line round trips before a measurement and after each of its blocks, ns, in order;
+    none where the line is not known. Of an old file they are those before and after it."""
+    line = measurement.line
+    return [] if line is None else [line.before, *(measurement.lines or [line.after])]
 
 
 def times_by_state(
@@ -66,11 +73,12 @@ def times_by_state(
     split = []
     for measurement in measurements:
         times = one_way_times(measurement)
-        if measurement.line is None or len(measurement.lines) != len(measurement.blocks):
+        probes = line_probes(measurement)
+        if not probes:
             split.append([times, *[times[:0]] * (len(known) - 1)])
             continue
-        blocks = np.split(times, np.cumsum(measurement.blocks)[:-1])
-        numbers = block_states(known, measurement.line.before, measurement.lines)
+        blocks = np.split(times, np.cumsum(measurement.blocks or [times.size])[:-1])
+        numbers = block_states(known, probes)
         split.append(
             [
                 np.concatenate(

@@ -18,8 +18,8 @@ from halftrip.model import (
 )
 from halftrip.registry import TRANSPORTS
 from halftrip.stats.summary import Summary
-from halftrip.summaries import summarize_case
-from halftrip.verdict import Flag, flags
+from halftrip.summaries import line_probes, summarize_case
+from halftrip.verdict import Flag, verdicts
 
 
 class Row(NamedTuple):
@@ -66,7 +66,8 @@ class Row(NamedTuple):
 def rows(run: Run) -> list[Row]:
     """The rows of a run in the order of a table, whatever order they were measured in."""
     cases = sorted(run.by_case.items(), key=lambda item: _order(item[0]))
-    return [_row(run, case, measurements) for case, measurements in cases]
+    flags = verdicts(run)
+    return [_row(case, measurements, flags[case]) for case, measurements in cases]
 
 
 def _order(case: Case) -> tuple[Any, ...]:
@@ -78,14 +79,14 @@ def _order(case: Case) -> tuple[Any, ...]:
     return (*path, *kind, case.align, case.datatype, case.size, rest)
 
 
-def _row(run: Run, case: Case, measurements: list[Measurement]) -> Row:
-    ends = [end for m in measurements if m.line for end in (m.line.before, m.line.after)]
+def _row(case: Case, measurements: list[Measurement], flags: tuple[Flag, ...]) -> Row:
+    ends = [probe for m in measurements for probe in line_probes(m)]
     return Row(
         case=case,
         summary=summarize_case(measurements),
         exchanges=max(measurement.exchanges for measurement in measurements),
         line=(min(ends), max(ends)) if ends else None,
-        flags=flags(run, measurements),
+        flags=flags,
         peer_bandwidth=_peer_bandwidth(case, measurements),
         each_way=_each_way(case, measurements),
         delivery=add_deliveries(m.delivery for m in measurements),

@@ -18,6 +18,7 @@ from halftrip.show import columns
 from halftrip.show.columns import Column
 from halftrip.show.legend import legend
 from halftrip.show.rows import Row, rows
+from halftrip.summaries import line_probes
 from halftrip.units import format_size, significant
 
 _WIDTH = 100
@@ -186,7 +187,7 @@ def together(togethers: Sequence[Together]) -> list[str]:
 def bounds(run: Run) -> list[str]:
     """The machine's own limits, one line each."""
     lines = []
-    probes = [p for m in run.measurements if m.line for p in (m.line.before, m.line.after)]
+    probes = [probe for m in run.measurements for probe in line_probes(m)]
     if probes:
         lines.append(
             f"bound: a cache line to the other core and back takes {np.median(probes):.0f} ns "

@@ -44,10 +44,10 @@ def states(probes: Sequence[float]) -> list[State]:
     return [State(float(g[0]), float(g[-1])) for g in groups if g.size >= least]
 
 
-def block_states(known: Sequence[State], before: float, after: Sequence[float]) -> list[int | None]:
-    """In which of the states `known` each block was, by its number, from the probe before it and
-    the one after it; None where it changed in between. `before` is the probe before the first."""
-    ends = [_state_of(known, probe) for probe in (before, *after)]
+def block_states(known: Sequence[State], probes: Sequence[float]) -> list[int | None]:
+    """In which of the states `known` each of n blocks was, by its number, from the n + 1 `probes`
+    around them; None where it changed in between."""
+    ends = [_state_of(known, probe) for probe in probes]
     return [one if one == other else None for one, other in itertools.pairwise(ends)]
 
 

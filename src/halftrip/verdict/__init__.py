@@ -1,0 +1,72 @@
+"""Flags: why a row should not be trusted as it stands, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from halftrip.model import Case, Run
+from halftrip.verdict import machine, neighbours, samples
+from halftrip.verdict.flag import Evidence, Flag, evidence
+
+__all__ = ["NAMES", "Flag", "verdicts"]
+
+# In the order in which they are shown; docs/flags.md explains each.
+NAMES = (
+    "coarse-clock",
+    "cold-start",
+    "drift",
+    "bimodal",
+    "autocorrelated",
+    "outlier-size",
+    "contradiction",
+    "above-bound",
+    "not-converged",
+    "disturbed",
+    "unpinned",
+    "oversubscribed",
+)
+
+_RULES: tuple[Callable[[Evidence], Flag | None], ...] = (
+    samples.coarse_clock,
+    samples.cold_start,
+    samples.drift,
+    samples.bimodal,
+    samples.autocorrelated,
+    samples.not_converged,
+    samples.disturbed,
+    machine.above_bound,
+    machine.unpinned,
+    machine.oversubscribed,
+)
+# What is seen only because of what another flag says already.
+_BECAUSE = {"autocorrelated": ("drift", "bimodal"), "drift": ("bimodal",)}
+
+
+def verdicts(run: Run) -> dict[Case, tuple[Flag, ...]]:
+    """The flags of every row of a run."""
+    rows = [evidence(run, case, measurements) for case, measurements in run.by_case.items()]
+    found: dict[Case, list[Flag]] = {
+        row.case: [flag for rule in _RULES if (flag := rule(row)) is not None] for row in rows
+    }
+    for curve in neighbours.curves(rows):
+        outliers = neighbours.outlier_sizes(curve)
+        _add(found, outliers)
+        # An outlier contradicts its neighbours, which says nothing more.
+        _add(
+            found,
+            neighbours.faster_when_larger([row for row in curve if row.case not in outliers]),
+        )
+    _add(found, neighbours.slower_in_a_stream(rows))
+    return {case: _in_order(flags) for case, flags in found.items()}
+
+
+def _add(found: dict[Case, list[Flag]], more: dict[Case, Flag]) -> None:
+    for case, flag in more.items():
+        if flag.name not in (known.name for known in found[case]):
+            found[case].append(flag)
+
+
+def _in_order(flags: list[Flag]) -> tuple[Flag, ...]:
+    names = {flag.name for flag in flags}
+    left = [flag for flag in flags if not names.intersection(_BECAUSE.get(flag.name, ()))]
+    return tuple(sorted(left, key=lambda flag: NAMES.index(flag.name)))

@@ -1,0 +1,73 @@
+"""Flags that the machine raises: where ranks ran, and what it could not have been."""
+
+from __future__ import annotations
+
+from halftrip.model import Environment
+from halftrip.patterns import is_in_turn
+from halftrip.summaries import line_probes
+from halftrip.units import format_size, significant
+from halftrip.verdict.flag import Evidence, Flag, us
+
+# What is measured at another moment differs by so much without meaning anything.
+_SLACK = 1.25
+
+
+def _ranks(e: Evidence) -> list[Environment]:
+    return [environment for environment in e.run.environments if environment.rank in e.case.pair]
+
+
+def above_bound(e: Evidence) -> Flag | None:
+    """No message comes sooner than a cache line, and none faster than memory is copied."""
+    probes = [probe for m in e.measurements for probe in line_probes(m)]
+    if probes and _crosses_once(e):
+        trips = 1 if is_in_turn(e.case.pattern, e.case.mode) else 2
+        half = min(probes) / 2
+        if e.summary.latency * trips < half / _SLACK:
+            return Flag(
+                "above-bound",
+                f"{us(e.summary.latency)} one way, where a cache line alone takes {us(half)}",
+                "doubt the clock, the cores that the line was probed on, or what is counted",
+            )
+    copies = {copy.size: copy.size / copy.ns for copy in e.run.copies}
+    if not copies or not e.case.size or e.measurements[0].line is None:
+        return None
+    fastest = max(copies.values())
+    rate = e.summary.bandwidth / 1e9
+    if rate <= _SLACK * fastest:
+        return None
+    return Flag(
+        "above-bound",
+        f"{significant(rate, 3)} GB/s, where memory is copied at {significant(fastest, 3)} GB/s at "
+        f"best ({format_size(max(copies, key=lambda size: copies[size]))})",
+        "look whether the payload is touched at all; --verify tells whether it arrives",
+    )
+
+
+def _crosses_once(e: Evidence) -> bool:
+    """Whether every exchange waits for at least one line to cross."""
+    return e.case.window == 1 and e.case.mode != "onesided"
+
+
+def unpinned(e: Evidence) -> Flag | None:
+    ranks = _ranks(e)
+    loose = [environment.rank for environment in ranks if environment.core is None]
+    if not loose:
+        return None
+    return Flag(
+        "unpinned",
+        f"rank {loose[0]} could move from core to core",
+        "leave out --cores none: ranks pin themselves, or name cores",
+    )
+
+
+def oversubscribed(e: Evidence) -> Flag | None:
+    ranks = _ranks(e)
+    shared = [environment for environment in ranks if environment.oversubscribed]
+    if not shared:
+        return None
+    core = "its cores" if shared[0].core is None else f"core {shared[0].core}"
+    return Flag(
+        "oversubscribed",
+        f"rank {shared[0].rank} shares {core} with another rank",
+        "use no more ranks than cores; what is measured here is the scheduler",
+    )

@@ -1,0 +1,152 @@
+"""Flags that other rows of the same run raise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from halftrip.model import Case
+from halftrip.units import format_size
+from halftrip.verdict.flag import Evidence, Flag, percent, us
+
+# A size is an outlier where it is off by this factor from what its neighbours on both sides, or on
+# either, lead one to expect.
+_OFF = 1.3
+# Both neighbours of a side, or two on each: fewer are no curve.
+_FEWEST_IN_CURVE = 5
+# A larger message that is so much faster, or a stream that is so much slower, contradicts.
+_CONTRADICTS = 1.1
+
+Curve = list[Evidence]
+
+
+def curves(rows: Iterable[Evidence]) -> list[Curve]:
+    """The rows of each curve, in order of size."""
+    groups: dict[Case, Curve] = {}
+    for row in rows:
+        groups.setdefault(msgspec.structs.replace(row.case, size=0), []).append(row)
+    return [sorted(curve, key=lambda row: row.case.size) for curve in groups.values()]
+
+
+def outlier_sizes(curve: Curve) -> dict[Case, Flag]:
+    """Sizes that none of their neighbours lead one to expect: neither those on both sides, nor, as
+    at a change of protocol, those on one. The worst first; what it spoils for others is no longer
+    counted then."""
+    rows = [row for row in curve if row.summary.latency > 0]
+    found: dict[Case, Flag] = {}
+    while len(rows) >= _FEWEST_IN_CURVE:
+        points = [(float(row.case.size), row.summary.latency) for row in rows]
+        off = [_off(points, i) for i in range(len(rows))]
+        worst = int(np.argmax(np.abs(off)))
+        row = rows[worst]
+        if abs(off[worst]) - _uncertainty(row) <= math.log(_OFF):
+            break
+        expected = row.summary.latency / math.exp(off[worst])
+        found[row.case] = Flag(
+            "outlier-size",
+            f"{us(row.summary.latency)}, where the sizes around it lead to {us(expected)}",
+            "measure it again with sizes close by (--perturb 8, --refine) and several --launches",
+        )
+        rows = [other for other in rows if other is not row]
+    return found
+
+
+Point = tuple[float, float]
+
+
+def _off(points: Sequence[Point], i: int) -> float:
+    """The logarithm of the factor by which the time of point `i`, (bytes, ns), is off from the
+    nearest of what others lead to; 0 at the ends, where there is one side only."""
+    if i < 2 or i > len(points) - 3:
+        return 0.0
+    size, time = points[i]
+    # A step may lie just before it or after it.
+    low, high = sorted((points[i - 1][1], points[i + 1][1]))
+    expected = [low, high]
+    for a, b in ((i - 1, i + 1), (i - 2, i - 1), (i + 1, i + 2)):
+        expected += _lines(points[a], points[b], size)
+    if low <= time <= high or min(expected) <= time <= max(expected):
+        return 0.0
+    return min((math.log(time / value) for value in expected), key=abs)
+
+
+def _lines(a: Point, b: Point, size: float) -> list[float]:
+    """What two points lead to at another size: on a line, as where a latency and a bandwidth make
+    up a time, and on one of logarithms; those of these that are times."""
+    share = (size - a[0]) / (b[0] - a[0])
+    straight = a[1] + share * (b[1] - a[1])
+    steep = math.log(b[1] / a[1]) / math.log((b[0] + 1) / (a[0] + 1))
+    curved = a[1] * ((size + 1) / (a[0] + 1)) ** steep
+    return [value for value in (straight, curved) if value > 0]
+
+
+def _uncertainty(row: Evidence) -> float:
+    """By how much a row may be off because its interval is wide, as a logarithm."""
+    summary = row.summary
+    if math.isnan(summary.low) or summary.low <= 0:
+        return 0.0
+    return math.log(summary.high / summary.low)
+
+
+def faster_when_larger(curve: Curve) -> dict[Case, Flag]:
+    """A message is never slower than a larger one, which could carry it: so Traeff, Gropp and
+    Thakur, Self-consistent MPI Performance Guidelines (TPDS 2010)."""
+    found = {}
+    for place, row in enumerate(curve):
+        for larger in curve[place + 1 :]:
+            if _surely_more(row.summary.low, larger.summary.high):
+                found[row.case] = Flag(
+                    "contradiction",
+                    f"{us(row.summary.latency)}, where {format_size(larger.case.size)} take "
+                    f"{us(larger.summary.latency)}: more goes faster",
+                    "look for a change of protocol between them; sending it as part of a larger "
+                    "message is faster",
+                )
+                break
+    return found
+
+
+def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Case, Flag]:
+    """Messages that follow each other get no less through than those that wait for an answer, and
+    both ways at once no less than one."""
+    by_path: dict[Case, dict[str, Evidence]] = {}
+    for row in rows:
+        case = row.case
+        # Whatever the pattern, mode and window.
+        key = msgspec.structs.replace(case, pattern="pingpong", mode="blocking", window=1)
+        if case.rate is None and case.mode in ("blocking", "nonblocking"):
+            by_path.setdefault(key, {}).setdefault(case.pattern, row)
+    found: dict[Case, Flag] = {}
+    for patterns in by_path.values():
+        found |= _less(patterns, "stream", "pingpong", 1)
+        found |= _less(patterns, "bidirectional", "stream", 2)
+    return found
+
+
+def _less(
+    patterns: Mapping[str, Evidence], more: str, less: str, directions: int
+) -> dict[Case, Flag]:
+    """A flag on the row of `more`, if it gets less through, `directions` counted, than that of
+    `less`."""
+    if more not in patterns or less not in patterns:
+        return {}
+    one, other = patterns[more], patterns[less]
+    # Times of a message: the more get through, the shorter.
+    if not _surely_more(one.summary.low / directions, other.summary.high):
+        return {}
+    share = other.summary.latency / (one.summary.latency / directions)
+    return {
+        one.case: Flag(
+            "contradiction",
+            f"it gets {percent(share)} of the bandwidth of {less} through at the same size",
+            "look at the window, at how the receiver waits, and at what fills up on the way",
+        )
+    }
+
+
+def _surely_more(low: float, high: float) -> bool:
+    """Whether a time of at least `low` is more than one of at most `high`; not if one is NaN."""
+    return low > _CONTRADICTS * high
