@@ -37,6 +37,8 @@ class Outcome:
         self.waited: list[int] = []
         # The line after each of them, ns.
         self.lines: list[float] = []
+        # How often each end lost its core in the batches that are kept.
+        self.switches = [0, 0]
         self.verified = 0
         self.deliveries: list[Delivery | None] = []
         self.problem: str | None = None
@@ -58,6 +60,8 @@ class Outcome:
             for arrivals, end in zip(self.arrivals, (responder, initiator), strict=True):
                 arrivals.append(_times(end.arrivals))
             self.waited.append(initiator.waited)
+            self.switches[0] += initiator.switches
+            self.switches[1] += responder.switches
             self.deliveries.append(initiator.delivery)
         return times
 

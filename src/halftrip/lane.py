@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import time
 from typing import Any
 
@@ -30,7 +31,8 @@ class Part(msgspec.Struct, frozen=True):
     `times` are those of its samples, int64, ns, and `start` is when the first began, ns of
     CLOCK_MONOTONIC_RAW; on the end that takes no times, both are empty. `verified` is how many
     messages were found to be as they were sent; `problem` says what went wrong. `waited` and
-    `delivery` are as in `transports.base.Timed`, `arrivals` too, as `times` are.
+    `delivery` are as in `transports.base.Timed`, `arrivals` too, as `times` are. `switches` is how
+    often the kernel took the core away meanwhile.
     """
 
     times: bytes = b""
@@ -40,6 +42,12 @@ class Part(msgspec.Struct, frozen=True):
     waited: int = 0
     delivery: Delivery | None = None
     arrivals: bytes = b""
+    switches: int = 0
+
+
+def _switches() -> int:
+    """How often this thread has lost its core to another that wanted it."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
 
 
 class Lane:
@@ -127,7 +135,9 @@ class Lane:
             os.sched_setaffinity(0, {self.pair.scene.core})
         messages = self._messages_of(batch)
         try:
+            before = _switches()
             timed = self._time(batch)
+            switches = _switches() - before
             if self._window is not None:
                 self._window.synchronize()
             verified = self._check(messages, timed) if self._verify else 0
@@ -149,6 +159,7 @@ class Lane:
             verified=verified,
             waited=timed.waited,
             delivery=timed.delivery,
+            switches=switches,
             arrivals=b"" if timed.arrivals is None else timed.arrivals.tobytes(),
         )
 

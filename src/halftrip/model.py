@@ -114,7 +114,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     times. Where there is a window each way, `arrival_ns` is the median time of a sample until all
     that was sent there had come, by the responder's clock, and back, by the initiator's. `verified`
     is how many messages were found to be as they were sent, None where nobody
-    looked.
+    looked. `switches` is how often the kernel took the core from each end in the meantime.
     """
 
     case: Case
@@ -133,6 +133,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     arrival_ns: tuple[float, float] | None = None
     delivery: Delivery | None = None
     verified: int | None = None
+    switches: tuple[int, int] | None = None
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="failure"):

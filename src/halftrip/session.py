@@ -255,6 +255,7 @@ class Session:
             peer_ns=outcome.peer_ns,
             arrival_ns=outcome.arrival_ns,
             delivery=outcome.delivery,
+            switches=(outcome.switches[0], outcome.switches[1]),
             verified=outcome.verified if case.verify else None,
         )
         self._measured[case] = measurement

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from halftrip.model import Measurement, add_deliveries, delivered_share
+from halftrip.model import Case, Delivery, Measurement, add_deliveries, delivered_share
 from halftrip.stats.states import State, block_states, states
 from halftrip.stats.summary import Summary, summarize
 
@@ -26,10 +26,7 @@ def summarize_case(measurements: Sequence[Measurement]) -> Summary:
     order.
 
     Where the machine was in several states, it is of the one in which most samples were taken:
-    those of others are left out. What got lost does not count: the bandwidth is that of what was
-    sent, by the median, times the share of all that arrived. At a rate it is all that arrived, over
-    all the time: a sender that makes up for time it has lost is faster than its rate for many a
-    window.
+    those of others are left out. What got lost does not count, see `over_all_time`.
     """
     case = measurements[0].case
     delivery = add_deliveries(measurement.delivery for measurement in measurements)
@@ -44,12 +41,20 @@ def summarize_case(measurements: Sequence[Measurement]) -> Summary:
         first=measurements[0].first / case.messages_per_exchange,
         delivered=delivered,
     )
-    if case.rate is None:
+    if not over_all_time(case, delivery):
         return summary
     sent = sum(len(m.samples) * m.exchanges * case.messages_per_exchange for m in measurements)
     time = sum(sum(m.samples) for m in measurements)
     bandwidth = case.size * delivered * sent / time * 1e9 if time else math.nan
     return summary._replace(bandwidth=bandwidth)
+
+
+def over_all_time(case: Case, delivery: Delivery | None) -> bool:
+    """Whether the bandwidth of a case is all that arrived over all the time, not that of the median
+    window: at a rate, where a sender that makes up for time it has lost is faster for many a
+    window; and where a stream has lost some, since a queue that fills up takes for a while what it
+    cannot deliver."""
+    return case.rate is not None or (case.is_rate and delivery is not None and delivery.lost > 0)
 
 
 def line_states(measurements: Sequence[Measurement]) -> list[State]:

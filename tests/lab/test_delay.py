@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from halftrip import model
+from halftrip.summaries import one_way_times
 from lab.relay import TCP, UDP, Rule
 
 SIZE = 200
@@ -24,7 +24,7 @@ def halves(lab, shell, transports, delay_ms, mpi):
     arguments = ("-t", transports, "-s", SIZE, "--wait", "spin", "--ci", "none", "--time", "0.5s")
     run = lab.measure(shell, *arguments, mpi=mpi)
     log = lab.relay.journal()
-    medians = {m.case.transport: np.median(model.one_way_times(m)) for m in run.measurements}
+    medians = {m.case.transport: np.median(one_way_times(m)) for m in run.measurements}
     return {name: (median, log.added(*PACKETS[name])) for name, median in medians.items()}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip import model
+from halftrip.summaries import summarize_case
 
 MTU = 1500
 # What tbf counts of a frame: IP and its Ethernet header, but no preamble, checksum nor gap. What
@@ -34,6 +34,23 @@ def test_a_limit_is_measured(lab, shell, rate, burst):
         run = lab.measure(shell, *arguments, "--ci", "none", "--time", "1s")
         (m,) = run.measurements
         left = rate / 8 * PAYLOAD[transport] / FRAME
-        assert model.summarize_case([m]).bandwidth == pytest.approx(left, rel=0.02), transport
+        assert summarize_case([m]).bandwidth == pytest.approx(left, rel=0.02), transport
         assert m.delivery is None or m.delivery.lost == 0
         assert [host.limiter()["drops"] for host in lab.hosts] == [0, 0]
+
+
+def test_what_a_queue_takes_is_no_bandwidth(lab, shell):
+    """More is offered than the link carries: a queue takes it for a while, and then drops what is
+    too much. What arrives in all the time is what the link lets through, within 3 %: the queue, 64
+    kB, may be full of what was sent in that second or empty.
+    """
+    for host in lab.hosts:
+        host.limit(100_000_000, 16384, queue=65536)
+    run = lab.measure(
+        shell, "-t", "udp", "-p", "stream", "-s", str(PAYLOAD["udp"]), "--window", "256",
+        "--rate", "25MB", "--ci", "none", "--time", "1s",
+    )  # fmt: skip
+    (m,) = run.measurements
+    assert m.delivery.lost > 0
+    left = 100_000_000 / 8 * PAYLOAD["udp"] / FRAME
+    assert summarize_case([m]).bandwidth == pytest.approx(left, rel=0.03)

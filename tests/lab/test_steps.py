@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from halftrip import model
+from halftrip.summaries import one_way_times
 from lab.relay import Rule
 
 MTU = 1500
@@ -48,7 +48,7 @@ def test_a_frame_more_takes_its_time(lab, shell, transport):
     )
     found = {}
     for case, measurements in run.by_case.items():
-        times = np.concatenate([model.one_way_times(m) for m in measurements])
+        times = np.concatenate([one_way_times(m) for m in measurements])
         found[case.size] = float(np.median(times))
     due = {size: wire(transport, size) * 8e9 / rate / 2 for size in asked}
     assert found == pytest.approx(due, rel=0.005)

@@ -74,12 +74,24 @@ def test_what_got_lost_is_no_bandwidth():
     (row,) = rows(runs.run(stream(delivery=delivery)))
     assert row.bandwidth == pytest.approx(0.75e9)
     assert row.rate == pytest.approx(0.75e6)
-    assert row.peer_bandwidth == pytest.approx(0.75e9)
+    assert row.peer_bandwidth is None
     text = printed(runs.run(stream(delivery=delivery)))
     cells = next(line for line in text.splitlines() if line.startswith(" udp")).split()
     assert cells[-4:] == ["1,000", "25", "1.0", "1.50"]
-    assert "750.0 to 750.0" in text
+    assert cells[2:5] == ["1000", "750.0", "-"]
     assert "lost: never came" in text
+
+
+def test_a_queue_that_fills_up_is_no_bandwidth_of_the_path():
+    """The first windows go into the queue at once; what it cannot deliver is lost later."""
+    samples = [5_000] * 60 + [20_000] * 40
+    delivery = Delivery(sent=1000, lost=100, late=0)
+    (row,) = rows(runs.run(stream(samples=samples, delivery=delivery)))
+    assert row.bandwidth == pytest.approx(900 * 1000 / 1.1e-3)
+    nothing_lost = Delivery(sent=1000, lost=0, late=0)
+    (row,) = rows(runs.run(stream(samples=samples, delivery=nothing_lost)))
+    assert row.bandwidth == pytest.approx(10 * 1000 / 5e-6)
+    assert row.peer_bandwidth == pytest.approx(1e9)
 
 
 def test_deliveries_of_repetitions_add_up_and_the_last_jitter_stays():

@@ -85,5 +85,7 @@ def test_at_a_rate_bandwidth_is_all_that_arrived_over_all_the_time():
     assert summarize_case([paced]).bandwidth == pytest.approx(0.9e9)
     assert summarize_case([paced, again]).bandwidth == pytest.approx(0.9e9)
     unpaced = msgspec.structs.replace(paced, case=msgspec.structs.replace(case, rate=None))
-    assert summarize_case([unpaced]).bandwidth == pytest.approx(1e9)
+    assert summarize_case([unpaced]).bandwidth == pytest.approx(0.9e9)
+    whole = msgspec.structs.replace(unpaced, delivery=Delivery(sent=100, lost=0, late=0))
+    assert summarize_case([whole]).bandwidth == pytest.approx(1e9 / 0.9)
     assert summarize_case([paced]).latency == pytest.approx(900)

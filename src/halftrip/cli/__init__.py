@@ -167,11 +167,14 @@ def show(
     rtt: Annotated[
         bool, typer.Option("--rtt", help="Round trips of pingpong, not their half.")
     ] = False,
+    flags: Annotated[
+        bool, typer.Option("--flags", help="Why rows should be doubted, and what to do.")
+    ] = False,
 ) -> None:
     """Print a run's table again."""
     from halftrip.cli.show import show_run
 
-    show_run(file, style, rtt)
+    show_run(file, style, rtt, flags)
 
 
 @app.command()

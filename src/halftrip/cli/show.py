@@ -10,6 +10,7 @@ from rich.console import Console
 
 from halftrip.errors import UsageError
 from halftrip.model import Run
+from halftrip.show.flags import render_flags
 from halftrip.show.machine import as_csv, as_json
 from halftrip.show.table import render
 from halftrip.store import load
@@ -19,8 +20,9 @@ from halftrip.store import load
 _LEAST_WIDTH = 400
 
 
-def show_run(path: str, style: str, rtt: bool = False) -> None:
-    """Prints the run in the file at `path`. Raises UsageError for a file or style that is none."""
+def show_run(path: str, style: str, rtt: bool = False, flags: bool = False) -> None:
+    """Prints the run in the file at `path`, or its flags. Raises UsageError for a file or style
+    that is none."""
     styles: dict[str, Callable[[Run], None]] = {
         "table": partial(print_table, rtt=rtt),
         "json": _print_json,
@@ -31,15 +33,24 @@ def show_run(path: str, style: str, rtt: bool = False) -> None:
     run = load(path)
     for problem in run.problems:
         print(f"halftrip: {problem}", file=sys.stderr)
+    if flags:
+        if style != "table":
+            raise UsageError(f"--flags: --style {style} has them in every row; leave it out")
+        _console().print(render_flags(run))
+        return
     styles[style](run)
 
 
 def print_table(run: Run, plain: bool = False, rtt: bool = False) -> None:
     """Prints the table; `plain` without colours, even if that looks like a terminal. `rtt`: with
     round trips of ping-pong; so too where the plan says so."""
+    _console(plain).print(render(run, rtt or bool(run.head.plan.get("rtt"))))
+
+
+def _console(plain: bool = False) -> Console:
     console = Console(highlight=False, force_terminal=False if plain else None)
     console.width = max(console.width, _LEAST_WIDTH)
-    console.print(render(run, rtt or bool(run.head.plan.get("rtt"))))
+    return console
 
 
 def _print_json(run: Run) -> None:

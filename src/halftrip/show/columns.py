@@ -106,8 +106,7 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
 
 
 def _bandwidth_interval(row: Row) -> str:
-    # At a rate, the bandwidth is no median.
-    if not row.summary.bandwidth > 0 or row.case.rate is not None:
+    if not row.summary.bandwidth > 0 or row.over_all_time:
         return NOTHING
     # Of the initiator's times; as much wider as the sum is more than its share of it.
     size = row.case.size * row.delivered * row.bandwidth / row.summary.bandwidth

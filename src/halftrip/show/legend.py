@@ -78,14 +78,16 @@ def _others(table_rows: Sequence[Row]) -> str:
 def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
     two = any(row.case.directions == 2 for row in table_rows)
     summed = "the sum of both directions where both send" if two else "one direction"
-    paced = [row.case.rate is not None for row in table_rows]
+    whole = [row.over_all_time for row in table_rows]
     lines = [f"bandwidth: payload that was acknowledged / time, {summed},"]
-    if not all(paced):
+    if not all(whole):
         lines.append(
             "median, with its 95 % confidence interval; 1 MB = 10^6 bytes. messages: likewise."
         )
-    if any(paced):
-        of = "at a rate" if not all(paced) else "messages: likewise. 1 MB = 10^6 bytes"
+    if any(whole):
+        of = "messages: likewise. 1 MB = 10^6 bytes"
+        if not all(whole):
+            of = "at a rate, and where some got lost"
         lines.append(f"all that arrived / all the time, without an interval; {of}.")
     whose = {
         "receiver": "receiver: by its own clock.",

@@ -18,7 +18,7 @@ from halftrip.model import (
 )
 from halftrip.registry import TRANSPORTS
 from halftrip.stats.summary import Summary
-from halftrip.summaries import line_probes, summarize_case
+from halftrip.summaries import line_probes, over_all_time, summarize_case
 from halftrip.verdict import Flag, verdicts
 
 
@@ -27,9 +27,9 @@ class Row(NamedTuple):
     most; `line` spans the cache-line round trips around its repetitions, ns.
 
     `peer_bandwidth` is what the other end received, by its clock, bytes per second; None where it
-    takes no times, where both send, and at a rate. Where both send, `each_way` is what came there,
-    and back, until all of a window had come. `verified` is how many messages were found to be as
-    they were sent, None where nobody looked.
+    takes no times, where both send, and `over_all_time`. Where both send, `each_way` is what came
+    there, and back, until all of a window had come. `verified` is how many messages were found to
+    be as they were sent, None where nobody looked.
     """
 
     case: Case
@@ -48,6 +48,11 @@ class Row(NamedTuple):
         return delivered_share(self.case, self.delivery)
 
     @property
+    def over_all_time(self) -> bool:
+        """Whether the bandwidth is not that of the median window."""
+        return over_all_time(self.case, self.delivery)
+
+    @property
     def bandwidth(self) -> float:
         """Payload in all directions in which it is on its way at once, bytes per second, while both
         windows were under way."""
@@ -57,7 +62,7 @@ class Row(NamedTuple):
     def rate(self) -> float:
         """Messages per second that arrived, in all directions likewise; NaN where no time
         passed."""
-        if self.case.rate is not None:
+        if self.over_all_time:
             return self.bandwidth / self.case.size
         latency = self.summary.latency
         return self.case.directions * self.delivered / latency * 1e9 if latency > 0 else math.nan
@@ -95,11 +100,12 @@ def _row(case: Case, measurements: list[Measurement], flags: tuple[Flag, ...]) -
 
 
 def _peer_bandwidth(case: Case, measurements: list[Measurement]) -> float | None:
-    # At a rate many windows go faster than that, and their median is not the rate.
-    if case.directions == 2 or case.rate is not None:
+    # The receiver's median window is as little of the whole as the sender's.
+    if case.directions == 2 or over_all_time(
+        case, add_deliveries(m.delivery for m in measurements)
+    ):
         return None
-    share = delivered_share(case, add_deliveries(m.delivery for m in measurements))
-    return _bandwidth(case, [(m.peer_ns, m.exchanges) for m in measurements if m.peer_ns], share)
+    return _bandwidth(case, [(m.peer_ns, m.exchanges) for m in measurements if m.peer_ns])
 
 
 def _each_way(case: Case, measurements: list[Measurement]) -> tuple[float, float] | None:
@@ -109,14 +115,12 @@ def _each_way(case: Case, measurements: list[Measurement]) -> tuple[float, float
     return None if there is None or back is None else (there, back)
 
 
-def _bandwidth(
-    case: Case, samples: list[tuple[float, int]], delivered: float = 1.0
-) -> float | None:
+def _bandwidth(case: Case, samples: list[tuple[float, int]]) -> float | None:
     """Of the median of the repetitions, each of which has a typical sample: how long it took, ns,
     and how many exchanges it holds."""
     messages = case.messages_per_exchange
     times = [ns / (exchanges * messages) for ns, exchanges in samples if ns > 0]
-    return case.size * delivered / float(np.median(times)) * 1e9 if times else None
+    return case.size / float(np.median(times)) * 1e9 if times else None
 
 
 def _total(counts: list[int | None]) -> int | None:

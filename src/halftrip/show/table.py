@@ -16,6 +16,7 @@ from halftrip import refine
 from halftrip.model import Case, Run, Skip, Together
 from halftrip.show import columns
 from halftrip.show.columns import Column
+from halftrip.show.flags import flagged
 from halftrip.show.legend import legend
 from halftrip.show.rows import Row, rows
 from halftrip.summaries import line_probes
@@ -47,6 +48,7 @@ def render(run: Run, rtt: bool = False) -> Group:
             parts.append(Text())
     if table_rows:
         parts += [Text(line) for line in (*together(run.togethers), *bounds(run))]
+        parts += [Text(line, style="yellow") for line in flagged(table_rows)]
     parts += [Text(line) for line in skipped(run.skips)]
     parts += [Text(line, style="bold red") for line in failed(run)]
     if run.interrupted is not None:

@@ -12,7 +12,13 @@ import numpy.typing as npt
 from halftrip.model import Case, Measurement, Run
 from halftrip.stats.states import State
 from halftrip.stats.summary import Summary
-from halftrip.summaries import line_states, one_way_times, summarize_case, times_by_state
+from halftrip.summaries import (
+    line_probes,
+    line_states,
+    one_way_times,
+    summarize_case,
+    times_by_state,
+)
 from halftrip.units import significant
 
 Floats = npt.NDArray[np.float64]
@@ -49,6 +55,14 @@ class Evidence(NamedTuple):
         if self.main is None:
             return self.times
         return [times[self.main] for times in self.split if times[self.main].size]
+
+    @property
+    def line(self) -> float | None:
+        """The median cache-line round trip meanwhile, in the main state, ns; None if unknown."""
+        probes = [probe for m in self.measurements for probe in line_probes(m)]
+        if self.main is not None:
+            probes = [probe for probe in probes if self.states[self.main].has(probe)]
+        return float(np.median(probes)) if probes else None
 
 
 def evidence(run: Run, case: Case, measurements: Sequence[Measurement]) -> Evidence:

@@ -17,8 +17,13 @@ from halftrip.verdict.flag import Evidence, Flag, percent, us
 _OFF = 1.3
 # Both neighbours of a side, or two on each: fewer are no curve.
 _FEWEST_IN_CURVE = 5
-# A larger message that is so much faster, or a stream that is so much slower, contradicts.
-_CONTRADICTS = 1.1
+# A larger message that is so much faster, or a stream that is so much slower, contradicts: less may
+# be what this machine does from one second to the next.
+_CONTRADICTS = 1.25
+# Two sizes lead to a third no farther away than so many times their distance.
+_FARTHEST = 4.5
+# Rows whose lines differ by more were taken in different states of the machine.
+_SAME_STATE = 1.25
 
 Curve = list[Evidence]
 
@@ -75,8 +80,10 @@ def _off(points: Sequence[Point], i: int) -> float:
 
 def _lines(a: Point, b: Point, size: float) -> list[float]:
     """What two points lead to at another size: on a line, as where a latency and a bandwidth make
-    up a time, and on one of logarithms; those of these that are times."""
+    up a time, and on one of logarithms; those of these that are times. None where it is too far."""
     share = (size - a[0]) / (b[0] - a[0])
+    if not -_FARTHEST <= share <= 1 + _FARTHEST:
+        return []
     straight = a[1] + share * (b[1] - a[1])
     steep = math.log(b[1] / a[1]) / math.log((b[0] + 1) / (a[0] + 1))
     curved = a[1] * ((size + 1) / (a[0] + 1)) ** steep
@@ -97,7 +104,7 @@ def faster_when_larger(curve: Curve) -> dict[Case, Flag]:
     found = {}
     for place, row in enumerate(curve):
         for larger in curve[place + 1 :]:
-            if _surely_more(row.summary.low, larger.summary.high):
+            if _surely_more(row, larger):
                 found[row.case] = Flag(
                     "contradiction",
                     f"{us(row.summary.latency)}, where {format_size(larger.case.size)} take "
@@ -135,7 +142,7 @@ def _less(
         return {}
     one, other = patterns[more], patterns[less]
     # Times of a message: the more get through, the shorter.
-    if not _surely_more(one.summary.low / directions, other.summary.high):
+    if not _surely_more(one, other, directions):
         return {}
     share = other.summary.latency / (one.summary.latency / directions)
     return {
@@ -147,6 +154,10 @@ def _less(
     }
 
 
-def _surely_more(low: float, high: float) -> bool:
-    """Whether a time of at least `low` is more than one of at most `high`; not if one is NaN."""
-    return low > _CONTRADICTS * high
+def _surely_more(one: Evidence, other: Evidence, parts: int = 1) -> bool:
+    """Whether a message takes longer in `one`, of which a time counts for `parts`, than in `other`,
+    while the machine was in the same state; not where that cannot be told."""
+    lines = [line for row in (one, other) if (line := row.line) is not None]
+    if len(lines) == 2 and max(lines) > _SAME_STATE * min(lines):
+        return False
+    return one.summary.low / parts > _CONTRADICTS * other.summary.high

@@ -202,6 +202,15 @@ def disturbed(e: Evidence) -> Flag | None:
     return Flag(
         "disturbed",
         f"{int(spikes.sum()):,} samples of more than {_SPIKE:.0f} medians took {percent(share)} of "
-        "the time",
+        f"the time{_switched(e)}",
         "look for what else runs on these cores; the median does not show it, mean and max do",
     )
+
+
+def _switched(e: Evidence) -> str:
+    """How often the ends lost their cores, where that is known."""
+    known = [m.switches for m in e.measurements if m.switches is not None]
+    ends = [sum(end) for end in zip(*known, strict=True)]
+    if not ends:
+        return ""
+    return f"; the initiator lost its core to others {ends[0]:,} times, the responder {ends[1]:,}"

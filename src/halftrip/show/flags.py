@@ -1,0 +1,50 @@
+"""Every flag of a run with its figures and its advice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from halftrip.model import Run
+from halftrip.show import columns
+from halftrip.show.rows import Row, rows
+from halftrip.units import format_size
+from halftrip.verdict import NAMES
+
+
+def flagged(table_rows: Sequence[Row]) -> list[str]:
+    """One line that says how many rows have which flags; none where no row has any."""
+    counts = dict.fromkeys(NAMES, 0)
+    for row in table_rows:
+        for flag in row.flags:
+            counts[flag.name] += 1
+    said = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+    some = sum(bool(row.flags) for row in table_rows)
+    if not some:
+        return []
+    return [f"flags: {some} of {len(table_rows)} rows have some ({said}); show --flags says why"]
+
+
+def render_flags(run: Run) -> Group:
+    """Each flag, by name, with the rows that have it: what was seen; and once what to do."""
+    table_rows = rows(run)
+    # A field in which the rows differ tells them apart.
+    varying = [
+        (name, of) for name, of in columns.FIELDS if len({of(row.case) for row in table_rows}) > 1
+    ]
+    parts: list[RenderableType] = []
+    for name in NAMES:
+        those = [(row, flag) for row in table_rows for flag in row.flags if flag.name == name]
+        if not those:
+            continue
+        parts.append(Text(f"{name}: {those[0][1].advice}", style="yellow"))
+        for row, flag in those:
+            case = row.case
+            what = [case.transport, case.wait, *(of(case) for _, of in varying)]
+            parts.append(Text(f"  {' '.join(what)} {format_size(case.size)}: {flag.seen}"))
+        parts.append(Text())
+    if not parts:
+        parts.append(Text(f"no flags: none of the {len(table_rows)} rows gives a reason to doubt"))
+    return Group(*parts)
