@@ -41,7 +41,7 @@ JUMP = (Segment(start=8192, latency=14e-6, bandwidth=20e9),)
 SIZES = (8, 64, 512, 4096, 8192, 32768, 131072, 262144)
 # So many steps go before, until a process is as it will always be.
 _LEAD = 50
-POWERS = tuple(1 << n for n in range(3, 18))
+POWERS = tuple(1 << n for n in range(5, 15))
 
 
 def changed(**changes: object) -> Truth:
@@ -142,8 +142,8 @@ DISEASES = (
     Disease("coarse-clock", "steps of 1 us in 20", changed(clock=Ticking(step=1e-6))),
     Disease(
         "coarse-clock",
-        "steps of 10 us in 2",
-        changed(latency=1e-6, clock=Ticking(step=10e-6)),
+        "steps of 1 us in 2",
+        changed(latency=1e-6, clock=Ticking(step=1e-6)),
     ),
     Disease("cold-start", "the first takes 5 ms", changed(first=5e-3)),
     Disease("cold-start", "the first takes 10 ms, fades over 50", changed(first=10e-3, warm_up=50)),
@@ -182,6 +182,7 @@ DISEASES = (
         "outlier-size",
         "1 KiB takes 30 us",
         changed(segments=(Segment(start=1024, latency=30e-6), Segment(start=1025, latency=10e-6))),
+        plan=Plan(time=0.1),
         sizes=POWERS,
         ill=(1024,),
     ),
@@ -189,6 +190,7 @@ DISEASES = (
         "outlier-size",
         "1 KiB takes half",
         changed(segments=(Segment(start=1024, latency=5e-6), Segment(start=1025, latency=10e-6))),
+        plan=Plan(time=0.1),
         sizes=POWERS,
         ill=(1024,),
     ),
@@ -196,8 +198,9 @@ DISEASES = (
         "contradiction",
         "from 1 KiB on twice as fast",
         changed(segments=(Segment(start=1024, latency=5e-6),)),
+        plan=Plan(time=0.1),
         sizes=POWERS,
-        ill=POWERS[:7],
+        ill=POWERS[:5],
     ),
     Disease("above-bound", "0.2 us, a line of 1 us", changed(latency=0.2e-6, line=1e-6)),
     Disease(
