@@ -23,8 +23,6 @@ from halftrip.stats.difference import differ, differ_series
 from halftrip.stats.drift import change_points, trend
 from halftrip.stats.median import half_width, median_interval
 from halftrip.stats.modes import two_modes
-from halftrip.stats.quantile import quantile_interval
-from halftrip.stats.tails import Tail
 from halftrip.stats.variance import launch_interval
 
 Generator = np.random.Generator
@@ -118,26 +116,6 @@ def _stopped(samples: Floats) -> Floats:
     return samples[:n]
 
 
-def coverage_of_tails(trials: int) -> Iterator[Line]:
-    for q, n in ((0.99, 3000), (0.99, 30_000), (0.999, 30_000)):
-        for name, truth in (
-            ("independent", float(stats.norm.ppf(q))),
-            ("lognormal", math.exp(float(stats.norm.ppf(q))) - 1.0),
-            ("AR(1) 0.6", float(stats.norm.ppf(q))),
-        ):
-            hits = 0
-            binned = 0
-            for noise in _series(name, n, trials):
-                interval = quantile_interval(noise, q)
-                hits += interval is not None and interval.low <= truth <= interval.high
-                tail = Tail(most_raw=100)
-                tail.feed(noise + 10.0)
-                interval = tail.interval(q)
-                binned += interval is not None and interval.low <= truth + 10.0 <= interval.high
-            yield Line(f"quantile {q}", name, n, hits, trials, 0.93, 0.98)
-            yield Line(f"tail {q}", name, n, binned, trials, 0.93, 1.0)
-
-
 def coverage_of_launches(trials: int) -> Iterator[Line]:
     for launches in (2, 3, 5, 6, 10, 30):
         hits = 0
@@ -194,7 +172,6 @@ def _series(name: str, n: int, trials: int) -> Iterator[Floats]:
 GROUPS: dict[str, Callable[[int], Iterator[Line]]] = {
     "median": coverage_of_median,
     "sequential": coverage_of_stopped,
-    "tails": coverage_of_tails,
     "launches": coverage_of_launches,
     "trend": alarms_of_trend,
     "change": alarms_of_change,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from halftrip.model import Case, Delivery, Measurement, add_deliveries, delivered_share
 from halftrip.stats.states import State, block_states, states
 from halftrip.stats.summary import Summary, summarize
+from halftrip.stats.variance import Components, variance_components
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,6 +48,28 @@ def summarize_case(measurements: Sequence[Measurement]) -> Summary:
     time = sum(sum(m.samples) for m in measurements)
     bandwidth = case.size * delivered * sent / time * 1e9 if time else math.nan
     return summary._replace(bandwidth=bandwidth)
+
+
+def launch_components(measurements: Sequence[Measurement]) -> Components | None:
+    """By how much the launches of a case differ and by how much repetitions of one do, standard
+    deviations as shares of the median; None of one launch. A launch of a single repetition has the
+    two halves of it in their place."""
+    launches: dict[int, list[Floats]] = {}
+    for measurement, times in zip(measurements, times_of_main_state(measurements), strict=True):
+        if times.size > 1:
+            launches.setdefault(measurement.launch, []).append(times)
+    if len(launches) < 2:
+        return None
+    medians = [
+        [
+            float(np.median(part))
+            for part in (parts if len(parts) > 1 else np.array_split(parts[0], 2))
+        ]
+        for parts in launches.values()
+    ]
+    usual = float(np.median([np.median(launch) for launch in medians]))
+    found = variance_components(medians)
+    return Components(found.between / usual, found.within / usual) if usual > 0 else None
 
 
 def over_all_time(case: Case, delivery: Delivery | None) -> bool:

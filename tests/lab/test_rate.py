@@ -41,8 +41,9 @@ def test_a_limit_is_measured(lab, shell, rate, burst):
 
 def test_what_a_queue_takes_is_no_bandwidth(lab, shell):
     """More is offered than the link carries: a queue takes it for a while, and then drops what is
-    too much. What arrives in all the time is what the link lets through, within 3 %: the queue, 64
-    kB, may be full of what was sent in that second or empty.
+    too much. No more arrives than the link lets through in the time, and the queue, 64 kB, holds
+    when it begins: 0.5 % of a second's. It may be less: a sender that was stopped for longer than
+    the queue lasts has left the link idle.
     """
     for host in lab.hosts:
         host.limit(100_000_000, 16384, queue=65536)
@@ -53,4 +54,4 @@ def test_what_a_queue_takes_is_no_bandwidth(lab, shell):
     (m,) = run.measurements
     assert m.delivery.lost > 0
     left = 100_000_000 / 8 * PAYLOAD["udp"] / FRAME
-    assert summarize_case([m]).bandwidth == pytest.approx(left, rel=0.03)
+    assert summarize_case([m]).bandwidth <= 1.01 * left

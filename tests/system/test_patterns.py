@@ -6,13 +6,13 @@ import pytest
 
 from halftrip import store
 from halftrip.patterns import SHAPES
-from halftrip.registry import TRANSPORTS, load
+from halftrip.registry import REAL_TRANSPORTS, TRANSPORTS, load
 from harness.shell import MPIEXECS, mpiexec
 
 # Small, a partial word, and one that is cut into chunks or does not fit into a buffer.
 SIZES = "1,8,1021,300000"
 QUICK = ("-s", SIZES, "--time", "5ms", "--window", "3", "--verify")
-LOCAL = [name for name in TRANSPORTS if name not in ("mpi", "udp")]
+LOCAL = [name for name in REAL_TRANSPORTS if name not in ("mpi", "udp")]
 PATTERNS = list(SHAPES)
 
 

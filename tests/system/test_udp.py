@@ -70,7 +70,10 @@ def test_messages_are_verified_but_for_their_heads(shell):
     assert all(m.verified > 0 for m in run.measurements)
     # One buffer for both ways is for a ping-pong alone.
     (skip,) = run.skips
-    assert skip.reason == "only a ping-pong in turn sends from the buffer that it receives into"
+    assert (
+        skip.reason
+        == "--buffers same: only a ping-pong in turn sends from the buffer that it receives into"
+    )
     assert (skip.transport, skip.patterns) == ("udp", ["stream"])
     assert skip.sizes is None  # of any size
 

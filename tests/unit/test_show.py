@@ -167,7 +167,16 @@ def test_names_for_programs_end_in_their_unit_and_keep_their_order():
         *("bandwidth_bytes_per_s", "first_ns", "samples", "exchanges", "messages_per_s"),
         *("total_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s"),
         *("bandwidth_there_bytes_per_s", "bandwidth_back_bytes_per_s", "sent", "lost", "late"),
-        *("jitter_ns", "verified", "line_low_ns", "line_high_ns", "flags"),
+        *(
+            "jitter_ns",
+            "verified",
+            "launches",
+            "between_launches",
+            "within_launches",
+            "line_low_ns",
+            "line_high_ns",
+            "flags",
+        ),
     ]
     document = json.loads(as_json(a_run()))
     assert set(document["rows"][0]) == set(heading)

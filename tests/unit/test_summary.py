@@ -9,7 +9,7 @@ import pytest
 from halftrip.model import Case, Delivery, Measurement, WarmUp
 from halftrip.stats.median import median_interval
 from halftrip.stats.summary import summarize
-from halftrip.summaries import one_way_times, summarize_case
+from halftrip.summaries import launch_components, one_way_times, summarize_case
 
 
 def measurement(samples, exchanges=1, repetition=0, size=1000):
@@ -89,3 +89,20 @@ def test_at_a_rate_bandwidth_is_all_that_arrived_over_all_the_time():
     whole = msgspec.structs.replace(unpaced, delivery=Delivery(sent=100, lost=0, late=0))
     assert summarize_case([whole]).bandwidth == pytest.approx(1e9 / 0.9)
     assert summarize_case([paced]).latency == pytest.approx(900)
+
+
+def test_launches_differ_by_so_much_and_what_is_in_them_by_so_much():
+    generator = np.random.default_rng(5)
+    measurements = []
+    for launch in range(200):
+        level = 10_000 * (1 + 0.05 * generator.standard_normal())
+        for repetition in range(4):
+            samples = level * (1 + 0.01 * generator.standard_normal()) * np.ones(9)
+            made = measurement(np.rint(samples).astype(int).tolist())
+            measurements.append(msgspec.structs.replace(made, launch=launch, repetition=repetition))
+    found = launch_components(measurements)
+    assert found.between == pytest.approx(0.05, rel=0.15)
+    assert found.within == pytest.approx(0.01, rel=0.15)
+    assert launch_components(measurements[:4]) is None
+    # Of single repetitions, halves tell.
+    assert launch_components(measurements[::4]).within == 0

@@ -150,9 +150,22 @@ DELIVERY_COLUMNS = (
     Column("late", "%", lambda row: _share(row, "late")),
     Column("jitter", "us", lambda row: _jitter(row), optional=True),
 )
+# Where fresh processes were started several times.
+LAUNCH_COLUMNS = (
+    Column("launches", "", lambda row: str(row.launches)),
+    Column("between", "%", lambda row: _component(row, "between")),
+    Column("within", "%", lambda row: _component(row, "within")),
+)
 VERIFIED = Column(
     "verified", "", lambda row: NOTHING if row.verified is None else f"{row.verified:,}"
 )
+
+
+def _component(row: Row, name: str) -> str:
+    share = getattr(row.components, name) if row.components is not None else math.nan
+    if math.isnan(share):
+        return NOTHING
+    return significant(100 * share, 2) if share else "0"
 
 
 def _share(row: Row, name: str) -> str:

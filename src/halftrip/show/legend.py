@@ -17,6 +17,9 @@ _ONE_SIDED_SAYS = (
 _COMPANY_SAYS = (
     "together: over all the time in which all were active; a row is a median, without the stalls."
 )
+_LAUNCHES_SAY = (
+    "between: by how much launches differ, within: repetitions of one; standard deviations."
+)
 _VERIFIED_SAYS = "verified: messages of which every byte was looked at and found as it was sent."
 
 
@@ -33,6 +36,8 @@ def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> lis
         lines.append(
             f"sent: datagrams; lost: never came; late: came after one that was sent later{jitter}."
         )
+    if "between" in names:
+        lines.append(_LAUNCHES_SAY)
     if "verified" in names:
         lines.append(_VERIFIED_SAYS)
     if any(row.case.company > 1 for row in table_rows):

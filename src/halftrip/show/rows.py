@@ -18,7 +18,8 @@ from halftrip.model import (
 )
 from halftrip.registry import TRANSPORTS
 from halftrip.stats.summary import Summary
-from halftrip.summaries import line_probes, over_all_time, summarize_case
+from halftrip.stats.variance import Components
+from halftrip.summaries import launch_components, line_probes, over_all_time, summarize_case
 from halftrip.verdict import Flag, verdicts
 
 
@@ -29,7 +30,8 @@ class Row(NamedTuple):
     `peer_bandwidth` is what the other end received, by its clock, bytes per second; None where it
     takes no times, where both send, and `over_all_time`. Where both send, `each_way` is what came
     there, and back, until all of a window had come. `verified` is how many messages were found to
-    be as they were sent, None where nobody looked.
+    be as they were sent, None where nobody looked. `launches` is how many there were, and
+    `components` by how much they differ.
     """
 
     case: Case
@@ -41,6 +43,8 @@ class Row(NamedTuple):
     each_way: tuple[float, float] | None
     delivery: Delivery | None
     verified: int | None
+    launches: int
+    components: Components | None
 
     @property
     def delivered(self) -> float:
@@ -96,6 +100,8 @@ def _row(case: Case, measurements: list[Measurement], flags: tuple[Flag, ...]) -
         each_way=_each_way(case, measurements),
         delivery=add_deliveries(m.delivery for m in measurements),
         verified=_total([m.verified for m in measurements]),
+        launches=len({m.launch for m in measurements}),
+        components=launch_components(measurements),
     )
 
 

@@ -61,6 +61,8 @@ def _columns(table_rows: Sequence[Row], rtt: bool) -> list[Column]:
     shown = list(columns.RATE_COLUMNS if is_rate else columns.latency_columns(rtt))
     if any(row.delivery is not None for row in table_rows):
         shown += columns.DELIVERY_COLUMNS
+    if any(row.launches > 1 for row in table_rows):
+        shown += columns.LAUNCH_COLUMNS
     if any(row.verified is not None for row in table_rows):
         shown.append(columns.VERIFIED)
     return [

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.quantile import Floats, Interval
+from halftrip.stats.quantile import Interval
 
 # The two-sided 95 % quantiles of Student's t with so many degrees of freedom.
 _STUDENT = {
@@ -19,8 +19,6 @@ _STUDENT = {
 }
 # From so many on, two order statistics bound the median at 95 %: 2 * 0.5**6 < 0.05.
 _FEWEST_FOR_ORDER = 6
-# A median absolute deviation of a normal distribution times this is its standard deviation.
-_NORMAL = 1.4826022185056018
 
 
 class Components(NamedTuple):
@@ -51,36 +49,6 @@ def variance_components(launches: Sequence[Sequence[float]]) -> Components:
     typical = (total - float(sizes @ sizes) / total) / (k - 1)
     between = max(0.0, (square - within) / typical) if spare else math.nan
     return Components(math.sqrt(between), math.sqrt(within))
-
-
-def robust_components(launches: Sequence[Sequence[float]]) -> Components:
-    """As `variance_components`, but no single wild repetition or launch moves them far.
-
-    From median absolute deviations: of repetitions from their launch's median, pooled, with
-    n / (n - 1) for the median taken off, and of those medians from theirs; the variance that the
-    former give to the latter, pi / 2 n times (of a normal sample's median), is taken off.
-    """
-    groups = [np.asarray(launch, dtype=np.float64) for launch in launches if len(launch)]
-    medians = np.array([np.median(group) for group in groups])
-    several = [(g, m) for g, m in zip(groups, medians, strict=True) if g.size > 1]
-    within = math.nan
-    if several:
-        away = [np.abs(g - m) * math.sqrt(g.size / (g.size - 1)) for g, m in several]
-        within = _NORMAL * float(np.median(np.concatenate(away)))
-    if len(groups) < 2:
-        return Components(math.nan, within)
-    spread = _deviation(medians)
-    # The median of one or two is their mean.
-    shares = [(math.pi / 2 if g.size > 2 else 1.0) / g.size for g in groups]
-    noise = within**2 * float(np.mean(shares))
-    return Components(math.sqrt(max(0.0, spread**2 - noise)) if several else math.nan, within)
-
-
-def _deviation(values: Floats) -> float:
-    """The standard deviation as the median absolute deviation has it, for few values, too."""
-    n = values.size
-    mad = float(np.median(np.abs(values - np.median(values))))
-    return _NORMAL * mad * math.sqrt(n / (n - 1))
 
 
 def launch_interval(medians: Sequence[float]) -> Interval | None:
