@@ -17,8 +17,8 @@ truth = importlib.util.module_from_spec(_SPEC)
 sys.modules[_SPEC.name] = truth
 _SPEC.loader.exec_module(truth)
 
-# So many runs of each claim, by its group. What fails is a row covered in fewer than 43 of 50 runs,
-# a disease missed in 4 of 15, a flag on 3 of 24 healthy rows, a difference in 6 of 40 pairs of runs,
+# So many runs of each claim, by its group. What fails is a row covered in fewer than 43 of 50,
+# a disease missed in 4 of 15, a flag on 3 of 24 healthy rows, a difference in 6 of 40 pairs,
 # and a figure that is not found again in 3 of 10.
 RUNS = {"coverage": 50, "disease": 15, "health": 3, "same": 40, "recovery": 10}
 
