@@ -35,7 +35,8 @@ class Outcome:
         self.arrivals: tuple[list[Times], list[Times]] = ([], [])
         # For how long each of these batches waited in vain.
         self.waited: list[int] = []
-        # The line after each of them, ns.
+        # The line before and after each of them, ns.
+        self.befores: list[float] = []
         self.lines: list[float] = []
         # How often each end lost its core in the batches that are kept.
         self.switches = [0, 0]
@@ -65,12 +66,13 @@ class Outcome:
             self.deliveries.append(initiator.delivery)
         return times
 
-    def drop(self) -> None:
-        """Forgets the last batch that was kept."""
-        for those in (self.kept, self.starts, self.peers, *self.arrivals, self.waited, self.lines):
+    def drop(self, number: int = -1) -> None:
+        """Forgets the kept batch of that number, or the last."""
+        ends = (self.befores, self.lines)
+        for those in (self.kept, self.starts, self.peers, *self.arrivals, self.waited, *ends):
             if those:
-                those.pop()
-        self.deliveries.pop()
+                those.pop(number)
+        self.deliveries.pop(number)
 
     @property
     def blocks(self) -> list[int]:
@@ -141,6 +143,27 @@ def spans_together(
     return spans, messages
 
 
+def _all_count(outcome: Outcome) -> Sequence[bool]:
+    return [True] * len(outcome.kept)
+
+
+def _judge(
+    outcomes: Sequence[Outcome],
+    counting: Callable[[Outcome], Sequence[bool]],
+    sampler: Sampler,
+) -> bool:
+    """Drops the batches that do not count, those from before out of the sampler, too; whether the
+    last does."""
+    count = [all(those) for those in zip(*map(counting, outcomes), strict=True)]
+    for number in reversed(range(len(count))):
+        if not count[number]:
+            for outcome in outcomes:
+                outcome.drop(number)
+            if number < len(count) - 1:
+                sampler.forget(number)
+    return count[-1]
+
+
 class Bench:
     """Cases that are set up: the paths are open, the buffers are there.
 
@@ -191,37 +214,41 @@ class Bench:
         sampler: Sampler | None,
         between: Callable[[int], None],
         probe: Callable[[], Sequence[float | None]],
-        accepts: Callable[[Outcome], bool] = lambda _: True,
+        counting: Callable[[Outcome], Sequence[bool]] = _all_count,
     ) -> list[Outcome]:
         """Times what `sampler`, which is rank 0's, asks for, until it is content.
 
         Rank 0 calls `between` after each batch, with the nanoseconds that its timed part took. All
-        ranks call `probe` after each batch that is kept, which gives rank 0 the line of every pair;
-        what rank 0 does not then accept of every case counts for nothing. On rank 0, what became of
-        each case, in order; it ends early where one has a problem.
+        ranks call `probe` before the first batch that is to be kept and after each of them, which
+        gives rank 0 the line of every pair. Then `counting` says which of the batches that are kept
+        of a case still count; where one of several cases does not count, none does. On rank 0,
+        what became of each case, in order; it ends early where one has a problem.
         """
         outcomes = [Outcome(case) for _, case in self._round]
+        before: Sequence[float | None] = ()
         while True:
             failed = any(outcome.problem for outcome in outcomes)
             wanted = sampler.next() if sampler is not None and not failed else None
             batch: Batch | None = self._group.broadcast(wanted, Batch | None)
             if batch is None:
                 return outcomes
+            if batch.keep and not before:
+                before = probe()
             gathered = self._group.gather(self._take_part(batch), dict[int, Part])
-            lines = probe() if batch.keep else ()
+            after = probe() if batch.keep else before
+            ends, before = list(zip(before, after, strict=True)), after
             if gathered is None or sampler is None:
                 continue
             times, waited = self._gathered(outcomes, batch, gathered)
             if any(outcome.problem for outcome in outcomes):
                 continue
-            for outcome, line in zip(outcomes, lines, strict=False):
-                if line is not None:
-                    outcome.lines.append(line)
-            if not batch.keep or all(accepts(outcome) for outcome in outcomes):
+            for outcome, (begin, end) in zip(outcomes, ends if batch.keep else (), strict=False):
+                if begin is not None and end is not None:
+                    outcome.befores.append(begin)
+                    outcome.lines.append(end)
+            if not batch.keep or _judge(outcomes, counting, sampler):
                 sampler.feed(times, waited)
             else:
-                for outcome in outcomes:
-                    outcome.drop()
                 sampler.reject(times, waited)
             between(int(times.sum()) + waited)
 

@@ -65,6 +65,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
         return trips(self.pattern, self.mode) * self.window
 
     @property
+    def is_virtual(self) -> bool:
+        """Whether it is of a path that is only thought of, on no machine."""
+        return self.transport == "simulated"
+
+    @property
     def is_rate(self) -> bool:
         """Whether what matters is how much gets through, not how long one message takes."""
         return self.pattern in ("stream", "bidirectional") or self.window > 1
@@ -85,7 +90,8 @@ class WarmUp(msgspec.Struct, frozen=True):
 
 
 class LineBound(msgspec.Struct, frozen=True):
-    """The cache-line round trip between the two cores, ns, just before and just after a case."""
+    """The cache-line round trip between the two cores, ns, just before and just after the samples
+    of a case."""
 
     before: float
     after: float
@@ -108,8 +114,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
 
     Each of `samples` is the time of `exchanges` exchanges, ns. They were taken in blocks of so many
     as `blocks` says, and after each block the line was probed again: `lines`, ns; both are empty
-    where that is not known. `first` is the very first exchange
-    of the case, ns, timed by itself. `at` is when the case began, seconds after the run did.
+    where that is not known. `first` is the very first exchange of the case, ns, timed by itself.
+    `at` is when the case began, seconds after its launch, the one of number `launch`, did.
     `peer_ns` is the median of the same samples by the other end's clock, None where it takes no
     times. Where there is a window each way, `arrival_ns` is the median time of a sample until all
     that was sent there had come, by the responder's clock, and back, by the initiator's. `verified`

@@ -163,6 +163,9 @@ def make_plan(*layers: Layer) -> Plan:
         raise UsageError(
             f"{place('window')}: {', '.join(plan.pattern)} has no window; --pattern {have}"
         )
+    if plan.until_ci and plan.ci is None:
+        place = next(layer.place for layer in reversed(layers) if "until_ci" in layer.keys)
+        raise UsageError(f"{place('until_ci')}: there is no interval to wait for; give --ci")
     if plan.ranks is not None:
         named = ("cores", "ranks")
         layer = next(layer for layer in reversed(layers) if any(n in layer.keys for n in named))

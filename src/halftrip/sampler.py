@@ -36,11 +36,11 @@ _WARM_BLOCK_SAMPLES = 8
 _AGREEING_BLOCKS = 3
 _WARM_SHARE = 0.5
 _AGREEMENT = 0.01
-# Sampling goes on in blocks: the first is this share of the time allowed, each later one half of
-# all that went before. The interval is worked out when there is so much more than there was the
-# last time: a dozen times, not a thousand, however short the blocks have to be.
+# Sampling goes on in blocks: the first is this share of the time allowed, each later one
+# half of all that went before, as a rule. The interval is worked out when there is so much more
+# than there was the last time: a dozen times, not a thousand, however short the blocks have to be.
 FIRST_BLOCK_SHARE = 0.05
-_BLOCK_GROWTH = 0.5
+BLOCK_GROWTH = 0.5
 _LOOK_GROWTH = 0.25
 # How long a sample lasts now is what so many of the latest say.
 _LATEST_SAMPLES = 8
@@ -88,10 +88,10 @@ class Sampler:
     None.
 
     `clock_cost` and `clock_resolution` are ns; the first block of samples is `first_block` of the
-    time allowed; an exchange is expected to last `expected_ns`, None: nothing is known of it.
-    `single`: every exchange is a sample by itself, whatever the clock costs; there are no more than
-    MOST_SAMPLES of them. `most_exchanges`: no batch has more, those that go first
-    included; None: as many as it takes.
+    time allowed, a later one `growth` of all before it, if that is longer; an exchange is expected
+    to last `expected_ns`, None: nothing is known of it. `single`: every exchange is a sample by
+    itself, whatever the clock costs; there are no more than MOST_SAMPLES of them. `most_exchanges`:
+    no batch has more, those that go first included; None: as many as it takes.
     """
 
     def __init__(
@@ -103,8 +103,10 @@ class Sampler:
         expected_ns: float | None = None,
         single: bool = False,
         most_exchanges: int | None = None,
+        growth: float = BLOCK_GROWTH,
     ) -> None:
         self._stopping = stopping
+        self._growth = growth
         self._first_block = first_block
         self._allowed_ns = stopping.time * 1e9
         self._least_sample_ns = max(clock_cost, clock_resolution) / CLOCK_SHARE
@@ -173,6 +175,8 @@ class Sampler:
         self._vain_ns += waited
         self._vain_since += waited
         if times.size == 0:
+            if self._phase == "sample":
+                self._kept.append(times)
             return
         self._given += times.size
         vain, self._vain_since = self._vain_since, 0.0
@@ -190,13 +194,27 @@ class Sampler:
         else:
             raise RuntimeError("the case is over")
 
+    @property
+    def rejected(self) -> bool:
+        """Whether it gave up because too much was not accepted."""
+        return self._rejected_ns >= _MOST_REJECTED * self._allowed_ns
+
     def reject(self, times: Times, waited: int = 0) -> None:
         """Takes no notice of the times of a batch that was to be kept, but that they took time:
         there is an end to that too."""
         self._rejected_ns += float(times.sum()) + waited
-        if self._rejected_ns >= _MOST_REJECTED * self._allowed_ns:
-            self.stopped = "time" if self._kept else None
+        if self.rejected:
+            self.stopped = "time" if self._kept_count else None
             self._phase = "done"
+
+    def forget(self, number: int) -> None:
+        """Takes the block of that number, of those that are kept, for one that was rejected."""
+        times = self._kept.pop(number)
+        ns = float(times.sum())
+        self._kept_ns -= ns
+        self._kept_count -= times.size
+        self._samples_left += times.size
+        self._rejected_ns += ns
 
     def _batch(self, samples: float) -> Batch:
         most = min(max(1, int(LONGEST_CALL_NS / self._turn_ns)), self._most_in_a_batch)
@@ -297,7 +315,7 @@ class Sampler:
     def _kept_block_samples(self) -> float:
         if self._stopping.iterations is not None:
             return self._samples_left
-        wanted = max(self._first_block * self._allowed_ns, _BLOCK_GROWTH * self._kept_ns)
+        wanted = max(self._first_block * self._allowed_ns, self._growth * self._kept_ns)
         return min(wanted, self._allowed_ns - self._kept_ns) / self._turn_ns
 
     def _keep(self, times: Times) -> None:

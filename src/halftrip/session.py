@@ -22,12 +22,13 @@ from halftrip.bench import Bench, Outcome, spans_together
 from halftrip.errors import Unavailable
 from halftrip.group import Group
 from halftrip.plan import Plan
-from halftrip.sampler import FIRST_BLOCK_SHARE, Sampler, Stopping
+from halftrip.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler, Stopping
 from halftrip.sizes import perturb
 from halftrip.stage import Round, Stage, in_company
 from halftrip.store import Record
 from halftrip.summaries import summarize_case
 from halftrip.units import format_size
+from halftrip.wanted import WantedStates
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -98,7 +99,8 @@ class Session:
         self._tried: set[Round] = set()
         # What an exchange took, ns, by curve and size.
         self._nearest: dict[model.Case, dict[int, float]] = {}
-        self._measured: dict[model.Case, model.Measurement] = {}
+        # With --refine. No measurement is kept: garbage would be looked for in all its samples.
+        self._points: dict[model.Case, refine.Point] = {}
 
     def run(self) -> None:
         """Measures everything. Rank 0's sink gets the records; the last is the end."""
@@ -113,6 +115,7 @@ class Session:
                 self._record(model.Skip(transport=transport, reason=str(error)))
             self._record(self._end([]))
             return
+        self._states = WantedStates(self._plan.placement_state, self._stage)
         # What is there by now stays, and need not be looked at after every case.
         gc.freeze()
         with contextlib.closing(self._stage):
@@ -175,13 +178,14 @@ class Session:
             return [stage.probe_line(case) for case in round_]
 
         offsets = stage.clock_offsets() if len(round_) > 1 else []
-        before = probe()
-        outcomes = bench.run(sampler, between, probe)
+        for case in round_:
+            self._states.survey(case)
+        outcomes = bench.run(sampler, between, probe, self._states.counting)
         bench.close()
         if sampler is None:
             return
-        for outcome, line in zip(outcomes, before, strict=True):
-            self._record_outcome(outcome, sampler, repetition, at, line)
+        for outcome in outcomes:
+            self._record_outcome(outcome, sampler, repetition, at)
         if len(round_) > 1 and sampler.stopped is not None:
             ahead = [offsets[case.pair[0]] for case in round_]
             spans, messages = spans_together(outcomes, sampler.exchanges, ahead)
@@ -227,18 +231,17 @@ class Session:
         sampler: Sampler,
         repetition: int,
         at: float,
-        before: float | None,
     ) -> None:
         case = outcome.case
         if sampler.stopped is None:
-            reason = outcome.problem or "given up: another that was measured with it failed"
+            reason = outcome.problem or self._states.why_nothing(case, sampler)
             self._record(
                 model.Failure(case=case, repetition=repetition, launch=self._launch, reason=reason)
             )
             return
         line = None
-        if before is not None and outcome.lines:
-            line = model.LineBound(before, outcome.lines[-1])
+        if outcome.lines:
+            line = model.LineBound(outcome.befores[0], outcome.lines[-1])
         measurement = model.Measurement(
             case=case,
             repetition=repetition,
@@ -258,7 +261,8 @@ class Session:
             switches=(outcome.switches[0], outcome.switches[1]),
             verified=outcome.verified if case.verify else None,
         )
-        self._measured[case] = measurement
+        if self._plan.refine:
+            self._points[case] = _point(measurement)
         exchange_ns = float(np.median(measurement.samples)) / measurement.exchanges
         self._nearest.setdefault(_curve(case), {})[case.size] = exchange_ns
         self._record(measurement)
@@ -277,6 +281,8 @@ class Session:
             self._expected(round_[0]),
             single=self._stage.lossy(round_[0]),
             most_exchanges=self._stage.most_exchanges(round_[0]),
+            # In the midst of a short block hardly anything changes.
+            growth=0.0 if plan.placement_state else BLOCK_GROWTH,
         )
 
     def _expected(self, case: model.Case) -> float | None:
@@ -293,7 +299,7 @@ class Session:
         schedule = perturb(self._plan.sizes, self._plan.perturb)
         wanted = [
             round_
-            for round_ in _refined(rounds, self._measured, schedule)
+            for round_ in _refined(rounds, self._points, schedule)
             # What was refused or failed is not asked for again.
             if round_ not in self._tried
         ]
@@ -334,7 +340,7 @@ class Session:
 
 def _refined(
     rounds: Sequence[Round],
-    measured: Mapping[model.Case, model.Measurement],
+    measured: Mapping[model.Case, refine.Point],
     schedule: Sequence[int],
 ) -> list[Round]:
     """Rounds of the sizes that tell where the curves of `rounds` bend; none on a rank that has
@@ -344,16 +350,16 @@ def _refined(
         curves.setdefault(_resized(round_, 0), []).append(round_)
     more = []
     for curve, those in curves.items():
-        points = []
-        for round_ in those:
-            measurement = measured.get(round_[0])
-            if measurement is not None:
-                summary = summarize_case([measurement])
-                spread = (summary.high - summary.low) / (2 * summary.latency)
-                points.append(refine.Point(round_[0].size, summary.latency, spread))
+        points = [measured[round_[0]] for round_ in those if round_[0] in measured]
         sizes = refine.next_sizes(points, schedule)
         more += [_resized(curve, size) for size in sizes]
     return more
+
+
+def _point(measurement: model.Measurement) -> refine.Point:
+    summary = summarize_case([measurement])
+    spread = (summary.high - summary.low) / (2 * summary.latency)
+    return refine.Point(measurement.case.size, summary.latency, spread)
 
 
 def _resized(round_: Round, size: int) -> Round:

@@ -11,23 +11,26 @@ Given as a table of the plan:
 
 from __future__ import annotations
 
+import difflib
 import math
-import re
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Mapping
+from typing import Any, Literal, get_args, get_type_hints
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from halftrip.errors import UsageError
+from halftrip.fields import one_of
 from halftrip.units import parse_duration, parse_share, parse_size
 
 Floats = npt.NDArray[np.float64]
-Kind = Literal["none", "lognormal", "ar1"]
 
 # After so many turns of both states nothing of the first is left.
 _FORGOTTEN = 50.0
+
+# Beside 1, a number does not hold it.
+_NOTHING = 1e-17
 
 
 class Segment(
@@ -49,7 +52,7 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     The median is that of single exchanges. A sample of several is a sum, whose median is nearer to
     its mean: more, by up to the share `spread` ** 2 / 2."""
 
-    kind: Kind = "none"
+    kind: Literal["none", "lognormal", "ar1"] = "none"
     spread: float = 0.0
     correlation: float = 0.0
 
@@ -138,6 +141,10 @@ class Path:
         """The next exchange is the first of a case."""
         self._made = 0
 
+    def rest(self, seconds: float) -> None:
+        """Lets time pass without an exchange."""
+        self.now += seconds
+
     def line(self) -> float:
         """The cache-line round trip at this moment, s."""
         self._change_state()
@@ -181,10 +188,14 @@ class Path:
 
     def _correlate(self, normal: Floats, correlation: float) -> Floats:
         """x[i] = correlation * x[i - 1] + what is new, with a variance of 1 throughout."""
-        from scipy.signal import lfilter
-
-        new = normal * math.sqrt(1.0 - correlation**2)
-        series, _ = lfilter([1.0], [1.0, -correlation], new, zi=[correlation * self._correlated])
+        series = normal * math.sqrt(1.0 - correlation**2)
+        series[0] += correlation * self._correlated
+        # Of sums over the last k values those over the last 2 k follow, until nothing is left to be
+        # added (Hillis and Steele, CACM 29, 1986): a loop in Python, or scipy, takes a second.
+        reach = 1
+        while reach < series.size and correlation**reach > _NOTHING:
+            series[reach:] += correlation**reach * series[:-reach].copy()
+            reach *= 2
         self._correlated = float(series[-1])
         return np.asarray(series)
 
@@ -231,6 +242,7 @@ class Path:
             # Dwell times are exponential: what follows does not depend on what was.
             self._slow = bool(self._random.random() < modes.share)
             self._until = self.now + self._dwell()
+            return
         while self._until <= self.now:
             self._slow = not self._slow
             self._until += self._dwell()
@@ -245,85 +257,35 @@ class Path:
 
 # Reading a table of a plan.
 
-
-class _Range(NamedTuple):
-    """What a number may be: from `least` to `most`, itself allowed where `closed`."""
-
-    least: float
-    most: float
-    closed: bool = True
-
-
-# What every number may be, by its key. Beyond, nothing is like a network any more, and times do not
-# fit into whole ns, or all exchanges of a sample into memory.
-_LONGEST = 3600.0
-_DURATION = _Range(0, _LONGEST)
-_SHARE = _Range(0, 1, closed=False)
-_RANGES = {
-    "latency": _Range(1e-9, _LONGEST),
-    "line": _Range(1e-9, _LONGEST),
-    "bandwidth": _Range(1e3, 1e15),
-    "from": _Range(0, 1 << 60),
-    "first": _DURATION,
-    "extra": _DURATION,
-    "warm_up": _Range(0, 1e9),
-    "dwell": _Range(1e-6, _LONGEST),
-    "factor": _Range(1e-3, 1e3),
-    "step": _Range(0, 1e-3),
-    "claimed": _Range(0, 1e-3),
-    "spread": _Range(0, 1),
-    "launch": _Range(0, 1),
-    "drift": _Range(0, 10),
-    "share": _SHARE,
-    "loss": _SHARE,
-    "correlation": _SHARE,
-    "seed": _Range(0, (1 << 63) - 1),
+_SECONDS = ("latency", "first", "line", "extra", "dwell", "step", "claimed")
+_SIZES = ("from", "bandwidth")
+_SHARES = ("share", "loss", "drift", "spread", "correlation", "launch")
+# The tables within the table; `segments` is a list of them.
+_TABLES: dict[str, type[msgspec.Struct]] = {
+    "segments": Segment,
+    "noise": Noise,
+    "spikes": Spikes,
+    "modes": Modes,
+    "clock": Ticking,
 }
-# How a number is read that is written as text; others are numbers.
-_TEXTS: dict[str, Callable[[str], float]] = {
-    **dict.fromkeys(
-        ("latency", "line", "first", "extra", "dwell", "step", "claimed"), parse_duration
-    ),
-    **dict.fromkeys(("from", "bandwidth"), parse_size),
-    **dict.fromkeys(("share", "loss", "drift", "spread", "correlation", "launch"), parse_share),
-}
+_NOISES = get_args(get_type_hints(Noise)["kind"])
+_WEEK = 7 * 86400.0
+# What has to be more than 0, and less than this; what may be 0 as well; and what is a share.
+_POSITIVE = {"latency": _WEEK, "line": _WEEK, "dwell": _WEEK, "bandwidth": 1e18, "factor": 1e6}
+_NOT_NEGATIVE = {"first": _WEEK, "extra": _WEEK, "step": _WEEK, "claimed": _WEEK, "from": 1e18,
+                 "warm_up": 1e9, "seed": 1e18, "spread": 10.0, "launch": 10.0,
+                 "drift": 1e3}  # fmt: skip
+_LESS_THAN_ONE = ("share", "loss", "correlation")
 
 
 def parse_truth(table: Any) -> Truth:
     """The truth that a table of a plan tells. Raises UsageError that says what is wrong."""
-    if not isinstance(table, Mapping):
-        raise UsageError(f"{table!r} is not a table")
     try:
-        return msgspec.convert(_read(table), Truth)
+        return msgspec.convert(_read(table, Truth, ""), Truth, strict=False)
     except msgspec.ValidationError as error:
-        raise UsageError(_explained(str(error))) from None
-
-
-# What msgspec calls the kinds of values.
-_KINDS = {
-    "float": "a number",
-    "int": "a whole number",
-    "object": "a table",
-    "array": "a list",
-    "str": "text",
-    "bool": "true or false",
-    "null": "nothing",
-}
-
-
-def _explained(mistake: str) -> str:
-    """What msgspec calls "Expected `float`, got `str` - at `$.modes.factor`", by its place."""
-    what, _, path = mistake.partition(" - at `$.")
-    if kinds := re.fullmatch(r"Expected `(\w+).*`, got `(\w+)`", what):
-        expected, got = (_KINDS.get(kind, kind) for kind in kinds.groups())
-        what = f"expected {expected}, got {got}"
-    elif unknown := re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL):
-        what = f"no such key as {unknown[1]!r}"
-    elif missing := re.fullmatch(r"Object missing required field `(.*)`", what):
-        what = f"{missing[1]} is missing"
-    elif wrong := re.fullmatch(r"Invalid enum value (.*)", what, re.DOTALL):
-        what = f"{wrong[1]} is none of {', '.join(get_args(Kind))}"
-    return f"{path.rstrip('`')}: {what}" if path else what
+        # Of what is a number or a truth value by its form, so the key is all that there is to say.
+        said, _, where = str(error).replace("`", "").partition(" - at $.")
+        raise UsageError(f"{where}: {said[0].lower()}{said[1:]}".removeprefix(": ")) from None
 
 
 def truth_record(truth: Truth) -> dict[str, Any]:
@@ -336,33 +298,58 @@ def truth_record(truth: Truth) -> dict[str, Any]:
     return record
 
 
-def _read(table: Mapping[str, Any], place: str = "") -> dict[str, Any]:
-    """The table, which stands at `place`, with all its numbers as such, each in its range."""
-    return {str(name): _value(str(name), value, place) for name, value in table.items()}
+def _read(table: Any, kind: type[msgspec.Struct], where: str) -> dict[str, Any]:
+    """A table for `kind`, which stands at `where`, with all its values as numbers."""
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{where.rstrip('.')}: {table!r} is not a table".removeprefix(": "))
+    allowed = [field.encode_name for field in msgspec.structs.fields(kind)]
+    read = {}
+    for written, value in table.items():
+        # Written as options are.
+        name = str(written).replace("-", "_")
+        if name not in allowed:
+            close = difflib.get_close_matches(name, allowed, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
+            raise UsageError(f"{where}{written}: no such key; {hint}")
+        read[name] = _value(name, value, where)
+    return read
 
 
-def _value(name: str, value: Any, place: str) -> Any:
-    here = f"{place}.{name}" if place else name
-    if isinstance(value, Mapping):
-        return _read(value, here)
-    if isinstance(value, list | tuple):
-        return [
-            _read(item, f"{here}[{number}]") if isinstance(item, Mapping) else item
-            for number, item in enumerate(value)
-        ]
-    if isinstance(value, str) and name in _TEXTS:
-        try:
-            value = _TEXTS[name](value)
-        except UsageError as error:
-            raise UsageError(f"{here}: {error}") from None
-    if name in _RANGES and isinstance(value, int | float):
-        _check(here, value, _RANGES[name])
+def _value(name: str, value: Any, where: str) -> Any:
+    if name == "segments":
+        if not isinstance(value, list | tuple):
+            raise UsageError(f"{where}segments: {value!r} is not a list of tables")
+        return [_read(item, Segment, f"segments[{i}].") for i, item in enumerate(value)]
+    if name in _TABLES:
+        return _read(value, _TABLES[name], f"{name}.")
+    try:
+        number = _number(name, value)
+        _check(name, number)
+    except UsageError as error:
+        raise UsageError(f"{where}{name}: {error}") from None
+    return number
+
+
+def _number(name: str, value: Any) -> Any:
+    if name == "kind":
+        return one_of(_NOISES)(value)
+    if isinstance(value, str):
+        if name in _SECONDS:
+            return parse_duration(value)
+        if name in _SIZES:
+            return parse_size(value)
+        if name in _SHARES:
+            return parse_share(value)
     return value
 
 
-def _check(here: str, value: float, allowed: _Range) -> None:
-    """Raises UsageError for what is out of its range, no number among that."""
-    inside = allowed.least <= value <= allowed.most
-    if not inside or (value == allowed.most and not allowed.closed):
-        upper = f"{allowed.most:g}" if allowed.closed else f"less than {allowed.most:g}"
-        raise UsageError(f"{here}: {value} is out of range; from {allowed.least:g} to {upper}")
+def _check(name: str, value: Any) -> None:
+    """Raises UsageError where something cannot be so."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return
+    if name in _POSITIVE and not 0 < value < _POSITIVE[name]:
+        raise UsageError(f"{value} is out of range; more than 0 and less than {_POSITIVE[name]:g}")
+    if name in _NOT_NEGATIVE and not 0 <= value <= _NOT_NEGATIVE[name]:
+        raise UsageError(f"{value} is out of range; from 0 to {_NOT_NEGATIVE[name]:g}")
+    if name in _LESS_THAN_ONE and not 0 <= value < 1:
+        raise UsageError(f"{value} is out of range; from 0 to less than 1")

@@ -207,12 +207,26 @@ class Stage:
         lacking = self._lacking[case.transport].get(path)
         if lacking is not None:
             return lacking
-        reason = pair.transport(case.transport).refuses(case)
+        reason = pair.transport(case.transport).refuses(case) or self._unplaceable(case)
         if reason is not None:
             return reason
         lay = host_memory.geometry(case, self.cache_bytes)
         refusal = host_memory.refuses(case, lay, self._ends_here(case))
         return refusal or outlasts(self._plan, case)
+
+    def _unplaceable(self, case: model.Case) -> str | None:
+        """Why --placement-state cannot be kept to, or None."""
+        scene = self.pairs[case.pair, case.thread].scene
+        if self._plan.placement_state is None or self.virtual(case):
+            return None
+        why = None
+        if scene.segment is None:
+            why = scene.no_segment
+        elif scene.yields:
+            why = "the ranks share a core"
+        elif self._plan.threads > 1:
+            why = "where threads run is not looked at, only where ranks do"
+        return None if why is None else f"--placement-state: there is no line to tell by: {why}"
 
     def lossy(self, case: model.Case) -> bool:
         """Whether every exchange of a case is a sample by itself."""
@@ -239,6 +253,23 @@ class Stage:
             return None
         gathered = self._group.gather(line, float | None)
         return None if gathered is None else gathered[pair.ranks[0]]
+
+    def survey_line(self, case: model.Case, probes: int, seconds: float) -> list[float]:
+        """So many probes of the line, spread over a while; none on ranks other than 0, and where
+        there is no line. All ranks call it."""
+        found = []
+        for _ in range(probes):
+            line = self.probe_line(case)
+            if line is not None:
+                found.append(line)
+            self._rest(case, seconds / probes)
+        return found
+
+    def _rest(self, case: model.Case, seconds: float) -> None:
+        if self.virtual(case):
+            self._transport(case).rest(seconds)
+        else:
+            time.sleep(seconds)
 
     def _transport(self, case: model.Case) -> Transport:
         return self.pairs[case.pair, case.thread].transport(case.transport)

@@ -13,6 +13,8 @@ Records, in the order in which they come:
 
 Format versions, newest first; every one that was ever released can be read:
 
+- 3: launches: a number in most records, and cores of threads in ``environment``; blocks of samples,
+  and the line after each, in ``measurement``. Of older files there is one launch, 0.
 - 2: patterns other than ping-pong, and what they need; records ``failure`` and ``together``.
 - 1: the first. What is new since has defaults that say what was meant.
 """
@@ -30,7 +32,7 @@ import msgspec
 from halftrip import model
 from halftrip.errors import HalftripError, UsageError
 
-FORMAT = 2
+FORMAT = 3
 
 Record = (
     model.Head

@@ -1,405 +1,123 @@
-"""The simulated path: that it does what its truth says, and that a plan's table is read right."""
+"""The table of a simulated path: what it may hold, and what is said of what it may not."""
 
 import math
 
 import msgspec
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
 
 from halftrip.errors import UsageError
-from halftrip.model import Case
-from halftrip.plan import make_plan, plan_layer, plan_record, python_layer
-from halftrip.simulated import (
-    Modes,
-    Noise,
-    Path,
-    Segment,
-    Spikes,
-    Ticking,
-    Truth,
-    parse_truth,
-    truth_record,
-)
-from halftrip.transports.simulated import exchange_seconds
-
-STILL = Noise(kind="none")
-ONE = 10e-6
+from halftrip.plan import file_layer, make_plan, plan_record, python_layer
+from halftrip.simulated import Noise, Path, Segment, Truth, parse_truth, truth_record
 
 
-def drawn(truth: Truth, batches: int = 20, count: int = 5000) -> np.ndarray:
-    """The times of so many batches of so many exchanges, s."""
-    path = Path(truth)
-    return np.concatenate([path.exchanges(ONE, count)[0] for _ in range(batches)])
-
-
-@pytest.mark.parametrize(
-    ("noise", "correlation"),
-    [
-        (Noise(kind="lognormal", spread=0.3), 0.0),
-        (Noise(kind="ar1", spread=0.3, correlation=0.6), 0.6),
-        (Noise(kind="ar1", spread=0.05, correlation=0.95), 0.95),
-    ],
-)
-def test_noise_has_the_median_spread_and_correlation_of_its_truth(noise, correlation):
-    """Over the bounds of batches, too. All within five standard errors."""
-    logs = np.log(drawn(Truth(noise=noise)) / ONE)
-    n = logs.size
-    effective = n * (1 - correlation) / (1 + correlation)
-    assert abs(np.median(logs)) < 5 * 1.2533 * noise.spread / math.sqrt(effective)
-    squares = n * (1 - correlation**2) / (1 + correlation**2)
-    assert logs.std() == pytest.approx(noise.spread, rel=5 / math.sqrt(2 * squares))
-    lag1 = np.corrcoef(logs[:-1], logs[1:])[0, 1]
-    assert abs(lag1 - correlation) < 5 * math.sqrt((1 - correlation**2) / n) + 1e-4
-
-
-def test_without_noise_every_exchange_takes_the_same():
-    assert drawn(Truth(noise=STILL)) == pytest.approx(ONE, rel=1e-12)
-
-
-@pytest.mark.parametrize("factor", [0.5, 1.5, 4.0])
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.7])
-def test_modes_have_their_share_of_the_time(factor, share):
-    """Of the time, not of the exchanges: the slow state has fewer of these in the same time."""
-    truth = Truth(noise=STILL, modes=Modes(factor=factor, share=share, dwell=1e-3))
-    times = drawn(truth, batches=100)
-    slow = np.isclose(times, factor * ONE)
-    assert np.all(slow | np.isclose(times, ONE))
-    got = times[slow].sum() / times.sum()
-    # Over n turns of two exponential times the share's variance is 2 (s (1 - s))**2 / n.
-    turns = times.sum() * share / 1e-3
-    assert abs(got - share) < 5 * share * (1 - share) * math.sqrt(2 / turns)
-
-
-@pytest.mark.parametrize("factor", [1.5, 4.0])
-def test_a_state_lasts_as_long_as_it_should(factor):
-    """For `dwell` seconds on average as they pass, however slow everything is meanwhile."""
-    truth = Truth(noise=STILL, modes=Modes(factor=factor, share=0.5, dwell=2e-3))
-    times = drawn(truth, batches=200)
-    slow = np.isclose(times, factor * ONE)
-    begins = np.flatnonzero(np.diff(slow.astype(int)) == 1) + 1
-    dwells = times[slow].sum() / begins.size
-    assert dwells == pytest.approx(2e-3, rel=5 / math.sqrt(begins.size) + factor * ONE / 2e-3)
-
-
-def test_states_shorter_than_an_exchange_keep_their_share():
-    truth = Truth(noise=STILL, modes=Modes(factor=2.0, share=0.3, dwell=1e-6))
-    slow = np.isclose(drawn(truth, batches=4), 2 * ONE)
-    # An exchange is in the state of its beginning.
-    assert abs(slow.mean() - 0.3) < 5 * math.sqrt(0.3 * 0.7 / slow.size)
-
-
-def test_states_go_on_while_a_lost_message_is_waited_for():
-    """A second passes, and is a thousand turns: what follows it does not depend on what was."""
-    truth = Truth(noise=STILL, modes=Modes(factor=2.0, share=0.5, dwell=1e-3), loss=0.5)
-    path = Path(truth, timeout=1.0)
-    times, lost = path.exchanges(ONE, 4000)
-    assert set(times[lost]) == {1.0}
-    slow = np.isclose(times[~lost], 2 * ONE)
-    after = slow[1:][np.diff(np.flatnonzero(~lost)) > 1]
-    assert abs(after.mean() - 0.5) < 5 * 0.5 / math.sqrt(after.size)
-    assert path.now == pytest.approx(times.sum())
-
-
-def test_the_line_moves_with_the_state_only_where_it_is_told_to():
-    for moves in (False, True):
-        modes = Modes(factor=2.0, share=0.5, dwell=1e-3, moves_line=moves)
-        path = Path(Truth(noise=STILL, line=100e-9, modes=modes))
-        pairs = [(path.exchanges(ONE, 1)[0][0], path.line()) for _ in range(2000)]
-        near = [line for time, line in pairs if time == pytest.approx(ONE)]
-        far = [line for time, line in pairs if time != pytest.approx(ONE)]
-        assert np.median(near) == pytest.approx(100e-9, rel=0.01)
-        assert np.median(far) == pytest.approx(200e-9 if moves else 100e-9, rel=0.01)
-
-
-def test_spikes_have_their_share():
-    truth = Truth(noise=STILL, spikes=Spikes(share=0.02, extra=1e-3))
-    spiked = drawn(truth) > 0.5e-3
-    assert abs(spiked.mean() - 0.02) < 5 * math.sqrt(0.02 * 0.98 / spiked.size)
-    assert drawn(truth)[spiked] == pytest.approx(1e-3 + ONE)
-
-
-def test_lost_messages_have_their_share_and_take_a_timeout():
-    path = Path(Truth(noise=STILL, loss=0.1), timeout=0.25)
-    times, lost = path.exchanges(ONE, 50_000)
-    assert abs(lost.mean() - 0.1) < 5 * math.sqrt(0.1 * 0.9 / lost.size)
-    assert np.all(times[lost] == 0.25)
-    assert times[~lost] == pytest.approx(ONE)
-
-
-@pytest.mark.parametrize("drift", [0.1, 2.0])
-def test_drift_is_a_share_of_each_second(drift):
-    """Of the usual time, for each second that has passed; over the bounds of batches, too."""
-    times = drawn(Truth(noise=STILL, drift=drift))
-    began = np.cumsum(times) - times
-    assert times == pytest.approx(ONE * (1 + drift * began), rel=1e-4)
-    assert times[-1] > ONE * (1 + 0.9 * drift)
-
-
-def test_drift_and_modes_go_together():
-    truth = Truth(noise=STILL, drift=1.0, modes=Modes(factor=3.0, share=0.4, dwell=2e-3))
-    times = drawn(truth)
-    factors = times / ONE / (1 + np.cumsum(times) - times)
-    slow = np.isclose(factors, 3.0, rtol=1e-3)
-    assert np.all(slow | np.isclose(factors, 1.0, rtol=1e-3))
-    turns = times.sum() * 0.4 / 2e-3
-    share = times[slow].sum() / times.sum()
-    assert abs(share - 0.4) < 5 * 0.4 * 0.6 * math.sqrt(2 / turns)
-
-
-def test_what_is_first_takes_longer_and_that_fades():
-    path = Path(Truth(noise=STILL, first=1e-3, warm_up=100))
-    times = np.concatenate([path.exchanges(ONE, 150)[0], path.exchanges(ONE, 850)[0]])
-    assert times - ONE == pytest.approx(1e-3 * np.exp(-np.arange(1000) / 100), abs=1e-12)
-    path.begin_case()
-    assert path.exchanges(ONE, 1)[0][0] == pytest.approx(ONE + 1e-3)
-
-
-def test_without_a_warm_up_only_the_first_takes_longer():
-    times, _ = Path(Truth(noise=STILL, first=1e-3)).exchanges(ONE, 10)
-    assert times == pytest.approx([ONE + 1e-3] + [ONE] * 9)
-
-
-@given(st.floats(1e-9, 1e-3), st.floats(1e-7, 1e-2), st.integers(1, 200))
-def test_a_clock_moves_on_in_steps_and_is_never_further_off(step, one, count):
-    path = Path(Truth(noise=Noise(kind="lognormal", spread=0.3), clock=Ticking(step=step)))
-    times, _ = path.exchanges(one, count)
-    read = path.read_clock(times)
-    steps = read / step
-    assert np.abs(steps - np.rint(steps)).max() < 1e-6 * max(1.0, steps.max())
-    assert np.abs(np.cumsum(read) - np.cumsum(times)).max() <= step * (1 + 1e-9) + 1e-12
-
-
-def test_a_clock_without_steps_says_what_is():
-    path = Path(Truth())
-    times, _ = path.exchanges(ONE, 100)
-    assert path.read_clock(times) is times
-
-
-def test_each_launch_has_a_factor_of_its_own():
-    truth = Truth(noise=STILL, launch=0.1)
-    logs = [math.log(Path(truth, launch).exchanges(ONE, 1)[0][0] / ONE) for launch in range(400)]
-    assert abs(np.mean(logs)) < 5 * 0.1 / math.sqrt(400)
-    assert np.std(logs) == pytest.approx(0.1, rel=5 / math.sqrt(800))
-    assert stats.kstest(np.array(logs) / 0.1, "norm").pvalue > 1e-4
-
-
-def test_the_same_truth_gives_the_same_times_and_another_seed_others():
-    assert np.array_equal(drawn(Truth(seed=3), 2), drawn(Truth(seed=3), 2))
-    assert not np.array_equal(drawn(Truth(seed=3), 2), drawn(Truth(seed=4), 2))
-
-
-def test_no_exchanges_take_no_time():
-    path = Path(Truth())
-    times, lost = path.exchanges(ONE, 0)
-    assert (times.size, lost.size, path.now) == (0, 0, 0.0)
-
-
-TRUTH = Truth(
-    latency=2e-6,
-    bandwidth=10e9,
-    segments=(Segment(start=4096, latency=5e-6), Segment(start=65536, bandwidth=20e9)),
-)
-
-
-def test_a_message_takes_what_its_segment_says():
-    assert TRUTH.one_way(0) == pytest.approx(2e-6)
-    assert TRUTH.one_way(4095) == pytest.approx(2e-6 + 4095 / 10e9)
-    assert TRUTH.one_way(4096) == pytest.approx(5e-6 + 4096 / 10e9)
-    assert TRUTH.one_way(1 << 20) == pytest.approx(5e-6 + (1 << 20) / 20e9)
-
-
-def test_a_window_follows_at_the_bandwidth_of_its_size():
-    case = Case(transport="simulated", pattern="stream", size=1 << 20, wait="spin", window=64)
-    bytes_ = 64 * (1 << 20)
-    assert exchange_seconds(TRUTH, case) == pytest.approx(5e-6 + bytes_ / 20e9 + 2e-6)
-
-
-def test_every_key_is_read_with_its_unit():
+def test_a_table_may_be_written_as_a_person_would():
     truth = parse_truth(
         {
             "latency": "2us",
             "bandwidth": "10GB",
-            "segments": [{"from": "64K", "latency": "5us", "bandwidth": "20GB"}, {"from": 1}],
+            "segments": [{"from": "64K", "latency": "4us"}],
             "noise": {"kind": "ar1", "spread": "5%", "correlation": 0.6},
-            "spikes": {"share": "1%", "extra": "1ms"},
-            "modes": {"factor": 2, "share": 0.5, "dwell": "20ms", "moves_line": True},
-            "drift": "3%",
-            "first": "1ms",
-            "warm_up": 100,
-            "clock": {"step": "1us", "claimed": "1ns"},
-            "loss": "0.1%",
-            "launch": "2%",
-            "line": "80ns",
-            "seed": 7,
+            "warm-up": 3,
         }
     )
     assert truth == Truth(
-        latency=2 * 1e-6,
+        latency=2e-6,
         bandwidth=10e9,
-        segments=(Segment(start=65536, latency=5 * 1e-6, bandwidth=20e9), Segment(start=1)),
+        segments=(Segment(start=65536, latency=4e-6),),
         noise=Noise(kind="ar1", spread=0.05, correlation=0.6),
-        spikes=Spikes(share=0.01, extra=1e-3),
-        modes=Modes(factor=2.0, share=0.5, dwell=0.02, moves_line=True),
-        drift=0.03,
-        first=1e-3,
-        warm_up=100,
-        clock=Ticking(step=1e-6, claimed=1e-9),
-        loss=0.001,
-        launch=0.02,
-        line=80 * 1e-9,
-        seed=7,
+        warm_up=3,
     )
-
-
-def test_every_number_has_a_range():
-    """Nothing that is told can hang a run, or be no number."""
-    for where in (Truth, Segment, Noise, Spikes, Modes, Ticking):
-        for field in msgspec.structs.fields(where):
-            if field.type not in (float, int, float | None):
-                continue
-            for value in (-1, math.nan, math.inf, -math.inf):
-                table = {field.encode_name: value}
-                names = {Noise: "noise", Spikes: "spikes", Modes: "modes", Ticking: "clock"}
-                if where is Segment:
-                    table = {"segments": [table]}
-                elif where in names:
-                    table = {names[where]: table}
-                with pytest.raises(UsageError, match=f"{field.encode_name}: .* out of range"):
-                    parse_truth(table)
+    assert parse_truth(truth_record(truth)) == truth
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("content", "said"),
     [
-        (3, "3 is not a table"),
-        (["2us"], "['2us'] is not a table"),
-        ({"latency": "5x"}, "latency: '5x' is not a time; write 0.3s, 300ms, 2min or seconds"),
-        ({"latency": "64K"}, "latency: '64K' is not a time; write 0.3s, 300ms, 2min or seconds"),
-        ({"latency": True}, "latency: expected a number, got true or false"),
-        ({"latency": [1]}, "latency: expected a number, got a list"),
-        ({"latency": {"noise": 1}}, "latency: expected a number, got a table"),
-        ({"latency": 0}, "latency: 0 is out of range; from 1e-09 to 3600"),
-        (
-            {"bandwidth": "10us"},
-            "bandwidth: '10us' is not a size; write bytes as 8, 64K, 4M, 2MB or 1GiB",
-        ),
-        ({"noise": 3}, "noise: expected a table, got a whole number"),
-        ({"noise": {"sped": 1}}, "noise: no such key as 'sped'"),
-        ({"noise": {"kind": "pink"}}, "noise.kind: 'pink' is none of none, lognormal, ar1"),
-        (
-            {"noise": {"spread": "5us"}},
-            "noise.spread: '5us' is not a share; write 1% or 0.01",
-        ),
-        (
-            {"noise": {"correlation": 1}},
-            "noise.correlation: 1 is out of range; from 0 to less than 1",
-        ),
-        ({"segments": {"from": 1}}, "segments: expected a list, got a table"),
-        ({"segments": [3]}, "segments[0]: expected a table, got a whole number"),
-        ({"segments": [{}]}, "segments[0]: from is missing"),
-        ({"segments": [{"from": 1}, {"from": 2, "to": 3}]}, "segments[1]: no such key as 'to'"),
-        (
-            {"segments": [{"from": "1us"}]},
-            "segments[0].from: '1us' is not a size; write bytes as 8, 64K, 4M, 2MB or 1GiB",
-        ),
-        ({"modes": {"factor": "4"}}, "modes.factor: expected a number, got text"),
-        ({"modes": {"dwell": 0}}, "modes.dwell: 0 is out of range; from 1e-06 to 3600"),
-        ({"seed": "3"}, "seed: expected a whole number, got text"),
-        ({"seed": -1}, "seed: -1 is out of range; from 0 to 9.22337e+18"),
-        ({"sed": 1}, "no such key as 'sed'"),
-        ({"drift": None}, "drift: expected a number, got nothing"),
+        ('[simulated]\nlatncy = "2us"', "simulated: latncy: no such key; did you mean latency?"),
+        ("[simulated.noise]\nx = 1", "simulated: noise.x: no such key; allowed: kind, spread,"),
+        ('[simulated]\nlatency = "2 parsec"', "simulated: latency: '2 parsec' is not a time"),
+        ('[simulated]\nbandwidth = "4Q"', "simulated: bandwidth: '4Q' is not a size"),
+        ("[simulated]\nlatency = -1.0", "simulated: latency: -1.0 is out of range; more than 0"),
+        ("[simulated]\nlatency = nan", "simulated: latency: nan is out of range"),
+        ('[simulated]\nloss = "101%"', "simulated: loss: 1.01 is out of range; from 0 to less"),
+        ("[simulated]\nseed = 1.5", "simulated: seed: expected int, got float"),
+        ("[simulated.modes]\nshare = 0.4\ndwell = 0", "simulated: modes.dwell: 0 is out of range"),
+        ('[simulated.noise]\nkind = "pink"', "simulated: noise.kind: 'pink' is not known; allowed"),
+        ("simulated = [1, 2]", "simulated: [1, 2] is not a table"),
+        ('simulated = "fast"', "simulated: 'fast' is not a table"),
+        ('[simulated]\nnoise = "loud"', "simulated: noise: 'loud' is not a table"),
+        ("[simulated]\nsegments = {}", "simulated: segments: {} is not a list of tables"),
+        ("[simulated]\nsegments = [3]", "simulated: segments[0]: 3 is not a table"),
+        ("[simulated]\nsegments = [{from = -3}]", "simulated: segments[0].from: -3 is out of"),
+        ("[simulated]\nsegments = [{latency = 1.0}]", "simulated: segments[0]: object missing"),
     ],
 )
-def test_what_cannot_be_so_is_said_in_one_line(table, said):
-    with pytest.raises(UsageError) as raised:
-        parse_truth(table)
-    assert str(raised.value) == said
+def test_what_is_wrong_is_one_line_with_file_and_key(tmp_path, content, said):
+    path = tmp_path / "plan.toml"
+    path.write_text(content)
+    with pytest.raises(UsageError) as caught:
+        make_plan(file_layer(path))
+    assert str(caught.value).startswith(f"{path}: {said}")
+    assert "\n" not in str(caught.value)
 
 
-json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["latency", "segments", "from", "noise", "kind", "modes", "x"]),
-            inner,
-            max_size=3,
-        )
-    ),
-)
+def test_time_that_passes_without_an_exchange_changes_the_state_too():
+    table = {"modes": {"factor": 3.0, "share": 0.5, "dwell": "10ms", "moves_line": True}}
+    path = Path(parse_truth(table))
+    seen = set()
+    for _ in range(1000):
+        path.rest(1e-3)
+        seen.add(path.line() > 200e-9)
+    assert seen == {False, True}
 
 
-@given(json)
-def test_whatever_is_told_is_a_truth_or_one_line(table):
-    lines = refusal(table).splitlines()
-    assert len(lines) <= 1
+@pytest.mark.parametrize("correlation", [0.0, 0.6, 0.99])
+def test_correlated_noise_is_what_its_definition_says(correlation):
+    """In whatever pieces it is asked for: x[i] = correlation * x[i - 1] + what is new."""
+    table = {"noise": {"kind": "ar1", "spread": 0.1, "correlation": correlation}}
+    path = Path(parse_truth(table))
+    twin = Path(parse_truth(table))
+    expected = twin._correlated
+    for count in (1, 2, 1000, 7):
+        series = path._correlate(path._random.normal(size=count), correlation)
+        for value, normal in zip(series, twin._random.normal(size=count), strict=True):
+            expected = correlation * expected + math.sqrt(1.0 - correlation**2) * normal
+            assert value == pytest.approx(expected, abs=1e-12)
 
 
-def refusal(table: object) -> str:
-    """What is wrong with it, or nothing. Raises whatever is no UsageError."""
-    try:
-        parse_truth(table)
-    except UsageError as error:
-        return str(error)
-    return ""
+# Presets.
 
 
-shares = st.floats(0, 1, exclude_max=True)
-seconds = st.floats(0, 3600)
-positive = st.floats(1e-9, 3600)
-bandwidths = st.floats(1e3, 1e15)
-truths = st.builds(
-    Truth,
-    latency=positive,
-    bandwidth=bandwidths,
-    segments=st.lists(
-        st.builds(
-            Segment,
-            start=st.integers(0, 1 << 60),
-            latency=st.none() | positive,
-            bandwidth=st.none() | bandwidths,
-        ),
-        max_size=3,
-    ).map(tuple),
-    noise=st.builds(
-        Noise,
-        kind=st.sampled_from(["none", "lognormal", "ar1"]),
-        spread=st.floats(0, 1),
-        correlation=shares,
-    ),
-    spikes=st.builds(Spikes, share=shares, extra=seconds),
-    modes=st.builds(
-        Modes,
-        factor=st.floats(1e-3, 1e3),
-        share=shares,
-        dwell=st.floats(1e-6, 3600),
-        moves_line=st.booleans(),
-    ),
-    drift=st.floats(0, 10),
-    first=seconds,
-    warm_up=st.integers(0, 10**9),
-    clock=st.builds(Ticking, step=st.floats(0, 1e-3), claimed=st.floats(0, 1e-3)),
-    loss=shares,
-    launch=st.floats(0, 1),
-    line=positive,
-    seed=st.integers(0, (1 << 63) - 1),
-)
+def made(*layers):
+    return make_plan(*(python_layer(keys) for keys in layers))
 
 
-@given(truths)
-def test_a_truth_is_read_from_its_record(truth):
-    assert parse_truth(truth_record(truth)) == truth
-    written = msgspec.json.decode(msgspec.json.encode(truth_record(truth)))
-    assert parse_truth(written) == truth
+def test_the_preset_for_a_paper():
+    record = plan_record(made({"preset": "paper"}))
+    assert record["launches"] == 10
+    assert record["repetitions"] == 3
+    assert record["ci"] == 0.01
+    assert record["cache"] == ["hot", "cold"]
 
 
-@given(truths)
-def test_a_plan_keeps_its_truth(truth):
-    plan = make_plan(python_layer({"simulated": truth_record(truth)}))
-    assert plan.simulated == truth
-    assert plan.transport == ("simulated",)
-    assert make_plan(plan_layer(plan)).simulated == truth
-    assert make_plan(python_layer(plan_record(plan))).simulated == truth
+def test_whatever_else_is_said_wins_over_a_preset():
+    plan = made({"ci": "3%", "preset": "paper"}, {"launches": 2})
+    assert (plan.ci, plan.launches, plan.repetitions) == (0.03, 2, 3)
+    # Also where the preset comes last.
+    plan = made({"launches": 2, "iterations": 7}, {"preset": "paper"})
+    assert (plan.launches, plan.iterations, plan.repetitions) == (2, 7, 3)
+    # And of two presets, the last.
+    plan = made({"preset": "paper"}, {"preset": "quick"})
+    assert (plan.launches, plan.ci) == (1, 0.05)
+    assert msgspec.structs.replace(made({"preset": "standard"}), preset=None) == made({})
+
+
+def test_an_unknown_preset_is_one_line():
+    said = "^preset: 'fast' is not known; allowed: quick, standard, paper$"
+    with pytest.raises(UsageError, match=said):
+        made({"preset": "fast"})
+
+
+def test_until_ci_needs_an_interval():
+    with pytest.raises(UsageError, match=r"^until_ci: there is no interval to wait for; give --ci"):
+        made({"until_ci": True, "ci": "none"})

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from halftrip import model, store
 from halftrip.errors import UsageError
 from halftrip.plan import Plan, plan_record
+from halftrip.show.rows import rows as rows_of
 
 names = st.text(st.characters(codec="utf-8"), max_size=20)
 numbers = st.floats(0, 1e12)
@@ -199,3 +201,25 @@ def test_a_frame_has_a_row_for_every_measurement(tmp_path):
     assert {"transport", "wait", "buffers", "pages", "p99_ns", "bandwidth_bytes_per_s"} <= set(
         frame.columns
     )
+
+
+FORMATS = Path(__file__).parent.parent / "golden" / "formats"
+
+
+@pytest.mark.parametrize("version", range(1, store.FORMAT))
+def test_files_of_every_version_can_be_read_and_shown(version):
+    """Written by the halftrip of that time."""
+    run = store.load(FORMATS / f"{version}.jsonl")
+    assert run.head.format == version
+    assert run.problems == ()
+    assert run.interrupted is None
+    assert {m.launch for m in run.measurements} == {e.launch for e in run.environments} == {0}
+    rows = {(row.case.pattern, row.case.size): row for row in rows_of(run)}
+    assert len(rows) == (2 if version == 1 else 3)
+    pingpong = rows["pingpong", 8]
+    assert pingpong.summary.latency == pytest.approx(100, rel=0.01)
+    # Its two repetitions were taken in two states; there is none that most samples are of.
+    assert pingpong.line == (150.0, 304.0)
+    assert rows["pingpong", 64].line is None
+    assert rows["pingpong", 64].summary.samples == 16
+    assert len(run.failures) == len(run.togethers) == version - 1

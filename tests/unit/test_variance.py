@@ -46,8 +46,9 @@ def test_what_cannot_be_told_is_not_a_number():
 
 @given(st.lists(st.lists(values, min_size=1, max_size=6), max_size=6))
 def test_components_are_never_negative(groups):
-    assert not variance_components(groups).between < 0
-        assert not found.within < 0
+    found = variance_components(groups)
+    assert not found.between < 0
+    assert not found.within < 0
 
 
 @given(st.lists(values, max_size=40))

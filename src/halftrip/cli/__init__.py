@@ -45,7 +45,12 @@ Text = str | None
 def run(
     plan: Annotated[Text, typer.Argument(help="A plan in TOML; options win over it.")] = None,
     transport: Annotated[
-        Text, typer.Option("-t", "--transport", help="mpi, shm, pipe, unix, tcp, udp: some. [all]")
+        Text,
+        typer.Option(
+            "-t",
+            "--transport",
+            help="mpi, shm, pipe, unix, tcp, udp: some. [all]; simulated: in virtual time.",
+        ),
     ] = None,
     pattern: Annotated[
         Text,
@@ -115,6 +120,9 @@ def run(
     repetitions: Annotated[
         Text, typer.Option("-r", "--repetitions", help="Passes over all cases, shuffled. [1]")
     ] = None,
+    preset: Annotated[
+        Text, typer.Option(help="quick, standard or paper: what holds where nothing is said.")
+    ] = None,
     launches: Annotated[Text, typer.Option(help="Start fresh processes so often. [1]")] = None,
     until_ci: Annotated[
         bool, typer.Option("--until-ci", help="Launch again until every interval is within --ci.")
@@ -133,6 +141,9 @@ def run(
     ] = None,
     cores: Annotated[
         Text, typer.Option(help="A core for each rank, as 0,1, or none. [chosen]")
+    ] = None,
+    placement_state: Annotated[
+        Text, typer.Option(help="Count only what virtual cores do while near, or far. [both]")
     ] = None,
     ranks: Annotated[Text, typer.Option("-n", "--ranks", help="How many ranks. [2]")] = None,
     launcher: Annotated[

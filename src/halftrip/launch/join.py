@@ -107,17 +107,7 @@ def join(job: Surrounding, plan: Plan, create: Callable[[Plan], RunFile], view: 
 
     Raises what launch.run.launch does, on every rank that is still there to see it.
     """
-    for name in ("launcher", "mpiexec"):
-        if getattr(plan, name) is not None:
-            raise UsageError(f"--{name}: the job that this runs in has been started; leave it out")
-    if plan.launches > 1 or plan.until_ci:
-        name = "until-ci" if plan.until_ci else "launches"
-        raise UsageError(f"--{name}: this job was started once; start it again as often by itself")
-    if isinstance(plan.cores, tuple) and len(plan.cores) != job.size:
-        raise UsageError(f"--cores: {len(plan.cores)} cores for {job.size} ranks; one for each")
-    if plan.ranks not in (None, job.size):
-        raise UsageError(f"--ranks: {plan.ranks} asked for, but this job has {job.size}")
-    check_ranks(plan, job.size)
+    check_fit(job, plan)
     mpi.select_library(library_of(job))
     communicator = mpi.start(job.size, plan.threads)
     group = MpiGroup(communicator)
@@ -128,6 +118,23 @@ def join(job: Surrounding, plan: Plan, create: Callable[[Plan], RunFile], view: 
         group.close()
         if run_file is not None:
             run_file.close()
+
+
+def check_fit(job: Surrounding, plan: Plan) -> None:
+    """Raises UsageError if a plan asks for what this job is not."""
+    for name in ("launcher", "mpiexec"):
+        if getattr(plan, name) is not None:
+            raise UsageError(f"--{name}: the job that this runs in has been started; leave it out")
+    if plan.launches > 1 or plan.until_ci:
+        name = "until-ci" if plan.until_ci else "launches"
+        raise UsageError(f"--{name}: this job was started once; start it again as often by itself")
+    if isinstance(plan.cores, tuple) and len(plan.cores) != job.size * plan.threads:
+        threads = f" of {plan.threads} threads" if plan.threads > 1 else ""
+        cores = f"{len(plan.cores)} cores for {job.size} ranks{threads}"
+        raise UsageError(f"--cores: {cores}; one for each")
+    if plan.ranks not in (None, job.size):
+        raise UsageError(f"--ranks: {plan.ranks} asked for, but this job has {job.size}")
+    check_ranks(plan, job.size)
 
 
 def _walk(

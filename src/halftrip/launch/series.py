@@ -36,18 +36,22 @@ class LaunchRecords:
 
 
 class LaunchView:
-    """Progress, with the number of the launch."""
+    """Progress, with the number of the launch; and what else is printed, once."""
 
-    def __init__(self, view: View, launch: int, launches: int) -> None:
+    def __init__(self, view: View, launch: int, launches: int, quoted: set[str]) -> None:
         self.visible = view.visible
         self._view = view
+        self._quoted = quoted
         self._before = f"launch {launch + 1}/{launches} " if launches > 1 else ""
 
     def update(self, done: int, total: int, what: str) -> None:
         self._view.update(done, total, self._before + what)
 
     def quote(self, who: str, lines: list[str]) -> None:
-        self._view.quote(self._before + who, lines)
+        new = [line for line in lines if line not in self._quoted]
+        self._quoted.update(new)
+        if new:
+            self._view.quote(self._before + who, new)
 
 
 def launch_all(
@@ -59,10 +63,11 @@ def launch_all(
     """Calls `launch(number, records, view)` as often as the plan asks for, and ends the file."""
     ends: list[End] = []
     said: set[bytes] = set()
+    quoted: set[str] = set()
     most = plan.max_launches if plan.until_ci else plan.launches
     while not ends or (len(ends) < most and not _content(plan, len(ends), run_file)):
         records = LaunchRecords(run_file, said)
-        launch(len(ends), records, LaunchView(view, len(ends), most))
+        launch(len(ends), records, LaunchView(view, len(ends), most, quoted))
         ends.append(records.end)
     run_file.end(
         End(

@@ -44,6 +44,10 @@ FIELDS: tuple[tuple[str, Callable[[Case], str]], ...] = (
 )
 
 
+# Those that say what the buffers are.
+ABOUT_BUFFERS = ("buffers", "pages", "memory", "cache", "align")
+
+
 def _us(ns: float, digits: int = 3) -> str:
     return NOTHING if math.isnan(ns) else significant(ns / 1e3, digits)
 

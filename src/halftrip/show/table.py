@@ -94,7 +94,16 @@ def _heading(run: Run, table_rows: Sequence[Row]) -> Text:
     varying = {name for name, _ in _varying(table_rows)}
     case = table_rows[0].case
     same = {name: of(case) for name, of in columns.FIELDS if name not in varying}
-    said = [f"{name} {value}" for name, value in same.items() if _USUAL.get(name) != value]
+    virtual = all(row.case.is_virtual for row in table_rows)
+    # What is only thought of has no buffers, and its ranks are nowhere.
+    unsaid = columns.ABOUT_BUFFERS if virtual else ()
+    said = [
+        f"{name} {value}"
+        for name, value in same.items()
+        if _USUAL.get(name) != value and name not in unsaid
+    ]
+    if virtual:
+        return Text(f"{', '.join(said)}; simulated: virtual time, no machine")
     cores = [
         f"{e.rank} on {e.host} {'any core' if e.core is None else f'core {e.core}'}"
         for e in run.environments
@@ -191,14 +200,17 @@ def together(togethers: Sequence[Together]) -> list[str]:
 def bounds(run: Run) -> list[str]:
     """The machine's own limits, one line each."""
     lines = []
-    probes = [probe for m in run.measurements for probe in line_probes(m)]
+    probes = [probe for m in run.measurements if not m.case.is_virtual for probe in line_probes(m)]
     if probes:
         lines.append(
             f"bound: a cache line to the other core and back takes {np.median(probes):.0f} ns "
             f"(median of {len(probes)} probes, {min(probes):.0f} to {max(probes):.0f})"
         )
     if run.copies:
-        copies = [f"{format_size(c.size)} {significant(c.size / c.ns, 3)}" for c in run.copies]
+        # Of several launches, the median.
+        sizes = dict.fromkeys(c.size for c in run.copies)
+        times = {size: np.median([c.ns for c in run.copies if c.size == size]) for size in sizes}
+        copies = [f"{format_size(s)} {significant(s / float(ns), 3)}" for s, ns in times.items()]
         lines.append(f"bound: memcpy in one rank, GB/s (10^9 bytes): {', '.join(copies)}")
     return lines
 

@@ -239,6 +239,9 @@ class Transport(ABC):
         """What looking at the clock costs, and its step, ns; None: those of the rank's clock."""
         return None
 
+    def rest(self, seconds: float) -> None:  # noqa: B027 (only time of its own can be let pass)
+        """Lets time pass, where it is the transport's own."""
+
     def line(self) -> float | None:
         """The cache-line round trip of this path right now, ns; None: that of the ranks' cores."""
         return None

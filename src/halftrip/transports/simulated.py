@@ -56,6 +56,9 @@ class SimulatedTransport(Base):
     def clock_figures(self) -> tuple[float, float]:
         return _CLOCK_COST_NS, self.truth.clock.claimed * 1e9
 
+    def rest(self, seconds: float) -> None:
+        self._path.rest(seconds)
+
     def line(self) -> float:
         return self._path.line() * 1e9
 

@@ -22,6 +22,7 @@ NAMES = (
     "above-bound",
     "not-converged",
     "disturbed",
+    "other-state",
     "unpinned",
     "oversubscribed",
 )
@@ -35,6 +36,7 @@ _RULES: tuple[Callable[[Evidence], Flag | None], ...] = (
     samples.not_converged,
     samples.disturbed,
     machine.above_bound,
+    machine.other_state,
     machine.unpinned,
     machine.oversubscribed,
 )

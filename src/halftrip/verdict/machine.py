@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from halftrip.model import Environment
 from halftrip.patterns import is_in_turn
-from halftrip.summaries import line_probes
+from halftrip.summaries import line_probes, line_states
 from halftrip.units import format_size, significant
 from halftrip.verdict.flag import Evidence, Flag, us
 
@@ -46,6 +46,31 @@ def above_bound(e: Evidence) -> Flag | None:
 def _crosses_once(e: Evidence) -> bool:
     """Whether every exchange waits for at least one line to cross."""
     return e.case.window == 1 and e.case.mode != "onesided"
+
+
+def other_state(e: Evidence) -> Flag | None:
+    """With --placement-state: what was measured before the wanted state was met."""
+    wanted = e.run.head.plan.get("placement_state")
+    if wanted is None:
+        return None
+    # A line that is only thought of says nothing of one that is there.
+    alike = [
+        m
+        for m in e.run.measurements
+        if m.case.pair == e.case.pair and m.case.is_virtual == e.case.is_virtual
+    ]
+    known = line_states(alike)
+    if not known:
+        return None
+    state = known[0 if wanted == "near" else -1]
+    if all(state.has(end) for other in e.states for end in other):
+        return None
+    return Flag(
+        "other-state",
+        f"measured before it was known that the line can take {state.low:.0f} to "
+        f"{state.high:.0f} ns, which is {wanted}",
+        "measure it again, or in more repetitions",
+    )
 
 
 def unpinned(e: Evidence) -> Flag | None:
