@@ -134,6 +134,7 @@ class Sampler:
         self._warm_exchanges = 0
         self._warm_ns = 0
         self._settled = False
+        self._guessed = False  # how long a sample lasts
         self.first = 0
         # Where calibration begins; it ends where the times say, whatever was expected.
         self.exchanges = 1
@@ -269,6 +270,8 @@ class Sampler:
         return self._sample_ns + self._vain_ns / max(self._given, 1)
 
     def _warm_block_samples(self) -> float:
+        if self._guessed:
+            return _CALIBRATION_SAMPLES
         wanted = max(_WARM_BLOCK_NS / self._turn_ns, _WARM_BLOCK_SAMPLES)
         share = _WARM_SHARE * self._allowed_ns / _AGREEING_BLOCKS
         return min(wanted, share / self._turn_ns)
@@ -282,8 +285,14 @@ class Sampler:
             # What was calibrated was cold. Below a step of the clock nothing can be told; and what
             # follows is always more exchanges than before, so this ends.
             told = max(self._sample_ns, self._least_sample_ns * CLOCK_SHARE)
-            self._set_exchange(told / self.exchanges)
+            before = self.exchanges
+            self._set_exchange(told / before)
             self._blocks = []
+            # A sample may last much longer than what could be told: by that, a block would take all
+            # the time that there is for warming up.
+            self._guessed = self.exchanges > before
+        elif self._guessed:
+            self._guessed = False
         else:
             self._blocks = [*self._blocks[1 - _AGREEING_BLOCKS :], times]
         self._settled = len(self._blocks) == _AGREEING_BLOCKS and self._blocks_agree()

@@ -26,6 +26,9 @@ from halftrip.units import parse_duration, parse_share, parse_size
 
 Floats = npt.NDArray[np.float64]
 
+# After so many turns of both states nothing of the first is left.
+_FORGOTTEN = 50.0
+
 # Beside 1, a number does not hold it.
 _NOTHING = 1e-17
 
@@ -44,7 +47,10 @@ class Segment(
 class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Factors with a median of 1 by which exchanges take longer or shorter: none, lognormal with
     `spread` as the standard deviation of the logarithm, or the same with the autocorrelation of a
-    first-order process, `correlation` from one exchange to the next."""
+    first-order process, `correlation` from one exchange to the next.
+
+    The median is that of single exchanges. A sample of several is a sum, whose median is nearer to
+    its mean: more, by up to the share `spread` ** 2 / 2."""
 
     kind: Literal["none", "lognormal", "ar1"] = "none"
     spread: float = 0.0
@@ -103,12 +109,17 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def one_way(self, size: int) -> float:
         """How long a message of `size` bytes takes one way in the usual state, without noise, s."""
+        latency, bandwidth = self.at(size)
+        return latency + size / bandwidth
+
+    def at(self, size: int) -> tuple[float, float]:
+        """The latency, s, and the bandwidth, bytes per second, that hold for `size` bytes."""
         latency, bandwidth = self.latency, self.bandwidth
         for segment in sorted(self.segments, key=lambda segment: segment.start):
             if size >= segment.start:
                 latency = latency if segment.latency is None else segment.latency
                 bandwidth = bandwidth if segment.bandwidth is None else segment.bandwidth
-        return latency + size / bandwidth
+        return latency, bandwidth
 
 
 class Path:
@@ -133,11 +144,10 @@ class Path:
     def rest(self, seconds: float) -> None:
         """Lets time pass without an exchange."""
         self.now += seconds
-        while self._until <= self.now:
-            self._change_state()
 
     def line(self) -> float:
         """The cache-line round trip at this moment, s."""
+        self._change_state()
         moved = self.truth.modes.factor if self.truth.modes.moves_line and self._slow else 1.0
         return self.truth.line * moved * float(np.exp(0.01 * self._random.normal()))
 
@@ -148,19 +158,15 @@ class Path:
             return np.empty(0), np.empty(0, dtype=np.bool_)
         truth = self.truth
         times = one * self._factor * self._noise(count)
-        times *= self._modes(times)
         if truth.spikes.share:
             times += truth.spikes.extra * (self._random.random(count) < truth.spikes.share)
         if truth.first:
             made = self._made + np.arange(count)
             fading = np.exp(-made / truth.warm_up) if truth.warm_up else (made == 0)
             times += truth.first * fading
-        if truth.drift:
-            times *= 1.0 + truth.drift * (self.now + np.cumsum(times))
         lost = self._random.random(count) < truth.loss
-        times[lost] = self._timeout
+        times = self._in_time(times, lost)
         self._made += count
-        self.now += float(times.sum())
         return times, lost
 
     def read_clock(self, times: Floats) -> Floats:
@@ -193,27 +199,53 @@ class Path:
         self._correlated = float(series[-1])
         return np.asarray(series)
 
-    def _modes(self, times: Floats) -> Floats:
-        """The factor of the state in which each of these is made."""
-        modes = self.truth.modes
-        factors = np.ones(times.size)
-        if not modes.share:
-            return factors
-        ends = self.now + np.cumsum(times)
+    def _in_time(self, times: Floats, lost: npt.NDArray[np.bool_]) -> Floats:
+        """How long exchanges take that took `times` in the usual state and without drift: one after
+        the other, each in the state, and with the drift, of the moment when it begins."""
+        work = np.concatenate(([0.0], np.cumsum(np.where(lost, 0.0, times))))
+        ends = [*np.flatnonzero(lost).tolist(), times.size]
+        taken = np.empty_like(times)
         begin = 0
-        while begin < times.size:
-            end = int(np.searchsorted(ends, self._until, side="right"))
-            end = min(max(end, begin + 1), times.size)
-            if self._slow:
-                factors[begin:end] = modes.factor
-            begin = end
-            if begin < times.size:
+        for end in ends:
+            while begin < end:
                 self._change_state()
-        return factors
+                begin = self._in_state(times, work, taken, begin, end)
+            if begin < times.size:
+                taken[begin] = self._timeout
+                self.now += self._timeout
+                begin += 1
+        return taken
+
+    def _in_state(self, times: Floats, work: Floats, taken: Floats, begin: int, end: int) -> int:
+        """Fills in `taken` from `begin` on, to `end` or to where the state changes; returns which
+        is the next. `work` is how much of `times` went before each."""
+        drift = self.truth.drift
+        factor = self.truth.modes.factor if self._slow else 1.0
+        # The moment t after work w, with dt / dw = factor * (1 + drift * t), and the other way
+        # round.
+        lag = 1.0 + drift * self.now
+        left = (self._until - self.now) / (factor * lag)
+        if drift:
+            left = math.log1p(drift * factor * left) / (drift * factor)
+        # At least one: it begins before the state ends.
+        stop = begin + max(1, int(np.searchsorted(work[begin:end] - work[begin], left)))
+        gone = factor * (work[begin : stop + 1] - work[begin])
+        moments = lag * (np.expm1(drift * gone) / drift if drift else gone)
+        taken[begin:stop] = factor * times[begin:stop] if not drift else np.diff(moments)
+        self.now += float(moments[-1])
+        return stop
 
     def _change_state(self) -> None:
-        self._slow = not self._slow
-        self._until += self._dwell()
+        """Enters the state of this moment."""
+        modes = self.truth.modes
+        if modes.share and self.now - self._until > _FORGOTTEN * modes.dwell / modes.share:
+            # Dwell times are exponential: what follows does not depend on what was.
+            self._slow = bool(self._random.random() < modes.share)
+            self._until = self.now + self._dwell()
+            return
+        while self._until <= self.now:
+            self._slow = not self._slow
+            self._until += self._dwell()
 
     def _dwell(self) -> float:
         """How long the state lasts that has just begun, s."""

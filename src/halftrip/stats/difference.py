@@ -8,10 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.median import median_interval
-from halftrip.stats.quantile import Floats, Samples, student_95
+from halftrip.stats.median import FEWEST_FOR_INTERVAL
+from halftrip.stats.quantile import Floats, Interval, Samples, quantile_interval, student_95
 
 _LEVEL = 0.05
+# In standard errors of an interval's width. A series that ended when its interval was narrow ended
+# where the width was underestimated; of two that did, with an autocorrelation of 0.6, 5.8 % of 2500
+# differed significantly without this, and 4.7 % with it (benchmarks/truth.py).
+_STOPPED_CAUTION = 0.5
 # The two-sided 95 % quantile of Student's t with one degree of freedom; student_95 begins at two.
 _STUDENT_ONE = 12.706204736432095
 # Beyond so many pairs the normal approximation is as good as the exact distribution.
@@ -54,7 +58,7 @@ def differ_series(a: Samples, b: Samples) -> Difference:
     Statistics in Medicine 27, 2008). It speaks of these two launches: what fresh processes
     would differ by anyway is not in it, and often is more.
     """
-    one, other = median_interval(a), median_interval(b)
+    one, other = _cautious_interval(a), _cautious_interval(b)
     middle_a, middle_b = (float(np.median(s)) if s.size else math.nan for s in (a, b))
     ratio = middle_b / middle_a if middle_a > 0 else math.nan
     if one is None or other is None or one.low <= 0 or other.low <= 0:
@@ -62,6 +66,12 @@ def differ_series(a: Samples, b: Samples) -> Difference:
     down = math.hypot(math.log(middle_b / other.low), math.log(one.high / middle_a))
     up = math.hypot(math.log(other.high / middle_b), math.log(middle_a / one.low))
     return _difference(math.log(ratio), math.log(ratio) - down, math.log(ratio) + up)
+
+
+def _cautious_interval(samples: Samples) -> Interval | None:
+    if samples.size < FEWEST_FOR_INTERVAL:
+        return None
+    return quantile_interval(samples, 0.5, caution=_STOPPED_CAUTION)
 
 
 def _difference(middle: float, low: float, high: float) -> Difference:

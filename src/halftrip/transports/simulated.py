@@ -96,7 +96,8 @@ def exchange_seconds(truth: Truth, case: Case) -> float:
     one_way = truth.one_way(case.size)
     if case.pattern == "pingpong":
         return 2 * one_way
-    following = (case.window - 1) * case.size / truth.bandwidth
+    _, bandwidth = truth.at(case.size)
+    following = (case.window - 1) * case.size / bandwidth
     return one_way + following + truth.one_way(0)
 
 
