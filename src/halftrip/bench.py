@@ -39,7 +39,7 @@ class Outcome:
         self.befores: list[float] = []
         self.lines: list[float] = []
         # How often each end lost its core in the batches that are kept.
-        self.switches = [0, 0]
+        self._switches: list[tuple[int, int]] = []
         self.verified = 0
         self.deliveries: list[Delivery | None] = []
         self.problem: str | None = None
@@ -61,8 +61,7 @@ class Outcome:
             for arrivals, end in zip(self.arrivals, (responder, initiator), strict=True):
                 arrivals.append(_times(end.arrivals))
             self.waited.append(initiator.waited)
-            self.switches[0] += initiator.switches
-            self.switches[1] += responder.switches
+            self._switches.append((initiator.switches, responder.switches))
             self.deliveries.append(initiator.delivery)
         return times
 
@@ -72,12 +71,17 @@ class Outcome:
         for those in (self.kept, self.starts, self.peers, *self.arrivals, self.waited, *ends):
             if those:
                 those.pop(number)
+        self._switches.pop(number)
         self.deliveries.pop(number)
 
     @property
     def blocks(self) -> list[int]:
         """How many samples each batch has given."""
         return [int(times.size) for times in self.kept]
+
+    @property
+    def switches(self) -> tuple[int, int]:
+        return sum(one for one, _ in self._switches), sum(other for _, other in self._switches)
 
     @property
     def delivery(self) -> Delivery | None:

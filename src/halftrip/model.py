@@ -290,7 +290,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         try:
             import pandas
         except ImportError:
-            raise HalftripError("frame() needs pandas; pip install 'halftrip[frame]'") from None
+            raise HalftripError("frame() needs pandas; pip install pandas") from None
         from halftrip.summaries import summarize_case
 
         rows = []

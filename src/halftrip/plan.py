@@ -26,6 +26,9 @@ from halftrip.sizes import DEFAULT_SIZES, parse_sizes
 from halftrip.units import format_size
 
 Placement = Literal["near", "far"]
+# With until_ci, an interval over fewer launches is wide whatever they found; and there is an end.
+FEWEST_UNTIL_CI = 3
+MOST_LAUNCHES = 30
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +74,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     preset: str | None = None
     launches: int = 1
     until_ci: bool = False
-    max_launches: int = 30
+    max_launches: int = MOST_LAUNCHES
     cores: tuple[int, ...] | Literal["none"] | None = None
     ranks: int | None = None
     placement_state: Placement | None = None
@@ -163,15 +166,31 @@ def make_plan(*layers: Layer) -> Plan:
         raise UsageError(
             f"{place('window')}: {', '.join(plan.pattern)} has no window; --pattern {have}"
         )
-    if plan.until_ci and plan.ci is None:
-        place = next(layer.place for layer in reversed(layers) if "until_ci" in layer.keys)
-        raise UsageError(f"{place('until_ci')}: there is no interval to wait for; give --ci")
+    _check_launches(plan, layers)
     if plan.ranks is not None:
         named = ("cores", "ranks")
         layer = next(layer for layer in reversed(layers) if any(n in layer.keys for n in named))
         name = next(name for name in named if name in layer.keys)
         _at(layer.place, name, partial(check_ranks, plan), plan.ranks)
     return plan
+
+
+def _check_launches(plan: Plan, layers: Sequence[Layer]) -> None:
+    """Raises UsageError where what is said of launches contradicts itself."""
+
+    def place(name: str) -> str:
+        return str(next(layer.place(name) for layer in reversed(layers) if name in layer.keys))
+
+    if plan.until_ci and plan.ci is None:
+        raise UsageError(f"{place('until_ci')}: there is no interval to wait for; give --ci")
+    fewest = max(plan.launches, FEWEST_UNTIL_CI)
+    if plan.until_ci and plan.max_launches < fewest:
+        where = place("max_launches" if plan.max_launches != MOST_LAUNCHES else "launches")
+        raise UsageError(
+            f"{where}: --until-ci takes {fewest} launches at least, {plan.max_launches} at most"
+        )
+    if not plan.until_ci and plan.max_launches != MOST_LAUNCHES:
+        raise UsageError(f"{place('max_launches')}: only --until-ci has such a limit; --launches")
 
 
 def _with_preset(layers: Sequence[Layer]) -> Iterator[Layer]:

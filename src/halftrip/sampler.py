@@ -125,6 +125,8 @@ class Sampler:
         self._sample_ns = 1.0  # how long a sample lasts, as far as is known
         self._samples_left = 0
         self._kept: list[Times] = []
+        # How long each of these took, with what was waited in vain, ns.
+        self._took: list[float] = []
         self._kept_ns = 0.0
         self._rejected_ns = 0.0
         self._look_ns = _LEAST_SHARE * self._allowed_ns
@@ -177,11 +179,14 @@ class Sampler:
         if times.size == 0:
             if self._phase == "sample":
                 self._kept.append(times)
+                self._took.append(0.0)
             return
         self._given += times.size
         vain, self._vain_since = self._vain_since, 0.0
         self._blocks_ns += vain * (self._phase == "warm up")
-        self._kept_ns += vain * (self._phase == "sample")
+        if self._phase == "sample":
+            self._kept_ns += vain
+            self._took.append(vain + float(times.sum()))
         if self._phase == "first":
             self.first = int(times[0])
             self._phase = "calibrate"
@@ -210,8 +215,9 @@ class Sampler:
     def forget(self, number: int) -> None:
         """Takes the block of that number, of those that are kept, for one that was rejected."""
         times = self._kept.pop(number)
-        ns = float(times.sum())
+        ns = self._took.pop(number)
         self._kept_ns -= ns
+        self._look_ns = min(self._look_ns, max(self._kept_ns, _LEAST_SHARE * self._allowed_ns))
         self._kept_count -= times.size
         self._samples_left += times.size
         self._rejected_ns += ns
@@ -249,7 +255,7 @@ class Sampler:
         else:
             # Whole batches of one size: a count that they do not divide is rounded up.
             fewest = math.ceil(count / self._most_exchanges)
-            self._samples_left = min(max(1, count // needed, fewest), MOST_SAMPLES)
+            self._samples_left = max(min(max(1, count // needed), MOST_SAMPLES), fewest)
             self.exchanges = 1 if self._single else math.ceil(count / self._samples_left)
         self._sample_ns = max(ns * self.exchanges, 1.0)
         self._phase = "warm up"
@@ -337,11 +343,12 @@ class Sampler:
                 return None
             return "full" if full and count > MOST_SAMPLES else "count"
         target = self._stopping.ci
-        if target is not None and self._kept_ns >= self._look_ns:
+        over = self._kept_ns + self._sample_ns / 2 >= self._allowed_ns
+        if target is not None and (over or full or self._kept_ns >= self._look_ns):
             self._look_ns = (1 + _LOOK_GROWTH) * self._kept_ns
             if half_width(self.samples) <= target:
                 return "converged"
-        if self._kept_ns + self._sample_ns / 2 >= self._allowed_ns:
+        if over:
             return "time"
         return "full" if full else None
 

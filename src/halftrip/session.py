@@ -258,7 +258,7 @@ class Session:
             peer_ns=outcome.peer_ns,
             arrival_ns=outcome.arrival_ns,
             delivery=outcome.delivery,
-            switches=(outcome.switches[0], outcome.switches[1]),
+            switches=outcome.switches,
             verified=outcome.verified if case.verify else None,
         )
         if self._plan.refine:

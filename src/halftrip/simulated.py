@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args, get_type_hints
 
 import msgspec
@@ -28,6 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 # After so many turns of both states nothing of the first is left.
 _FORGOTTEN = 50.0
+_WHOLE = ("seed", "warm_up")
 
 # Beside 1, a number does not hold it.
 _NOTHING = 1e-17
@@ -333,14 +334,24 @@ def _value(name: str, value: Any, where: str) -> Any:
 def _number(name: str, value: Any) -> Any:
     if name == "kind":
         return one_of(_NOISES)(value)
-    if isinstance(value, str):
-        if name in _SECONDS:
-            return parse_duration(value)
-        if name in _SIZES:
-            return parse_size(value)
-        if name in _SHARES:
-            return parse_share(value)
-    return value
+    if not isinstance(value, str) or name == "moves_line":
+        return value
+    for names, parse in (
+        (_SECONDS, parse_duration),
+        (_SIZES, parse_size),
+        (_SHARES, parse_share),
+        (_WHOLE, int),
+    ):
+        if name in names:
+            return _parsed(parse, value)
+    return _parsed(float, value)
+
+
+def _parsed(parse: Callable[[str], Any], value: str) -> Any:
+    try:
+        return parse(value)
+    except ValueError:
+        raise UsageError(f"{value!r} is not a number") from None
 
 
 def _check(name: str, value: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,18 +23,64 @@ def one_way_times(measurement: Measurement) -> Floats:
     return np.asarray(measurement.samples, dtype=np.float64) / messages
 
 
+class CaseTimes(NamedTuple):
+    """The samples of a case, and in which state of the machine they were taken.
+
+    `times` are the one-way times of each of `measurements`, ns, in time order; `states` those that
+    the machine was in meanwhile, and `split` the times of each measurement by these, where there
+    are several; `main` the state that the case's summary is of, None where there are no two.
+    """
+
+    measurements: Sequence[Measurement]
+    times: list[Floats]
+    states: list[State]
+    split: list[list[Floats]]
+    main: int | None
+
+    @property
+    def steady(self) -> list[Floats]:
+        """The times of each measurement that were taken in the main state; some may be empty."""
+        return self.times if self.main is None else [times[self.main] for times in self.split]
+
+
+def case_times(measurements: Sequence[Measurement]) -> CaseTimes:
+    """What `measurements`, the repetitions of a case of all launches, at least one, have to say.
+
+    The main state is the one in which most was measured, where every launch counts alike, however
+    many samples it took: the noisier takes more.
+    """
+    times = [one_way_times(measurement) for measurement in measurements]
+    known = line_states(measurements)
+    if len(known) < 2:
+        return CaseTimes(measurements, times, known, [], None)
+    split = times_by_state(measurements, times, known)
+    votes: dict[int, Floats] = {}
+    for measurement, parts in zip(measurements, split, strict=True):
+        counts = np.array([part.size for part in parts], dtype=np.float64)
+        votes[measurement.launch] = votes.get(measurement.launch, 0.0) + counts
+    shares = [counts / counts.sum() for counts in votes.values() if counts.any()]
+    main = int(np.argmax(np.sum(shares, axis=0))) if shares else None
+    return CaseTimes(measurements, times, known, split, main)
+
+
 def summarize_case(measurements: Sequence[Measurement]) -> Summary:
     """The summary of one case; `measurements` are its repetitions of all launches, at least one, in
-    order.
+    order."""
+    return summarize_times(case_times(measurements))
 
-    Where the machine was in several states, it is of the one in which most samples were taken:
-    those of others are left out. What got lost does not count, see `over_all_time`.
+
+def summarize_times(known: CaseTimes) -> Summary:
+    """The summary of one case.
+
+    Where the machine was in several states, it is of the main one: what was taken in others is left
+    out. What got lost does not count, see `over_all_time`.
     """
+    measurements = known.measurements
     case = measurements[0].case
     delivery = add_deliveries(measurement.delivery for measurement in measurements)
     delivered = delivered_share(case, delivery)
     launches: dict[int, list[Floats]] = {}
-    for measurement, times in zip(measurements, times_of_main_state(measurements), strict=True):
+    for measurement, times in zip(measurements, known.steady, strict=True):
         if times.size:
             launches.setdefault(measurement.launch, []).append(times)
     summary = summarize(
@@ -42,6 +89,9 @@ def summarize_case(measurements: Sequence[Measurement]) -> Summary:
         first=measurements[0].first / case.messages_per_exchange,
         delivered=delivered,
     )
+    if len(launches) == 1 and len({measurement.launch for measurement in measurements}) > 1:
+        # One of several launches says nothing of the others.
+        summary = summary._replace(low=math.nan, high=math.nan)
     if not over_all_time(case, delivery):
         return summary
     sent = sum(len(m.samples) * m.exchanges * case.messages_per_exchange for m in measurements)
@@ -50,12 +100,12 @@ def summarize_case(measurements: Sequence[Measurement]) -> Summary:
     return summary._replace(bandwidth=bandwidth)
 
 
-def launch_components(measurements: Sequence[Measurement]) -> Components | None:
+def launch_components(known: CaseTimes) -> Components | None:
     """By how much the launches of a case differ and by how much repetitions of one do, standard
     deviations as shares of the median; None of one launch. A launch of a single repetition has the
     two halves of it in their place."""
     launches: dict[int, list[Floats]] = {}
-    for measurement, times in zip(measurements, times_of_main_state(measurements), strict=True):
+    for measurement, times in zip(known.measurements, known.steady, strict=True):
         if times.size > 1:
             launches.setdefault(measurement.launch, []).append(times)
     if len(launches) < 2:
@@ -102,13 +152,12 @@ def _has_blocks(measurement: Measurement) -> bool:
 
 
 def times_by_state(
-    measurements: Sequence[Measurement], known: Sequence[State]
+    measurements: Sequence[Measurement], all_times: Sequence[Floats], known: Sequence[State]
 ) -> list[list[Floats]]:
-    """For each of `measurements`, the one-way times, ns, of the blocks that were taken in each of
-    the states `known`; those in between are of none."""
+    """For each of `measurements`, whose one-way times are `all_times`, ns, those of the blocks that
+    were taken in each of the states `known`; those in between are of none."""
     split = []
-    for measurement in measurements:
-        times = one_way_times(measurement)
+    for measurement, times in zip(measurements, all_times, strict=True):
         probes = line_probes(measurement)
         if not probes:
             split.append([times, *[times[:0]] * (len(known) - 1)])
@@ -125,17 +174,3 @@ def times_by_state(
             ]
         )
     return split
-
-
-def times_of_main_state(measurements: Sequence[Measurement]) -> list[Floats]:
-    """For each of `measurements`, the one-way times, ns, of the state in which most samples of all
-    of them were taken; all times where there is one state only, or none that can be told."""
-    known = line_states(measurements)
-    if len(known) < 2:
-        return [one_way_times(measurement) for measurement in measurements]
-    split = times_by_state(measurements, known)
-    counts = [sum(times[state].size for times in split) for state in range(len(known))]
-    main = int(np.argmax(counts))
-    if counts[main] == 0:
-        return [one_way_times(measurement) for measurement in measurements]
-    return [times[main] for times in split]

@@ -14,6 +14,7 @@ from halftrip.stats.states import State, states
 # What is near and what is far is told from so many probes at least, spread over so many seconds.
 _SURVEY_PROBES = 32
 _SURVEY_SECONDS = 0.1
+_FEWEST_PROBES = 6
 
 # Whose line: a pair, a thread of it, and whether the line is only thought of.
 _Line = tuple[tuple[int, int], int, bool]
@@ -33,8 +34,13 @@ class WantedState:
         """Takes notice of probes of the line, ns."""
         self._probes += probes
         seen = states(self._probes)
-        # One that has not come again for long is still one.
-        gone = [old for old in self._known if not any(_overlap(old, new) for new in seen)]
+        # One that has not come again for long is still one, but what was seen once or twice.
+        gone = [
+            old
+            for old in self._known
+            if not any(_overlap(old, new) for new in seen)
+            and sum(old.has(probe) for probe in self._probes) >= _FEWEST_PROBES
+        ]
         self._known = sorted([*seen, *gone])
 
     @property

@@ -6,7 +6,7 @@ import pytest
 from halftrip.model import Failure, LineBound, Measurement, Skip
 from halftrip.simulated import parse_truth
 from halftrip.stage import Stage
-from halftrip.summaries import line_states, one_way_times, summarize_case, times_by_state
+from halftrip.summaries import case_times, line_states, one_way_times, summarize_case
 from halftrip.verdict import verdicts
 from harness import runs
 from unit.test_session import walk
@@ -58,10 +58,9 @@ def test_the_wanted_state_is_what_is_measured(wanted, factor, seed):
 def test_without_a_wish_a_row_is_of_the_state_that_was_there_most():
     truth = moving(0.3)
     found = measure(truth, repetitions=12).those(Measurement)
-    known = line_states(found)
-    assert len(known) == 2
-    split = times_by_state(found, known)
-    near, far = (sum(times[state].size for times in split) for state in range(2))
+    known = case_times(found)
+    assert len(known.states) == 2
+    near, far = (sum(times[state].size for times in known.split) for state in range(2))
     assert 0 < far < near
     summary = summarize_case(found)
     assert summary.latency == pytest.approx(one_way_ns(truth), rel=0.01)

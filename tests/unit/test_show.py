@@ -309,7 +309,7 @@ def test_at_a_rate_there_is_no_median_to_show():
     assert row.rate == pytest.approx(1e6)
     assert row.peer_bandwidth is None
     text = printed(runs.run(paced))
-    assert "median" not in text[text.index("bandwidth: payload") : text.index("window p99, max")]
+    assert "median" not in text[text.index("bandwidth: all") : text.index("window p99, max")]
     assert "all that arrived / all the time, without an interval" in text
     cells = next(line for line in text.splitlines() if line.startswith(" udp")).split()
     assert cells[2:6] == ["1000", "1,000", "-", "1.00"]

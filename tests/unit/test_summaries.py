@@ -9,12 +9,11 @@ import pytest
 from halftrip.model import Delivery, LineBound
 from halftrip.stats.states import State
 from halftrip.summaries import (
+    case_times,
     line_probes,
     line_states,
     one_way_times,
     summarize_case,
-    times_by_state,
-    times_of_main_state,
 )
 from harness import runs
 
@@ -39,8 +38,8 @@ def test_the_summary_is_of_the_state_in_which_most_samples_were_taken():
     assert summary.latency == 1000
     assert summary.samples == 60
     assert summary.max == 1000
-    split = times_by_state([moved()], line_states([moved()]))
-    assert [times.tolist() for times in split[0]] == [[1000.0] * 60, [3000.0] * 30]
+    (split,) = case_times([moved()]).split
+    assert [times.tolist() for times in split] == [[1000.0] * 60, [3000.0] * 30]
 
 
 def test_the_main_state_is_that_of_all_repetitions():
@@ -49,16 +48,37 @@ def test_the_main_state_is_that_of_all_repetitions():
     assert summary.latency == 3000
     assert summary.samples == 90
     # A repetition that was never in it has none.
-    near, rest = times_of_main_state([blocks_of(1000, lines=[NEAR]), far])
+    near, rest = case_times([blocks_of(1000, lines=[NEAR]), far]).steady
     assert near.size == 0
     assert rest.size == 60
     assert summarize_case([blocks_of(1000, lines=[NEAR]), far]).latency == 3000
 
 
+def test_one_odd_probe_discards_nothing():
+    for lines in ([NEAR, NEAR, 140.0], [NEAR, 140.0, NEAR], [140.0, NEAR, NEAR]):
+        assert summarize_case([blocks_of(1000, 1000, 1000, lines=lines)]).samples == 90
+
+
+def test_a_launch_that_took_more_samples_has_no_more_to_say():
+    calm = [blocks_of(1000, lines=[NEAR], launch=n) for n in range(3)]
+    noisy = blocks_of(*[3000] * 9, lines=[FAR] * 9, before=FAR, launch=3)
+    summary = summarize_case([*calm, noisy])
+    assert summary.latency == 1000
+    assert summary.samples == 90
+
+
+def test_one_launch_of_several_has_no_interval_over_launches():
+    near = runs.measurement(launch=0)
+    alone = summarize_case([near])
+    assert alone.low < alone.latency < alone.high
+    nothing = msgspec.structs.replace(near, launch=1, samples=[], blocks=[], lines=[])
+    assert math.isnan(summarize_case([near, nothing]).low)
+
+
 def test_a_machine_in_one_state_keeps_all():
     one = blocks_of(1000, 1500, lines=[NEAR, 110.0])
     assert line_states([one]) == [State(100.0, 110.0)]
-    assert times_of_main_state([one])[0].size == 60
+    assert case_times([one]).steady[0].size == 60
 
 
 def test_of_old_files_the_line_is_known_before_and_after():
@@ -67,8 +87,9 @@ def test_of_old_files_the_line_is_known_before_and_after():
     # It moved, nobody knows when: all samples count.
     assert summarize_case([old]).samples == 120
     steady = msgspec.structs.replace(old, line=LineBound(FAR, FAR), repetition=1)
-    assert summarize_case([old, steady]).samples == 120
-    assert times_of_main_state([old, steady])[0].size == 0
+    other = msgspec.structs.replace(old, repetition=2)
+    assert summarize_case([old, other, steady]).samples == 120
+    assert case_times([old, other, steady]).steady[0].size == 0
 
 
 @pytest.mark.parametrize("changes", [{"blocks": []}, {"lines": []}, {"lines": [NEAR, FAR]}])

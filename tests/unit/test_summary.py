@@ -9,7 +9,7 @@ import pytest
 from halftrip.model import Case, Delivery, Measurement, WarmUp
 from halftrip.stats.median import median_interval
 from halftrip.stats.summary import summarize
-from halftrip.summaries import launch_components, one_way_times, summarize_case
+from halftrip.summaries import case_times, launch_components, one_way_times, summarize_case
 
 
 def measurement(samples, exchanges=1, repetition=0, size=1000):
@@ -100,9 +100,9 @@ def test_launches_differ_by_so_much_and_what_is_in_them_by_so_much():
             samples = level * (1 + 0.01 * generator.standard_normal()) * np.ones(9)
             made = measurement(np.rint(samples).astype(int).tolist())
             measurements.append(msgspec.structs.replace(made, launch=launch, repetition=repetition))
-    found = launch_components(measurements)
+    found = launch_components(case_times(measurements))
     assert found.between == pytest.approx(0.05, rel=0.15)
     assert found.within == pytest.approx(0.01, rel=0.15)
-    assert launch_components(measurements[:4]) is None
+    assert launch_components(case_times(measurements[:4])) is None
     # Of single repetitions, halves tell.
-    assert launch_components(measurements[::4]).within == 0
+    assert launch_components(case_times(measurements[::4])).within == 0

@@ -143,7 +143,10 @@ def run(
         Text, typer.Option(help="A core for each rank, as 0,1, or none. [chosen]")
     ] = None,
     placement_state: Annotated[
-        Text, typer.Option(help="Count only what virtual cores do while near, or far. [both]")
+        Text,
+        typer.Option(
+            help="Only samples taken while the cores were near, or far (by the line). [any]"
+        ),
     ] = None,
     ranks: Annotated[Text, typer.Option("-n", "--ranks", help="How many ranks. [2]")] = None,
     launcher: Annotated[

@@ -66,11 +66,11 @@ def _launch(plan: Plan, run_file: RunFile, view: View) -> None:
 
 def _launch_with(name: str, plan: Plan, run_file: RunFile, view: View) -> None:
     def launch_once(number: int, records: LaunchRecords, view: View) -> None:
-        launcher: Launcher = registry.load(registry.LAUNCHERS, name).Launcher(plan)
-        token = new_token()
-        listener = Listener(token, launcher.reach)
-        job = launcher.job(listener, token, plan.ranks or DEFAULT_RANKS)
         try:
+            launcher: Launcher = registry.load(registry.LAUNCHERS, name).Launcher(plan)
+            token = new_token()
+            listener = Listener(token, launcher.reach)
+            job = launcher.job(listener, token, plan.ranks or DEFAULT_RANKS)
             Control(job, listener, records, view).run(plan, launcher.start, number)
         except (Unavailable, LaunchFailed) as error:
             if number == 0:

@@ -9,13 +9,13 @@ import msgspec
 from halftrip import store
 from halftrip.launch.control import View
 from halftrip.model import End
-from halftrip.plan import Plan
+from halftrip.plan import FEWEST_UNTIL_CI, Plan
 from halftrip.stats.summary import relative_width
 from halftrip.store import RunFile
-from halftrip.summaries import summarize_case
+from halftrip.summaries import case_times, summarize_times
 
-# With --until-ci, an interval over fewer launches is wide whatever they found.
-_FEWEST_UNTIL_CI = 3
+# How the line of a skip begins.
+_SKIP = b'{"record":"skip"'
 
 
 class LaunchRecords:
@@ -30,9 +30,13 @@ class LaunchRecords:
     def append(self, line: bytes, last: bool = False) -> None:
         if last:
             self.end = msgspec.json.decode(line, type=End)
-        elif line not in self._said:
+            return
+        # Nothing else is the same twice; and measurements are too long to be remembered.
+        if line.startswith(_SKIP):
+            if line in self._said:
+                return
             self._said.add(line)
-            self._run_file.append(line)
+        self._run_file.append(line)
 
 
 class LaunchView:
@@ -74,20 +78,32 @@ def launch_all(
             reason=next((end.reason for end in ends if end.reason is not None), None),
             seconds=_sum([end.seconds for end in ends]),
             timed=_sum([end.timed for end in ends]),
-            clock_drift=ends[-1].clock_drift,
+            clock_drift=_worst([end.clock_drift for end in ends]),
         )
     )
 
 
 def _content(plan: Plan, launches: int, run_file: RunFile) -> bool:
     """Whether --until-ci has what it waits for: every row's interval is as narrow as was asked."""
-    if not plan.until_ci or launches < max(plan.launches, _FEWEST_UNTIL_CI):
+    if not plan.until_ci or launches < max(plan.launches, FEWEST_UNTIL_CI):
         return False
     target = plan.ci
-    cases = store.load(run_file.path).by_case
-    return target is None or all(
-        relative_width(summarize_case(measurements)) <= target for measurements in cases.values()
+    run = store.load(run_file.path)
+    if target is None or any(case not in run.by_case for case in {f.case for f in run.failures}):
+        return target is None
+    known = [case_times(measurements) for measurements in run.by_case.values()]
+    return all(
+        len({m.launch for m, t in zip(those.measurements, those.steady, strict=True) if t.size})
+        >= FEWEST_UNTIL_CI
+        and relative_width(summarize_times(those)) <= target
+        for those in known
     )
+
+
+def _worst(drifts: list[list[float] | None]) -> list[float] | None:
+    """By rank, the drift of the launch in which it was the largest."""
+    known = [launch for launch in drifts if launch]
+    return [max(ranks, key=abs) for ranks in zip(*known, strict=False)] or None
 
 
 def _sum(values: list[float | None]) -> float | None:

@@ -18,7 +18,9 @@ _COMPANY_SAYS = (
     "together: over all the time in which all were active; a row is a median, without the stalls."
 )
 _LAUNCHES_SAY = (
-    "between: by how much launches differ, within: repetitions of one; standard deviations."
+    "interval: over the medians of launches (of two to five, Student's t of their logarithms).",
+    "between: by how much launches differ beyond that, within: repetitions of one; standard",
+    "deviations, 0 where nothing is left.",
 )
 _VERIFIED_SAYS = "verified: messages of which every byte was looked at and found as it was sent."
 
@@ -37,7 +39,7 @@ def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> lis
             f"sent: datagrams; lost: never came; late: came after one that was sent later{jitter}."
         )
     if "between" in names:
-        lines.append(_LAUNCHES_SAY)
+        lines += _LAUNCHES_SAY
     if "verified" in names:
         lines.append(_VERIFIED_SAYS)
     if any(row.case.company > 1 for row in table_rows):
@@ -84,16 +86,17 @@ def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
     two = any(row.case.directions == 2 for row in table_rows)
     summed = "the sum of both directions where both send" if two else "one direction"
     whole = [row.over_all_time for row in table_rows]
-    lines = [f"bandwidth: payload that was acknowledged / time, {summed},"]
+    lines = []
     if not all(whole):
-        lines.append(
-            "median, with its 95 % confidence interval; 1 MB = 10^6 bytes. messages: likewise."
-        )
+        lines += [
+            f"bandwidth: payload that was acknowledged / time, {summed},",
+            "median, with its 95 % confidence interval; 1 MB = 10^6 bytes. messages: likewise.",
+        ]
     if any(whole):
-        of = "messages: likewise. 1 MB = 10^6 bytes"
-        if not all(whole):
-            of = "at a rate, and where some got lost"
-        lines.append(f"all that arrived / all the time, without an interval; {of}.")
+        of = "bandwidth at a rate, and where some got lost" if lines else "bandwidth"
+        lines.append(f"{of}: all that arrived / all the time, without an interval.")
+        if all(whole):
+            lines.append("1 MB = 10^6 bytes. messages: likewise.")
     whose = {
         "receiver": "receiver: by its own clock.",
         "each way": "each way: there + back, each until all of a window had come.",

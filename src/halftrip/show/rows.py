@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,18 +20,18 @@ from halftrip.model import (
 from halftrip.registry import TRANSPORTS
 from halftrip.stats.summary import Summary
 from halftrip.stats.variance import Components
-from halftrip.summaries import launch_components, line_probes, over_all_time, summarize_case
-from halftrip.verdict import Flag, verdicts
+from halftrip.summaries import launch_components, over_all_time
+from halftrip.verdict import Evidence, Flag, judge
 
 
 class Row(NamedTuple):
     """A case and what a reader wants to know of it. `exchanges` is how many a sample holds, at
-    most; `line` spans the cache-line round trips around its repetitions, ns.
+    most; `line` spans the cache-line round trips around its blocks, ns, in the state that it is of.
 
     `peer_bandwidth` is what the other end received, by its clock, bytes per second; None where it
     takes no times, where both send, and `over_all_time`. Where both send, `each_way` is what came
     there, and back, until all of a window had come. `verified` is how many messages were found to
-    be as they were sent, None where nobody looked. `launches` is how many there were, and
+    be as they were sent, None where nobody looked. `launches` is how many it is of, and
     `components` by how much they differ.
     """
 
@@ -74,9 +75,8 @@ class Row(NamedTuple):
 
 def rows(run: Run) -> list[Row]:
     """The rows of a run in the order of a table, whatever order they were measured in."""
-    cases = sorted(run.by_case.items(), key=lambda item: _order(item[0]))
-    flags = verdicts(run)
-    return [_row(case, measurements, flags[case]) for case, measurements in cases]
+    judged = sorted(judge(run), key=lambda item: _order(item[0].case))
+    return [_row(evidence, flags) for evidence, flags in judged]
 
 
 def _order(case: Case) -> tuple[Any, ...]:
@@ -88,24 +88,28 @@ def _order(case: Case) -> tuple[Any, ...]:
     return (*path, *kind, case.align, case.datatype, case.size, rest)
 
 
-def _row(case: Case, measurements: list[Measurement], flags: tuple[Flag, ...]) -> Row:
-    ends = [probe for m in measurements for probe in line_probes(m)]
+def _row(evidence: Evidence, flags: tuple[Flag, ...]) -> Row:
+    case, measurements = evidence.case, evidence.measurements
+    ends = evidence.probes
+    # The other end's medians are of all states.
+    one_state = evidence.known.main is None
+    counted = [m.launch for m, t in zip(measurements, evidence.known.steady, strict=True) if t.size]
     return Row(
         case=case,
-        summary=summarize_case(measurements),
+        summary=evidence.summary,
         exchanges=max(measurement.exchanges for measurement in measurements),
         line=(min(ends), max(ends)) if ends else None,
         flags=flags,
-        peer_bandwidth=_peer_bandwidth(case, measurements),
-        each_way=_each_way(case, measurements),
+        peer_bandwidth=_peer_bandwidth(case, measurements) if one_state else None,
+        each_way=_each_way(case, measurements) if one_state else None,
         delivery=add_deliveries(m.delivery for m in measurements),
         verified=_total([m.verified for m in measurements]),
-        launches=len({m.launch for m in measurements}),
-        components=launch_components(measurements),
+        launches=len(set(counted)),
+        components=launch_components(evidence.known),
     )
 
 
-def _peer_bandwidth(case: Case, measurements: list[Measurement]) -> float | None:
+def _peer_bandwidth(case: Case, measurements: Sequence[Measurement]) -> float | None:
     # The receiver's median window is as little of the whole as the sender's.
     if case.directions == 2 or over_all_time(
         case, add_deliveries(m.delivery for m in measurements)
@@ -114,7 +118,7 @@ def _peer_bandwidth(case: Case, measurements: list[Measurement]) -> float | None
     return _bandwidth(case, [(m.peer_ns, m.exchanges) for m in measurements if m.peer_ns])
 
 
-def _each_way(case: Case, measurements: list[Measurement]) -> tuple[float, float] | None:
+def _each_way(case: Case, measurements: Sequence[Measurement]) -> tuple[float, float] | None:
     known = [(m.arrival_ns, m.exchanges) for m in measurements if m.arrival_ns is not None]
     there = _bandwidth(case, [(ns[0], exchanges) for ns, exchanges in known])
     back = _bandwidth(case, [(ns[1], exchanges) for ns, exchanges in known])

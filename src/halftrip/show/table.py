@@ -102,14 +102,17 @@ def _heading(run: Run, table_rows: Sequence[Row]) -> Text:
         for name, value in same.items()
         if _USUAL.get(name) != value and name not in unsaid
     ]
+    state = run.head.plan.get("placement_state")
+    if state is not None:
+        said.append(f"only while the cores are {state}")
     if virtual:
         return Text(f"{', '.join(said)}; simulated: virtual time, no machine")
     cores = [
-        f"{e.rank} on {e.host} {'any core' if e.core is None else f'core {e.core}'}"
+        f"{e.rank} on {e.host}, {'any core' if e.core is None else f'core {e.core}'}"
         for e in run.environments
         if e.launch == 0
     ]
-    return Text(", ".join(said) + (f"; rank {', rank '.join(cores)}" if cores else ""))
+    return Text(", ".join(said) + (f"; rank {'; rank '.join(cores)}" if cores else ""))
 
 
 def _table(table_rows: Sequence[Row], shown: Sequence[Column]) -> Table:

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 # Two probes that differ by more than this factor, with none in between, are of two states.
 _GAP = 1.25
-# A state that fewer probes saw than this share is a disturbance.
+# A state that fewer probes saw than this share, or than this many, is a disturbance.
 _LEAST_SHARE = 0.05
+_FEWEST = 2
 # No state is so narrow that a probe outside it by this factor does not belong to it.
 _ROUNDING = 1.05
 
@@ -40,15 +41,20 @@ def states(probes: Sequence[float]) -> list[State]:
     cuts = np.flatnonzero(ordered[1:] > _GAP * ordered[:-1]) + 1
     groups = np.split(ordered, cuts)
     # The largest is one, however many there are.
-    least = min(_LEAST_SHARE * ordered.size, max(group.size for group in groups))
+    least = max(_FEWEST, _LEAST_SHARE * ordered.size)
+    least = min(least, max(group.size for group in groups))
     return [State(float(g[0]), float(g[-1])) for g in groups if g.size >= least]
 
 
 def block_states(known: Sequence[State], probes: Sequence[float]) -> list[int | None]:
     """In which of the states `known` each of n blocks was, by its number, from the n + 1 `probes`
-    around them; None where it changed in between."""
+    around them; None where it changed in between. A probe in none of them was disturbed, and says
+    nothing."""
     ends = [_state_of(known, probe) for probe in probes]
-    return [one if one == other else None for one, other in itertools.pairwise(ends)]
+    return [
+        one if one == other or other is None else other if one is None else None
+        for one, other in itertools.pairwise(ends)
+    ]
 
 
 def _state_of(known: Sequence[State], probe: float) -> int | None:

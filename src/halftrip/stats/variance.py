@@ -19,6 +19,8 @@ _STUDENT = {
 }
 # From so many on, two order statistics bound the median at 95 %: 2 * 0.5**6 < 0.05.
 _FEWEST_FOR_ORDER = 6
+# An interval that is wider than this, as a logarithm, says nothing; and exp() has an end.
+_WIDEST = 100.0
 
 
 class Components(NamedTuple):
@@ -57,8 +59,9 @@ def launch_interval(medians: Sequence[float]) -> Interval | None:
 
     Of six or more: order statistics, which need no distribution (Conover, Practical Nonparametric
     Statistics, 1999, section 3.2). Of two to five these cannot reach 95 %; then it is Student's
-    t about the mean, which supposes that launches vary normally: of two launches it is wide. One
-    launch says nothing of the next: None.
+    t about the mean of the logarithms, which supposes that these vary normally: of two launches it
+    is wide, but no time is below zero; where one is 0, there is none. One launch says nothing of
+    the next: None.
     """
     ordered = np.sort(np.asarray(medians, dtype=np.float64))
     n = ordered.size
@@ -67,9 +70,12 @@ def launch_interval(medians: Sequence[float]) -> Interval | None:
     if n >= _FEWEST_FOR_ORDER:
         outside = _outside(n)
         return Interval(float(ordered[outside]), float(ordered[n - 1 - outside]))
-    mean = float(ordered.mean())
-    width = _STUDENT[n - 1] * float(ordered.std(ddof=1)) / math.sqrt(n)
-    return Interval(mean - width, mean + width)
+    if ordered[0] <= 0:
+        return None
+    logarithms = np.log(ordered)
+    mean = float(logarithms.mean())
+    width = min(_STUDENT[n - 1] * float(logarithms.std(ddof=1)) / math.sqrt(n), _WIDEST)
+    return Interval(math.exp(mean - width), math.exp(mean + width))
 
 
 def _outside(n: int) -> int:

@@ -211,7 +211,8 @@ class Transport(ABC):
         """This end's part in a batch. Raises OSError, MpiError, NoAnswer, PeerClosed or Stopped."""
         stamps = np.zeros(task.samples + 1, dtype=np.int64)
         arrivals = None
-        if SHAPES[task.case.pattern].each_way:
+        # A look at the clock in every exchange is too much where a sample has to hold several.
+        if SHAPES[task.case.pattern].each_way and task.exchanges == 1:
             arrivals = np.zeros(task.samples, dtype=np.int64)
         call = _native.initiate if task.initiates else _native.respond
         call(

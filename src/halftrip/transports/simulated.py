@@ -32,6 +32,8 @@ class SimulatedTransport(Base):
         return None
 
     def refuses(self, case: Case) -> str | None:
+        if self.lossy and case.pattern != "pingpong":
+            return "loss: what becomes of a stream that loses some is not thought of"
         if case.verify:
             return "--verify: nothing is sent that could be looked at"
         return super().refuses(case)

@@ -8,7 +8,7 @@ from halftrip.model import Case, Run
 from halftrip.verdict import machine, neighbours, samples
 from halftrip.verdict.flag import Evidence, Flag, evidence
 
-__all__ = ["NAMES", "Flag", "verdicts"]
+__all__ = ["NAMES", "Evidence", "Flag", "judge", "verdicts"]
 
 # In the order in which they are shown; docs/flags.md explains each.
 NAMES = (
@@ -46,6 +46,11 @@ _BECAUSE = {"autocorrelated": ("drift", "bimodal"), "drift": ("bimodal",)}
 
 def verdicts(run: Run) -> dict[Case, tuple[Flag, ...]]:
     """The flags of every row of a run."""
+    return {row.case: flags for row, flags in judge(run)}
+
+
+def judge(run: Run) -> list[tuple[Evidence, tuple[Flag, ...]]]:
+    """What is known of every row of a run, and its flags."""
     rows = [evidence(run, case, measurements) for case, measurements in run.by_case.items()]
     found: dict[Case, list[Flag]] = {
         row.case: [flag for rule in _RULES if (flag := rule(row)) is not None] for row in rows
@@ -59,7 +64,7 @@ def verdicts(run: Run) -> dict[Case, tuple[Flag, ...]]:
             neighbours.faster_when_larger([row for row in curve if row.case not in outliers]),
         )
     _add(found, neighbours.slower_in_a_stream(rows))
-    return {case: _in_order(flags) for case, flags in found.items()}
+    return [(row, _in_order(found[row.case])) for row in rows]
 
 
 def _add(found: dict[Case, list[Flag]], more: dict[Case, Flag]) -> None:

@@ -29,7 +29,7 @@ def above_bound(e: Evidence) -> Flag | None:
                 "doubt the clock, the cores that the line was probed on, or what is counted",
             )
     copies = {copy.size: copy.size / copy.ns for copy in e.run.copies if copy.ns > 0}
-    if not copies or not e.case.size or e.measurements[0].line is None:
+    if not copies or not e.case.size or e.case.is_virtual or e.measurements[0].line is None:
         return None
     fastest = max(copies.values())
     rate = e.summary.bandwidth / 1e9
@@ -64,7 +64,7 @@ def other_state(e: Evidence) -> Flag | None:
     if not known:
         return None
     state = known[0 if wanted == "near" else -1]
-    if all(state.has(end) for other in e.states for end in other):
+    if all(state.has(end) for other in e.known.states for end in other):
         return None
     return Flag(
         "other-state",
@@ -91,9 +91,10 @@ def oversubscribed(e: Evidence) -> Flag | None:
     shared = [environment for environment in ranks if environment.oversubscribed]
     if not shared:
         return None
+    other = "rank" if shared[0].thread_cores is None else "rank, or one of its threads with another"
     core = "its cores" if shared[0].core is None else f"core {shared[0].core}"
     return Flag(
         "oversubscribed",
-        f"rank {shared[0].rank} shares {core} with another rank",
+        f"rank {shared[0].rank} shares {core} with another {other}",
         "use no more ranks than cores; what is measured here is the scheduler",
     )

@@ -112,8 +112,8 @@ def faster_when_larger(curve: Curve) -> dict[Case, Flag]:
                     "contradiction",
                     f"{us(row.summary.latency)}, where {format_size(larger.case.size)} take "
                     f"{us(larger.summary.latency)}: more goes faster",
-                    "look for a change of protocol between them; sending it as part of a larger "
-                    "message is faster",
+                    "take several --launches first: one may be what the machine did just then; if "
+                    "it stays, look for a change of protocol between them",
                 )
                 break
     return found

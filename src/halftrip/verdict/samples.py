@@ -6,11 +6,14 @@ import math
 
 import numpy as np
 
+from halftrip.model import add_deliveries
 from halftrip.stats.autocorrelation import autocorrelation
 from halftrip.stats.drift import change_points, trend
 from halftrip.stats.granularity import granularity
 from halftrip.stats.modes import two_modes
 from halftrip.stats.summary import relative_width
+from halftrip.summaries import over_all_time
+from halftrip.units import significant
 from halftrip.verdict.flag import Evidence, Flag, Floats, counted, percent, us
 
 # Fewer samples tell nothing of what lies between them.
@@ -128,9 +131,11 @@ def bimodal(e: Evidence) -> Flag | None:
 
 def _moved(e: Evidence) -> Flag | None:
     """Two kinds of times because the cores moved: the line tells them apart."""
-    if e.main is None:
+    if e.known.main is None:
         return None
-    of_state = [np.concatenate([times[n] for times in e.split]) for n in range(len(e.states))]
+    of_state = [
+        np.concatenate([times[n] for times in e.known.split]) for n in range(len(e.known.states))
+    ]
     known = [(n, float(np.median(times))) for n, times in enumerate(of_state) if times.size]
     low, high = min(known, key=lambda k: k[1]), max(known, key=lambda k: k[1])
     if high[1] - low[1] <= _MODES_APART * e.summary.latency:
@@ -148,7 +153,7 @@ def _moved(e: Evidence) -> Flag | None:
 
 
 def _line(e: Evidence, state: int) -> str:
-    low, high = e.states[state]
+    low, high = e.known.states[state]
     return f"{low:.0f}" if high < 1.1 * low else f"{low:.0f} to {high:.0f}"
 
 
@@ -169,17 +174,25 @@ def autocorrelated(e: Evidence) -> Flag | None:
 
 def not_converged(e: Evidence) -> Flag | None:
     target = e.run.head.plan.get("ci")
-    if not isinstance(target, float):
+    delivery = add_deliveries(m.delivery for m in e.measurements)
+    # What is over all the time has no interval.
+    if not isinstance(target, float) or over_all_time(e.case, delivery):
         return None
     width = relative_width(e.summary)
-    # Of too few samples there is no interval, and nothing that could be too wide.
-    is_wide = target * (1 + _ROUNDING) < width < math.inf
-    wanted, reached = percent(target), percent(width)
     launches = len({m.launch for m in e.measurements})
     stopped = {m.stopped for m in e.measurements}
+    # Of few samples that were all that was asked for there is no interval, and nothing to blame.
+    is_wide = width > target * (1 + _ROUNDING)
+    if math.isinf(width) and (launches > 1 or "time" not in stopped):
+        return None
+    wanted, reached = percent(target), percent(width)
+    if wanted == reached:
+        reached = f"{significant(100 * width, 4)} %"
     if launches > 1:
         seen = f"{launches} launches agree within {reached} only, not {wanted}"
         advice = "take more --launches, or --until-ci"
+        if e.run.head.plan.get("until_ci"):
+            advice = "raise --max-launches, or ask for less with --ci"
     elif "time" in stopped:
         is_wide = True
         seen = f"the time was up before the interval was within {wanted}"
@@ -187,6 +200,9 @@ def not_converged(e: Evidence) -> Flag | None:
     elif "full" in stopped:
         seen = f"all samples that are kept came before the interval was within {wanted}"
         advice = "take more repetitions, or ask for less with --ci"
+    elif len(e.measurements) == 1:
+        seen = f"it came within {wanted}, but what is left of one state only within {reached}"
+        advice = "allow more time with --time; see --placement-state"
     else:
         seen = f"each repetition came within {wanted}, all of them only within {reached}"
         advice = "compare the repetitions (their lines, if virtual cores move), and take more"
