@@ -37,7 +37,7 @@ void exchange(Shm& end, unsigned side, std::size_t first, std::size_t size, std:
     for (std::size_t at = 0; at < size; ++at)
       out[i * size + at] = expected(first + 2 * i + side, at);
   Ring sending(out.data(), burst, size, size), receiving(in.data(), burst, size, size);
-  end.exchange(sending, receiving, static_cast<std::int64_t>(burst), order);
+  end.exchange(sending, receiving, static_cast<std::int64_t>(burst), order, [] {});
   for (std::size_t i = 0; i < burst; ++i)
     if (!is(in.data() + i * size, size, first + 2 * i + 1 - side)) std::exit(1);
 }
