@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import Annotated, NoReturn
 
 import typer
@@ -201,6 +202,11 @@ def doctor(
     examine(json)
 
 
+_MISTAKE = 2
+# How long a rank that has nothing to say stays for the one that has.
+_LISTENING_SECONDS = 1.0
+
+
 def main() -> NoReturn:
     """Runs the command line and exits: 0; 1 if nothing was measured or the run broke off; 2 for a
     mistake in what was asked; 128 and the signal's number if it was stopped by one."""
@@ -210,11 +216,11 @@ def main() -> NoReturn:
     except typer.TyperException as error:
         # The usage of a command that was called without arguments is no error.
         help_wanted = not sys.argv[1:]
-        status = 0 if help_wanted else _complain(f"{error.format_message()}".rstrip("."), 2)
+        status = 0 if help_wanted else _complain(f"{error.format_message()}".rstrip("."), _MISTAKE)
         if help_wanted:
             print(error.format_message())
     except UsageError as error:
-        status = _complain(str(error), 2)
+        status = _complain(str(error), _MISTAKE)
     except Interrupted as error:
         status = _status_of(str(error))
         if not error.told:
@@ -234,6 +240,10 @@ def _complain(message: str, status: int) -> int:
 
     if speaks(message):
         print(f"halftrip: {message}", file=sys.stderr)
+    elif status == _MISTAKE:
+        # All ranks of a job see a mistake by themselves; and an mpiexec ends the others as soon as
+        # one has gone, whether it has spoken or not.
+        time.sleep(_LISTENING_SECONDS)
     return status
 
 
