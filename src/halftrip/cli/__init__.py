@@ -203,8 +203,9 @@ def doctor(
 
 
 _MISTAKE = 2
-# How long a rank that has nothing to say stays for the one that has.
-_LISTENING_SECONDS = 1.0
+# How long the rank of a job that speaks stays until it has been heard, and the others for it.
+_HEARD_SECONDS = 0.3
+_LISTENING_SECONDS = 1.5
 
 
 def main() -> NoReturn:
@@ -236,14 +237,15 @@ def main() -> NoReturn:
 
 
 def _complain(message: str, status: int) -> int:
-    from halftrip.cli.voice import speaks
+    from halftrip.cli.voice import in_job, speaks
 
-    if speaks(message):
-        print(f"halftrip: {message}", file=sys.stderr)
-    elif status == _MISTAKE:
-        # All ranks of a job see a mistake by themselves; and an mpiexec ends the others as soon as
-        # one has gone, whether it has spoken or not.
-        time.sleep(_LISTENING_SECONDS)
+    speaking = speaks(message)
+    if speaking:
+        print(f"halftrip: {message}", file=sys.stderr, flush=True)
+    if status == _MISTAKE and in_job():
+        # All ranks see a mistake by themselves; and an mpiexec ends the others as soon as one has
+        # gone, whether they have spoken or not, and has something to say of it itself.
+        time.sleep(_HEARD_SECONDS if speaking else _LISTENING_SECONDS)
     return status
 
 

@@ -8,6 +8,11 @@ from halftrip.launch.join import speaks as rank_speaks
 from halftrip.launch.join import surrounding
 
 
+def in_job() -> bool:
+    """Whether somebody else has started this process as one of several ranks."""
+    return surrounding(os.environ) is not None
+
+
 def speaks(message: str = "") -> bool:
     """Whether this process is the one to print `message`."""
     job = surrounding(os.environ)
