@@ -1,5 +1,8 @@
 """Plans: what a file, the command line and Python say, and how they go together."""
 
+import subprocess
+import sys
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -209,3 +212,9 @@ def test_expansion_has_every_case_once(keys):
     assert {case.pair for case in cases} == ({(0, 2), (1, 3)} if cases else set())
     if not plan.wait:
         assert {case.wait for case in cases if case.transport == "tcp"} <= {"block"}
+
+
+def test_a_plan_is_read_without_what_measuring_needs():
+    """So that a mistake is said at once."""
+    code = "import sys, halftrip.plan; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -7,7 +7,8 @@ import pytest
 
 from halftrip.errors import UsageError
 from halftrip.plan import file_layer, make_plan, plan_record, python_layer
-from halftrip.simulated import Noise, Path, Segment, Truth, parse_truth, truth_record
+from halftrip.simulated import Noise, Segment, Truth, parse_truth, truth_record
+from halftrip.virtual import Path
 
 
 def test_a_table_may_be_written_as_a_person_would():

@@ -15,7 +15,6 @@ from halftrip.plan import make_plan, plan_layer, plan_record, python_layer
 from halftrip.simulated import (
     Modes,
     Noise,
-    Path,
     Segment,
     Spikes,
     Ticking,
@@ -24,6 +23,7 @@ from halftrip.simulated import (
     truth_record,
 )
 from halftrip.transports.simulated import exchange_seconds
+from halftrip.virtual import Path
 
 STILL = Noise(kind="none")
 ONE = 10e-6

@@ -7,16 +7,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from halftrip.memory.ring import Ring
-from halftrip.model import Case, Delivery, Wait
-from halftrip.simulated import Path, Truth
-from halftrip.transports.base import NOT_TIMED, Opened, Scene, Task, Timed
-from halftrip.transports.base import Transport as Base
+from halftrip.model import Case, Delivery
+from halftrip.simulated import Truth
+from halftrip.transports.base import NOT_TIMED, NothingToOpen, Opened, Scene, Task, Timed
+from halftrip.virtual import Path
 
 # What looking at the clock takes, ns: of every clock that there is, about so much.
 _CLOCK_COST_NS = 20.0
 
 
-class SimulatedTransport(Base):
+class SimulatedTransport(NothingToOpen):
     waits = ("spin",)
     waits_reason = "nobody waits for what is only thought of"
     patterns: ClassVar = {"blocking": ("pingpong", "stream")}
@@ -37,15 +37,6 @@ class SimulatedTransport(Base):
         if case.verify:
             return "--verify: nothing is sent that could be looked at"
         return super().refuses(case)
-
-    def listen(self, wait: Wait) -> Any:
-        return None
-
-    def connect(self, offer: Any, wait: Wait) -> Opened:
-        return Opened()
-
-    def accept(self, wait: Wait) -> Opened:
-        return Opened()
 
     def endpoint(self, opened: Opened, case: Case, out: Ring, in_: Ring) -> Any:
         self.begin_case()
