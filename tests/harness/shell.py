@@ -1,6 +1,8 @@
 """What tests of whole commands share: real ranks, real MPI, real processes."""
 
+import contextlib
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -76,6 +78,25 @@ class Shell:
     def run(self, *arguments, **options):
         """``halftrip run -o run.jsonl ...``."""
         return self.halftrip("run", "-o", "run.jsonl", *arguments, **options)
+
+    def on_a_terminal(self, *arguments):
+        """What ``halftrip run -o run.jsonl ...`` shows on a pseudo-terminal beside its output."""
+        leader, follower = pty.openpty()
+        process = subprocess.Popen(
+            self.command("run", "-o", "run.jsonl", *arguments),
+            cwd=self.directory,
+            env=self.environment | {"TERM": "xterm-256color", "COLUMNS": "100"},
+            stdout=subprocess.DEVNULL,
+            stderr=follower,
+        )
+        os.close(follower)
+        seen = b""
+        with open(leader, "rb", buffering=0) as shown, contextlib.suppress(OSError):
+            # It is an error to read what the other side has closed.
+            while part := shown.read(4096):
+                seen += part
+        assert process.wait(timeout=60) == 0
+        return seen
 
     def left_behind(self):
         """The processes that still carry this shell's mark."""

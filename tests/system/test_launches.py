@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -187,27 +186,7 @@ def test_a_job_that_was_started_once_is_launched_once(shell, option):
 
 
 def test_progress_says_which_launch_it_is(shell):
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        shell.command("run", "-o", "run.jsonl", "-t", "shm", "-s", "1..64", "--launches", "2"),
-        cwd=shell.directory,
-        env=shell.environment | {"TERM": "xterm-256color", "COLUMNS": "100"},
-        stdout=subprocess.PIPE,
-        stderr=follower,
-    )
-    os.close(follower)
-    seen = b""
-    while True:
-        try:
-            part = os.read(leader, 4096)
-        except OSError:  # the other side is closed
-            break
-        if not part:
-            break
-        seen += part
-    os.close(leader)
-    process.stdout.close()
-    assert process.wait() == 0
+    seen = shell.on_a_terminal("-t", "shm", "-s", "1..64", "--launches", "2")
     for number in (1, 2):
         assert f"launch {number}/2 shm pingpong".encode() in seen
 

@@ -181,30 +181,7 @@ def test_from_python(tmp_path, monkeypatch):
 
 def test_a_terminal_shows_how_far_it_is(shell):
     """On a pseudo-terminal there is a line that moves; it is gone in the end."""
-    import pty
-    import subprocess
-
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        shell.command("run", "-o", "run.jsonl", "-t", "shm,tcp", "-s", "1..1K", *QUICK),
-        cwd=shell.directory,
-        env=shell.environment | {"TERM": "xterm-256color", "COLUMNS": "100"},
-        stdout=subprocess.PIPE,
-        stderr=follower,
-    )
-    os.close(follower)
-    seen = b""
-    while True:
-        try:
-            part = os.read(leader, 4096)
-        except OSError:  # the other side is closed
-            break
-        if not part:
-            break
-        seen += part
-    os.close(leader)
-    assert process.wait() == 0
-    process.stdout.close()
+    seen = shell.on_a_terminal("-t", "shm,tcp", "-s", "1..1K", *QUICK)
     assert b"/22" in seen
     assert b"tcp" in seen
     assert seen.rstrip().endswith(b"\x1b[2K")

@@ -252,6 +252,19 @@ class Transport(ABC):
         return 0
 
 
+class NothingToOpen(Transport):
+    """A transport whose path is there before anybody opens it."""
+
+    def listen(self, wait: Wait) -> Any:
+        return None
+
+    def connect(self, offer: Any, wait: Wait) -> Opened:
+        return Opened()
+
+    def accept(self, wait: Wait) -> Opened:
+        return Opened()
+
+
 class OneSided(Transport):
     """A transport that has one-sided patterns, too."""
 

@@ -13,9 +13,9 @@ from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.memory.host import BLOCK, BLOCK_STRIDE
 from halftrip.memory.ring import Ring
-from halftrip.model import Case, Wait
+from halftrip.model import Case
 from halftrip.mpi import TIMED_TAG, function_address
-from halftrip.transports.base import OneSided, Opened, Window
+from halftrip.transports.base import NothingToOpen, OneSided, Opened, Window
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -40,7 +40,7 @@ _PERSISTENT = (
 _WINDOW = ("MPI_Put", "MPI_Get", "MPI_Win_flush", "MPI_Send", "MPI_Recv")
 
 
-class Transport(OneSided):
+class Transport(NothingToOpen, OneSided):
     waits = ("spin",)
     waits_reason = "how MPI waits is the library's own choice; see its settings"
     patterns: ClassVar = {
@@ -72,15 +72,6 @@ class Transport(OneSided):
         if reason is None and case.datatype == "vector" and (case.size % BLOCK or not case.size):
             return f"--datatype vector: a strided message is made of blocks of {BLOCK} bytes"
         return reason
-
-    def listen(self, wait: Wait) -> Any:
-        return None
-
-    def connect(self, offer: Any, wait: Wait) -> Opened:
-        return Opened()
-
-    def accept(self, wait: Wait) -> Opened:
-        return Opened()
 
     def endpoint(self, opened: Opened, case: Case, out: Ring, in_: Ring) -> Any:
         path = self._path(case)
