@@ -114,7 +114,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
 
     Each of `samples` is the time of `exchanges` exchanges, ns. They were taken in blocks of so many
     as `blocks` says, and after each block the line was probed again: `lines`, ns; both are empty
-    where that is not known. `first` is the very first exchange of the case, ns, timed by itself.
+    where that is not known. Blocks in between may have been thrown away. `first` is the very first exchange of the case, ns, timed by itself.
     `at` is when the case began, seconds after its launch, the one of number `launch`, did.
     `peer_ns` is the median of the same samples by the other end's clock, None where it takes no
     times. Where there is a window each way, `arrival_ns` is the median time of a sample until all
@@ -266,6 +266,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     copies: tuple[CopyBound, ...] = ()
     end: End | None = None
     problems: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        # Not the samples, of which there may be millions.
+        cases, taken = len(self.by_case), len(self.measurements)
+        return f"Run({self.head.started}, {cases} cases, {taken} measurements)"
 
     @property
     def interrupted(self) -> str | None:

@@ -48,7 +48,8 @@ _LATEST_SAMPLES = 8
 _LEAST_SHARE = 0.1
 # So many times the time allowed may pass in batches that are not accepted.
 _MOST_REJECTED = 20
-# About this many samples are kept at most; each then holds more exchanges. Where each has to be a
+# About this many samples are kept at most; each then holds more exchanges, unless there are buffers
+# for no more. Where each has to be a
 # single exchange, sampling ends with so many. All of them are there, in the order in which they
 # were taken, which is what drift, tails and the interval are read from; a choice out of more would
 # not tell these, and of a million the interval is as narrow as it needs to be.

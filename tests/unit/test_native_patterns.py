@@ -13,6 +13,8 @@ import pytest
 
 from halftrip import _native, calls, patterns
 from halftrip.clock import Clock, best_source
+from halftrip.model import Case
+from harness.bench import measure
 from harness.ends import KINDS, PAIRS, in_thread, messages, window_pair
 
 SIZES = [1, 2, 3, 7, 8, 31, 32, 56, 57, 64, 504, 505, 4096, 4097, 70_000, 600_000, 1_500_000]
@@ -285,3 +287,12 @@ def test_python_stamps_as_native_does():
     stamps, count = np.zeros(4, dtype=np.int64), []
     calls.take_part(lambda: count.append(1), 2, 5, stamps, lambda: len(count))
     assert stamps.tolist() == [2, 7, 12, 17]
+
+
+@pytest.mark.parametrize(("size", "window", "told"), [(1, 1, False), (300_000, 8, True)])
+def test_each_way_is_timed_only_where_a_sample_is_one_exchange(size, window, told):
+    """Elsewhere the clock would be looked at more often than what is timed can bear."""
+    case = Case(transport="shm", pattern="bidirectional", size=size, window=window, wait="spin")
+    outcome = measure(case)
+    assert outcome.problem is None
+    assert (outcome.arrival_ns is not None) == told

@@ -8,6 +8,7 @@ from halftrip.simulated import parse_truth
 from halftrip.stage import Stage
 from halftrip.summaries import case_times, line_states, one_way_times, summarize_case
 from halftrip.verdict import verdicts
+from halftrip.wanted import WantedState
 from harness import runs
 from unit.test_session import walk
 
@@ -120,3 +121,14 @@ def test_a_row_from_before_the_wanted_state_was_known_is_flagged():
     assert flagged() == [8]
     run.head.plan["placement_state"] = "far"
     assert flagged() == [64]
+
+
+def test_what_was_seen_once_or_twice_is_no_state_for_ever():
+    state = WantedState("far")
+    state.note([100.0] * 30 + [300.0, 310.0])
+    state.note([100.0] * 60)
+    assert state.known == (100.0, 100.0)
+    # What was there for a while is still one, however long ago.
+    state.note([300.0] * 10)
+    state.note([100.0] * 500)
+    assert state.known == (300.0, 310.0)

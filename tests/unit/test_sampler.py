@@ -323,3 +323,36 @@ def test_a_path_that_is_slow_enough_has_all_the_time(monkeypatch):
     sampler, _, _ = lossy(Stopping(ci=None, time=0.015), 0.0)
     assert sampler.stopped == "time"
     assert 0.014 < sampler.samples.sum() * 1e-9 < 0.017
+
+
+def test_a_case_that_ends_because_time_is_up_is_looked_at_once_more():
+    """However much there was when the interval was last worked out."""
+    ended = []
+    for seed in range(40):
+        stopping = Stopping(ci=0.02, time=0.001)
+        sampler, _ = run(stopping, noisy(2000, 0.16, seed))
+        ended.append(sampler.stopped)
+        assert (sampler.stopped == "time") == (half_width(sampler.samples) > 0.02)
+    assert {"time", "converged"} <= set(ended)
+
+
+def test_what_is_forgotten_takes_back_what_was_waited_for_it():
+    sampler = Sampler(Stopping(ci=None, time=0.1), CLOCK_COST, 1.0, single=True)
+    while not (batch := sampler.next()).keep:
+        sampler.feed(np.full(batch.samples, 100_000, dtype=np.int64))
+    # Nearly all the time goes into waiting.
+    sampler.feed(np.full(10, 100_000, dtype=np.int64), waited=98_000_000)
+    sampler.forget(0)
+    assert sampler.samples.size == 0
+    while (batch := sampler.next()) is not None:
+        sampler.feed(np.full(batch.samples, 100_000, dtype=np.int64))
+    assert sampler.stopped == "time"
+    assert sampler.samples.sum() >= 0.09e9
+
+
+@pytest.mark.parametrize("most", [2, 3, 7])
+def test_a_count_beyond_what_is_usually_kept_makes_no_longer_batches(monkeypatch, most):
+    monkeypatch.setattr("halftrip.sampler.MOST_SAMPLES", 50)
+    sampler, batches = run(Stopping(iterations=900), steady(300), most_exchanges=most)
+    assert all(batch.lead + batch.exchanges * batch.samples <= most for batch in batches)
+    assert sampler.samples.size * sampler.exchanges >= 900

@@ -370,3 +370,9 @@ def test_what_is_too_short_to_judge_is_not_said_to_drift():
     assert flags(runs.run(few), [few]) == ()
     many = runs.measurement(warm_up=WarmUp(300, 9, False))
     assert [flag.name for flag in flags(runs.run(many), [many])] == ["drift"]
+
+
+def test_a_run_that_is_printed_shows_no_samples():
+    assert repr(runs.run(runs.measurement())) == (
+        "Run(2026-01-31T12:00:00+00:00, 1 cases, 1 measurements)"
+    )
