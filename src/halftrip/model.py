@@ -112,15 +112,16 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="measurement"):
     """A case, its samples in time order, and how they came about.
 
-    Each of `samples` is the time of `exchanges` exchanges, ns. They were taken in blocks of so many
-    as `blocks` says, and after each block the line was probed again: `lines`, ns; both are empty
-    where that is not known. Blocks in between may have been thrown away. `first` is the very first exchange of the case, ns, timed by itself.
-    `at` is when the case began, seconds after its launch, the one of number `launch`, did.
-    `peer_ns` is the median of the same samples by the other end's clock, None where it takes no
-    times. Where there is a window each way, `arrival_ns` is the median time of a sample until all
-    that was sent there had come, by the responder's clock, and back, by the initiator's. `verified`
-    is how many messages were found to be as they were sent, None where nobody
-    looked. `switches` is how often the kernel took the core from each end in the meantime.
+    Each of `samples` is the time of `exchanges` exchanges, ns. They were taken in blocks of so
+    many as `blocks` says, and after each block the line was probed again: `lines`, ns; both are
+    empty where that is not known. Blocks in between may have been thrown away. `first` is the
+    very first exchange of the case, ns, timed by itself. `at` is when the case began, seconds
+    after its launch, the one of number `launch`, did. `peer_ns` is the median of the same
+    samples by the other end's clock, None where it takes no times. Where there is a window each
+    way, `arrival_ns` is the median time of a sample until all that was sent there had come, by
+    the responder's clock, and back, by the initiator's. `verified` is how many messages were
+    found to be as they were sent, None where nobody looked. `switches` is how often the kernel
+    took the core from each end in the meantime.
     """
 
     case: Case
