@@ -160,7 +160,13 @@ class Watch:
     def _stop_main(self, reason: str) -> None:
         self._reason = reason
         self._known.set()
-        self._at_once(reason)
+        try:
+            self._at_once(reason)
+        finally:
+            # Whatever came of that, the main thread must not go on without a watch.
+            self._bring_main_out(reason)
+
+    def _bring_main_out(self, reason: str) -> None:
         self._tell(Abort(reason))
         _native.request_stop()
         deadline = time.monotonic() + GRACE_SECONDS
@@ -169,5 +175,7 @@ class Watch:
             signal.pthread_kill(self._main, _NUDGE)
             if self._closed.wait(_NUDGE_SECONDS):
                 return
-        self._last_words(reason)
-        os._exit(1)
+        try:
+            self._last_words(reason)
+        finally:
+            os._exit(1)

@@ -22,8 +22,9 @@ def scene(rank, same_host=True, timeout=AMPLE_SECONDS):
     )
 
 
-def measure(the_case, spoil=None, timeout=AMPLE_SECONDS):
-    """What rank 0 has learnt of a case. `spoil(rank, opened)` may do harm to an open path."""
+def measure(the_case, spoil=None, timeout=AMPLE_SECONDS, clock_cost=20.0):
+    """What rank 0 has learnt of a case. `spoil(rank, opened)` may do harm to an open path. Reading
+    the clock is said to take `clock_cost` ns, by which it is decided how much a sample holds."""
     most = geometry(the_case, CACHE).slots // the_case.window if the_case.verify else None
     listener = Listener(TOKEN)
     outcomes, raised = [], []
@@ -41,7 +42,7 @@ def measure(the_case, spoil=None, timeout=AMPLE_SECONDS):
                 spoil(rank, pair.open(the_case.transport, the_case.wait))
             lossy = pair.transport(the_case.transport).lossy
             sampler = Sampler(
-                Stopping(time=0.02), 20.0, 1.0, single=lossy, most_exchanges=most
+                Stopping(time=0.02), clock_cost, 1.0, single=lossy, most_exchanges=most
             )  # fmt: skip
             leader = sampler if rank == 0 else None
             outcome = bench.run(leader, lambda ns: None, lambda: [None])[0]

@@ -32,11 +32,10 @@ def wire(transport, size):
 
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
 def test_a_frame_more_takes_its_time(lab, shell, transport):
-    """Through a slow limit with a burst of one frame, half a round trip takes, within 0.5 %, half
-    of what the limit needs for the frames of a message: each goes when its bucket has what it
-    takes, and the buckets of both ends fill at the same time. One byte more is 0.07 %; where it
-    makes one frame more it is 2.3 %, or with TCP 8 %. Sizes are shuffled anew in each
-    repetition."""
+    """Through a slow limit with a burst of one frame, half a round trip takes, within 1 %, half of
+    what the limit needs for the frames of a message: each goes when its bucket has what it takes,
+    and the buckets of both ends fill at the same time. One byte more is 0.07 %; where it makes one
+    frame more it is 2.3 %, or with TCP 8 %. Sizes are shuffled anew in each repetition."""
     rate = 4_000_000
     for host in lab.hosts:
         host.limit(rate, burst=1600)
@@ -51,7 +50,7 @@ def test_a_frame_more_takes_its_time(lab, shell, transport):
         times = np.concatenate([one_way_times(m) for m in measurements])
         found[case.size] = float(np.median(times))
     due = {size: wire(transport, size) * 8e9 / rate / 2 for size in asked}
-    assert found == pytest.approx(due, rel=0.005)
+    assert found == pytest.approx(due, rel=0.01)
 
 
 def test_a_datagram_has_as_many_fragments_as_it_needs(relayed, shell):

@@ -68,6 +68,19 @@ def test_a_peer_that_dies_ends_any_work(watch, channels, work):
     assert watch.noted == ["rank 1 died"]
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_the_work_ends_even_where_nobody_can_be_told_why(channels):
+    """Where the launcher was killed, for one, standard error has no reader any more."""
+
+    def say(reason):
+        raise BrokenPipeError
+
+    watch = Watch({channels[0]: "rank 1"}, {}, at_once=say, last_words=say)
+    channels[1].close()
+    assert str(watch.guard(sleep_in_python)) == "rank 1 died"
+    watch.close()
+
+
 def test_a_peer_that_says_why_is_quoted(watch, channels):
     channels[1].send(Abort("rank 7 died"))
     error = watch.guard(sleep_in_python)

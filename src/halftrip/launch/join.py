@@ -264,9 +264,11 @@ def _accept_all(listener: Listener, count: int) -> dict[Channel, str]:
 
 def _say(rank: int, reason: str) -> None:
     if speaks(rank, reason):
-        # In one piece: other processes write to the same place.
-        sys.stderr.write(f"halftrip: {reason}\n")
-        sys.stderr.flush()
+        # Where the launcher was killed, nobody reads what its ranks say.
+        with contextlib.suppress(OSError):
+            # In one piece: other processes write to the same place.
+            sys.stderr.write(f"halftrip: {reason}\n")
+            sys.stderr.flush()
 
 
 def speaks(rank: int, reason: str) -> bool:
