@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "bindings.hpp"
+#include "counters.hpp"
 #include "endpoints/mpi.hpp"
 #include "patterns/copy.hpp"
 #include "sequence.hpp"
@@ -50,6 +51,12 @@ void define_copy(nb::module_& module) {
       },
       "to"_a.noconvert(), "from_"_a.noconvert(), "batch"_a, "stamps"_a.noconvert(), "clock"_a,
       Released());
+}
+
+void define_counters(nb::module_& module) {
+  nb::class_<Counter>(module, "Counter")
+      .def(nb::init<std::uint32_t, std::uint64_t, bool>(), "kind"_a, "config"_a, "everywhere"_a)
+      .def("read", &Counter::read);
 }
 
 // Calls each(buffer, lie, seed) for the buffers of those numbers, until one returns false.
@@ -130,6 +137,7 @@ NB_MODULE(_native, module) {
   });
   module.def("request_stop", [](bool stop) { stop_requested.store(stop); }, "stop"_a = true);
   define_clock(module);
+  define_counters(module);
   define_buffers(module);
   define_copy(module);
   define_local_endpoints(module);

@@ -118,6 +118,13 @@ def first_difference(
 def copy(to: _Bytes, from_: _Bytes, batch: int, stamps: _Stamps, clock: str) -> None:
     """Copies `batch` times between each two stamps."""
 
+class Counter:
+    """Counts for the thread that makes it; `kind` and `config` are `type` and `config` of
+    perf_event_open(2). In user mode alone, or `everywhere`, in the kernel, too. Raises OSError."""
+
+    def __init__(self, kind: int, config: int, everywhere: bool) -> None: ...
+    def read(self) -> int: ...
+
 class Ring:
     """Buffers to be used in turn, shape (slots, bytes); the bytes of each lie side by side."""
 

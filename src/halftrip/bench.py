@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -14,8 +15,10 @@ from halftrip.errors import Unavailable
 from halftrip.group import Group
 from halftrip.lane import Lane, Part
 from halftrip.model import Case, Delivery, add_deliveries, delivered_share
+from halftrip.observe.spending import Meter
 from halftrip.pair import Pair, together
 from halftrip.sampler import Batch, Sampler
+from halftrip.usage import CoreUse, Usage, add_usages
 
 Times = npt.NDArray[np.int64]
 
@@ -38,8 +41,9 @@ class Outcome:
         # The line before and after each of them, ns.
         self.befores: list[float] = []
         self.lines: list[float] = []
-        # How often each end lost its core in the batches that are kept.
-        self._switches: list[tuple[int, int]] = []
+        # What each end has spent on the batches that are kept, and what became of its core.
+        self._usages: list[tuple[Usage | None, Usage | None]] = []
+        self.cores: tuple[CoreUse | None, CoreUse | None] = (None, None)
         self.verified = 0
         self.deliveries: list[Delivery | None] = []
         self.problem: str | None = None
@@ -61,7 +65,7 @@ class Outcome:
             for arrivals, end in zip(self.arrivals, (responder, initiator), strict=True):
                 arrivals.append(_times(end.arrivals))
             self.waited.append(initiator.waited)
-            self._switches.append((initiator.switches, responder.switches))
+            self._usages.append((initiator.usage, responder.usage))
             self.deliveries.append(initiator.delivery)
         return times
 
@@ -71,7 +75,7 @@ class Outcome:
         for those in (self.kept, self.starts, self.peers, *self.arrivals, self.waited, *ends):
             if those:
                 those.pop(number)
-        self._switches.pop(number)
+        self._usages.pop(number)
         self.deliveries.pop(number)
 
     @property
@@ -80,8 +84,26 @@ class Outcome:
         return [int(times.size) for times in self.kept]
 
     @property
-    def switches(self) -> tuple[int, int]:
-        return sum(one for one, _ in self._switches), sum(other for _, other in self._switches)
+    def usage(self) -> tuple[Usage, Usage] | None:
+        """What the initiator and the responder have spent on the batches that are kept; None where
+        that is not known."""
+        ends = list(zip(*self._known_usages, strict=True))
+        if not ends:
+            return None
+        one, other = (
+            msgspec.structs.replace(add_usages(spent), core=core)
+            for spent, core in zip(ends, self.cores, strict=True)
+        )
+        return one, other
+
+    @property
+    def preemptions(self) -> list[tuple[int, int]]:
+        """How often each end lost its core in each batch that is kept, where that is known."""
+        return [(one.involuntary, other.involuntary) for one, other in self._known_usages]
+
+    @property
+    def _known_usages(self) -> list[tuple[Usage, Usage]]:
+        return [(a, b) for a, b in self._usages if a is not None and b is not None]
 
     @property
     def delivery(self) -> Delivery | None:
@@ -180,15 +202,17 @@ class Bench:
         round_: Sequence[tuple[Pair, Case]],
         clock: Clock,
         cache_bytes: int,
+        meter: Meter,
     ) -> None:
-        """Raises Unavailable, on all ranks, if a path or the buffers cannot be had."""
+        """`meter` reads what this rank spends. Raises Unavailable, on all ranks, if a path or the
+        buffers cannot be had."""
         self._group = group
         self._round = round_
         self._lanes: dict[int, Lane] = {}
         for number, (pair, case) in enumerate(round_):
             opened = pair.open(case.transport, case.wait)
             if opened is not None:
-                self._lanes[number] = Lane(pair, case, opened, clock, cache_bytes)
+                self._lanes[number] = Lane(pair, case, opened, clock, cache_bytes, meter)
 
         def allocate() -> None:
             for lane in self._lanes.values():
@@ -235,6 +259,7 @@ class Bench:
             wanted = sampler.next() if sampler is not None and not failed else None
             batch: Batch | None = self._group.broadcast(wanted, Batch | None)
             if batch is None:
+                self._finish(outcomes)
                 return outcomes
             if batch.keep and not before:
                 before = probe()
@@ -255,6 +280,15 @@ class Bench:
             else:
                 sampler.reject(times, waited)
             between(int(times.sum()) + waited)
+
+    def _finish(self, outcomes: Sequence[Outcome]) -> None:
+        """Looks what became of all cores."""
+        own = {number: lane.finish() for number, lane in self._lanes.items()}
+        gathered = self._group.gather(own, dict[int, CoreUse | None])
+        for number, ((pair, _), outcome) in enumerate(zip(self._round, outcomes, strict=True)):
+            if gathered is not None:
+                a, b = pair.ranks
+                outcome.cores = (gathered[a][number], gathered[b][number])
 
     def _gathered(
         self, outcomes: Sequence[Outcome], batch: Batch, gathered: Sequence[dict[int, Part]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import time
 from typing import Any
 
@@ -16,10 +15,12 @@ from halftrip.errors import HalftripError
 from halftrip.memory.host import geometry
 from halftrip.memory.ring import Numbers, Ring, WrongByte, aligned, allocate_ring, message_seeds
 from halftrip.model import Case, Delivery
+from halftrip.observe.spending import CoreWatch, Meter
 from halftrip.pair import Pair
 from halftrip.patterns import SHAPES
 from halftrip.sampler import Batch
 from halftrip.transports.base import OneSided, Opened, Task, Timed, Window
+from halftrip.usage import CoreUse, Usage
 
 # How long the initiator leaves its peer to get into the loop, where no exchange may go before.
 _READY_SECONDS = 0.002
@@ -31,8 +32,8 @@ class Part(msgspec.Struct, frozen=True):
     `times` are those of its samples, int64, ns, and `start` is when the first began, ns of
     CLOCK_MONOTONIC_RAW; on the end that takes no times, both are empty. `verified` is how many
     messages were found to be as they were sent; `problem` says what went wrong. `waited` and
-    `delivery` are as in `transports.base.Timed`, `arrivals` too, as `times` are. `switches` is how
-    often the kernel took the core away meanwhile.
+    `delivery` are as in `transports.base.Timed`, `arrivals` too, as `times` are. `usage` is
+    what this end has spent on it; None where no time passes.
     """
 
     times: bytes = b""
@@ -42,19 +43,14 @@ class Part(msgspec.Struct, frozen=True):
     waited: int = 0
     delivery: Delivery | None = None
     arrivals: bytes = b""
-    switches: int = 0
-
-
-def _switches() -> int:
-    """How often this thread has lost its core to another that wanted it."""
-    return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
+    usage: Usage | None = None
 
 
 class Lane:
     """This rank's part in `case` with the other rank of `pair`, of which it is a member, over the
     path `opened`.
 
-    `cache_bytes` is the largest last-level cache of all ranks.
+    `cache_bytes` is the largest last-level cache of all ranks; `meter` reads what is spent.
     """
 
     def __init__(
@@ -64,6 +60,7 @@ class Lane:
         opened: Opened,
         clock: Clock,
         cache_bytes: int,
+        meter: Meter,
     ) -> None:
         self.pair = pair
         self.case = case
@@ -75,6 +72,8 @@ class Lane:
         self._window: Window | None = None
         self._endpoint: Any = None
         self._messages = 0
+        self._meter = meter
+        self._watch: CoreWatch | None = None
 
     # Setting up, in steps that both ends take together.
 
@@ -133,11 +132,11 @@ class Lane:
         """This end's part of a batch."""
         if self.pair.scene.core is not None:
             os.sched_setaffinity(0, {self.pair.scene.core})
+        if batch.keep and self._watch is None and not self._transport.virtual:
+            self._watch = self._meter.watch_core()
         messages = self._messages_of(batch)
         try:
-            before = _switches()
-            timed = self._time(batch)
-            switches = _switches() - before
+            timed, usage = self._measure(batch)
             if self._window is not None:
                 self._window.synchronize()
             verified = self._check(messages, timed) if self._verify else 0
@@ -159,9 +158,14 @@ class Lane:
             verified=verified,
             waited=timed.waited,
             delivery=timed.delivery,
-            switches=switches,
+            usage=usage,
             arrivals=b"" if timed.arrivals is None else timed.arrivals.tobytes(),
         )
+
+    def finish(self) -> CoreUse | None:
+        """What became of this end's core since the first batch that was kept; None where that is
+        not known. To be called once, after the last."""
+        return None if self._watch is None else self._watch.close(self.pair.scene.yields)
 
     def _failure(self, reason: str) -> str:
         return f"rank {self._rank}: {reason}"
@@ -170,10 +174,18 @@ class Lane:
     def _name(self) -> str:
         return f"{self.case.transport} {self.case.pattern} of {self.case.size} bytes"
 
+    def _measure(self, batch: Batch) -> tuple[Timed, Usage | None]:
+        """Takes part in the exchanges of a batch, and looks before and after at what it costs."""
+        if self._transport.virtual:
+            return self._time(batch), None
+        if batch.cold and self.pair.initiates:
+            time.sleep(_READY_SECONDS)
+        before = self._meter.read()
+        timed = self._time(batch)
+        return timed, self._meter.since(before, batch.lead + batch.exchanges * batch.samples)
+
     def _time(self, batch: Batch) -> Timed:
         """Takes part in the exchanges of a batch."""
-        if batch.cold and self.pair.initiates and not self._transport.virtual:
-            time.sleep(_READY_SECONDS)
         return self._transport.take_part(
             Task(
                 case=self.case,

@@ -15,6 +15,7 @@ import msgspec
 from halftrip.errors import HalftripError
 from halftrip.patterns import Mode, Pattern, at_once, trips
 from halftrip.units import with_units
+from halftrip.usage import Usage
 
 if TYPE_CHECKING:
     import pandas
@@ -25,6 +26,7 @@ Pages = Literal["4K", "huge"]
 Memory = Literal["host"]
 Cache = Literal["hot", "cold"]
 Datatype = Literal["byte", "contiguous", "vector"]
+Phase = Literal["before", "case", "after"]
 Stopped = Literal["converged", "time", "count", "full"]
 
 
@@ -120,8 +122,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     samples by the other end's clock, None where it takes no times. Where there is a window each
     way, `arrival_ns` is the median time of a sample until all that was sent there had come, by
     the responder's clock, and back, by the initiator's. `verified` is how many messages were
-    found to be as they were sent, None where nobody looked. `switches` is how often the kernel
-    took the core from each end in the meantime.
+    found to be as they were sent, None where nobody looked. `usage` is what the initiator and the
+    responder have spent on the samples, and `preemptions` how often the kernel took the core from
+    each of them in each block, empty where that is not known.
     """
 
     case: Case
@@ -140,7 +143,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     arrival_ns: tuple[float, float] | None = None
     delivery: Delivery | None = None
     verified: int | None = None
-    switches: tuple[int, int] | None = None
+    usage: tuple[Usage, Usage] | None = None
+    preemptions: list[tuple[int, int]] = []
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="failure"):
@@ -176,6 +180,43 @@ class Together(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", ta
         """Of all pairs, messages per second, likewise."""
         time = sum(self.spans)
         return sum(self.messages) * self.case.directions / time * 1e9 if time else math.nan
+
+
+class System(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="system"):
+    """What the counters of a host have counted in `seconds` from `at`, s after the launch began, by
+    rank 0's clock: `before` all cases and `after` them, while nothing was measured, or since the
+    record before this one to the end of a `case` in a repetition (of a round of pairs the first).
+
+    `cpus` are s of each kind (user, nice, system, idle, iowait, irq, softirq, steal) by processor,
+    "all" among them. `memory_used` is bytes at the end, without buffers and cache. `counts` are of
+    the whole host: interrupts, context switches, KiB from and to disks, pages from and to swap, and
+    what TCP and UDP have counted. `interfaces` has packets, bytes, drops and errors in and out by
+    interface, `interrupts` how often each interrupted which processor, and `softnet` by processor
+    what became of packets that it was handed. What cannot be read is absent.
+    """
+
+    host: str
+    phase: Phase
+    at: float
+    seconds: float
+    cpus: dict[str, dict[str, float]]
+    memory_used: int | None
+    counts: dict[str, int]
+    interfaces: dict[str, dict[str, int]]
+    interrupts: dict[str, dict[str, int]]
+    softnet: dict[str, dict[str, int]]
+    case: Case | None = None
+    repetition: int | None = None
+    launch: int = 0
+
+
+class Notice(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="notice"):
+    """What a rank has found odd and left out."""
+
+    rank: int
+    host: str
+    text: str
+    launch: int = 0
 
 
 class Clock(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,7 +275,8 @@ class CopyBound(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", t
 class End(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="end"):
     """How a run ended. `reason` is None for one that is complete.
 
-    `seconds` is the wall time of the session, `timed` that spent in kernels by rank 0.
+    `seconds` is the wall time of the session, `timed` that spent in kernels by rank 0, and `logged`
+    that spent on the system log, without the two seconds of rest.
     `clock_drift` is, by rank, how far the clock's rate over the whole run differs from the one it
     was given at the start, parts per million.
     """
@@ -243,6 +285,7 @@ class End(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="en
     seconds: float | None = None
     timed: float | None = None
     clock_drift: list[float] | None = None
+    logged: float | None = None
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="run"):
@@ -265,6 +308,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failures: tuple[Failure, ...] = ()
     togethers: tuple[Together, ...] = ()
     copies: tuple[CopyBound, ...] = ()
+    systems: tuple[System, ...] = ()
+    notices: tuple[Notice, ...] = ()
     end: End | None = None
     problems: tuple[str, ...] = ()
 
@@ -297,7 +342,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             import pandas
         except ImportError:
             raise HalftripError("frame() needs pandas; pip install pandas") from None
-        from halftrip.summaries import summarize_case
+        from halftrip.summaries import marked, summarize_case, usage_figures
 
         rows = []
         for measurement in self.measurements:
@@ -305,6 +350,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             fields["pair"] = "-".join(str(rank) for rank in measurement.case.pair)
             fields |= {"repetition": measurement.repetition, "at": measurement.at}
             fields |= summarize_case([measurement])._asdict()
+            fields |= {"marked": int(marked(measurement).sum())}
+            fields |= usage_figures(measurement.case, measurement.usage)
             rows.append(with_units(fields))
         return pandas.DataFrame(rows)
 

@@ -47,7 +47,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `preset` names keys that hold where nothing else says otherwise. With `placement_state`, only
     samples count that were taken while the line between the cores was the shortest that there is
     ("near"), or the longest ("far"). `simulated` is the truth of the transport of that name, which
-    is the only one measured then, unless others are named.
+    is the only one measured then, unless others are named. With `system_log`, every host's counters
+    are recorded: for a second before and after all, and after each case.
     """
 
     transport: tuple[str, ...] = REAL_TRANSPORTS
@@ -79,6 +80,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     ranks: int | None = None
     placement_state: Placement | None = None
     simulated: Truth | None = None
+    system_log: bool = False
     pairs: Pairs = "halves"
     pairs_at_once: int | None = None
     threads: int = 1
@@ -125,6 +127,7 @@ FIELDS: dict[str, Callable[[Any], Any]] = {
     "ranks": fields.ranks,
     "placement_state": fields.one_of(get_args(Placement)),
     "simulated": parse_truth,
+    "system_log": fields.flag,
     "pairs": fields.one_of(get_args(Pairs)),
     "pairs_at_once": fields.count,
     "threads": fields.count,

@@ -10,5 +10,12 @@ PRESETS: dict[str, Mapping[str, Any]] = {
     "quick": {"sizes": "1..4M*4", "ci": "5%", "time": "50ms"},
     "standard": {},
     # What can be published: fresh processes are a factor of their own, and so is the cache.
-    "paper": {"launches": 10, "repetitions": 3, "ci": "1%", "time": "0.5s", "cache": "hot,cold"},
+    "paper": {
+        "launches": 10,
+        "repetitions": 3,
+        "ci": "1%",
+        "time": "0.5s",
+        "cache": "hot,cold",
+        "system_log": True,
+    },
 }

@@ -27,6 +27,7 @@ from halftrip.sizes import perturb
 from halftrip.stage import Round, Stage, in_company
 from halftrip.store import Record
 from halftrip.summaries import summarize_case
+from halftrip.system_log import SystemLog
 from halftrip.units import format_size
 from halftrip.wanted import WantedStates
 
@@ -94,6 +95,8 @@ class Session:
         self._sink = sink
         self._set_up = partial(Stage, plan, group, token, communicator, no_mpi, launch)
         self._began = time.monotonic()
+        self._began_raw = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        self._log: SystemLog | None = None
         self._timed_ns = 0
         self._last_progress = 0.0
         self._tried: set[Round] = set()
@@ -125,18 +128,31 @@ class Session:
         for record in self._stage.environments:
             self._record(msgspec.structs.replace(record, launch=self._launch))
         rounds = self._possible(self._stage.rounds)
+        if self._plan.system_log and not self._all_virtual(rounds):
+            self._log = SystemLog(
+                self._stage, self._group, self._record, self._began_raw, self._launch
+            )
+            self._log.rest("before")
         for repetition in range(self._plan.repetitions):
+            if self._log is not None:
+                self._log.compare_clocks()
             self._measure_all(rounds, repetition)
             more = self._refinements(rounds)
             while more:
                 self._measure_all(more, repetition)
                 rounds += more
                 more = self._refinements(rounds)
-        if not all(self._stage.virtual(case) for round_ in rounds for case in round_):
+        if not self._all_virtual(rounds):
             self._bound_copies()
+        if self._log is not None:
+            self._log.rest("after")
+        self._note_what_was_odd()
         drifts = self._group.gather(self._stage.clock.drift(), float)
         if drifts is not None:
             self._record(self._end(drifts))
+
+    def _all_virtual(self, rounds: Sequence[Round]) -> bool:
+        return all(self._stage.virtual(case) for round_ in rounds for case in round_)
 
     def _possible(self, rounds: Sequence[Round]) -> list[Round]:
         possible = self._stage.possible(rounds)
@@ -164,7 +180,7 @@ class Session:
         pairs = [stage.pairs[case.pair, case.thread] for case in round_]
         parts = list(zip(pairs, round_, strict=True))
         try:
-            bench = Bench(self._group, parts, stage.clock, stage.cache_bytes)
+            bench = Bench(self._group, parts, stage.clock, stage.cache_bytes, stage.meter)
         except Unavailable as error:
             self._skip(round_, str(error))
             return
@@ -182,6 +198,8 @@ class Session:
             self._states.survey(case)
         outcomes = bench.run(sampler, between, probe, self._states.counting)
         bench.close()
+        if self._log is not None:
+            self._log.log("case", round_[0], repetition)
         if sampler is None:
             return
         for outcome in outcomes:
@@ -258,7 +276,8 @@ class Session:
             peer_ns=outcome.peer_ns,
             arrival_ns=outcome.arrival_ns,
             delivery=outcome.delivery,
-            switches=outcome.switches,
+            usage=outcome.usage,
+            preemptions=outcome.preemptions,
             verified=outcome.verified if case.verify else None,
         )
         if self._plan.refine:
@@ -322,7 +341,15 @@ class Session:
             seconds=time.monotonic() - self._began,
             timed=self._timed_ns * 1e-9,
             clock_drift=drifts,
+            logged=None if self._log is None else self._log.seconds,
         )
+
+    def _note_what_was_odd(self) -> None:
+        found = self._group.gather(self._stage.reader.take_warnings(), list[str])
+        for rank, texts in enumerate(found or ()):
+            host = self._stage.environments[rank].host
+            for text in texts:
+                self._record(model.Notice(rank=rank, host=host, text=text, launch=self._launch))
 
     # What rank 0 tells.
 

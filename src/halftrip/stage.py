@@ -19,6 +19,8 @@ from halftrip.group import Group
 from halftrip.hosts import host_identity
 from halftrip.memory import host as host_memory
 from halftrip.observe import environment
+from halftrip.observe.reading import Reader
+from halftrip.observe.spending import Meter
 from halftrip.pair import Pair
 from halftrip.plan import Plan
 from halftrip.schedule import rounds
@@ -51,6 +53,8 @@ class Stage:
         launch: int = 0,
     ) -> None:
         self.clock = Clock()
+        self.reader = Reader()
+        self.meter = Meter(self.reader, whole=plan.threads == 1)
         self.pairs: dict[Path, Pair] = {}
         self._plan = plan
         self._launch = launch

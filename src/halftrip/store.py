@@ -9,10 +9,14 @@ Records, in the order in which they come:
 - ``failure``: a case that went wrong;
 - ``together``: pairs that talked at the same time, after the measurements of each;
 - ``copy``: a bound;
+- ``system``: what the counters of a host have counted, before, after each case, and after all;
+- ``notice``: what was found odd, and left out;
 - ``end``: complete, or why not. A file without one was cut off.
 
 Format versions, newest first; every one that was ever released can be read:
 
+- 4: ``usage`` and ``preemptions`` in ``measurement``, ``logged`` in ``end``; records ``system`` and
+  ``notice``. What an older file says of switches is not read.
 - 3: launches: a number in most records, and cores of threads in ``environment``; blocks of samples,
   and the line after each, in ``measurement``. Of older files there is one launch, 0.
 - 2: patterns other than ping-pong, and what they need; records ``failure`` and ``together``.
@@ -32,7 +36,7 @@ import msgspec
 from halftrip import model
 from halftrip.errors import HalftripError, UsageError
 
-FORMAT = 3
+FORMAT = 4
 
 Record = (
     model.Head
@@ -42,6 +46,8 @@ Record = (
     | model.Failure
     | model.Together
     | model.CopyBound
+    | model.System
+    | model.Notice
     | model.End
 )
 
@@ -171,6 +177,8 @@ def _assemble(records: list[Record], problems: list[str]) -> model.Run:
         failures=_those(records, model.Failure),
         togethers=_those(records, model.Together),
         copies=_those(records, model.CopyBound),
+        systems=_those(records, model.System),
+        notices=_those(records, model.Notice),
         end=ends[-1] if ends else None,
         problems=tuple(problems),
     )

@@ -6,6 +6,8 @@ from halftrip.bench import Bench
 from halftrip.clock import Clock
 from halftrip.group import join_socket_group, lead_socket_group
 from halftrip.memory.host import geometry
+from halftrip.observe.reading import Reader
+from halftrip.observe.spending import Meter
 from halftrip.pair import Pair
 from halftrip.sampler import Sampler, Stopping
 from halftrip.transports.base import Scene
@@ -37,7 +39,7 @@ def measure(the_case, spoil=None, timeout=AMPLE_SECONDS, clock_cost=20.0):
         try:
             clock = Clock()
             pair = Pair(group, (0, 1), scene(rank, timeout=timeout), clock)
-            bench = Bench(group, [(pair, the_case)], clock, CACHE)
+            bench = Bench(group, [(pair, the_case)], clock, CACHE, Meter(Reader(), whole=True))
             if spoil is not None:
                 spoil(rank, pair.open(the_case.transport, the_case.wait))
             lossy = pair.transport(the_case.transport).lossy

@@ -149,6 +149,9 @@ def run(
             help="Only samples taken while the cores were near, or far (by the line). [any]"
         ),
     ] = None,
+    system_log: Annotated[
+        bool, typer.Option("--system-log", help="Record every host's counters, case by case.")
+    ] = False,
     ranks: Annotated[Text, typer.Option("-n", "--ranks", help="How many ranks. [2]")] = None,
     launcher: Annotated[
         Text,
@@ -185,11 +188,18 @@ def show(
     flags: Annotated[
         bool, typer.Option("--flags", help="Why rows should be doubted, and what to do.")
     ] = False,
+    usage: Annotated[
+        bool, typer.Option("--usage", help="What each row has cost both ends.")
+    ] = False,
+    system_log: Annotated[
+        bool, typer.Option("--system-log", help="What every host's counters have counted.")
+    ] = False,
 ) -> None:
     """Print a run's table again."""
     from halftrip.cli.show import show_run
 
-    show_run(file, style, rtt, flags)
+    views = {"flags": flags, "usage": usage, "system-log": system_log}
+    show_run(file, style, rtt, [name for name, wanted in views.items() if wanted])
 
 
 @app.command()

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from halftrip.errors import UsageError
 from halftrip.model import Run
 from halftrip.show.flags import render_flags
 from halftrip.show.machine import as_csv, as_json
+from halftrip.show.system_log import render_system_log
 from halftrip.show.table import render
+from halftrip.show.usage import render_usage
 from halftrip.store import load
 
 # A table is never cut off: where the terminal is narrower, or there is none, lines may be this
@@ -20,9 +22,22 @@ from halftrip.store import load
 _LEAST_WIDTH = 400
 
 
-def show_run(path: str, style: str, rtt: bool = False, flags: bool = False) -> None:
-    """Prints the run in the file at `path`, or its flags. Raises UsageError for a file or style
-    that is none."""
+_VIEWS: dict[str, Callable[[Run], RenderableType]] = {
+    "flags": render_flags,
+    "usage": render_usage,
+    "system-log": render_system_log,
+}
+# Where else what they show can be had, if anywhere.
+_ELSEWHERE = {
+    "flags": "has them in every row",
+    "usage": "has it in every row",
+    "system-log": "has only rows, but the run file is JSON itself",
+}
+
+
+def show_run(path: str, style: str, rtt: bool = False, views: Sequence[str] = ()) -> None:
+    """Prints the run in the file at `path`, or those views that are named. Raises UsageError for
+    a file or style that is none."""
     styles: dict[str, Callable[[Run], None]] = {
         "table": partial(print_table, rtt=rtt),
         "json": _print_json,
@@ -33,12 +48,12 @@ def show_run(path: str, style: str, rtt: bool = False, flags: bool = False) -> N
     run = load(path)
     for problem in run.problems:
         print(f"halftrip: {problem}", file=sys.stderr)
-    if flags:
+    for view in views:
         if style != "table":
-            raise UsageError(f"--flags: --style {style} has them in every row; leave it out")
-        _console().print(render_flags(run))
-        return
-    styles[style](run)
+            raise UsageError(f"--{view}: --style {style} {_ELSEWHERE[view]}; leave it out")
+        _console().print(_VIEWS[view](run))
+    if not views:
+        styles[style](run)
 
 
 def print_table(run: Run, plain: bool = False, rtt: bool = False) -> None:

@@ -78,6 +78,7 @@ def launch_all(
             reason=next((end.reason for end in ends if end.reason is not None), None),
             seconds=_sum([end.seconds for end in ends]),
             timed=_sum([end.timed for end in ends]),
+            logged=_sum([end.logged for end in ends]),
             clock_drift=_worst([end.clock_drift for end in ends]),
         )
     )

@@ -11,6 +11,7 @@ import msgspec
 
 from halftrip.model import Case, Run
 from halftrip.show.rows import Row, rows
+from halftrip.summaries import usage_figures
 from halftrip.units import with_units
 
 
@@ -53,6 +54,8 @@ def _flat(row: Row) -> dict[str, Any]:
         "within_launches": _number(row.components.within) if row.components else None,
         "line_low": low,
         "line_high": high,
+        "marked": row.marked,
+        **usage_figures(row.case, row.usage, row.delivered),
         "flags": " ".join(flag.name for flag in row.flags),
     }
     return _case(row.case) | with_units(figures)

@@ -20,7 +20,8 @@ from halftrip.model import (
 from halftrip.registry import TRANSPORTS
 from halftrip.stats.summary import Summary
 from halftrip.stats.variance import Components
-from halftrip.summaries import launch_components, over_all_time
+from halftrip.summaries import launch_components, marked, over_all_time, usages
+from halftrip.usage import Usage
 from halftrip.verdict import Evidence, Flag, judge
 
 
@@ -31,7 +32,9 @@ class Row(NamedTuple):
     `peer_bandwidth` is what the other end received, by its clock, bytes per second; None where it
     takes no times, where both send, and `over_all_time`. Where both send, `each_way` is what came
     there, and back, until all of a window had come. `verified` is how many messages were found to
-    be as they were sent, None where nobody looked. `launches` is how many it is of, and
+    be as they were sent, None where nobody looked. `usage` is what it cost the initiator and the
+    responder, None where no time passes, and `marked` how many samples were taken, as far as can be
+    told, while one of them had lost its core. `launches` is how many it is of, and
     `components` by how much they differ.
     """
 
@@ -44,6 +47,8 @@ class Row(NamedTuple):
     each_way: tuple[float, float] | None
     delivery: Delivery | None
     verified: int | None
+    usage: tuple[Usage, Usage] | None
+    marked: int
     launches: int
     components: Components | None
 
@@ -104,6 +109,8 @@ def _row(evidence: Evidence, flags: tuple[Flag, ...]) -> Row:
         each_way=_each_way(case, measurements) if one_state else None,
         delivery=add_deliveries(m.delivery for m in measurements),
         verified=_total([m.verified for m in measurements]),
+        usage=usages(measurements),
+        marked=sum(int(marked(m).sum()) for m in measurements),
         launches=len(set(counted)),
         components=launch_components(evidence.known),
     )

@@ -19,6 +19,7 @@ from halftrip.show.columns import Column
 from halftrip.show.flags import flagged
 from halftrip.show.legend import legend
 from halftrip.show.rows import Row, rows
+from halftrip.show.system_log import notices
 from halftrip.summaries import line_probes
 from halftrip.units import format_size, significant
 
@@ -50,6 +51,7 @@ def render(run: Run, rtt: bool = False) -> Group:
         parts += [Text(line) for line in (*together(run.togethers), *bounds(run))]
         parts += [Text(line, style="yellow") for line in flagged(table_rows)]
     parts += [Text(line) for line in skipped(run.skips)]
+    parts += [Text(line, style="yellow") for line in notices(run)]
     parts += [Text(line, style="bold red") for line in failed(run)]
     if run.interrupted is not None:
         parts.append(Text(f"interrupted: {run.interrupted}", style="bold red"))

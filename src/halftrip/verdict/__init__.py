@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from halftrip.model import Case, Run
 from halftrip.verdict import machine, neighbours, samples
+from halftrip.verdict.disturbed import disturbed
 from halftrip.verdict.flag import Evidence, Flag, evidence
 
 __all__ = ["NAMES", "Evidence", "Flag", "judge", "verdicts"]
@@ -34,7 +35,7 @@ _RULES: tuple[Callable[[Evidence], Flag | None], ...] = (
     samples.bimodal,
     samples.autocorrelated,
     samples.not_converged,
-    samples.disturbed,
+    disturbed,
     machine.above_bound,
     machine.other_state,
     machine.unpinned,

@@ -16,6 +16,9 @@ from halftrip.units import significant
 
 Floats = npt.NDArray[np.float64]
 
+# Fewer samples tell nothing of what lies between them.
+FEWEST = 24
+
 
 class Flag(NamedTuple):
     """A reason to doubt a row: its name, what was seen, and what to do."""

@@ -14,10 +14,8 @@ from halftrip.stats.modes import two_modes
 from halftrip.stats.summary import relative_width
 from halftrip.summaries import over_all_time
 from halftrip.units import significant
-from halftrip.verdict.flag import Evidence, Flag, Floats, counted, percent, us
+from halftrip.verdict.flag import FEWEST, Evidence, Flag, Floats, percent, us
 
-# Fewer samples tell nothing of what lies between them.
-_FEWEST = 24
 # A step of the clock may be this share of a sample; see sampler.CLOCK_SHARE.
 _MOST_STEP = 0.01
 # The first exchange is always the slowest of its kind. It is worth a word where whoever starts cold
@@ -33,9 +31,6 @@ _MODES_APART = 0.05
 # So many samples may count as a single independent one: the interval allows for it, but what is
 # seen so slowly is seldom seen whole.
 _MOST_CORRELATION = 10.0
-# A sample that takes so many medians is a disturbance; these may take this share of all the time.
-_SPIKE = 10.0
-_MOST_SPIKES = 0.1
 # A width that differs from the target by no more than this share of it is rounding.
 _ROUNDING = 1e-9
 
@@ -43,7 +38,7 @@ _ROUNDING = 1e-9
 def coarse_clock(e: Evidence) -> Flag | None:
     for m in e.measurements:
         samples = np.asarray(m.samples)
-        if samples.size < _FEWEST:
+        if samples.size < FEWEST:
             continue
         middle = float(np.median(samples))
         # Of times that are all equal, but not 0, no step can be told.
@@ -78,7 +73,7 @@ def cold_start(e: Evidence) -> Flag | None:
 
 def drift(e: Evidence) -> Flag | None:
     restless = [
-        m.warm_up for m in e.measurements if not m.warm_up.settled and len(m.samples) >= _FEWEST
+        m.warm_up for m in e.measurements if not m.warm_up.settled and len(m.samples) >= FEWEST
     ]
     if 2 * len(restless) > len(e.measurements):
         return Flag(
@@ -98,7 +93,7 @@ def drift(e: Evidence) -> Flag | None:
 
 def _change(times: Floats) -> str | None:
     """How the times of one measurement change in its course, None where they do not."""
-    if times.size < _FEWEST:
+    if times.size < FEWEST:
         return None
     steps = change_points(times, least=_MOST_STEP_UP)
     if len(steps) == 1:
@@ -158,7 +153,7 @@ def _line(e: Evidence, state: int) -> str:
 
 
 def autocorrelated(e: Evidence) -> Flag | None:
-    known = [autocorrelation(times) for times in e.steady if times.size >= _FEWEST]
+    known = [autocorrelation(times) for times in e.steady if times.size >= FEWEST]
     if not known:
         return None
     one = sorted(known, key=lambda found: found.time)[len(known) // 2]
@@ -207,29 +202,3 @@ def not_converged(e: Evidence) -> Flag | None:
         seen = f"each repetition came within {wanted}, all of them only within {reached}"
         advice = "compare the repetitions (their lines, if virtual cores move), and take more"
     return Flag("not-converged", seen, advice) if is_wide else None
-
-
-def disturbed(e: Evidence) -> Flag | None:
-    times = np.concatenate(e.steady) if e.steady else np.empty(0)
-    if times.size < _FEWEST or not e.summary.latency > 0:
-        return None
-    spikes = times > _SPIKE * e.summary.latency
-    share = float((times[spikes] - e.summary.latency).sum() / times.sum())
-    if share <= _MOST_SPIKES:
-        return None
-    return Flag(
-        "disturbed",
-        f"{counted(int(spikes.sum()), 'sample')} of more than {_SPIKE:.0f} medians took "
-        f"{percent(share)} of the time{_switched(e)}",
-        "look for what else runs on these cores; the median does not show it, mean and max do",
-    )
-
-
-def _switched(e: Evidence) -> str:
-    """How often the ends lost their cores, where that is known."""
-    known = [m.switches for m in e.measurements if m.switches is not None]
-    ends = [sum(end) for end in zip(*known, strict=True)]
-    if not ends:
-        return ""
-    times = counted(ends[0], "time")
-    return f"; the initiator lost its core to others {times}, the responder {ends[1]:,}"

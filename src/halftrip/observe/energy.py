@@ -1,0 +1,47 @@
+"""What a processor's package takes, where the kernel tells (RAPL, by its powercap files)."""
+
+from __future__ import annotations
+
+import re
+
+from halftrip.observe.reading import Reader
+
+_ZONES = "/sys/class/powercap"
+# A zone of a package, not of its parts: intel-rapl:0, which AMD's are called, too.
+_PACKAGE = re.compile(r"intel-rapl:\d+")
+
+
+class Energy:
+    """The energy of the package that core `core` is in."""
+
+    def __init__(self, reader: Reader, core: int) -> None:
+        self._reader = reader
+        self._zone = self._zone_of(core)
+
+    def _zone_of(self, core: int) -> str | None:
+        package = self._reader.number(
+            f"/sys/devices/system/cpu/cpu{core}/topology/physical_package_id"
+        )
+        zones = self._reader.root / _ZONES.lstrip("/")
+        if package is None or not zones.is_dir():
+            return None
+        for zone in sorted(zones.iterdir()):
+            name = self._reader.text(f"{_ZONES}/{zone.name}/name")
+            if _PACKAGE.fullmatch(zone.name) and name and name.strip() == f"package-{package}":
+                return f"{_ZONES}/{zone.name}"
+        return None
+
+    def read(self) -> int | None:
+        """uJ since some moment; None where that cannot be read. Root alone may, as a rule."""
+        return None if self._zone is None else self._reader.number(f"{self._zone}/energy_uj")
+
+    def joules(self, before: int | None, after: int | None) -> float | None:
+        """J between two readings; the counter begins again at 0 after its largest value."""
+        if before is None or after is None:
+            return None
+        if after < before:
+            largest = self._reader.number(f"{self._zone}/max_energy_range_uj")
+            if largest is None:
+                return None
+            after += largest + 1
+        return (after - before) * 1e-6

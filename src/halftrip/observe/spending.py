@@ -1,0 +1,158 @@
+"""What this rank spends, and what becomes of its core: read before and after what is timed."""
+
+from __future__ import annotations
+
+import os
+import resource
+import threading
+import time
+from typing import NamedTuple
+
+from halftrip.observe.culprit import culprit
+from halftrip.observe.energy import Energy
+from halftrip.observe.hardware import HardwareCounters
+from halftrip.observe.processors import read_core
+from halftrip.observe.reading import Reader
+from halftrip.usage import CoreUse, Usage
+
+# Others have taken much of a core where it is more than this share of the time, and more than the
+# kernel's steps of 10 ms could make of nothing.
+MUCH_SHARE = 0.1
+MUCH_SECONDS = 0.03
+
+
+class Reading(NamedTuple):
+    """Where a thread's counters stand at one moment; `at` and `waited` are ns."""
+
+    at: int
+    spent: resource.struct_rusage
+    waited: int | None
+    hardware: tuple[int, int] | None
+
+
+class _Thread:
+    """What is kept open for a thread."""
+
+    def __init__(self, root: str) -> None:
+        self.hardware = HardwareCounters()
+        self._scheduled: int | None = None
+        try:
+            self._scheduled = os.open(f"{root}/proc/thread-self/schedstat", os.O_RDONLY)
+        except OSError:
+            self._scheduled = None
+
+    def waited(self) -> int | None:
+        """For how long it could have run, but had no core, ns; None where the kernel does not
+        say."""
+        if self._scheduled is None:
+            return None
+        try:
+            return int(os.pread(self._scheduled, 100, 0).split()[1])
+        except (OSError, ValueError, IndexError):
+            return None
+
+    def __del__(self) -> None:
+        if self._scheduled is not None:
+            os.close(self._scheduled)
+
+
+class Meter:
+    """Reads what is spent: by the whole process, or where it is not `whole`, by each thread."""
+
+    def __init__(self, reader: Reader, whole: bool) -> None:
+        self.reader = reader
+        self.whole = whole
+        self._who = resource.RUSAGE_SELF if whole else resource.RUSAGE_THREAD
+        self._threads = threading.local()
+
+    def _thread(self) -> _Thread:
+        if not hasattr(self._threads, "own"):
+            self._threads.own = _Thread(str(self.reader.root).rstrip("/"))
+        own: _Thread = self._threads.own
+        return own
+
+    def read(self) -> Reading:
+        own = self._thread()
+        hardware, waited = own.hardware.read(), own.waited()
+        return Reading(time.perf_counter_ns(), resource.getrusage(self._who), waited, hardware)
+
+    def since(self, before: Reading, exchanges: int) -> Usage:
+        """What has been spent since then on so many exchanges."""
+        # In the opposite order, so that what is read first then is read last now.
+        at, spent = time.perf_counter_ns(), resource.getrusage(self._who)
+        own = self._thread()
+        waited, hardware = own.waited(), own.hardware.read()
+        both = (before.hardware, hardware)
+        counted = None if None in both else [b - a for a, b in zip(*both, strict=True)]  # type: ignore[arg-type]
+        return Usage(
+            exchanges=exchanges,
+            elapsed=(at - before.at) * 1e-9,
+            user=spent.ru_utime - before.spent.ru_utime,
+            system=spent.ru_stime - before.spent.ru_stime,
+            voluntary=spent.ru_nvcsw - before.spent.ru_nvcsw,
+            involuntary=spent.ru_nivcsw - before.spent.ru_nivcsw,
+            minor_faults=spent.ru_minflt - before.spent.ru_minflt,
+            major_faults=spent.ru_majflt - before.spent.ru_majflt,
+            # The kernel counts in KiB.
+            peak_memory=spent.ru_maxrss * 1024,
+            waited=None
+            if waited is None or before.waited is None
+            else (waited - before.waited) * 1e-9,
+            instructions=counted[0] if counted else None,
+            cycles=counted[1] if counted else None,
+            counted=own.hardware.counted if counted else None,
+        )
+
+    def watch_core(self) -> CoreWatch | None:
+        """Watches the core that this thread is pinned to from now on; None where it is not."""
+        cores = os.sched_getaffinity(0)
+        return CoreWatch(self, next(iter(cores))) if len(cores) == 1 else None
+
+    def own_seconds(self) -> float | None:
+        """CPU time of this process; None where it runs on several cores."""
+        if not self.whole:
+            return None
+        spent = resource.getrusage(resource.RUSAGE_SELF)
+        return spent.ru_utime + spent.ru_stime
+
+
+class CoreWatch:
+    """Watches core `core` until `close`."""
+
+    def __init__(self, meter: Meter, core: int) -> None:
+        self._meter = meter
+        self._core = core
+        self._energy = Energy(meter.reader, core)
+        self._joules = self._energy.read()
+        self._times = read_core(meter.reader, core)
+        self._own = meter.own_seconds()
+        self._began = time.perf_counter()
+
+    def close(self, shared: bool) -> CoreUse:
+        """What became of it. `shared`: with another rank, so that nobody else is to blame."""
+        watched = time.perf_counter() - self._began
+        own = self._meter.own_seconds()
+        times = read_core(self._meter.reader, self._core)
+        joules = self._energy.joules(self._joules, self._energy.read())
+        kilohertz = self._meter.reader.number(
+            f"/sys/devices/system/cpu/cpu{self._core}/cpufreq/scaling_cur_freq"
+        )
+        passed = {
+            kind: times[kind] - before for kind, before in self._times.items() if kind in times
+        }
+        others = None
+        if own is not None and self._own is not None and "idle" in passed:
+            # What it rested, waited for a disk or was stolen, nobody had; the rest we had, or
+            # others.
+            nobody = sum(passed.get(kind, 0.0) for kind in ("idle", "iowait", "steal"))
+            others = max(watched - nobody - (own - self._own), 0.0)
+        much = others is not None and others > max(MUCH_SHARE * watched, MUCH_SECONDS)
+        return CoreUse(
+            number=self._core,
+            watched=watched,
+            others=others,
+            stolen=passed.get("steal"),
+            hertz=None if kilohertz is None else kilohertz * 1e3,
+            joules=joules,
+            culprit=culprit(self._core) if much and not shared else None,
+        )

@@ -1,0 +1,154 @@
+"""The counters of a host, and what they have counted between two moments."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import psutil
+
+from halftrip.observe.network import InterfaceInterrupts, read_protocols, read_softnet
+from halftrip.observe.processors import read_processors
+from halftrip.observe.reading import Reader
+
+_VMSTAT = "/proc/vmstat"
+# The kernel's names and ours: KiB that came from disks and went there, pages to and from swap.
+_PAGING = {
+    "pgpgin": "kib_in",
+    "pgpgout": "kib_out",
+    "pswpin": "swapped_in",
+    "pswpout": "swapped_out",
+}
+# psutil's names and ours.
+_INTERFACE = {
+    "packets_recv": "packets_in",
+    "packets_sent": "packets_out",
+    "bytes_recv": "bytes_in",
+    "bytes_sent": "bytes_out",
+    "dropin": "drops_in",
+    "dropout": "drops_out",
+    "errin": "errors_in",
+    "errout": "errors_out",
+}
+
+_Value = TypeVar("_Value")
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a host's counters have counted from `began` to `ended`, ns of its CLOCK_MONOTONIC_RAW.
+
+    `memory_used` is that of the end, bytes. The others are as in `model.System`.
+    """
+
+    began: int
+    ended: int
+    memory_used: int | None
+    cpus: dict[str, dict[str, float]]
+    counts: dict[str, int]
+    interfaces: dict[str, dict[str, int]]
+    interrupts: dict[str, dict[str, int]]
+    softnet: dict[str, dict[str, int]]
+
+
+class Snapshot(NamedTuple):
+    """Where a host's counters stand at one moment."""
+
+    at: int
+    memory_used: int | None
+    cpus: dict[str, dict[str, float]]
+    counts: dict[str, int]
+    interfaces: dict[str, dict[str, int]]
+    interrupts: dict[str, dict[str, int]]
+    softnet: dict[str, dict[str, int]]
+
+
+class Counters:
+    """The counters of this host, or of what is made up below the reader's root."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._interrupts = InterfaceInterrupts(reader)
+        self._last = self._take()
+
+    def advance(self) -> Counted:
+        """What has been counted since this was last called, or since the beginning."""
+        before, self._last = self._last, self._take()
+        now = self._last
+        return Counted(
+            began=before.at,
+            ended=now.at,
+            memory_used=now.memory_used,
+            cpus=_passed(before.cpus, now.cpus),
+            counts=_passed(before.counts, now.counts),
+            interfaces=_passed(before.interfaces, now.interfaces),
+            interrupts=_passed(before.interrupts, now.interrupts),
+            softnet=_passed(before.softnet, now.softnet),
+        )
+
+    def _take(self) -> Snapshot:
+        reader = self._reader
+        # In one go: psutil would read this file three times, and it is long where cores are many.
+        processors = read_processors(reader)
+        return Snapshot(
+            at=time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW),
+            memory_used=self._ask(_memory_used),
+            cpus=processors.times,
+            counts=processors.counts | self._paging() | read_protocols(reader),
+            interfaces=self._ask(_interfaces) or {},
+            interrupts=self._interrupts.read(),
+            softnet=read_softnet(reader),
+        )
+
+    def _paging(self) -> dict[str, int]:
+        counts = {}
+        for line in (self._reader.text(_VMSTAT) or "").splitlines():
+            name, _, text = line.partition(" ")
+            if name in _PAGING:
+                value = self._reader.count(_VMSTAT, name, text)
+                if value is not None:
+                    counts[_PAGING[name]] = value
+        return counts
+
+    def _ask(self, figure: Callable[[], _Value]) -> _Value | None:
+        """A figure that psutil has; None, with a warning, where what it reads is odd."""
+        usual = psutil.PROCFS_PATH
+        psutil.PROCFS_PATH = str(self._reader.root / "proc")
+        try:
+            with warnings.catch_warnings():
+                # That something is missing.
+                warnings.simplefilter("error")
+                return figure()
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, LookupError, RuntimeWarning) as error:
+            what = figure.__name__.strip("_").replace("_", " ")
+            self._reader.warn(what, f"psutil cannot read it: {error}; left out")
+            return None
+        finally:
+            psutil.PROCFS_PATH = usual
+
+
+def _memory_used() -> int:
+    """Bytes, without buffers and cache."""
+    memory = psutil.virtual_memory()
+    return int(memory.total - memory.free - memory.buffers - memory.cached)
+
+
+def _interfaces() -> dict[str, dict[str, int]]:
+    counters = psutil.net_io_counters(pernic=True, nowrap=False)
+    return {
+        name: {own: getattr(counted, theirs) for theirs, own in _INTERFACE.items()}
+        for name, counted in counters.items()
+    }
+
+
+def _passed(before: Any, now: Any) -> Any:
+    """By how much what is in both has grown; what has become less has begun anew."""
+    if isinstance(now, dict):
+        passed = {name: _passed(before[name], now[name]) for name in now if name in before}
+        return {name: value for name, value in passed.items() if value is not None}
+    # Times are in whole ticks; their differences are, too.
+    return round(now - before, 6) if now >= before else None

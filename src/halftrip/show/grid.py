@@ -1,0 +1,57 @@
+"""Tables of figures, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from halftrip.show.columns import NOTHING
+from halftrip.units import significant
+
+_Line = TypeVar("_Line")
+
+
+class Figure(NamedTuple):
+    """A column: its name, its unit, and what it says of a line."""
+
+    name: str
+    unit: str
+    cell: Callable[..., str]
+    is_text: bool = False
+
+
+def grid(lines: Sequence[_Line], figures: Sequence[Figure]) -> Table:
+    """A table without those columns that say nothing of any line."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    every = [(figure, [figure.cell(line) for line in lines]) for figure in figures]
+    known = [(figure, cells) for figure, cells in every if set(cells) - {NOTHING, ""}]
+    for figure, _ in known:
+        table.add_column(
+            f"{figure.name}\n{figure.unit}",
+            justify="left" if figure.is_text else "right",
+            no_wrap=True,
+        )
+    for line in zip(*(cells for _, cells in known), strict=True):
+        table.add_row(*line)
+    return table
+
+
+def number(value: float | None, digits: int = 3, scale: float = 1.0) -> str:
+    """A figure, divided by `scale`, or nothing where there is none."""
+    if value is None or value != value:  # noqa: PLR0124 (NaN alone is not what it is)
+        return NOTHING
+    return significant(value / scale, digits)
+
+
+def percent(share: float | None) -> str:
+    """A share in per cent, to a tenth: what is less is not known as well."""
+    if share is None or share != share:  # noqa: PLR0124
+        return NOTHING
+    return f"{100 * share:.1f}"
+
+
+def whole(count: float | None) -> str:
+    return NOTHING if count is None else f"{count:,.0f}"

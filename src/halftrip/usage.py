@@ -1,0 +1,160 @@
+"""What a rank has spent on a case, and what became of its core meanwhile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+# Of an end that keeps its core busy without a call of the kernel; what its timer ticks find there
+# is sampled.
+_FULL_LOAD = 0.95
+_NO_SYSTEM_TIME = 0.02
+
+
+class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of core `number` in `watched` seconds: from the first kept sample of a case to
+    the last, and all that went on between.
+
+    `others` is for how long something other than the rank ran on it, interrupts included, and
+    `stolen` for how long the hypervisor ran something else, s; the kernel tells both in steps of
+    10 ms. `hertz` is its frequency at the end. `joules` is what its processor's package took, with
+    all of its cores. `culprit` is the task that ran there most just after the case, where others
+    had taken much. None: cannot be read.
+    """
+
+    number: int
+    watched: float
+    others: float | None = None
+    stolen: float | None = None
+    hertz: float | None = None
+    joules: float | None = None
+    culprit: str | None = None
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one end of a case has spent on `exchanges` exchanges: its kept samples, and what leads
+    in to each block of them.
+
+    `elapsed`, `user` and `system` are s, by getrusage(2): of the whole process, or of the thread
+    where several of a rank talk. The sum of user and system is exact; how it is split the kernel
+    learns, as a rule, at its timer ticks. `waited` is for how long the thread wanted to run and had
+    no core, s. `voluntary` and `involuntary` are context switches, `minor_faults` and
+    `major_faults` page faults without and with input. `peak_memory` is the most that the process
+    has ever held, bytes. `instructions` and `cycles` are those of the thread, in user mode alone or
+    in all, as `counted` says. None: cannot be read.
+    """
+
+    exchanges: int
+    elapsed: float
+    user: float
+    system: float
+    voluntary: int
+    involuntary: int
+    minor_faults: int
+    major_faults: int
+    peak_memory: int
+    waited: float | None = None
+    instructions: int | None = None
+    cycles: int | None = None
+    counted: Literal["user", "all"] | None = None
+    core: CoreUse | None = None
+
+    @property
+    def busy(self) -> float:
+        """CPU time, s."""
+        return self.user + self.system
+
+    @property
+    def load(self) -> float:
+        """The share of the time in which this end ran, above 1 where several threads did."""
+        return self.busy / self.elapsed if self.elapsed > 0 else math.nan
+
+    @property
+    def kernel_share(self) -> float:
+        """The share of its CPU time that was spent in the kernel."""
+        return self.system / self.busy if self.busy > 0 else math.nan
+
+    @property
+    def is_busy_poll(self) -> bool:
+        """Whether it was at full load with no system time: it asks memory again and again."""
+        return self.load >= _FULL_LOAD and self.system <= _NO_SYSTEM_TIME * self.elapsed
+
+    @property
+    def instructions_per_cycle(self) -> float | None:
+        if self.instructions is None or not self.cycles:
+            return None
+        return self.instructions / self.cycles
+
+    @property
+    def waited_share(self) -> float | None:
+        return None if self.waited is None or not self.elapsed else self.waited / self.elapsed
+
+    @property
+    def others_share(self) -> float | None:
+        """The share of its core's time that went to others."""
+        return _share(self.core, None if self.core is None else self.core.others)
+
+    @property
+    def stolen_share(self) -> float | None:
+        """The share of its core's time that the hypervisor took."""
+        return _share(self.core, None if self.core is None else self.core.stolen)
+
+
+def _share(core: CoreUse | None, seconds: float | None) -> float | None:
+    return None if core is None or seconds is None or not core.watched else seconds / core.watched
+
+
+def add_usages(those: Sequence[Usage]) -> Usage:
+    """What several measurements, at least one, have cost one end together. What is not known of all
+    of them is not known."""
+    cores = [usage.core for usage in those]
+    counted = {usage.counted for usage in those}
+    return Usage(
+        exchanges=sum(usage.exchanges for usage in those),
+        elapsed=sum(usage.elapsed for usage in those),
+        user=sum(usage.user for usage in those),
+        system=sum(usage.system for usage in those),
+        voluntary=sum(usage.voluntary for usage in those),
+        involuntary=sum(usage.involuntary for usage in those),
+        minor_faults=sum(usage.minor_faults for usage in those),
+        major_faults=sum(usage.major_faults for usage in those),
+        peak_memory=max(usage.peak_memory for usage in those),
+        waited=_sum([usage.waited for usage in those]),
+        instructions=_whole([usage.instructions for usage in those]),
+        cycles=_whole([usage.cycles for usage in those]),
+        counted=counted.pop() if len(counted) == 1 else None,
+        core=_add_cores([core for core in cores if core is not None])
+        if None not in cores
+        else None,
+    )
+
+
+def _add_cores(those: Sequence[CoreUse]) -> CoreUse | None:
+    """None where they are of several cores, as those of several launches may be."""
+    if len({core.number for core in those}) != 1:
+        return None
+    known = [core for core in those if core.culprit is not None and core.others is not None]
+    watched = sum(core.watched for core in those)
+    cycles = _sum([None if c.hertz is None else c.hertz * c.watched for c in those])
+    return CoreUse(
+        number=those[0].number,
+        watched=watched,
+        others=_sum([core.others for core in those]),
+        stolen=_sum([core.stolen for core in those]),
+        hertz=None if cycles is None or not watched else cycles / watched,
+        joules=_sum([core.joules for core in those]),
+        culprit=max(known, key=lambda core: core.others or 0.0).culprit if known else None,
+    )
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _whole(values: Sequence[int | None]) -> int | None:
+    total = _sum(values)
+    return None if total is None else int(total)
