@@ -184,8 +184,9 @@ class Together(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", ta
 
 class System(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="system"):
     """What the counters of a host have counted in `seconds` from `at`, s after the launch began, by
-    rank 0's clock: `before` all cases and `after` them, while nothing was measured, or since the
-    record before this one to the end of a `case` in a repetition (of a round of pairs the first).
+    rank 0's clock. `phase` is "before" all cases or "after" them, while nothing was measured, or
+    "case": since the record before this one to the end of the last of `cases`, which are of one
+    repetition, in order (of a round of pairs the first): one, or where they are short several.
 
     `cpus` are s of each kind (user, nice, system, idle, iowait, irq, softirq, steal) by processor,
     "all" among them. `memory_used` is bytes at the end, without buffers and cache. `counts` are of
@@ -205,7 +206,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     interfaces: dict[str, dict[str, int]]
     interrupts: dict[str, dict[str, int]]
     softnet: dict[str, dict[str, int]]
-    case: Case | None = None
+    cases: list[Case] = []
     repetition: int | None = None
     launch: int = 0
 

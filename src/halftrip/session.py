@@ -142,6 +142,8 @@ class Session:
                 self._measure_all(more, repetition)
                 rounds += more
                 more = self._refinements(rounds)
+            if self._log is not None:
+                self._log.end_repetition()
         if not self._all_virtual(rounds):
             self._bound_copies()
         if self._log is not None:
@@ -199,7 +201,7 @@ class Session:
         outcomes = bench.run(sampler, between, probe, self._states.counting)
         bench.close()
         if self._log is not None:
-            self._log.log("case", round_[0], repetition)
+            self._log.note(round_[0], repetition)
         if sampler is None:
             return
         for outcome in outcomes:

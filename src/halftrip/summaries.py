@@ -233,24 +233,43 @@ def usage_figures(
     return figures
 
 
+# The shortest pause that others are taken to make, ns.
+_SHORTEST_PAUSE = 1e6
+
+
 def marked(measurement: Measurement) -> npt.NDArray[np.bool_]:
-    """Which samples were taken, as far as can be told, while an end had lost its core to something
-    else, shape (n,).
+    """Which samples were taken, as far as can be told, while an end had lost its core to other
+    tasks, or to the hypervisor, shape (n,).
 
     Looking in the midst of a block would be a disturbance of its own. What is known is how often
-    that happened in each: of its samples, which are longer the more it hits them, as many of the
-    longest are marked, if they are longer than the median of all.
+    each end lost its core in a block: of its samples, which are the longer the more it hits them,
+    as many of the longest are marked, if they are longer than the median of all. And it is known
+    for how long the ends waited for their cores, and how much was stolen from these, in all: as
+    many more of the longest are marked as that explains, if they are longer than the median by as
+    much again, or by a millisecond.
     """
-    samples = np.asarray(measurement.samples)
+    samples = np.asarray(measurement.samples, dtype=np.float64)
     marks = np.zeros(samples.size, dtype=np.bool_)
-    if not measurement.preemptions or not samples.size:
+    if not samples.size:
         return marks
-    middle = np.median(samples)
+    excess = samples - np.median(samples)
     ends = np.cumsum(measurement.blocks)
-    for begin, end, lost in zip(
-        (0, *ends[:-1]), ends, map(sum, measurement.preemptions), strict=True
-    ):
-        block = samples[begin:end]
-        longest = np.argsort(block)[::-1][:lost]
-        marks[begin + longest[block[longest] > middle]] = True
+    for begin, end, lost in zip((0, *ends[:-1]), ends, measurement.preemptions, strict=False):
+        longest = begin + np.argsort(excess[begin:end])[::-1][: sum(lost)]
+        marks[longest[excess[longest] > 0]] = True
+    pause = min(float(np.median(samples)), _SHORTEST_PAUSE)
+    rest = np.flatnonzero(~marks & (excess > 0) & (excess >= pause))
+    rest = rest[np.argsort(excess[rest])[::-1]]
+    unexplained = _lost_ns(measurement) - excess[marks].sum()
+    marks[rest[np.cumsum(excess[rest]) <= unexplained]] = True
     return marks
+
+
+def _lost_ns(measurement: Measurement) -> float:
+    """For how long the ends had no core that they wanted, as far as is known."""
+    seconds = 0.0
+    for usage in measurement.usage or ():
+        seconds += usage.waited or 0.0
+        if usage.core is not None:
+            seconds += usage.core.stolen or 0.0
+    return seconds * 1e9

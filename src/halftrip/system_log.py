@@ -12,6 +12,8 @@ from halftrip.stage import Stage
 
 # For how long nothing is measured before all cases, and after.
 _IDLE_SECONDS = 1.0
+# The log may take this share of the time.
+_LARGEST_SHARE = 1 / 150
 
 
 class SystemLog:
@@ -35,8 +37,12 @@ class SystemLog:
         self._launch = launch
         self._began = began
         self._offsets: list[int] = []
-        # How long it all took, without the rest.
+        self._cases: list[model.Case] = []
+        self._repetition = 0
+        # How long it all took, without the rest, and for how many records; when the last was made.
         self.seconds = 0.0
+        self._records = 0
+        self._last = 0.0
         leads = stage.hosts.index(stage.hosts[group.rank]) == group.rank
         self._counters = Counters(stage.reader) if leads else None
 
@@ -53,34 +59,47 @@ class SystemLog:
         self._offsets = self._stage.clock_offsets()
         self.seconds += time.perf_counter() - began
 
-    def log(
-        self, phase: model.Phase, case: model.Case | None = None, repetition: int | None = None
-    ) -> None:
+    def note(self, case: model.Case, repetition: int) -> None:
+        """Logs a case that has just been measured, or waits for more: where cases are short, a
+        record of each would take too large a share of the time, and tell nothing in ticks of 10 ms.
+        """
+        began = time.perf_counter()
+        self._cases.append(case)
+        self._repetition = repetition
+        cost = self.seconds / max(self._records, 1)
+        due = began - self._last > cost / _LARGEST_SHARE
+        due = self._group.broadcast(due, bool)
+        self.seconds += time.perf_counter() - began
+        if due:
+            self.log("case")
+
+    def end_repetition(self) -> None:
+        """Logs what was left."""
+        if self._cases:
+            self.log("case")
+
+    def log(self, phase: model.Phase) -> None:
         """Logs what has been counted since the last time."""
         began = time.perf_counter()
         counted = self._group.gather(self._advance(), Counted | None)
         for rank, found in enumerate(counted or ()):
             if found is not None:
-                self._record(self._system(rank, found, phase, case, repetition))
-        self.seconds += time.perf_counter() - began
+                self._record(self._system(rank, found, phase))
+        self._cases = []
+        self._records += 1
+        self._last = time.perf_counter()
+        self.seconds += self._last - began
 
     def _advance(self) -> Counted | None:
         return None if self._counters is None else self._counters.advance()
 
-    def _system(
-        self,
-        rank: int,
-        found: Counted,
-        phase: model.Phase,
-        case: model.Case | None,
-        repetition: int | None,
-    ) -> model.System:
+    def _system(self, rank: int, found: Counted, phase: model.Phase) -> model.System:
         """In rank 0's time, seconds since the launch began."""
         return model.System(
             host=self._stage.environments[rank].host,
             phase=phase,
-            case=case,
-            repetition=repetition,
+            cases=self._cases,
+            repetition=self._repetition if self._cases else None,
             launch=self._launch,
             at=(found.began - self._offsets[rank] - self._began) * 1e-9,
             seconds=(found.ended - found.began) * 1e-9,

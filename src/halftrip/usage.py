@@ -12,6 +12,13 @@ import msgspec
 # is sampled.
 _FULL_LOAD = 0.95
 _NO_SYSTEM_TIME = 0.02
+# More than this share of the time is much for others to have a core.
+_MUCH = 0.1
+# An end that sleeps leaves its core, and what it takes to send it to sleep and to wake it up is
+# neither idle nor its own: at fifty thousand times a second, an eighth of the time.
+_MUCH_WHERE_IT_SLEEPS = 0.25
+# The kernel counts idle and stolen time in steps of 10 ms: less than a few of them is nothing.
+_STEPS_SECONDS = 0.03
 
 
 class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -90,21 +97,45 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def waited_share(self) -> float | None:
-        return None if self.waited is None or not self.elapsed else self.waited / self.elapsed
+        """The share of the time in which this end wanted to run, but had no core."""
+        return _share(self.waited, self.elapsed)
+
+    @property
+    def taken_share(self) -> float:
+        """The share of the time in which others had this end's core, where that is much, else 0."""
+        if self.waited_share is not None and self.voluntary <= self.involuntary:
+            # It never slept by itself: whenever it waited, others ran. To the nanosecond.
+            return self.waited_share if self.waited_share > _MUCH else 0.0
+        share = self.others_share
+        if share is None or share * self.core_seconds < _STEPS_SECONDS:
+            return 0.0
+        return share if share > _MUCH_WHERE_IT_SLEEPS else 0.0
+
+    @property
+    def much_stolen(self) -> bool:
+        """Whether the hypervisor had this end's core for much of the time."""
+        share = self.stolen_share
+        return share is not None and share > max(_MUCH, _STEPS_SECONDS / self.core_seconds)
+
+    @property
+    def core_seconds(self) -> float:
+        """For how long the core was watched."""
+        return math.nan if self.core is None else self.core.watched
 
     @property
     def others_share(self) -> float | None:
         """The share of its core's time that went to others."""
-        return _share(self.core, None if self.core is None else self.core.others)
+        return None if self.core is None else _share(self.core.others, self.core.watched)
 
     @property
     def stolen_share(self) -> float | None:
         """The share of its core's time that the hypervisor took."""
-        return _share(self.core, None if self.core is None else self.core.stolen)
+        return None if self.core is None else _share(self.core.stolen, self.core.watched)
 
 
-def _share(core: CoreUse | None, seconds: float | None) -> float | None:
-    return None if core is None or seconds is None or not core.watched else seconds / core.watched
+def _share(seconds: float | None, of: float) -> float | None:
+    # What is told in steps may be a step more than there was.
+    return None if seconds is None or not of else min(seconds / of, 1.0)
 
 
 def add_usages(those: Sequence[Usage]) -> Usage:

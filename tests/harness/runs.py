@@ -17,6 +17,7 @@ from halftrip.model import (
     WarmUp,
 )
 from halftrip.plan import Plan, plan_record
+from halftrip.usage import CoreUse, Usage
 
 
 def environment(rank, **changes):
@@ -59,6 +60,25 @@ def measurement(transport="shm", size=8, wait="spin", half_ns=100.0, seed=1, **c
         "samples": np.rint(samples).astype(int).tolist(),
     }
     return Measurement(**(values | changes))
+
+
+def usage(load=0.5, system=0.2, **changes):
+    """Of an end that ran for a share of a second, in the kernel for a part of that; `core` says
+    what is known of its core, but that it was watched for as long."""
+    core = changes.pop("core", None)
+    values = {
+        "exchanges": 4000,
+        "elapsed": 1.0,
+        "user": load - system,
+        "system": system,
+        "voluntary": 10,
+        "involuntary": 0,
+        "minor_faults": 5,
+        "major_faults": 0,
+        "peak_memory": 50 << 20,
+        "core": None if core is None else CoreUse(**({"number": 1, "watched": 1.0} | core)),
+    }
+    return Usage(**(values | changes))
 
 
 def run(*measurements, **changes):

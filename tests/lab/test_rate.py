@@ -25,7 +25,8 @@ def test_a_limit_is_measured(lab, shell, rate, burst):
     while all that it gets is taken, and the exchange that goes before each batch, which is not
     timed, takes it. What comes in while a window is acknowledged stays for the next, as that takes
     less than the two milliseconds or more in which the bucket fills, and so, as a rule, does a
-    pause of the machine itself; so over windows nothing is lost or won. The queue is longer than what a socket has on its way: nothing is dropped.
+    pause of the machine itself; so over windows nothing is lost or won. The queue is longer than
+    what a socket has on its way: nothing is dropped.
     """
     for host in lab.hosts:
         host.limit(rate, burst)

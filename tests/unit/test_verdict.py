@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.model import Case, CopyBound, Delivery, LineBound, Measurement, WarmUp
+from halftrip.usage import CoreUse, Usage
 from halftrip.verdict import NAMES, verdicts
 from harness import runs
 
@@ -270,11 +271,20 @@ def test_spikes_that_take_a_tenth_of_the_time_disturb():
 
 
 def test_one_spike_is_one_and_it_is_said_how_often_the_cores_were_lost():
-    seen = flags(made(spiky(0.2, spikes=1), switches=(1, 1234)))["disturbed"]
-    assert seen.startswith("1 sample of more than 10 medians took 20 % of the time; ")
-    assert seen.endswith("the initiator lost its core to others 1 time, the responder 1,234")
-    several = [made(spiky(0.2), switches=(2, 3)), made(spiky(0.2), repetition=1, switches=(5, 0))]
-    assert flags(*several)["disturbed"].endswith("lost its core to others 7 times, the responder 3")
+    lost = made(spiky(0.2, spikes=1), blocks=[600, 400], preemptions=[(1, 0), (0, 1234)])
+    assert flags(lost)["disturbed"] == (
+        "1 sample of more than 10 medians took 20 % of the time; the initiator lost its core to "
+        "others 1 time, the responder 1,234: 192 samples marked"
+    )
+    several = [
+        made(spiky(0.2), repetition=number, blocks=[1000], preemptions=[(number, 2)])
+        for number in (0, 1)
+    ]
+    assert flags(*several)["disturbed"].endswith(
+        "lost its core to others 1 time, the responder 4: 5 samples marked"
+    )
+    quiet = made(spiky(0.2), blocks=[1000], preemptions=[(0, 0)])
+    assert flags(quiet)["disturbed"].endswith("; neither end lost its core to others")
 
 
 def test_what_takes_less_than_ten_medians_disturbs_nothing():
@@ -512,6 +522,26 @@ times = st.one_of(
     ),
 )
 probes = st.floats(0, 1e6)
+counts = st.integers(0, 10**6)
+seconds = st.floats(0, 1e6)
+lost_cores = st.tuples(counts, counts)
+cores = st.builds(
+    CoreUse,
+    number=st.integers(0, 3),
+    watched=seconds,
+    **dict.fromkeys(("others", "stolen", "hertz", "joules"), st.none() | seconds),
+    culprit=st.none() | st.just("stress (process 7)"),
+)
+usages = st.builds(
+    Usage,
+    **dict.fromkeys(
+        ("exchanges", "voluntary", "involuntary", "minor_faults", "major_faults"), counts
+    ),
+    **dict.fromkeys(("elapsed", "user", "system"), seconds),
+    peak_memory=counts,
+    waited=st.none() | seconds,
+    core=st.none() | cores,
+)
 
 
 @st.composite
@@ -539,7 +569,8 @@ def measurements(draw):
         blocks=blocks,
         lines=draw(st.lists(probes, min_size=len(blocks), max_size=len(blocks)) | st.just([])),
         delivery=None if lost is None else Delivery(sent=10, lost=lost, late=0),
-        switches=draw(st.none() | st.tuples(st.integers(0, 10**6), st.integers(0, 10**6))),
+        usage=draw(st.none() | st.tuples(usages, usages)),
+        preemptions=draw(st.lists(lost_cores, max_size=5)),
     )  # fmt: skip
 
 

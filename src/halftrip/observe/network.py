@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 from halftrip.observe.reading import Reader
@@ -15,21 +16,31 @@ _SOFTNET = "/proc/net/softnet_stat"
 # number of the processor.
 _SOFTNET_COLUMNS = {"processed": 0, "dropped": 1, "squeezed": 2}
 _SOFTNET_PROCESSOR = 12
-# What is read of the protocols: file, protocol, the kernel's name, and ours.
-_PROTOCOLS = (
-    ("/proc/net/snmp", "Tcp", "InSegs", "tcp_segments_in"),
-    ("/proc/net/snmp", "Tcp", "OutSegs", "tcp_segments_out"),
-    ("/proc/net/snmp", "Tcp", "RetransSegs", "tcp_retransmits"),
-    ("/proc/net/snmp", "Tcp", "InErrs", "tcp_errors"),
-    ("/proc/net/snmp", "Udp", "InDatagrams", "udp_datagrams_in"),
-    ("/proc/net/snmp", "Udp", "OutDatagrams", "udp_datagrams_out"),
-    ("/proc/net/snmp", "Udp", "InErrors", "udp_errors"),
-    ("/proc/net/snmp", "Udp", "RcvbufErrors", "udp_receive_buffer_full"),
-    ("/proc/net/snmp", "Udp", "SndbufErrors", "udp_send_buffer_full"),
-    ("/proc/net/netstat", "TcpExt", "TCPTimeouts", "tcp_timeouts"),
-    ("/proc/net/netstat", "TcpExt", "TCPFastRetrans", "tcp_fast_retransmits"),
-    ("/proc/net/netstat", "TcpExt", "TCPBacklogDrop", "tcp_backlog_full"),
-)
+# What is read of the protocols, by file and protocol: the kernel's name, and ours.
+_PROTOCOLS: dict[str, dict[str, dict[str, str]]] = {
+    "/proc/net/snmp": {
+        "Tcp": {
+            "InSegs": "tcp_segments_in",
+            "OutSegs": "tcp_segments_out",
+            "RetransSegs": "tcp_retransmits",
+            "InErrs": "tcp_errors",
+        },
+        "Udp": {
+            "InDatagrams": "udp_datagrams_in",
+            "OutDatagrams": "udp_datagrams_out",
+            "InErrors": "udp_errors",
+            "RcvbufErrors": "udp_receive_buffer_full",
+            "SndbufErrors": "udp_send_buffer_full",
+        },
+    },
+    "/proc/net/netstat": {
+        "TcpExt": {
+            "TCPTimeouts": "tcp_timeouts",
+            "TCPFastRetrans": "tcp_fast_retransmits",
+            "TCPBacklogDrop": "tcp_backlog_full",
+        },
+    },
+}
 
 
 def read_softnet(reader: Reader) -> dict[str, Counts]:
@@ -51,27 +62,24 @@ def read_softnet(reader: Reader) -> dict[str, Counts]:
 
 def read_protocols(reader: Reader) -> Counts:
     """What TCP and UDP have counted, of all interfaces."""
-    tables = {path: _pairs(reader, path) for path, *_ in _PROTOCOLS}
-    found = {}
-    for path, protocol, name, own in _PROTOCOLS:
-        text = tables[path].get(protocol, {}).get(name)
-        value = None if text is None else reader.count(path, f"{protocol} {name}", text)
-        if value is not None:
-            found[own] = value
+    found: Counts = {}
+    for path, protocols in _PROTOCOLS.items():
+        lines = (reader.text(path) or "").splitlines()
+        # Each line of names has one of values below.
+        for above, below in zip(lines[::2], lines[1::2], strict=False):
+            protocol, _, names = above.partition(":")
+            same, _, values = below.partition(":")
+            if same != protocol:
+                reader.warn(path, f"{above[:20]!r} has no values below it; the rest is left out")
+                break
+            wanted = protocols.get(protocol)
+            if wanted is None:
+                continue
+            texts = dict(zip(names.split(), values.split(), strict=False))
+            there = [name for name in wanted if name in texts]
+            counts = reader.counts(path, protocol, there, [texts[name] for name in there])
+            found |= {wanted[name]: count for name, count in counts.items()}
     return found
-
-
-def _pairs(reader: Reader, path: str) -> dict[str, dict[str, str]]:
-    """By protocol, the columns of a file in which each line of names has one of values below."""
-    lines = (reader.text(path) or "").splitlines()
-    tables: dict[str, dict[str, str]] = {}
-    for names, values in zip(lines[::2], lines[1::2], strict=False):
-        protocol, *columns = names.split()
-        if values.split()[:1] != [protocol]:
-            reader.warn(path, f"{names[:20]!r} has no values below it; the rest is left out")
-            break
-        tables[protocol.rstrip(":")] = dict(zip(columns, values.split()[1:], strict=False))
-    return tables
 
 
 class InterfaceInterrupts:
@@ -82,24 +90,22 @@ class InterfaceInterrupts:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._interfaces = _interrupt_numbers(reader)
+        numbers = "|".join(map(re.escape, self._interfaces))
+        self._lines = re.compile(rf"^ *({numbers}):(.*)$", re.MULTILINE)
 
     def read(self) -> dict[str, Counts]:
         """By interface and processor."""
         if not self._interfaces:
             return {}
-        first, *lines = (self._reader.text(self._PATH) or "").splitlines() or [""]
-        processors = [name.removeprefix("CPU") for name in first.split()]
+        text = self._reader.text(self._PATH) or ""
+        processors = [name.removeprefix("CPU") for name in text.partition("\n")[0].split()]
         found: dict[str, Counts] = {}
-        for line in lines:
-            number, _, rest = line.strip().partition(":")
-            interface = self._interfaces.get(number)
-            if interface is None:
-                continue
-            counts = found.setdefault(interface, {})
-            for processor, text in zip(processors, rest.split(), strict=False):
-                value = self._reader.count(self._PATH, f"{number} of CPU{processor}", text)
-                if value is not None:
-                    counts[processor] = counts.get(processor, 0) + value
+        for number, rest in self._lines.findall(text):
+            total = found.setdefault(self._interfaces[number], {})
+            texts = rest.split()[: len(processors)]
+            counts = self._reader.counts(self._PATH, f"{number} CPU", processors, texts)
+            for processor, count in counts.items():
+                total[processor] = total.get(processor, 0) + count
         return found
 
 

@@ -49,9 +49,5 @@ def read_core(reader: Reader, core: int) -> dict[str, float]:
 
 
 def _times(reader: Reader, name: str, columns: str) -> dict[str, float]:
-    times = {}
-    for kind, text in zip(KINDS, columns.split(), strict=False):
-        ticks = reader.count(_PATH, f"{name} {kind}", text)
-        if ticks is not None:
-            times[kind] = ticks / _TICKS
-    return times
+    ticks = reader.counts(_PATH, name, KINDS, columns.split())
+    return {kind: count / _TICKS for kind, count in ticks.items()}

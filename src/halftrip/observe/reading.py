@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -10,14 +11,15 @@ class Reader:
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
+        self._prefix = str(root).rstrip("/")
         self._known: set[str] = set()
         self._new: list[str] = []
 
     def text(self, path: str) -> str | None:
         """What a file holds; None where there is none, or it cannot be read, which is a warning."""
         try:
-            with open(self.root / path.lstrip("/"), encoding="utf-8", errors="replace") as file:
-                return file.read()
+            with open(self._prefix + path, "rb", buffering=0) as file:
+                return file.read().decode("latin-1")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -28,10 +30,25 @@ class Reader:
         """The whole number that a file holds; None where there is none, or none that may be read:
         a counter that only some may read is a counter less."""
         try:
-            text = (self.root / path.lstrip("/")).read_text(encoding="utf-8", errors="replace")
+            with open(self._prefix + path, "rb", buffering=0) as file:
+                text = file.read().decode("latin-1").strip()
         except OSError:
             return None
-        return self.count(path, "", text.strip())
+        return self.count(path, "", text)
+
+    def counts(
+        self, path: str, what: str, names: Sequence[str], texts: Sequence[str]
+    ) -> dict[str, int]:
+        """The whole numbers that stand for `names` in a part of a file that is called `what`, by
+        name; without those that are none, of each of which there is a warning."""
+        try:
+            return dict(zip(names, map(int, texts), strict=False))
+        except ValueError:
+            read = {
+                name: self.count(path, f"{what} {name}", text)
+                for name, text in zip(names, texts, strict=False)
+            }
+            return {name: value for name, value in read.items() if value is not None}
 
     def count(self, path: str, what: str, text: str) -> int | None:
         """The whole number that `text`, which stands for `what` in a file, should be; else None,

@@ -8,17 +8,14 @@ import threading
 import time
 from typing import NamedTuple
 
+import msgspec
+
 from halftrip.observe.culprit import culprit
 from halftrip.observe.energy import Energy
 from halftrip.observe.hardware import HardwareCounters
 from halftrip.observe.processors import read_core
 from halftrip.observe.reading import Reader
 from halftrip.usage import CoreUse, Usage
-
-# Others have taken much of a core where it is more than this share of the time, and more than the
-# kernel's steps of 10 ms could make of nothing.
-MUCH_SHARE = 0.1
-MUCH_SECONDS = 0.03
 
 
 class Reading(NamedTuple):
@@ -108,13 +105,6 @@ class Meter:
         cores = os.sched_getaffinity(0)
         return CoreWatch(self, next(iter(cores))) if len(cores) == 1 else None
 
-    def own_seconds(self) -> float | None:
-        """CPU time of this process; None where it runs on several cores."""
-        if not self.whole:
-            return None
-        spent = resource.getrusage(resource.RUSAGE_SELF)
-        return spent.ru_utime + spent.ru_stime
-
 
 class CoreWatch:
     """Watches core `core` until `close`."""
@@ -125,34 +115,36 @@ class CoreWatch:
         self._energy = Energy(meter.reader, core)
         self._joules = self._energy.read()
         self._times = read_core(meter.reader, core)
-        self._own = meter.own_seconds()
-        self._began = time.perf_counter()
+        self._began = meter.read()
 
     def close(self, shared: bool) -> CoreUse:
         """What became of it. `shared`: with another rank, so that nobody else is to blame."""
-        watched = time.perf_counter() - self._began
-        own = self._meter.own_seconds()
-        times = read_core(self._meter.reader, self._core)
+        reader = self._meter.reader
+        spent = self._meter.since(self._began, exchanges=0)
+        times = read_core(reader, self._core)
         joules = self._energy.joules(self._joules, self._energy.read())
-        kilohertz = self._meter.reader.number(
+        kilohertz = reader.number(
             f"/sys/devices/system/cpu/cpu{self._core}/cpufreq/scaling_cur_freq"
         )
         passed = {
             kind: times[kind] - before for kind, before in self._times.items() if kind in times
         }
         others = None
-        if own is not None and self._own is not None and "idle" in passed:
+        # A process of several threads runs on several cores.
+        if self._meter.whole and "idle" in passed:
             # What it rested, waited for a disk or was stolen, nobody had; the rest we had, or
             # others.
             nobody = sum(passed.get(kind, 0.0) for kind in ("idle", "iowait", "steal"))
-            others = max(watched - nobody - (own - self._own), 0.0)
-        much = others is not None and others > max(MUCH_SHARE * watched, MUCH_SECONDS)
-        return CoreUse(
+            others = max(spent.elapsed - nobody - spent.busy, 0.0)
+        use = CoreUse(
             number=self._core,
-            watched=watched,
+            watched=spent.elapsed,
             others=others,
-            stolen=passed.get("steal"),
+            stolen=max(passed["steal"], 0.0) if "steal" in passed else None,
             hertz=None if kilohertz is None else kilohertz * 1e3,
             joules=joules,
-            culprit=culprit(self._core) if much and not shared else None,
         )
+        taken = msgspec.structs.replace(spent, core=use).taken_share
+        if not taken or shared or not self._meter.whole:
+            return use
+        return msgspec.structs.replace(use, culprit=culprit(self._core))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import psutil
@@ -22,6 +23,7 @@ _PAGING = {
     "pswpin": "swapped_in",
     "pswpout": "swapped_out",
 }
+_PAGING_LINE = re.compile(rf"^({'|'.join(_PAGING)}) (.*)$", re.MULTILINE)
 # psutil's names and ours.
 _INTERFACE = {
     "packets_recv": "packets_in",
@@ -35,6 +37,7 @@ _INTERFACE = {
 }
 
 _Value = TypeVar("_Value")
+_Count = TypeVar("_Count", int, float)
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,11 +84,11 @@ class Counters:
             began=before.at,
             ended=now.at,
             memory_used=now.memory_used,
-            cpus=_passed(before.cpus, now.cpus),
+            cpus=_each_passed(before.cpus, now.cpus),
             counts=_passed(before.counts, now.counts),
-            interfaces=_passed(before.interfaces, now.interfaces),
-            interrupts=_passed(before.interrupts, now.interrupts),
-            softnet=_passed(before.softnet, now.softnet),
+            interfaces=_each_passed(before.interfaces, now.interfaces),
+            interrupts=_each_passed(before.interrupts, now.interrupts),
+            softnet=_each_passed(before.softnet, now.softnet),
         )
 
     def _take(self) -> Snapshot:
@@ -103,14 +106,10 @@ class Counters:
         )
 
     def _paging(self) -> dict[str, int]:
-        counts = {}
-        for line in (self._reader.text(_VMSTAT) or "").splitlines():
-            name, _, text = line.partition(" ")
-            if name in _PAGING:
-                value = self._reader.count(_VMSTAT, name, text)
-                if value is not None:
-                    counts[_PAGING[name]] = value
-        return counts
+        found = _PAGING_LINE.findall(self._reader.text(_VMSTAT) or "")
+        names, texts = [name for name, _ in found], [text for _, text in found]
+        counts = self._reader.counts(_VMSTAT, "", names, texts)
+        return {_PAGING[name]: count for name, count in counts.items()}
 
     def _ask(self, figure: Callable[[], _Value]) -> _Value | None:
         """A figure that psutil has; None, with a warning, where what it reads is odd."""
@@ -145,10 +144,17 @@ def _interfaces() -> dict[str, dict[str, int]]:
     }
 
 
-def _passed(before: Any, now: Any) -> Any:
+def _passed(before: Mapping[str, _Count], now: Mapping[str, _Count]) -> dict[str, _Count]:
     """By how much what is in both has grown; what has become less has begun anew."""
-    if isinstance(now, dict):
-        passed = {name: _passed(before[name], now[name]) for name in now if name in before}
-        return {name: value for name, value in passed.items() if value is not None}
     # Times are in whole ticks; their differences are, too.
-    return round(now - before, 6) if now >= before else None
+    return {
+        name: round(value - before[name], 6)
+        for name, value in now.items()
+        if name in before and value >= before[name]
+    }
+
+
+def _each_passed(
+    before: Mapping[str, Mapping[str, _Count]], now: Mapping[str, Mapping[str, _Count]]
+) -> dict[str, dict[str, _Count]]:
+    return {name: _passed(before[name], counts) for name, counts in now.items() if name in before}

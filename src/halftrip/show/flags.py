@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from halftrip.model import Run
+from halftrip.model import Case, Run
 from halftrip.show import columns
 from halftrip.show.rows import Row, rows
 from halftrip.units import format_size
@@ -27,8 +27,14 @@ def flagged(table_rows: Sequence[Row]) -> list[str]:
     return [f"flags: {some} of {len(table_rows)} rows have some ({said}); show --flags says why"]
 
 
+def _named(row: Row, varying: Sequence[tuple[str, Callable[[Case], str]]]) -> str:
+    case = row.case
+    words = [case.transport, case.wait, *(of(case) for _, of in varying), format_size(case.size)]
+    return " ".join(words)
+
+
 def render_flags(run: Run) -> Group:
-    """Each flag, by name, with the rows that have it: what was seen; and once what to do."""
+    """Each flag, by name and by what to do, with the rows that have it: what was seen."""
     table_rows = rows(run)
     # A field in which the rows differ tells them apart.
     varying = [
@@ -37,14 +43,12 @@ def render_flags(run: Run) -> Group:
     parts: list[RenderableType] = []
     for name in NAMES:
         those = [(row, flag) for row in table_rows for flag in row.flags if flag.name == name]
-        if not those:
-            continue
-        parts.append(Text(f"{name}: {those[0][1].advice}", style="yellow"))
-        for row, flag in those:
-            case = row.case
-            what = [case.transport, case.wait, *(of(case) for _, of in varying)]
-            parts.append(Text(f"  {' '.join(what)} {format_size(case.size)}: {flag.seen}"))
-        parts.append(Text())
+        for advice in dict.fromkeys(flag.advice for _, flag in those):
+            parts.append(Text(f"{name}: {advice}", style="yellow"))
+            for row, flag in those:
+                if flag.advice == advice:
+                    parts.append(Text(f"  {_named(row, varying)}: {flag.seen}"))
+            parts.append(Text())
     if not parts:
         parts.append(Text(f"no flags: none of the {len(table_rows)} rows gives a reason to doubt"))
     return Group(*parts)

@@ -14,6 +14,8 @@ from halftrip.show import columns
 from halftrip.show.grid import Figure, grid, number, percent, whole
 from halftrip.units import format_size
 
+# So many cases of a record are named, or all but one of them.
+_NAMED = 3
 _BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
 
 
@@ -30,7 +32,7 @@ def render_system_log(run: Run) -> Group:
     if not run.systems:
         return Group(Text("no system log: this run has none; measure with --system-log"))
     parts: list[RenderableType] = []
-    describe = _describe([s.case for s in run.systems if s.case is not None])
+    describe = _describe([case for s in run.systems for case in s.cases])
     order = sorted(run.systems, key=lambda s: (s.host, s.launch, s.at))
     for host, those in itertools.groupby(order, key=lambda s: s.host):
         lines = [Line(s, describe(s)) for s in those]
@@ -62,14 +64,17 @@ def _describe(cases: Sequence[Case]) -> Callable[[System], str]:
     """What a record is of, in the words that tell its case from the others."""
     varying = [of for _, of in columns.FIELDS if len({of(case) for case in cases}) > 1]
 
-    def describe(system: System) -> str:
-        case = system.case
-        if case is None:
-            return f"{system.phase}, idle"
+    def name(case: Case) -> str:
         words = [case.transport, case.wait, *(of(case) for of in varying), format_size(case.size)]
-        if system.repetition:
-            words.append(f"again ({system.repetition + 1})")
         return " ".join(words)
+
+    def describe(system: System) -> str:
+        if not system.cases:
+            return f"{system.phase}, idle"
+        names = [name(case) for case in system.cases]
+        if len(names) > _NAMED:
+            names[_NAMED - 1 :] = [f"{len(names) - _NAMED + 1} more"]
+        return ", ".join(names)
 
     return describe
 
@@ -140,9 +145,14 @@ def _interrupts(line: Line) -> str:
     return ", ".join(f"{cpu}: {count:,}" for cpu, count in counts.items()) or columns.NOTHING
 
 
+def _repetition(line: Line) -> str:
+    return columns.NOTHING if line.system.repetition is None else str(line.system.repetition + 1)
+
+
 _WHEN = (
     Figure("at", "s", lambda line: f"{line.system.at:.2f}"),
     Figure("for", "s", lambda line: number(line.system.seconds)),
+    Figure("repetition", "", _repetition),
     Figure("what", "", lambda line: line.what, True),
 )
 _CPU = (
@@ -181,15 +191,15 @@ _INTERFACE = (
     Figure("out", "bytes", _interface("bytes_out")),
     Figure("in", "MB/s", _megabytes("bytes_in")),
     Figure("out", "MB/s", _megabytes("bytes_out")),
-    Figure("dropped in", "packets", _interface("drops_in")),
-    Figure("out", "packets", _interface("drops_out")),
-    Figure("errors in", "packets", _interface("errors_in")),
-    Figure("out", "packets", _interface("errors_out")),
+    Figure("dropped", "in", _interface("drops_in")),
+    Figure("dropped", "out", _interface("drops_out")),
+    Figure("errors", "in", _interface("errors_in")),
+    Figure("errors", "out", _interface("errors_out")),
     Figure("interrupts", "CPU: times", _interrupts, True),
 )
 _LEGEND = (
     "at: since the launch began, by rank 0's clock. A case: from the line before to its end, with",
-    "setting up. load: all but idle and iowait. memory: used, without buffers and cache.",
-    "switches: from task to task. softnet: packets handed to a processor; dropped: its queue was",
-    "full; squeezed: it ran out of time. lo carries each packet out and in.",
+    "setting up; short ones together. load: all but idle and iowait. memory: used, without buffers",
+    "and cache. switches: from task to task. softnet: packets handed to a processor; dropped: its",
+    "queue was full; squeezed: it ran out of time. lo carries each packet out and in.",
 )

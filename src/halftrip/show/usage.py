@@ -79,7 +79,8 @@ _LEGEND = (
     "Of the kept samples, with what leads in to them; each end by getrusage(2), its own clock.",
     "load: user + system / elapsed; the kernel learns which at its timer ticks, as a rule.",
     "CPU: user + system for 10^9 bytes of payload, both ways together. waited: ready to run,",
-    "but without a core. others: had the core, interrupts included; stolen: the hypervisor (steps of 10 ms).",
+    "but without a core. others: its core neither idle nor ours: other tasks, interrupts, going to",
+    "sleep and waking up; stolen: the hypervisor had it (both in steps of 10 ms).",
     "marked: samples taken while an end had lost its core, as far as can be told.",
     "busy-poll: full load with no system time. What cannot be read is absent.",
 )

@@ -5,15 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from halftrip.summaries import marked, usages
-from halftrip.usage import Usage
 from halftrip.verdict.flag import FEWEST, Evidence, Flag, counted, percent
 
-# A sample that takes so many medians is a disturbance; these may take this share of all the time,
-# and so may whatever else has the core of an end.
+# A sample that takes so many medians is a disturbance; these may take this share of all the time.
 _SPIKE = 10.0
-_MUCH = 0.1
-# The kernel counts idle and stolen time in steps of 10 ms: less than a few of them is nothing.
-_STEPS_SECONDS = 0.03
+_MOST_SPIKES = 0.1
 
 
 def disturbed(e: Evidence) -> Flag | None:
@@ -29,9 +25,9 @@ def _taken(e: Evidence) -> Flag | None:
     shared = {env.rank for env in e.run.environments if env.oversubscribed}
     if found is None or shared.intersection(e.case.pair):
         return None
-    shares = [_share_of_others(usage) for usage in found]
+    shares = [usage.taken_share for usage in found]
     worst = int(np.argmax(shares))
-    if shares[worst] <= _MUCH:
+    if not shares[worst]:
         return None
     core = found[worst].core
     where = f"core {core.number}" if core is not None else "its core"
@@ -45,28 +41,13 @@ def _taken(e: Evidence) -> Flag | None:
     )
 
 
-def _share_of_others(usage: Usage) -> float:
-    """The share of the time in which an end's core was somebody else's, 0 where that is not
-    known."""
-    if usage.waited_share is not None and usage.voluntary <= usage.involuntary:
-        # It never slept by itself: whenever it waited, others ran.
-        return usage.waited_share
-    core = usage.core
-    if core is None or core.others is None or core.others < _STEPS_SECONDS:
-        return 0.0
-    return core.others / core.watched
-
-
 def _stolen(e: Evidence) -> Flag | None:
     for rank, usage in zip(e.case.pair, usages(e.measurements) or (), strict=False):
-        core = usage.core
-        if core is None or core.stolen is None or core.stolen < _STEPS_SECONDS:
-            continue
-        if core.stolen > _MUCH * core.watched:
+        if usage.core is not None and usage.much_stolen:
             return Flag(
                 "disturbed",
-                f"the hypervisor had core {core.number} of rank {rank} for "
-                f"{percent(core.stolen / core.watched)} of the time",
+                f"the hypervisor had core {usage.core.number} of rank {rank} for "
+                f"{percent(usage.stolen_share or 0.0)} of the time",
                 "measure again when its other machines are quiet, or on one of your own",
             )
     return None
@@ -78,7 +59,7 @@ def _spikes(e: Evidence) -> Flag | None:
         return None
     spikes = times > _SPIKE * e.summary.latency
     share = float((times[spikes] - e.summary.latency).sum() / times.sum())
-    if share <= _MUCH:
+    if share <= _MOST_SPIKES:
         return None
     return Flag(
         "disturbed",
@@ -95,7 +76,10 @@ def _marks(e: Evidence) -> str:
         return ""
     marks = sum(int(marked(m).sum()) for m in known)
     one, other = np.sum([lost for m in known for lost in m.preemptions], axis=0)
-    return (
-        f"; the initiator lost its core to others {counted(int(one), 'time')}, the responder "
-        f"{int(other):,}: {counted(marks, 'sample')} marked"
-    )
+    lost = "neither end lost its core to others"
+    if one or other:
+        lost = (
+            f"the initiator lost its core to others {counted(int(one), 'time')}, the responder "
+            f"{int(other):,}"
+        )
+    return f"; {lost}: {counted(marks, 'sample')} marked" if marks else f"; {lost}"

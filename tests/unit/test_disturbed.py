@@ -1,0 +1,135 @@
+"""What a row says of others that had its cores."""
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.summaries import marked
+from halftrip.verdict import verdicts
+from harness import runs
+
+QUIET = runs.usage()
+NOISE = np.random.default_rng(1).normal(20_000, 100, 400).round().astype(int)
+
+
+def made(*ends, samples=NOISE, **changes):
+    values = {"exchanges": 1, "samples": [int(time) for time in samples], "first": 20_000}
+    return runs.measurement(half_ns=10_000.0, usage=ends or None, **(values | changes))
+
+
+def disturbed(*measurements, **changes):
+    run = runs.run(*measurements, **changes)
+    return {flag.seen for flag in verdicts(run)[measurements[0].case] if flag.name == "disturbed"}
+
+
+def spinning(waited, **core):
+    """An end that never sleeps, and waits for its core so many seconds of one."""
+    return runs.usage(1.0 - waited, 0.0, voluntary=0, involuntary=9, waited=waited, core=core)
+
+
+def test_a_culprit_is_named_with_its_share():
+    taken = spinning(0.48, others=0.5, culprit="stress (process 1234)")
+    assert disturbed(made(QUIET, taken)) == {
+        "others had core 1 of rank 1 for 48 % of the time, most of all stress (process 1234)"
+    }
+    # The worse end counts, and each repetition.
+    both = made(spinning(0.2, others=0.2), taken), made(taken, QUIET, repetition=1)
+    assert disturbed(*both) == {
+        "others had core 1 of rank 0 for 34 % of the time, most of all stress (process 1234)"
+    }
+
+
+def test_an_end_that_spins_is_judged_by_what_it_waited_for_its_core():
+    assert disturbed(made(QUIET, spinning(0.11, others=0.0)))
+    assert not disturbed(made(QUIET, spinning(0.09, others=0.9)))
+    # Also where nothing is known of the core.
+    unpinned = msgspec.structs.replace(spinning(0.3), core=None)
+    assert disturbed(made(unpinned, QUIET)) == {
+        "others had its core of rank 0 for 30 % of the time"
+    }
+
+
+def test_an_end_that_sleeps_is_judged_by_what_its_core_did():
+    """It waits whenever it is woken up, whether others ran or not."""
+
+    def asleep(others, watched=1.0, waited=0.5):
+        return runs.usage(waited=waited, core={"others": others, "watched": watched})
+
+    assert disturbed(made(QUIET, asleep(0.3)))
+    assert not disturbed(made(QUIET, asleep(0.2)))
+    # Three steps of the kernel's ticks may be nothing.
+    assert disturbed(made(QUIET, asleep(0.031, watched=0.1)))
+    assert not disturbed(made(QUIET, asleep(0.029, watched=0.1)))
+
+
+def test_ranks_that_share_a_core_disturb_each_other_and_are_said_to():
+    environments = (runs.environment(0), runs.environment(1, oversubscribed=True))
+    assert not disturbed(made(QUIET, spinning(0.5)), environments=environments)
+
+
+def test_what_the_hypervisor_took_is_told():
+    def stolen(seconds, watched=1.0):
+        return runs.usage(core={"stolen": seconds, "watched": watched, "number": 3})
+
+    said = {"the hypervisor had core 3 of rank 0 for 20 % of the time"}
+    assert disturbed(made(stolen(0.2), QUIET)) == said
+    assert not disturbed(made(stolen(0.09), QUIET))
+    assert not disturbed(made(stolen(0.02, watched=0.1), QUIET))
+
+
+@pytest.mark.parametrize("unknown", [(), (QUIET, QUIET)])
+def test_what_is_not_known_disturbs_nothing(unknown):
+    assert not disturbed(made(*unknown))
+
+
+def test_as_many_of_the_longest_samples_of_a_block_are_marked_as_the_core_was_lost():
+    samples = [100, 900, 100, 800, 100, 100, 700, 100, 600, 100]
+    measurement = made(samples=samples, blocks=[5, 5], preemptions=[(1, 0), (0, 1)])
+    assert np.flatnonzero(marked(measurement)).tolist() == [1, 6]
+    # What is not longer than half of all was hardly hit.
+    more = msgspec.structs.replace(measurement, preemptions=[(5, 5), (0, 0)])
+    assert np.flatnonzero(marked(more)).tolist() == [1, 3]
+
+
+def test_of_stolen_time_as_many_samples_are_marked_as_it_explains():
+    samples = [1000] * 20
+    samples[3], samples[7], samples[9], samples[11] = 9_001_000, 5_001_000, 4_001_000, 1500
+    core = {"stolen": 0.014}
+    measurement = made(QUIET, runs.usage(core=core), samples=samples)
+    assert np.flatnonzero(marked(measurement)).tolist() == [3, 7]
+    # With more of it, all that stand out; what is not half as long again does not.
+    lots = made(QUIET, runs.usage(core={"stolen": 1.0}), samples=samples)
+    assert np.flatnonzero(marked(lots)).tolist() == [3, 7, 9]
+    assert not marked(made(QUIET, QUIET, samples=samples)).any()
+
+
+def test_time_that_an_end_waited_for_its_core_is_explained_once():
+    samples = [1000] * 20
+    samples[3], samples[7], samples[9] = 9_001_000, 5_001_000, 4_001_000
+    waited = runs.usage(waited=0.0145)
+    measurement = made(waited, QUIET, samples=samples)
+    assert np.flatnonzero(marked(measurement)).tolist() == [3, 7]
+    # The longest was hit when the core was lost; what is left of the time does for one more.
+    lost = msgspec.structs.replace(measurement, blocks=[20], preemptions=[(1, 0)])
+    assert np.flatnonzero(marked(lost)).tolist() == [3, 7]
+    both = msgspec.structs.replace(measurement, blocks=[20], preemptions=[(1, 2)])
+    assert np.flatnonzero(marked(both)).tolist() == [3, 7, 9]
+
+
+@given(
+    st.lists(st.integers(1, 10**9), max_size=60),
+    st.lists(st.integers(1, 30), max_size=5),
+    st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=5),
+    st.none() | st.floats(0, 1),
+)
+def test_no_more_is_marked_than_is_known(samples, blocks, lost, stolen):
+    end = runs.usage(core={"stolen": stolen})
+    measurement = made(end, end, samples=samples, blocks=blocks, preemptions=lost)
+    marks = marked(measurement)
+    assert marks.shape == (len(samples),)
+    if not stolen:
+        assert marks.sum() <= sum(map(sum, lost))
+    if samples:
+        assert (np.asarray(samples)[marks] > np.median(samples)).all()
