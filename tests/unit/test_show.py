@@ -158,6 +158,14 @@ def test_programs_get_the_same_rows():
     assert document["interrupted"] is None
 
 
+SPENT = (
+    *("load", "elapsed_s", "user_s", "system_s", "kernel_share", "cpu_s_per_gb", "busy_poll"),
+    *("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"),
+    *("peak_memory_bytes", "waited_share", "others_share", "stolen_share"),
+    *("instructions", "cycles", "frequency_hz", "energy_j"),
+)
+
+
 def test_names_for_programs_end_in_their_unit_and_keep_their_order():
     heading = as_csv(a_run()).splitlines()[0].split(",")
     assert heading == [
@@ -175,8 +183,10 @@ def test_names_for_programs_end_in_their_unit_and_keep_their_order():
             "within_launches",
             "line_low_ns",
             "line_high_ns",
-            "flags",
+            "marked",
         ),
+        *(f"{end}_{figure}" for end in ("initiator", "responder") for figure in SPENT),
+        "flags",
     ]
     document = json.loads(as_json(a_run()))
     assert set(document["rows"][0]) == set(heading)
