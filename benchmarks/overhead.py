@@ -14,9 +14,12 @@ import time
 from pathlib import Path
 
 from halftrip import store
+from halftrip.model import Case
+from halftrip.summaries import summarize_case
 
 HALFTRIP = Path(sys.executable).with_name("halftrip")
 HELP_RUNS = 21
+LOG_RUNS = 5
 
 
 def help_seconds() -> float:
@@ -46,11 +49,43 @@ def default_run() -> tuple[float, float, int]:
     return wall, end.timed / wall, size
 
 
+def with_and_without_log() -> tuple[list[float], list[float]]:
+    """Of each row by how much a run with a system log is slower than one without, as a ratio of
+    medians, over several runs of either in turn; and the share of the time that each log took."""
+    latencies: dict[bool, dict[Case, list[float]]] = {False: {}, True: {}}
+    shares = []
+    with tempfile.TemporaryDirectory() as directory:
+        for number in range(2 * LOG_RUNS):
+            logs = bool(number % 2)
+            path = Path(directory) / f"{number}.jsonl"
+            command = [HALFTRIP, "run", "--preset", "quick", "-o", path]
+            command += ["--system-log"] if logs else []
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            run = store.load(path)
+            for case, measurements in run.by_case.items():
+                latency = summarize_case(measurements).latency
+                latencies[logs].setdefault(case, []).append(latency)
+            if logs and run.end is not None and run.end.logged and run.end.seconds:
+                shares.append(run.end.logged / run.end.seconds)
+    without, with_log = (
+        {case: statistics.median(those) for case, those in latencies[logs].items()}
+        for logs in (False, True)
+    )
+    return [with_log[case] / without[case] for case in without if case in with_log], shares
+
+
 def main() -> None:
     print(f"halftrip --help: {help_seconds():.3f} s (median of {HELP_RUNS}; wanted: under 0.15)")
     wall, share, size = default_run()
     print(f"default run: {wall:.1f} s (wanted: under 60), {size / 1e6:.1f} MB of file")
     print(f"in timed loops: {share:.0%} of the wall time (wanted: at least 60%)")
+    ratios, shares = with_and_without_log()
+    low, _, high = statistics.quantiles(ratios, n=4)
+    print(f"system log: {max(shares):.2%} of the wall time at most (wanted: under 1%)")
+    print(
+        f"rows with it / without: {statistics.median(ratios):.3f} (median of {len(ratios)} rows, "
+        f"half of them {low:.3f} to {high:.3f}; {LOG_RUNS} runs of either in turn)"
+    )
 
 
 if __name__ == "__main__":

@@ -24,8 +24,7 @@ class Counter {
     wanted.exclude_kernel = !everywhere;
     wanted.exclude_hv = !everywhere;
     wanted.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    const long opened =
-        ::syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    const long opened = ::syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (opened < 0) throw std::system_error(errno, std::generic_category());
     descriptor_ = static_cast<int>(opened);
   }
