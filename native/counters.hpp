@@ -32,16 +32,14 @@ class Counter {
   Counter& operator=(const Counter&) = delete;
   ~Counter() { ::close(descriptor_); }
 
-  // The count so far. Where counters are more than the processor has, each runs a part of the time
-  // and is scaled up.
-  std::int64_t read() const {
+  // The count so far, for how long it was wanted, ns, and for how long of that it ran: where
+  // counters are more than the processor has, each runs a part of the time.
+  std::array<std::uint64_t, 3> read() const {
     std::array<std::uint64_t, 3> found{};
-    if (::read(descriptor_, found.data(), sizeof found) != sizeof found)
-      throw std::system_error(errno, std::generic_category());
-    const auto [count, enabled, running] = found;
-    if (running == 0 || running == enabled) return static_cast<std::int64_t>(count);
-    return static_cast<std::int64_t>(static_cast<double>(count) * static_cast<double>(enabled) /
-                                     static_cast<double>(running));
+    const ssize_t size = ::read(descriptor_, found.data(), sizeof found);
+    if (size < 0) throw std::system_error(errno, std::generic_category());
+    if (size != sizeof found) throw std::system_error(EIO, std::generic_category());
+    return found;
   }
 
  private:

@@ -56,7 +56,10 @@ void define_copy(nb::module_& module) {
 void define_counters(nb::module_& module) {
   nb::class_<Counter>(module, "Counter")
       .def(nb::init<std::uint32_t, std::uint64_t, bool>(), "kind"_a, "config"_a, "everywhere"_a)
-      .def("read", &Counter::read);
+      .def("read", [](const Counter& self) {
+        const auto [count, enabled, running] = self.read();
+        return std::tuple(count, enabled, running);
+      });
 }
 
 // Calls each(buffer, lie, seed) for the buffers of those numbers, until one returns false.

@@ -120,10 +120,11 @@ def copy(to: _Bytes, from_: _Bytes, batch: int, stamps: _Stamps, clock: str) -> 
 
 class Counter:
     """Counts for the thread that makes it; `kind` and `config` are `type` and `config` of
-    perf_event_open(2). In user mode alone, or `everywhere`, in the kernel, too. Raises OSError."""
+    perf_event_open(2). In user mode alone, or `everywhere`, in the kernel, too. `read` gives the
+    count so far, for how long it was wanted and for how long it ran, ns. Raise OSError."""
 
     def __init__(self, kind: int, config: int, everywhere: bool) -> None: ...
-    def read(self) -> int: ...
+    def read(self) -> tuple[int, int, int]: ...
 
 class Ring:
     """Buffers to be used in turn, shape (slots, bytes); the bytes of each lie side by side."""

@@ -190,6 +190,13 @@ def _judge(
     return count[-1]
 
 
+class Finished(msgspec.Struct, frozen=True):
+    """What became of the cores of a rank, by the number of the case, and what it found odd."""
+
+    cores: dict[int, CoreUse | None]
+    odd: list[str]
+
+
 class Bench:
     """Cases that are set up: the paths are open, the buffers are there.
 
@@ -208,6 +215,9 @@ class Bench:
         buffers cannot be had."""
         self._group = group
         self._round = round_
+        self._meter = meter
+        # What each rank has found odd in its kernel's files; on rank 0, once all has run.
+        self.odd: list[list[str]] = []
         self._lanes: dict[int, Lane] = {}
         for number, (pair, case) in enumerate(round_):
             opened = pair.open(case.transport, case.wait)
@@ -282,13 +292,15 @@ class Bench:
             between(int(times.sum()) + waited)
 
     def _finish(self, outcomes: Sequence[Outcome]) -> None:
-        """Looks what became of all cores."""
-        own = {number: lane.finish() for number, lane in self._lanes.items()}
-        gathered = self._group.gather(own, dict[int, CoreUse | None])
+        """Looks what became of all cores, and what was odd."""
+        cores = {number: lane.finish() for number, lane in self._lanes.items()}
+        own = Finished(cores, self._meter.reader.take_warnings())
+        gathered = self._group.gather(own, Finished) or []
+        self.odd = [each.odd for each in gathered]
         for number, ((pair, _), outcome) in enumerate(zip(self._round, outcomes, strict=True)):
-            if gathered is not None:
-                a, b = pair.ranks
-                outcome.cores = (gathered[a][number], gathered[b][number])
+            if gathered:
+                one, other = (gathered[rank].cores[number] for rank in pair.ranks)
+                outcome.cores = (one, other)
 
     def _gathered(
         self, outcomes: Sequence[Outcome], batch: Batch, gathered: Sequence[dict[int, Part]]

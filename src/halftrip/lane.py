@@ -15,12 +15,13 @@ from halftrip.errors import HalftripError
 from halftrip.memory.host import geometry
 from halftrip.memory.ring import Numbers, Ring, WrongByte, aligned, allocate_ring, message_seeds
 from halftrip.model import Case, Delivery
+from halftrip.observe.culprit import culprit
 from halftrip.observe.spending import CoreWatch, Meter
 from halftrip.pair import Pair
 from halftrip.patterns import SHAPES
 from halftrip.sampler import Batch
 from halftrip.transports.base import OneSided, Opened, Task, Timed, Window
-from halftrip.usage import CoreUse, Usage
+from halftrip.usage import CoreUse, Usage, add_usages
 
 # How long the initiator leaves its peer to get into the loop, where no exchange may go before.
 _READY_SECONDS = 0.002
@@ -74,6 +75,7 @@ class Lane:
         self._messages = 0
         self._meter = meter
         self._watch: CoreWatch | None = None
+        self._spent: list[Usage] = []
 
     # Setting up, in steps that both ends take together.
 
@@ -120,6 +122,8 @@ class Lane:
 
     def prepare(self, batch: Batch) -> None:
         """What comes before this end's part of a batch, so that all can begin at once."""
+        if batch.keep and self._watch is None and not self._transport.virtual:
+            self._watch = self._meter.watch_core(self.pair.scene.core)
         if self._verify:
             self._fill(self._messages_of(batch))
         if self._window is not None:
@@ -132,8 +136,6 @@ class Lane:
         """This end's part of a batch."""
         if self.pair.scene.core is not None:
             os.sched_setaffinity(0, {self.pair.scene.core})
-        if batch.keep and self._watch is None and not self._transport.virtual:
-            self._watch = self._meter.watch_core()
         messages = self._messages_of(batch)
         try:
             timed, usage = self._measure(batch)
@@ -152,6 +154,8 @@ class Lane:
             reason = self._failure(f"MPI error {error}")
             raise HalftripError(f"{self._name} failed: {reason}") from None
         self._messages += messages
+        if batch.keep and usage is not None:
+            self._spent.append(usage)
         return Part(
             times=timed.times.tobytes(),
             start=timed.start,
@@ -163,9 +167,18 @@ class Lane:
         )
 
     def finish(self) -> CoreUse | None:
-        """What became of this end's core since the first batch that was kept; None where that is
-        not known. To be called once, after the last."""
-        return None if self._watch is None else self._watch.close(self.pair.scene.yields)
+        """What became of this end's core since the first batch that was kept, and where others had
+        much of it, who; None where that is not known. To be called once, after the last."""
+        if self._watch is None:
+            return None
+        core = self._watch.close()
+        # Where ranks share a core nobody else is to blame.
+        if not self._spent or self.pair.scene.yields:
+            return core
+        spent = msgspec.structs.replace(add_usages(self._spent), core=core)
+        if not spent.taken_share:
+            return core
+        return msgspec.structs.replace(core, culprit=culprit(core.number))
 
     def _failure(self, reason: str) -> str:
         return f"rank {self._rank}: {reason}"

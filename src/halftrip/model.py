@@ -184,9 +184,10 @@ class Together(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", ta
 
 class System(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="system"):
     """What the counters of a host have counted in `seconds` from `at`, s after the launch began, by
-    rank 0's clock. `phase` is "before" all cases or "after" them, while nothing was measured, or
-    "case": since the record before this one to the end of the last of `cases`, which are of one
-    repetition, in order (of a round of pairs the first): one, or where they are short several.
+    rank 0's clock; `rank` is the lowest of the host. `phase` is "before" all cases or "after" them,
+    while nothing was measured, or "case": since the record before this one to the end of the last
+    of `cases`, which are in order (of a round of pairs the first), with the `repetitions` that each
+    is of: one, or where they are short several.
 
     `cpus` are s of each kind (user, nice, system, idle, iowait, irq, softirq, steal) by processor,
     "all" among them. `memory_used` is bytes at the end, without buffers and cache. `counts` are of
@@ -197,6 +198,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     """
 
     host: str
+    rank: int
     phase: Phase
     at: float
     seconds: float
@@ -207,7 +209,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     interrupts: dict[str, dict[str, int]]
     softnet: dict[str, dict[str, int]]
     cases: list[Case] = []
-    repetition: int | None = None
+    repetitions: list[int] = []
     launch: int = 0
 
 

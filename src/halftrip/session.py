@@ -134,21 +134,17 @@ class Session:
             )
             self._log.rest("before")
         for repetition in range(self._plan.repetitions):
-            if self._log is not None:
-                self._log.compare_clocks()
             self._measure_all(rounds, repetition)
             more = self._refinements(rounds)
             while more:
                 self._measure_all(more, repetition)
                 rounds += more
                 more = self._refinements(rounds)
-            if self._log is not None:
-                self._log.end_repetition()
         if not self._all_virtual(rounds):
             self._bound_copies()
         if self._log is not None:
             self._log.rest("after")
-        self._note_what_was_odd()
+        self._note(self._group.gather(self._stage.reader.take_warnings(), list[str]))
         drifts = self._group.gather(self._stage.clock.drift(), float)
         if drifts is not None:
             self._record(self._end(drifts))
@@ -200,6 +196,7 @@ class Session:
             self._states.survey(case)
         outcomes = bench.run(sampler, between, probe, self._states.counting)
         bench.close()
+        self._note(bench.odd)
         if self._log is not None:
             self._log.note(round_[0], repetition)
         if sampler is None:
@@ -346,9 +343,9 @@ class Session:
             logged=None if self._log is None else self._log.seconds,
         )
 
-    def _note_what_was_odd(self) -> None:
-        found = self._group.gather(self._stage.reader.take_warnings(), list[str])
-        for rank, texts in enumerate(found or ()):
+    def _note(self, odd: Sequence[Sequence[str]] | None) -> None:
+        """What each rank has found odd, on rank 0."""
+        for rank, texts in enumerate(odd or ()):
             host = self._stage.environments[rank].host
             for text in texts:
                 self._record(model.Notice(rank=rank, host=host, text=text, launch=self._launch))

@@ -223,6 +223,10 @@ def usage_figures(
             "stolen_share": usage and usage.stolen_share,
             "instructions": usage and usage.instructions,
             "cycles": usage and usage.cycles,
+            "instructions_per_cycle": usage and usage.instructions_per_cycle,
+            "counted": usage and usage.counted,
+            "core": core and core.number,
+            "culprit": core and core.culprit and core.culprit.name,
             "frequency_hz": core and core.hertz,
             "energy_j": core and core.joules,
         }
@@ -267,9 +271,9 @@ def marked(measurement: Measurement) -> npt.NDArray[np.bool_]:
 
 def _lost_ns(measurement: Measurement) -> float:
     """For how long the ends had no core that they wanted, as far as is known."""
-    seconds = 0.0
-    for usage in measurement.usage or ():
-        seconds += usage.waited or 0.0
-        if usage.core is not None:
-            seconds += usage.core.stolen or 0.0
-    return seconds * 1e9
+    ends = measurement.usage or ()
+    # One that sleeps waits a little whenever it is woken up, which is no loss.
+    waited = sum(u.waited or 0.0 for u in ends if u.hardly_sleeps or u.taken_share)
+    # The same pause may have hit both.
+    stolen = max(((u.stolen_share or 0.0) * u.elapsed for u in ends), default=0.0)
+    return (waited + stolen) * 1e9

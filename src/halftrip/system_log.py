@@ -12,8 +12,10 @@ from halftrip.stage import Stage
 
 # For how long nothing is measured before all cases, and after.
 _IDLE_SECONDS = 1.0
-# The log may take this share of the time.
-_LARGEST_SHARE = 1 / 150
+# Clocks run apart by some millionths, a few ms in so long.
+_CLOCKS_SECONDS = 60.0
+# Records of cases may take this share of the time.
+_LARGEST_SHARE = 0.005
 
 
 class SystemLog:
@@ -31,64 +33,79 @@ class SystemLog:
         began: int,
         launch: int,
     ) -> None:
+        began_here = time.perf_counter()
         self._stage = stage
         self._group = group
         self._record = record
         self._launch = launch
         self._began = began
         self._offsets: list[int] = []
-        self._cases: list[model.Case] = []
-        self._repetition = 0
-        # How long it all took, without the rest, and for how many records; when the last was made.
+        self._cases: list[tuple[int, model.Case]] = []
+        # How long it all took, without the rest; how long what there is to do after cases, since
+        # when, and what a record takes, on the average; when clocks were compared.
         self.seconds = 0.0
+        self._spent = 0.0
+        self._since = 0.0
+        self._cost = 0.0
         self._records = 0
-        self._last = 0.0
+        self._compared = 0.0
         leads = stage.hosts.index(stage.hosts[group.rank]) == group.rank
+        # Of one host rank 0 tells alone, and nobody has to wait for it.
+        self._several = len(set(stage.hosts)) > 1
         self._counters = Counters(stage.reader) if leads else None
+        self.seconds = time.perf_counter() - began_here
 
     def rest(self, phase: model.Phase) -> None:
-        """Does nothing for a second, and logs that."""
-        self.compare_clocks()
-        self._advance()
-        time.sleep(_IDLE_SECONDS)
-        self.log(phase)
-
-    def compare_clocks(self) -> None:
-        """Learns again by how much the hosts' clocks differ."""
+        """Logs what was left, does nothing for a second, and logs that."""
+        if self._cases:
+            self._log("case")
         began = time.perf_counter()
-        self._offsets = self._stage.clock_offsets()
+        self._advance()
+        self._compare_clocks()
         self.seconds += time.perf_counter() - began
+        time.sleep(_IDLE_SECONDS)
+        self._log(phase)
+        self._spent, self._since = 0.0, time.perf_counter()
 
     def note(self, case: model.Case, repetition: int) -> None:
         """Logs a case that has just been measured, or waits for more: where cases are short, a
         record of each would take too large a share of the time, and tell nothing in ticks of 10 ms.
         """
         began = time.perf_counter()
-        self._cases.append(case)
-        self._repetition = repetition
-        cost = self.seconds / max(self._records, 1)
-        due = began - self._last > cost / _LARGEST_SHARE
-        due = self._group.broadcast(due, bool)
-        self.seconds += time.perf_counter() - began
+        self._cases.append((repetition, case))
+        due = self._spent + self._cost <= _LARGEST_SHARE * (began - self._since)
+        stale = due and began - self._compared > _CLOCKS_SECONDS
+        if self._several:
+            due, stale = self._group.broadcast((due, stale), tuple[bool, bool])
+        if stale:
+            self._compare_clocks()
+        self._count(began)
         if due:
-            self.log("case")
+            self._log("case")
 
-    def end_repetition(self) -> None:
-        """Logs what was left."""
-        if self._cases:
-            self.log("case")
+    def _compare_clocks(self) -> None:
+        """Learns again by how much the hosts' clocks differ."""
+        self._offsets = self._stage.clock_offsets()
+        self._compared = time.perf_counter()
 
-    def log(self, phase: model.Phase) -> None:
+    def _log(self, phase: model.Phase) -> None:
         """Logs what has been counted since the last time."""
         began = time.perf_counter()
-        counted = self._group.gather(self._advance(), Counted | None)
+        own = self._advance()
+        counted = self._group.gather(own, Counted | None) if self._several else [own]
         for rank, found in enumerate(counted or ()):
             if found is not None:
                 self._record(self._system(rank, found, phase))
         self._cases = []
         self._records += 1
-        self._last = time.perf_counter()
-        self.seconds += self._last - began
+        self._cost += (self._count(began) - self._cost) / self._records
+
+    def _count(self, began: float) -> float:
+        """Counts what has been done since then, s."""
+        took = time.perf_counter() - began
+        self.seconds += took
+        self._spent += took
+        return took
 
     def _advance(self) -> Counted | None:
         return None if self._counters is None else self._counters.advance()
@@ -97,9 +114,10 @@ class SystemLog:
         """In rank 0's time, seconds since the launch began."""
         return model.System(
             host=self._stage.environments[rank].host,
+            rank=rank,
             phase=phase,
-            cases=self._cases,
-            repetition=self._repetition if self._cases else None,
+            cases=[case for _, case in self._cases],
+            repetitions=[repetition for repetition, _ in self._cases],
             launch=self._launch,
             at=(found.began - self._offsets[rank] - self._began) * 1e-9,
             seconds=(found.ended - found.began) * 1e-9,

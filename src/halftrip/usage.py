@@ -8,17 +8,29 @@ from typing import Literal
 
 import msgspec
 
-# Of an end that keeps its core busy without a call of the kernel; what its timer ticks find there
-# is sampled.
+# Of an end that keeps its core busy without a call of the kernel, where it has one; what the timer
+# finds there is sampled, so that a single tick means nothing.
 _FULL_LOAD = 0.95
 _NO_SYSTEM_TIME = 0.02
+_TICK_SECONDS = 0.004
 # More than this share of the time is much for others to have a core.
 _MUCH = 0.1
 # An end that sleeps leaves its core, and what it takes to send it to sleep and to wake it up is
 # neither idle nor its own: at fifty thousand times a second, an eighth of the time.
 _MUCH_WHERE_IT_SLEEPS = 0.25
+# So many times as often as it lost its core.
+_SELDOM = 0.1
 # The kernel counts idle and stolen time in steps of 10 ms: less than a few of them is nothing.
+_STEP_SECONDS = 0.01
 _STEPS_SECONDS = 0.03
+
+
+class Culprit(msgspec.Struct, frozen=True, kw_only=True):
+    """Whoever ran most on a core just after a case, as ``stress (process 123)``, and for which
+    share of the time in which it was watched while the rank rested."""
+
+    name: str
+    share: float
 
 
 class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -27,9 +39,9 @@ class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `others` is for how long something other than the rank ran on it, interrupts included, and
     `stolen` for how long the hypervisor ran something else, s; the kernel tells both in steps of
-    10 ms. `hertz` is its frequency at the end. `joules` is what its processor's package took, with
-    all of its cores. `culprit` is the task that ran there most just after the case, where others
-    had taken much. None: cannot be read.
+    10 ms, so that nothing is known of less than a tenth of a second. `hertz` is its frequency at
+    the end. `joules` is what its processor's package took, with all of its cores. `culprit` is who
+    was seen there, where others had taken much. None: cannot be read.
     """
 
     number: int
@@ -38,7 +50,7 @@ class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stolen: float | None = None
     hertz: float | None = None
     joules: float | None = None
-    culprit: str | None = None
+    culprit: Culprit | None = None
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -46,12 +58,13 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     in to each block of them.
 
     `elapsed`, `user` and `system` are s, by getrusage(2): of the whole process, or of the thread
-    where several of a rank talk. The sum of user and system is exact; how it is split the kernel
-    learns, as a rule, at its timer ticks. `waited` is for how long the thread wanted to run and had
-    no core, s. `voluntary` and `involuntary` are context switches, `minor_faults` and
-    `major_faults` page faults without and with input. `peak_memory` is the most that the process
-    has ever held, bytes. `instructions` and `cycles` are those of the thread, in user mode alone or
-    in all, as `counted` says. None: cannot be read.
+    where several of a rank talk; so are `minor_faults` and `major_faults`, page faults without and
+    with input. The sum of user and system is exact; how it is split the kernel learns, as a rule,
+    at its timer ticks. `peak_memory` is the most that the process has ever held, bytes.
+
+    The others are of the thread that talks: `voluntary` and `involuntary` context switches,
+    `waited`, s, for how long it wanted to run and had no core, and `instructions` and `cycles`, in
+    user mode alone or in all, as `counted` says. None: cannot be read.
     """
 
     exchanges: int
@@ -80,14 +93,31 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.busy / self.elapsed if self.elapsed > 0 else math.nan
 
     @property
+    def user_share(self) -> float:
+        """The share of the time in which it ran in user mode."""
+        return self.user / self.elapsed if self.elapsed > 0 else math.nan
+
+    @property
+    def system_share(self) -> float:
+        """The share of the time in which it ran in the kernel."""
+        return self.system / self.elapsed if self.elapsed > 0 else math.nan
+
+    @property
     def kernel_share(self) -> float:
         """The share of its CPU time that was spent in the kernel."""
         return self.system / self.busy if self.busy > 0 else math.nan
 
     @property
     def is_busy_poll(self) -> bool:
-        """Whether it was at full load with no system time: it asks memory again and again."""
-        return self.load >= _FULL_LOAD and self.system <= _NO_SYSTEM_TIME * self.elapsed
+        """Whether it was at full load with no system time: it asks memory again and again. The time
+        in which it waited for its core, or that was stolen, does not count."""
+        had = self.elapsed * (1 - (self.waited_share or 0.0) - (self.stolen_share or 0.0))
+        return (
+            self.elapsed > 0
+            and self.busy >= _FULL_LOAD * had
+            and self.hardly_sleeps
+            and self.system <= max(_NO_SYSTEM_TIME * had, _TICK_SECONDS)
+        )
 
     @property
     def instructions_per_cycle(self) -> float | None:
@@ -103,13 +133,22 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def taken_share(self) -> float:
         """The share of the time in which others had this end's core, where that is much, else 0."""
-        if self.waited_share is not None and self.voluntary <= self.involuntary:
-            # It never slept by itself: whenever it waited, others ran. To the nanosecond.
-            return self.waited_share if self.waited_share > _MUCH else 0.0
         share = self.others_share
+        if self.waited_share is not None and self.hardly_sleeps:
+            # Whenever it waited, others ran; or its own host kept it from running, as a limit of
+            # its container does, and then nobody did.
+            most = 1.0 if share is None else share + _STEP_SECONDS / self.core_seconds
+            taken = min(self.waited_share, most)
+            return taken if taken > _MUCH else 0.0
         if share is None or share * self.core_seconds < _STEPS_SECONDS:
             return 0.0
         return share if share > _MUCH_WHERE_IT_SLEEPS else 0.0
+
+    @property
+    def hardly_sleeps(self) -> bool:
+        """Whether it seldom left its core by itself: then whatever it waited for it was lost. One
+        that sleeps waits whenever it is woken up."""
+        return self.voluntary <= _SELDOM * self.involuntary
 
     @property
     def much_stolen(self) -> bool:

@@ -1,6 +1,7 @@
 """What is read of a kernel, a real one and such as are made up."""
 
 import os
+import time
 
 import psutil
 import pytest
@@ -112,9 +113,25 @@ def test_a_virtio_interface_has_the_interrupts_of_the_device_that_it_is_on(kerne
     (devices.parent / "msi_irqs").mkdir(parents=True)
     (devices.parent / "msi_irqs" / "28").touch()
     devices.mkdir()
+    (kernel.root / "sys/bus/virtio").mkdir(parents=True)
+    (devices / "subsystem").symlink_to(kernel.root / "sys/bus/virtio")
     (kernel.root / "sys/class/net/veth1").mkdir()
     (kernel.root / "sys/class/net/veth1/device").symlink_to(devices)
     assert InterfaceInterrupts(kernel.reader).read()["veth1"] == {"0": 1, "3": 2}
+
+
+def test_an_interface_may_have_one_interrupt_of_its_own_and_share_it(kernel):
+    """What it is plugged into has some, too, which are none of its."""
+    (kernel.root / "sys/devices/port/msi_irqs").mkdir(parents=True)
+    (kernel.root / "sys/devices/port/msi_irqs/27").touch()
+    for name, irq in (("eth1", 28), ("eth2", 28), ("eth3", 0)):
+        device = kernel.root / f"sys/devices/port/{name}"
+        kernel(f"sys/devices/port/{name}/irq", f"{irq}\n")
+        (kernel.root / "sys/class/net" / name).mkdir()
+        (kernel.root / "sys/class/net" / name / "device").symlink_to(device)
+    found = InterfaceInterrupts(kernel.reader).read()
+    assert found["eth1"] == found["eth2"] == {"0": 1, "3": 2}
+    assert "eth3" not in found
 
 
 @pytest.mark.parametrize("gone", ["stat", "meminfo", "vmstat", "interrupts", *(
@@ -152,33 +169,49 @@ def test_a_kernel_that_has_less_in_a_file_leaves_that_out(kernel):
     assert kernel.reader.take_warnings() == []
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "said"),
-    [
-        ("proc/stat", STAT.replace("cpu3 20 1", "cpu3 20 x"), "cpu3 nice is 'x'"),
-        ("proc/stat", STAT.replace("ctxt 5678", "ctxt"), "ctxt is ''"),
-        ("proc/vmstat", "pgpgin ten\npgpgout 20\n", "pgpgin is 'ten'"),
-        ("proc/net/snmp", FILES["proc/net/snmp"].replace("7 8", "- 8"), "Tcp RetransSegs is '-'"),
-        ("proc/net/netstat", "TcpExt: TCPTimeouts\n", None),
-        ("proc/net/netstat", "TcpExt: TCPTimeouts\nIpExt: 3\n", "has no values below it"),
-        ("proc/net/softnet_stat", "what?\n", "line 1 is 'what?'"),
-        ("proc/net/dev", "\n\n lo: 1 2 x\n", "psutil cannot read it"),
-        ("proc/meminfo", "MemTotal: 10 kB\nMemFree: ten\n", "psutil cannot read it"),
-        ("proc/interrupts", " CPU0 CPU3\n 27: 1 ?\n", "27 CPU 3 is '?'"),
-    ],
-)
-def test_what_is_odd_is_left_out_and_said_once(kernel, path, text, said):
-    usual = Counters(kernel.reader).advance()
+def figures(counted):
+    """The names of all that is there."""
+    found = {f"cpu{cpu} {kind}" for cpu, kinds in counted.cpus.items() for kind in kinds}
+    for part in ("interfaces", "interrupts", "softnet"):
+        each = getattr(counted, part)
+        found |= {f"{name} {what}" for name, counts in each.items() for what in counts}
+    memory = set() if counted.memory_used is None else {"memory"}
+    return found | set(counted.counts) | memory
+
+
+DEV = FILES["proc/net/dev"]
+ODD = [
+    ("proc/stat", STAT.replace("cpu3 20 1", "cpu3 20 x"), "cpu3 nice is 'x'", {"cpu3 nice"}),
+    ("proc/stat", STAT.replace("ctxt 5678", "ctxt"), "ctxt is ''", {"context_switches"}),
+    ("proc/stat", STAT.replace("intr 1234", "intr -3"), "intr is '-3'", {"interrupts"}),
+    ("proc/vmstat", FILES["proc/vmstat"].replace("pgpgin 10", "pgpgin ten"), "pgpgin is 'ten'",
+     {"kib_in"}),
+    ("proc/net/snmp", FILES["proc/net/snmp"].replace("7 8", "- 8"), "Tcp RetransSegs is '-'",
+     {"tcp_retransmits"}),
+    ("proc/net/netstat", "TcpExt: TCPTimeouts TCPFastRetrans\nIpExt: 3 4\n",
+     "has no values below it", {"tcp_timeouts", "tcp_fast_retransmits"}),
+    ("proc/net/softnet_stat", FILES["proc/net/softnet_stat"].replace("0000000a", "what?", 1),
+     "line 1 is 'what?", {f"0 {what}" for what in ("processed", "dropped", "squeezed")}),
+    ("proc/net/dev", DEV.replace("3000 30", "3000 x"), "lo packets_out is 'x'",
+     {"lo packets_out"}),
+    ("proc/meminfo", "MemTotal: 10 kB\nMemFree: ten\n", "psutil cannot read it", {"memory"}),
+    ("proc/meminfo", "MemTotal: 10 kB\nMemFree: 1 kB\n", "psutil cannot read it", {"memory"}),
+    ("proc/interrupts", FILES["proc/interrupts"].replace("100   7", "100   ?"), "27 CPU 3 is '?'",
+     set()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "text", "said", "lost"), ODD)
+def test_what_is_odd_is_left_out_and_said_once_and_all_else_is_there(
+    kernel, path, text, said, lost
+):
+    usual = figures(Counters(kernel.reader).advance())
     kernel(path, text)
     counters = Counters(kernel.reader)
-    found = [counters.advance() for _ in range(3)]
-    warnings = kernel.reader.take_warnings()
-    assert len(warnings) == (said is not None)
-    assert said is None or said in warnings[0]
-    # The other figures of the same file, and those of all others, are there as before.
-    for counted in found:
-        assert sum(map(len, counted.cpus.values())) >= sum(map(len, usual.cpus.values())) - 1
-        assert len(counted.counts) >= len(usual.counts) - 4
+    for _ in range(3):
+        assert usual - figures(counters.advance()) == lost
+    (warning,) = kernel.reader.take_warnings()
+    assert said in warning
     assert psutil.PROCFS_PATH == "/proc"
 
 
@@ -219,6 +252,10 @@ def test_energy_is_of_the_package_that_a_core_is_in(kernel):
     assert energy.joules(None, 5) is None
     (kernel.root / "sys/class/powercap/intel-rapl:1/energy_uj").unlink()
     assert energy.read() is None
+    # Of several dies each has a zone.
+    kernel("sys/devices/system/cpu/cpu0/topology/die_id", "1\n")
+    kernel("sys/class/powercap/intel-rapl:0/name", "package-0-die-1\n")
+    assert Energy(kernel.reader, 0).read() == 0
 
 
 def task(kernel, pid, tid, name, processor, ran, parent=1):
@@ -229,25 +266,56 @@ def task(kernel, pid, tid, name, processor, ran, parent=1):
 
 def test_the_culprit_is_who_runs_most_on_the_core(kernel, monkeypatch):
     def later(seconds):
-        task(kernel, 20, 21, "so) so (", 1, 5_000)
-        task(kernel, 30, 30, "elsewhere", 0, 9_000)
-        task(kernel, 40, 40, "kworker/1:0", 1, 2_000, parent=2)
+        task(kernel, 20, 21, "so) so (", 1, 5 * 10**9)
+        task(kernel, 30, 30, "elsewhere", 0, 9 * 10**9)
+        task(kernel, 40, 40, "kworker/1:0", 1, 2 * 10**9, parent=2)
 
     for pid, tid in ((20, 20), (20, 21), (30, 30), (40, 40), (os.getpid(), os.getpid())):
         task(kernel, pid, tid, "any", 1, 100)
     monkeypatch.setattr("halftrip.observe.culprit.time.sleep", later)
-    assert culprit(1, kernel.root / "proc") == "so) so ( (process 20)"
+    found = culprit(1, kernel.root / "proc")
+    assert found.name == "so) so ( (process 20)"
+    # It has run for longer than was watched.
+    assert found.share == 1.0
     assert culprit(1, kernel.root / "proc") is None
     assert culprit(7, kernel.root / "proc") is None
+
+
+def test_who_hardly_runs_is_no_culprit(kernel, monkeypatch):
+    rest = time.sleep
+
+    def run_for(nanoseconds):
+        def later(seconds):
+            rest(seconds)
+            task(kernel, 20, 20, "brief", 1, nanoseconds)
+
+        task(kernel, 20, 20, "brief", 1, 0)
+        monkeypatch.setattr("halftrip.observe.culprit.time.sleep", later)
+        return culprit(1, kernel.root / "proc")
+
+    assert run_for(100_000) is None
+    assert 0.1 < run_for(15_000_000).share < 0.8
+
+
+@pytest.mark.parametrize("odd", ["", "x 1 2\n"])
+def test_an_odd_task_is_not_looked_at(kernel, monkeypatch, odd):
+    task(kernel, 20, 20, "odd", 1, 0)
+    task(kernel, 20, 21, "busy", 1, 0)
+    kernel("proc/20/task/20/schedstat", odd)
+    monkeypatch.setattr(
+        "halftrip.observe.culprit.time.sleep",
+        lambda seconds: task(kernel, 20, 21, "busy", 1, 10**9),
+    )
+    assert culprit(1, kernel.root / "proc").name == "busy (process 20)"
 
 
 def test_the_culprit_may_be_the_kernel_itself(kernel, monkeypatch):
     task(kernel, 40, 40, "ksoftirqd/1", 1, 100, parent=2)
     monkeypatch.setattr(
         "halftrip.observe.culprit.time.sleep",
-        lambda seconds: task(kernel, 40, 40, "ksoftirqd/1", 1, 200, parent=2),
+        lambda seconds: task(kernel, 40, 40, "ksoftirqd/1", 1, 10**9, parent=2),
     )
-    assert culprit(1, kernel.root / "proc") == "ksoftirqd/1 (of the kernel)"
+    assert culprit(1, kernel.root / "proc").name == "ksoftirqd/1 (of the kernel)"
 
 
 def test_this_kernel_is_understood():

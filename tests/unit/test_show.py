@@ -162,7 +162,8 @@ SPENT = (
     *("load", "elapsed_s", "user_s", "system_s", "kernel_share", "cpu_s_per_gb", "busy_poll"),
     *("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"),
     *("peak_memory_bytes", "waited_share", "others_share", "stolen_share"),
-    *("instructions", "cycles", "frequency_hz", "energy_j"),
+    *("instructions", "cycles", "instructions_per_cycle", "counted", "core", "culprit"),
+    *("frequency_hz", "energy_j"),
 )
 
 

@@ -61,6 +61,9 @@ def test_what_is_known_of_no_end_has_no_column():
     for column in ("waited", "others", "stolen", "frequency", "instructions", "energy", "core"):
         assert column not in heading
     assert "load user system" in heading
+    missing = "frequency GHz, instructions per cycle, energy J"
+    assert f"not known here: core, waited, others, stolen, {missing}" in lines
+    assert "all 0: major faults" in lines
     assert not any(line.startswith("energy:") for line in lines)
 
 
@@ -91,9 +94,10 @@ TRAFFIC = {"packets_in": 1500, "packets_out": 20, "bytes_in": 3_000_000, "bytes_
 def system(**changes):
     values = {
         "host": "node1",
+        "rank": 0,
         "phase": "case",
         "cases": [runs.measurement("tcp", 64).case],
-        "repetition": 0,
+        "repetitions": [0],
         "at": 1.5,
         "seconds": 2.0,
         "cpus": {"all": CPU, "0": CPU},
@@ -107,7 +111,7 @@ def system(**changes):
 
 
 def idle(phase, **changes):
-    return system(phase=phase, cases=[], repetition=None, **changes)
+    return system(phase=phase, cases=[], repetitions=[], **changes)
 
 
 def test_the_log_has_hosts_processors_and_interfaces():
@@ -123,35 +127,75 @@ def test_the_log_has_hosts_processors_and_interfaces():
     assert cells(lines, "memory") == ["3,072"] * 3
     assert cells(lines, "TCP resent") == ["3"] * 3
     text = "\n".join(lines)
-    assert "swap in" not in text
-    assert "UDP errors" not in text
+    assert "swap in" not in "\n".join(lines[:3])
+    assert "not known here: from disk KiB, to disk KiB, swap in pages" in text
     assert "lo " in text
-    assert "ifb0" not in text
     assert "0: 1,234, 1: 0" in text
-    assert cells(lines[lines.index("host node1: each processor") :], "squeezed") == ["1"] * 3
+    processors = lines[lines.index("host node1: each processor") + 1 :]
+    assert cells(processors, "squeezed") == ["1"] * 3
     interfaces = lines[lines.index("host node1: interfaces") :]
     (first, *_) = (line.split() for line in interfaces if " lo " in line)
     figures = first[first.index("lo") + 1 :]
     assert figures[:6] == ["1,500", "20", "3,000,000", "40", "1.50", "0.0000200"]
 
 
-def test_cases_that_share_a_record_are_named_or_counted():
+def test_cases_that_share_a_record_are_named():
     cases = [runs.measurement("tcp", size).case for size in (1, 2, 4, 8, 16)]
     run = runs.run(systems=(system(cases=cases), system(cases=cases[:2], at=5.0)))
     text = "\n".join(printed(render_system_log, run))
-    assert "tcp spin 1, tcp spin 2, 3 more" in text
+    assert "tcp spin 1, tcp spin 2, tcp spin 4, tcp spin 8, tcp spin 16 " in text
     assert "tcp spin 1, tcp spin 2 " in text
 
 
 def test_hosts_are_told_apart_and_the_cost_is_said():
     end = msgspec.structs.replace(runs.run().end, logged=0.05)
-    run = runs.run(systems=(system(), system(host="node2")), end=end)
+    others = system(host="node2", rank=1), idle("after", host="node2", rank=1)
+    run = runs.run(systems=(system(), idle("before"), *others), end=end)
     lines = printed(render_system_log, run)
     assert [line for line in lines if line in ("host node1", "host node2")] == [
         "host node1",
         "host node2",
     ]
-    assert lines[-1] == "the log took 0.0500 s, 0.50 % of the run's 10.0 s"
+    # Ten seconds, two of them of rest.
+    assert lines[-1] == (
+        "the log took 0.0500 s, 0.62 % of the run's 10.0 s without the 2.0 s of rest that belong "
+        "to it"
+    )
+
+
+def test_hosts_of_the_same_name_are_told_apart_by_their_ranks():
+    lines = printed(render_system_log, runs.run(systems=(system(), system(rank=1))))
+    assert "host node1 (rank 0)" in lines
+    assert "host node1 (rank 1): interfaces" in lines
+
+
+def test_launches_are_numbered_where_there_are_several():
+    one = printed(render_system_log, runs.run(systems=(system(),)))
+    two = printed(render_system_log, runs.run(systems=(system(launch=1, at=0.1), system())))
+    assert "launch" not in one[2]
+    assert "launch" in two[2]
+    assert [line.split()[:2] for line in two[5:7]] == [["1", "1.50"], ["2", "0.10"]]
+
+
+def test_processors_and_interfaces_that_do_nothing_are_named_only():
+    asleep = dict.fromkeys(CPU, 0.0) | {"idle": 2.0}
+    cpus = {"all": CPU, **dict.fromkeys(("0", "1", "2", "17"), asleep), "5": CPU}
+    lines = printed(render_system_log, runs.run(systems=(system(cpus=cpus),)))
+    # Ranks have cores 0 and 1.
+    assert "never at a load of 5%: CPU 2, 17" in lines
+    assert "nothing went through ifb0" in lines
+    assert "all 0: dropped packets" in lines
+
+
+def test_a_run_that_was_to_have_a_log_says_why_it_has_none():
+    head = runs.run().head
+    asked = msgspec.structs.replace(head, plan=head.plan | {"system_log": True})
+    said = printed(render_system_log, runs.run(runs.measurement("simulated"), head=asked))
+    assert said == ["no system log: what is simulated is on no host"]
+    assert printed(render_system_log, runs.run(head=asked)) == [
+        "no system log: nothing was measured"
+    ]
+    assert printed(render_usage, runs.run()) == ["no usage: nothing was measured"]
 
 
 @pytest.mark.parametrize("view", [render_system_log, render])

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from halftrip.model import Case
 from halftrip.summaries import cpu_per_gigabyte, usage_figures
-from halftrip.usage import add_usages
+from halftrip.usage import Culprit, add_usages
 from harness import runs
+
+A, B = (Culprit(name=name, share=0.5) for name in "ab")
 
 
 def test_load_is_cpu_time_over_time():
@@ -24,10 +26,22 @@ def test_load_is_cpu_time_over_time():
 
 
 def test_full_load_without_system_time_is_a_busy_poll():
-    assert runs.usage(1.0, 0.0).is_busy_poll
-    assert runs.usage(0.97, 0.01).is_busy_poll
-    assert not runs.usage(1.0, 0.1).is_busy_poll
-    assert not runs.usage(0.8, 0.0).is_busy_poll
+    def spins(*shares, **changes):
+        return runs.usage(*shares, voluntary=0, **changes)
+
+    assert spins(1.0, 0.0).is_busy_poll
+    assert spins(0.97, 0.01).is_busy_poll
+    assert not spins(1.0, 0.1).is_busy_poll
+    assert not spins(0.8, 0.0).is_busy_poll
+    # It cannot run while others have its core.
+    assert spins(0.5, 0.0, waited=0.49).is_busy_poll
+    assert not spins(0.5, 0.0, waited=0.4).is_busy_poll
+    assert spins(0.5, 0.0, waited=0.3, core={"stolen": 0.2}).is_busy_poll
+    assert not runs.usage(0.5, 0.0, waited=0.49, voluntary=500).is_busy_poll
+    # Of a short row a single tick is no share.
+    assert spins(0.05, 0.004, elapsed=0.05).is_busy_poll
+    assert not spins(0.05, 0.008, elapsed=0.05).is_busy_poll
+    assert not spins(0.0, 0.0, elapsed=0.0).is_busy_poll
 
 
 @pytest.mark.parametrize(
@@ -83,11 +97,11 @@ def test_what_is_not_known_of_all_is_not_known_of_the_sum(those):
 
 
 def test_a_frequency_is_the_mean_over_time_and_the_worst_culprit_is_named():
-    one = runs.usage(core={"hertz": 1e9, "watched": 3.0, "others": 0.5, "culprit": "a"})
-    two = runs.usage(core={"hertz": 2e9, "watched": 1.0, "others": 0.9, "culprit": "b"})
+    one = runs.usage(core={"hertz": 1e9, "watched": 3.0, "others": 0.5, "culprit": A})
+    two = runs.usage(core={"hertz": 2e9, "watched": 1.0, "others": 0.9, "culprit": B})
     total = add_usages([one, two]).core
     assert total.hertz == pytest.approx(1.25e9)
-    assert total.culprit == "b"
+    assert total.culprit == B
 
 
 def test_what_cannot_be_read_is_absent_from_a_file():

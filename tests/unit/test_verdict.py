@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.model import Case, CopyBound, Delivery, LineBound, Measurement, WarmUp
-from halftrip.usage import CoreUse, Usage
+from halftrip.usage import CoreUse, Culprit, Usage
 from halftrip.verdict import NAMES, verdicts
 from harness import runs
 
@@ -271,20 +271,24 @@ def test_spikes_that_take_a_tenth_of_the_time_disturb():
 
 
 def test_one_spike_is_one_and_it_is_said_how_often_the_cores_were_lost():
-    lost = made(spiky(0.2, spikes=1), blocks=[600, 400], preemptions=[(1, 0), (0, 1234)])
+    def ends(one, other):
+        return runs.usage(involuntary=one), runs.usage(involuntary=other, waited=0.02)
+
+    lost = made(
+        spiky(0.2, spikes=1), usage=ends(1, 1234), blocks=[600, 400], preemptions=[(1, 0), (0, 3)]
+    )
     assert flags(lost)["disturbed"] == (
-        "1 sample of more than 10 medians took 20 % of the time; the initiator lost its core to "
-        "others 1 time, the responder 1,234: 192 samples marked"
+        "1 sample of more than 10 medians took 20 % of the time; initiator: core lost 1 time; "
+        "responder: core lost 1,234 times, waited 2.0 % of the time; 4 samples marked"
     )
     several = [
-        made(spiky(0.2), repetition=number, blocks=[1000], preemptions=[(number, 2)])
-        for number in (0, 1)
+        made(spiky(0.2), repetition=n, usage=ends(n, 2), blocks=[1000], preemptions=[(n, 2)])
+        for n in (0, 1)
     ]
     assert flags(*several)["disturbed"].endswith(
-        "lost its core to others 1 time, the responder 4: 5 samples marked"
+        "initiator: core lost 1 time; responder: core lost 4 times, waited 2.0 % of the time; "
+        "5 samples marked"
     )
-    quiet = made(spiky(0.2), blocks=[1000], preemptions=[(0, 0)])
-    assert flags(quiet)["disturbed"].endswith("; neither end lost its core to others")
 
 
 def test_what_takes_less_than_ten_medians_disturbs_nothing():
@@ -530,7 +534,7 @@ cores = st.builds(
     number=st.integers(0, 3),
     watched=seconds,
     **dict.fromkeys(("others", "stolen", "hertz", "joules"), st.none() | seconds),
-    culprit=st.none() | st.just("stress (process 7)"),
+    culprit=st.none() | st.just(Culprit(name="stress (process 7)", share=0.5)),
 )
 usages = st.builds(
     Usage,

@@ -150,8 +150,12 @@ def run(
         ),
     ] = None,
     system_log: Annotated[
-        bool, typer.Option("--system-log", help="Record every host's counters, case by case.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--system-log/--no-system-log",
+            help="Record every host's counters, case by case. [no]",
+        ),
+    ] = None,
     ranks: Annotated[Text, typer.Option("-n", "--ranks", help="How many ranks. [2]")] = None,
     launcher: Annotated[
         Text,
@@ -172,7 +176,10 @@ def run(
     """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB."""
     # A flag that is not given leaves it to the plan.
     given = {name: value for name, value in locals().items() if name != "plan"}
-    options = {name: None if value is False else value for name, value in given.items()}
+    options = {
+        name: None if value is False and name != "system_log" else value
+        for name, value in given.items()
+    }
     from halftrip.cli.run import run_plan
 
     raise typer.Exit(run_plan(plan, options))

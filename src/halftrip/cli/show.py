@@ -48,6 +48,8 @@ def show_run(path: str, style: str, rtt: bool = False, views: Sequence[str] = ()
     run = load(path)
     for problem in run.problems:
         print(f"halftrip: {problem}", file=sys.stderr)
+    if rtt and views:
+        raise UsageError(f"--rtt: --{views[0]} shows no latency; leave it out")
     for view in views:
         if style != "table":
             raise UsageError(f"--{view}: --style {style} {_ELSEWHERE[view]}; leave it out")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from halftrip._native import Counter
 
@@ -11,6 +11,13 @@ from halftrip._native import Counter
 _HARDWARE = 0
 _INSTRUCTIONS = 1
 _CYCLES = 0
+
+
+class HardwareReading(NamedTuple):
+    """Where a thread's counters stand: each its count, and for how long it was wanted and ran."""
+
+    instructions: tuple[int, int, int]
+    cycles: tuple[int, int, int]
 
 
 class HardwareCounters:
@@ -29,9 +36,22 @@ class HardwareCounters:
                 self.counted = "all" if counted == "all" else "user"
                 break
 
-    def read(self) -> tuple[int, int] | None:
-        """Instructions and cycles so far; None where there are no counters."""
+    def read(self) -> HardwareReading | None:
+        """None where there are no counters, or none any more."""
         if self._counters is None:
             return None
         instructions, cycles = self._counters
-        return instructions.read(), cycles.read()
+        try:
+            return HardwareReading(instructions.read(), cycles.read())
+        except OSError:
+            self._counters = None
+            return None
+
+
+def counted_between(before: tuple[int, int, int], after: tuple[int, int, int]) -> int | None:
+    """What a counter has counted between two readings; scaled up where it ran a part of the time,
+    None where it never did."""
+    count, wanted, ran = (b - a for a, b in zip(before, after, strict=True))
+    if ran <= 0 or count < 0:
+        return None
+    return count if ran == wanted else round(count * wanted / ran)

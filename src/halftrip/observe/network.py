@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from halftrip.observe.reading import Reader
 
 Counts = dict[str, int]
 
+_DEVICES = "/proc/net/dev"
+# Its columns: those of what came, and behind them those of what went.
+_CAME = {"bytes_in": 0, "packets_in": 1, "errors_in": 2, "drops_in": 3}
+_WENT = {"bytes_out": 8, "packets_out": 9, "errors_out": 10, "drops_out": 11}
 _SOFTNET = "/proc/net/softnet_stat"
 # The columns of softnet_stat, in hexadecimal: packets that a processor has taken from its queue,
 # that found no room there, and how often there was not the time to take all. Newer kernels add the
@@ -41,6 +46,20 @@ _PROTOCOLS: dict[str, dict[str, dict[str, str]]] = {
         },
     },
 }
+
+
+def read_interfaces(reader: Reader) -> dict[str, Counts]:
+    """By interface, what came and went. psutil has the same, but of none where one line is odd."""
+    found: dict[str, Counts] = {}
+    columns = _CAME | _WENT
+    # Two lines of headings come first.
+    for line in (reader.text(_DEVICES) or "").splitlines()[2:]:
+        name, _, rest = line.rpartition(":")
+        texts = rest.split()
+        there = {own: texts[at] for own, at in columns.items() if at < len(texts)}
+        counts = reader.counts(_DEVICES, name.strip(), list(there), list(there.values()))
+        found[name.strip()] = counts
+    return found
 
 
 def read_softnet(reader: Reader) -> dict[str, Counts]:
@@ -101,28 +120,30 @@ class InterfaceInterrupts:
         processors = [name.removeprefix("CPU") for name in text.partition("\n")[0].split()]
         found: dict[str, Counts] = {}
         for number, rest in self._lines.findall(text):
-            total = found.setdefault(self._interfaces[number], {})
             texts = rest.split()[: len(processors)]
             counts = self._reader.counts(self._PATH, f"{number} CPU", processors, texts)
-            for processor, count in counts.items():
-                total[processor] = total.get(processor, 0) + count
+            for interface in self._interfaces[number]:
+                total = found.setdefault(interface, {})
+                for processor, count in counts.items():
+                    total[processor] = total.get(processor, 0) + count
         return found
 
 
-def _interrupt_numbers(reader: Reader) -> Mapping[str, str]:
-    """Of each interrupt that belongs to a network interface, that interface's name."""
-    found: dict[str, str] = {}
+def _interrupt_numbers(reader: Reader) -> Mapping[str, list[str]]:
+    """Of each interrupt that belongs to network interfaces, their names."""
+    found: dict[str, list[str]] = {}
     directory = reader.root / "sys/class/net"
-    interfaces = sorted(directory.iterdir()) if directory.is_dir() else []
-    for interface in interfaces:
-        # A virtio device is on a PCI device, to which the interrupts belong.
-        for place in ("device", "device/.."):
-            numbers = interface / place / "msi_irqs"
-            if numbers.is_dir():
-                found |= dict.fromkeys(os.listdir(numbers), interface.name)
-                break
-        else:
-            number = reader.number(f"/sys/class/net/{interface.name}/device/irq")
-            if number:
-                found[str(number)] = interface.name
+    for interface in sorted(directory.iterdir()) if directory.is_dir() else []:
+        for number in _interrupts_of(reader, interface / "device"):
+            found.setdefault(number, []).append(interface.name)
     return found
+
+
+def _interrupts_of(reader: Reader, device: Path) -> list[str]:
+    bus = device / "subsystem"
+    # A virtio device is on a PCI device, to which the interrupts belong.
+    place = device / ".." if bus.is_dir() and bus.resolve().name == "virtio" else device
+    if (place / "msi_irqs").is_dir():
+        return os.listdir(place / "msi_irqs")
+    number = reader.number("/" + os.path.relpath(place / "irq", reader.root))
+    return [str(number)] if number else []

@@ -41,14 +41,13 @@ class Reader:
     ) -> dict[str, int]:
         """The whole numbers that stand for `names` in a part of a file that is called `what`, by
         name; without those that are none, of each of which there is a warning."""
-        try:
+        if all(map(str.isdecimal, texts)):
             return dict(zip(names, map(int, texts), strict=False))
-        except ValueError:
-            read = {
-                name: self.count(path, f"{what} {name}", text)
-                for name, text in zip(names, texts, strict=False)
-            }
-            return {name: value for name, value in read.items() if value is not None}
+        read = {
+            name: self.count(path, f"{what} {name}".strip(), text)
+            for name, text in zip(names, texts, strict=False)
+        }
+        return {name: value for name, value in read.items() if value is not None}
 
     def count(self, path: str, what: str, text: str) -> int | None:
         """The whole number that `text`, which stands for `what` in a file, should be; else None,

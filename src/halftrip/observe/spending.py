@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import threading
 import time
 from typing import NamedTuple
 
-import msgspec
-
-from halftrip.observe.culprit import culprit
 from halftrip.observe.energy import Energy
-from halftrip.observe.hardware import HardwareCounters
+from halftrip.observe.hardware import HardwareCounters, HardwareReading, counted_between
 from halftrip.observe.processors import read_core
 from halftrip.observe.reading import Reader
 from halftrip.usage import CoreUse, Usage
 
+# In less the kernel's steps of 10 ms say nothing of what became of a core.
+_LEAST_SECONDS = 0.1
+
 
 class Reading(NamedTuple):
-    """Where a thread's counters stand at one moment; `at` and `waited` are ns."""
+    """Where counters stand at one moment; `at` and `waited` are ns. `spent` is of the process or
+    the thread, the others are of the thread."""
 
     at: int
     spent: resource.struct_rusage
+    thread: resource.struct_rusage
     waited: int | None
-    hardware: tuple[int, int] | None
+    hardware: HardwareReading | None
 
 
 class _Thread:
@@ -33,10 +36,9 @@ class _Thread:
     def __init__(self, root: str) -> None:
         self.hardware = HardwareCounters()
         self._scheduled: int | None = None
-        try:
+        # Without the file there is no such figure.
+        with contextlib.suppress(OSError):
             self._scheduled = os.open(f"{root}/proc/thread-self/schedstat", os.O_RDONLY)
-        except OSError:
-            self._scheduled = None
 
     def waited(self) -> int | None:
         """For how long it could have run, but had no core, ns; None where the kernel does not
@@ -44,9 +46,11 @@ class _Thread:
         if self._scheduled is None:
             return None
         try:
-            return int(os.pread(self._scheduled, 100, 0).split()[1])
-        except (OSError, ValueError, IndexError):
+            _, waited, turns = map(int, os.pread(self._scheduled, 100, 0).split())
+        except (OSError, ValueError):
             return None
+        # Whoever reads this has had a turn: where that is not counted, nothing is.
+        return waited if turns else None
 
     def __del__(self) -> None:
         if self._scheduled is not None:
@@ -61,6 +65,7 @@ class Meter:
         self.whole = whole
         self._who = resource.RUSAGE_SELF if whole else resource.RUSAGE_THREAD
         self._threads = threading.local()
+        self._energies: dict[int, Energy] = {}
 
     def _thread(self) -> _Thread:
         if not hasattr(self._threads, "own"):
@@ -71,80 +76,92 @@ class Meter:
     def read(self) -> Reading:
         own = self._thread()
         hardware, waited = own.hardware.read(), own.waited()
-        return Reading(time.perf_counter_ns(), resource.getrusage(self._who), waited, hardware)
+        thread, spent = resource.getrusage(resource.RUSAGE_THREAD), resource.getrusage(self._who)
+        return Reading(time.perf_counter_ns(), spent, thread, waited, hardware)
 
     def since(self, before: Reading, exchanges: int) -> Usage:
         """What has been spent since then on so many exchanges."""
         # In the opposite order, so that what is read first then is read last now.
         at, spent = time.perf_counter_ns(), resource.getrusage(self._who)
-        own = self._thread()
+        thread, own = resource.getrusage(resource.RUSAGE_THREAD), self._thread()
         waited, hardware = own.waited(), own.hardware.read()
-        both = (before.hardware, hardware)
-        counted = None if None in both else [b - a for a, b in zip(*both, strict=True)]  # type: ignore[arg-type]
+        instructions = cycles = None
+        if hardware is not None and before.hardware is not None:
+            instructions = counted_between(before.hardware.instructions, hardware.instructions)
+            cycles = counted_between(before.hardware.cycles, hardware.cycles)
+        known = waited is not None and before.waited is not None
         return Usage(
             exchanges=exchanges,
             elapsed=(at - before.at) * 1e-9,
             user=spent.ru_utime - before.spent.ru_utime,
             system=spent.ru_stime - before.spent.ru_stime,
-            voluntary=spent.ru_nvcsw - before.spent.ru_nvcsw,
-            involuntary=spent.ru_nivcsw - before.spent.ru_nivcsw,
+            voluntary=thread.ru_nvcsw - before.thread.ru_nvcsw,
+            involuntary=thread.ru_nivcsw - before.thread.ru_nivcsw,
             minor_faults=spent.ru_minflt - before.spent.ru_minflt,
             major_faults=spent.ru_majflt - before.spent.ru_majflt,
             # The kernel counts in KiB.
             peak_memory=spent.ru_maxrss * 1024,
-            waited=None
-            if waited is None or before.waited is None
-            else (waited - before.waited) * 1e-9,
-            instructions=counted[0] if counted else None,
-            cycles=counted[1] if counted else None,
-            counted=own.hardware.counted if counted else None,
+            waited=((waited or 0) - (before.waited or 0)) * 1e-9 if known else None,
+            instructions=instructions,
+            cycles=cycles,
+            counted=None if instructions is None else own.hardware.counted,
         )
 
-    def watch_core(self) -> CoreWatch | None:
-        """Watches the core that this thread is pinned to from now on; None where it is not."""
-        cores = os.sched_getaffinity(0)
+    def watch_core(self, core: int | None = None) -> CoreWatch | None:
+        """Watches a core from now on, or the one that this thread is pinned to; None where it is
+        not."""
+        cores = os.sched_getaffinity(0) if core is None else {core}
         return CoreWatch(self, next(iter(cores))) if len(cores) == 1 else None
+
+    def energy(self, core: int) -> Energy:
+        if core not in self._energies:
+            self._energies[core] = Energy(self.reader, core)
+        return self._energies[core]
+
+    def own_seconds(self) -> float | None:
+        """CPU time of this process; None where it runs on several cores."""
+        if not self.whole:
+            return None
+        spent = resource.getrusage(resource.RUSAGE_SELF)
+        return spent.ru_utime + spent.ru_stime
 
 
 class CoreWatch:
-    """Watches core `core` until `close`."""
+    """Watches core `core` until `close`, from any thread."""
 
     def __init__(self, meter: Meter, core: int) -> None:
+        self.core = core
         self._meter = meter
-        self._core = core
-        self._energy = Energy(meter.reader, core)
-        self._joules = self._energy.read()
+        self._joules = meter.energy(core).read()
         self._times = read_core(meter.reader, core)
-        self._began = meter.read()
+        self._own = meter.own_seconds()
+        self._began = time.perf_counter()
 
-    def close(self, shared: bool) -> CoreUse:
-        """What became of it. `shared`: with another rank, so that nobody else is to blame."""
-        reader = self._meter.reader
-        spent = self._meter.since(self._began, exchanges=0)
-        times = read_core(reader, self._core)
-        joules = self._energy.joules(self._joules, self._energy.read())
+    def close(self) -> CoreUse:
+        """What became of it; nobody is blamed yet."""
+        reader, energy = self._meter.reader, self._meter.energy(self.core)
+        watched = time.perf_counter() - self._began
+        own = self._meter.own_seconds()
+        times = read_core(reader, self.core)
+        joules = energy.joules(self._joules, energy.read())
         kilohertz = reader.number(
-            f"/sys/devices/system/cpu/cpu{self._core}/cpufreq/scaling_cur_freq"
+            f"/sys/devices/system/cpu/cpu{self.core}/cpufreq/scaling_cur_freq"
         )
-        passed = {
-            kind: times[kind] - before for kind, before in self._times.items() if kind in times
-        }
+        passed = {}
+        if watched >= _LEAST_SECONDS:
+            # Some may become a little less, see proc(5).
+            passed = {k: max(times[k] - t, 0.0) for k, t in self._times.items() if k in times}
         others = None
-        # A process of several threads runs on several cores.
-        if self._meter.whole and "idle" in passed:
+        if own is not None and self._own is not None and "idle" in passed:
             # What it rested, waited for a disk or was stolen, nobody had; the rest we had, or
             # others.
             nobody = sum(passed.get(kind, 0.0) for kind in ("idle", "iowait", "steal"))
-            others = max(spent.elapsed - nobody - spent.busy, 0.0)
-        use = CoreUse(
-            number=self._core,
-            watched=spent.elapsed,
+            others = max(watched - nobody - (own - self._own), 0.0)
+        return CoreUse(
+            number=self.core,
+            watched=watched,
             others=others,
-            stolen=max(passed["steal"], 0.0) if "steal" in passed else None,
+            stolen=passed.get("steal"),
             hertz=None if kilohertz is None else kilohertz * 1e3,
             joules=joules,
         )
-        taken = msgspec.structs.replace(spent, core=use).taken_share
-        if not taken or shared or not self._meter.whole:
-            return use
-        return msgspec.structs.replace(use, culprit=culprit(self._core))

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
 import msgspec
 import psutil
 
-from halftrip.observe.network import InterfaceInterrupts, read_protocols, read_softnet
+from halftrip.observe.network import (
+    InterfaceInterrupts,
+    read_interfaces,
+    read_protocols,
+    read_softnet,
+)
 from halftrip.observe.processors import read_processors
 from halftrip.observe.reading import Reader
 
@@ -24,19 +30,9 @@ _PAGING = {
     "pswpout": "swapped_out",
 }
 _PAGING_LINE = re.compile(rf"^({'|'.join(_PAGING)}) (.*)$", re.MULTILINE)
-# psutil's names and ours.
-_INTERFACE = {
-    "packets_recv": "packets_in",
-    "packets_sent": "packets_out",
-    "bytes_recv": "bytes_in",
-    "bytes_sent": "bytes_out",
-    "dropin": "drops_in",
-    "dropout": "drops_out",
-    "errin": "errors_in",
-    "errout": "errors_out",
-}
+# psutil is told where to look by a variable of all of the process, and how by its warnings.
+_asking = threading.Lock()
 
-_Value = TypeVar("_Value")
 _Count = TypeVar("_Count", int, float)
 
 
@@ -97,10 +93,10 @@ class Counters:
         processors = read_processors(reader)
         return Snapshot(
             at=time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW),
-            memory_used=self._ask(_memory_used),
+            memory_used=self._memory_used(),
             cpus=processors.times,
             counts=processors.counts | self._paging() | read_protocols(reader),
-            interfaces=self._ask(_interfaces) or {},
+            interfaces=read_interfaces(reader),
             interrupts=self._interrupts.read(),
             softnet=read_softnet(reader),
         )
@@ -111,37 +107,22 @@ class Counters:
         counts = self._reader.counts(_VMSTAT, "", names, texts)
         return {_PAGING[name]: count for name, count in counts.items()}
 
-    def _ask(self, figure: Callable[[], _Value]) -> _Value | None:
-        """A figure that psutil has; None, with a warning, where what it reads is odd."""
-        usual = psutil.PROCFS_PATH
-        psutil.PROCFS_PATH = str(self._reader.root / "proc")
-        try:
-            with warnings.catch_warnings():
-                # That something is missing.
-                warnings.simplefilter("error")
-                return figure()
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, LookupError, RuntimeWarning) as error:
-            what = figure.__name__.strip("_").replace("_", " ")
-            self._reader.warn(what, f"psutil cannot read it: {error}; left out")
-            return None
-        finally:
-            psutil.PROCFS_PATH = usual
-
-
-def _memory_used() -> int:
-    """Bytes, without buffers and cache."""
-    memory = psutil.virtual_memory()
-    return int(memory.total - memory.free - memory.buffers - memory.cached)
-
-
-def _interfaces() -> dict[str, dict[str, int]]:
-    counters = psutil.net_io_counters(pernic=True, nowrap=False)
-    return {
-        name: {own: getattr(counted, theirs) for theirs, own in _INTERFACE.items()}
-        for name, counted in counters.items()
-    }
+    def _memory_used(self) -> int | None:
+        """Bytes, without buffers and cache; None, with a warning, where psutil finds it odd."""
+        with _asking, warnings.catch_warnings():
+            # That something is missing, and taken for 0.
+            warnings.simplefilter("error", RuntimeWarning)
+            usual, psutil.PROCFS_PATH = psutil.PROCFS_PATH, str(self._reader.root / "proc")
+            try:
+                memory = psutil.virtual_memory()
+            except FileNotFoundError:
+                return None
+            except (OSError, ValueError, LookupError, RuntimeWarning) as error:
+                self._reader.warn("/proc/meminfo", f"psutil cannot read it: {error}; left out")
+                return None
+            finally:
+                psutil.PROCFS_PATH = usual
+        return int(memory.total - memory.free - memory.buffers - memory.cached)
 
 
 def _passed(before: Mapping[str, _Count], now: Mapping[str, _Count]) -> dict[str, _Count]:

@@ -21,13 +21,25 @@ class Figure(NamedTuple):
     unit: str
     cell: Callable[..., str]
     is_text: bool = False
+    # As a rule it is 0, and has no column where it is 0 in all lines.
+    is_rare: bool = False
 
 
-def grid(lines: Sequence[_Line], figures: Sequence[Figure]) -> Table:
-    """A table without those columns that say nothing of any line."""
+class Grid(NamedTuple):
+    """A table, and what has no column in it: because it is 0 in all lines, or because there is no
+    such figure."""
+
+    table: Table
+    zero: list[str]
+    unknown: list[str]
+
+
+def grid(lines: Sequence[_Line], figures: Sequence[Figure]) -> Grid:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     every = [(figure, [figure.cell(line) for line in lines]) for figure in figures]
-    known = [(figure, cells) for figure, cells in every if set(cells) - {NOTHING, ""}]
+    unknown = [figure for figure, cells in every if not set(cells) - {NOTHING, ""}]
+    zero = [figure for figure, cells in every if figure.is_rare and set(cells) <= {"0", NOTHING}]
+    known = [(f, cells) for f, cells in every if f not in unknown and f not in zero]
     for figure, _ in known:
         table.add_column(
             f"{figure.name}\n{figure.unit}",
@@ -36,7 +48,22 @@ def grid(lines: Sequence[_Line], figures: Sequence[Figure]) -> Table:
         )
     for line in zip(*(cells for _, cells in known), strict=True):
         table.add_row(*line)
-    return table
+    return Grid(table, [_named(f) for f in zero if f not in unknown], [_named(f) for f in unknown])
+
+
+def _named(figure: Figure) -> str:
+    return " ".join(word for word in (figure.name, figure.unit) if word not in ("", "%"))
+
+
+def without(made: Grid) -> list[str]:
+    """What has no column, in a line or two."""
+    lines = []
+    if made.zero:
+        lines.append(f"all 0: {', '.join(made.zero)}")
+    unknown = [name for name in made.unknown if name]
+    if unknown:
+        lines.append(f"not known here: {', '.join(unknown)}")
+    return lines
 
 
 def number(value: float | None, digits: int = 3, scale: float = 1.0) -> str:

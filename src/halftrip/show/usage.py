@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.text import Text
 
 from halftrip.model import Case, Run
 from halftrip.show import columns
 from halftrip.show.columns import NOTHING
-from halftrip.show.grid import Figure, grid, number, percent, whole
+from halftrip.show.grid import Figure, grid, number, percent, whole, without
 from halftrip.show.rows import Row, rows
 from halftrip.summaries import ENDS, cpu_per_gigabyte
 from halftrip.units import format_size
@@ -56,8 +56,8 @@ _FIGURES = (
     Figure("end", "", lambda end: f"{ENDS[end.number]} {end.row.case.pair[end.number]}", True),
     Figure("core", "", _core),
     Figure("load", "%", lambda end: percent(end.usage.load)),
-    Figure("user", "%", lambda end: percent(end.usage.user / end.usage.elapsed)),
-    Figure("system", "%", lambda end: percent(end.usage.system / end.usage.elapsed)),
+    Figure("user", "%", lambda end: percent(end.usage.user_share)),
+    Figure("system", "%", lambda end: percent(end.usage.system_share)),
     Figure("in kernel", "% of load", lambda end: percent(end.usage.kernel_share)),
     Figure("CPU", "s/GB", _per_payload),
     Figure("elapsed", "s", lambda end: number(end.usage.elapsed)),
@@ -66,9 +66,9 @@ _FIGURES = (
     Figure("waited", "%", lambda end: percent(end.usage.waited_share)),
     Figure("others", "%", lambda end: percent(end.usage.others_share)),
     Figure("stolen", "%", lambda end: percent(end.usage.stolen_share)),
-    Figure("minor", "faults", lambda end: whole(end.usage.minor_faults)),
-    Figure("major", "faults", lambda end: whole(end.usage.major_faults)),
-    Figure("memory", "MiB", lambda end: number(end.usage.peak_memory, 3, 1 << 20)),
+    Figure("minor", "faults", lambda end: whole(end.usage.minor_faults), is_rare=True),
+    Figure("major", "faults", lambda end: whole(end.usage.major_faults), is_rare=True),
+    Figure("peak memory", "MiB", lambda end: number(end.usage.peak_memory, 3, 1 << 20)),
     Figure("frequency", "GHz", _of_core("hertz", 3, 1e9)),
     Figure("instructions", "per cycle", lambda end: number(end.usage.instructions_per_cycle)),
     Figure("energy", "J", _of_core("joules", 3)),
@@ -76,13 +76,15 @@ _FIGURES = (
     Figure("", "", _how, True),
 )
 _LEGEND = (
-    "Of the kept samples, with what leads in to them; each end by getrusage(2), its own clock.",
-    "load: user + system / elapsed; the kernel learns which at its timer ticks, as a rule.",
-    "CPU: user + system for 10^9 bytes of payload, both ways together. waited: ready to run,",
-    "but without a core. others: its core neither idle nor ours: other tasks, interrupts, going to",
-    "sleep and waking up; stolen: the hypervisor had it (both in steps of 10 ms).",
-    "marked: samples taken while an end had lost its core, as far as can be told.",
-    "busy-poll: full load with no system time. What cannot be read is absent.",
+    "Of the kept samples and what leads in to them. end: which, and its rank. load: user + system",
+    "time of its process (with --threads, of its thread) / elapsed, by getrusage(2); their sum is",
+    "exact, which is which the kernel finds out at its ticks of some ms. CPU: for 10^9 bytes of",
+    "payload, both ways together. switches: it waited for something (voluntary), or lost its core",
+    "(involuntary). waited: ready to run, but without a core. others: its core neither idle nor",
+    "its own: other tasks, interrupts, going to sleep and waking up; stolen: the hypervisor had",
+    "it; both in steps of 10 ms. peak memory: of the process, since it began. marked: samples",
+    "taken while an end had no core, as far as can be told. busy-poll: full load with no system",
+    "time.",
 )
 _ENERGY_SAYS = "energy: of the whole package that the core is in, first sample to last."
 
@@ -90,6 +92,8 @@ _ENERGY_SAYS = "energy: of the whole package that the core is in, first sample t
 def render_usage(run: Run) -> Group:
     """A line for each end of each row."""
     table_rows = [row for row in rows(run) if row.usage is not None]
+    if not run.measurements:
+        return Group(Text("no usage: nothing was measured"))
     if not table_rows:
         return Group(Text("no usage: this run has none (simulated, or of an older halftrip)"))
     varying = [
@@ -108,8 +112,9 @@ def render_usage(run: Run) -> Group:
     said = list(_LEGEND)
     if any(end.usage.core is not None and end.usage.core.joules is not None for end in ends):
         said.append(_ENERGY_SAYS)
-    parts: list[RenderableType] = [grid(ends, figures)]
-    return Group(*parts, *(Text(line, style="dim") for line in said))
+    made = grid(ends, figures)
+    lines = [Text(line) for line in without(made)]
+    return Group(made.table, *lines, *(Text(line, style="dim") for line in said))
 
 
 def _of_case(of: Callable[[Case], str]) -> Callable[[Row], str]:

@@ -128,6 +128,14 @@ class Window(Opened):
     synchronize: Callable[[], None] = field(default=_nothing, kw_only=True)
 
 
+def touched(count: int) -> Times:
+    """Zeros, shape (count,), in memory that is there: the first touch of a page takes as long as
+    some samples do."""
+    zeros = np.empty(count, dtype=np.int64)
+    zeros.fill(0)
+    return zeros
+
+
 class Transport(ABC):
     """One way for bytes to move between the two ranks of a scene."""
 
@@ -209,11 +217,11 @@ class Transport(ABC):
 
     def take_part(self, task: Task) -> Timed:
         """This end's part in a batch. Raises OSError, MpiError, NoAnswer, PeerClosed or Stopped."""
-        stamps = np.zeros(task.samples + 1, dtype=np.int64)
+        stamps = touched(task.samples + 1)
         arrivals = None
         # A look at the clock in every exchange is too much where a sample has to hold several.
         if SHAPES[task.case.pattern].each_way and task.exchanges == 1:
-            arrivals = np.zeros(task.samples, dtype=np.int64)
+            arrivals = touched(task.samples)
         call = _native.initiate if task.initiates else _native.respond
         call(
             task.endpoint,

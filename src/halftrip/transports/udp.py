@@ -17,7 +17,7 @@ from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.memory.ring import Ring
 from halftrip.model import Case, Delivery, Wait
-from halftrip.transports.base import Opened, Task, Timed
+from halftrip.transports.base import Opened, Task, Timed, touched
 from halftrip.transports.base import Transport as Base
 from halftrip.wire import Address, Channel, Closed, Listener, connect, introduce
 
@@ -156,7 +156,7 @@ class Transport(Base):
     def take_part(self, task: Task) -> Timed:
         if task.exchanges != 1:
             raise ValueError("an exchange of datagrams is a sample by itself")
-        ticks = np.zeros(task.samples, dtype=np.int64)
+        ticks = touched(task.samples)
         held = np.zeros(task.in_.slots if task.verify else 0, dtype=np.int64)
         call = _native.initiate_datagrams if task.initiates else _native.respond_datagrams
         tally = call(

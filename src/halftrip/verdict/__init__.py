@@ -42,7 +42,12 @@ _RULES: tuple[Callable[[Evidence], Flag | None], ...] = (
     machine.oversubscribed,
 )
 # What is seen only because of what another flag says already.
-_BECAUSE = {"autocorrelated": ("drift", "bimodal"), "drift": ("bimodal",)}
+_BECAUSE = {
+    "autocorrelated": ("drift", "bimodal"),
+    "drift": ("bimodal",),
+    # Whoever has the core is a rank of ours.
+    "disturbed": ("oversubscribed",),
+}
 
 
 def verdicts(run: Run) -> dict[Case, tuple[Flag, ...]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrip.summaries import marked, usages
+from halftrip.summaries import ENDS, marked, usages
+from halftrip.usage import Usage
 from halftrip.verdict.flag import FEWEST, Evidence, Flag, counted, percent
 
 # A sample that takes so many medians is a disturbance; these may take this share of all the time.
@@ -20,37 +21,42 @@ def disturbed(e: Evidence) -> Flag | None:
 
 
 def _taken(e: Evidence) -> Flag | None:
-    """Others that had the core of an end for much of the time, unless they are ranks of ours."""
-    found = usages(e.measurements)
-    shared = {env.rank for env in e.run.environments if env.oversubscribed}
-    if found is None or shared.intersection(e.case.pair):
+    """Others that had the core of an end for much of the time."""
+    ends = zip(e.case.pair, usages(e.measurements) or (), strict=False)
+    taken = [_had(rank, usage) for rank, usage in ends if usage.taken_share]
+    if not taken:
         return None
-    shares = [usage.taken_share for usage in found]
-    worst = int(np.argmax(shares))
-    if not shares[worst]:
-        return None
-    core = found[worst].core
-    where = f"core {core.number}" if core is not None else "its core"
-    who = f", most of all {core.culprit}" if core is not None and core.culprit else ""
-    marks = _marks(e)
     return Flag(
         "disturbed",
-        f"others had {where} of rank {e.case.pair[worst]} for {percent(shares[worst])} of the time"
-        f"{who}{marks}",
+        f"{'; '.join(taken)}{_marks(e)}",
         "end what else runs there, or choose other cores with --cores",
     )
 
 
+def _had(rank: int, usage: Usage) -> str:
+    """Of one end, for how much of the time others had its core, and who was seen there."""
+    core = usage.core
+    where = f"core {core.number} (rank {rank})" if core is not None else f"the core of rank {rank}"
+    seen = f"others had {where} for {percent(usage.taken_share)} of the time"
+    if core is not None and core.culprit is not None:
+        seen += f"; just after, {core.culprit.name} had {percent(core.culprit.share)}"
+    return seen
+
+
 def _stolen(e: Evidence) -> Flag | None:
-    for rank, usage in zip(e.case.pair, usages(e.measurements) or (), strict=False):
-        if usage.core is not None and usage.much_stolen:
-            return Flag(
-                "disturbed",
-                f"the hypervisor had core {usage.core.number} of rank {rank} for "
-                f"{percent(usage.stolen_share or 0.0)} of the time",
-                "measure again when its other machines are quiet, or on one of your own",
-            )
-    return None
+    ends = zip(e.case.pair, usages(e.measurements) or (), strict=False)
+    stolen = [
+        f"core {usage.core.number} (rank {rank}) for {percent(usage.stolen_share or 0.0)}"
+        for rank, usage in ends
+        if usage.core is not None and usage.much_stolen
+    ]
+    if not stolen:
+        return None
+    return Flag(
+        "disturbed",
+        f"the hypervisor had {' and '.join(stolen)} of the time{_marks(e)}",
+        "measure again when its other machines are quiet, or on one of your own",
+    )
 
 
 def _spikes(e: Evidence) -> Flag | None:
@@ -70,16 +76,17 @@ def _spikes(e: Evidence) -> Flag | None:
 
 
 def _marks(e: Evidence) -> str:
-    """How many samples are marked, and how often the ends lost their cores, where that is known."""
-    known = [m for m in e.measurements if m.preemptions]
-    if not known:
+    """How often each end lost its core, for how long it waited for one, and how many samples are
+    marked because of that, where it is known."""
+    ends = usages(e.measurements)
+    if ends is None:
         return ""
-    marks = sum(int(marked(m).sum()) for m in known)
-    one, other = np.sum([lost for m in known for lost in m.preemptions], axis=0)
-    lost = "neither end lost its core to others"
-    if one or other:
-        lost = (
-            f"the initiator lost its core to others {counted(int(one), 'time')}, the responder "
-            f"{int(other):,}"
-        )
-    return f"; {lost}: {counted(marks, 'sample')} marked" if marks else f"; {lost}"
+    lost = [_lost(name, usage) for name, usage in zip(ENDS, ends, strict=True)]
+    marks = sum(int(marked(m).sum()) for m in e.measurements)
+    return f"; {'; '.join(lost)}; {counted(marks, 'sample')} marked"
+
+
+def _lost(name: str, usage: Usage) -> str:
+    said = f"{name}: core lost {counted(usage.involuntary, 'time')}"
+    share = usage.waited_share
+    return said if share is None else f"{said}, waited {percent(share)} of the time"

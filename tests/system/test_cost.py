@@ -1,26 +1,24 @@
 """What real runs have cost, by every counter: with real sockets, MPIs, neighbours and the log."""
 
-import contextlib
 import itertools
 import json
 import os
-import subprocess
-import sys
+import re
 
 import numpy as np
 import pytest
 
 import halftrip
 from halftrip.verdict import verdicts
+from harness.neighbour import neighbour
 from harness.shell import mpiexec
+from lab.hosts import need
 
+# A loopback interface that nobody else uses.
+ALONE = ("unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
 # 20 bytes of IP, 20 of TCP and 12 of its timestamps; the loopback interface counts no Ethernet.
 TCP_HEADERS = 52
 LOG = ("--ci", "none", "--system-log")
-
-
-def system_share(usage):
-    return usage.system / usage.elapsed
 
 
 def sent(measurement):
@@ -31,15 +29,19 @@ def sent(measurement):
     return exchanges * case.window * case.size
 
 
-@pytest.mark.parametrize("arguments", [("-p", "stream", "-s", "64K"), ("-s", "1000")])
+@pytest.mark.parametrize(
+    "arguments", [("-p", "stream", "-s", "64K", "--window", "4"), ("-s", "1000")]
+)
 def test_tcp_costs_system_time_and_goes_through_lo(shell, arguments):
-    result = shell.run("-t", "tcp", *arguments, "--time", "0.5s", *LOG)
+    need(os.geteuid() == 0, "an own loopback interface needs root")
+    result = shell.run("-t", "tcp", *arguments, "--time", "1s", *LOG, prefix=ALONE)
     assert result.status == 0, result.err
     (m,) = result.run.measurements
     for usage in m.usage:
-        assert system_share(usage) > 0.1
-        assert usage.kernel_share > 0.3
+        assert usage.system > 0
         assert not usage.is_busy_poll
+        # Of what takes little time there are few ticks to tell by.
+        assert usage.kernel_share > 0.3 or usage.busy < 0.3
     (log,) = (system for system in result.run.systems if system.phase == "case")
     lo = log.interfaces["lo"]
     # Whatever is sent there comes in again.
@@ -47,7 +49,7 @@ def test_tcp_costs_system_time_and_goes_through_lo(shell, arguments):
     assert lo["packets_in"] == lo["packets_out"]
     payload = sent(m) * (2 if m.case.pattern == "pingpong" else 1)
     carried = lo["bytes_out"] - TCP_HEADERS * lo["packets_out"]
-    assert payload <= carried <= 1.02 * payload
+    assert payload <= carried <= 1.01 * payload
     if m.case.pattern == "pingpong":
         # One each way.
         assert lo["packets_out"] == pytest.approx(2 * sent(m) / m.case.size, rel=0.02)
@@ -58,31 +60,20 @@ def test_tcp_costs_system_time_and_goes_through_lo(shell, arguments):
 
 
 def test_shm_costs_no_system_time_and_is_a_busy_poll(shell):
-    result = shell.run("-t", "shm", "-s", "8", "--time", "0.5s", *LOG)
+    result = shell.run("-t", "shm", "-s", "8", "--time", "2s", *LOG)
     assert result.status == 0, result.err
     (m,) = result.run.measurements
     for usage in m.usage:
-        assert system_share(usage) < 0.02
-        assert usage.voluntary == 0
+        assert usage.kernel_share < 0.03
+        assert usage.hardly_sleeps
     (log,) = (system for system in result.run.systems if system.phase == "case")
     assert log.interfaces["lo"]["bytes_out"] < 0.01 * sent(m)
     shown = shell.halftrip("show", "run.jsonl", "--usage")
     assert shown.status == 0, shown.err
-    if all(usage.load > 0.95 for usage in m.usage):
-        assert shown.out.count("busy-poll") == 3
-
-
-@contextlib.contextmanager
-def neighbour(core):
-    program = f"import os; os.sched_setaffinity(0, {{{core}}}); print(flush=True)\nwhile 1: pass"
-    busy = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
-    try:
-        busy.stdout.readline()
-        yield busy.pid
-    finally:
-        busy.kill()
-        busy.wait()
-        busy.stdout.close()
+    # Each end that is, and the legend.
+    assert shown.out.count("busy-poll") == 1 + sum(usage.is_busy_poll for usage in m.usage)
+    # It has its core, waits for it, or it is stolen, which is told in steps.
+    assert all(usage.is_busy_poll for usage in m.usage if not usage.stolen_share)
 
 
 @pytest.mark.parametrize("transport", ["shm", "tcp"])
@@ -97,10 +88,15 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell, transport):
     run = result.run
     (flags,) = verdicts(run).values()
     (seen,) = (flag.seen for flag in flags if flag.name == "disturbed")
-    assert seen.startswith(f"others had core {cores[1]} of rank 1 for ")
-    assert f"(process {pid})" in seen
-    share = float(seen.split(" for ")[1].split(" %")[0])
-    assert 25 < share < 90
+    # Somebody else may have had the other core.
+    said = re.search(
+        rf"others had core {cores[1]} \(rank 1\) for ([\d.]+) % of the time; "
+        rf"just after, .+ \(process {pid}\) had ([\d.]+) %",
+        seen,
+    )
+    assert said is not None, seen
+    assert 25 < float(said[1]) < 97
+    assert 25 < float(said[2]) <= 100
     (m,) = run.measurements
     assert m.usage[1].core.others > 0.25 * m.usage[1].core.watched
     assert len(m.preemptions) == len(m.blocks)
@@ -135,27 +131,43 @@ def test_the_log_is_quiet_before_and_after_and_whole_in_between(shell):
         assert 1.0 <= idle.seconds < 1.5
         assert idle.cases == []
     # Each case of each repetition is in one record, and each record ends where the next begins.
-    logged = [(system.repetition, case) for system in between for case in system.cases]
+    logged = [
+        pair for system in between for pair in zip(system.repetitions, system.cases, strict=True)
+    ]
     measured = [(m.repetition, m.case) for m in run.measurements]
     assert logged == measured
     for one, other in itertools.pairwise(between):
         assert other.at >= one.at + one.seconds - 1e-3
     for system in between:
-        times = [m.at for m in run.measurements if (m.repetition, m.case) in
-                 [(system.repetition, case) for case in system.cases]]  # fmt: skip
+        those = set(zip(system.repetitions, system.cases, strict=True))
+        times = [m.at for m in run.measurements if (m.repetition, m.case) in those]
         assert all(system.at <= at <= system.at + system.seconds for at in times)
     idle = [system.cpus["all"]["idle"] / sum(system.cpus["all"].values()) for system in run.systems]
     assert idle[0] > np.median(idle[1:-1])
     assert run.notices == ()
 
 
-def test_the_log_costs_less_than_a_hundredth_of_the_time(shell):
-    result = shell.run("--preset", "quick", "--system-log", timeout=120)
+@pytest.mark.parametrize(
+    "arguments", [("--preset", "quick"), ("-t", "shm", "-s", "8", "--time", "10ms", "-r", "100")]
+)
+def test_the_log_costs_less_than_a_hundredth_of_the_time(shell, arguments):
+    """Of that in which anything was done, also where cases are as short as they get."""
+    result = shell.run(*arguments, "--system-log", timeout=120)
     assert result.status == 0, result.err
-    end = result.run.end
-    assert 0 < end.logged < 0.01 * end.seconds
+    run = result.run
+    rest = sum(system.seconds for system in run.systems if system.phase != "case")
+    assert 0 < run.end.logged < 0.01 * (run.end.seconds - rest)
     out = shell.halftrip("show", "run.jsonl", "--system-log").out
-    assert f"of the run's {end.seconds:.1f} s" in out
+    assert f"of the run's {run.end.seconds:.1f} s" in out
+
+
+def test_a_preset_s_log_can_be_left_out(shell):
+    arguments = ("--preset", "paper", "-t", "shm", "-s", "8", "--launches", "1", "-r", "1")
+    for without in ((), ("--no-system-log",)):
+        result = shell.run(*arguments, "--time", "50ms", *without)
+        assert result.status == 0, result.err
+        assert bool(result.run.systems) == (not without)
+        result.path.unlink()
 
 
 def test_programs_get_what_it_cost_and_python_too(shell):
@@ -178,6 +190,9 @@ def test_views_that_have_no_such_style_say_so(shell):
         assert result.status == 2
         assert said in result.err
         assert result.err.count("\n") == 1
+    result = shell.halftrip("show", "run.jsonl", "--usage", "--rtt")
+    assert (result.status, result.out) == (2, "")
+    assert result.err == "halftrip: --rtt: --usage shows no latency; leave it out\n"
     both = shell.halftrip("show", "run.jsonl", "--usage", "--system-log")
     assert both.status == 0
     assert "busy-poll:" in both.out
@@ -190,3 +205,5 @@ def test_what_is_only_thought_of_costs_nothing_and_has_no_log(shell):
     assert result.run.systems == ()
     assert result.run.measurements[0].usage is None
     assert shell.halftrip("show", "run.jsonl", "--usage").out.startswith("no usage: ")
+    shown = shell.halftrip("show", "run.jsonl", "--system-log").out
+    assert shown == "no system log: what is simulated is on no host\n"
