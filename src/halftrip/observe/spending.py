@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import threading
@@ -15,6 +14,7 @@ from halftrip.observe.processors import read_core
 from halftrip.observe.reading import Reader
 from halftrip.usage import CoreUse, Usage
 
+_SCHEDULED = "/proc/thread-self/schedstat"
 # In less the kernel's steps of 10 ms say nothing of what became of a core.
 _LEAST_SECONDS = 0.1
 
@@ -30,33 +30,6 @@ class Reading(NamedTuple):
     hardware: HardwareReading | None
 
 
-class _Thread:
-    """What is kept open for a thread."""
-
-    def __init__(self, root: str) -> None:
-        self.hardware = HardwareCounters()
-        self._scheduled: int | None = None
-        # Without the file there is no such figure.
-        with contextlib.suppress(OSError):
-            self._scheduled = os.open(f"{root}/proc/thread-self/schedstat", os.O_RDONLY)
-
-    def waited(self) -> int | None:
-        """For how long it could have run, but had no core, ns; None where the kernel does not
-        say."""
-        if self._scheduled is None:
-            return None
-        try:
-            _, waited, turns = map(int, os.pread(self._scheduled, 100, 0).split())
-        except (OSError, ValueError):
-            return None
-        # Whoever reads this has had a turn: where that is not counted, nothing is.
-        return waited if turns else None
-
-    def __del__(self) -> None:
-        if self._scheduled is not None:
-            os.close(self._scheduled)
-
-
 class Meter:
     """Reads what is spent: by the whole process, or where it is not `whole`, by each thread."""
 
@@ -67,15 +40,24 @@ class Meter:
         self._threads = threading.local()
         self._energies: dict[int, Energy] = {}
 
-    def _thread(self) -> _Thread:
-        if not hasattr(self._threads, "own"):
-            self._threads.own = _Thread(str(self.reader.root).rstrip("/"))
-        own: _Thread = self._threads.own
-        return own
+    @property
+    def _hardware(self) -> HardwareCounters:
+        """Those of this thread, which go with it."""
+        if not hasattr(self._threads, "hardware"):
+            self._threads.hardware = HardwareCounters()
+        counters: HardwareCounters = self._threads.hardware
+        return counters
+
+    def _waited(self) -> int | None:
+        """For how long this thread could have run, but had no core, ns; None where the kernel does
+        not say."""
+        texts = (self.reader.text(_SCHEDULED) or "").split()
+        figures = self.reader.counts(_SCHEDULED, "", ("ran", "waited", "turns"), texts)
+        # Whoever reads this has had a turn: where that is not counted, nothing is.
+        return figures.get("waited") if figures.get("turns") else None
 
     def read(self) -> Reading:
-        own = self._thread()
-        hardware, waited = own.hardware.read(), own.waited()
+        hardware, waited = self._hardware.read(), self._waited()
         thread, spent = resource.getrusage(resource.RUSAGE_THREAD), resource.getrusage(self._who)
         return Reading(time.perf_counter_ns(), spent, thread, waited, hardware)
 
@@ -83,8 +65,8 @@ class Meter:
         """What has been spent since then on so many exchanges."""
         # In the opposite order, so that what is read first then is read last now.
         at, spent = time.perf_counter_ns(), resource.getrusage(self._who)
-        thread, own = resource.getrusage(resource.RUSAGE_THREAD), self._thread()
-        waited, hardware = own.waited(), own.hardware.read()
+        thread = resource.getrusage(resource.RUSAGE_THREAD)
+        waited, hardware = self._waited(), self._hardware.read()
         instructions = cycles = None
         if hardware is not None and before.hardware is not None:
             instructions = counted_between(before.hardware.instructions, hardware.instructions)
@@ -104,7 +86,7 @@ class Meter:
             waited=((waited or 0) - (before.waited or 0)) * 1e-9 if known else None,
             instructions=instructions,
             cycles=cycles,
-            counted=None if instructions is None else own.hardware.counted,
+            counted=None if instructions is None else self._hardware.counted,
         )
 
     def watch_core(self, core: int | None = None) -> CoreWatch | None:
