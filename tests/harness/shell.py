@@ -16,11 +16,6 @@ HALFTRIP = str(Path(sys.executable).with_name("halftrip"))
 # Every process of a test has this variable, so that what is left behind can be told from others.
 MARK = "HALFTRIP_TEST_MARK"
 
-# What Open MPI's mpiexec says where its own daemon has failed to start, which is seen once in some
-# thousand times: nothing of ours has begun then, and it is started again, a few times.
-NOT_STARTED = "PMIx server's listener thread failed to start"
-STARTS = 3
-
 # Open MPI from the wheel, and what Debian packages: both families, pointer and int handles.
 MPIEXECS = {
     "wheel": str(Path(sys.executable).with_name("mpiexec")),
@@ -69,18 +64,15 @@ class Shell:
     def halftrip(self, *arguments, prefix=(), timeout=120, **environment):
         if prefix:
             environment |= self.as_root
-        for _ in range(STARTS):
-            result = subprocess.run(
-                self.command(*arguments, prefix=prefix),
-                cwd=self.directory,
-                env=self.environment | environment,
-                capture_output=True,
-                text=True,
-                timeout=timeout,
-                check=False,
-            )
-            if not (prefix and NOT_STARTED in result.stderr):
-                break
+        result = subprocess.run(
+            self.command(*arguments, prefix=prefix),
+            cwd=self.directory,
+            env=self.environment | environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
         return Result(result.returncode, result.stdout, result.stderr, self.directory / "run.jsonl")
 
     def run(self, *arguments, **options):

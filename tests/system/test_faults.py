@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from halftrip import store
-from harness.shell import NOT_STARTED, STARTS, mpiexec
+from harness.shell import mpiexec
 
 # Much to measure: the fault comes in its midst, never after it.
 WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "200ms", "-r", "20")
@@ -30,17 +30,10 @@ class Victims:
         self.shell = shell
         self.path = shell.directory / "run.jsonl"
         self.before = shared_memory()
-        self.command = shell.command("run", "-o", self.path, *arguments, prefix=prefix)
-        self.environment = shell.environment | (shell.as_root if prefix else {})
-        self.starts = 0
-        self.start()
-
-    def start(self):
-        self.starts += 1
         self.process = subprocess.Popen(
-            self.command,
-            cwd=self.shell.directory,
-            env=self.environment,
+            shell.command("run", "-o", self.path, *arguments, prefix=prefix),
+            cwd=shell.directory,
+            env=shell.environment | (shell.as_root if prefix else {}),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -51,10 +44,7 @@ class Victims:
         """Waits until the file holds so many, so that the fault comes while they are made."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            if self.process.poll() is not None:
-                said = self.process.communicate()
-                assert NOT_STARTED in said[1] and self.starts < STARTS, said  # noqa: PT018
-                self.start()
+            assert self.process.poll() is None, self.process.communicate()
             if self.path.exists() and self.path.read_bytes().count(b'"measurement"') >= count:
                 return
             time.sleep(0.02)
