@@ -43,10 +43,17 @@ class Result:
         return store.load(self.path)
 
 
-class Shell:
-    """Runs halftrip in a directory of its own, with a mark on everything that it starts."""
+def shared_memory():
+    """The names of all segments of this host."""
+    return {path.name for path in Path("/dev/shm").iterdir()}
 
-    def __init__(self, directory):
+
+class Shell:
+    """Runs halftrip in a directory of its own, with a mark on everything that it starts, and
+    `temporary` for what that keeps elsewhere: an mpiexec that is killed leaves files behind, and
+    the next that gets its number takes them for those of one that lives."""
+
+    def __init__(self, directory, temporary):
         self.directory = directory
         self.mark = uuid.uuid4().hex
         self.environment = {
@@ -55,6 +62,7 @@ class Shell:
             if not name.startswith(("OMPI_", "PMI", "HALFTRIP_", "MPI4PY_"))
         }
         self.environment[MARK] = self.mark
+        self.environment["TMPDIR"] = str(temporary)
         # Of mpiexecs that tests start themselves; halftrip must do without.
         self.as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from halftrip import store
-from harness.shell import mpiexec
+from harness.shell import mpiexec, shared_memory
 
 # Much to measure: the fault comes in its midst, never after it.
 WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "200ms", "-r", "20")
@@ -116,10 +116,6 @@ class Ended:
     @property
     def reason(self):
         return store.load(self.path).interrupted
-
-
-def shared_memory():
-    return {path.name for path in Path("/dev/shm").iterdir()}
 
 
 def abstract_sockets():

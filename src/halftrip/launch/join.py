@@ -156,16 +156,13 @@ def _walk(
         end(reason)
         told = True
         _say(group.rank, reason)
-        clear()
-
-    def clear() -> None:
-        leftovers.remove([Path(path) for path in leftovers.mapped_segments()])
+        leftovers.remove_own()
 
     try:
         channels = _lifelines(group, token)
     except HalftripError as error:
         end(str(error))
-        clear()
+        leftovers.remove_own()
         raise
     watch = Watch(
         channels=channels,
@@ -186,7 +183,7 @@ def _walk(
     if ended is not None:
         reason = str(ended) or type(ended).__name__
         end(reason)
-        clear()
+        leftovers.remove_own()
         mistake = isinstance(ended, UsageError)
         if mistake and run_file is not None:
             run_file.discard()

@@ -36,6 +36,12 @@ def mapped_segments(maps: Path = Path("/proc/self/maps")) -> set[str]:
     return {path for path in paths if Path(path).name.startswith(_PREFIXES)}
 
 
+def remove_own() -> None:
+    """Removes MPI's segments that this process maps, which is about to end without MPI_Finalize.
+    Whoever else maps them keeps them."""
+    remove([Path(path) for path in mapped_segments()])
+
+
 def remove(paths: list[Path]) -> None:
     """Removes files, those that are gone already included."""
     for path in paths:
