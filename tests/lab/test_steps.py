@@ -30,27 +30,39 @@ def wire(transport, size):
     return size + (count + (count > 1)) * (14 + 52)
 
 
+def midst(times):
+    """The median of the shortest interval with a third of TIMES in it."""
+    ordered = np.sort(times)
+    third = len(ordered) // 3
+    first = np.argmin(ordered[third:] - ordered[:-third])
+    return float(ordered[first + third // 2])
+
+
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
 def test_a_frame_more_takes_its_time(lab, shell, transport):
-    """Through a slow limit with a burst of one frame, half a round trip takes, within 1 %, half of
-    what the limit needs for the frames of a message: each goes when its bucket has what it takes,
-    and the buckets of both ends fill at the same time. One byte more is 0.07 %; where it makes one
-    frame more it is 2.3 %, or with TCP 8 %. Sizes are shuffled anew in each repetition."""
-    rate = 4_000_000
+    """Through a slow limit, half a round trip takes, within 0.5 %, half of what the limit needs for
+    the frames of a message: each goes when its bucket has what it takes, and the buckets of both
+    ends fill at the same time. One byte more is 0.07 %; where it makes one frame more it is 2.3 %,
+    or with TCP 8 %. Sizes are shuffled anew in each repetition.
+
+    Where the machine that both hosts are on is stopped for a while, an exchange is late, and as the
+    bucket goes on filling, up to two frames, the next is early: neither is what the limit takes, so
+    it is looked for where exchanges lie closest."""
+    rate = 2_000_000
     for host in lab.hosts:
-        host.limit(rate, burst=1600)
+        host.limit(rate, burst=3000)
     one, two = FITS[transport], FITS_TWO[transport]
     asked = (one - 100, one, one + 1, two, two + 1)
     sizes = ",".join(str(size) for size in asked)
     run = lab.measure(
-        shell, "-t", transport, "-s", sizes, "--ci", "none", "--time", "0.2s", "-r", 2
+        shell, "-t", transport, "-s", sizes, "--ci", "none", "--time", "0.8s", "-r", 2
     )
     found = {}
     for case, measurements in run.by_case.items():
         times = np.concatenate([one_way_times(m) for m in measurements])
-        found[case.size] = float(np.median(times))
+        found[case.size] = midst(times)
     due = {size: wire(transport, size) * 8e9 / rate / 2 for size in asked}
-    assert found == pytest.approx(due, rel=0.01)
+    assert found == pytest.approx(due, rel=0.005)
 
 
 def test_a_datagram_has_as_many_fragments_as_it_needs(relayed, shell):
