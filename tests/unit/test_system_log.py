@@ -1,7 +1,6 @@
 """The log of several hosts, in rank 0's time, and that it does not disturb what is timed."""
 
 import os
-import threading
 import time
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 from halftrip import system_log
 from halftrip.bench import Bench
 from halftrip.clock import Clock
-from halftrip.group import join_socket_group, lead_socket_group
 from halftrip.model import Case
 from halftrip.observe.reading import Reader
 from halftrip.observe.spending import Meter
@@ -18,8 +16,7 @@ from halftrip.observe.system import Counters
 from halftrip.pair import Pair
 from halftrip.sampler import Batch
 from halftrip.system_log import SystemLog
-from halftrip.wire import Listener, introduce
-from harness.bench import CACHE, TOKEN, scene
+from harness.bench import CACHE, on_two_ranks, scene
 
 CASES = [Case(transport="tcp", size=size, wait="block") for size in range(1, 6)]
 
@@ -35,32 +32,6 @@ class StageOf:
 
     def clock_offsets(self):
         return list(self.offsets)
-
-
-def on_two_ranks(take_part):
-    """Calls `take_part(rank, group)` on two ranks, which are threads."""
-    listener = Listener(TOKEN)
-    raised = []
-
-    def member(rank):
-        if rank == 0:
-            group = lead_socket_group(listener, 2, 5.0)
-        else:
-            group = join_socket_group(listener.address, introduce(TOKEN, "group", 1), 2)
-        try:
-            take_part(rank, group)
-        except BaseException as error:  # noqa: BLE001 (handed to the test)
-            raised.append(error)
-        finally:
-            group.close()
-
-    threads = [threading.Thread(target=member, args=(rank,)) for rank in (0, 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-        assert not thread.is_alive()
-    assert raised == []
 
 
 def logged(hosts, offsets, script, monkeypatch):

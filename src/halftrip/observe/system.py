@@ -7,7 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Mapping
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 import psutil
@@ -36,32 +36,29 @@ _asking = threading.Lock()
 _Count = TypeVar("_Count", int, float)
 
 
-class Counted(msgspec.Struct, frozen=True, kw_only=True):
-    """What a host's counters have counted from `began` to `ended`, ns of its CLOCK_MONOTONIC_RAW.
+class _Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """As in `model.System`."""
 
-    `memory_used` is that of the end, bytes. The others are as in `model.System`.
-    """
+    memory_used: int | None
+    cpus: dict[str, dict[str, float]]
+    counts: dict[str, int]
+    interfaces: dict[str, dict[str, int]]
+    interrupts: dict[str, dict[str, int]]
+    softnet: dict[str, dict[str, int]]
+
+
+class Counted(_Counts, frozen=True, kw_only=True):
+    """What a host's counters have counted from `began` to `ended`, ns of its CLOCK_MONOTONIC_RAW.
+    `memory_used` is that of the end, bytes."""
 
     began: int
     ended: int
-    memory_used: int | None
-    cpus: dict[str, dict[str, float]]
-    counts: dict[str, int]
-    interfaces: dict[str, dict[str, int]]
-    interrupts: dict[str, dict[str, int]]
-    softnet: dict[str, dict[str, int]]
 
 
-class Snapshot(NamedTuple):
+class _Snapshot(_Counts, frozen=True, kw_only=True):
     """Where a host's counters stand at one moment."""
 
     at: int
-    memory_used: int | None
-    cpus: dict[str, dict[str, float]]
-    counts: dict[str, int]
-    interfaces: dict[str, dict[str, int]]
-    interrupts: dict[str, dict[str, int]]
-    softnet: dict[str, dict[str, int]]
 
 
 class Counters:
@@ -87,11 +84,11 @@ class Counters:
             softnet=_each_passed(before.softnet, now.softnet),
         )
 
-    def _take(self) -> Snapshot:
+    def _take(self) -> _Snapshot:
         reader = self._reader
         # In one go: psutil would read this file three times, and it is long where cores are many.
         processors = read_processors(reader)
-        return Snapshot(
+        return _Snapshot(
             at=time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW),
             memory_used=self._memory_used(),
             cpus=processors.times,
