@@ -130,7 +130,7 @@ class Comparison:
             low, ratio, high = np.quantile(ours / peer, [0.25, 0.5, 0.75])
             yield (
                 f"| {self.name} | {size} | {goal.heading} | {statistics.median(ours):.5g} "
-                f"| {statistics.median(peer):.5g} | {ratio:.3f} ({low:.3f} to {high:.3f}) "
+                f"| {statistics.median(peer):.5g} | {ratio:#.4g} ({low:#.4g} to {high:#.4g}) "
                 f"| {goal.verdict(float(ratio))} | {min(lines):.0f} to {max(lines):.0f} "
                 f"| {len(steady)} of {len(self.rounds)} |"
             )
