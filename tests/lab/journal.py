@@ -96,15 +96,15 @@ class Journal:
             chosen &= np.isin(packets["length"], lengths)
         return packets[chosen]
 
-    def added(self, protocol: int, lengths: range) -> float:
+    def added(self, protocol: int, lengths: range, quantile: float) -> float:
         """How long packets of those lengths were in the relay: the mean of both directions'
-        medians, ns from read to written."""
-        medians = []
+        quantiles, ns from read to written."""
+        each = []
         for direction in (0, 1):
             packets = self.chosen(direction, protocol, lengths)
             packets = packets[packets["fate"] == SENT]
-            medians.append(np.median(packets["written"] - packets["read"]))
-        return float(np.mean(medians))
+            each.append(np.quantile(packets["written"] - packets["read"], quantile))
+        return float(np.mean(each))
 
     def datagrams(self, direction: int) -> list[Datagram]:
         """Those of UDP over IPv4 in one direction, as they were sent, whole again."""

@@ -15,23 +15,26 @@ PACKETS = {
     "mpi": (TCP, range(SIZE + 53, SIZE + 100)),
 }
 
+# Where the machine that both hosts are on is stopped now and then, some are late, none is early.
+LOW = 0.1
+
 
 def halves(lab, shell, transports, delay_ms, mpi):
-    """By transport: the median half of a round trip as halftrip has it, and for how much of it the
-    relay kept the messages, ns."""
+    """By transport: half of a round trip as halftrip has it, and for how much of it the relay kept
+    the messages, ns: the low quantile of either."""
     lab.relay.rule(Rule(delay=round(delay_ms * 1e6)))
     lab.relay.journal()
     arguments = ("-t", transports, "-s", SIZE, "--wait", "spin", "--ci", "none", "--time", "0.5s")
     run = lab.measure(shell, *arguments, mpi=mpi)
     log = lab.relay.journal()
-    medians = {m.case.transport: np.median(one_way_times(m)) for m in run.measurements}
-    return {name: (median, log.added(*PACKETS[name])) for name, median in medians.items()}
+    lows = {m.case.transport: np.quantile(one_way_times(m), LOW) for m in run.measurements}
+    return {name: (low, log.added(*PACKETS[name], LOW)) for name, low in lows.items()}
 
 
 def check(lab, shell, transports, delays, mpi="mpich"):
     """Half a round trip through a delay is, within 3 %, what the relay's own record says that it
-    kept the messages for (the median there and the median back, halved), and, for all else, what
-    half a round trip takes with no delay less what the relay kept those messages for.
+    kept the messages for (there and back, halved), and, for all else, what half a round trip takes
+    with no delay less what the relay kept those messages for.
 
     Receivers poll. One that sleeps has to be woken on a core that has slept for as long as the
     delay, which takes up to a tenth of a millisecond more than after a pause of a few

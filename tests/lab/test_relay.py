@@ -127,9 +127,9 @@ def test_what_was_added_is_that_of_both_ways():
     packets["protocol"], packets["length"], packets["fate"] = UDP, 228, SENT
     packets["direction"] = [0, 1, 0, 1]
     packets["written"] = [10, 20, 12, 30]
-    assert Journal(packets).added(UDP, range(228, 229)) == (11 + 25) / 2
+    assert Journal(packets).added(UDP, range(228, 229), 0.5) == (11 + 25) / 2
     packets["fate"][3] = DROPPED
-    assert Journal(packets).added(UDP, range(228, 229)) == (11 + 20) / 2
+    assert Journal(packets).added(UDP, range(228, 229), 0.5) == (11 + 20) / 2
 
 
 @given(st.lists(st.integers(0, 9000), min_size=1, max_size=5))
