@@ -345,7 +345,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             import pandas
         except ImportError:
             raise HalftripError("frame() needs pandas; pip install pandas") from None
-        from halftrip.summaries import marked, summarize_case, usage_figures
+        from halftrip.summaries import count_marked, summarize_case, usage_figures
 
         rows = []
         for measurement in self.measurements:
@@ -353,7 +353,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             fields["pair"] = "-".join(str(rank) for rank in measurement.case.pair)
             fields |= {"repetition": measurement.repetition, "at": measurement.at}
             fields |= summarize_case([measurement])._asdict()
-            fields |= {"marked": int(marked(measurement).sum())}
+            fields |= {"marked": count_marked([measurement])}
             fields |= usage_figures(measurement.case, measurement.usage)
             rows.append(with_units(fields))
         return pandas.DataFrame(rows)

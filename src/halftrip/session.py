@@ -140,6 +140,9 @@ class Session:
                 self._measure_all(more, repetition)
                 rounds += more
                 more = self._refinements(rounds)
+        if self._log is not None:
+            # What comes now is of no case.
+            self._log.flush()
         if not self._all_virtual(rounds):
             self._bound_copies()
         if self._log is not None:

@@ -241,6 +241,13 @@ def usage_figures(
 _SHORTEST_PAUSE = 1e6
 
 
+def count_marked(measurements: Sequence[Measurement]) -> int | None:
+    """How many samples are `marked`; None where nothing is known of any."""
+    if not any(m.usage or m.preemptions for m in measurements):
+        return None
+    return sum(int(marked(m).sum()) for m in measurements)
+
+
 def marked(measurement: Measurement) -> npt.NDArray[np.bool_]:
     """Which samples were taken, as far as can be told, while an end had lost its core to other
     tasks, or to the hypervisor, shape (n,).

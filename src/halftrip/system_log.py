@@ -55,10 +55,14 @@ class SystemLog:
         self._counters = Counters(stage.reader) if leads else None
         self.seconds = time.perf_counter() - began_here
 
-    def rest(self, phase: model.Phase) -> None:
-        """Logs what was left, does nothing for a second, and logs that."""
+    def flush(self) -> None:
+        """Logs the cases that wait for more, if any."""
         if self._cases:
             self._log("case")
+
+    def rest(self, phase: model.Phase) -> None:
+        """Logs what was left, does nothing for a second, and logs that."""
+        self.flush()
         began = time.perf_counter()
         self._advance()
         self._compare_clocks()

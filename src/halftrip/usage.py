@@ -18,8 +18,9 @@ _MUCH = 0.1
 # An end that sleeps leaves its core, and what it takes to send it to sleep and to wake it up is
 # neither idle nor its own: at fifty thousand times a second, an eighth of the time.
 _MUCH_WHERE_IT_SLEEPS = 0.25
-# So many times as often as it lost its core.
+# So many times as often as it lost its core, or so many times a second.
 _SELDOM = 0.1
+_SELDOM_PER_SECOND = 5.0
 # The kernel counts idle and stolen time in steps of 10 ms: less than a few of them is nothing.
 _STEP_SECONDS = 0.01
 _STEPS_SECONDS = 0.03
@@ -148,7 +149,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def hardly_sleeps(self) -> bool:
         """Whether it seldom left its core by itself: then whatever it waited for it was lost. One
         that sleeps waits whenever it is woken up."""
-        return self.voluntary <= _SELDOM * self.involuntary
+        return self.voluntary <= max(_SELDOM * self.involuntary, _SELDOM_PER_SECOND * self.elapsed)
 
     @property
     def much_stolen(self) -> bool:

@@ -120,6 +120,53 @@ def test_a_virtio_interface_has_the_interrupts_of_the_device_that_it_is_on(kerne
     assert InterfaceInterrupts(kernel.reader).read()["veth1"] == {"0": 1, "3": 2}
 
 
+@pytest.mark.parametrize("where", ["irq", "virtio0", "eth0"])
+def test_an_interface_on_no_pci_bus_has_the_interrupt_that_is_called_like_it(tmp_path, where):
+    """virtio on a PCI device with a line of its own, virtio elsewhere, and what a board has."""
+    device = tmp_path / "sys/devices/port/virtio0"
+    device.mkdir(parents=True)
+    (tmp_path / "sys/bus/virtio").mkdir(parents=True)
+    (device / "subsystem").symlink_to("../../../bus/virtio")
+    (tmp_path / "sys/class/net/eth0").mkdir(parents=True)
+    (tmp_path / "sys/class/net/eth0/device").symlink_to("../../../devices/port/virtio0")
+    (tmp_path / "sys/class/net/lo").mkdir()
+    name = {"irq": "uhci, acpi", "virtio0": "virtio0-input.0", "eth0": "usb1, eth0"}[where]
+    if where == "irq":
+        (device.parent / "irq").write_text("11\n")
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/interrupts").write_text(
+        "      CPU0  CPU1\n  9:   7   7  IO-APIC  virtio01\n 10:   7   7  IO-APIC  device, lo\n"
+        f" 11:   1   2  IO-APIC  11-edge  {name}\nLOC:   5   6  Local timer interrupts\n"
+    )
+    assert InterfaceInterrupts(Reader(tmp_path)).read() == {"eth0": {"0": 1, "1": 2}}
+
+
+@pytest.mark.parametrize("hidden", ["sys/class/net", "sys/class/powercap"])
+def test_a_directory_that_cannot_be_read_is_said_and_no_more(kernel, monkeypatch, hidden):
+    """As on hosts that show /sys to root alone; but root can read anything."""
+    listdir = os.listdir
+
+    def listed(path):
+        if str(path).endswith(hidden):
+            raise PermissionError(13, "Permission denied", path)
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", listed)
+    found = Counters(kernel.reader).advance().interrupts
+    assert ("eth0" in found) == (hidden != "sys/class/net")
+    assert Energy(kernel.reader, 0).read() is None
+    assert kernel.reader.take_warnings() == [f"/{hidden}: permission denied"]
+
+
+def test_what_the_kernel_itself_does_not_know_is_not_odd(kernel):
+    kernel("sys/class/powercap/intel-rapl:0/name", "package-0\n")
+    kernel("sys/class/powercap/intel-rapl:0/energy_uj", "5\n")
+    kernel("sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n")
+    kernel("sys/devices/system/cpu/cpu0/topology/die_id", "-1\n")
+    assert Energy(kernel.reader, 0).read() == 5
+    assert kernel.reader.take_warnings() == []
+
+
 def test_an_interface_may_have_one_interrupt_of_its_own_and_share_it(kernel):
     """What it is plugged into has some, too, which are none of its."""
     (kernel.root / "sys/devices/port/msi_irqs").mkdir(parents=True)
@@ -184,6 +231,9 @@ ODD = [
     ("proc/stat", STAT.replace("cpu3 20 1", "cpu3 20 x"), "cpu3 nice is 'x'", {"cpu3 nice"}),
     ("proc/stat", STAT.replace("ctxt 5678", "ctxt"), "ctxt is ''", {"context_switches"}),
     ("proc/stat", STAT.replace("intr 1234", "intr -3"), "intr is '-3'", {"interrupts"}),
+    ("proc/stat", STAT.replace("intr 1234", "intr 9" + 19 * "9"), "intr is '99999", {"interrupts"}),
+    ("proc/net/softnet_stat", FILES["proc/net/softnet_stat"].replace("0000000a", "-000000a", 1),
+     "line 1 is '-0", {f"0 {what}" for what in ("processed", "dropped", "squeezed")}),
     ("proc/vmstat", FILES["proc/vmstat"].replace("pgpgin 10", "pgpgin ten"), "pgpgin is 'ten'",
      {"kib_in"}),
     ("proc/net/snmp", FILES["proc/net/snmp"].replace("7 8", "- 8"), "Tcp RetransSegs is '-'",

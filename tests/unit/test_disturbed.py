@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.summaries import marked
+from halftrip.summaries import count_marked, marked
 from halftrip.usage import Culprit
 from halftrip.verdict import verdicts
 from harness import runs
@@ -89,6 +89,13 @@ def test_ranks_that_share_a_core_disturb_each_other_and_are_said_to():
     assert not disturbed(made(QUIET, spinning(0.5)), environments=environments)
 
 
+def test_a_rank_that_shares_its_core_hides_nobody_else():
+    environments = (runs.environment(0, oversubscribed=True), runs.environment(1))
+    assert disturbed(made(QUIET, spinning(0.5)), environments=environments)
+    stolen = runs.usage(core={"stolen": 0.4})
+    assert disturbed(made(stolen, QUIET), environments=environments)
+
+
 def test_what_the_hypervisor_took_is_told():
     def stolen(seconds, watched=1.0):
         return runs.usage(core={"stolen": seconds, "watched": watched, "number": 3})
@@ -105,6 +112,12 @@ def test_what_the_hypervisor_took_is_told():
 @pytest.mark.parametrize("unknown", [(), (QUIET, QUIET)])
 def test_what_is_not_known_disturbs_nothing(unknown):
     assert not disturbed(made(*unknown))
+
+
+def test_where_nothing_is_known_of_the_cores_no_sample_is_counted_as_marked_or_not():
+    assert count_marked([runs.measurement()]) is None
+    assert count_marked([made(QUIET, QUIET)]) == 0
+    assert count_marked([runs.measurement(), runs.measurement(preemptions=[(0, 0)])]) == 0
 
 
 def test_as_many_of_the_longest_samples_of_a_block_are_marked_as_the_core_was_lost():

@@ -184,7 +184,30 @@ def test_processors_and_interfaces_that_do_nothing_are_named_only():
     # Ranks have cores 0 and 1.
     assert "never at a load of 5%: CPU 2, 17" in lines
     assert "nothing went through ifb0" in lines
-    assert "all 0: dropped packets" in lines
+    zero = "iowait, irq, steal"
+    assert f"all 0: {zero}" in lines
+    assert f"all 0: {zero}, dropped packets" in lines
+    busy = printed(render_system_log, runs.run(systems=(system(cpus={"all": CPU | {"irq": 0.1}}),)))
+    assert "all 0: iowait, steal" in busy
+
+
+@pytest.mark.parametrize("kind", ["user", "system", "idle"])
+def test_of_a_processor_that_lacks_most_of_its_time_there_are_no_shares(kind):
+    cpus = {"all": {k: seconds for k, seconds in CPU.items() if k != kind}, "0": CPU}
+    lines = printed(render_system_log, runs.run(systems=(system(cpus=cpus),)))
+    assert any(line.startswith("not known here: load, user, system, idle") for line in lines)
+    each = lines[lines.index("host node1: each processor") :]
+    assert cells(each, " load") == ["50.0"]
+
+
+def test_a_host_has_its_own_records_where_launches_differ_in_who_is_where():
+    first = system(), system(host="node2", rank=1)
+    second = system(host="node2", launch=1), system(rank=1, launch=1)
+    lines = printed(render_system_log, runs.run(systems=(*first, *second)))
+    hosts = [line for line in lines if line.startswith("host ") and ": " not in line]
+    assert len(hosts) == len(set(hosts)) == 4
+    for host in hosts:
+        assert cells(lines[lines.index(host) :], " load") == ["50.0"]
 
 
 def test_a_run_that_was_to_have_a_log_says_why_it_has_none():

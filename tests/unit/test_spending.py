@@ -121,6 +121,15 @@ def test_a_kernel_that_tells_less_leaves_that_out(tmp_path, one_core):
     assert core.watched > 0
 
 
+def test_a_kernel_that_has_the_columns_but_does_not_count_tells_nothing(tmp_path, one_core):
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/stat").write_text(f"cpu{one_core} 0 0 0 0 0 0 0 0\n")
+    watch = Meter(Reader(tmp_path), whole=True).watch_core()
+    time.sleep(0.12)
+    core = watch.close()
+    assert (core.others, core.stolen) == (None, None)
+
+
 def test_the_frequency_is_that_of_the_core(tmp_path, one_core):
     path = tmp_path / f"sys/devices/system/cpu/cpu{one_core}/cpufreq/scaling_cur_freq"
     path.parent.mkdir(parents=True)

@@ -27,7 +27,7 @@ def test_load_is_cpu_time_over_time():
 
 def test_full_load_without_system_time_is_a_busy_poll():
     def spins(*shares, **changes):
-        return runs.usage(*shares, voluntary=0, **changes)
+        return runs.usage(*shares, **({"voluntary": 0} | changes))
 
     assert spins(1.0, 0.0).is_busy_poll
     assert spins(0.97, 0.01).is_busy_poll
@@ -38,6 +38,9 @@ def test_full_load_without_system_time_is_a_busy_poll():
     assert not spins(0.5, 0.0, waited=0.4).is_busy_poll
     assert spins(0.5, 0.0, waited=0.3, core={"stolen": 0.2}).is_busy_poll
     assert not runs.usage(0.5, 0.0, waited=0.49, voluntary=500).is_busy_poll
+    # Now and then it waits for something all the same.
+    assert spins(1.0, 0.0, voluntary=3, involuntary=2).is_busy_poll
+    assert not spins(1.0, 0.0, voluntary=30, involuntary=2).is_busy_poll
     # Of a short row a single tick is no share.
     assert spins(0.05, 0.004, elapsed=0.05).is_busy_poll
     assert not spins(0.05, 0.008, elapsed=0.05).is_busy_poll

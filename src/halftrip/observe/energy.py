@@ -19,18 +19,18 @@ class Energy:
         self._zone = self._zone_of(core)
 
     def _zone_of(self, core: int) -> str | None:
+        zones = [name for name in self._reader.names(_ZONES) if _PACKAGE.fullmatch(name)]
+        if not zones:
+            return None
         topology = f"/sys/devices/system/cpu/cpu{core}/topology"
         package = self._reader.number(f"{topology}/physical_package_id")
         die = self._reader.number(f"{topology}/die_id")
         # The second where a package has several dies, each with a zone of its own.
         names = (f"package-{package}", f"package-{package}-die-{die}")
-        zones = self._reader.root / _ZONES.lstrip("/")
-        if package is None or not zones.is_dir():
-            return None
-        for zone in sorted(zones.iterdir()):
-            name = self._reader.text(f"{_ZONES}/{zone.name}/name")
-            if _PACKAGE.fullmatch(zone.name) and name and name.strip() in names:
-                return f"{_ZONES}/{zone.name}"
+        for zone in zones if package is not None else ():
+            name = self._reader.text(f"{_ZONES}/{zone}/name")
+            if name and name.strip() in names:
+                return f"{_ZONES}/{zone}"
         return None
 
     def read(self) -> int | None:

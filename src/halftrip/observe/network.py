@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from halftrip.observe.reading import Reader
 
 Counts = dict[str, int]
 
+_INTERFACES = "/sys/class/net"
 _DEVICES = "/proc/net/dev"
 # Its columns: those of what came, and behind them those of what went.
 _CAME = {"bytes_in": 0, "packets_in": 1, "errors_in": 2, "drops_in": 3}
@@ -21,6 +22,7 @@ _SOFTNET = "/proc/net/softnet_stat"
 # number of the processor.
 _SOFTNET_COLUMNS = {"processed": 0, "dropped": 1, "squeezed": 2}
 _SOFTNET_PROCESSOR = 12
+_HEXADECIMAL = re.compile(r"[0-9a-fA-F]{1,16}")
 # What is read of the protocols, by file and protocol: the kernel's name, and ours.
 _PROTOCOLS: dict[str, dict[str, dict[str, str]]] = {
     "/proc/net/snmp": {
@@ -67,11 +69,10 @@ def read_softnet(reader: Reader) -> dict[str, Counts]:
     found: dict[str, Counts] = {}
     for number, line in enumerate((reader.text(_SOFTNET) or "").splitlines()):
         columns = line.split()
-        try:
-            values = [int(column, 16) for column in columns]
-        except ValueError:
+        if not all(map(_HEXADECIMAL.fullmatch, columns)):
             reader.warn(_SOFTNET, f"line {number + 1} is {line[:40]!r}; left out")
             continue
+        values = [int(column, 16) for column in columns]
         processor = values[_SOFTNET_PROCESSOR] if len(values) > _SOFTNET_PROCESSOR else number
         found[str(processor)] = {
             name: values[at] for name, at in _SOFTNET_COLUMNS.items() if at < len(values)
@@ -108,7 +109,7 @@ class InterfaceInterrupts:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._interfaces = _interrupt_numbers(reader)
+        self._interfaces = _interrupt_numbers(reader, reader.text(self._PATH) or "")
         numbers = "|".join(map(re.escape, self._interfaces))
         self._lines = re.compile(rf"^ *({numbers}):(.*)$", re.MULTILINE)
 
@@ -129,21 +130,35 @@ class InterfaceInterrupts:
         return found
 
 
-def _interrupt_numbers(reader: Reader) -> Mapping[str, list[str]]:
+def _interrupt_numbers(reader: Reader, interrupts: str) -> Mapping[str, list[str]]:
     """Of each interrupt that belongs to network interfaces, their names."""
     found: dict[str, list[str]] = {}
-    directory = reader.root / "sys/class/net"
-    for interface in sorted(directory.iterdir()) if directory.is_dir() else []:
-        for number in _interrupts_of(reader, interface / "device"):
-            found.setdefault(number, []).append(interface.name)
+    root = reader.root.resolve()
+    for interface in reader.names(_INTERFACES):
+        device = root / _INTERFACES.lstrip("/") / interface / "device"
+        # What is made up, as lo, has none.
+        if not os.path.exists(device):
+            continue
+        device = device.resolve()
+        for number in _interrupts_of(reader, root, device) or _called(
+            interrupts, (interface, device.name)
+        ):
+            found.setdefault(number, []).append(interface)
     return found
 
 
-def _interrupts_of(reader: Reader, device: Path) -> list[str]:
-    bus = device / "subsystem"
+def _interrupts_of(reader: Reader, root: Path, device: Path) -> list[str]:
+    """Those that the kernel lists with the device."""
     # A virtio device is on a PCI device, to which the interrupts belong.
-    place = device / ".." if bus.is_dir() and bus.resolve().name == "virtio" else device
-    if (place / "msi_irqs").is_dir():
-        return os.listdir(place / "msi_irqs")
-    number = reader.number("/" + os.path.relpath(place / "irq", reader.root))
-    return [str(number)] if number else []
+    is_virtio = (device / "subsystem").resolve().name == "virtio"
+    place = "/" + os.path.relpath(device.parent if is_virtio else device, root)
+    number = reader.number(f"{place}/irq")
+    return reader.names(f"{place}/msi_irqs") or ([str(number)] if number else [])
+
+
+def _called(interrupts: str, names: Sequence[str]) -> list[str]:
+    """The interrupts that are called by one of these names, as eth0, eth0-rx-1 or virtio0-input.0,
+    by the last words of their lines: of what is on no PCI bus nothing else is known."""
+    either = "|".join(map(re.escape, names))
+    line = rf"^ *(\d+):.*[ ,](?:{either})(?:[-.,@: ].*)?$"
+    return re.findall(line, interrupts, re.MULTILINE)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
+
+# The kernel counts in 64 bits, or fewer.
+_LARGEST = 2**64 - 1
 
 
 class Reader:
@@ -34,7 +38,19 @@ class Reader:
                 text = file.read().decode("latin-1").strip()
         except OSError:
             return None
-        return self.count(path, "", text)
+        # As the kernel says that it does not know.
+        return None if text == "-1" else self.count(path, "", text)
+
+    def names(self, path: str) -> list[str]:
+        """What is in a directory, in order; nothing where there is none, or it cannot be read,
+        which is a warning."""
+        try:
+            return sorted(os.listdir(self._prefix + path))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            self.warn(path, (error.strerror or str(error)).lower())
+            return []
 
     def counts(
         self, path: str, what: str, names: Sequence[str], texts: Sequence[str]
@@ -42,7 +58,9 @@ class Reader:
         """The whole numbers that stand for `names` in a part of a file that is called `what`, by
         name; without those that are none, of each of which there is a warning."""
         if all(map(str.isdecimal, texts)):
-            return dict(zip(names, map(int, texts), strict=False))
+            values = list(map(int, texts))
+            if max(values, default=0) <= _LARGEST:
+                return dict(zip(names, values, strict=False))
         read = {
             name: self.count(path, f"{what} {name}".strip(), text)
             for name, text in zip(names, texts, strict=False)
@@ -52,10 +70,10 @@ class Reader:
     def count(self, path: str, what: str, text: str) -> int | None:
         """The whole number that `text`, which stands for `what` in a file, should be; else None,
         with a warning."""
-        if text.isdecimal() and text.isascii():
+        if text.isdecimal() and text.isascii() and int(text) <= _LARGEST:
             return int(text)
         said = f"{what} is {text[:40]!r}" if what else f"{text[:40]!r}"
-        self.warn(path, f"{said}, which is no number; left out", what)
+        self.warn(path, f"{said}, which is no number of the kernel's; left out", what)
         return None
 
     def warn(self, path: str, why: str, what: str = "") -> None:

@@ -17,6 +17,8 @@ from halftrip.usage import CoreUse, Usage
 _SCHEDULED = "/proc/thread-self/schedstat"
 # In less the kernel's steps of 10 ms say nothing of what became of a core.
 _LEAST_SECONDS = 0.1
+# Of the time that passes so much is counted as something, idle included, where anything is.
+_LEAST_COUNTED = 0.5
 
 
 class Reading(NamedTuple):
@@ -133,6 +135,9 @@ class CoreWatch:
         if watched >= _LEAST_SECONDS:
             # Some may become a little less, see proc(5).
             passed = {k: max(times[k] - t, 0.0) for k, t in self._times.items() if k in times}
+            if sum(passed.values()) < _LEAST_COUNTED * watched:
+                # What has the columns does not count in all kernels, sandboxes among them.
+                passed = {}
         others = None
         if own is not None and self._own is not None and "idle" in passed:
             # What it rested, waited for a disk or was stolen, nobody had; the rest we had, or

@@ -12,6 +12,8 @@ from halftrip.show.columns import NOTHING
 from halftrip.units import significant
 
 _Line = TypeVar("_Line")
+# How 0 is written, as a number and as a share, and what is not known.
+_ZERO = {"0", "0.0", NOTHING}
 
 
 class Figure(NamedTuple):
@@ -38,7 +40,7 @@ def grid(lines: Sequence[_Line], figures: Sequence[Figure]) -> Grid:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     every = [(figure, [figure.cell(line) for line in lines]) for figure in figures]
     unknown = [figure for figure, cells in every if not set(cells) - {NOTHING, ""}]
-    zero = [figure for figure, cells in every if figure.is_rare and set(cells) <= {"0", NOTHING}]
+    zero = [figure for figure, cells in every if figure.is_rare and set(cells) <= _ZERO]
     known = [(f, cells) for f, cells in every if f not in unknown and f not in zero]
     for figure, _ in known:
         table.add_column(

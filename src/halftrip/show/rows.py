@@ -20,7 +20,7 @@ from halftrip.model import (
 from halftrip.registry import TRANSPORTS
 from halftrip.stats.summary import Summary
 from halftrip.stats.variance import Components
-from halftrip.summaries import launch_components, marked, over_all_time, usages
+from halftrip.summaries import count_marked, launch_components, over_all_time, usages
 from halftrip.usage import Usage
 from halftrip.verdict import Evidence, Flag, judge
 
@@ -34,8 +34,8 @@ class Row(NamedTuple):
     there, and back, until all of a window had come. `verified` is how many messages were found to
     be as they were sent, None where nobody looked. `usage` is what it cost the initiator and the
     responder, None where no time passes, and `marked` how many samples were taken, as far as can be
-    told, while one of them had lost its core. `launches` is how many it is of, and
-    `components` by how much they differ.
+    told, while one of them had lost its core, None where nothing is known of it. `launches` is how
+    many it is of, and `components` by how much they differ.
     """
 
     case: Case
@@ -48,7 +48,7 @@ class Row(NamedTuple):
     delivery: Delivery | None
     verified: int | None
     usage: tuple[Usage, Usage] | None
-    marked: int
+    marked: int | None
     launches: int
     components: Components | None
 
@@ -110,7 +110,7 @@ def _row(evidence: Evidence, flags: tuple[Flag, ...]) -> Row:
         delivery=add_deliveries(m.delivery for m in measurements),
         verified=_total([m.verified for m in measurements]),
         usage=usages(measurements),
-        marked=sum(int(marked(m).sum()) for m in measurements),
+        marked=count_marked(measurements),
         launches=len(set(counted)),
         components=launch_components(evidence.known),
     )

@@ -15,6 +15,7 @@ from halftrip.units import format_size
 
 # A processor that is never at this load is not worth a line in each record.
 _AWAKE = 0.05
+_MOST = {"user", "system", "idle"}
 _BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
 
 
@@ -37,9 +38,10 @@ def render_system_log(run: Run) -> Group:
     # Of the same name there may be several, as containers are.
     alone = len({name for name, _ in hosts}) == len(hosts)
     for name, rank in hosts:
-        those = sorted((s for s in run.systems if s.rank == rank), key=lambda s: (s.launch, s.at))
-        lines = [Line(s, describe(s)) for s in those]
-        cores = [e.core for e in run.environments if e.host == name]
+        own = [s for s in run.systems if (s.host, s.rank) == (name, rank)]
+        lines = [Line(s, describe(s)) for s in sorted(own, key=lambda s: (s.launch, s.at))]
+        ranks = [e for e in run.environments if e.host == name]
+        cores = [core for e in ranks for core in (e.core, *(e.thread_cores or ()))]
         parts += _host(name if alone else f"{name} (rank {rank})", lines, cores, several)
     parts += [Text(line, style="dim") for line in _LEGEND]
     parts += [Text(line) for line in _cost(run)]
@@ -147,7 +149,8 @@ def _time(kinds: Sequence[str]) -> Callable[[Line], str]:
     def cell(line: Line) -> str:
         times = line.system.cpus.get(line.name or "all", {})
         known = [times[kind] for kind in kinds if kind in times]
-        total = sum(times.values())
+        # Of a whole that lacks what was most of it there are no shares.
+        total = sum(times.values()) if times.keys() >= _MOST else 0.0
         return percent(sum(known) / total if known and total else None)
 
     return cell

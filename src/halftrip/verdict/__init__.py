@@ -45,8 +45,6 @@ _RULES: tuple[Callable[[Evidence], Flag | None], ...] = (
 _BECAUSE = {
     "autocorrelated": ("drift", "bimodal"),
     "drift": ("bimodal",),
-    # Whoever has the core is a rank of ours.
-    "disturbed": ("oversubscribed",),
 }
 
 

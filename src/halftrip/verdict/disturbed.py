@@ -7,6 +7,7 @@ import numpy as np
 from halftrip.summaries import ENDS, marked, usages
 from halftrip.usage import Usage
 from halftrip.verdict.flag import FEWEST, Evidence, Flag, counted, percent
+from halftrip.verdict.machine import ranks_of
 
 # A sample that takes so many medians is a disturbance; these may take this share of all the time.
 _SPIKE = 10.0
@@ -22,8 +23,10 @@ def disturbed(e: Evidence) -> Flag | None:
 
 def _taken(e: Evidence) -> Flag | None:
     """Others that had the core of an end for much of the time."""
+    # Whoever has the core of a rank that shares it is a rank of ours.
+    shared = {environment.rank for environment in ranks_of(e) if environment.oversubscribed}
     ends = zip(e.case.pair, usages(e.measurements) or (), strict=False)
-    taken = [_had(rank, usage) for rank, usage in ends if usage.taken_share]
+    taken = [_had(r, usage) for r, usage in ends if usage.taken_share and r not in shared]
     if not taken:
         return None
     return Flag(

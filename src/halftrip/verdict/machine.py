@@ -12,7 +12,7 @@ from halftrip.verdict.flag import Evidence, Flag, us
 _SLACK = 1.25
 
 
-def _ranks(e: Evidence) -> list[Environment]:
+def ranks_of(e: Evidence) -> list[Environment]:
     return [environment for environment in e.run.environments if environment.rank in e.case.pair]
 
 
@@ -75,7 +75,7 @@ def other_state(e: Evidence) -> Flag | None:
 
 
 def unpinned(e: Evidence) -> Flag | None:
-    ranks = _ranks(e)
+    ranks = ranks_of(e)
     loose = [environment.rank for environment in ranks if environment.core is None]
     if not loose:
         return None
@@ -87,7 +87,7 @@ def unpinned(e: Evidence) -> Flag | None:
 
 
 def oversubscribed(e: Evidence) -> Flag | None:
-    ranks = _ranks(e)
+    ranks = ranks_of(e)
     shared = [environment for environment in ranks if environment.oversubscribed]
     if not shared:
         return None
