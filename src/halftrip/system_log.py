@@ -14,8 +14,10 @@ from halftrip.stage import Stage
 _IDLE_SECONDS = 1.0
 # Clocks run apart by some millionths, a few ms in so long.
 _CLOCKS_SECONDS = 60.0
-# Records of cases may take this share of the time.
+# Of the time in which anything is done the log may take this share.
 _LARGEST_SHARE = 0.005
+# The records that are still to come when one is made: this, the last cases', and that after all.
+_TO_COME = 3
 
 
 class SystemLog:
@@ -41,11 +43,10 @@ class SystemLog:
         self._began = began
         self._offsets: list[int] = []
         self._cases: list[tuple[int, model.Case]] = []
-        # How long it all took, without the rest; how long what there is to do after cases, since
-        # when, and what a record takes, on the average; when clocks were compared.
+        # How long it all took, without the rest, and since when, if that had not been; what a
+        # record takes, on the average; when clocks were compared.
         self.seconds = 0.0
-        self._spent = 0.0
-        self._since = 0.0
+        self._since = began_here
         self._cost = 0.0
         self._records = 0
         self._compared = 0.0
@@ -68,8 +69,8 @@ class SystemLog:
         self._compare_clocks()
         self.seconds += time.perf_counter() - began
         time.sleep(_IDLE_SECONDS)
+        self._since += _IDLE_SECONDS
         self._log(phase)
-        self._spent, self._since = 0.0, time.perf_counter()
 
     def note(self, case: model.Case, repetition: int) -> None:
         """Logs a case that has just been measured, or waits for more: where cases are short, a
@@ -77,7 +78,7 @@ class SystemLog:
         """
         began = time.perf_counter()
         self._cases.append((repetition, case))
-        due = self._spent + self._cost <= _LARGEST_SHARE * (began - self._since)
+        due = self.seconds + _TO_COME * self._cost <= _LARGEST_SHARE * (began - self._since)
         stale = due and began - self._compared > _CLOCKS_SECONDS
         if self._several:
             due, stale = self._group.broadcast((due, stale), tuple[bool, bool])
@@ -108,7 +109,6 @@ class SystemLog:
         """Counts what has been done since then, s."""
         took = time.perf_counter() - began
         self.seconds += took
-        self._spent += took
         return took
 
     def _advance(self) -> Counted | None:

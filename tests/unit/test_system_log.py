@@ -87,6 +87,22 @@ def test_short_cases_share_a_record_where_it_would_cost_too_much(monkeypatch, sh
     assert [number for r in records for number in r.repetitions] == [c.size for c in CASES]
 
 
+def test_a_log_that_has_already_taken_too_long_waits_with_its_records(monkeypatch):
+    """Whatever it was that took so long, a pause of the machine among it."""
+
+    def script(log):
+        log.rest("before")
+        log.seconds += 1.0
+        for case in CASES:
+            log.note(case, 0)
+        log.flush()
+        log.flush()
+        log.rest("after")
+
+    records = logged(["a", "a"], [0, 0], script, monkeypatch)
+    assert [(r.phase, r.cases) for r in records] == [("before", []), ("case", CASES), ("after", [])]
+
+
 def test_clocks_are_compared_again_after_a_while(monkeypatch):
     monkeypatch.setattr(system_log, "_LARGEST_SHARE", 1e9)
     compared = []
