@@ -231,7 +231,10 @@ ODD = [
     ("proc/stat", STAT.replace("cpu3 20 1", "cpu3 20 x"), "cpu3 nice is 'x'", {"cpu3 nice"}),
     ("proc/stat", STAT.replace("ctxt 5678", "ctxt"), "ctxt is ''", {"context_switches"}),
     ("proc/stat", STAT.replace("intr 1234", "intr -3"), "intr is '-3'", {"interrupts"}),
-    ("proc/stat", STAT.replace("intr 1234", "intr 9" + 19 * "9"), "intr is '99999", {"interrupts"}),
+    ("proc/stat", STAT.replace("intr 1234", "intr " + 20 * "9"), "intr is '99999", {"interrupts"}),
+    # More digits than Python takes for a number.
+    ("proc/stat", STAT.replace("ctxt 5678", "ctxt " + 5000 * "9"), "ctxt is '99999",
+     {"context_switches"}),
     ("proc/net/softnet_stat", FILES["proc/net/softnet_stat"].replace("0000000a", "-000000a", 1),
      "line 1 is '-0", {f"0 {what}" for what in ("processed", "dropped", "squeezed")}),
     ("proc/vmstat", FILES["proc/vmstat"].replace("pgpgin 10", "pgpgin ten"), "pgpgin is 'ten'",

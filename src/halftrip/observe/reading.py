@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-# The kernel counts in 64 bits, or fewer.
+# The kernel counts in 64 bits or fewer, with so many digits at most; what has fewer digits fits.
 _LARGEST = 2**64 - 1
+_DIGITS = 20
 
 
 class Reader:
@@ -57,10 +58,8 @@ class Reader:
     ) -> dict[str, int]:
         """The whole numbers that stand for `names` in a part of a file that is called `what`, by
         name; without those that are none, of each of which there is a warning."""
-        if all(map(str.isdecimal, texts)):
-            values = list(map(int, texts))
-            if max(values, default=0) <= _LARGEST:
-                return dict(zip(names, values, strict=False))
+        if all(text.isdecimal() and len(text) < _DIGITS for text in texts):
+            return dict(zip(names, map(int, texts), strict=False))
         read = {
             name: self.count(path, f"{what} {name}".strip(), text)
             for name, text in zip(names, texts, strict=False)
@@ -70,7 +69,7 @@ class Reader:
     def count(self, path: str, what: str, text: str) -> int | None:
         """The whole number that `text`, which stands for `what` in a file, should be; else None,
         with a warning."""
-        if text.isdecimal() and text.isascii() and int(text) <= _LARGEST:
+        if text.isdecimal() and len(text) <= _DIGITS and int(text) <= _LARGEST:
             return int(text)
         said = f"{what} is {text[:40]!r}" if what else f"{text[:40]!r}"
         self.warn(path, f"{said}, which is no number of the kernel's; left out", what)
