@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from halftrip import _native
-from halftrip.bounds import LineProbe
 from halftrip.clock import Clock
+from halftrip.measure.baselines import LineProbe
 from halftrip.memory.shared import SharedSegment, open_offer
 
 CORES = sorted(os.sched_getaffinity(0))[:2]

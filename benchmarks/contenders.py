@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from comparison import CORES, Contender, Times
-from halftrip import store
-from halftrip.model import Measurement
-from halftrip.mpi import root_environment
-from halftrip.summaries import one_way_times
+from halftrip.analysis.summaries import one_way_times
+from halftrip.mpi.library import root_environment
+from halftrip.results.records import Measurement
+from halftrip.results.run_file import load
 
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
@@ -89,7 +89,7 @@ def halftrip(*arguments: str, statistic: Callable[[Measurement], float] = median
             path = Path(directory) / "run.jsonl"
             pinned = ("--cores", f"{CORES[0]},{CORES[1]}")
             run(BIN / "halftrip", "run", "-q", "-o", path, *pinned, *arguments)
-            measured = store.load(path).measurements
+            measured = load(path).measurements
         return {m.case.size: statistic(m) / 1e3 for m in measured}
 
     return measure

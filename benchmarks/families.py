@@ -21,7 +21,7 @@ from contenders import (
     plain_c,
     sockperf,
 )
-from halftrip.model import Measurement
+from halftrip.results.records import Measurement
 
 LATENCY_SIZES = (8, 1024, 65536, 1 << 20)
 WINDOW_SIZES = (8, 65536, 1 << 20)

@@ -13,9 +13,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from halftrip import store
-from halftrip.model import Case
-from halftrip.summaries import summarize_case
+from halftrip.analysis.summaries import summarize_case
+from halftrip.results.case import Case
+from halftrip.results.run_file import load
 
 HALFTRIP = Path(sys.executable).with_name("halftrip")
 HELP_RUNS = 21
@@ -42,7 +42,7 @@ def default_run() -> tuple[float, float, int]:
         began = time.perf_counter()
         subprocess.run([HALFTRIP, "run", "-o", path], check=True, stdout=subprocess.DEVNULL)
         wall = time.perf_counter() - began
-        end = store.load(path).end
+        end = load(path).end
         size = path.stat().st_size
     if end is None or end.timed is None:
         sys.exit("the run did not end well")
@@ -61,7 +61,7 @@ def with_and_without_log() -> tuple[list[float], list[float]]:
             command = [HALFTRIP, "run", "--preset", "quick", "-o", path]
             command += ["--system-log"] if logs else []
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            run = store.load(path)
+            run = load(path)
             for case, measurements in run.by_case.items():
                 latency = summarize_case(measurements).latency
                 latencies[logs].setdefault(case, []).append(latency)

@@ -22,15 +22,16 @@ import msgspec
 import numpy as np
 from scipy import signal, stats
 
-from halftrip.model import Case, Run
-from halftrip.plan import Plan
-from halftrip.refine import Point, bends, next_sizes
-from halftrip.rehearsal import rehearse
-from halftrip.simulated import Modes, Noise, Segment, Spikes, Ticking, Truth
+from halftrip.analysis.flags import verdicts
+from halftrip.analysis.summaries import one_way_times, summarize_case
+from halftrip.job.launchers.in_process import rehearse
+from halftrip.plan.plan import Plan
+from halftrip.results.case import Case
+from halftrip.results.run import Run
+from halftrip.simulation.path_model import Modes, Noise, Segment, Spikes, Ticking, Truth
+from halftrip.stats.breakpoints import Point, bends, next_sizes
 from halftrip.stats.difference import differ, differ_series
 from halftrip.stats.summary import Summary, relative_width
-from halftrip.summaries import one_way_times, summarize_case
-from halftrip.verdict import verdicts
 
 IID = Noise(kind="lognormal", spread=0.02)
 WILD = Noise(kind="lognormal", spread=0.3)

@@ -15,17 +15,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from halftrip.api import load, run
-    from halftrip.model import Run
-    from halftrip.plan import Plan
+    from halftrip.api import Run, load, run
+    from halftrip.plan.plan import Plan
 
 __version__ = "0.1.0"
 __all__ = ["Plan", "Run", "__version__", "load", "run"]
 
 # Imported when first used: `halftrip --help` needs none of it.
 _PLACES = {
-    "Plan": "halftrip.plan",
-    "Run": "halftrip.model",
+    "Plan": "halftrip.plan.plan",
+    "Run": "halftrip.api",
     "load": "halftrip.api",
     "run": "halftrip.api",
 }

@@ -6,15 +6,16 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from halftrip import __version__, store
+import msgspec
+
+from halftrip import __version__
 from halftrip.errors import HalftripError
-from halftrip.launch.control import View
-from halftrip.launch.join import join, surrounding
-from halftrip.launch.run import DEFAULT_RANKS, launch
-from halftrip.model import Head, Run
-from halftrip.plan import (
+from halftrip.job.join import join, surrounding
+from halftrip.job.start import DEFAULT_RANKS, launch
+from halftrip.job.supervisor import View
+from halftrip.plan.plan import (
     Layer,
     Plan,
     check_ranks,
@@ -24,10 +25,31 @@ from halftrip.plan import (
     plan_record,
     python_layer,
 )
-from halftrip.store import RunFile, load
+from halftrip.results import run as results
+from halftrip.results import run_file
+from halftrip.results.records import Head
+from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, utc_now
 from halftrip.transports.refusals import check_possible
 
-__all__ = ["load", "measure", "run"]
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Run", "load", "measure", "run"]
+
+
+class Run(results.Run, frozen=True, kw_only=True, dict=True):
+    """Everything that a run file holds, and a data frame of it."""
+
+    def frame(self) -> pandas.DataFrame:
+        """One row per measurement; see `report.frame`. Needs the extra ``frame``."""
+        from halftrip.report.frame import frame
+
+        return frame(self)
+
+
+def load(path: str | os.PathLike[str]) -> Run:
+    """Reads a run file. Raises UsageError if it cannot be read, or is none."""
+    return Run(**msgspec.structs.asdict(run_file.load(path)))
 
 
 class NoView:
@@ -52,7 +74,7 @@ def run(plan: Plan | Mapping[str, Any] | str | os.PathLike[str] | None = None, *
     Raises UsageError for a plan that is none, Interrupted if a rank died, HalftripError otherwise.
     """
     made = make_plan(*_layers(plan), python_layer(keys))
-    path = Path(made.output or store.default_name())
+    path = Path(made.output or default_name())
     return load(measure(made, path, NoView(), sys.argv))
 
 
@@ -74,30 +96,30 @@ def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
     """
 
     def create(plan: Plan) -> RunFile:
-        run_file = RunFile(path)
+        created = RunFile(path)
         head = Head(
-            format=store.FORMAT,
+            format=FORMAT,
             halftrip=__version__,
-            started=store.utc_now(),
+            started=utc_now(),
             command=command,
             plan=plan_record(plan),
         )
         try:
-            run_file.append(store.encode(head))
+            created.append(encode(head))
         except HalftripError:
-            run_file.close()
-            run_file.discard()
+            created.close()
+            created.discard()
             raise
-        return run_file
+        return created
 
     check_possible(plan)
     job = surrounding(os.environ)
     if job is not None:
         return join(job, plan, create, view)
     check_ranks(plan, plan.ranks or DEFAULT_RANKS)
-    run_file = create(plan)
+    created = create(plan)
     try:
-        launch(plan, run_file, view)
+        launch(plan, created, view)
     finally:
-        run_file.close()
+        created.close()
     return path

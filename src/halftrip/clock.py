@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from halftrip import _native, model
+from halftrip import _native
 
 CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 # Two readings this far apart, each good to some 50 ns, give the rate to a few parts per million.
@@ -67,8 +67,3 @@ class Clock:
         host share."""
         ticks, raw, _ = _native.clock_pair(self.source, _TRIES)
         return int(raw - (ticks - stamp) * 1e9 / self.hertz)
-
-    def record(self) -> model.Clock:
-        return model.Clock(
-            source=self.source, hertz=self.hertz, cost=self.cost, resolution=self.resolution
-        )

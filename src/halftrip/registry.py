@@ -7,12 +7,12 @@ from types import ModuleType
 
 # In the order in which tables show them. Each module defines a class `Transport`.
 TRANSPORTS = {
-    "mpi": "halftrip.transports.mpi",
-    "shm": "halftrip.transports.shm",
-    "pipe": "halftrip.transports.pipe",
-    "unix": "halftrip.transports.unix",
-    "tcp": "halftrip.transports.tcp",
-    "udp": "halftrip.transports.udp",
+    "mpi": "halftrip.transports.native.mpi",
+    "shm": "halftrip.transports.native.shm",
+    "pipe": "halftrip.transports.native.pipe",
+    "unix": "halftrip.transports.native.unix",
+    "tcp": "halftrip.transports.native.tcp",
+    "udp": "halftrip.transports.native.udp",
     "simulated": "halftrip.transports.simulated",
 }
 # What is measured where nothing else is asked for.
@@ -20,8 +20,8 @@ REAL_TRANSPORTS = tuple(name for name in TRANSPORTS if name != "simulated")
 
 # Each module defines a class `Launcher`.
 LAUNCHERS = {
-    "local": "halftrip.launch.local",
-    "mpiexec": "halftrip.launch.mpiexec",
+    "local": "halftrip.job.launchers.local",
+    "mpiexec": "halftrip.job.launchers.mpiexec",
 }
 
 

@@ -2,16 +2,16 @@
 
 import threading
 
-from halftrip.bench import Bench
 from halftrip.clock import Clock
-from halftrip.group import join_socket_group, lead_socket_group
+from halftrip.control.collectives import join_socket_group, lead_socket_group
+from halftrip.control.protocol import Listener, introduce
+from halftrip.measure.connection import Pair
+from halftrip.measure.round import Bench
+from halftrip.measure.sampler import Sampler, Stopping
 from halftrip.memory.host import geometry
-from halftrip.observe.reading import Reader
-from halftrip.observe.spending import Meter
-from halftrip.pair import Pair
-from halftrip.sampler import Sampler, Stopping
+from halftrip.telemetry.kernel_files import Reader
+from halftrip.telemetry.process import Meter
 from halftrip.transports.base import Scene
-from halftrip.wire import Listener, introduce
 from harness.relay import AMPLE_SECONDS
 
 TOKEN = "token"

@@ -2,22 +2,22 @@
 
 import numpy as np
 
-from halftrip import store
-from halftrip.model import (
-    Case,
-    Clock,
+from halftrip.plan.plan import Plan, plan_record
+from halftrip.results.case import Case
+from halftrip.results.records import (
+    ClockInfo,
     CopyBound,
     End,
     Environment,
     Head,
     LineBound,
     Measurement,
-    Run,
     Skip,
     WarmUp,
 )
-from halftrip.plan import Plan, plan_record
-from halftrip.usage import CoreUse, Usage
+from halftrip.results.run import Run
+from halftrip.results.run_file import FORMAT
+from halftrip.results.usage import CoreUse, Usage
 
 
 def environment(rank, **changes):
@@ -31,7 +31,7 @@ def environment(rank, **changes):
         "processor": "A Processor",
         "kernel": "Linux 6.1",
         "python": "3.11.7",
-        "clock": Clock(source="tsc", hertz=2e9, cost=20.0, resolution=1.0),
+        "clock": ClockInfo(source="tsc", hertz=2e9, cost=20.0, resolution=1.0),
         "thp": "madvise",
         "governor": None,
         "hypervisor": None,
@@ -84,7 +84,7 @@ def usage(load=0.5, system=0.2, **changes):
 def run(*measurements, **changes):
     values = {
         "head": Head(
-            format=store.FORMAT,
+            format=FORMAT,
             halftrip="0.1.0",
             started="2026-01-31T12:00:00+00:00",
             command=["halftrip", "run"],

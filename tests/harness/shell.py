@@ -10,7 +10,7 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from halftrip import store
+from halftrip.results.run_file import load
 
 HALFTRIP = str(Path(sys.executable).with_name("halftrip"))
 # Every process of a test has this variable, so that what is left behind can be told from others.
@@ -40,7 +40,7 @@ class Result:
 
     @property
     def run(self):
-        return store.load(self.path)
+        return load(self.path)
 
 
 def shared_memory():

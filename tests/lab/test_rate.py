@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip.summaries import summarize_case
+from halftrip.analysis.summaries import summarize_case
 
 MTU = 1500
 # What tbf counts of a frame: IP and its Ethernet header, but no preamble, checksum nor gap. What

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from halftrip.summaries import one_way_times
-from halftrip.verdict import verdicts
+from halftrip.analysis.flags import verdicts
+from halftrip.analysis.summaries import one_way_times
 from lab.relay import Rule
 
 MTU = 1500

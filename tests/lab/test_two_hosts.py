@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from halftrip import store
+from halftrip.results.run_file import load
 
 WORK = ("-t", "mpi,shm,pipe,unix,tcp,udp", "-s", "8,32K", "--time", "30ms")
 
@@ -59,7 +59,7 @@ def test_a_rank_on_the_other_host_is_killed(lab, shell, name):
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
     time.sleep(0.5)
-    pid = store.load(path).environments[1].pid
+    pid = load(path).environments[1].pid
     began = time.monotonic()
     os.kill(pid, signal.SIGKILL)
     _, err = process.communicate(timeout=20)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from halftrip import store
+from halftrip.results.run_file import load
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_file_that_is_cut_off_is_shown_with_what_it_holds(shell):
     assert result.status == 0
     assert f"halftrip: cut.jsonl: line {last_measurement + 1}, the last, is cut off" in result.err
     assert "interrupted: the run ended without saying why" in result.out
-    assert len(store.load(shell.directory / "cut.jsonl").measurements) == 1
+    assert len(load(shell.directory / "cut.jsonl").measurements) == 1
 
 
 def test_a_full_disk_is_said_so_and_nothing_hangs(shell):

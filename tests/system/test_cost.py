@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import halftrip
-from halftrip.verdict import verdicts
+from halftrip.analysis.flags import verdicts
 from harness.neighbour import neighbour
 from harness.shell import mpiexec
 from lab.hosts import need

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from halftrip import store
+from halftrip.results.run_file import load
 from harness.shell import mpiexec, shared_memory
 
 # Much to measure: the fault comes in its midst, never after it.
@@ -72,7 +72,7 @@ class Victims:
 
     def rank(self, number):
         """The process of a rank, as the file has it."""
-        return store.load(self.path).environments[number].pid
+        return load(self.path).environments[number].pid
 
     def launcher(self):
         """The mpiexec that halftrip has started."""
@@ -95,7 +95,7 @@ class Victims:
         assert self.left_behind() == []
         assert "Traceback" not in err
         if self.path.exists():
-            run = store.load(self.path)
+            run = load(self.path)
             assert len(run.measurements) >= measured
             assert run.interrupted is not None
             assert run.problems == ()
@@ -115,7 +115,7 @@ class Ended:
 
     @property
     def reason(self):
-        return store.load(self.path).interrupted
+        return load(self.path).interrupted
 
 
 def abstract_sockets():

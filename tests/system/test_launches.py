@@ -10,9 +10,9 @@ import time
 import numpy as np
 import pytest
 
+from halftrip.analysis.summaries import one_way_times, summarize_case
 from halftrip.stats.summary import relative_width
 from halftrip.stats.variance import launch_interval
-from halftrip.summaries import one_way_times, summarize_case
 from harness.shell import mpiexec
 
 QUICK = ("--time", "10ms")
@@ -126,7 +126,7 @@ def test_a_launch_that_does_not_start_is_named(shell):
     script.write_text(
         f'#!/bin/sh\ncd "{shell.directory}"\n'
         # To be asked for its version is no launch.
-        'case "$*" in *halftrip.rank*)\n'
+        'case "$*" in *halftrip.job.worker*)\n'
         '[ -e used ] && { echo "no more slots" >&2; exit 3; }; touch used;; esac\n'
         f'exec {mpiexec("openmpi")} "$@"\n'
     )
@@ -207,9 +207,9 @@ def started(shell, *arguments):
 
 
 def shell_run(shell):
-    from halftrip import store
+    from halftrip.results.run_file import load
 
-    return store.load(shell.directory / "run.jsonl")
+    return load(shell.directory / "run.jsonl")
 
 
 def await_launch(shell, number, seconds=30.0):

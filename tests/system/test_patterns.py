@@ -4,9 +4,10 @@ import itertools
 
 import pytest
 
-from halftrip import store
-from halftrip.patterns import SHAPES
-from halftrip.registry import REAL_TRANSPORTS, TRANSPORTS, load
+from halftrip import registry
+from halftrip.registry import REAL_TRANSPORTS, TRANSPORTS
+from halftrip.results.patterns import SHAPES
+from halftrip.results.run_file import load
 from harness.shell import MPIEXECS, mpiexec
 
 # Small, a partial word, and one that is cut into chunks or does not fit into a buffer.
@@ -18,7 +19,7 @@ PATTERNS = list(SHAPES)
 
 def possible(transport):
     """The (pattern, mode) pairs that a transport can do."""
-    by_mode = load(TRANSPORTS, transport).Transport.patterns
+    by_mode = registry.load(TRANSPORTS, transport).Transport.patterns
     return {(pattern, mode) for mode, patterns in by_mode.items() for pattern in patterns}
 
 
@@ -144,7 +145,7 @@ def test_a_wrong_byte_is_found_in_every_pattern_of_every_transport(shell):
             **with_wrong_byte(shell, rank, 1020),
         )
         assert result.status == 1
-        run = store.load(shell.directory / path)
+        run = load(shell.directory / path)
         assert run.interrupted is None
         failed = {(f.case.transport, f.case.pattern, f.case.mode) for f in run.failures}
         assert failed == {(t, p, m) for t, p, m, sender in SPOILED if sender == rank}

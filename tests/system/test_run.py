@@ -8,10 +8,10 @@ import os
 import pytest
 
 import halftrip
+from halftrip.analysis.summaries import summarize_case
 from halftrip.errors import Unavailable, UsageError
 from halftrip.memory import host
-from halftrip.model import Case
-from halftrip.summaries import summarize_case
+from halftrip.results.case import Case
 
 QUICK = ("--time", "30ms")
 LOCAL = "shm,pipe,unix,tcp"

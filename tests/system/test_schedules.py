@@ -1,8 +1,8 @@
 """Which sizes are measured, and what is refused before anything is allocated."""
 
-from halftrip.model import Case
-from halftrip.refine import Point, bends, next_sizes
-from halftrip.summaries import summarize_case
+from halftrip.analysis.summaries import summarize_case
+from halftrip.results.case import Case
+from halftrip.stats.breakpoints import Point, bends, next_sizes
 
 QUICK = ("-t", "shm", "--time", "10ms")
 

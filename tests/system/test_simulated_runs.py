@@ -2,8 +2,8 @@
 
 import pytest
 
+from halftrip.analysis.summaries import summarize_case
 from halftrip.registry import REAL_TRANSPORTS
-from halftrip.summaries import summarize_case
 
 
 def test_a_simulated_path_needs_no_table_and_no_machine(shell):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from halftrip.summaries import summarize_case
+from halftrip.analysis.summaries import summarize_case
 
 QUICK = ("--time", "30ms")
 SIZES = "1,8,64,1K,8K,64000,65508,1M"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from halftrip.observe import environment
-from halftrip.observe.checks import CHECKS, machine_checks
-from halftrip.observe.mpi_check import components
+from halftrip.telemetry import environment
+from halftrip.telemetry.doctor import CHECKS, machine_checks
+from halftrip.telemetry.doctor_mpi import components
 
 CPU = "sys/devices/system/cpu"
 CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from halftrip.control.protocol import Abort, Assignment, Bye, Line, Listener, connect, introduce
 from halftrip.errors import HalftripError, Interrupted, UsageError
-from halftrip.launch.control import Control, LaunchFailed
-from halftrip.launch.job import Job
-from halftrip.plan import Plan
-from halftrip.store import RunFile
-from halftrip.wire import Abort, Assignment, Bye, Line, Listener, connect, introduce
+from halftrip.job.spec import Job
+from halftrip.job.supervisor import Control, LaunchFailed
+from halftrip.plan.plan import Plan
+from halftrip.results.run_file import RunFile
 
 TOKEN = "a token of this test alone"
 

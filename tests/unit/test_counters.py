@@ -6,12 +6,12 @@ import time
 import psutil
 import pytest
 
-from halftrip.observe.culprit import culprit
-from halftrip.observe.energy import Energy
-from halftrip.observe.network import InterfaceInterrupts, read_protocols, read_softnet
-from halftrip.observe.processors import KINDS, read_core, read_processors
-from halftrip.observe.reading import Reader
-from halftrip.observe.system import Counters
+from halftrip.telemetry.busiest_task import culprit
+from halftrip.telemetry.energy import Energy
+from halftrip.telemetry.host import Counters
+from halftrip.telemetry.kernel_files import Reader
+from halftrip.telemetry.network import InterfaceInterrupts, read_protocols, read_softnet
+from halftrip.telemetry.processors import KINDS, read_core, read_processors
 
 TICK = 1 / os.sysconf("SC_CLK_TCK")
 STAT = """\
@@ -325,7 +325,7 @@ def test_the_culprit_is_who_runs_most_on_the_core(kernel, monkeypatch):
 
     for pid, tid in ((20, 20), (20, 21), (30, 30), (40, 40), (os.getpid(), os.getpid())):
         task(kernel, pid, tid, "any", 1, 100)
-    monkeypatch.setattr("halftrip.observe.culprit.time.sleep", later)
+    monkeypatch.setattr("halftrip.telemetry.busiest_task.time.sleep", later)
     found = culprit(1, kernel.root / "proc")
     assert found.name == "so) so ( (process 20)"
     # It has run for longer than was watched.
@@ -343,7 +343,7 @@ def test_who_hardly_runs_is_no_culprit(kernel, monkeypatch):
             task(kernel, 20, 20, "brief", 1, nanoseconds)
 
         task(kernel, 20, 20, "brief", 1, 0)
-        monkeypatch.setattr("halftrip.observe.culprit.time.sleep", later)
+        monkeypatch.setattr("halftrip.telemetry.busiest_task.time.sleep", later)
         return culprit(1, kernel.root / "proc")
 
     assert run_for(100_000) is None
@@ -356,7 +356,7 @@ def test_an_odd_task_is_not_looked_at(kernel, monkeypatch, odd):
     task(kernel, 20, 21, "busy", 1, 0)
     kernel("proc/20/task/20/schedstat", odd)
     monkeypatch.setattr(
-        "halftrip.observe.culprit.time.sleep",
+        "halftrip.telemetry.busiest_task.time.sleep",
         lambda seconds: task(kernel, 20, 21, "busy", 1, 10**9),
     )
     assert culprit(1, kernel.root / "proc").name == "busy (process 20)"
@@ -365,7 +365,7 @@ def test_an_odd_task_is_not_looked_at(kernel, monkeypatch, odd):
 def test_the_culprit_may_be_the_kernel_itself(kernel, monkeypatch):
     task(kernel, 40, 40, "ksoftirqd/1", 1, 100, parent=2)
     monkeypatch.setattr(
-        "halftrip.observe.culprit.time.sleep",
+        "halftrip.telemetry.busiest_task.time.sleep",
         lambda seconds: task(kernel, 40, 40, "ksoftirqd/1", 1, 10**9, parent=2),
     )
     assert culprit(1, kernel.root / "proc").name == "ksoftirqd/1 (of the kernel)"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.summaries import count_marked, marked
-from halftrip.usage import Culprit
-from halftrip.verdict import verdicts
+from halftrip.analysis.flags import verdicts
+from halftrip.analysis.summaries import count_marked, marked
+from halftrip.results.usage import Culprit
 from harness import runs
 
 QUIET = runs.usage()

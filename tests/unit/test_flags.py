@@ -5,8 +5,8 @@ import io
 import msgspec
 from rich.console import Console
 
-from halftrip.show.flags import flagged, render_flags
-from halftrip.show.rows import rows
+from halftrip.report.flags import flagged, render_flags
+from halftrip.report.rows import rows
 from harness import runs
 
 

@@ -4,11 +4,11 @@ import threading
 
 import pytest
 
+from halftrip.control.collectives import join_socket_group, lead_socket_group
+from halftrip.control.protocol import Abort, Listener, introduce
 from halftrip.errors import HalftripError, Interrupted, UsageError
-from halftrip.group import join_socket_group, lead_socket_group
-from halftrip.launch import join
-from halftrip.plan import Plan
-from halftrip.wire import Abort, Listener, introduce
+from halftrip.job import join
+from halftrip.plan.plan import Plan
 
 TOKEN = "a token"
 

@@ -8,7 +8,7 @@ import pytest
 
 from halftrip.memory import host
 from halftrip.memory.ring import allocate_ring
-from halftrip.model import Case
+from halftrip.results.case import Case
 
 GROUP = "sys/fs/cgroup/site/job"
 

@@ -9,11 +9,11 @@ import pytest
 import typer
 
 import halftrip
+from halftrip.analysis.flags import NAMES
 from halftrip.cli import app
-from halftrip.plan import FIELDS, file_layer, make_plan, options_layer
+from halftrip.plan.plan import FIELDS, file_layer, make_plan, options_layer
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.refusals import check_possible
-from halftrip.verdict import NAMES
 
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENTS = (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"))

@@ -3,8 +3,8 @@
 import pytest
 
 from halftrip.errors import UsageError
-from halftrip.launch.join import Surrounding, check_fit
-from halftrip.plan import make_plan, python_layer
+from halftrip.job.join import Surrounding, check_fit
+from halftrip.plan.plan import make_plan, python_layer
 
 
 def fit(size=2, **keys):

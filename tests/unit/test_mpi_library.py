@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from halftrip import mpi
 from halftrip.errors import Unavailable, UsageError
-from halftrip.launch import leftovers
-from halftrip.launch.join import Surrounding, speaks, surrounding
+from halftrip.job import shm_cleanup
+from halftrip.job.join import Surrounding, speaks, surrounding
+from halftrip.mpi.library import library
 
 
 def install(root, *paths):
@@ -28,7 +28,7 @@ def program(root, name, says):
 
 def test_a_quote_without_its_end_is_a_mistake():
     with pytest.raises(UsageError, match='--mpiexec: "a \'b": no closing quotation'):
-        mpi.find_mpiexec("a 'b")
+        library.find_mpiexec("a 'b")
 
 
 @pytest.mark.parametrize("size", ["²", "x", "", "-2"])
@@ -48,25 +48,29 @@ def test_what_is_no_number_is_no_job(size):
 )
 def test_a_launcher_is_known_by_what_it_says(tmp_path, says, family):
     path = program(tmp_path, "mpiexec", says)
-    assert mpi.find_mpiexec(str(path)).family == family
+    assert library.find_mpiexec(str(path)).family == family
 
 
 def test_a_launcher_may_have_arguments(tmp_path):
     path = program(tmp_path, "mpiexec", "Open MPI")
-    assert mpi.find_mpiexec(f"{path} --host a:1,b:1").command == (str(path), "--host", "a:1,b:1")
+    assert library.find_mpiexec(f"{path} --host a:1,b:1").command == (
+        str(path),
+        "--host",
+        "a:1,b:1",
+    )
 
 
 def test_a_launcher_that_is_no_program_is_a_mistake(tmp_path):
     for wanted in ("/nowhere/mpiexec", "no-such-mpiexec", str(tmp_path), " "):
         with pytest.raises(UsageError, match="--mpiexec"):
-            mpi.find_mpiexec(wanted)
+            library.find_mpiexec(wanted)
 
 
 def test_no_launcher_at_all_is_a_reason(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     with pytest.raises(Unavailable, match="no mpiexec"):
-        mpi.find_mpiexec()
+        library.find_mpiexec()
 
 
 @pytest.mark.parametrize(
@@ -86,15 +90,15 @@ def test_no_launcher_at_all_is_a_reason(tmp_path, monkeypatch):
 )
 def test_the_library_beside_a_launcher(tmp_path, family, files, expected):
     install(tmp_path, *files)
-    found = mpi.library_beside(tmp_path / files[0], family)
+    found = library.library_beside(tmp_path / files[0], family)
     assert found == (tmp_path / expected if expected else None)
 
 
 def test_a_generic_name_is_followed_to_the_family_it_belongs_to(tmp_path):
     install(tmp_path, "bin/mpiexec", "lib/libmpi.so.40.30.4")
     (tmp_path / "lib" / "libmpi.so").symlink_to("libmpi.so.40.30.4")
-    assert mpi.library_beside(tmp_path / "bin/mpiexec", "openmpi").name == "libmpi.so"
-    assert mpi.library_beside(tmp_path / "bin/mpiexec", "mpich") is None
+    assert library.library_beside(tmp_path / "bin/mpiexec", "openmpi").name == "libmpi.so"
+    assert library.library_beside(tmp_path / "bin/mpiexec", "mpich") is None
 
 
 def test_a_link_to_a_launcher_is_followed(tmp_path):
@@ -102,7 +106,7 @@ def test_a_link_to_a_launcher_is_followed(tmp_path):
     (tmp_path / "usr" / "bin").mkdir(parents=True)
     link = tmp_path / "usr" / "bin" / "mpiexec"
     link.symlink_to(tmp_path / "opt" / "bin" / "orterun")
-    assert mpi.library_beside(link, "openmpi") == tmp_path / "opt/lib/libmpi.so.40"
+    assert library.library_beside(link, "openmpi") == tmp_path / "opt/lib/libmpi.so.40"
 
 
 @pytest.mark.parametrize(
@@ -135,14 +139,14 @@ def test_only_orphans_of_this_job_are_removed(tmp_path):
     os.utime(shm / "sm_segment.old", (1000, 1000))
     mapped = shm / "vader_segment.h.0.1.1"
     (proc / "1" / "maps").write_text(f"7f00-7f01 rw-s 0000 00:19 7   {mapped}\n7f02-7f03 r 0 0 0\n")
-    found = leftovers.orphans(since=2000, directory=shm, proc=proc)
+    found = shm_cleanup.orphans(since=2000, directory=shm, proc=proc)
     assert found == [shm / "sm_segment.h.0.1.0"]
-    leftovers.remove(found)
+    shm_cleanup.remove(found)
     assert sorted(path.name for path in shm.iterdir()) == [
         "precious",
         "sm_segment.old",
         "vader_segment.h.0.1.1",
     ]
-    leftovers.remove(found)
-    assert leftovers.orphans(0, tmp_path / "nowhere", proc) == []
-    assert leftovers.mapped_segments(Path("/nowhere")) == set()
+    shm_cleanup.remove(found)
+    assert shm_cleanup.orphans(0, tmp_path / "nowhere", proc) == []
+    assert shm_cleanup.mapped_segments(Path("/nowhere")) == set()

@@ -11,9 +11,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from halftrip import _native, calls, patterns
+from halftrip import _native
 from halftrip.clock import Clock, best_source
-from halftrip.model import Case
+from halftrip.results.case import Case
+from halftrip.results.patterns import SHAPES
+from halftrip.transports.python import patterns
 from harness.bench import measure
 from harness.ends import KINDS, PAIRS, in_thread, messages, window_pair
 
@@ -21,7 +23,7 @@ SIZES = [1, 2, 3, 7, 8, 31, 32, 56, 57, 64, 504, 505, 4096, 4097, 70_000, 600_00
 CASES = [
     (name, pattern)
     for name, kind in KINDS.items()
-    for pattern in patterns.SHAPES
+    for pattern in SHAPES
     if pattern in kind.patterns
 ]
 CLOCK = best_source()
@@ -57,7 +59,7 @@ def path(request):
 def test_every_byte_arrives(path, size):
     ends, pattern = path
     ((out, in_), (back, at_peer)), stamps = run(ends, pattern, size, window=3)
-    shape = patterns.SHAPES[pattern]
+    shape = SHAPES[pattern]
     assert np.array_equal(at_peer, out if shape.responder else np.zeros_like(out))
     assert np.array_equal(in_, back if shape.initiator else np.zeros_like(back))
     assert (np.diff(stamps[0]) > 0).all()
@@ -127,7 +129,7 @@ def test_buffers_are_used_in_turn(path):
     ends, pattern = path
     # 7 exchanges of one message, or of 4: the last of 5 buffers is used, and some twice.
     ((out, in_), (back, at_peer)), _ = run(ends, pattern, 100, slots=5, window=4)
-    shape = patterns.SHAPES[pattern]
+    shape = SHAPES[pattern]
     assert np.array_equal(at_peer, out)
     if shape.initiator:
         assert np.array_equal(in_, back)
@@ -253,8 +255,8 @@ def native_part(connection, pattern, initiates, out, in_):
 
 
 def python_part(connection, pattern, initiates, out, in_):
-    exchange = calls.Exchanger(PythonEnd(connection), pattern, initiates, out, in_, 4)
-    calls.take_part(exchange, 1, 2, np.zeros(3, np.int64), lambda: 1)
+    exchange = patterns.Exchanger(PythonEnd(connection), pattern, initiates, out, in_, 4)
+    patterns.take_part(exchange, 1, 2, np.zeros(3, np.int64), lambda: 1)
     exchange.close()
 
 
@@ -269,7 +271,7 @@ def sequence(pattern, first, second):
     return relay.said
 
 
-@pytest.mark.parametrize("pattern", calls.PATTERNS)
+@pytest.mark.parametrize("pattern", patterns.PATTERNS)
 def test_python_and_native_patterns_send_the_same_messages(pattern):
     native = sequence(pattern, native_part, native_part)
     assert sum(map(len, native)) > 0
@@ -279,13 +281,13 @@ def test_python_and_native_patterns_send_the_same_messages(pattern):
 
 
 def test_python_has_every_two_sided_pattern():
-    two_sided = {name for name, shape in patterns.SHAPES.items() if "blocking" in shape.modes}
-    assert set(calls.PATTERNS) == two_sided
+    two_sided = {name for name, shape in SHAPES.items() if "blocking" in shape.modes}
+    assert set(patterns.PATTERNS) == two_sided
 
 
 def test_python_stamps_as_native_does():
     stamps, count = np.zeros(4, dtype=np.int64), []
-    calls.take_part(lambda: count.append(1), 2, 5, stamps, lambda: len(count))
+    patterns.take_part(lambda: count.append(1), 2, 5, stamps, lambda: len(count))
     assert stamps.tolist() == [2, 7, 12, 17]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import Unavailable, UsageError
-from halftrip.placement import Core, View, parse_list, place, view
+from halftrip.telemetry.topology import Core, View, parse_list, place, view
 
 
 def machine(caches=1, cores=2, threads=1, host="h"):

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from halftrip.model import Failure, LineBound, Measurement, Skip
-from halftrip.simulated import parse_truth
-from halftrip.stage import Stage
-from halftrip.summaries import case_times, line_states, one_way_times, summarize_case
-from halftrip.verdict import verdicts
-from halftrip.wanted import WantedState
+from halftrip.analysis.flags import verdicts
+from halftrip.analysis.summaries import case_times, line_states, one_way_times, summarize_case
+from halftrip.measure.placement_filter import WantedState
+from halftrip.measure.setup import Stage
+from halftrip.plan.path_model_table import parse_truth
+from halftrip.results.records import Failure, LineBound, Measurement, Skip
 from harness import runs
 from unit.test_session import walk
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.expansion import expand
-from halftrip.plan import (
+from halftrip.plan.cases import expand
+from halftrip.plan.plan import (
     FIELDS,
     Plan,
     file_layer,
@@ -216,5 +216,5 @@ def test_expansion_has_every_case_once(keys):
 
 def test_a_plan_is_read_without_what_measuring_needs():
     """So that a mistake is said at once."""
-    code = "import sys, halftrip.plan; sys.exit('numpy' in sys.modules)"
+    code = "import sys, halftrip.plan.plan; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

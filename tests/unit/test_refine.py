@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrip.refine import Bend, Point, bends, next_sizes
+from halftrip.stats.breakpoints import Bend, Point, bends, next_sizes
 
 DOUBLES = tuple(2**power for power in range(23))
 

@@ -3,9 +3,9 @@
 import pytest
 
 from halftrip.errors import UsageError
-from halftrip.expansion import outlasts
-from halftrip.model import Case
-from halftrip.plan import make_plan, options_layer
+from halftrip.plan.cases import outlasts
+from halftrip.plan.plan import make_plan, options_layer
+from halftrip.results.case import Case
 from halftrip.transports.refusals import check_possible
 
 

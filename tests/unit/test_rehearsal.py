@@ -4,13 +4,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from halftrip import store
-from halftrip.model import Case
-from halftrip.plan import Plan
-from halftrip.rehearsal import rehearse
-from halftrip.sampler import MOST_SAMPLES
-from halftrip.simulated import Modes, Noise, Ticking, Truth
-from halftrip.summaries import one_way_times, summarize_case
+from halftrip.analysis.summaries import one_way_times, summarize_case
+from halftrip.job.launchers.in_process import rehearse
+from halftrip.measure.sampler import MOST_SAMPLES
+from halftrip.plan.plan import Plan
+from halftrip.results.case import Case
+from halftrip.results.run_file import load
+from halftrip.simulation.path_model import Modes, Noise, Ticking, Truth
 
 STILL = Truth(latency=10e-6, bandwidth=10e9, noise=Noise())
 
@@ -131,7 +131,7 @@ def test_it_can_be_written_and_read(tmp_path):
     with path.open("wb") as file:
         for record in (run.head, *run.measurements, run.end):
             file.write(msgspec.json.encode(record) + b"\n")
-    again = store.load(path)
+    again = load(path)
     assert again.measurements == run.measurements
     assert again.interrupted is None
     assert not again.problems

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrip.sampler import (
+from halftrip.control.watchdog import GRACE_SECONDS
+from halftrip.measure.sampler import (
     CLOCK_SHARE,
     LONGEST_CALL_NS,
     MOST_SAMPLES,
@@ -16,7 +17,6 @@ from halftrip.sampler import (
     Stopping,
 )
 from halftrip.stats.median import half_width
-from halftrip.watch import GRACE_SECONDS
 
 CLOCK_COST = 20.0
 MOST_BATCHES = 10_000
@@ -174,7 +174,7 @@ def test_a_cold_start_under_a_coarse_clock_ends_in_samples_that_it_can_tell():
 
 
 def test_a_cold_start_does_not_make_more_samples_than_can_be_kept(monkeypatch):
-    monkeypatch.setattr("halftrip.sampler.MOST_SAMPLES", 1000)
+    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
     sampler, _ = run(Stopping(ci=None, time=0.05), settling(2500.0, extra=20, length=50))
     assert sampler.samples.size <= 1010
 
@@ -296,7 +296,7 @@ def test_the_interval_is_worked_out_now_and_then_however_short_the_batches(monke
         looks.append(samples.size)
         return half_width(samples)
 
-    monkeypatch.setattr("halftrip.sampler.half_width", look)
+    monkeypatch.setattr("halftrip.measure.sampler.half_width", look)
     _, batches = run(Stopping(ci=1e-9, time=0.01), noisy(1000), most_exchanges=11)
     assert len(batches) > 100
     assert len(looks) < 30
@@ -305,7 +305,7 @@ def test_the_interval_is_worked_out_now_and_then_however_short_the_batches(monke
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 @pytest.mark.parametrize("stopping", [Stopping(ci=None, time=3600), Stopping(iterations=5000)])
 def test_of_single_exchanges_no_more_are_kept_than_can_be(monkeypatch, stopping, lost):
-    monkeypatch.setattr("halftrip.sampler.MOST_SAMPLES", 1000)
+    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
     sampler, asked, _ = lossy(stopping, lost)
     assert sampler.stopped == "full"
     assert sampler.samples.size == 1000
@@ -313,13 +313,13 @@ def test_of_single_exchanges_no_more_are_kept_than_can_be(monkeypatch, stopping,
 
 
 def test_a_count_that_can_just_be_kept_is_a_count(monkeypatch):
-    monkeypatch.setattr("halftrip.sampler.MOST_SAMPLES", 1000)
+    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
     sampler, _, _ = lossy(Stopping(iterations=1000), 0.1)
     assert (sampler.stopped, sampler.samples.size) == ("count", 1000)
 
 
 def test_a_path_that_is_slow_enough_has_all_the_time(monkeypatch):
-    monkeypatch.setattr("halftrip.sampler.MOST_SAMPLES", 1000)
+    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
     sampler, _, _ = lossy(Stopping(ci=None, time=0.015), 0.0)
     assert sampler.stopped == "time"
     assert 0.014 < sampler.samples.sum() * 1e-9 < 0.017
@@ -352,7 +352,7 @@ def test_what_is_forgotten_takes_back_what_was_waited_for_it():
 
 @pytest.mark.parametrize("most", [2, 3, 7])
 def test_a_count_beyond_what_is_usually_kept_makes_no_longer_batches(monkeypatch, most):
-    monkeypatch.setattr("halftrip.sampler.MOST_SAMPLES", 50)
+    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 50)
     sampler, batches = run(Stopping(iterations=900), steady(300), most_exchanges=most)
     assert all(batch.lead + batch.exchanges * batch.samples <= most for batch in batches)
     assert sampler.samples.size * sampler.exchanges >= 900

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.schedule import rounds
+from halftrip.plan.pairing import rounds
 
 many = st.integers(2, 40)
 at_onces = st.none() | st.integers(1, 25)

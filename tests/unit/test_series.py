@@ -5,19 +5,20 @@ import types
 import msgspec
 import pytest
 
-from halftrip import registry, store
+from halftrip import registry
 from halftrip.api import NoView
 from halftrip.errors import Interrupted, Unavailable
-from halftrip.launch import run as launching
-from halftrip.launch.series import LaunchRecords, launch_all
-from halftrip.model import CopyBound, End, Skip
-from halftrip.plan import Plan
+from halftrip.job import start as launching
+from halftrip.job.series import LaunchRecords, launch_all
+from halftrip.plan.plan import Plan
+from halftrip.results.records import CopyBound, End, Skip
+from halftrip.results.run_file import RunFile, encode, load
 from harness import runs
 
 
 def created(tmp_path):
-    run_file = store.RunFile(tmp_path / "run.jsonl")
-    run_file.append(store.encode(runs.run().head))
+    run_file = RunFile(tmp_path / "run.jsonl")
+    run_file.append(encode(runs.run().head))
     return run_file
 
 
@@ -28,11 +29,11 @@ def test_a_skip_is_said_once_and_all_else_every_time(tmp_path):
     for _ in range(3):
         records = LaunchRecords(run_file, said)
         for record in (skip, bound):
-            records.append(store.encode(record))
+            records.append(encode(record))
     run_file.close()
     # What is remembered does not grow with what is measured.
-    assert said == {store.encode(skip)}
-    run = store.load(run_file.path)
+    assert said == {encode(skip)}
+    run = load(run_file.path)
     assert run.skips == (skip,)
     assert run.copies == (bound,) * 3
 
@@ -43,11 +44,11 @@ def test_the_end_is_of_all_launches(tmp_path):
 
     def launch(number, records, view):
         end = End(reason=None, seconds=2.0, timed=1.0, clock_drift=next(drifts))
-        records.append(store.encode(end), last=True)
+        records.append(encode(end), last=True)
 
     launch_all(Plan(launches=2), run_file, NoView(), launch)
     run_file.close()
-    end = store.load(run_file.path).end
+    end = load(run_file.path).end
     assert (end.seconds, end.timed, end.clock_drift) == (4.0, 2.0, [-2.0, -3.0])
 
 
@@ -83,7 +84,7 @@ def test_a_launch_that_cannot_begin_any_more_ends_the_run(tmp_path, monkeypatch)
     with pytest.raises(Interrupted, match="launch 2: the mpiexec has gone"):
         launching.launch(plan, run_file, NoView())
     run_file.close()
-    run = store.load(run_file.path)
+    run = load(run_file.path)
     assert len(made) == 2
     assert run.skips == ()
     assert run.interrupted == "launch 2: the mpiexec has gone"

@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from halftrip.group import join_socket_group, lead_socket_group
-from halftrip.model import End, Environment, Measurement
-from halftrip.plan import make_plan, python_layer
-from halftrip.session import Session
-from halftrip.wire import Listener, introduce
+from halftrip.control.collectives import join_socket_group, lead_socket_group
+from halftrip.control.protocol import Listener, introduce
+from halftrip.measure.runner import Session
+from halftrip.plan.plan import make_plan, python_layer
+from halftrip.results.records import End, Environment, Measurement
 
 TOKEN = "a token"
 

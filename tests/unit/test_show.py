@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from halftrip.model import Delivery, LineBound, Skip, Together, WarmUp
-from halftrip.show.machine import as_csv, as_json
-from halftrip.show.rows import rows
-from halftrip.show.table import render
-from halftrip.verdict import verdicts
+from halftrip.analysis.flags import verdicts
+from halftrip.report.machine import as_csv, as_json
+from halftrip.report.rows import rows
+from halftrip.report.table import render
+from halftrip.results.delivery import Delivery
+from halftrip.results.records import LineBound, Skip, Together, WarmUp
 from harness import runs
 
 

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from halftrip.model import Notice, System
-from halftrip.show.system_log import render_system_log
-from halftrip.show.table import render
-from halftrip.show.usage import render_usage
+from halftrip.report.system_log import render_system_log
+from halftrip.report.table import render
+from halftrip.report.usage import render_usage
+from halftrip.results.records import Notice, System
 from harness import runs
 
 

@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from halftrip.errors import UsageError
-from halftrip.plan import file_layer, make_plan, plan_record, python_layer
-from halftrip.simulated import Noise, Segment, Truth, parse_truth, truth_record
-from halftrip.virtual import Path
+from halftrip.plan.path_model_table import parse_truth, truth_record
+from halftrip.plan.plan import file_layer, make_plan, plan_record, python_layer
+from halftrip.simulation.path_model import Noise, Segment, Truth
+from halftrip.simulation.virtual_time import Path
 
 
 def test_a_table_may_be_written_as_a_person_would():

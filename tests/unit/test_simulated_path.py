@@ -10,20 +10,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from halftrip.errors import UsageError
-from halftrip.model import Case
-from halftrip.plan import make_plan, plan_layer, plan_record, python_layer
-from halftrip.simulated import (
-    Modes,
-    Noise,
-    Segment,
-    Spikes,
-    Ticking,
-    Truth,
-    parse_truth,
-    truth_record,
-)
+from halftrip.plan.path_model_table import parse_truth, truth_record
+from halftrip.plan.plan import make_plan, plan_layer, plan_record, python_layer
+from halftrip.results.case import Case
+from halftrip.simulation.path_model import Modes, Noise, Segment, Spikes, Ticking, Truth
+from halftrip.simulation.virtual_time import Path
 from halftrip.transports.simulated import exchange_seconds
-from halftrip.virtual import Path
 
 STILL = Noise(kind="none")
 ONE = 10e-6

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.sizes import DEFAULT_SIZES, MOST_SIZES, parse_sizes, perturb
+from halftrip.plan.sizes import DEFAULT_SIZES, MOST_SIZES, parse_sizes, perturb
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import time
 import pytest
 
 from halftrip import _native
-from halftrip.observe.culprit import culprit
-from halftrip.observe.hardware import HardwareCounters, counted_between
-from halftrip.observe.reading import Reader
-from halftrip.observe.spending import Meter
+from halftrip.telemetry.busiest_task import culprit
+from halftrip.telemetry.kernel_files import Reader
+from halftrip.telemetry.perf_counters import HardwareCounters, counted_between
+from halftrip.telemetry.process import Meter
 from harness.neighbour import neighbour
 from lab.hosts import need
 
@@ -175,7 +175,7 @@ class Counted:
 @pytest.mark.parametrize(("ran", "scale"), [(10, 1), (5, 2)])
 def test_instructions_and_cycles_are_those_in_between(monkeypatch, ran, scale):
     """Scaled up where a counter had to share the processor's."""
-    monkeypatch.setattr("halftrip.observe.hardware.Counter", Counted)
+    monkeypatch.setattr("halftrip.telemetry.perf_counters.Counter", Counted)
     monkeypatch.setattr(Counted, "ran", ran)
     usage = spent(lambda: None, seconds=0)
     assert (usage.instructions, usage.cycles) == (1000 * scale, 500 * scale)
@@ -185,7 +185,7 @@ def test_instructions_and_cycles_are_those_in_between(monkeypatch, ran, scale):
 
 def test_a_counter_that_never_ran_has_counted_nothing(monkeypatch):
     """As that of another kind of core than the one in use, or of one that is taken."""
-    monkeypatch.setattr("halftrip.observe.hardware.Counter", Counted)
+    monkeypatch.setattr("halftrip.telemetry.perf_counters.Counter", Counted)
     monkeypatch.setattr(Counted, "ran", 0)
     usage = spent(lambda: None, seconds=0)
     assert (usage.instructions, usage.cycles, usage.counted) == (None, None, None)
@@ -195,7 +195,7 @@ def test_a_counter_that_cannot_be_read_any_more_is_none(monkeypatch):
     def broken(self):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("halftrip.observe.hardware.Counter", Counted)
+    monkeypatch.setattr("halftrip.telemetry.perf_counters.Counter", Counted)
     monkeypatch.setattr(Counted, "read", broken)
     assert spent(lambda: None, seconds=0).instructions is None
 

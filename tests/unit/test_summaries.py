@@ -6,15 +6,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from halftrip.model import Delivery, LineBound
-from halftrip.stats.states import State
-from halftrip.summaries import (
+from halftrip.analysis.summaries import (
     case_times,
     line_probes,
     line_states,
     one_way_times,
     summarize_case,
 )
+from halftrip.results.delivery import Delivery
+from halftrip.results.records import LineBound
+from halftrip.stats.states import State
 from harness import runs
 
 

@@ -6,10 +6,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from halftrip.model import Case, Delivery, Measurement, WarmUp
+from halftrip.analysis.summaries import case_times, launch_components, one_way_times, summarize_case
+from halftrip.results.case import Case
+from halftrip.results.delivery import Delivery
+from halftrip.results.records import Measurement, WarmUp
 from halftrip.stats.median import median_interval
 from halftrip.stats.summary import summarize
-from halftrip.summaries import case_times, launch_components, one_way_times, summarize_case
 
 
 def measurement(samples, exchanges=1, repetition=0, size=1000):

@@ -6,16 +6,16 @@ import time
 import numpy as np
 import pytest
 
-from halftrip import system_log
-from halftrip.bench import Bench
 from halftrip.clock import Clock
-from halftrip.model import Case
-from halftrip.observe.reading import Reader
-from halftrip.observe.spending import Meter
-from halftrip.observe.system import Counters
-from halftrip.pair import Pair
-from halftrip.sampler import Batch
-from halftrip.system_log import SystemLog
+from halftrip.measure import host_log
+from halftrip.measure.connection import Pair
+from halftrip.measure.host_log import SystemLog
+from halftrip.measure.round import Bench
+from halftrip.measure.sampler import Batch
+from halftrip.results.case import Case
+from halftrip.telemetry.host import Counters
+from halftrip.telemetry.kernel_files import Reader
+from halftrip.telemetry.process import Meter
 from harness.bench import CACHE, on_two_ranks, scene
 
 CASES = [Case(transport="tcp", size=size, wait="block") for size in range(1, 6)]
@@ -36,7 +36,7 @@ class StageOf:
 
 def logged(hosts, offsets, script, monkeypatch):
     """The records of a log that does what `script(log)` has it do."""
-    monkeypatch.setattr(system_log, "_IDLE_SECONDS", 0.05)
+    monkeypatch.setattr(host_log, "_IDLE_SECONDS", 0.05)
     records = []
     began = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
@@ -74,7 +74,7 @@ def test_a_host_with_several_ranks_has_one_record(monkeypatch):
 
 @pytest.mark.parametrize(("share", "shared"), [(1e9, False), (1e-9, True)])
 def test_short_cases_share_a_record_where_it_would_cost_too_much(monkeypatch, share, shared):
-    monkeypatch.setattr(system_log, "_LARGEST_SHARE", share)
+    monkeypatch.setattr(host_log, "_LARGEST_SHARE", share)
 
     def script(log):
         log.rest("before")
@@ -104,7 +104,7 @@ def test_a_log_that_has_already_taken_too_long_waits_with_its_records(monkeypatc
 
 
 def test_clocks_are_compared_again_after_a_while(monkeypatch):
-    monkeypatch.setattr(system_log, "_LARGEST_SHARE", 1e9)
+    monkeypatch.setattr(host_log, "_LARGEST_SHARE", 1e9)
     compared = []
     monkeypatch.setattr(StageOf, "clock_offsets", lambda stage: compared.append(1) or stage.offsets)
 
@@ -116,7 +116,7 @@ def test_clocks_are_compared_again_after_a_while(monkeypatch):
     logged(["a", "b"], [0, 0], script, monkeypatch)
     assert len(compared) == 2
     compared.clear()
-    monkeypatch.setattr(system_log, "_CLOCKS_SECONDS", 0.0)
+    monkeypatch.setattr(host_log, "_CLOCKS_SECONDS", 0.0)
     logged(["a", "b"], [0, 0], script, monkeypatch)
     assert len(compared) == 2 * (1 + len(CASES))
 

@@ -34,7 +34,7 @@ def test_the_promise_is_kept(claim):
 def test_every_flag_that_a_path_can_have_is_planted():
     """The others are of where ranks ran, and of batches that a session did not accept: no path says
     these, and a rehearsal has neither."""
-    from halftrip.verdict import NAMES
+    from halftrip.analysis.flags import NAMES
 
     planted = {disease.name for disease in truth.DISEASES}
     assert planted == set(NAMES) - {"unpinned", "oversubscribed", "other-state"}

@@ -3,8 +3,8 @@
 import pytest
 
 from halftrip.memory.ring import Ring
-from halftrip.model import Case
-from halftrip.transports import udp
+from halftrip.results.case import Case
+from halftrip.transports.native import udp
 from harness.bench import measure, scene
 
 

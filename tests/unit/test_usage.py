@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.model import Case
-from halftrip.summaries import cpu_per_gigabyte, usage_figures
-from halftrip.usage import Culprit, add_usages
+from halftrip.analysis.summaries import cpu_per_gigabyte, usage_figures
+from halftrip.results.case import Case
+from halftrip.results.usage import Culprit, add_usages
 from harness import runs
 
 A, B = (Culprit(name=name, share=0.5) for name in "ab")

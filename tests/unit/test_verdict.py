@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.model import Case, CopyBound, Delivery, LineBound, Measurement, WarmUp
-from halftrip.usage import CoreUse, Culprit, Usage
-from halftrip.verdict import NAMES, verdicts
+from halftrip.analysis.flags import NAMES, verdicts
+from halftrip.results.case import Case
+from halftrip.results.delivery import Delivery
+from halftrip.results.records import CopyBound, LineBound, Measurement, WarmUp
+from halftrip.results.usage import CoreUse, Culprit, Usage
 from harness import runs
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from halftrip.memory.ring import Ring
-from halftrip.model import Case
+from halftrip.results.case import Case
 from harness.bench import measure
 
 CASES = [

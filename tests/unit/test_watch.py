@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from halftrip import _native
+from halftrip.control.protocol import Abort, Bye, Channel, Closed
+from halftrip.control.watchdog import Watch
 from halftrip.errors import Interrupted
 from halftrip.memory.shared import SharedSegment
-from halftrip.watch import Watch
-from halftrip.wire import Abort, Bye, Channel, Closed
 
 
 @pytest.fixture
@@ -164,8 +164,8 @@ def test_a_signal_is_a_reason_and_its_old_handler_comes_back(channels):
 
 STUCK = """
 import ctypes, socket, sys
-from halftrip.watch import Watch
-from halftrip.wire import Channel
+from halftrip.control.watchdog import Watch
+from halftrip.control.protocol import Channel
 here, there = socket.socketpair()
 watch = Watch({Channel(here): "rank 1"}, {}, lambda reason: print("at once:", reason, flush=True),
               lambda reason: print("last words:", reason, flush=True))

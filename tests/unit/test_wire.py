@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from halftrip.wire import (
+from halftrip.control.protocol import (
     Abort,
     Ack,
     Address,
@@ -123,7 +123,7 @@ GREETINGS = {
 
 @pytest.mark.parametrize("greeting", GREETINGS)
 def test_who_does_not_is_turned_away(greeting, monkeypatch):
-    monkeypatch.setattr("halftrip.wire._GREETING_SECONDS", 0.2)
+    monkeypatch.setattr("halftrip.control.protocol._GREETING_SECONDS", 0.2)
     began = time.monotonic()
     listener = Listener(TOKEN, "loopback")
     thread, results = accept_in_thread(listener)

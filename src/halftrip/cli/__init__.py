@@ -248,10 +248,10 @@ def main() -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     if status and "mpi4py.MPI" in sys.modules:
-        from halftrip.launch import leftovers
+        from halftrip.job import shm_cleanup
 
         # MPI_Finalize would wait for ranks that are gone.
-        leftovers.remove_own()
+        shm_cleanup.remove_own()
         os._exit(status)
     sys.exit(status)
 

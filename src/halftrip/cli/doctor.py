@@ -7,15 +7,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from halftrip.observe import mpi_check
-from halftrip.observe.checks import Check, machine_checks
+from halftrip.telemetry import doctor_mpi
+from halftrip.telemetry.doctor import Check, machine_checks
 
 _COLOURS = {"ok": "green", "warning": "yellow", "unknown": "dim"}
 
 
 def examine(as_json: bool) -> None:
     """Prints the answer to every question, for a person or a program."""
-    checks = [*machine_checks(), mpi_check.check()]
+    checks = [*machine_checks(), doctor_mpi.check()]
     if as_json:
         print(msgspec.json.format(msgspec.json.encode(checks), indent=2).decode())
     else:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from halftrip import store
 from halftrip.api import measure
 from halftrip.cli.show import print_table
 from halftrip.cli.voice import speaks
 from halftrip.errors import Interrupted
-from halftrip.launch.join import surrounding
-from halftrip.plan import file_layer, make_plan, options_layer
-from halftrip.show.progress import ProgressLine
+from halftrip.job.join import surrounding
+from halftrip.plan.plan import file_layer, make_plan, options_layer
+from halftrip.report.progress import ProgressLine
+from halftrip.results.run_file import default_name, load
 
 _QUOTED_LINES = 20
 
@@ -26,7 +26,7 @@ def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) ->
     went wrong."""
     layers = [file_layer(plan_file)] if plan_file is not None else []
     plan = make_plan(*layers, options_layer(options))
-    path = Path(plan.output or store.default_name())
+    path = Path(plan.output or default_name())
     # Within a job, output goes through its launcher, some of which pose as a terminal.
     in_job = surrounding(os.environ) is not None
     try:
@@ -44,7 +44,7 @@ def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) ->
         _print_run(path, plain=in_job)
         for who, lines in view.quotes:
             _print_quote(who, lines)
-    run = store.load(path)
+    run = load(path)
     return 0 if run.measurements and not run.failures else 1
 
 
@@ -56,5 +56,5 @@ def _print_quote(who: str, lines: list[str]) -> None:
 
 
 def _print_run(path: Path, plain: bool) -> None:
-    print_table(store.load(path), plain)
+    print_table(load(path), plain)
     print(f"run file: {path}")

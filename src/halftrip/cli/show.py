@@ -9,13 +9,13 @@ from functools import partial
 from rich.console import Console, RenderableType
 
 from halftrip.errors import UsageError
-from halftrip.model import Run
-from halftrip.show.flags import render_flags
-from halftrip.show.machine import as_csv, as_json
-from halftrip.show.system_log import render_system_log
-from halftrip.show.table import render
-from halftrip.show.usage import render_usage
-from halftrip.store import load
+from halftrip.report.flags import render_flags
+from halftrip.report.machine import as_csv, as_json
+from halftrip.report.system_log import render_system_log
+from halftrip.report.table import render
+from halftrip.report.usage import render_usage
+from halftrip.results.run import Run
+from halftrip.results.run_file import load
 
 # A table is never cut off: where the terminal is narrower, or there is none, lines may be this
 # long.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from halftrip.launch.join import speaks as rank_speaks
-from halftrip.launch.join import surrounding
+from halftrip.job.join import speaks as rank_speaks
+from halftrip.job.join import surrounding
 
 
 def in_job() -> bool:

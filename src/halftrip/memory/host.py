@@ -12,7 +12,7 @@ import numpy.typing as npt
 import psutil
 
 from halftrip.errors import Unavailable, UsageError
-from halftrip.model import Case, Pages
+from halftrip.results.case import Case, Pages
 from halftrip.units import parse_size
 
 Bytes = npt.NDArray[np.uint8]

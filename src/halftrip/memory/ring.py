@@ -8,7 +8,7 @@ import numpy.typing as npt
 from halftrip import _native
 from halftrip.errors import HalftripError
 from halftrip.memory.host import Bytes, Geometry, allocate
-from halftrip.model import Case
+from halftrip.results.case import Case
 
 Numbers = npt.NDArray[np.int64]
 

@@ -21,9 +21,10 @@ from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.memory.host import Bytes
 from halftrip.memory.ring import Ring
-from halftrip.model import Case, Delivery, Wait
-from halftrip.patterns import SHAPES, is_in_turn
-from halftrip.simulated import Truth
+from halftrip.results.case import Case, Wait
+from halftrip.results.delivery import Delivery
+from halftrip.results.patterns import SHAPES, is_in_turn
+from halftrip.simulation.path_model import Truth
 
 Times = npt.NDArray[np.int64]
 

@@ -6,8 +6,8 @@ import msgspec
 
 from halftrip import registry
 from halftrip.errors import UsageError
-from halftrip.expansion import expand, outlasts
-from halftrip.plan import Plan
+from halftrip.plan.cases import expand, outlasts
+from halftrip.plan.plan import Plan
 from halftrip.transports.base import Scene, Transport
 
 # What a transport thinks of a case does not depend on who talks.

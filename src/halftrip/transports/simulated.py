@@ -1,4 +1,4 @@
-"""A path that is only thought of, whose truth is known; see `halftrip.simulated`."""
+"""A path that is only thought of, whose truth is known; see `halftrip.simulation.path_model`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from halftrip.memory.ring import Ring
-from halftrip.model import Case, Delivery
-from halftrip.simulated import Truth
+from halftrip.results.case import Case
+from halftrip.results.delivery import Delivery
+from halftrip.simulation.path_model import Truth
+from halftrip.simulation.virtual_time import Path
 from halftrip.transports.base import NOT_TIMED, NothingToOpen, Opened, Scene, Task, Timed
-from halftrip.virtual import Path
 
 # What looking at the clock takes, ns: of every clock that there is, about so much.
 _CLOCK_COST_NS = 20.0

@@ -1,0 +1,84 @@
+"""Flags: why a row should not be trusted as it stands, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from halftrip.analysis.flags import machine, neighbours, samples
+from halftrip.analysis.flags.disturbed import disturbed
+from halftrip.analysis.flags.flag import Evidence, Flag, evidence
+from halftrip.results.case import Case
+from halftrip.results.run import Run
+
+__all__ = ["NAMES", "Evidence", "Flag", "judge", "verdicts"]
+
+# In the order in which they are shown; docs/flags.md explains each.
+NAMES = (
+    "coarse-clock",
+    "cold-start",
+    "drift",
+    "bimodal",
+    "autocorrelated",
+    "outlier-size",
+    "contradiction",
+    "above-bound",
+    "not-converged",
+    "disturbed",
+    "other-state",
+    "unpinned",
+    "oversubscribed",
+)
+
+_RULES: tuple[Callable[[Evidence], Flag | None], ...] = (
+    samples.coarse_clock,
+    samples.cold_start,
+    samples.drift,
+    samples.bimodal,
+    samples.autocorrelated,
+    samples.not_converged,
+    disturbed,
+    machine.above_bound,
+    machine.other_state,
+    machine.unpinned,
+    machine.oversubscribed,
+)
+# What is seen only because of what another flag says already.
+_BECAUSE = {
+    "autocorrelated": ("drift", "bimodal"),
+    "drift": ("bimodal",),
+}
+
+
+def verdicts(run: Run) -> dict[Case, tuple[Flag, ...]]:
+    """The flags of every row of a run."""
+    return {row.case: flags for row, flags in judge(run)}
+
+
+def judge(run: Run) -> list[tuple[Evidence, tuple[Flag, ...]]]:
+    """What is known of every row of a run, and its flags."""
+    rows = [evidence(run, case, measurements) for case, measurements in run.by_case.items()]
+    found: dict[Case, list[Flag]] = {
+        row.case: [flag for rule in _RULES if (flag := rule(row)) is not None] for row in rows
+    }
+    for curve in neighbours.curves(rows):
+        outliers = neighbours.outlier_sizes(curve)
+        _add(found, outliers)
+        # An outlier contradicts its neighbours, which says nothing more.
+        _add(
+            found,
+            neighbours.faster_when_larger([row for row in curve if row.case not in outliers]),
+        )
+    _add(found, neighbours.slower_in_a_stream(rows))
+    return [(row, _in_order(found[row.case])) for row in rows]
+
+
+def _add(found: dict[Case, list[Flag]], more: dict[Case, Flag]) -> None:
+    for case, flag in more.items():
+        if flag.name not in (known.name for known in found[case]):
+            found[case].append(flag)
+
+
+def _in_order(flags: list[Flag]) -> tuple[Flag, ...]:
+    names = {flag.name for flag in flags}
+    left = [flag for flag in flags if not names.intersection(_BECAUSE.get(flag.name, ()))]
+    return tuple(sorted(left, key=lambda flag: NAMES.index(flag.name)))

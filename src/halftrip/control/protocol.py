@@ -1,0 +1,272 @@
+"""Messages between the processes of one run: MessagePack, framed by a length, over sockets.
+
+Every connection begins with a Hello that carries the job's random token; without it a connection is
+dropped. Nothing that arrives is ever executed or unpickled.
+"""
+
+from __future__ import annotations
+
+import errno
+import hmac
+import os
+import secrets
+import socket
+import struct
+import time
+from typing import Literal
+
+import msgspec
+
+from halftrip.control.hosts import host_identity, own_addresses
+
+_LENGTH = struct.Struct("!I")
+# Larger than any message of a run; a length beyond it is not ours.
+_LONGEST = 1 << 30
+# How long a connection may take to say who it is, in all, and in how many bytes: whoever takes it
+# has other things to do, and does not know yet whom it belongs to.
+_GREETING_SECONDS = 1.0
+_LONGEST_GREETING = 4096
+# How long the other host may stay silent when it should have answered.
+_SILENCE_SECONDS = 4
+
+
+class Hello(msgspec.Struct, frozen=True, tag=True):
+    """Who connects, and for what. `group` is where this rank's group listens, if it does."""
+
+    token: str
+    purpose: str
+    rank: int
+    pid: int
+    host: str
+    group: Address | None = None
+
+
+def introduce(token: str, purpose: str, rank: int, group: Address | None = None) -> Hello:
+    """The Hello of this process."""
+    return Hello(
+        token=token,
+        purpose=purpose,
+        rank=rank,
+        pid=os.getpid(),
+        host=host_identity(),
+        group=group,
+    )
+
+
+class Address(msgspec.Struct, frozen=True, tag=True):
+    """Where a listener is: the name of an abstract Unix socket, or TCP hosts to try and a port."""
+
+    unix: str | None = None
+    hosts: tuple[str, ...] = ()
+    port: int = 0
+
+
+class Assignment(msgspec.Struct, frozen=True, tag=True):
+    """What a launched rank is to do: a Plan in JSON, where rank 0's group listens, if it does,
+    whether anybody looks at progress, and which launch of several it is."""
+
+    plan: bytes
+    group: Address | None
+    progress: bool
+    launch: int = 0
+
+
+class Line(msgspec.Struct, frozen=True, tag=True):
+    """A line for the run file; `last` if it is the end."""
+
+    line: bytes
+    last: bool = False
+
+
+class Progress(msgspec.Struct, frozen=True, tag=True):
+    """How far a run is: `done` of `total` cases, and what is being measured now."""
+
+    done: int
+    total: int
+    what: str
+
+
+class Ack(msgspec.Struct, frozen=True, tag=True):
+    """The message before this one in the other direction has been dealt with."""
+
+
+class Abort(msgspec.Struct, frozen=True, tag=True):
+    """The run is over, and why. `usage`: because of something that was asked for wrongly."""
+
+    reason: str
+    usage: bool = False
+
+
+class Bye(msgspec.Struct, frozen=True, tag=True):
+    """This end closes the connection because its work is done."""
+
+
+Message = Hello | Assignment | Line | Progress | Ack | Abort | Bye
+_encoder = msgspec.msgpack.Encoder()
+_decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
+
+
+class Closed(Exception):
+    """The other end of a channel is gone."""
+
+
+class Channel:
+    """A connected stream socket that carries whole messages."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.socket = connection
+        if connection.family != socket.AF_UNIX:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _notice_dead_hosts(connection)
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    def send(self, message: Message) -> None:
+        self.send_bytes(_encoder.encode(message))
+
+    def receive(self, longest: int = _LONGEST, deadline: float | None = None) -> Message:
+        """The next message, of no more than `longest` bytes. Raises Closed where there is none to
+        come, or not before `deadline` (by time.monotonic)."""
+        try:
+            return _decoder.decode(self.receive_bytes(longest, deadline))
+        except msgspec.DecodeError as error:
+            raise Closed(f"a message that is none: {error}") from None
+
+    def send_bytes(self, payload: bytes) -> None:
+        try:
+            self.socket.sendall(_LENGTH.pack(len(payload)) + payload)
+        except OSError as error:
+            raise Closed(error.strerror or str(error)) from None
+
+    def receive_bytes(self, longest: int = _LONGEST, deadline: float | None = None) -> bytes:
+        (length,) = _LENGTH.unpack(self._receive_exactly(_LENGTH.size, deadline))
+        if length > longest:
+            raise Closed("a message of impossible length")
+        return self._receive_exactly(length, deadline)
+
+    def _receive_exactly(self, size: int, deadline: float | None) -> bytes:
+        received = bytearray(size)
+        view = memoryview(received)
+        while view:
+            try:
+                if deadline is not None:
+                    self.socket.settimeout(max(deadline - time.monotonic(), 0.001))
+                count = self.socket.recv_into(view)
+            except OSError as error:
+                raise Closed(error.strerror or str(error)) from None
+            if count == 0:
+                raise Closed("the connection was closed")
+            view = view[count:]
+        return bytes(received)
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+# From where a listener can be reached: this host by an abstract Unix socket or by loopback, or any.
+Reach = Literal["unix", "loopback", "network"]
+
+
+class Listener:
+    """Takes the connections of one job."""
+
+    def __init__(self, token: str, reach: Reach = "unix") -> None:
+        self._token = token
+        if reach == "unix":
+            # Abstract: it has no name in the file system that could be left behind.
+            name = f"halftrip-{secrets.token_hex(8)}"
+            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self._socket.bind(f"\0{name}")
+            self._socket.listen(128)
+            self.address = Address(unix=name)
+        elif reach == "loopback":
+            self._socket = socket.create_server(("127.0.0.1", 0))
+            self.address = Address(hosts=("127.0.0.1",), port=self._socket.getsockname()[1])
+        else:
+            both = socket.has_dualstack_ipv6()
+            family = socket.AF_INET6 if both else socket.AF_INET
+            self._socket = socket.create_server(("", 0), family=family, dualstack_ipv6=both)
+            self.address = Address(hosts=own_addresses(), port=self._socket.getsockname()[1])
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def accept(self, timeout: float | None = None) -> tuple[Channel, Hello] | None:
+        """The next connection, or None if what connected did not know the token.
+
+        Raises TimeoutError after `timeout` seconds (None: waits for ever).
+        """
+        self._socket.settimeout(timeout)
+        connection, _ = self._socket.accept()
+        channel = Channel(connection)
+        try:
+            hello = channel.receive(_LONGEST_GREETING, time.monotonic() + _GREETING_SECONDS)
+        except Closed:
+            hello = None
+        if not isinstance(hello, Hello) or not self._knows(hello):
+            channel.close()
+            return None
+        connection.settimeout(None)
+        return channel, hello
+
+    def _knows(self, hello: Hello) -> bool:
+        """Whether it has the token, compared as bytes: not every text can be."""
+        return hmac.compare_digest(hello.token.encode(), self._token.encode())
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def connect(address: Address, hello: Hello, timeout: float = 10.0) -> Channel:
+    """Connects and says `hello`. Raises OSError with what was tried if nothing answers, Closed if
+    what answers is gone at once."""
+    if address.unix is not None:
+        connection = _connect_unix(address.unix)
+    else:
+        connection = _connect_any(address, timeout)
+    channel = Channel(connection)
+    try:
+        channel.send(hello)
+    except Closed:
+        channel.close()
+        raise
+    return channel
+
+
+def _connect_unix(name: str) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(f"\0{name}")
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect_any(address: Address, timeout: float) -> socket.socket:
+    reasons = []
+    for host in address.hosts:
+        try:
+            connection = socket.create_connection(
+                (host, address.port), timeout / len(address.hosts)
+            )
+        except OSError as error:
+            reasons.append(f"{host}: {error.strerror or error}")
+        else:
+            connection.settimeout(None)
+            return connection
+    raise OSError(errno.EHOSTUNREACH, f"no way to port {address.port}: {'; '.join(reasons)}")
+
+
+def _notice_dead_hosts(connection: socket.socket) -> None:
+    """Makes the kernel notice within 5 s that the other host is gone without a word, whether we
+    wait to hear from it or for what we sent to be acknowledged."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (
+        (socket.TCP_KEEPIDLE, 2),
+        (socket.TCP_KEEPINTVL, 1),
+        (socket.TCP_KEEPCNT, 2),
+        (socket.TCP_USER_TIMEOUT, _SILENCE_SECONDS * 1000),
+    ):
+        connection.setsockopt(socket.IPPROTO_TCP, option, value)

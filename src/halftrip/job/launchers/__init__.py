@@ -1,0 +1,1 @@
+"""How ranks come to be: one file per launcher."""

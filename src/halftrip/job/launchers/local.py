@@ -1,0 +1,37 @@
+"""Ranks as plain processes on this host."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from halftrip.control.protocol import Listener, Reach
+from halftrip.job.launchers.base import RANK_COMMAND
+from halftrip.job.launchers.base import Launcher as Base
+from halftrip.job.spec import RANK_VARIABLE, Job
+from halftrip.job.supervisor import Started
+from halftrip.plan.plan import Plan
+
+
+class Launcher(Base):
+    def __init__(self, plan: Plan) -> None:
+        pass
+
+    @property
+    def reach(self) -> Reach:
+        return "unix"
+
+    def job(self, listener: Listener, token: str, ranks: int) -> Job:
+        return Job(
+            address=listener.address, token=token, launcher=os.getpid(), ranks=ranks, mpi=False
+        )
+
+    def start(self, job: Job, started: Started) -> None:
+        for rank in range(job.ranks):
+            process = subprocess.Popen(
+                RANK_COMMAND,
+                env=os.environ | job.environment() | {RANK_VARIABLE: str(rank)},
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            started.add(process, f"rank {rank} (process {process.pid})")

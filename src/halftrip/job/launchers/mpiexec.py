@@ -1,0 +1,81 @@
+"""Ranks started by an mpiexec, of whichever MPI."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import tempfile
+
+from halftrip.control.protocol import Listener, Reach
+from halftrip.errors import Unavailable
+from halftrip.job.launchers.base import RANK_COMMAND
+from halftrip.job.launchers.base import Launcher as Base
+from halftrip.job.spec import JOB_VARIABLE, Job
+from halftrip.job.supervisor import Started
+from halftrip.mpi.library import (
+    LIBRARY_VARIABLE,
+    find_mpiexec,
+    full_command,
+    root_environment,
+)
+from halftrip.plan.plan import Plan
+
+# Where an mpiexec may put ranks on other hosts without being told so on its command line.
+_SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_URI")
+
+
+class Launcher(Base):
+    def __init__(self, plan: Plan) -> None:
+        if importlib.util.find_spec("mpi4py") is None:
+            raise Unavailable("mpi4py is not installed; pip install 'halftrip[mpi]'")
+        self._mpiexec = find_mpiexec(plan.mpiexec)
+        self._threads = plan.threads
+        # What an mpiexec that is killed leaves behind goes with this.
+        self._directory = tempfile.TemporaryDirectory(
+            prefix="halftrip-", ignore_cleanup_errors=True
+        )
+
+    @property
+    def reach(self) -> Reach:
+        spans = len(self._mpiexec.command) > 1 or any(name in os.environ for name in _SCHEDULERS)
+        return "network" if spans else "unix"
+
+    def job(self, listener: Listener, token: str, ranks: int) -> Job:
+        # Who names a library by hand is right.
+        library = None if LIBRARY_VARIABLE in os.environ else self._mpiexec.library
+        return Job(
+            address=listener.address,
+            token=token,
+            launcher=os.getpid(),
+            ranks=ranks,
+            mpi=True,
+            threads=self._threads,
+            library=str(library) if library is not None else None,
+            directory=self._directory.name,
+        )
+
+    def start(self, job: Job, started: Started) -> None:
+        # Control closes both.
+        started.output = tempfile.TemporaryFile(prefix="halftrip-")  # noqa: SIM115
+        started.directory = self._directory
+        # To another host, Open MPI hands on only those variables that it is told to.
+        hand_on = ("-x", JOB_VARIABLE) if self._mpiexec.family == "openmpi" else ()
+        process = subprocess.Popen(
+            (
+                *full_command(self._mpiexec),
+                *hand_on,
+                *("-n", str(job.ranks)),
+                *RANK_COMMAND,
+            ),
+            env=os.environ
+            | root_environment()
+            | job.environment()
+            | {"TMPDIR": self._directory.name},
+            stdin=subprocess.DEVNULL,
+            stdout=started.output,
+            stderr=started.output,
+            start_new_session=True,
+        )
+        name = os.path.basename(self._mpiexec.command[0])
+        started.add(process, f"{name} (process {process.pid})")

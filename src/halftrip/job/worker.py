@@ -1,0 +1,195 @@
+"""One rank of a run that a launcher of ours has started: ``python -m halftrip.job.worker``.
+
+It connects to the launcher, learns the plan, and walks through it with the other ranks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import msgspec
+
+from halftrip.control.collectives import Group, MpiGroup, join_socket_group, lead_socket_group
+from halftrip.control.protocol import (
+    Abort,
+    Address,
+    Assignment,
+    Channel,
+    Closed,
+    Line,
+    Listener,
+    Progress,
+    connect,
+    introduce,
+)
+from halftrip.control.watchdog import Watch
+from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
+from halftrip.job.spec import RANK_VARIABLE, Job
+from halftrip.measure.runner import Session
+from halftrip.mpi import library
+from halftrip.plan.plan import Plan
+from halftrip.results.records import End
+from halftrip.results.run_file import Record, encode
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+# All ranks have started when the group forms; this is for the slowest host.
+_GROUP_SECONDS = 30.0
+# A launcher that leaves on its own account waits longer than this for its ranks.
+_FAREWELL_SECONDS = 0.2
+_LAUNCHER = "the launcher"
+_NO_MPI = "the ranks were not started by an mpiexec (--launcher mpiexec)"
+
+
+class LauncherSink:
+    """Hands records and progress to the launcher, and waits until it has dealt with each, so that
+    none of that work falls into a timed region."""
+
+    def __init__(self, channel: Channel | None, progress: bool) -> None:
+        self._channel = channel
+        self._shows_progress = progress
+
+    def record(self, record: Record) -> None:
+        self._ask(Line(encode(record), last=isinstance(record, End)))
+
+    def progress(self, done: int, total: int, what: str) -> None:
+        if self._shows_progress:
+            self._ask(Progress(done, total, what))
+
+    def _ask(self, message: Line | Progress) -> None:
+        if self._channel is None:
+            raise RuntimeError("only rank 0 has anything to tell")
+        try:
+            self._channel.send(message)
+            self._channel.receive()
+        except Closed:
+            raise Interrupted(f"{_LAUNCHER} died") from None
+
+
+def main() -> NoReturn:
+    """Runs this rank and exits: 0 if the run is complete, else 1."""
+    # Without atexit handlers where anything went wrong: MPI_Finalize would wait for the dead.
+    job = Job.from_environment(os.environ)
+    communicator: MPI.Intracomm | None = None
+    if job.mpi:
+        try:
+            library.select_library(Path(job.library) if job.library else None)
+            communicator = library.start(job.ranks, job.threads)
+        except Unavailable as error:
+            _give_up(job, str(error))
+        rank = communicator.Get_rank()
+    else:
+        rank = int(os.environ[RANK_VARIABLE])
+    _run(job, rank, communicator)
+    sys.exit(0)
+
+
+def _give_up(job: Job, reason: str) -> NoReturn:
+    """Tells the launcher why this rank cannot begin."""
+    channel = connect(job.address, introduce(job.token, "control", -1))
+    channel.send(Abort(reason))
+    os._exit(1)
+
+
+def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
+    mourn = partial(_mourn, job, rank, _stderr_of(job.launcher))
+    listener = None
+    if rank == 0 and communicator is None:
+        listener = Listener(job.token)
+    own_group = listener.address if listener is not None else None
+    try:
+        control = connect(job.address, introduce(job.token, "control", rank, own_group))
+        assignment = control.receive()
+    except (OSError, Closed):
+        # It is dead, or on its way out and has its own reason.
+        if not _outlives(job.launcher, _FAREWELL_SECONDS):
+            mourn(f"{_LAUNCHER} (process {job.launcher}) died")
+        os._exit(1)
+    if not isinstance(assignment, Assignment):
+        # The run is over before it began.
+        os._exit(1)
+
+    def walk() -> None:
+        group = _form_group(job, rank, communicator, listener, assignment.group)
+        events = connect(job.address, introduce(job.token, "events", 0)) if rank == 0 else None
+        sink = LauncherSink(events, assignment.progress)
+        plan = msgspec.json.decode(assignment.plan, type=Plan)
+        Session(plan, group, job.token, sink, communicator, _NO_MPI, assignment.launch).run()
+        group.close()
+
+    watch = Watch(
+        channels={control: f"{_LAUNCHER} (process {job.launcher})"},
+        processes={},
+        at_once=mourn,
+        last_words=lambda _: None,
+    )
+    error = watch.guard(walk)
+    watch.close(_abort(error, rank))
+    if error is not None:
+        os._exit(1)
+
+
+def _form_group(
+    job: Job,
+    rank: int,
+    communicator: MPI.Intracomm | None,
+    listener: Listener | None,
+    leader: Address | None,
+) -> Group:
+    if communicator is not None:
+        return MpiGroup(communicator)
+    if listener is not None:
+        return lead_socket_group(listener, job.ranks, _GROUP_SECONDS)
+    if leader is None:
+        raise HalftripError("the launcher does not say where rank 0 is")
+    return join_socket_group(leader, introduce(job.token, "group", rank), job.ranks)
+
+
+def _abort(error: BaseException | None, rank: int) -> Abort | None:
+    """What to tell the launcher."""
+    if error is None:
+        return None
+    if isinstance(error, HalftripError):
+        return Abort(str(error), usage=isinstance(error, UsageError))
+    sys.excepthook(type(error), error, error.__traceback__)
+    return Abort(f"rank {rank} failed: {type(error).__name__}: {error}")
+
+
+def _mourn(job: Job, rank: int, stderr: int, reason: str) -> None:
+    """Does what the launcher would, where it is the launcher that died: it tells of all else."""
+    if rank == 0 and reason.startswith(_LAUNCHER):
+        with contextlib.suppress(OSError):
+            os.write(stderr, f"halftrip: {reason}\n".encode())
+        if job.directory is not None:
+            shutil.rmtree(job.directory, ignore_errors=True)
+
+
+def _outlives(pid: int, seconds: float) -> bool:
+    """Whether a process of this host is still there after so long."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except OSError:
+        return False
+    ended, _, _ = select.select([descriptor], [], [], seconds)
+    os.close(descriptor)
+    return not ended
+
+
+def _stderr_of(launcher: int) -> int:
+    """The launcher's standard error, if it is on this host; under mpiexec ours goes elsewhere."""
+    try:
+        return os.open(f"/proc/{launcher}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    except OSError:
+        return sys.stderr.fileno()
+
+
+if __name__ == "__main__":
+    main()

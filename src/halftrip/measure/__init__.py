@@ -1,0 +1,1 @@
+"""Walks through a plan and times it."""

@@ -1,0 +1,1 @@
+"""MPI, found at run time."""

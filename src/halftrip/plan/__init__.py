@@ -1,0 +1,1 @@
+"""What to measure: the options, the sizes, the cases, the pairs."""

@@ -1,0 +1,87 @@
+"""The cases that a plan asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from halftrip.plan.pairing import rounds
+from halftrip.plan.plan import Plan
+from halftrip.plan.sizes import perturb
+from halftrip.results.case import Case, Wait
+from halftrip.results.patterns import SHAPES, Pattern
+from halftrip.units import significant
+
+
+def expand(plan: Plan, ranks: int, waits: Mapping[str, tuple[Wait, ...]]) -> list[tuple[Case, ...]]:
+    """Every case of the plan, in the order of a table, those together that are to be measured at
+    the same time. `waits` has the transports that are there, and how each can wait, its default
+    first."""
+    together = rounds(ranks, plan.pairs, plan.pairs_at_once)
+    return [
+        tuple(
+            msgspec.structs.replace(case, pair=pair, thread=thread)
+            for pair in pairs
+            for thread in range(plan.threads)
+        )
+        for pairs in together
+        for case in _cases(plan, waits, len(pairs) * plan.threads)
+    ]
+
+
+def _cases(plan: Plan, waits: Mapping[str, tuple[Wait, ...]], company: int) -> list[Case]:
+    return [
+        Case(
+            transport=transport,
+            pattern=pattern,
+            mode=mode,
+            size=size,
+            buffers=buffers,
+            pages=page,
+            cache=cache,
+            wait=wait,
+            window=window,
+            align=align,
+            datatype=datatype,
+            rate=plan.rate,
+            verify=plan.verify,
+            company=company,
+        )
+        for transport in plan.transport
+        if transport in waits
+        for pattern in plan.pattern
+        for mode in plan.mode or SHAPES[pattern].modes[:1]
+        for window in _windows(plan, pattern)
+        for wait in plan.wait or waits[transport][:1]
+        for buffers in plan.buffers
+        for page in plan.pages
+        for cache in plan.cache
+        for align in plan.align
+        for datatype in plan.datatype
+        for size in perturb(plan.sizes, plan.perturb)
+    ]
+
+
+# Hardly any path is faster, bytes per second: puts of what stays in the first cache, by a little.
+_FASTEST = 1e11
+# A window that takes more than so many times the time allowed is not begun: a case has several.
+_MOST_TIMES = 10
+
+
+def outlasts(plan: Plan, case: Case) -> str | None:
+    """Why one window of a case alone would go on far beyond the time allowed, or None. What it
+    takes is its payload over its rate, or, where it has none, over more than any path can do."""
+    if plan.iterations is not None:
+        return None
+    seconds = case.window * case.size / (case.rate or _FASTEST)
+    if seconds <= _MOST_TIMES * plan.time:
+        return None
+    by = "at this --rate" if case.rate else "even at 100 GB/s"
+    window = f"a window of {case.window} takes {significant(seconds, 2)} s {by}"
+    return f"{window}, --time allows {plan.time:g} s"
+
+
+def _windows(plan: Plan, pattern: Pattern) -> tuple[int, ...]:
+    usual = SHAPES[pattern].window
+    return (1,) if usual is None else plan.window or (usual,)

@@ -1,0 +1,143 @@
+"""How the keys of a plan are read: from text, as options have it, or from what TOML has.
+
+Each function raises UsageError that says what is allowed.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+from halftrip.errors import UsageError
+from halftrip.plan.sizes import parse_sizes
+from halftrip.units import parse_duration, parse_share, parse_size
+
+# A count beyond this is a slip of the pen; it also has to fit into every number on its way.
+_MOST = 10**15
+_CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
+
+
+def one_of(allowed: Iterable[str]) -> Callable[[Any], str]:
+    names = list(allowed)
+
+    def parse(value: Any) -> str:
+        if value not in names:
+            raise UsageError(f"{value!r} is not known; allowed: {', '.join(names)}")
+        return str(value)
+
+    return parse
+
+
+def items(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",")]
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def some_of(allowed: Iterable[str]) -> Callable[[Any], tuple[str, ...]]:
+    parse = one_of(allowed)
+
+    def parse_all(value: Any) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(parse(item) for item in items(value)))
+
+    return parse_all
+
+
+def sizes(value: Any) -> tuple[int, ...]:
+    return parse_sizes(",".join(str(item) for item in items(value)))
+
+
+def count(value: Any, least: int = 1) -> int:
+    try:
+        count = int(str(value)) if not isinstance(value, bool) else 0
+    except ValueError:
+        raise UsageError(f"{value!r} is not a whole number") from None
+    if count < least:
+        raise UsageError(f"{count} is too few; at least {least}")
+    if count > _MOST:
+        raise UsageError(f"{count} is too many; at most {_MOST}")
+    return count
+
+
+def interval_width(value: Any) -> float | None:
+    if str(value) == "none":
+        return None
+    share = parse_share(str(value))
+    if not 0 < share < 1:
+        raise UsageError(f"{value!r} is out of range; between 0% and 100%, or none")
+    return share
+
+
+def seconds(value: Any) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    seconds = float(value) if is_number else parse_duration(str(value))
+    if not 0 < seconds < 86400 * 7:
+        raise UsageError(f"{value!r} is out of range; more than 0 and less than a week")
+    return seconds
+
+
+def cores(value: Any) -> tuple[int, ...] | Literal["none"]:
+    if value == "none":
+        return "none"
+    cores: list[int] = []
+    for item in items(value):
+        match = _CORES.fullmatch(str(item))
+        if match is None:
+            raise UsageError(f"{item!r} is not a core; write core numbers as 0,1 or 0-3, or none")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise UsageError(f"{item!r} ends before it begins; write core numbers as 0,1 or 0-3")
+        cores.extend(range(first, last + 1))
+    return tuple(cores)
+
+
+def ranks(value: Any) -> int:
+    return count(value, least=2)
+
+
+# Each message in flight may need a request and a buffer.
+_LARGEST_WINDOW = 1_000_000
+
+
+def windows(value: Any) -> tuple[int, ...]:
+    windows = tuple(dict.fromkeys(count(item) for item in items(value)))
+    if max(windows, default=0) > _LARGEST_WINDOW:
+        raise UsageError(f"{max(windows)} is too many in flight; at most {_LARGEST_WINDOW}")
+    return windows
+
+
+def perturbation(value: Any) -> int:
+    return count(value, least=0)
+
+
+def alignments(value: Any) -> tuple[int, ...]:
+    """Powers of two below a page: the buffer is aligned to just that; 0 or a page: to the page."""
+    alignments = []
+    for item in items(value):
+        align = parse_size(str(item))
+        if align & (align - 1) or align > mmap.PAGESIZE:
+            raise UsageError(f"{item!r} is not a power of two up to {mmap.PAGESIZE}, or 0")
+        alignments.append(align % mmap.PAGESIZE)
+    return tuple(dict.fromkeys(alignments))
+
+
+def rate(value: Any) -> float:
+    """Bytes per second."""
+    rate = float(parse_size(str(value)))
+    if rate <= 0:
+        raise UsageError(f"{value!r} is out of range; more than 0 bytes per second")
+    return rate
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise UsageError(f"{value!r} is not a text")
+    return value
+
+
+def flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise UsageError(f"{value!r} is neither true nor false")
+    return value

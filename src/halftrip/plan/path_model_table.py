@@ -1,0 +1,122 @@
+"""Reads the path model of the transport ``simulated`` from a table of a plan."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+
+from halftrip.errors import UsageError
+from halftrip.plan.parsing import one_of
+from halftrip.simulation.path_model import Modes, Noise, Segment, Spikes, Ticking, Truth
+from halftrip.units import parse_duration, parse_share, parse_size
+
+_WHOLE = ("seed", "warm_up")
+_SECONDS = ("latency", "first", "line", "extra", "dwell", "step", "claimed")
+_SIZES = ("from", "bandwidth")
+_SHARES = ("share", "loss", "drift", "spread", "correlation", "launch")
+# The tables within the table; `segments` is a list of them.
+_TABLES: dict[str, type[msgspec.Struct]] = {
+    "segments": Segment,
+    "noise": Noise,
+    "spikes": Spikes,
+    "modes": Modes,
+    "clock": Ticking,
+}
+_NOISES = get_args(get_type_hints(Noise)["kind"])
+_WEEK = 7 * 86400.0
+# What has to be more than 0, and less than this; what may be 0 as well; and what is a share.
+_POSITIVE = {"latency": _WEEK, "line": _WEEK, "dwell": _WEEK, "bandwidth": 1e18, "factor": 1e6}
+_NOT_NEGATIVE = {"first": _WEEK, "extra": _WEEK, "step": _WEEK, "claimed": _WEEK, "from": 1e18,
+                 "warm_up": 1e9, "seed": 1e18, "spread": 10.0, "launch": 10.0,
+                 "drift": 1e3}  # fmt: skip
+_LESS_THAN_ONE = ("share", "loss", "correlation")
+
+
+def parse_truth(table: Any) -> Truth:
+    """The truth that a table of a plan tells. Raises UsageError that says what is wrong."""
+    try:
+        return msgspec.convert(_read(table, Truth, ""), Truth, strict=False)
+    except msgspec.ValidationError as error:
+        # Of what is a number or a truth value by its form, so the key is all that there is to say.
+        said, _, where = str(error).replace("`", "").partition(" - at $.")
+        raise UsageError(f"{where}: {said[0].lower()}{said[1:]}".removeprefix(": ")) from None
+
+
+def truth_record(truth: Truth) -> dict[str, Any]:
+    """The table that tells it again."""
+    record: dict[str, Any] = msgspec.to_builtins(truth)
+    record["segments"] = [
+        {name: value for name, value in segment.items() if value is not None}
+        for segment in record["segments"]
+    ]
+    return record
+
+
+def _read(table: Any, kind: type[msgspec.Struct], where: str) -> dict[str, Any]:
+    """A table for `kind`, which stands at `where`, with all its values as numbers."""
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{where.rstrip('.')}: {table!r} is not a table".removeprefix(": "))
+    allowed = [field.encode_name for field in msgspec.structs.fields(kind)]
+    read = {}
+    for written, value in table.items():
+        # Written as options are.
+        name = str(written).replace("-", "_")
+        if name not in allowed:
+            close = difflib.get_close_matches(name, allowed, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
+            raise UsageError(f"{where}{written}: no such key; {hint}")
+        read[name] = _value(name, value, where)
+    return read
+
+
+def _value(name: str, value: Any, where: str) -> Any:
+    if name == "segments":
+        if not isinstance(value, list | tuple):
+            raise UsageError(f"{where}segments: {value!r} is not a list of tables")
+        return [_read(item, Segment, f"segments[{i}].") for i, item in enumerate(value)]
+    if name in _TABLES:
+        return _read(value, _TABLES[name], f"{name}.")
+    try:
+        number = _number(name, value)
+        _check(name, number)
+    except UsageError as error:
+        raise UsageError(f"{where}{name}: {error}") from None
+    return number
+
+
+def _number(name: str, value: Any) -> Any:
+    if name == "kind":
+        return one_of(_NOISES)(value)
+    if not isinstance(value, str) or name == "moves_line":
+        return value
+    for names, parse in (
+        (_SECONDS, parse_duration),
+        (_SIZES, parse_size),
+        (_SHARES, parse_share),
+        (_WHOLE, int),
+    ):
+        if name in names:
+            return _parsed(parse, value)
+    return _parsed(float, value)
+
+
+def _parsed(parse: Callable[[str], Any], value: str) -> Any:
+    try:
+        return parse(value)
+    except ValueError:
+        raise UsageError(f"{value!r} is not a number") from None
+
+
+def _check(name: str, value: Any) -> None:
+    """Raises UsageError where something cannot be so."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return
+    if name in _POSITIVE and not 0 < value < _POSITIVE[name]:
+        raise UsageError(f"{value} is out of range; more than 0 and less than {_POSITIVE[name]:g}")
+    if name in _NOT_NEGATIVE and not 0 <= value <= _NOT_NEGATIVE[name]:
+        raise UsageError(f"{value} is out of range; from 0 to {_NOT_NEGATIVE[name]:g}")
+    if name in _LESS_THAN_ONE and not 0 <= value < 1:
+        raise UsageError(f"{value} is out of range; from 0 to less than 1")

@@ -1,0 +1,185 @@
+"""The columns of a table: what each is called, its unit, and what it says of a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from halftrip.report.rows import Row
+from halftrip.results.case import Case
+from halftrip.results.patterns import is_in_turn
+from halftrip.units import format_size, significant
+
+# What is written where a figure does not exist.
+NOTHING = "-"
+
+
+class Column(NamedTuple):
+    """A column: its name and unit, and what it says of a row."""
+
+    name: str
+    unit: str
+    cell: Callable[[Row], str]
+    # Left out where it says nothing of any row.
+    optional: bool = False
+
+
+# Fields of a case that get a column where the rows differ in them, else a place in the heading.
+FIELDS: tuple[tuple[str, Callable[[Case], str]], ...] = (
+    ("pattern", lambda case: case.pattern),
+    ("mode", lambda case: case.mode),
+    ("window", lambda case: str(case.window)),
+    ("buffers", lambda case: case.buffers),
+    ("pages", lambda case: case.pages),
+    ("memory", lambda case: case.memory),
+    ("cache", lambda case: case.cache),
+    ("align", lambda case: str(case.align) if case.align else "page"),
+    ("datatype", lambda case: case.datatype),
+    ("rate", lambda case: f"{case.rate / 1e6:g} MB/s" if case.rate else "all it can"),
+    ("verified", lambda case: "yes" if case.verify else "no"),
+    ("ranks", lambda case: f"{case.pair[0]}-{case.pair[1]}"),
+    ("thread", lambda case: str(case.thread)),
+    ("pairs at once", lambda case: str(case.company)),
+)
+
+
+# Those that say what the buffers are.
+ABOUT_BUFFERS = ("buffers", "pages", "memory", "cache", "align")
+
+
+def _us(ns: float, digits: int = 3) -> str:
+    return NOTHING if math.isnan(ns) else significant(ns / 1e3, digits)
+
+
+def _megabytes(rate: float | None, digits: int = 3) -> str:
+    return NOTHING if rate is None or math.isnan(rate) else significant(rate / 1e6, digits)
+
+
+def _latency(rtt: bool) -> Callable[[Row], float]:
+    """By what a one-way time is multiplied: 2 where round trips are asked for and were made."""
+    return lambda row: row.case.messages_per_exchange if rtt and row.case.window == 1 else 1
+
+
+def is_round_trip(row: Row) -> bool:
+    """Whether an exchange of this row is there and back."""
+    return is_in_turn(row.case.pattern, row.case.mode)
+
+
+def _samples(row: Row) -> str:
+    times = f" x{row.exchanges}" if row.exchanges > 1 else ""
+    return f"{row.summary.samples:,}{times}"
+
+
+def _line(row: Row) -> str:
+    if row.line is None:
+        return NOTHING
+    low, high = row.line
+    return f"{low:.0f}" if high <= 1.1 * low else f"{low:.0f} to {high:.0f}"
+
+
+def _between(low: str, high: str) -> str:
+    return NOTHING if NOTHING in (low, high) else f"{low} to {high}"
+
+
+SIZE = Column("size", "bytes", lambda row: format_size(row.case.size))
+SAMPLES = Column("samples", "", _samples)
+LINE = Column("line", "ns", _line)
+
+
+def latency_columns(rtt: bool) -> tuple[Column, ...]:
+    """For patterns of which one wants to know how long a message takes; one way, or with `rtt`
+    there and back."""
+    times = _latency(rtt)
+
+    def of(name: str, digits: int = 3) -> Callable[[Row], str]:
+        return lambda row: _us(getattr(row.summary, name) * times(row), digits)
+
+    low, high = of("low", 4), of("high", 4)
+    return (
+        SIZE,
+        Column("round trip" if rtt else "latency", "us", of("latency", 4)),
+        Column("95 % interval", "us", lambda row: _between(low(row), high(row))),
+        Column("p99", "us", of("p99")),
+        Column("max", "us", of("max")),
+        Column("bandwidth", "MB/s", lambda row: _megabytes(row.summary.bandwidth)),
+        Column("first", "us", of("first")),
+        SAMPLES,
+        LINE,
+    )
+
+
+def _bandwidth_interval(row: Row) -> str:
+    if not row.summary.bandwidth > 0 or row.over_all_time:
+        return NOTHING
+    # Of the initiator's times; as much wider as the sum is more than its share of it.
+    size = row.case.size * row.delivered * row.bandwidth / row.summary.bandwidth
+    ends = [size / ns * 1e9 if ns > 0 else math.nan for ns in (row.summary.high, row.summary.low)]
+    return _between(_megabytes(ends[0], 4), _megabytes(ends[1], 4))
+
+
+def _each_way(row: Row) -> str:
+    if row.each_way is None:
+        return NOTHING
+    return f"{_megabytes(row.each_way[0])} + {_megabytes(row.each_way[1])}"
+
+
+def _received(row: Row) -> str:
+    return _megabytes(row.peer_bandwidth)
+
+
+def _window_us(name: str) -> Callable[[Row], str]:
+    return lambda row: _us(getattr(row.summary, name) * row.case.messages_per_exchange)
+
+
+# For patterns of which one wants to know how much gets through.
+RATE_COLUMNS = (
+    SIZE,
+    Column("bandwidth", "MB/s", lambda row: _megabytes(row.bandwidth, 4)),
+    Column("95 % interval", "MB/s", _bandwidth_interval),
+    Column("messages", "10^6/s", lambda row: significant(row.rate / 1e6, 3)),
+    Column("receiver", "MB/s", _received, optional=True),
+    Column("each way", "MB/s", _each_way, optional=True),
+    Column("window p99", "us", _window_us("p99")),
+    Column("max", "us", _window_us("max")),
+    Column("first", "us", _window_us("first")),
+    SAMPLES,
+    LINE,
+)
+
+# Where datagrams can be lost.
+DELIVERY_COLUMNS = (
+    Column("sent", "", lambda row: f"{row.delivery.sent:,}" if row.delivery else NOTHING),
+    Column("lost", "%", lambda row: _share(row, "lost")),
+    Column("late", "%", lambda row: _share(row, "late")),
+    Column("jitter", "us", lambda row: _jitter(row), optional=True),
+)
+# Where fresh processes were started several times.
+LAUNCH_COLUMNS = (
+    Column("launches", "", lambda row: str(row.launches)),
+    Column("between", "%", lambda row: _component(row, "between")),
+    Column("within", "%", lambda row: _component(row, "within")),
+)
+VERIFIED = Column(
+    "verified", "", lambda row: NOTHING if row.verified is None else f"{row.verified:,}"
+)
+
+
+def _component(row: Row, name: str) -> str:
+    share = getattr(row.components, name) if row.components is not None else math.nan
+    if math.isnan(share):
+        return NOTHING
+    return significant(100 * share, 2) if share else "0"
+
+
+def _share(row: Row, name: str) -> str:
+    if row.delivery is None or not row.delivery.sent:
+        return NOTHING
+    count = getattr(row.delivery, name)
+    return significant(100 * count / row.delivery.sent, 2) if count else "0"
+
+
+def _jitter(row: Row) -> str:
+    if row.delivery is None or row.delivery.jitter is None:
+        return NOTHING
+    return _us(row.delivery.jitter)

@@ -1,0 +1,107 @@
+"""What stands under a table: a line for each column that needs one and is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from halftrip.report.columns import Column, is_round_trip
+from halftrip.report.rows import Row
+
+_LINE_SAYS = (
+    "line: a cache line to the other core and back, before and after the row (lowest to highest)."
+)
+_SAMPLES_SAY = "p99, max: of the samples; a sample is one {0}, or the mean of as many as x says."
+_ONE_SIDED_SAYS = (
+    "put, get: until done at both ends; the peer does not look, so the line is no bound of them."
+)
+_COMPANY_SAYS = (
+    "together: over all the time in which all were active; a row is a median, without the stalls."
+)
+_LAUNCHES_SAY = (
+    "interval: over the medians of launches (of two to five, Student's t of their logarithms).",
+    "between: by how much launches differ beyond that, within: repetitions of one; standard",
+    "deviations, 0 where nothing is left.",
+)
+_VERIFIED_SAYS = "verified: messages of which every byte was looked at and found as it was sent."
+
+
+def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> list[str]:
+    """The lines for the columns that are `shown` of these rows, all of one table."""
+    names = {column.name for column in shown}
+    is_rate = table_rows[0].case.is_rate
+    lines = _rate(table_rows, names) if is_rate else _latency(table_rows, rtt)
+    lines.append(_LINE_SAYS)
+    if any(row.case.mode == "onesided" for row in table_rows):
+        lines.append(_ONE_SIDED_SAYS)
+    if "sent" in names:
+        jitter = "; jitter: RFC 3550" if "jitter" in names else ""
+        lines.append(
+            f"sent: datagrams; lost: never came; late: came after one that was sent later{jitter}."
+        )
+    if "between" in names:
+        lines += _LAUNCHES_SAY
+    if "verified" in names:
+        lines.append(_VERIFIED_SAYS)
+    if any(row.case.company > 1 for row in table_rows):
+        lines.append(_COMPANY_SAYS)
+    return lines
+
+
+def _latency(table_rows: Sequence[Row], rtt: bool) -> list[str]:
+    turns = [is_round_trip(row) for row in table_rows]
+    time = "round trip" if rtt else "latency"
+    half = "half a round trip" if rtt else time
+    if not any(turns):
+        return [
+            "latency: median of the whole exchange, of one message, or of one each way at once;",
+            "interval: of that median, 95 % confidence. first: the first exchange.",
+            _SAMPLES_SAY.format("exchange"),
+            "bandwidth: size / latency, one direction, 1 MB = 10^6 bytes.",
+        ]
+    of = " of half a round trip" if not rtt else ""
+    first = f"first: the first exchange{', half' if not rtt else ''}."
+    lines = [
+        f"{time}: median{of}; interval: of that median, 95 % confidence.",
+        _SAMPLES_SAY.format("round trip" if all(turns) else "exchange"),
+        f"bandwidth: size / {half}, one direction, 1 MB = 10^6 bytes. {first}",
+    ]
+    if not all(turns):
+        lines.append(_others(table_rows))
+    return lines
+
+
+def _others(table_rows: Sequence[Row]) -> str:
+    """Of the rows beside round trips that are none."""
+    kinds = dict.fromkeys(
+        f"{row.case.mode} {row.case.pattern}"
+        if row.case.pattern == "pingpong"
+        else row.case.pattern
+        for row in table_rows
+        if not is_round_trip(row)
+    )
+    return f"{', '.join(kinds)}: of the whole exchange, of one message, or of one each way at once."
+
+
+def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
+    two = any(row.case.directions == 2 for row in table_rows)
+    summed = "the sum of both directions where both send" if two else "one direction"
+    whole = [row.over_all_time for row in table_rows]
+    lines = []
+    if not all(whole):
+        lines += [
+            f"bandwidth: payload that was acknowledged / time, {summed},",
+            "median, with its 95 % confidence interval; 1 MB = 10^6 bytes. messages: likewise.",
+        ]
+    if any(whole):
+        of = "bandwidth at a rate, and where some got lost" if lines else "bandwidth"
+        lines.append(f"{of}: all that arrived / all the time, without an interval.")
+        if all(whole):
+            lines.append("1 MB = 10^6 bytes. messages: likewise.")
+    whose = {
+        "receiver": "receiver: by its own clock.",
+        "each way": "each way: there + back, each until all of a window had come.",
+    }
+    if whose.keys() & names:
+        lines.append(" ".join(text for name, text in whose.items() if name in names))
+    lines.append("window p99, max, first: a window and its acknowledgement; first: the very first.")
+    return lines

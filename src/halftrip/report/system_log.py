@@ -1,0 +1,258 @@
+"""The system log: what every host's counters have counted, before, in and after each case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from halftrip.report import columns
+from halftrip.report.grid import Figure, grid, number, percent, whole, without
+from halftrip.results.case import Case
+from halftrip.results.records import System
+from halftrip.results.run import Run
+from halftrip.units import format_size
+
+# A processor that is never at this load is not worth a line in each record.
+_AWAKE = 0.05
+_MOST = {"user", "system", "idle"}
+_BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
+
+
+class Line(NamedTuple):
+    """Of a record, the part about `name`: a processor, or an interface; "" for the whole host."""
+
+    system: System
+    what: str
+    name: str = ""
+
+
+def render_system_log(run: Run) -> Group:
+    """For each host its processors and memory, each processor by itself, and its interfaces."""
+    if not run.systems:
+        return Group(Text(f"no system log: {_why_none(run)}"))
+    parts: list[RenderableType] = []
+    describe = _describe([case for s in run.systems for case in s.cases])
+    hosts = sorted({(s.host, s.rank) for s in run.systems}, key=lambda host: host[1])
+    several = len({s.launch for s in run.systems}) > 1
+    # Of the same name there may be several, as containers are.
+    alone = len({name for name, _ in hosts}) == len(hosts)
+    for name, rank in hosts:
+        own = [s for s in run.systems if (s.host, s.rank) == (name, rank)]
+        lines = [Line(s, describe(s)) for s in sorted(own, key=lambda s: (s.launch, s.at))]
+        ranks = [e for e in run.environments if e.host == name]
+        cores = [core for e in ranks for core in (e.core, *(e.thread_cores or ()))]
+        parts += _host(name if alone else f"{name} (rank {rank})", lines, cores, several)
+    parts += [Text(line, style="dim") for line in _LEGEND]
+    parts += [Text(line) for line in _cost(run)]
+    parts += [Text(line, style="yellow") for line in notices(run)]
+    return Group(*parts)
+
+
+def _host(
+    host: str, lines: Sequence[Line], cores: Sequence[int | None], several: bool
+) -> Iterator[RenderableType]:
+    """The tables of one host, some of whose cores ranks have; in one or `several` launches."""
+    awake, asleep = _processors(lines, cores)
+    busy, quiet = _interfaces(lines)
+    for title, names, figures in (
+        ("", [""], (*_CPU, *_HOST)),
+        (": each processor", awake, (_named("CPU"), *_CPU, *_SOFTNET)),
+        (": interfaces", busy, _INTERFACE),
+    ):
+        each = [line._replace(name=name) for line in lines for name in names]
+        if each:
+            made = grid(each, (*_WHEN[not several :], *figures))
+            yield Text(f"host {host}{title}", style="bold")
+            yield made.table
+            yield from (Text(line) for line in without(made))
+    if asleep:
+        yield Text(f"never at a load of {_AWAKE:.0%}: CPU {', '.join(asleep)}")
+    if quiet:
+        yield Text(f"nothing went through {', '.join(quiet)}")
+    yield Text()
+
+
+def _why_none(run: Run) -> str:
+    if not run.head.plan.get("system_log"):
+        return "this run has none; measure with --system-log"
+    if run.measurements:
+        return "what is simulated is on no host"
+    return "nothing was measured"
+
+
+def _cost(run: Run) -> list[str]:
+    """What the log took of the time in which anything was done."""
+    end = run.end
+    if end is None or end.logged is None or end.seconds is None:
+        return []
+    first = min(s.rank for s in run.systems)
+    rest = sum(s.seconds for s in run.systems if s.rank == first and s.phase != "case")
+    share = number(100 * end.logged / (end.seconds - rest), 2)
+    of = f"of the run's {end.seconds:.1f} s without the {rest:.1f} s of rest that belong to it"
+    return [f"the log took {number(end.logged)} s, {share} % {of}"]
+
+
+def notices(run: Run) -> list[str]:
+    """What was found odd and left out, one line each."""
+    return list(dict.fromkeys(f"left out: {n.host}: {n.text}" for n in run.notices))
+
+
+def _describe(cases: Sequence[Case]) -> Callable[[System], str]:
+    """What a record is of, in the words that tell its case from the others."""
+    varying = [of for _, of in columns.FIELDS if len({of(case) for case in cases}) > 1]
+
+    def name(case: Case) -> str:
+        words = [case.transport, case.wait, *(of(case) for of in varying), format_size(case.size)]
+        return " ".join(words)
+
+    def describe(system: System) -> str:
+        if not system.cases:
+            return f"{system.phase}, idle"
+        return ", ".join(name(case) for case in system.cases)
+
+    return describe
+
+
+def _processors(lines: Sequence[Line], own: Collection[int | None]) -> tuple[list[str], list[str]]:
+    """Those that ranks have, or that did anything worth a word, and the others."""
+    names = dict.fromkeys(name for line in lines for name in line.system.cpus if name != "all")
+    awake = {
+        name
+        for line in lines
+        for name, times in line.system.cpus.items()
+        if sum(times.get(kind, 0.0) for kind in _BUSY) >= _AWAKE * sum(times.values()) > 0
+    }
+    awake |= {str(core) for core in own}
+    return [n for n in names if n in awake], [n for n in names if n not in awake]
+
+
+def _interfaces(lines: Sequence[Line]) -> tuple[list[str], list[str]]:
+    """Those through which anything went, and those through which nothing did."""
+    carried: dict[str, bool] = {}
+    for line in lines:
+        for name, counts in line.system.interfaces.items():
+            carried[name] = carried.get(name, False) or any(counts.values())
+    return (
+        [name for name, carries in carried.items() if carries],
+        [name for name, carries in carried.items() if not carries],
+    )
+
+
+def _named(heading: str) -> Figure:
+    return Figure(heading, "", lambda line: line.name, True)
+
+
+def _time(kinds: Sequence[str]) -> Callable[[Line], str]:
+    """The share of a processor's time, or of all of them, that was of these kinds."""
+
+    def cell(line: Line) -> str:
+        times = line.system.cpus.get(line.name or "all", {})
+        known = [times[kind] for kind in kinds if kind in times]
+        # Of a whole that lacks what was most of it there are no shares.
+        total = sum(times.values()) if times.keys() >= _MOST else 0.0
+        return percent(sum(known) / total if known and total else None)
+
+    return cell
+
+
+def _rate(name: str, scale: float = 1.0) -> Callable[[Line], str]:
+    """So many per second, in the whole host."""
+
+    def cell(line: Line) -> str:
+        count = line.system.counts.get(name)
+        return number(None if count is None else count / line.system.seconds, 3, scale)
+
+    return cell
+
+
+def _count(name: str) -> Callable[[Line], str]:
+    return lambda line: whole(line.system.counts.get(name))
+
+
+def _softnet(name: str) -> Callable[[Line], str]:
+    return lambda line: whole(line.system.softnet.get(line.name, {}).get(name))
+
+
+def _interface(name: str) -> Callable[[Line], str]:
+    return lambda line: whole(line.system.interfaces.get(line.name, {}).get(name))
+
+
+def _megabytes(name: str) -> Callable[[Line], str]:
+    def cell(line: Line) -> str:
+        count = line.system.interfaces.get(line.name, {}).get(name)
+        return number(None if count is None else count / line.system.seconds, 3, 1e6)
+
+    return cell
+
+
+def _interrupts(line: Line) -> str:
+    counts = line.system.interrupts.get(line.name, {})
+    return ", ".join(f"{cpu}: {count:,}" for cpu, count in counts.items()) or columns.NOTHING
+
+
+def _repetition(line: Line) -> str:
+    repetitions = dict.fromkeys(line.system.repetitions)
+    return ", ".join(str(number + 1) for number in repetitions) or columns.NOTHING
+
+
+_WHEN = (
+    Figure("launch", "", lambda line: str(line.system.launch + 1)),
+    Figure("at", "s", lambda line: f"{line.system.at:.2f}"),
+    Figure("for", "s", lambda line: number(line.system.seconds)),
+    Figure("repetition", "", _repetition),
+    Figure("what", "", lambda line: line.what, True),
+)
+_CPU = (
+    Figure("load", "%", _time(_BUSY)),
+    Figure("user", "%", _time(("user", "nice"))),
+    Figure("system", "%", _time(("system",))),
+    Figure("idle", "%", _time(("idle",))),
+    Figure("iowait", "%", _time(("iowait",)), is_rare=True),
+    Figure("irq", "%", _time(("irq",)), is_rare=True),
+    Figure("softirq", "%", _time(("softirq",))),
+    Figure("steal", "%", _time(("steal",)), is_rare=True),
+)
+_HOST = (
+    Figure("memory", "MiB", lambda line: number(line.system.memory_used, 4, 1 << 20)),
+    Figure("interrupts", "/s", _rate("interrupts")),
+    Figure("switches", "/s", _rate("context_switches")),
+    Figure("from disk", "KiB", _count("kib_in"), is_rare=True),
+    Figure("to disk", "KiB", _count("kib_out")),
+    Figure("swap in", "pages", _count("swapped_in"), is_rare=True),
+    Figure("swap out", "pages", _count("swapped_out"), is_rare=True),
+    Figure("TCP resent", "segments", _count("tcp_retransmits"), is_rare=True),
+    Figure("TCP errors", "segments", _count("tcp_errors"), is_rare=True),
+    Figure("TCP", "timeouts", _count("tcp_timeouts"), is_rare=True),
+    Figure("UDP errors", "datagrams", _count("udp_errors"), is_rare=True),
+    Figure("UDP no room", "datagrams", _count("udp_receive_buffer_full"), is_rare=True),
+)
+_SOFTNET = (
+    Figure("softnet", "packets", _softnet("processed")),
+    Figure("dropped", "packets", _softnet("dropped"), is_rare=True),
+    Figure("squeezed", "times", _softnet("squeezed"), is_rare=True),
+)
+_INTERFACE = (
+    _named("interface"),
+    Figure("in", "packets", _interface("packets_in")),
+    Figure("out", "packets", _interface("packets_out")),
+    Figure("in", "bytes", _interface("bytes_in")),
+    Figure("out", "bytes", _interface("bytes_out")),
+    Figure("in", "MB/s", _megabytes("bytes_in")),
+    Figure("out", "MB/s", _megabytes("bytes_out")),
+    Figure("dropped", "in", _interface("drops_in"), is_rare=True),
+    Figure("dropped", "out", _interface("drops_out"), is_rare=True),
+    Figure("errors", "in", _interface("errors_in"), is_rare=True),
+    Figure("errors", "out", _interface("errors_out"), is_rare=True),
+    Figure("interrupts", "CPU: times", _interrupts, True),
+)
+_LEGEND = (
+    "at: since the launch began, by rank 0's clock. A case: from the line before to its end, with",
+    "setting up and warm-up; short ones together, so that the log stays below 1 % of the time.",
+    "load: all but idle and iowait. memory: used, without buffers and cache. switches: from task",
+    "to task. softnet: packets handed to a processor; dropped: its queue was full; squeezed: it",
+    "ran out of time. UDP errors: with those for which there was no room. lo carries each packet",
+    "out and in.",
+)

@@ -1,0 +1,122 @@
+"""What each row has cost both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from rich.console import Group
+from rich.text import Text
+
+from halftrip.analysis.summaries import ENDS, cpu_per_gigabyte
+from halftrip.report import columns
+from halftrip.report.columns import NOTHING
+from halftrip.report.grid import Figure, grid, number, percent, whole, without
+from halftrip.report.rows import Row, rows
+from halftrip.results.case import Case
+from halftrip.results.run import Run
+from halftrip.results.usage import Usage
+from halftrip.units import format_size
+
+
+class End(NamedTuple):
+    """One end of a row, 0 for the initiator or 1, and what it has spent."""
+
+    row: Row
+    number: int
+    usage: Usage
+
+
+def _how(end: End) -> str:
+    return "busy-poll" if end.usage.is_busy_poll else ""
+
+
+def _first(cell: Callable[[Row], str]) -> Callable[[End], str]:
+    """What is the same for both ends stands once."""
+    return lambda end: cell(end.row) if end.number == 0 else ""
+
+
+def _per_payload(end: End) -> str:
+    row = end.row
+    return number(cpu_per_gigabyte(row.case, end.usage, row.delivered))
+
+
+def _core(end: End) -> str:
+    core = end.usage.core
+    return NOTHING if core is None else str(core.number)
+
+
+def _of_core(name: str, digits: int, scale: float = 1.0) -> Callable[[End], str]:
+    return lambda end: (
+        NOTHING if end.usage.core is None else number(getattr(end.usage.core, name), digits, scale)
+    )
+
+
+_FIGURES = (
+    Figure("bandwidth", "MB/s", _first(lambda row: number(row.bandwidth, 3, 1e6))),
+    Figure("end", "", lambda end: f"{ENDS[end.number]} {end.row.case.pair[end.number]}", True),
+    Figure("core", "", _core),
+    Figure("load", "%", lambda end: percent(end.usage.load)),
+    Figure("user", "%", lambda end: percent(end.usage.user_share)),
+    Figure("system", "%", lambda end: percent(end.usage.system_share)),
+    Figure("in kernel", "% of load", lambda end: percent(end.usage.kernel_share)),
+    Figure("CPU", "s/GB", _per_payload),
+    Figure("elapsed", "s", lambda end: number(end.usage.elapsed)),
+    Figure("voluntary", "switches", lambda end: whole(end.usage.voluntary)),
+    Figure("involuntary", "switches", lambda end: whole(end.usage.involuntary)),
+    Figure("waited", "%", lambda end: percent(end.usage.waited_share)),
+    Figure("others", "%", lambda end: percent(end.usage.others_share)),
+    Figure("stolen", "%", lambda end: percent(end.usage.stolen_share)),
+    Figure("minor", "faults", lambda end: whole(end.usage.minor_faults), is_rare=True),
+    Figure("major", "faults", lambda end: whole(end.usage.major_faults), is_rare=True),
+    Figure("peak memory", "MiB", lambda end: number(end.usage.peak_memory, 3, 1 << 20)),
+    Figure("frequency", "GHz", _of_core("hertz", 3, 1e9)),
+    Figure("instructions", "per cycle", lambda end: number(end.usage.instructions_per_cycle)),
+    Figure("energy", "J", _of_core("joules", 3)),
+    Figure("marked", "samples", _first(lambda row: whole(row.marked))),
+    Figure("", "", _how, True),
+)
+_LEGEND = (
+    "Of the kept samples and what leads in to them. end: which, and its rank. load: user + system",
+    "time of its process (with --threads, of its thread) / elapsed, by getrusage(2); their sum is",
+    "exact, which is which the kernel finds out at its ticks of some ms. CPU: for 10^9 bytes of",
+    "payload, both ways together. switches: it waited for something (voluntary), or lost its core",
+    "(involuntary). waited: ready to run, but without a core. others: its core neither idle nor",
+    "its own: other tasks, interrupts, going to sleep and waking up; stolen: the hypervisor had",
+    "it; both in steps of 10 ms. peak memory: of the process, since it began. marked: samples",
+    "taken while an end had no core, as far as can be told. busy-poll: full load with no system",
+    "time.",
+)
+_ENERGY_SAYS = "energy: of the whole package that the core is in, first sample to last."
+
+
+def render_usage(run: Run) -> Group:
+    """A line for each end of each row."""
+    table_rows = [row for row in rows(run) if row.usage is not None]
+    if not run.measurements:
+        return Group(Text("no usage: nothing was measured"))
+    if not table_rows:
+        return Group(Text("no usage: this run has none (simulated, or of an older halftrip)"))
+    varying = [
+        Figure(name, "", _first(_of_case(of)), True)
+        for name, of in columns.FIELDS
+        if len({of(row.case) for row in table_rows}) > 1
+    ]
+    figures = (
+        Figure("transport", "", _first(lambda row: row.case.transport), True),
+        Figure("wait", "", _first(lambda row: row.case.wait), True),
+        *varying,
+        Figure("size", "bytes", _first(lambda row: format_size(row.case.size))),
+        *_FIGURES,
+    )
+    ends = [End(row, end, usage) for row in table_rows for end, usage in enumerate(row.usage or ())]
+    said = list(_LEGEND)
+    if any(end.usage.core is not None and end.usage.core.joules is not None for end in ends):
+        said.append(_ENERGY_SAYS)
+    made = grid(ends, figures)
+    lines = [Text(line) for line in without(made)]
+    return Group(made.table, *lines, *(Text(line, style="dim") for line in said))
+
+
+def _of_case(of: Callable[[Case], str]) -> Callable[[Row], str]:
+    return lambda row: of(row.case)

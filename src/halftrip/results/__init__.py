@@ -1,0 +1,1 @@
+"""What was measured, as frozen values, and the file that holds them."""

@@ -1,0 +1,57 @@
+"""A run: everything that a run file holds."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+
+from halftrip.results.case import Case
+from halftrip.results.records import (
+    CopyBound,
+    End,
+    Environment,
+    Failure,
+    Head,
+    Measurement,
+    Notice,
+    Skip,
+    System,
+    Together,
+)
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """Everything that a run file holds. `problems` are lines about what could not be read of it."""
+
+    head: Head
+    environments: tuple[Environment, ...] = ()
+    skips: tuple[Skip, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    togethers: tuple[Together, ...] = ()
+    copies: tuple[CopyBound, ...] = ()
+    systems: tuple[System, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    end: End | None = None
+    problems: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        # Not the samples, of which there may be millions.
+        cases, taken = len(self.by_case), len(self.measurements)
+        return f"Run({self.head.started}, {cases} cases, {taken} measurements)"
+
+    @property
+    def interrupted(self) -> str | None:
+        """Why this run is not complete, or None if it is."""
+        if self.end is None:
+            return "the run ended without saying why"
+        return self.end.reason
+
+    @cached_property
+    def by_case(self) -> dict[Case, list[Measurement]]:
+        """The measurements of each case, in order of repetition; cases as they were first met."""
+        cases: dict[Case, list[Measurement]] = {}
+        for measurement in self.measurements:
+            cases.setdefault(measurement.case, []).append(measurement)
+        return cases

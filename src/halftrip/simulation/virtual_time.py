@@ -1,0 +1,150 @@
+"""What a simulated path does, exchange by exchange, in a time of its own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from halftrip.simulation.path_model import Truth
+
+Floats = npt.NDArray[np.float64]
+
+# After so many turns of both states nothing of the first is left.
+_FORGOTTEN = 50.0
+# Beside 1, a number does not hold it.
+_NOTHING = 1e-17
+
+
+class Path:
+    """A path of which `truth` is so, in one launch: it has a clock of its own, which only its
+    exchanges move on. `timeout` is how long is waited for what got lost, s."""
+
+    def __init__(self, truth: Truth, launch: int = 0, timeout: float = 1.0) -> None:
+        self.truth = truth
+        self.now = 0.0
+        self._timeout = timeout
+        self._random = np.random.default_rng([truth.seed, launch])
+        self._factor = float(np.exp(truth.launch * self._random.normal()))
+        self._correlated = float(self._random.normal())
+        self._slow = bool(self._random.random() < truth.modes.share)
+        self._until = self._dwell()
+        self._made = 0
+
+    def begin_case(self) -> None:
+        """The next exchange is the first of a case."""
+        self._made = 0
+
+    def rest(self, seconds: float) -> None:
+        """Lets time pass without an exchange."""
+        self.now += seconds
+
+    def line(self) -> float:
+        """The cache-line round trip at this moment, s."""
+        self._change_state()
+        moved = self.truth.modes.factor if self.truth.modes.moves_line and self._slow else 1.0
+        return self.truth.line * moved * float(np.exp(0.01 * self._random.normal()))
+
+    def exchanges(self, one: float, count: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """How long each of `count` exchanges takes of which one takes `one` seconds, shape
+        (count,), s, and which of them got lost; these took a timeout."""
+        if count == 0:
+            return np.empty(0), np.empty(0, dtype=np.bool_)
+        truth = self.truth
+        times = one * self._factor * self._noise(count)
+        if truth.spikes.share:
+            times += truth.spikes.extra * (self._random.random(count) < truth.spikes.share)
+        if truth.first:
+            made = self._made + np.arange(count)
+            fading = np.exp(-made / truth.warm_up) if truth.warm_up else (made == 0)
+            times += truth.first * fading
+        lost = self._random.random(count) < truth.loss
+        times = self._in_time(times, lost)
+        self._made += count
+        return times, lost
+
+    def read_clock(self, times: Floats) -> Floats:
+        """What a clock makes of consecutive times, s: it is looked at before and after each."""
+        step = self.truth.clock.step
+        if not step:
+            return times
+        moments = self._random.random() * step + np.concatenate(([0.0], np.cumsum(times)))
+        return np.diff(np.floor(moments / step) * step)
+
+    def _noise(self, count: int) -> Floats:
+        noise = self.truth.noise
+        if noise.kind == "none" or not noise.spread:
+            return np.ones(count)
+        normal = self._random.normal(size=count)
+        if noise.kind == "ar1":
+            normal = self._correlate(normal, noise.correlation)
+        return np.asarray(np.exp(noise.spread * normal))
+
+    def _correlate(self, normal: Floats, correlation: float) -> Floats:
+        """x[i] = correlation * x[i - 1] + what is new, with a variance of 1 throughout."""
+        series = normal * math.sqrt(1.0 - correlation**2)
+        series[0] += correlation * self._correlated
+        # Of sums over the last k values those over the last 2 k follow, until nothing is left to be
+        # added (Hillis and Steele, CACM 29, 1986): a loop in Python, or scipy, takes a second.
+        reach = 1
+        while reach < series.size and correlation**reach > _NOTHING:
+            series[reach:] += correlation**reach * series[:-reach].copy()
+            reach *= 2
+        self._correlated = float(series[-1])
+        return np.asarray(series)
+
+    def _in_time(self, times: Floats, lost: npt.NDArray[np.bool_]) -> Floats:
+        """How long exchanges take that took `times` in the usual state and without drift: one after
+        the other, each in the state, and with the drift, of the moment when it begins."""
+        work = np.concatenate(([0.0], np.cumsum(np.where(lost, 0.0, times))))
+        ends = [*np.flatnonzero(lost).tolist(), times.size]
+        taken = np.empty_like(times)
+        begin = 0
+        for end in ends:
+            while begin < end:
+                self._change_state()
+                begin = self._in_state(times, work, taken, begin, end)
+            if begin < times.size:
+                taken[begin] = self._timeout
+                self.now += self._timeout
+                begin += 1
+        return taken
+
+    def _in_state(self, times: Floats, work: Floats, taken: Floats, begin: int, end: int) -> int:
+        """Fills in `taken` from `begin` on, to `end` or to where the state changes; returns which
+        is the next. `work` is how much of `times` went before each."""
+        drift = self.truth.drift
+        factor = self.truth.modes.factor if self._slow else 1.0
+        # The moment t after work w, with dt / dw = factor * (1 + drift * t), and the other way
+        # round.
+        lag = 1.0 + drift * self.now
+        left = (self._until - self.now) / (factor * lag)
+        if drift:
+            left = math.log1p(drift * factor * left) / (drift * factor)
+        # At least one: it begins before the state ends.
+        stop = begin + max(1, int(np.searchsorted(work[begin:end] - work[begin], left)))
+        gone = factor * (work[begin : stop + 1] - work[begin])
+        moments = lag * (np.expm1(drift * gone) / drift if drift else gone)
+        taken[begin:stop] = factor * times[begin:stop] if not drift else np.diff(moments)
+        self.now += float(moments[-1])
+        return stop
+
+    def _change_state(self) -> None:
+        """Enters the state of this moment."""
+        modes = self.truth.modes
+        if modes.share and self.now - self._until > _FORGOTTEN * modes.dwell / modes.share:
+            # Dwell times are exponential: what follows does not depend on what was.
+            self._slow = bool(self._random.random() < modes.share)
+            self._until = self.now + self._dwell()
+            return
+        while self._until <= self.now:
+            self._slow = not self._slow
+            self._until += self._dwell()
+
+    def _dwell(self) -> float:
+        """How long the state lasts that has just begun, s."""
+        modes = self.truth.modes
+        usual = modes.dwell * (1.0 - modes.share) / modes.share if modes.share else math.inf
+        mean = modes.dwell if self._slow else usual
+        return float(self._random.exponential(mean)) if math.isfinite(mean) else math.inf

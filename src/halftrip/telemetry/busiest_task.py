@@ -1,0 +1,78 @@
+"""Who else runs on a core."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from halftrip.results.usage import Culprit
+
+_WATCH_SECONDS = 0.02
+# Who runs for less is not the one that is looked for.
+_LEAST_SHARE = 0.1
+# In /proc/PID/task/TID/stat, counted from the state, which follows the name: where it ran last.
+_PROCESSOR = 36
+_KTHREADD = 2
+
+
+class Task(NamedTuple):
+    """A thread of some process: where it runs, and for how long it has, ns."""
+
+    pid: int
+    name: str
+    is_kernel: bool
+    ran: int
+
+
+def culprit(core: int, proc: Path = Path("/proc")) -> Culprit | None:
+    """Who of other processes runs most on a core now, while this thread rests; None where nobody
+    is seen to: it is gone, or may not be seen from here."""
+    before, began = _tasks(core, proc), time.perf_counter_ns()
+    time.sleep(_WATCH_SECONDS)
+    after, ended = _tasks(core, proc), time.perf_counter_ns()
+    ran = {tid: task.ran - before[tid].ran for tid, task in after.items() if tid in before}
+    busiest = max(ran, key=lambda tid: ran[tid], default=None)
+    if busiest is None:
+        return None
+    share = min(ran[busiest] / (ended - began), 1.0)
+    if share < _LEAST_SHARE:
+        return None
+    task = after[busiest]
+    who = "of the kernel" if task.is_kernel else f"process {task.pid}"
+    return Culprit(name=f"{task.name} ({who})", share=share)
+
+
+def _tasks(core: int, proc: Path) -> dict[int, Task]:
+    """The tasks of other processes that ran on a core when they last did, by their number."""
+    found = {}
+    for directory in _numbered(proc):
+        if int(directory.name) == os.getpid():
+            continue
+        for task in _numbered(directory / "task"):
+            seen = _task(int(directory.name), task, core)
+            if seen is not None:
+                found[int(task.name)] = seen
+    return found
+
+
+def _numbered(directory: Path) -> list[Path]:
+    try:
+        return [entry for entry in directory.iterdir() if entry.name.isdigit()]
+    except OSError:  # it has ended meanwhile, or is nobody's business
+        return []
+
+
+def _task(pid: int, directory: Path, core: int) -> Task | None:
+    """None for one that ran elsewhere, has ended meanwhile, or is odd."""
+    try:
+        before, _, after = (directory / "stat").read_text(errors="replace").rpartition(")")
+        fields = after.split()
+        if fields[_PROCESSOR] != str(core):
+            return None
+        ran = (directory / "schedstat").read_text().split()[0]
+        is_kernel = _KTHREADD in (pid, int(fields[1]))
+        return Task(pid, before.partition("(")[2], is_kernel, int(ran))
+    except (OSError, ValueError, IndexError):
+        return None

@@ -1,0 +1,248 @@
+"""What on this machine will spoil the numbers: one function for each question.
+
+Each takes the root of a file system, so that any machine can be made up for a test, and answers
+with a Check. What cannot be read is unknown, never ok.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import psutil
+
+from halftrip.telemetry import environment
+from halftrip.telemetry.environment import read_line
+
+State = Literal["ok", "warning", "unknown"]
+
+_CPU = "/sys/devices/system/cpu"
+# A share of /dev/shm that MPI libraries need for their own segments, as a rule.
+_SHARED_MEMORY_NEEDED = 64 << 20
+_MEMORY_NEEDED = 1 << 30
+# More steal than this since boot, and others want these cores too.
+_STEAL_SHARE = 0.01
+
+
+class Check(msgspec.Struct, frozen=True):
+    """The answer to one question: what was found, and what to do if it is a warning."""
+
+    name: str
+    state: State
+    found: str
+    advice: str | None = None
+
+
+def _unknown(name: str, why: str = "the kernel does not say") -> Check:
+    return Check(name, "unknown", why)
+
+
+def clock(root: Path) -> Check:
+    source = read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", root)
+    if not source:
+        return _unknown("clock source")
+    if source in ("tsc", "arch_sys_counter"):
+        return Check("clock source", "ok", source)
+    return Check(
+        "clock source",
+        "warning",
+        source,
+        "the kernel does not use the processor's counter, so neither does halftrip: short "
+        "exchanges are timed in larger batches; see clocksource= and tsc= of the kernel",
+    )
+
+
+def governor(root: Path) -> Check:
+    name = environment.governor(0, root)
+    if not name:
+        return _unknown("frequency governor", "none to choose (a virtual machine, as a rule)")
+    if name == "performance":
+        return Check("frequency governor", "ok", name)
+    return Check("frequency governor", "warning", name, "cpupower frequency-set -g performance")
+
+
+def turbo(root: Path) -> Check:
+    # Where it may be turned off, and how that reads.
+    switches = ((f"{_CPU}/intel_pstate/no_turbo", "1"), (f"{_CPU}/cpufreq/boost", "0"))
+    found = [(read_line(path, root), off) for path, off in switches]
+    known = [value == off for value, off in found if value is not None]
+    if not known:
+        return _unknown("turbo")
+    if all(known):
+        return Check("turbo", "ok", "off")
+    return Check(
+        "turbo", "warning", "on", "the clock rate depends on heat and neighbours; turn it off"
+    )
+
+
+def smt(root: Path) -> Check:
+    active = read_line(f"{_CPU}/smt/active", root)
+    if active is None:
+        return _unknown("SMT")
+    if active == "0":
+        return Check("SMT", "ok", "off, or hidden by the hypervisor")
+    return Check("SMT", "ok", "on; ranks get a physical core each, keep its sibling idle")
+
+
+def isolated(root: Path) -> Check:
+    cores = read_line(f"{_CPU}/isolated", root)
+    if cores is None:
+        return _unknown("isolated cores")
+    if cores:
+        return Check("isolated cores", "ok", f"{cores}; name them with --cores")
+    return Check(
+        "isolated cores",
+        "warning",
+        "none",
+        "other processes and the kernel share the timed cores; for tails, boot with isolcpus= and "
+        "nohz_full=",
+    )
+
+
+def hypervisor(root: Path) -> Check:
+    name = environment.hypervisor(root)
+    if name is None:
+        return _unknown("hypervisor")
+    if name == "none":
+        return Check("hypervisor", "ok", name)
+    return Check(
+        "hypervisor",
+        "warning",
+        name,
+        "virtual cores move: compare only rows with the same line, and runs taken in turn",
+    )
+
+
+def steal(root: Path) -> Check:
+    fields = (read_line("/proc/stat", root) or "").split()
+    ticks = [int(field) for field in fields[1:9] if field.isdigit()]
+    if len(ticks) < 8:
+        return _unknown("steal")
+    share = ticks[7] / max(sum(ticks), 1)
+    found = f"{share:.2%} of all time since boot"
+    if share <= _STEAL_SHARE:
+        return Check("steal", "ok", found)
+    return Check("steal", "warning", found, "the host runs others on these cores; ask for its own")
+
+
+def memory(root: Path) -> Check:
+    text = _text(root / "proc/meminfo")
+    match = re.search(r"^MemAvailable:\s*(\d+) kB", text or "", re.MULTILINE)
+    if match is None:
+        return _unknown("memory")
+    available = int(match[1]) << 10
+    found = f"{available / (1 << 30):.1f} GiB available"
+    if available >= _MEMORY_NEEDED:
+        return Check("memory", "ok", found)
+    return Check("memory", "warning", found, "large sizes may be refused, or paged out")
+
+
+def thp(root: Path) -> Check:
+    mode = environment.thp(root)
+    if mode is None:
+        return _unknown("transparent huge pages")
+    if mode == "never":
+        return Check("transparent huge pages", "warning", mode, "--pages huge cannot be measured")
+    return Check("transparent huge pages", "ok", mode)
+
+
+def shared_memory(root: Path) -> Check:
+    path = root / "dev/shm"
+    if not path.is_dir():
+        return Check(
+            "/dev/shm", "warning", "missing", "MPI falls back to slower ways: mount a tmpfs"
+        )
+    free = psutil.disk_usage(str(path)).free
+    found = f"{free / (1 << 20):,.0f} MiB free"
+    if free >= _SHARED_MEMORY_NEEDED:
+        return Check("/dev/shm", "ok", found)
+    return Check(
+        "/dev/shm",
+        "warning",
+        found,
+        "MPI fails or falls back to slower ways: clear it, or --shm-size of the container",
+    )
+
+
+def ptrace(root: Path) -> Check:
+    scope = read_line("/proc/sys/kernel/yama/ptrace_scope", root)
+    name = "single-copy transfers"
+    if scope is None:
+        settings = root / "proc/sys/kernel"
+        if settings.is_dir() and not (settings / "yama").exists():
+            return Check(name, "ok", "allowed (no Yama)")
+        return _unknown(name)
+    if scope == "0":
+        return Check(name, "ok", "allowed (ptrace_scope 0)")
+    return Check(
+        name,
+        "warning",
+        f"restricted (ptrace_scope {scope})",
+        "MPI may have to copy large messages twice: sysctl kernel.yama.ptrace_scope=0",
+    )
+
+
+def limits(root: Path) -> Check:
+    """What the control group of this process allows it."""
+    group = (read_line("/proc/self/cgroup", root) or "").rpartition(":")[2]
+    directory = root / "sys/fs/cgroup" / group.lstrip("/")
+    quota = read_line("/cpu.max", directory)
+    memory_limit = read_line("/memory.max", directory)
+    if quota is None and memory_limit is None:
+        return _unknown("container limits", "no control group limits to be seen")
+    found = f"processor {quota or 'unknown'}, memory {memory_limit or 'unknown'}"
+    if quota is None:
+        return _unknown("container limits", found)
+    if not quota.startswith("max"):
+        return Check(
+            "container limits",
+            "warning",
+            found,
+            "the processor quota stops ranks in their tracks when it is used up: lift it",
+        )
+    return Check("container limits", "ok", found)
+
+
+def interfaces(root: Path) -> Check:
+    directory = root / "sys/class/net"
+    mtus = {}
+    for interface in sorted(directory.iterdir()) if directory.is_dir() else []:
+        mtu = read_line("/mtu", interface)
+        if mtu is not None and mtu.isdigit():
+            mtus[interface.name] = int(mtu)
+    if not mtus:
+        return _unknown("network MTU")
+    found = ", ".join(f"{name} {mtu}" for name, mtu in mtus.items())
+    return Check("network MTU", "ok", found)
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return None
+
+
+CHECKS: tuple[Callable[[Path], Check], ...] = (
+    clock,
+    governor,
+    turbo,
+    smt,
+    isolated,
+    hypervisor,
+    steal,
+    memory,
+    thp,
+    shared_memory,
+    ptrace,
+    limits,
+    interfaces,
+)
+
+
+def machine_checks(root: Path = Path("/")) -> list[Check]:
+    """The answers to all questions about the machine at `root`."""
+    return [check(root) for check in CHECKS]

@@ -1,0 +1,1 @@
+"""Transports whose timed loops are native."""

@@ -1,0 +1,1 @@
+"""Transports whose calls are Python."""
