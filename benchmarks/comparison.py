@@ -12,7 +12,7 @@ import numpy as np
 
 from halftrip import _native
 from halftrip.clock import Clock
-from halftrip.measure.baselines import LineProbe
+from halftrip.measure.baselines import CacheLineProbe
 from halftrip.memory.shared import SharedSegment, open_offer
 
 CORES = sorted(os.sched_getaffinity(0))[:2]
@@ -75,11 +75,11 @@ class Bound:
         child = os.fork()
         if child == 0:
             os.sched_setaffinity(0, {CORES[1]})
-            LineProbe(open_offer(segment.offer), self._clock).follow()
+            CacheLineProbe(open_offer(segment.offer), self._clock).follow()
             os._exit(0)
         mine = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {CORES[0]})
-        bound = LineProbe(segment.bytes, self._clock).lead()
+        bound = CacheLineProbe(segment.bytes, self._clock).lead()
         os.sched_setaffinity(0, mine)
         os.waitpid(child, 0)
         segment.close()

@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from comparison import CORES, Contender, Times
-from halftrip.analysis.summaries import one_way_times
-from halftrip.mpi.library import root_environment
+from halftrip.mpi.launcher import root_environment
 from halftrip.results.records import Measurement
 from halftrip.results.run_file import load
 
@@ -67,17 +66,17 @@ def run(*command: str | Path) -> str:
 
 def median_ns(measurement: Measurement) -> float:
     """The median time of one message."""
-    return float(np.median(one_way_times(measurement)))
+    return float(np.median(measurement.series.times))
 
 
 def mean_ns(measurement: Measurement) -> float:
     """What a rate over the whole time is made of."""
-    return float(one_way_times(measurement).mean())
+    return float(measurement.series.times.mean())
 
 
 def best_of_trials_ns(measurement: Measurement) -> float:
     """What NetPIPE would say: the least of the averages over its trials."""
-    parts = np.array_split(one_way_times(measurement), NETPIPE_TRIALS)
+    parts = np.array_split(measurement.series.times, NETPIPE_TRIALS)
     return min(float(part.mean()) for part in parts if part.size)
 
 

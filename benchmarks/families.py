@@ -139,10 +139,10 @@ def shm_with_line() -> tuple[Contender, Contender]:
     last: Times = {}
 
     def keep_line(measurement: Measurement) -> float:
-        line = measurement.line
-        if line is None:
-            sys.exit("there is no line between these ranks")
-        last[8] = (line.before + line.after) / 4 / 1e3
+        rtts = measurement.cache_line_rtts
+        if not rtts:
+            sys.exit("no cache-line round trip is known between these ranks")
+        last[8] = (rtts[0] + rtts[-1]) / 4 / 1e3
         return median_ns(measurement)
 
     return halftrip("-t", "shm", "-s", "8", statistic=keep_line), last.copy

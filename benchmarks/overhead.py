@@ -50,8 +50,8 @@ def default_run() -> tuple[float, float, int]:
 
 
 def with_and_without_log() -> tuple[list[float], list[float]]:
-    """Of each row by how much a run with a system log is slower than one without, as a ratio of
-    medians, over several runs of either in turn; and the share of the time that each log took."""
+    """Of each row the ratio of its median latency with a system log to that without, over several
+    runs of either in turn; and the share of the time that each log took."""
     latencies: dict[bool, dict[Case, list[float]]] = {False: {}, True: {}}
     shares = []
     with tempfile.TemporaryDirectory() as directory:
@@ -68,7 +68,7 @@ def with_and_without_log() -> tuple[list[float], list[float]]:
             if logs and run.end is not None and run.end.logged and run.end.seconds:
                 shares.append(run.end.logged / run.end.seconds)
     without, with_log = (
-        {case: statistics.median(those) for case, those in latencies[logs].items()}
+        {case: statistics.median(found) for case, found in latencies[logs].items()}
         for logs in (False, True)
     )
     return [with_log[case] / without[case] for case in without if case in with_log], shares

@@ -3,7 +3,7 @@ import tempfile
 import pytest
 from hypothesis import settings
 
-from harness.shell import Shell, shared_memory
+from harness.shell import Shell, orphaned_since, shared_memory
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("halftrip", deadline=None)
@@ -13,11 +13,11 @@ settings.load_profile("halftrip")
 @pytest.fixture
 def shell(tmp_path):
     """Runs halftrip in a directory of its own; in the end none of its processes may be left, nor
-    any shared memory."""
+    shared memory that nobody maps."""
     before = shared_memory()
     # Its name is short: sockets have longer ones in it.
     with tempfile.TemporaryDirectory(prefix="ht-") as temporary:
         shell = Shell(tmp_path, temporary)
         yield shell
         assert shell.left_behind() == []
-    assert shared_memory() - before == set()
+    assert orphaned_since(before) == set()

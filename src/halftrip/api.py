@@ -15,19 +15,11 @@ from halftrip.errors import HalftripError
 from halftrip.job.join import join, surrounding
 from halftrip.job.start import DEFAULT_RANKS, launch
 from halftrip.job.supervisor import View
-from halftrip.plan.plan import (
-    Layer,
-    Plan,
-    check_ranks,
-    file_layer,
-    make_plan,
-    plan_layer,
-    plan_record,
-    python_layer,
-)
+from halftrip.plan.layers import Layer, check_ranks, file_layer, make_plan, plan_layer, python_layer
+from halftrip.plan.plan import Plan, plan_record
 from halftrip.results import run as results
 from halftrip.results import run_file
-from halftrip.results.records import Head
+from halftrip.results.records import Header
 from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, utc_now
 from halftrip.transports.refusals import check_possible
 
@@ -97,7 +89,7 @@ def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
 
     def create(plan: Plan) -> RunFile:
         created = RunFile(path)
-        head = Head(
+        head = Header(
             format=FORMAT,
             halftrip=__version__,
             started=utc_now(),

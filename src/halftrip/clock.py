@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from halftrip import _native
+from halftrip.kernel_files import HOST_FILES, Reader
 
-CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 # Two readings this far apart, each good to some 50 ns, give the rate to a few parts per million.
 _BASELINE_SECONDS = 0.05
 _TRIES = 50
 
 
-def kernel_clock_source() -> str | None:
-    """What the kernel itself trusts, as ``tsc`` or ``kvm-clock``; None where it does not say."""
-    try:
-        return CLOCK_SOURCE.read_text().strip()
-    except OSError:
-        return None
+def kernel_clock_source(reader: Reader = HOST_FILES) -> str | None:
+    """The clock that the kernel itself uses, as ``tsc`` or ``kvm-clock``; None where it does not
+    say."""
+    return reader.line(CLOCK_SOURCE)
 
 
 def best_source() -> str:

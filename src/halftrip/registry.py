@@ -1,30 +1,102 @@
-"""What there is to choose from, by name. One line each; the modules are imported when chosen."""
+"""What can be chosen by name: transports, kinds of memory, launchers, styles.
+
+Another package adds one by an entry point, as in its pyproject.toml:
+
+    [project.entry-points."halftrip.transports"]
+    example = "my_package.example:ExampleTransport"
+"""
 
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
 
-# In the order in which tables show them. Each module defines a class `Transport`.
-TRANSPORTS = {
-    "mpi": "halftrip.transports.native.mpi",
-    "shm": "halftrip.transports.native.shm",
-    "pipe": "halftrip.transports.native.pipe",
-    "unix": "halftrip.transports.native.unix",
-    "tcp": "halftrip.transports.native.tcp",
-    "udp": "halftrip.transports.native.udp",
-    "simulated": "halftrip.transports.simulated",
-}
+from halftrip.errors import UsageError
+
+
+class Registry:
+    """Names, each of which stands for an object ``module:attribute`` that is imported when it is
+    chosen. The built-in ones come first; `group` is the entry-point group of all others."""
+
+    def __init__(self, group: str, built_in: dict[str, str]) -> None:
+        self.group = group
+        self.built_in = built_in
+
+    @cached_property
+    def _plug_ins(self) -> dict[str, str]:
+        from importlib.metadata import entry_points
+
+        found = entry_points(group=self.group)
+        return {entry.name: entry.value for entry in found if entry.name not in self.built_in}
+
+    def __iter__(self) -> Iterator[str]:
+        """All names, in the order in which tables show them."""
+        yield from self.built_in
+        yield from sorted(self._plug_ins)
+
+    def __len__(self) -> int:
+        return len(self.built_in) + len(self._plug_ins)
+
+    def __contains__(self, name: object) -> bool:
+        # Reading all packages' entry points takes longer than all else that a --help does.
+        return name in self.built_in or name in self._plug_ins
+
+    def place(self, name: str) -> tuple[int, str]:
+        """What to sort by for the order of tables. A name that is not known comes last."""
+        names = list(self.built_in)
+        return (names.index(name) if name in names else len(names), name)
+
+    def load(self, name: str) -> Any:
+        """The object that a name stands for. Raises UsageError if a plug-in cannot be imported."""
+        target = self.built_in.get(name) or self._plug_ins[name]
+        module, _, attribute = target.partition(":")
+        try:
+            return getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            if name in self.built_in:
+                raise
+            problem = f"{self.group} {name!r} ({target}) cannot be loaded: {error}"
+            raise UsageError(problem) from None
+
+
+SIMULATED = "simulated"
+
+# Each is a subclass of transports.base.Transport.
+TRANSPORTS = Registry(
+    "halftrip.transports",
+    {
+        "mpi": "halftrip.transports.native.mpi:MpiTransport",
+        "shm": "halftrip.transports.native.shm:ShmTransport",
+        "pipe": "halftrip.transports.native.pipe:PipeTransport",
+        "unix": "halftrip.transports.native.unix:UnixTransport",
+        "tcp": "halftrip.transports.native.tcp:TcpTransport",
+        "udp": "halftrip.transports.native.udp:UdpTransport",
+        SIMULATED: "halftrip.transports.simulated:SimulatedTransport",
+    },
+)
 # What is measured where nothing else is asked for.
-REAL_TRANSPORTS = tuple(name for name in TRANSPORTS if name != "simulated")
+DEFAULT_TRANSPORTS = tuple(name for name in TRANSPORTS.built_in if name != SIMULATED)
 
-# Each module defines a class `Launcher`.
-LAUNCHERS = {
-    "local": "halftrip.job.launchers.local",
-    "mpiexec": "halftrip.job.launchers.mpiexec",
-}
+# Each is a memory.allocator.Memory.
+MEMORIES = Registry("halftrip.memory", {"host": "halftrip.memory.host:HOST"})
 
+# Each is a subclass of job.launchers.base.Launcher.
+LAUNCHERS = Registry(
+    "halftrip.launchers",
+    {
+        "local": "halftrip.job.launchers.local:LocalLauncher",
+        "mpiexec": "halftrip.job.launchers.mpiexec:MpiexecLauncher",
+    },
+)
 
-def load(registry: dict[str, str], name: str) -> ModuleType:
-    """The module that `registry` names for `name`."""
-    return importlib.import_module(registry[name])
+# Each is a report.document.Style: what a document is printed as.
+STYLES = Registry(
+    "halftrip.styles",
+    {
+        "table": "halftrip.report.table:render",
+        "json": "halftrip.report.json:render",
+        "csv": "halftrip.report.csv:render",
+    },
+)

@@ -1,75 +1,80 @@
 """A case that is measured by both its ranks in one process."""
 
-import threading
+from functools import cache
 
 from halftrip.clock import Clock
-from halftrip.control.collectives import join_socket_group, lead_socket_group
-from halftrip.control.protocol import Listener, introduce
-from halftrip.measure.connection import Pair
-from halftrip.measure.round import Bench
+from halftrip.kernel_files import Reader
+from halftrip.measure.connection import Connection
+from halftrip.measure.placement_filter import PlacementFilter
+from halftrip.measure.round import Round
 from halftrip.measure.sampler import Sampler, Stopping
-from halftrip.memory.host import geometry
-from halftrip.telemetry.kernel_files import Reader
+from halftrip.measure.setup import Setup
+from halftrip.plan.plan import Plan
+from halftrip.registry import TRANSPORTS
 from halftrip.telemetry.process import Meter
-from halftrip.transports.base import Scene
+from halftrip.transports.base import PairContext, ProcessContext
+from harness.groups import TOKEN, on_two_ranks
 from harness.relay import AMPLE_SECONDS
 
-TOKEN = "token"
 CACHE = 1 << 20
 
 
-def scene(rank, same_host=True, timeout=AMPLE_SECONDS):
-    return Scene(
-        rank=rank, peer=1 - rank, same_host=same_host, yields=True, token=TOKEN, timeout=timeout
+@cache
+def clock():
+    """The clock of all ranks; opening one takes 50 ms."""
+    return Clock()
+
+
+def process(rank=0, timeout=AMPLE_SECONDS, **fields):
+    return ProcessContext(rank=rank, token=TOKEN, timeout=timeout, **fields)
+
+
+def pair(rank=0, same_host=True, **fields):
+    """What a rank of two knows of the other."""
+    return PairContext(
+        peer=1 - rank, initiates=rank == 0, same_host=same_host, shares_core=True, **fields
     )
 
 
-def on_two_ranks(take_part):
-    """Calls `take_part(rank, group)` on two ranks, which are threads."""
-    listener = Listener(TOKEN)
-    raised = []
-
-    def member(rank):
-        if rank == 0:
-            group = lead_socket_group(listener, 2, 5.0)
-        else:
-            group = join_socket_group(listener.address, introduce(TOKEN, "group", 1), 2)
-        try:
-            take_part(rank, group)
-        except BaseException as error:  # noqa: BLE001 (handed to the test)
-            raised.append(error)
-        finally:
-            group.close()
-
-    threads = [threading.Thread(target=member, args=(rank,)) for rank in (0, 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=AMPLE_SECONDS)
-        assert not thread.is_alive()
-    assert raised == []
+def set_up(group, transport, timeout=AMPLE_SECONDS, plan=None):
+    """The set-up of a rank whose process keeps its cores: connected, with one transport."""
+    connection = Connection(group, (0, 1), pair(group.rank), clock())
+    return Setup(
+        plan=plan or Plan(),
+        group=group,
+        clock=clock(),
+        meter=Meter(Reader(), whole=True),
+        hosts=["host", "host"],
+        environments=[],
+        cache_bytes=CACHE,
+        transports={transport: TRANSPORTS.load(transport)(process(group.rank, timeout))},
+        connections={((0, 1), 0): connection},
+        missing={transport: {}},
+    )
 
 
 def measure(the_case, spoil=None, timeout=AMPLE_SECONDS, clock_cost=20.0):
-    """What rank 0 has learnt of a case. `spoil(rank, opened)` may do harm to an open path. Reading
-    the clock is said to take `clock_cost` ns, by which it is decided how much a sample holds."""
-    most = geometry(the_case, CACHE).slots // the_case.window if the_case.verify else None
-    outcomes = []
+    """The round of a case, as rank 0 has it after it has run, and in `elapsed` what it gave of each
+    batch. `spoil(rank, path)` may do harm to an open path. Reading the clock is said to take
+    `clock_cost` ns, which decides how much a sample holds."""
 
     def take_part(rank, group):
-        clock = Clock()
-        pair = Pair(group, (0, 1), scene(rank, timeout=timeout), clock)
-        bench = Bench(group, [(pair, the_case)], clock, CACHE, Meter(Reader(), whole=True))
+        setup = set_up(group, the_case.transport, timeout)
+        transport = setup.transport(the_case)
+        path = setup.connection(the_case).path(transport, the_case)
+        round_ = Round(setup, [the_case], PlacementFilter(None, setup))
         if spoil is not None:
-            spoil(rank, pair.open(the_case.transport, the_case.wait))
-        lossy = pair.transport(the_case.transport).lossy
-        sampler = Sampler(Stopping(time=0.02), clock_cost, 1.0, single=lossy, most_exchanges=most)
-        leader = sampler if rank == 0 else None
-        outcome = bench.run(leader, lambda ns: None, lambda: [None])[0]
-        bench.close()
-        pair.close()
-        if rank == 0:
-            outcomes.append(outcome)
+            spoil(rank, path)
+        sampler = Sampler(
+            Stopping(time=0.02),
+            clock_cost,
+            1.0,
+            single=transport.capabilities.lossy,
+            most_exchanges=setup.most_exchanges(the_case),
+        )
+        round_.elapsed = list(round_.run(sampler if rank == 0 else None))
+        round_.close()
+        setup.close()
+        return round_
 
-    on_two_ranks(take_part)
-    return outcomes[0]
+    return on_two_ranks(take_part)[0]

@@ -1,26 +1,30 @@
-"""Runs made up for tests of what looks at them."""
+"""Cases, measurements and runs with chosen values, for tests of what reads them."""
 
+from itertools import accumulate, pairwise
+
+import msgspec
 import numpy as np
 
 from halftrip.plan.plan import Plan, plan_record
-from halftrip.results.case import Case
+from halftrip.results.block import Block, RoundTrips
+from halftrip.results.case import Case, CaseEnd
 from halftrip.results.records import (
     ClockInfo,
-    CopyBound,
-    End,
+    CopyTime,
     Environment,
-    Head,
-    LineBound,
+    Header,
     Measurement,
+    RunEnd,
     Skip,
     WarmUp,
 )
 from halftrip.results.run import Run
-from halftrip.results.run_file import FORMAT
+from halftrip.results.run_file import FORMAT, encode
 from halftrip.results.usage import CoreUse, Usage
 
 
 def environment(rank, **changes):
+    """A rank on its own core of the host node1; `changes` are fields."""
     values = {
         "rank": rank,
         "host": "node1",
@@ -42,29 +46,122 @@ def environment(rank, **changes):
     return Environment(**(values | changes))
 
 
+def case(transport="shm", size=8, wait="spin", memory="host", pages="4K", **fields):
+    """A case. `wait`, `memory` and `pages` are those of both ends, or of the initiator and the
+    responder, as in ``spin:block``; other fields are those of Case."""
+    initiator, responder = (
+        CaseEnd(memory=m, pages=p, wait=w)
+        for m, p, w in zip(*(_both(value) for value in (memory, pages, wait)), strict=True)
+    )
+    ends = {"initiator": initiator, "responder": responder}
+    return Case(transport=transport, size=size, **(ends | fields))
+
+
+def _both(setting):
+    initiator, _, responder = setting.partition(":")
+    return initiator, responder or initiator
+
+
+def times(*ns):
+    """An array of times, as blocks have them."""
+    return np.array(ns, dtype=np.int64)
+
+
+def blocks(samples, counts=None, rtts=(150.0, 152.0), usage=None, preemptions=None, **first):
+    """The samples in blocks of `counts` samples each (None: one block of all).
+
+    `rtts` are the core-to-core round trips before the first block and after each; the last one also
+    holds after all blocks that follow. None: not known. `usage`, of both ends, is that of all
+    blocks together. `preemptions`, of both ends in each block, replace its involuntary switches.
+    Other fields are those of the first block.
+    """
+    samples = np.asarray(samples, dtype=np.int64)
+    ends = list(accumulate(counts or [samples.size], initial=0))
+    assert ends[-1] == samples.size
+    if rtts is not None:
+        rtts = [*rtts, *[rtts[-1]] * (len(ends) - len(rtts))]
+    made = []
+    for number, (begin, end) in enumerate(pairwise(ends)):
+        counted = None if preemptions is None else preemptions[number]
+        made.append(
+            Block(
+                start=0,
+                times=samples[begin:end],
+                cache_line_rtt=None if rtts is None else RoundTrips(*rtts[number : number + 2]),
+                usage=None if usage is None else _share_of_block(usage, number, counted),
+                **(first if number == 0 else {}),
+            )
+        )
+    return made
+
+
+def _share_of_block(usage, number, preemptions):
+    """The usage of both ends in a block: everything in the first one, but for preemptions."""
+    shares = []
+    for end, total in enumerate(usage):
+        share = msgspec.structs.replace(total if number == 0 else _nothing(total), core=None)
+        if preemptions is not None:
+            share = msgspec.structs.replace(share, involuntary=preemptions[end])
+        shares.append(share)
+    return tuple(shares)
+
+
+def _nothing(usage):
+    """No usage beside that of another block; what is not known stays so."""
+    fields = msgspec.structs.asdict(usage)
+    kept = ("peak_memory", "counted", "core")
+    return Usage(
+        **{
+            name: value if name in kept or value is None else type(value)(0)
+            for name, value in fields.items()
+        }
+    )
+
+
 def measurement(transport="shm", size=8, wait="spin", half_ns=100.0, seed=1, **changes):
-    """Samples of ten round trips, each twice `half_ns` long, give or take a percent."""
+    """400 samples of ten round trips, each about twice `half_ns` long with a standard deviation of
+    one percent. `changes` are fields of the case or of the measurement, or arguments of
+    `blocks`."""
     generator = np.random.default_rng(seed)
     exchanges = changes.get("exchanges", 10)
     samples = generator.normal(2 * half_ns * exchanges, 0.02 * half_ns * exchanges, 400)
-    case = {name: changes.pop(name) for name in ("buffers", "pages", "pair") if name in changes}
+    of_case = {name: changes.pop(name) for name in _CASE_FIELDS if name in changes}
+    of_blocks = {name: changes.pop(name) for name in _BLOCK_FIELDS if name in changes}
+    usage = of_blocks.get("usage")
     values = {
-        "case": Case(transport=transport, size=size, wait=wait, **case),
+        "case": case(transport, size, wait, **of_case),
         "repetition": 0,
         "at": 0.5,
         "first": round(20 * half_ns),
         "warm_up": WarmUp(300, 60_000, True),
         "exchanges": exchanges,
         "stopped": "converged",
-        "line": LineBound(150.0, 152.0),
-        "samples": np.rint(samples).astype(int).tolist(),
+        "blocks": blocks(**({"samples": np.rint(samples)} | of_blocks)),
+        "cores": None if usage is None else tuple(each.core for each in usage),
     }
     return Measurement(**(values | changes))
 
 
+def stream(**changes):
+    """100 windows of ten datagrams of 1000 bytes, each 10 us by the clocks of both ends."""
+    values = {
+        "pattern": "stream",
+        "window": 10,
+        "exchanges": 1,
+        "samples": [10_000] * 100,
+        "peer_times": times(10_000),
+    }
+    return measurement("udp", 1000, "block", **(values | changes))
+
+
+_CASE_FIELDS = {"memory", "pages", *Case.__struct_fields__} - {"transport", "size"}
+_BLOCK_FIELDS = {"samples", "counts", "rtts", "usage", "preemptions", *Block.__struct_fields__}
+
+
 def usage(load=0.5, system=0.2, **changes):
-    """Of an end that ran for a share of a second, in the kernel for a part of that; `core` says
-    what is known of its core, but that it was watched for as long."""
+    """The usage of one end in a second, of which it ran for the share `load`, in the kernel for the
+    share `system`. `core` has the fields of its core that differ from core 1, watched for the same
+    second; None: nothing is known of its core."""
     core = changes.pop("core", None)
     values = {
         "exchanges": 4000,
@@ -82,8 +179,9 @@ def usage(load=0.5, system=0.2, **changes):
 
 
 def run(*measurements, **changes):
+    """A complete run of these measurements; `changes` are its other fields."""
     values = {
-        "head": Head(
+        "header": Header(
             format=FORMAT,
             halftrip="0.1.0",
             started="2026-01-31T12:00:00+00:00",
@@ -92,8 +190,27 @@ def run(*measurements, **changes):
         ),
         "environments": (environment(0), environment(1)),
         "measurements": measurements,
-        "copies": (CopyBound(rank=0, size=65536, ns=2000.0),),
+        "copy_times": (CopyTime(rank=0, size=65536, ns=2000.0),),
         "skips": (Skip(transport="mpi", reason="no mpiexec beside this Python or on the PATH"),),
-        "end": End(reason=None, seconds=10.0, timed=8.0, clock_drift=[0.1, 0.2]),
+        "end": RunEnd(reason=None, seconds=10.0, timed=8.0, clock_drift=[0.1, 0.2]),
     }
     return Run(**(values | changes))
+
+
+def save(run, path):
+    """Writes a run to a file and returns its path."""
+    kinds = (
+        run.environments,
+        run.skips,
+        run.measurements,
+        run.failures,
+        run.aggregates,
+        run.copy_times,
+        run.host_counters,
+        run.notices,
+    )
+    records = [run.header, *(record for kind in kinds for record in kind)]
+    if run.end is not None:
+        records.append(run.end)
+    path.write_bytes(b"".join(encode(record) for record in records))
+    return path

@@ -6,6 +6,7 @@ import pty
 import shutil
 import subprocess
 import sys
+import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,9 +44,35 @@ class Result:
         return load(self.path)
 
 
+SHARED_MEMORY = Path("/dev/shm")
+# Segments of other runs on this host come and go, and are mapped by them for nearly all of the time
+# in between.
+_SETTLE_SECONDS = 3.0
+
+
 def shared_memory():
     """The names of all segments of this host."""
-    return {path.name for path in Path("/dev/shm").iterdir()}
+    return {path.name for path in SHARED_MEMORY.iterdir()}
+
+
+def orphaned_since(before):
+    """The names of segments that are new and that no process maps, once those of other runs have
+    gone: what processes that have ended left behind."""
+    deadline = time.monotonic() + _SETTLE_SECONDS
+    while (orphans := (shared_memory() - before) - _mapped()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return orphans
+
+
+def _mapped():
+    """The names of the segments that some process maps."""
+    found = set()
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            with contextlib.suppress(OSError):
+                lines = (process / "maps").read_text(errors="replace").splitlines()
+                found |= {Path(line).name for line in lines if f"{SHARED_MEMORY}/" in line}
+    return found
 
 
 class Shell:

@@ -24,7 +24,7 @@ KEPT = np.dtype(
         ("due", "<i8"),
         ("written", "<i8"),
         ("went", "<i8"),
-        ("head", f"V{HEAD}"),
+        ("header", f"V{HEAD}"),
     ]
 )
 assert KEPT.itemsize == RECORD.size
@@ -111,7 +111,7 @@ class Journal:
         whole = []
         parts: list[tuple[np.void, bytes]] = []
         for packet in self.chosen(direction, UDP):
-            head = packet["head"].tobytes()
+            head = packet["header"].tobytes()
             if head[0] >> 4 != 4:
                 continue
             header = parse(head)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from halftrip.analysis.flags import verdicts
-from halftrip.analysis.summaries import one_way_times
 from lab.relay import TCP, UDP, Rule
 
 SIZE = 200
@@ -31,7 +30,7 @@ def halves(lab, shell, transports, delay_ms, mpi):
     log = lab.relay.journal()
     found = {}
     for (case, flags), m in zip(verdicts(run).items(), run.measurements, strict=True):
-        name, times = case.transport, one_way_times(m)
+        name, times = case.transport, m.series.times
         assert m.case == case
         figures = [(np.quantile(times, q), log.added(*PACKETS[name], q)) for q in QUANTILES]
         found[name] = "disturbed" in {flag.name for flag in flags}, figures

@@ -15,7 +15,7 @@ def test_the_cable_s_counters_are_what_was_sent_on_both_hosts(lab, shell, transp
     )  # fmt: skip
     (m,) = run.measurements
     assert m.delivery is None or m.delivery.lost == 0
-    logs = {s.host: s for s in run.systems if s.phase == "case"}
+    logs = {s.host: s for s in run.host_counters if s.phase == "case"}
     here, there = (logs[host.name] for host in lab.hosts)
     out = here.interfaces[lab.hosts[0].device]
     into = there.interfaces[lab.hosts[1].device]
@@ -34,7 +34,7 @@ def test_the_cable_s_counters_are_what_was_sent_on_both_hosts(lab, shell, transp
     assert there.at == pytest.approx(here.at, abs=0.1)
     assert there.seconds == pytest.approx(here.seconds, abs=0.1)
     for phase in ("before", "after"):
-        idle = {s.host: s for s in run.systems if s.phase == phase}
+        idle = {s.host: s for s in run.host_counters if s.phase == phase}
         assert idle.keys() == logs.keys()
         assert idle[there.host].at == pytest.approx(idle[here.host].at, abs=0.1)
         # Nothing goes to the other host while all rest.

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from halftrip.analysis.flags import verdicts
-from halftrip.analysis.summaries import one_way_times
 from lab.relay import Rule
 
 MTU = 1500
@@ -61,7 +60,7 @@ def test_a_frame_more_takes_its_time(lab, shell, transport):
     )
     due = {size: wire(transport, size) * 8e9 / rate / 2 for size in asked}
     for case, flags in verdicts(run).items():
-        times = np.concatenate([one_way_times(m) for m in run.by_case[case]])
+        times = np.concatenate([m.series.times for m in run.by_case[case]])
         assert midst(times) == pytest.approx(due[case.size], rel=0.005), case.size
         if "disturbed" not in {flag.name for flag in flags}:
             assert np.median(times) == pytest.approx(due[case.size], rel=0.01), case.size

@@ -42,7 +42,7 @@ def test_tcp_costs_system_time_and_goes_through_lo(shell, arguments):
         assert not usage.is_busy_poll
         # Of what takes little time there are few ticks to tell by.
         assert usage.kernel_share > 0.3 or usage.busy < 0.3
-    (log,) = (system for system in result.run.systems if system.phase == "case")
+    (log,) = (system for system in result.run.host_counters if system.phase == "case")
     lo = log.interfaces["lo"]
     # Whatever is sent there comes in again.
     assert lo["bytes_in"] == lo["bytes_out"]
@@ -66,7 +66,7 @@ def test_shm_costs_no_system_time_and_is_a_busy_poll(shell):
     for usage in m.usage:
         assert usage.kernel_share < 0.03
         assert usage.hardly_sleeps
-    (log,) = (system for system in result.run.systems if system.phase == "case")
+    (log,) = (system for system in result.run.host_counters if system.phase == "case")
     assert log.interfaces["lo"]["bytes_out"] < 0.01 * sent(m)
     shown = shell.halftrip("show", "run.jsonl", "--usage")
     assert shown.status == 0, shown.err
@@ -99,7 +99,7 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell, transport):
     assert 25 < float(said[2]) <= 100
     (m,) = run.measurements
     assert m.usage[1].core.others > 0.25 * m.usage[1].core.watched
-    assert len(m.preemptions) == len(m.blocks)
+    assert all(block.usage is not None for block in m.blocks)
     assert "disturbed" in result.out
     assert f"(process {pid})" in shell.halftrip("show", "run.jsonl", "--flags").out
 
@@ -115,17 +115,17 @@ def test_a_job_that_was_joined_says_what_it_cost(shell, name):
     for m in run.measurements:
         assert [usage.core.number for usage in m.usage] == [e.core for e in run.environments]
         assert all(usage.busy > 0 for usage in m.usage)
-        assert len(m.preemptions) == len(m.blocks)
+        assert all(block.usage is not None for block in m.blocks)
     # One record a host, although there are two ranks.
-    assert [s.phase for s in run.systems if s.phase != "case"] == ["before", "after"]
-    assert {case for s in run.systems for case in s.cases} == set(run.by_case)
+    assert [s.phase for s in run.host_counters if s.phase != "case"] == ["before", "after"]
+    assert {case for s in run.host_counters for case in s.cases} == set(run.by_case)
 
 
 def test_the_log_is_quiet_before_and_after_and_whole_in_between(shell):
     result = shell.run("-t", "tcp,shm,pipe", "-s", "8,1K,64K", "--time", "60ms", "-r", "2", *LOG)
     assert result.status == 0, result.err
     run = result.run
-    before, *between, after = run.systems
+    before, *between, after = run.host_counters
     assert (before.phase, after.phase) == ("before", "after")
     for idle in (before, after):
         assert 1.0 <= idle.seconds < 1.5
@@ -142,7 +142,10 @@ def test_the_log_is_quiet_before_and_after_and_whole_in_between(shell):
         those = set(zip(system.repetitions, system.cases, strict=True))
         times = [m.at for m in run.measurements if (m.repetition, m.case) in those]
         assert all(system.at <= at <= system.at + system.seconds for at in times)
-    idle = [system.cpus["all"]["idle"] / sum(system.cpus["all"].values()) for system in run.systems]
+    idle = [
+        system.cpus["all"]["idle"] / sum(system.cpus["all"].values())
+        for system in run.host_counters
+    ]
     assert idle[0] > np.median(idle[1:-1])
     assert run.notices == ()
 
@@ -155,12 +158,12 @@ def test_the_log_costs_less_than_a_hundredth_of_the_time(shell, arguments):
     result = shell.run(*arguments, "--system-log", timeout=120)
     assert result.status == 0, result.err
     run = result.run
-    rest = sum(system.seconds for system in run.systems if system.phase != "case")
+    rest = sum(system.seconds for system in run.host_counters if system.phase != "case")
     assert 0 < run.end.logged < 0.01 * (run.end.seconds - rest)
     # The bounds that are measured after the last case are of none.
-    *_, last, after = run.systems
+    *_, last, after = run.host_counters
     assert (last.phase, after.phase) == ("case", "after")
-    copied = sum(copy.ns for copy in run.copies) * 1e-9
+    copied = sum(copy.ns for copy in run.copy_times) * 1e-9
     assert after.at - (last.at + last.seconds) > copied > 0
     out = shell.halftrip("show", "run.jsonl", "--system-log").out
     assert f"of the run's {run.end.seconds:.1f} s" in out
@@ -171,7 +174,7 @@ def test_a_preset_s_log_can_be_left_out(shell):
     for without in ((), ("--no-system-log",)):
         result = shell.run(*arguments, "--time", "50ms", *without)
         assert result.status == 0, result.err
-        assert bool(result.run.systems) == (not without)
+        assert bool(result.run.host_counters) == (not without)
         result.path.unlink()
 
 
@@ -185,7 +188,7 @@ def test_programs_get_what_it_cost_and_python_too(shell):
     assert row["initiator_busy_poll"] is False
     frame = halftrip.load(result.path).frame()
     assert frame["initiator_cpu_s_per_gb"].tolist() == [row["initiator_cpu_s_per_gb"]]
-    assert result.run.systems == ()
+    assert result.run.host_counters == ()
 
 
 def test_views_that_have_no_such_style_say_so(shell):
@@ -207,7 +210,7 @@ def test_views_that_have_no_such_style_say_so(shell):
 def test_what_is_only_thought_of_costs_nothing_and_has_no_log(shell):
     result = shell.run("-t", "simulated", "-s", "8", "--system-log", timeout=10)
     assert result.status == 0, result.err
-    assert result.run.systems == ()
+    assert result.run.host_counters == ()
     assert result.run.measurements[0].usage is None
     assert shell.halftrip("show", "run.jsonl", "--usage").out.startswith("no usage: ")
     shown = shell.halftrip("show", "run.jsonl", "--system-log").out

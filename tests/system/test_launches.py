@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from halftrip.analysis.summaries import one_way_times, summarize_case
+from halftrip.analysis.summaries import summarize_case
 from halftrip.stats.summary import relative_width
 from halftrip.stats.variance import launch_interval
 from harness.shell import mpiexec
@@ -56,7 +56,7 @@ def test_every_launch_is_of_fresh_processes(shell):
     assert run.interrupted is None
     assert run.end.seconds > run.end.timed > 0
     # However often they were measured.
-    assert len(run.copies) == 15
+    assert len(run.copy_times) == 15
     assert result.out.count("bound: memcpy") == result.out.count(" 32M ") == 1
 
 
@@ -67,7 +67,7 @@ def test_the_interval_is_over_the_medians_of_launches(shell):
     assert case.transport == "simulated"
     assert len(measurements) == 14
     medians = [
-        float(np.median([np.median(one_way_times(m)) for m in measurements if m.launch == k]))
+        float(np.median([np.median(m.series.times) for m in measurements if m.launch == k]))
         for k in range(7)
     ]
     # Each launch has a factor of its own.

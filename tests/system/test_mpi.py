@@ -175,7 +175,11 @@ def test_the_local_launcher_cannot_do_mpi_and_says_so(shell):
 def test_a_launcher_of_another_mpi_is_noticed(shell):
     """Debian's MPICH starts the ranks; they are told to use Open MPI, and see a job of one each."""
     library = subprocess.run(
-        [sys.executable, "-c", "from halftrip import mpi; print(mpi.find_mpiexec().library)"],
+        [
+            sys.executable,
+            "-c",
+            "from halftrip.mpi.launcher import find_mpiexec; print(find_mpiexec().library)",
+        ],
         capture_output=True,
         text=True,
         check=True,

@@ -33,8 +33,8 @@ def test_all_pairs_of_a_job_appear_once(shell, name):
         assert len(pairs) == len(EVERYBODY)
         assert set(pairs) == EVERYBODY
     # Three rounds of two pairs at the same time.
-    assert len(run.togethers) == 3 * 4
-    for those in run.togethers:
+    assert len(run.aggregates) == 3 * 4
+    for those in run.aggregates:
         assert len(set(itertools.chain(*those.pairs))) == 4
         assert len(those.spans) > 0
         assert those.rate > 0
@@ -53,8 +53,8 @@ def test_pairs_are_those_that_were_asked_for(shell, pairs, expected):
     assert result.status == 0, result.err
     assert {m.case.pair for m in result.run.measurements} == expected
     assert len(result.run.measurements) == len(expected)
-    assert {m.case.company for m in result.run.measurements} == {1}
-    assert result.run.togethers == ()
+    assert {m.case.concurrency for m in result.run.measurements} == {1}
+    assert result.run.aggregates == ()
 
 
 def test_the_two_ends_of_a_pair_have_different_cores_even_where_cores_are_few(shell):
@@ -98,6 +98,6 @@ def test_threads_talk_at_the_same_time(shell, name):
         assert sorted((c.pattern, c.thread) for c in those) == [
             ("pingpong", 0), ("pingpong", 1), ("stream", 0), ("stream", 1)
         ]  # fmt: skip
-        assert {c.company for c in those} == {2}
-    assert {len(t.pairs) for t in run.togethers} == {2}
+        assert {c.concurrency for c in those} == {2}
+    assert {len(t.pairs) for t in run.aggregates} == {2}
     assert "2 threads each" in result.out

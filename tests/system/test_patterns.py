@@ -4,8 +4,7 @@ import itertools
 
 import pytest
 
-from halftrip import registry
-from halftrip.registry import REAL_TRANSPORTS, TRANSPORTS
+from halftrip.registry import DEFAULT_TRANSPORTS, TRANSPORTS
 from halftrip.results.patterns import SHAPES
 from halftrip.results.run_file import load
 from harness.shell import MPIEXECS, mpiexec
@@ -13,13 +12,13 @@ from harness.shell import MPIEXECS, mpiexec
 # Small, a partial word, and one that is cut into chunks or does not fit into a buffer.
 SIZES = "1,8,1021,300000"
 QUICK = ("-s", SIZES, "--time", "5ms", "--window", "3", "--verify")
-LOCAL = [name for name in REAL_TRANSPORTS if name not in ("mpi", "udp")]
+LOCAL = [name for name in DEFAULT_TRANSPORTS if name not in ("mpi", "udp")]
 PATTERNS = list(SHAPES)
 
 
 def possible(transport):
     """The (pattern, mode) pairs that a transport can do."""
-    by_mode = registry.load(TRANSPORTS, transport).Transport.patterns
+    by_mode = TRANSPORTS.load(transport).capabilities.patterns
     return {(pattern, mode) for mode, patterns in by_mode.items() for pattern in patterns}
 
 
@@ -110,8 +109,8 @@ def with_wrong_byte(shell, rank, offset):
         "def spoil(self, slots, seeds):\n"
         "    fill(self, slots, seeds)\n"
         f"    if self._case.size > {offset}:\n"
-        f"        those = slots[seeds >> 48 == {rank}]\n"
-        f"        self.region[those * self._lay.stride + {offset}] ^= 0x40\n"
+        f"        sent = slots[seeds >> 48 == {rank}]\n"
+        f"        self.region[sent * self._layout.stride + {offset}] ^= 0x40\n"
         "Ring.fill = spoil\n"
     )
     return {"PYTHONPATH": str(shell.directory)}

@@ -10,8 +10,7 @@ import pytest
 import halftrip
 from halftrip.analysis.summaries import summarize_case
 from halftrip.errors import Unavailable, UsageError
-from halftrip.memory import host
-from halftrip.results.case import Case
+from halftrip.memory.host import HOST
 
 QUICK = ("--time", "30ms")
 LOCAL = "shm,pipe,unix,tcp"
@@ -38,8 +37,8 @@ def test_every_local_path_is_measured_and_shown(shell):
     for measurement in run.measurements:
         assert measurement.first > 0
         assert measurement.warm_up.exchanges > 0
-        assert measurement.line.before > 0
-        assert measurement.line.after > 0
+        assert len(measurement.cache_line_rtts) == 1 + len(measurement.blocks)
+        assert min(measurement.cache_line_rtts) > 0
         assert min(measurement.samples) > 0
     # Shared memory needs no kernel: the same message takes a socket many times as long.
     latency = {key: summarize_case(ms).latency for key, ms in (
@@ -47,8 +46,8 @@ def test_every_local_path_is_measured_and_shown(shell):
     assert latency["shm", 8] * 3 < min(latency[t, 8] for t in ("pipe", "unix", "tcp"))
     assert latency["shm", 8] < latency["shm", 4096] < latency["shm", 256 << 10]
     # And no path beats the bound of its own moment by more than noise.
-    line = min(m.line.before for m in run.measurements)
-    assert latency["shm", 8] > 0.4 * line
+    rtt = min(m.cache_line_rtts[0] for m in run.measurements)
+    assert latency["shm", 8] > 0.4 * rtt
 
 
 def test_show_prints_the_same_table_again(shell):
@@ -67,21 +66,22 @@ def test_a_case_is_how_the_receiver_waits_and_what_the_buffers_are(shell):
         *("-t", "unix", "-s", "64K", "--wait", "block,spin", "--buffers", "same,separate"), *QUICK
     )
     assert result.status == 0
-    cases = {(m.case.wait, m.case.buffers) for m in result.run.measurements}
+    cases = {(m.case.both_ends("wait"), m.case.buffers) for m in result.run.measurements}
     assert cases == {(w, b) for w in ("block", "spin") for b in ("same", "separate")}
     assert len(rows_of(result)) == 4
 
 
 def test_huge_pages_are_huge_or_refused(shell):
     result = shell.run("-t", "shm", "-s", "4M", "--pages", "4K,huge", *QUICK)
-    measured = {m.case.pages for m in result.run.measurements}
+    measured = {m.case.both_ends("pages") for m in result.run.measurements}
     reasons = [skip.reason for skip in result.run.skips]
     # What this machine gives to us it gives to ranks as well.
-    case = Case(transport="shm", size=4 << 20, wait="spin", pages="huge")
+    size = 4 << 20
+    # Out and in, at both ends.
+    refused = HOST.missing("huge") is not None or HOST.available() < 4 * size
     try:
-        refused = host.refuses(case, host.geometry(case, 0), 2) is not None
         if not refused:
-            host.allocate(case.size, "huge")
+            HOST.allocate(size, "huge")
     except Unavailable:
         refused = True
     if refused:
@@ -132,7 +132,7 @@ def test_cores_are_what_was_asked_for(shell):
     assert [e.core for e in result.run.environments] == [core, core]
     # Two ranks on one core still get along, are flagged, and have no line between them.
     assert all("oversubscribed" in row for row in rows_of(result))
-    assert all(m.line is None for m in result.run.measurements)
+    assert all(m.cache_line_rtts == [] for m in result.run.measurements)
 
 
 def test_ranks_may_be_left_to_the_scheduler(shell):

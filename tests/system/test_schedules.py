@@ -1,8 +1,8 @@
 """Which sizes are measured, and what is refused before anything is allocated."""
 
-from halftrip.analysis.summaries import summarize_case
-from halftrip.results.case import Case
-from halftrip.stats.breakpoints import Point, bends, next_sizes
+from halftrip.analysis.breakpoints import breakpoints
+from halftrip.measure.adaptive_sizes import next_sizes, point
+from harness.runs import case
 
 QUICK = ("-t", "shm", "--time", "10ms")
 
@@ -31,14 +31,8 @@ def test_sizes_are_refined_where_the_curve_bends(shell):
         (measurement,) = row
         points.append(point(measurement))
     assert set(next_sizes(points, schedule)) <= set(sizes(run))
-    for bend in bends(points):
-        assert bend.low < bend.high
-
-
-def point(measurement):
-    summary = summarize_case([measurement])
-    spread = (summary.high - summary.low) / (2 * summary.latency)
-    return Point(measurement.case.size, summary.latency, spread)
+    for found in breakpoints(points):
+        assert found.low < found.high
 
 
 def test_round_trips_are_printed_where_they_are_asked_for(shell):
@@ -95,4 +89,4 @@ def test_what_a_transport_cannot_do_is_skipped_with_the_reason(shell):
     }
     assert "not measured: tcp" in result.out
     assert {skip.transport for skip in result.run.skips} == {"shm", "tcp", "udp"}
-    assert Case(transport="shm", size=8, wait="spin") in {m.case for m in result.run.measurements}
+    assert case("shm", 8, "spin") in {m.case for m in result.run.measurements}

@@ -21,18 +21,18 @@ def test_both_patterns_are_measured_at_every_size_that_fits(shell, wait):
     measured = {(m.case.pattern, m.case.size) for m in run.measurements}
     assert measured == {(p, s) for p in ("pingpong", "stream") for s in MEASURED}
     for m in run.measurements:
-        assert m.case.wait == wait
+        assert m.case.both_ends("wait") == wait
         assert m.exchanges == 1
         assert min(m.samples) > 0
         d = m.delivery
         if m.case.pattern == "pingpong":
             assert d.sent == len(m.samples) + d.lost + d.late
-            assert (d.jitter, m.peer_ns) == (None, None)
+            assert (d.jitter, m.peer_median) == (None, None)
         else:
             assert d.sent == len(m.samples) * m.case.window
             assert 0 <= d.lost < d.sent
             assert (d.jitter is None) == (m.case.size < 16)
-            assert m.peer_ns > 0
+            assert m.peer_median > 0
     refusal = "not measured: udp 65508, 1M: a datagram holds at most 65507 bytes"
     assert refusal in result.out
     assert "lost: never came" in result.out
@@ -112,7 +112,7 @@ def test_pairs_and_threads_have_paths_of_their_own(shell):
         for pair in ((0, 2), (1, 3))
         for t in (0, 1)
     }  # fmt: skip
-    assert {together.case.pattern for together in run.togethers} == {"pingpong", "stream"}
+    assert {together.case.pattern for together in run.aggregates} == {"pingpong", "stream"}
 
 
 def test_programs_are_told_what_became_of_datagrams(shell):

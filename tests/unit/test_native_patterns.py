@@ -13,10 +13,7 @@ import pytest
 
 from halftrip import _native
 from halftrip.clock import Clock, best_source
-from halftrip.results.case import Case
 from halftrip.results.patterns import SHAPES
-from halftrip.transports.python import patterns
-from harness.bench import measure
 from harness.ends import KINDS, PAIRS, in_thread, messages, window_pair
 
 SIZES = [1, 2, 3, 7, 8, 31, 32, 56, 57, 64, 504, 505, 4096, 4097, 70_000, 600_000, 1_500_000]
@@ -203,98 +200,3 @@ def test_every_message_is_where_its_number_says(step):
         _native.fill(array, size, step, numbers(5), numbers(0))
     with pytest.raises(ValueError, match="does not fit"):
         _native.fill(array, size + 1 + step - 8, step, numbers(0), numbers(0))
-
-
-class Relay:
-    """A path whose messages keep their boundaries, and which writes down what goes each way."""
-
-    def __init__(self):
-        self.pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2)]
-        self.ends = [pair[0] for pair in self.pairs]
-        self.said = ([], [])
-        self.threads = [
-            threading.Thread(target=self.carry, args=(side,), daemon=True) for side in (0, 1)
-        ]
-        for thread in self.threads:
-            thread.start()
-
-    def carry(self, side):
-        source, target = self.pairs[side][1], self.pairs[1 - side][1]
-        while packet := source.recv(1 << 20):
-            self.said[side].append(packet)
-            target.send(packet)
-
-    def close(self):
-        for end in self.ends:
-            end.close()
-        for thread in self.threads:
-            thread.join(timeout=10)
-            assert not thread.is_alive()
-        for pair in self.pairs:
-            pair[1].close()
-
-
-class PythonEnd:
-    """The endpoint of a Python transport."""
-
-    def __init__(self, connection):
-        self.connection = connection
-
-    def send(self, out):
-        self.connection.send(out)
-
-    def recv(self, into):
-        assert self.connection.recv_into(into) == len(into)
-
-
-def native_part(connection, pattern, initiates, out, in_):
-    end = _native.PollingStream(connection.fileno(), connection.fileno(), True)
-    connection.setblocking(False)
-    call = _native.initiate if initiates else _native.respond
-    call(end, pattern, _native.Ring(out), _native.Ring(in_), 4, 1, 2, np.zeros(3, np.int64), CLOCK)
-
-
-def python_part(connection, pattern, initiates, out, in_):
-    exchange = patterns.Exchanger(PythonEnd(connection), pattern, initiates, out, in_, 4)
-    patterns.take_part(exchange, 1, 2, np.zeros(3, np.int64), lambda: 1)
-    exchange.close()
-
-
-def sequence(pattern, first, second):
-    """The messages each way when `first` initiates and `second` responds."""
-    relay = Relay()
-    buffers = [(messages(3, 100, end), np.zeros((3, 100), np.uint8)) for end in (1, 2)]
-    finish = in_thread(lambda: second(relay.ends[1], pattern, False, *buffers[1]))
-    first(relay.ends[0], pattern, True, *buffers[0])
-    assert finish() is None
-    relay.close()
-    return relay.said
-
-
-@pytest.mark.parametrize("pattern", patterns.PATTERNS)
-def test_python_and_native_patterns_send_the_same_messages(pattern):
-    native = sequence(pattern, native_part, native_part)
-    assert sum(map(len, native)) > 0
-    assert sequence(pattern, python_part, python_part) == native
-    assert sequence(pattern, native_part, python_part) == native
-    assert sequence(pattern, python_part, native_part) == native
-
-
-def test_python_has_every_two_sided_pattern():
-    two_sided = {name for name, shape in SHAPES.items() if "blocking" in shape.modes}
-    assert set(patterns.PATTERNS) == two_sided
-
-
-def test_python_stamps_as_native_does():
-    stamps, count = np.zeros(4, dtype=np.int64), []
-    patterns.take_part(lambda: count.append(1), 2, 5, stamps, lambda: len(count))
-    assert stamps.tolist() == [2, 7, 12, 17]
-
-
-@pytest.mark.parametrize(("size", "clock_cost", "told"), [(1, 1e6, False), (300_000, 20.0, True)])
-def test_each_way_is_timed_only_where_a_sample_is_one_exchange(size, clock_cost, told):
-    """Elsewhere the clock would be looked at more often than what is timed can bear."""
-    case = Case(transport="shm", pattern="bidirectional", size=size, window=8, wait="spin")
-    outcome = measure(case, clock_cost=clock_cost)
-    assert outcome.problem is None
-    assert (outcome.arrival_ns is not None) == told

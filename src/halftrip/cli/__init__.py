@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import time
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from halftrip import __version__
 from halftrip.errors import HalftripError, Interrupted, UsageError
+from halftrip.plan.options import OPTIONS
 
 # Rich markup would double the time that --help takes.
 app = typer.Typer(
@@ -42,147 +44,42 @@ def _root(
 Text = str | None
 
 
-@app.command()
-def run(
-    plan: Annotated[Text, typer.Argument(help="A plan in TOML; options win over it.")] = None,
-    transport: Annotated[
-        Text,
-        typer.Option(
-            "-t",
-            "--transport",
-            help="mpi, shm, pipe, unix, tcp, udp: some. [all]; simulated: in virtual time.",
-        ),
-    ] = None,
-    pattern: Annotated[
-        Text,
-        typer.Option(
-            "-p",
-            "--pattern",
-            help="pingpong, stream, bidirectional, exchange, pingping, put, get. [pingpong]",
-        ),
-    ] = None,
-    mode: Annotated[
-        Text,
-        typer.Option(
-            "-m",
-            "--mode",
-            help="blocking, nonblocking, persistent, ssend, onesided. [blocking; onesided for "
-            "put, get]",
-        ),
-    ] = None,
-    sizes: Annotated[
-        Text,
-        typer.Option(
-            "-s", "--sizes", help="8,64,1K or 1..4M (doubles), 1..4M*4, 0..4000+4. [1..4M]"
-        ),
-    ] = None,
-    perturb: Annotated[
-        Text, typer.Option(help="Add each size less and more so many bytes. [0]")
-    ] = None,
-    refine: Annotated[
-        bool, typer.Option("--refine", help="Add sizes where the curve bends, to locate it.")
-    ] = False,
-    window: Annotated[Text, typer.Option(help="Messages in flight. [64; 1 for put, get]")] = None,
-    wait: Annotated[
-        Text, typer.Option(help="How a receiver waits: block, spin or both. [as usual for each]")
-    ] = None,
-    buffers: Annotated[
-        Text, typer.Option(help="Receive into the buffer sent from? same, separate. [separate]")
-    ] = None,
-    pages: Annotated[Text, typer.Option(help="Page size of buffers: 4K, huge. [4K]")] = None,
-    cache: Annotated[
-        Text, typer.Option(help="One buffer, or a ring larger than the cache: hot, cold. [hot]")
-    ] = None,
-    align: Annotated[
-        Text, typer.Option(help="Align buffers to just so many bytes: 1, 2, 4 ... [a page]")
-    ] = None,
-    datatype: Annotated[
-        Text, typer.Option(help="What MPI is told: byte, contiguous, vector. [byte]")
-    ] = None,
-    rate: Annotated[
-        Text, typer.Option(help="What a udp stream offers, bytes per second. [all it can]")
-    ] = None,
-    timeout: Annotated[
-        Text, typer.Option(help="How long to wait for an answer to a datagram. [1s]")
-    ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Check every byte, outside the timed loops.")
-    ] = False,
-    rtt: Annotated[
-        bool, typer.Option("--rtt", help="Print round trips of pingpong, not their half.")
-    ] = False,
-    ci: Annotated[
-        Text, typer.Option(help="End a case when its interval is this narrow, or none. [1%]")
-    ] = None,
-    time: Annotated[Text, typer.Option(help="End a case after so much sampling. [0.3s]")] = None,
-    iterations: Annotated[
-        Text, typer.Option(help="End a case after exactly so many exchanges instead.")
-    ] = None,
-    repetitions: Annotated[
-        Text, typer.Option("-r", "--repetitions", help="Passes over all cases, shuffled. [1]")
-    ] = None,
-    preset: Annotated[
-        Text, typer.Option(help="quick, standard or paper: what holds where nothing is said.")
-    ] = None,
-    launches: Annotated[Text, typer.Option(help="Start fresh processes so often. [1]")] = None,
-    until_ci: Annotated[
-        bool, typer.Option("--until-ci", help="Launch again until every interval is within --ci.")
-    ] = False,
-    max_launches: Annotated[
-        Text, typer.Option(help="With --until-ci, so many launches at most. [30]")
-    ] = None,
-    pairs: Annotated[
-        Text, typer.Option(help="Who talks to whom: halves, neighbours, all. [halves]")
-    ] = None,
-    pairs_at_once: Annotated[
-        Text, typer.Option(help="How many pairs talk at the same time. [all that can]")
-    ] = None,
-    threads: Annotated[
-        Text, typer.Option(help="How many threads of each rank talk at the same time. [1]")
-    ] = None,
-    cores: Annotated[
-        Text, typer.Option(help="A core for each rank, as 0,1, or none. [chosen]")
-    ] = None,
-    placement_state: Annotated[
-        Text,
-        typer.Option(
-            help="Only samples taken while the cores were near, or far (by the line). [any]"
-        ),
-    ] = None,
-    system_log: Annotated[
-        bool | None,
-        typer.Option(
-            "--system-log/--no-system-log",
-            help="Record every host's counters, case by case. [no]",
-        ),
-    ] = None,
-    ranks: Annotated[Text, typer.Option("-n", "--ranks", help="How many ranks. [2]")] = None,
-    launcher: Annotated[
-        Text,
-        typer.Option(
-            help="Who starts them: local, mpiexec. [mpiexec where MPI is measured or one is named]"
-        ),
-    ] = None,
-    mpiexec: Annotated[
-        Text, typer.Option(help="Which mpiexec, and so which MPI; may have arguments.")
-    ] = None,
-    output: Annotated[
-        Text, typer.Option("-o", "--output", help="The run file. [halftrip-DATE-TIME.jsonl]")
-    ] = None,
-    quiet: Annotated[
-        bool, typer.Option("-q", "--quiet", help="Print the name of the run file only.")
-    ] = False,
-) -> None:
+def _run(**given: Any) -> None:
     """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB."""
+    plan = given.pop("plan")
     # A flag that is not given leaves it to the plan.
-    given = {name: value for name, value in locals().items() if name != "plan"}
     options = {
-        name: None if value is False and name != "system_log" else value
+        name: None if value is False and not OPTIONS[name].negatable else value
         for name, value in given.items()
     }
     from halftrip.cli.run import run_plan
 
     raise typer.Exit(run_plan(plan, options))
+
+
+def _parameters() -> list[inspect.Parameter]:
+    """The plan, and every option of the table that has a place on the command line."""
+    plan = Annotated[Text, typer.Argument(help="A plan in TOML; options win over it.")]
+    kinds: dict[str, tuple[Any, bool | None]] = {"plan": (plan, None)}
+    for name, option in OPTIONS.items():
+        dashed = f"--{name.replace('_', '-')}"
+        long = f"{dashed}/--no-{name.replace('_', '-')}" if option.negatable else dashed
+        names = [option.short, long] if option.short else [long]
+        kind = bool if option.is_flag and not option.negatable else bool | None
+        kind = kind if option.is_flag else Text
+        default = False if option.is_flag and not option.negatable else None
+        if option.help:
+            kinds[name] = (Annotated[kind, typer.Option(*names, help=option.help)], default)
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in kinds.items()
+    ]
+
+
+# Typer makes the command line of a function's signature.
+_run.__signature__ = inspect.Signature(_parameters())  # type: ignore[attr-defined]
+_run.__annotations__ = {p.name: p.annotation for p in _parameters()}
+app.command("run")(_run)
 
 
 @app.command()
@@ -257,7 +154,7 @@ def main() -> NoReturn:
 
 
 def _complain(message: str, status: int) -> int:
-    from halftrip.cli.voice import in_job, speaks
+    from halftrip.cli.speaker import in_job, speaks
 
     speaking = speaks(message)
     if speaking:

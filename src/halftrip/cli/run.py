@@ -11,10 +11,10 @@ from rich.console import Console
 
 from halftrip.api import measure
 from halftrip.cli.show import print_table
-from halftrip.cli.voice import speaks
+from halftrip.cli.speaker import speaks
 from halftrip.errors import Interrupted
 from halftrip.job.join import surrounding
-from halftrip.plan.plan import file_layer, make_plan, options_layer
+from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.report.progress import ProgressLine
 from halftrip.results.run_file import default_name, load
 

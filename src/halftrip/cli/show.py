@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 from rich.console import Console, RenderableType
 
 from halftrip.errors import UsageError
+from halftrip.registry import STYLES
+from halftrip.report.document import Style, document
 from halftrip.report.flags import render_flags
-from halftrip.report.machine import as_csv, as_json
 from halftrip.report.system_log import render_system_log
-from halftrip.report.table import render
 from halftrip.report.usage import render_usage
 from halftrip.results.run import Run
 from halftrip.results.run_file import load
@@ -21,8 +20,7 @@ from halftrip.results.run_file import load
 # long.
 _LEAST_WIDTH = 400
 
-
-_VIEWS: dict[str, Callable[[Run], RenderableType]] = {
+_VIEWS: dict[str, Style] = {
     "flags": render_flags,
     "usage": render_usage,
     "system-log": render_system_log,
@@ -36,15 +34,10 @@ _ELSEWHERE = {
 
 
 def show_run(path: str, style: str, rtt: bool = False, views: Sequence[str] = ()) -> None:
-    """Prints the run in the file at `path`, or those views that are named. Raises UsageError for
-    a file or style that is none."""
-    styles: dict[str, Callable[[Run], None]] = {
-        "table": partial(print_table, rtt=rtt),
-        "json": _print_json,
-        "csv": _print_csv,
-    }
-    if style not in styles:
-        raise UsageError(f"--style: {style!r} is not known; allowed: {', '.join(styles)}")
+    """Prints the run in the file at `path`, or the named views of it. Raises UsageError for a file
+    or style that is none."""
+    if style not in STYLES:
+        raise UsageError(f"--style: {style!r} is not known; allowed: {', '.join(STYLES)}")
     run = load(path)
     for problem in run.problems:
         print(f"halftrip: {problem}", file=sys.stderr)
@@ -53,26 +46,21 @@ def show_run(path: str, style: str, rtt: bool = False, views: Sequence[str] = ()
     for view in views:
         if style != "table":
             raise UsageError(f"--{view}: --style {style} {_ELSEWHERE[view]}; leave it out")
-        _console().print(_VIEWS[view](run))
-    if not views:
-        styles[style](run)
+    made = document(run, rtt)
+    for render in [_VIEWS[view] for view in views] or [STYLES.load(style)]:
+        _print(render(made))
 
 
-def print_table(run: Run, plain: bool = False, rtt: bool = False) -> None:
-    """Prints the table; `plain` without colours, even if that looks like a terminal. `rtt`: with
-    round trips of ping-pong; so too where the plan says so."""
-    _console(plain).print(render(run, rtt or bool(run.head.plan.get("rtt"))))
+def print_table(run: Run, plain: bool = False) -> None:
+    """Prints the table; `plain` without colours, even on what looks like a terminal."""
+    style: Style = STYLES.load("table")
+    _print(style(document(run)), plain)
 
 
-def _console(plain: bool = False) -> Console:
+def _print(rendered: str | RenderableType, plain: bool = False) -> None:
+    if isinstance(rendered, str):
+        print(rendered, end="")
+        return
     console = Console(highlight=False, force_terminal=False if plain else None)
     console.width = max(console.width, _LEAST_WIDTH)
-    return console
-
-
-def _print_json(run: Run) -> None:
-    print(as_json(run))
-
-
-def _print_csv(run: Run) -> None:
-    print(as_csv(run), end="")
+    console.print(rendered)

@@ -71,7 +71,7 @@ class Assignment(msgspec.Struct, frozen=True, tag=True):
     launch: int = 0
 
 
-class Line(msgspec.Struct, frozen=True, tag=True):
+class RecordLine(msgspec.Struct, frozen=True, tag=True):
     """A line for the run file; `last` if it is the end."""
 
     line: bytes
@@ -101,7 +101,7 @@ class Bye(msgspec.Struct, frozen=True, tag=True):
     """This end closes the connection because its work is done."""
 
 
-Message = Hello | Assignment | Line | Progress | Ack | Abort | Bye
+Message = Hello | Assignment | RecordLine | Progress | Ack | Abort | Bye
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
 

@@ -1,7 +1,7 @@
-"""A rank's watch: a thread that learns that the run is over while the main thread is in timed code.
+"""A rank's watchdog: a thread that notices the end of the run while the main thread times messages.
 
-The main thread may be polling memory, asleep in a read, or deep in an MPI call. The watch asks it
-to stop in every way that there is, and ends the process if it cannot.
+The main thread may be polling memory, asleep in a read, or within an MPI call. The watchdog stops
+it in each of these, and ends the process if that does not work.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from halftrip import _native
 from halftrip.control.protocol import Abort, Bye, Channel, Closed
 from halftrip.errors import Interrupted
 
-# A signal that does nothing by itself: it ends a system call that sleeps, so that the stop is seen.
-_NUDGE = signal.SIGURG
-_NUDGE_SECONDS = 0.02
-# How long the main thread has to come out before the process is ended; it may be in MPI.
+# A signal that interrupts system calls, so that the stop is seen; it does nothing else.
+_INTERRUPT = signal.SIGURG
+_INTERRUPT_SECONDS = 0.02
+# How long the main thread has to leave timed code before the process is ended; it may be in MPI.
 GRACE_SECONDS = 1.0
-# Signs that the run is over, by which the main thread may see it before the watch knows why.
-_SIGNS = (Interrupted, _native.Stopped, _native.PeerClosed, Closed, ConnectionError)
+# Errors by which the main thread may notice the end before the watchdog knows the reason.
+_ENDS = (Interrupted, _native.Stopped, _native.PeerClosed, Closed, ConnectionError)
 
 
-class Watch:
-    """Watches over others from now until `close`, in a thread of its own.
+class Watchdog:
+    """Watches other processes from now until `close`, in a thread of its own.
 
-    `channels` are connections to, and `processes` are processes on this host, by what to call them.
-    When a channel closes without a Bye or says Abort, when a process ends, or when one of `signals`
-    comes, the run is over: `at_once` is called with the reason, the other channels are told, and
-    the main thread is stopped. If it has not called `close` a second later, `last_words` is called
-    with the reason and the process exits with status 1.
+    `channels` are connections to them, and `processes` are processes on this host, each with its
+    name in messages. When a channel closes without a Bye or says Abort, when a process ends, or
+    when one of `signals` comes, the run is over: `on_end` is called with the reason, in this thread
+    and at once, the other channels are told, and the main thread is stopped. If it has not called
+    `close` GRACE_SECONDS later, the process exits with status 1.
 
     Must be made and closed in the main thread.
     """
@@ -45,8 +45,7 @@ class Watch:
         self,
         channels: Mapping[Channel, str],
         processes: Mapping[int, str],
-        at_once: Callable[[str], None],
-        last_words: Callable[[str], None],
+        on_end: Callable[[str], None],
         signals: tuple[signal.Signals, ...] = (),
     ) -> None:
         self._channels = dict(channels)
@@ -54,8 +53,7 @@ class Watch:
             os.pidfd_open(pid): f"{name} (process {pid})" for pid, name in processes.items()
         }
         self._selector = selectors.DefaultSelector()
-        self._at_once = at_once
-        self._last_words = last_words
+        self._on_end = on_end
         self._signals = {int(number): number.name for number in signals}
         self._main = threading.get_ident()
         self._reason: str | None = None
@@ -66,23 +64,23 @@ class Watch:
         self._wake.setblocking(False)
         self._sleeper.setblocking(False)
         self._old_handlers = {
-            number: signal.signal(number, self._on_signal) for number in (_NUDGE, *signals)
+            number: signal.signal(number, self._on_signal) for number in (_INTERRUPT, *signals)
         }
         self._old_wakeup = signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
         self._thread.start()
 
     def guard(self, work: Callable[[], None]) -> BaseException | None:
-        """Does `work` and returns what ended it too early, if anything did.
+        """Does `work`, and returns the error that ended it early, or None.
 
-        That is Interrupted, with the reason, where the run is over from outside; a closed
-        connection alone is only a sign of that, and the reason is not long in coming.
+        That is Interrupted, with the reason, where the run ended from outside. Where `work` only
+        sees a closed connection, the reason follows within GRACE_SECONDS.
         """
         try:
             self._guarding = True
             try:
                 work()
-            except _SIGNS as error:
+            except _ENDS as error:
                 self._known.wait(GRACE_SECONDS)
                 return Interrupted(self._reason or str(error))
             except BaseException as error:  # noqa: BLE001 (whatever it is, others must be told)
@@ -95,7 +93,7 @@ class Watch:
         return None
 
     def close(self, abort: Abort | None = None) -> None:
-        """Ends the watch and tells the others: that all is well, or to `abort`."""
+        """Ends the watchdog and tells the others: that this rank is done, or to `abort`."""
         self._closed.set()
         with contextlib.suppress(OSError):
             self._wake.send(b"\0")
@@ -161,21 +159,18 @@ class Watch:
         self._reason = reason
         self._known.set()
         try:
-            self._at_once(reason)
+            self._on_end(reason)
         finally:
-            # Whatever came of that, the main thread must not go on without a watch.
-            self._bring_main_out(reason)
+            # Also where that failed: the main thread must not go on unwatched.
+            self._interrupt_main(reason)
 
-    def _bring_main_out(self, reason: str) -> None:
+    def _interrupt_main(self, reason: str) -> None:
         self._tell(Abort(reason))
         _native.request_stop()
         deadline = time.monotonic() + GRACE_SECONDS
-        # Again and again: a nudge that comes just before a system call is lost on it.
+        # Repeatedly: a signal that comes just before a system call does not interrupt it.
         while time.monotonic() < deadline:
-            signal.pthread_kill(self._main, _NUDGE)
-            if self._closed.wait(_NUDGE_SECONDS):
+            signal.pthread_kill(self._main, _INTERRUPT)
+            if self._closed.wait(_INTERRUPT_SECONDS):
                 return
-        try:
-            self._last_words(reason)
-        finally:
-            os._exit(1)
+        os._exit(1)

@@ -17,16 +17,18 @@ import msgspec
 from halftrip.control.collectives import Group, MpiGroup
 from halftrip.control.hosts import host_identity
 from halftrip.control.protocol import Abort, Address, Channel, Closed, Listener, connect, introduce
-from halftrip.control.watchdog import Watch
+from halftrip.control.watchdog import Watchdog
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job import shm_cleanup
 from halftrip.job.spec import new_token
 from halftrip.job.supervisor import View
-from halftrip.measure.runner import Session
-from halftrip.mpi import library
-from halftrip.plan.plan import Plan, check_ranks
-from halftrip.results.records import End
+from halftrip.measure.runner import Runner
+from halftrip.mpi import launcher, library
+from halftrip.plan.layers import check_ranks
+from halftrip.plan.plan import Plan
+from halftrip.results.records import RunEnd
 from halftrip.results.run_file import Record, RunFile, encode
+from halftrip.transports.base import ProcessContext
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -39,11 +41,11 @@ class Surrounding(NamedTuple):
 
     rank: int
     size: int
-    family: library.Family | None
+    family: launcher.Family | None
 
 
 # Which variables launchers set, most telling first: rank, size, and the MPI they speak for.
-_SIGNS: tuple[tuple[str, str, library.Family | None], ...] = (
+_SIGNS: tuple[tuple[str, str, launcher.Family | None], ...] = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "openmpi"),
     ("PMI_RANK", "PMI_SIZE", "mpich"),
     # Set within srun, not in the shell of a batch job.
@@ -66,7 +68,7 @@ def library_of(job: Surrounding) -> Path | None:
     if library.LIBRARY_VARIABLE in os.environ or job.family is None:
         return None
     for program in (*_ancestors(), shutil.which("mpiexec")):
-        beside = library.library_beside(Path(program), job.family) if program else None
+        beside = launcher.library_beside(Path(program), job.family) if program else None
         if beside is not None:
             return beside
     return None
@@ -95,7 +97,7 @@ class FileSink:
 
     def record(self, record: Record) -> None:
         if self._run_file is not None:
-            self._run_file.append(encode(record), last=isinstance(record, End))
+            self._run_file.append(encode(record), last=isinstance(record, RunEnd))
 
     def progress(self, done: int, total: int, what: str) -> None:
         self._view.update(done, total, what)
@@ -145,7 +147,7 @@ def _walk(
     def end(reason: str) -> None:
         if run_file is not None:
             with contextlib.suppress(HalftripError):  # a full disk is reason enough
-                run_file.end(End(reason=reason))
+                run_file.end(RunEnd(reason=reason))
 
     told = False
 
@@ -164,11 +166,10 @@ def _walk(
         end(str(error))
         shm_cleanup.remove_own()
         raise
-    watch = Watch(
+    watch = Watchdog(
         channels=channels,
         processes={os.getppid(): "the launcher"} if os.getppid() else {},
-        at_once=end_at_once,
-        last_words=lambda _: None,
+        on_end=end_at_once,
         signals=(signal.SIGINT, signal.SIGTERM),
     )
     path = ""
@@ -176,7 +177,8 @@ def _walk(
     def walk() -> None:
         nonlocal path
         agreed = group.broadcast(plan, Plan)
-        Session(agreed, group, token, FileSink(run_file, view), communicator).run()
+        process = ProcessContext.of(agreed, group.rank, token, communicator)
+        Runner(agreed, group, process, FileSink(run_file, view)).run()
         path = group.broadcast(str(run_file.path.absolute()) if run_file is not None else "", str)
 
     ended = watch.guard(walk)

@@ -6,55 +6,96 @@ from collections.abc import Callable
 
 import msgspec
 
-from halftrip.analysis.summaries import case_times, summarize_times
 from halftrip.job.supervisor import View
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
-from halftrip.results.records import End
-from halftrip.results.run_file import RunFile, load
+from halftrip.results.case import Case
+from halftrip.results.records import Failure, Measurement, RunEnd
+from halftrip.results.run_file import RunFile, decode
+from halftrip.stats.main_state import Series, case_times, summarize_case
 from halftrip.stats.summary import relative_width
 
-# How the line of a skip begins.
+# How the lines of some records begin.
 _SKIP = b'{"record":"skip"'
+_MEASURED = (b'{"record":"measurement"', b'{"record":"failure"')
+
+
+class Progress:
+    """What is known of the intervals while launches go on: the times of every case, with --until-ci
+    alone, since they take as much memory as the file takes space on disk."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._series: dict[Case, list[Series]] = {}
+        self._failed: set[Case] = set()
+
+    def take(self, line: bytes) -> None:
+        """Takes a line of the run file."""
+        if not self._plan.until_ci or not line.startswith(_MEASURED):
+            return
+        record = decode(line)
+        if isinstance(record, Measurement):
+            self._series.setdefault(record.case, []).append(record.series)
+        elif isinstance(record, Failure):
+            self._failed.add(record.case)
+
+    def is_enough(self, launches: int) -> bool:
+        """Whether --until-ci has what it waits for after that many launches: every row's interval
+        is as narrow as was asked for."""
+        plan = self._plan
+        if not plan.until_ci or plan.ci is None or launches < max(plan.launches, FEWEST_UNTIL_CI):
+            return False
+        if not self._failed <= self._series.keys():
+            return False
+        return all(_width(series) <= plan.ci for series in self._series.values())
+
+
+def _width(series: list[Series]) -> float:
+    """The relative width of a case's interval; infinite before FEWEST_UNTIL_CI launches."""
+    known = case_times(series)
+    if len(known.by_launch) < FEWEST_UNTIL_CI:
+        return float("inf")
+    return relative_width(summarize_case(known))
 
 
 class LaunchRecords:
-    """What one launch has to say, into the file of all of them: its end is kept back, since others
-    may follow, and nothing is said twice."""
+    """The records of one launch, into the file of all of them. Its end is kept back, since others
+    may follow, and no skip is written twice."""
 
-    def __init__(self, run_file: RunFile, said: set[bytes]) -> None:
-        self.end = End(reason=None)
+    def __init__(self, run_file: RunFile, skips: set[bytes], progress: Progress) -> None:
+        self.end = RunEnd(reason=None)
         self._run_file = run_file
-        self._said = said
+        self._skips = skips
+        self._progress = progress
 
     def append(self, line: bytes, last: bool = False) -> None:
         if last:
-            self.end = msgspec.json.decode(line, type=End)
+            self.end = msgspec.json.decode(line, type=RunEnd)
             return
-        # Nothing else is the same twice; and measurements are too long to be remembered.
         if line.startswith(_SKIP):
-            if line in self._said:
+            if line in self._skips:
                 return
-            self._said.add(line)
+            self._skips.add(line)
         self._run_file.append(line)
+        self._progress.take(line)
 
 
 class LaunchView:
-    """Progress, with the number of the launch; and what else is printed, once."""
+    """Shows progress with the number of the launch, and what else is printed, once."""
 
     def __init__(self, view: View, launch: int, launches: int, quoted: set[str]) -> None:
         self.visible = view.visible
         self._view = view
         self._quoted = quoted
-        self._before = f"launch {launch + 1}/{launches} " if launches > 1 else ""
+        self._prefix = f"launch {launch + 1}/{launches} " if launches > 1 else ""
 
     def update(self, done: int, total: int, what: str) -> None:
-        self._view.update(done, total, self._before + what)
+        self._view.update(done, total, self._prefix + what)
 
     def quote(self, who: str, lines: list[str]) -> None:
         new = [line for line in lines if line not in self._quoted]
         self._quoted.update(new)
         if new:
-            self._view.quote(self._before + who, new)
+            self._view.quote(self._prefix + who, new)
 
 
 def launch_all(
@@ -64,39 +105,23 @@ def launch_all(
     launch: Callable[[int, LaunchRecords, View], None],
 ) -> None:
     """Calls `launch(number, records, view)` as often as the plan asks for, and ends the file."""
-    ends: list[End] = []
-    said: set[bytes] = set()
+    ends: list[RunEnd] = []
+    skips: set[bytes] = set()
     quoted: set[str] = set()
+    progress = Progress(plan)
     most = plan.max_launches if plan.until_ci else plan.launches
-    while not ends or (len(ends) < most and not _content(plan, len(ends), run_file)):
-        records = LaunchRecords(run_file, said)
+    while not ends or (len(ends) < most and not progress.is_enough(len(ends))):
+        records = LaunchRecords(run_file, skips, progress)
         launch(len(ends), records, LaunchView(view, len(ends), most, quoted))
         ends.append(records.end)
     run_file.end(
-        End(
+        RunEnd(
             reason=next((end.reason for end in ends if end.reason is not None), None),
             seconds=_sum([end.seconds for end in ends]),
             timed=_sum([end.timed for end in ends]),
             logged=_sum([end.logged for end in ends]),
             clock_drift=_worst([end.clock_drift for end in ends]),
         )
-    )
-
-
-def _content(plan: Plan, launches: int, run_file: RunFile) -> bool:
-    """Whether --until-ci has what it waits for: every row's interval is as narrow as was asked."""
-    if not plan.until_ci or launches < max(plan.launches, FEWEST_UNTIL_CI):
-        return False
-    target = plan.ci
-    run = load(run_file.path)
-    if target is None or any(case not in run.by_case for case in {f.case for f in run.failures}):
-        return target is None
-    known = [case_times(measurements) for measurements in run.by_case.values()]
-    return all(
-        len({m.launch for m, t in zip(those.measurements, those.steady, strict=True) if t.size})
-        >= FEWEST_UNTIL_CI
-        and relative_width(summarize_times(those)) <= target
-        for those in known
     )
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from halftrip import registry
 from halftrip.control.protocol import Listener
 from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
 from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import new_token
-from halftrip.job.supervisor import Control, LaunchFailed, View
+from halftrip.job.supervisor import LaunchFailed, Supervisor, View
 from halftrip.plan.plan import Plan
-from halftrip.results.records import End, Skip
+from halftrip.registry import LAUNCHERS
+from halftrip.results.records import RunEnd, Skip
 from halftrip.results.run_file import RunFile, encode
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def launch(plan: Plan, run_file: RunFile, view: View) -> None:
     none that can, MPI is skipped with the reason, and the rest is measured with local processes.
     A launcher or an mpiexec that was asked for has to do.
 
-    Raises HalftripError, of the kinds that Control.run does, after writing why into the file.
+    Raises HalftripError, of the kinds that Supervisor.run does, after writing why into the file.
     """
     try:
         # A launcher that is only being looked for can be waited for in vain as well.
@@ -42,7 +42,7 @@ def launch(plan: Plan, run_file: RunFile, view: View) -> None:
         raise
     except HalftripError as error:
         with contextlib.suppress(HalftripError):  # a full disk is reason enough
-            run_file.end(End(reason=str(error)))
+            run_file.end(RunEnd(reason=str(error)))
         raise
 
 
@@ -61,17 +61,17 @@ def _launch(plan: Plan, run_file: RunFile, view: View) -> None:
     if plan.transport:
         _launch_with("local", plan, run_file, view)
     else:
-        run_file.end(End(reason=None))
+        run_file.end(RunEnd(reason=None))
 
 
 def _launch_with(name: str, plan: Plan, run_file: RunFile, view: View) -> None:
     def launch_once(number: int, records: LaunchRecords, view: View) -> None:
         try:
-            launcher: Launcher = registry.load(registry.LAUNCHERS, name).Launcher(plan)
+            launcher: Launcher = LAUNCHERS.load(name)(plan)
             token = new_token()
             listener = Listener(token, launcher.reach)
             job = launcher.job(listener, token, plan.ranks or DEFAULT_RANKS)
-            Control(job, listener, records, view).run(plan, launcher.start, number)
+            Supervisor(job, listener, records, view).run(plan, launcher.start, number)
         except (Unavailable, LaunchFailed) as error:
             if number == 0:
                 raise

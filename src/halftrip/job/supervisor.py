@@ -1,19 +1,15 @@
-"""What a launcher does while its ranks run: takes their records, and notices who dies."""
+"""Supervises the ranks of a job: takes their records, and notices if one dies."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
 import selectors
 import signal
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import msgspec
 
@@ -25,24 +21,24 @@ from halftrip.control.protocol import (
     Channel,
     Closed,
     Hello,
-    Line,
     Listener,
     Progress,
+    RecordLine,
 )
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job import shm_cleanup
+from halftrip.job.processes import LOOK_SECONDS, Started, job_processes
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
 from halftrip.plan.plan import Plan
 
 # How long all ranks may take to start and connect. Large jobs wait for slow file systems.
 _START_SECONDS = 60.0
-# After the first death others follow; this is how long to wait for the facts before naming one.
-_FACTS_SECONDS = 0.2
+# After the first death others follow; how long to wait for reports before naming one.
+_REPORTS_SECONDS = 0.2
 # Ranks leave within a second of being told, see watch.GRACE_SECONDS; then they are made to.
 _LEAVE_SECONDS = 1.5
 _TERMINATE_SECONDS = 0.7
-_LOOK_SECONDS = 0.02
 # How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number.
 _KILLED_STATUSES = {
     9: signal.SIGKILL,
@@ -73,67 +69,21 @@ class Records(Protocol):
 
 
 @dataclass
-class Started:
-    """The processes that a launcher has started, each with what to call it.
-
-    `output` is what an mpiexec and its ranks print. `directory` is where they keep temporary files.
-    `stopped` says why the run is over before all have been started.
-    """
-
-    processes: dict[subprocess.Popen[bytes], str] = field(default_factory=dict)
-    output: IO[bytes] | None = None
-    directory: tempfile.TemporaryDirectory[str] | None = None
-    stopped: str | None = None
-
-    def add(self, process: subprocess.Popen[bytes], name: str) -> None:
-        """Notes a process that has just been started. Raises Interrupted if it is the last."""
-        self.processes[process] = name
-        if self.stopped is not None:
-            raise Interrupted(self.stopped)
-
-    def lines(self) -> list[str]:
-        """What has been printed, without lines that say nothing and such as are there already."""
-        if self.output is None:
-            return []
-        self.output.seek(0)
-        printed = self.output.read().decode(errors="replace").splitlines()
-        telling = (line.rstrip() for line in printed if re.search(r"[A-Za-z]{3}", line))
-        return list(dict.fromkeys(telling))
-
-    def said(self) -> str | None:
-        """The first line of the output that says something, None if there is none."""
-        return next((line.strip() for line in self.lines()), None)
-
-    def exited(self) -> dict[str, int]:
-        """Those that have ended, by what they are called, and how."""
-        codes = {name: process.poll() for process, name in self.processes.items()}
-        return {name: code for name, code in codes.items() if code is not None}
-
-    def wait(self, seconds: float) -> bool:
-        """Waits until all have ended, at most so long; whether they have."""
-        deadline = time.monotonic() + seconds
-        while len(self.exited()) < len(self.processes):
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(_LOOK_SECONDS)
-        return True
-
-
-@dataclass
-class Member:
-    """A rank that has connected."""
+class ConnectedRank:
+    """A rank that has connected. `finished`: it has said that its work is done."""
 
     hello: Hello
     control: Channel
-    said_bye: bool = False
+    finished: bool = False
 
     @property
     def name(self) -> str:
         return f"rank {self.hello.rank} (process {self.hello.pid})"
 
 
-class Control:
-    """The launcher's end of all connections of one job."""
+class Supervisor:
+    """The launcher's end of all connections of one job. `records` takes lines of the run file, and
+    `view` shows progress."""
 
     def __init__(self, job: Job, listener: Listener, records: Records, view: View) -> None:
         self._job = job
@@ -141,11 +91,12 @@ class Control:
         self._started = Started()
         self._records = records
         self._view = view
-        self._members: dict[int, Member] = {}
+        self._ranks: dict[int, ConnectedRank] = {}
         self._events: list[Channel] = []
-        # What ranks have said, or not said, of the end, in the order in which it was noticed.
-        self._facts: list[HalftripError] = []
-        self._blaming = False
+        # What ranks have reported about the end, and which closed their connection without a word,
+        # in the order in which that was noticed.
+        self._reports: list[HalftripError] = []
+        self._ending = False
         self._began = time.time()
         self._selector = selectors.DefaultSelector()
         self._starting = False
@@ -165,13 +116,13 @@ class Control:
     def _run(self, plan: Plan, start: Callable[[Job, Started], None], launch: int) -> None:
         try:
             self._start(start)
-            self._selector.register(self._listener, selectors.EVENT_READ, self._greet)
+            self._selector.register(self._listener, selectors.EVENT_READ, self._on_connection)
             for process in self._started.processes:
                 descriptor = os.pidfd_open(process.pid)
-                self._selector.register(descriptor, selectors.EVENT_READ, self._note_exit)
-            self._gather_ranks()
+                self._selector.register(descriptor, selectors.EVENT_READ, self._on_exit)
+            self._await_ranks()
             self._assign(plan, launch)
-            while not all(member.said_bye for member in self._members.values()):
+            while not all(rank.finished for rank in self._ranks.values()):
                 self._serve(None)
             self._leaving = True
             if not self._started.wait(_LEAVE_SECONDS):
@@ -217,95 +168,92 @@ class Control:
         if self._started.stopped is not None:
             raise Interrupted(self._started.stopped)
 
-    def _gather_ranks(self) -> None:
+    def _await_ranks(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
-        while len(self._members) < self._job.ranks:
+        while len(self._ranks) < self._job.ranks:
             left = deadline - time.monotonic()
             if left < 0:
-                there = len(self._members)
-                raise LaunchFailed(
-                    f"only {there} of {self._job.ranks} ranks came within {_START_SECONDS:.0f} s"
-                )
+                ranks = f"{len(self._ranks)} of {self._job.ranks} ranks"
+                raise LaunchFailed(f"only {ranks} came within {_START_SECONDS:.0f} s")
             self._serve(left)
 
-    def _greet(self, listener: Listener) -> None:
+    def _on_connection(self, listener: Listener) -> None:
         accepted = listener.accept()
         if accepted is None:
             return
         channel, hello = accepted
         if hello.purpose == "control":
-            member = Member(hello, channel)
+            rank = ConnectedRank(hello, channel)
             if hello.rank >= 0:
-                self._members[hello.rank] = member
-            self._selector.register(
-                channel, selectors.EVENT_READ, lambda _: self._hear_control(member)
-            )
+                self._ranks[hello.rank] = rank
+            self._selector.register(channel, selectors.EVENT_READ, lambda _: self._on_control(rank))
         else:
             self._events.append(channel)
-            self._selector.register(channel, selectors.EVENT_READ, self._hear_events)
-        if self._events and len(self._members) == self._job.ranks:
-            # Nobody else has any business here.
+            self._selector.register(channel, selectors.EVENT_READ, self._on_event)
+        if self._events and len(self._ranks) == self._job.ranks:
+            # All are here: nobody else may connect.
             self._selector.unregister(listener)
             listener.close()
 
     def _assign(self, plan: Plan, launch: int) -> None:
         self._assigned = True
-        for member in self._members.values():
+        for rank in self._ranks.values():
             assignment = Assignment(
                 plan=msgspec.json.encode(plan),
-                group=self._members[0].hello.group,
+                group=self._ranks[0].hello.group,
                 progress=self._view.visible,
                 launch=launch,
             )
             with contextlib.suppress(Closed):  # it is noticed as a death
-                member.control.send(assignment)
+                rank.control.send(assignment)
 
     # Serving.
 
-    def _hear_control(self, member: Member) -> None:
+    def _on_control(self, rank: ConnectedRank) -> None:
         try:
-            message = member.control.receive()
+            message = rank.control.receive()
         except Closed:
-            self._selector.unregister(member.control)
-            self._facts.append(Interrupted(f"{member.name} died"))
-            self._blame()
+            self._selector.unregister(rank.control)
+            self._reports.append(Interrupted(f"{rank.name} died"))
+            self._end_early()
             return
         if isinstance(message, Bye):
-            member.said_bye = True
-            self._selector.unregister(member.control)
+            rank.finished = True
+            self._selector.unregister(rank.control)
         elif isinstance(message, Abort):
-            self._selector.unregister(member.control)
+            self._selector.unregister(rank.control)
             kind: type[HalftripError] = UsageError if message.usage else HalftripError
-            fact = (LaunchFailed if member.hello.rank < 0 else kind)(message.reason)
-            if not self._blaming:
-                raise fact
-            self._facts.append(fact)
+            report = (LaunchFailed if rank.hello.rank < 0 else kind)(message.reason)
+            if not self._ending:
+                raise report
+            self._reports.append(report)
 
-    def _hear_events(self, channel: Channel) -> None:
+    def _on_event(self, channel: Channel) -> None:
         try:
             message = channel.receive()
         except Closed:
             self._selector.unregister(channel)
             return
-        if isinstance(message, Line):
+        if isinstance(message, RecordLine):
             self._records.append(message.line, last=message.last)
         elif isinstance(message, Progress):
             self._view.update(message.done, message.total, message.what)
         with contextlib.suppress(Closed):  # it is noticed as a death
             channel.send(Ack())
 
-    def _note_exit(self, descriptor: int) -> None:
+    def _on_exit(self, descriptor: int) -> None:
         self._selector.unregister(descriptor)
         os.close(descriptor)
-        if not all(member.said_bye for member in self._members.values()) or not self._members:
-            self._blame()
+        if not all(rank.finished for rank in self._ranks.values()) or not self._ranks:
+            self._end_early()
 
-    def _blame(self) -> None:
-        """Raises who died first; others follow at once, so it takes all facts of a moment."""
-        if self._blaming:
+    def _end_early(self) -> None:
+        """Raises the death that came first. Others follow at once, so it waits for all reports of a
+        moment."""
+        if self._ending:
             return
-        self._blaming = True
-        deadline = time.monotonic() + _FACTS_SECONDS
+        self._ending = True
+        deadline = time.monotonic() + _REPORTS_SECONDS
         while (left := deadline - time.monotonic()) > 0:
             self._serve(left)
         raise self._first_death()
@@ -315,28 +263,28 @@ class Control:
         for name, code in codes.items():
             if code < 0:
                 return Interrupted(f"{name} was killed by {signal.Signals(-code).name}")
-        if self._facts:
-            return self._facts[0]
-        all_came = len(self._members) == self._job.ranks
+        if self._reports:
+            return self._reports[0]
+        all_connected = len(self._ranks) == self._job.ranks
         for name, code in codes.items():
-            if code in _KILLED_STATUSES and not all_came:
+            if code in _KILLED_STATUSES and not all_connected:
                 return Interrupted(f"a rank was killed by {_KILLED_STATUSES[code].name}")
-            said = self._started.said()
+            said = self._started.first_line()
             reason = f"{name} ended with status {code}" + (f": {said}" if said else "")
-            # Once all have come it is no longer the launcher that is to be doubted.
-            return Interrupted(reason) if all_came else LaunchFailed(reason)
+            # Once all have connected, the launch itself has not failed.
+            return Interrupted(reason) if all_connected else LaunchFailed(reason)
         return Interrupted("a rank died")
 
     # Ending.
 
     def _clear_away(self, reason: str) -> None:
-        """Ends every process of the job on this host, and removes what they cannot any more."""
+        """Ends every process of the job on this host, and removes what they left behind."""
         self._leaving = True
-        for member in self._members.values():
+        for rank in self._ranks.values():
             with contextlib.suppress(Closed):
-                member.control.send(Abort(reason))
-        # Ranks that have nothing yet have nothing to finish, and those that are still on their way
-        # here hear nobody.
+                rank.control.send(Abort(reason))
+        # Ranks without an assignment have nothing to finish, and those that have not connected yet
+        # cannot be told.
         if not (self._assigned and self._all_gone(_LEAVE_SECONDS)):
             for process in self._started.processes:
                 process.terminate()
@@ -354,7 +302,7 @@ class Control:
         while not self._started.wait(0.0) or job_processes(self._job.token):
             if time.monotonic() > deadline:
                 return False
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(LOOK_SECONDS)
         return True
 
     def _close(self) -> None:
@@ -363,23 +311,9 @@ class Control:
                 os.close(key.fileobj)
         self._selector.close()
         self._listener.close()
-        for channel in (*self._events, *(member.control for member in self._members.values())):
+        for channel in (*self._events, *(rank.control for rank in self._ranks.values())):
             channel.close()
         if self._started.output is not None:
             self._started.output.close()
         if self._started.directory is not None:
             self._started.directory.cleanup()
-
-
-def job_processes(token: str, proc: Path = Path("/proc")) -> list[int]:
-    """The processes on this host that have the job's token in their environment, this one not."""
-    found = []
-    for directory in proc.iterdir():
-        if directory.name.isdigit() and int(directory.name) != os.getpid():
-            try:
-                environ = (directory / "environ").read_bytes()
-            except OSError:
-                continue
-            if token.encode() in environ:
-                found.append(int(directory.name))
-    return found

@@ -23,50 +23,51 @@ from halftrip.control.protocol import (
     Assignment,
     Channel,
     Closed,
-    Line,
     Listener,
     Progress,
+    RecordLine,
     connect,
     introduce,
 )
-from halftrip.control.watchdog import Watch
+from halftrip.control.watchdog import Watchdog
 from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
 from halftrip.job.spec import RANK_VARIABLE, Job
-from halftrip.measure.runner import Session
+from halftrip.measure.runner import Runner
 from halftrip.mpi import library
 from halftrip.plan.plan import Plan
-from halftrip.results.records import End
+from halftrip.results.records import RunEnd
 from halftrip.results.run_file import Record, encode
+from halftrip.transports.base import ProcessContext
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-# All ranks have started when the group forms; this is for the slowest host.
+# All ranks have started when the group forms; this is for a slow host.
 _GROUP_SECONDS = 30.0
-# A launcher that leaves on its own account waits longer than this for its ranks.
-_FAREWELL_SECONDS = 0.2
+# A launcher that exits by itself waits longer than this for its ranks.
+_EXIT_SECONDS = 0.2
 _LAUNCHER = "the launcher"
 _NO_MPI = "the ranks were not started by an mpiexec (--launcher mpiexec)"
 
 
 class LauncherSink:
-    """Hands records and progress to the launcher, and waits until it has dealt with each, so that
-    none of that work falls into a timed region."""
+    """Sends records and progress to the launcher, and waits until it has dealt with each, so that
+    none of that work overlaps with a timed region."""
 
     def __init__(self, channel: Channel | None, progress: bool) -> None:
         self._channel = channel
         self._shows_progress = progress
 
     def record(self, record: Record) -> None:
-        self._ask(Line(encode(record), last=isinstance(record, End)))
+        self._ask(RecordLine(encode(record), last=isinstance(record, RunEnd)))
 
     def progress(self, done: int, total: int, what: str) -> None:
         if self._shows_progress:
             self._ask(Progress(done, total, what))
 
-    def _ask(self, message: Line | Progress) -> None:
+    def _ask(self, message: RecordLine | Progress) -> None:
         if self._channel is None:
-            raise RuntimeError("only rank 0 has anything to tell")
+            raise RuntimeError("only rank 0 has records")
         try:
             self._channel.send(message)
             self._channel.receive()
@@ -100,7 +101,7 @@ def _give_up(job: Job, reason: str) -> NoReturn:
 
 
 def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
-    mourn = partial(_mourn, job, rank, _stderr_of(job.launcher))
+    on_end = partial(_clean_up_for_launcher, job, rank, _stderr_of(job.launcher))
     listener = None
     if rank == 0 and communicator is None:
         listener = Listener(job.token)
@@ -109,9 +110,9 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         control = connect(job.address, introduce(job.token, "control", rank, own_group))
         assignment = control.receive()
     except (OSError, Closed):
-        # It is dead, or on its way out and has its own reason.
-        if not _outlives(job.launcher, _FAREWELL_SECONDS):
-            mourn(f"{_LAUNCHER} (process {job.launcher}) died")
+        # It is dead, or about to exit for a reason that it reports itself.
+        if not _outlives(job.launcher, _EXIT_SECONDS):
+            on_end(f"{_LAUNCHER} (process {job.launcher}) died")
         os._exit(1)
     if not isinstance(assignment, Assignment):
         # The run is over before it began.
@@ -122,14 +123,14 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         events = connect(job.address, introduce(job.token, "events", 0)) if rank == 0 else None
         sink = LauncherSink(events, assignment.progress)
         plan = msgspec.json.decode(assignment.plan, type=Plan)
-        Session(plan, group, job.token, sink, communicator, _NO_MPI, assignment.launch).run()
+        process = ProcessContext.of(plan, rank, job.token, communicator, _NO_MPI, assignment.launch)
+        Runner(plan, group, process, sink).run()
         group.close()
 
-    watch = Watch(
+    watch = Watchdog(
         channels={control: f"{_LAUNCHER} (process {job.launcher})"},
         processes={},
-        at_once=mourn,
-        last_words=lambda _: None,
+        on_end=on_end,
     )
     error = watch.guard(walk)
     watch.close(_abort(error, rank))
@@ -163,8 +164,9 @@ def _abort(error: BaseException | None, rank: int) -> Abort | None:
     return Abort(f"rank {rank} failed: {type(error).__name__}: {error}")
 
 
-def _mourn(job: Job, rank: int, stderr: int, reason: str) -> None:
-    """Does what the launcher would, where it is the launcher that died: it tells of all else."""
+def _clean_up_for_launcher(job: Job, rank: int, stderr: int, reason: str) -> None:
+    """Where the launcher died, rank 0 says so and removes its files; any other end the launcher
+    reports itself."""
     if rank == 0 and reason.startswith(_LAUNCHER):
         with contextlib.suppress(OSError):
             os.write(stderr, f"halftrip: {reason}\n".encode())

@@ -1,4 +1,4 @@
-"""The machine's own limits: what no path between two ranks can beat."""
+"""The machine's own limits, which no path between two ranks can beat."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ import numpy.typing as npt
 
 from halftrip import _native
 from halftrip.clock import Clock
-from halftrip.memory.host import Bytes, allocate
+from halftrip.memory.allocator import Bytes
+from halftrip.memory.host import HOST
 
-# One probe of a line: this many samples of this many round trips, some 50 us.
+# One probe of a cache line: this many samples of this many round trips, some 50 us in all.
 _LINE_SAMPLES = 10
 _LINE_BATCH = 20
-_LINE_LEAD = 20
-# One copy bound: at least this long in all, in this many samples.
+_LINE_WARM_UP = 20
+# One copy time: this many samples of at least this length.
 _COPY_SAMPLES = 15
 _COPY_SAMPLE_NS = 400_000
 COPY_SIZES = (4096, 65536, 1 << 20, 4 << 20, 32 << 20)
 
 
-class LineProbe:
-    """The cache-line round trip between the cores of two ranks; one object in each of them.
+class CacheLineProbe:
+    """Measures the round trip of a cache line between the cores of two ranks; both have one.
 
-    How long a line travels depends on where it is at home, so several are tried and the fastest is
-    the bound. `segment` is memory that both map, zeros at first, and begins with these lines.
+    How long a line takes depends on its address, so several are tried and the fastest is the bound.
+    `segment` is memory that both map, zeros at first, and begins with these lines.
     """
 
     def __init__(self, segment: Bytes, clock: Clock) -> None:
@@ -42,28 +43,28 @@ class LineProbe:
         return min(self._time(line) for line in self._lines)
 
     def _time(self, line: _native.Line) -> float:
-        stamps = self._exchange(_native.initiate, line)
-        return float(np.median(self._clock.intervals(stamps))) / _LINE_BATCH
+        timestamps = self._exchange(_native.initiate, line)
+        return float(np.median(self._clock.intervals(timestamps))) / _LINE_BATCH
 
     def follow(self) -> None:
         for line in self._lines:
             self._exchange(_native.respond, line)
 
     def _exchange(self, part: Callable[..., None], line: _native.Line) -> npt.NDArray[np.int64]:
-        stamps = np.zeros(_LINE_SAMPLES + 1, dtype=np.int64)
+        timestamps = np.zeros(_LINE_SAMPLES + 1, dtype=np.int64)
         nothing, source = self._nothing, self._clock.source
-        part(line, "pingpong", nothing, nothing, 1, _LINE_LEAD, _LINE_BATCH, stamps, source)
-        return stamps
+        part(line, "pingpong", nothing, nothing, 1, _LINE_WARM_UP, _LINE_BATCH, timestamps, source)
+        return timestamps
 
 
 def copy_time(size: int, clock: Clock) -> float:
     """The median time of one memcpy of `size` bytes from one buffer to another, ns."""
-    source, target = allocate(size, "4K"), allocate(size, "4K")
+    source, target = HOST.allocate(size, "4K"), HOST.allocate(size, "4K")
 
     def time(batch: int, samples: int) -> float:
-        stamps = np.zeros(samples + 1, dtype=np.int64)
-        _native.copy(target, source, batch, stamps, clock.source)
-        return float(np.median(clock.intervals(stamps))) / batch
+        timestamps = np.zeros(samples + 1, dtype=np.int64)
+        _native.copy(target, source, batch, timestamps, clock.source)
+        return float(np.median(clock.intervals(timestamps))) / batch
 
     return _in_long_batches(time)
 

@@ -1,106 +1,81 @@
-"""Two ranks that talk: what they share, which transports they have, which paths are open.
+"""Two ranks that talk: the memory that they share, the paths that are open between them.
 
-Every rank of a session has an object for every pair and calls it alike, a member or not: the steps
-of opening a path are taken by all ranks together, so that all know how each went.
+Every rank has a connection for every pair and calls it alike, a member of the pair or not: all
+ranks take the steps of opening a path together, so that each knows how the others fared.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
-from halftrip import _native, registry
+from halftrip import _native
 from halftrip.clock import Clock
+from halftrip.control.agreement import agree
 from halftrip.control.collectives import Group
-from halftrip.control.protocol import Closed
 from halftrip.errors import Unavailable
-from halftrip.measure.baselines import LineProbe
-from halftrip.memory.host import Bytes
+from halftrip.measure.baselines import CacheLineProbe
+from halftrip.memory.allocator import Bytes
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
-from halftrip.results.case import Wait
-from halftrip.transports.base import Opened, Scene, Transport
+from halftrip.results.case import Case, Wait
+from halftrip.transports.base import PairContext, Path, Transport
+
+# The transport, and how each end waits.
+_PathKey = tuple[str, Wait, Wait]
 
 
-class Outcome(msgspec.Struct, frozen=True):
-    """What came of a rank's part in a step."""
+class Connection:
+    """The ranks `ranks`, of which the first initiates. `pair` is what this rank, if it is one of
+    them, knows of the other."""
 
-    value: Any = None
-    problem: str | None = None
-
-
-def together(group: Group, step: Callable[[], Any]) -> list[Any]:
-    """Takes a step on every rank and returns what it gave on each, in order of rank.
-
-    Raises Unavailable on all of them, with the reason, if the step did on any (or OSError, Closed).
-    """
-    try:
-        outcome = Outcome(value=step())
-    except (Unavailable, Closed) as error:
-        outcome = Outcome(problem=str(error))
-    except OSError as error:
-        outcome = Outcome(problem=error.strerror or str(error))
-    outcomes: list[Outcome] = group.allgather(outcome, Outcome)
-    for other in outcomes:
-        if other.problem is not None:
-            raise Unavailable(other.problem)
-    return [other.value for other in outcomes]
-
-
-class Pair:
-    """The ranks `a`, which initiates, and `b`. `scene` is as rank `group.rank` sees it."""
-
-    def __init__(self, group: Group, ranks: tuple[int, int], scene: Scene, clock: Clock) -> None:
+    def __init__(
+        self, group: Group, ranks: tuple[int, int], pair: PairContext, clock: Clock
+    ) -> None:
         self.ranks = ranks
+        self.member = group.rank in ranks
         self._group = group
-        self._initiates = group.rank == ranks[0]
-        self._responds = group.rank == ranks[1]
-        self._open: dict[tuple[str, Wait], Opened | Unavailable | None] = {}
-        segment, reason = self._share(scene)
-        self.scene = dataclasses.replace(scene, segment=segment, no_segment=reason)
-        self._transports: dict[str, Transport] = {}
-        self._probe: LineProbe | None = None
-        # Two ranks on one core hand a line over by a context switch, which bounds nothing.
-        # Other threads' cores are not where it is probed from.
-        if segment is not None and not scene.yields and scene.thread == 0:
-            self._probe = LineProbe(segment, clock)
-        self.has_line = any(together(group, lambda: self._probe is not None))
-
-    @property
-    def member(self) -> bool:
-        return self._initiates or self._responds
+        self._paths: dict[_PathKey, Path | Unavailable | None] = {}
+        segment, reason = self._share_memory(pair.same_host)
+        self.pair = dataclasses.replace(pair, segment=segment, no_segment=reason)
+        self._probe: CacheLineProbe | None = None
+        # Where two ranks share a core, a cache line moves by a context switch, which bounds
+        # nothing. Threads other than the first run on cores that are not probed.
+        if segment is not None and not pair.shares_core and pair.thread == 0:
+            self._probe = CacheLineProbe(segment, clock)
+        self.has_probe = any(agree(group, lambda: self._probe is not None))
 
     @property
     def initiates(self) -> bool:
-        return self._initiates
+        return self._group.rank == self.ranks[0]
 
-    def _share(self, scene: Scene) -> tuple[Bytes | None, str]:
-        """The memory that both ranks map, or None and why not."""
+    @property
+    def responds(self) -> bool:
+        return self._group.rank == self.ranks[1]
+
+    def _share_memory(self, same_host: bool) -> tuple[Bytes | None, str]:
+        """Memory that both ranks map, or None and why not."""
         segment: SharedSegment | None = None
+        mapped: Bytes | None = None
 
         def create() -> SharedOffer | None:
-            nonlocal segment
-            if not self._initiates:
+            nonlocal segment, mapped
+            if not self.initiates:
                 return None
-            if not scene.same_host:
+            if not same_host:
                 raise Unavailable("the ranks are on different hosts")
             segment = SharedSegment(_native.shm_segment_size)
+            mapped = segment.bytes
             return segment.offer
-
-        mapped: Bytes | None = None
 
         def attach() -> None:
             nonlocal mapped
-            if self._initiates and segment is not None:
-                mapped = segment.bytes
-            elif self._responds:
+            if self.responds:
                 mapped = open_offer(msgspec.convert(offers[self.ranks[0]], SharedOffer))
 
         try:
-            offers = together(self._group, create)
-            together(self._group, attach)
+            offers = agree(self._group, create)
+            agree(self._group, attach)
         except Unavailable as error:
             return None, str(error)
         finally:
@@ -108,89 +83,76 @@ class Pair:
                 segment.close()
         return mapped, ""
 
-    def transport(self, name: str) -> Transport:
-        """The transport of that name between these ranks."""
-        if name not in self._transports:
-            kind: type[Transport] = registry.load(registry.TRANSPORTS, name).Transport
-            self._transports[name] = kind(self.scene)
-        return self._transports[name]
-
-    def missing(self, name: str) -> str | None:
+    def missing(self, transport: Transport) -> str | None:
         """Why a transport cannot be used between these ranks, or None."""
 
         def check() -> None:
-            reason = self.transport(name).missing() if self.member else None
+            reason = transport.missing(self.pair) if self.member else None
             if reason is not None:
                 raise Unavailable(reason)
 
         try:
-            together(self._group, check)
+            agree(self._group, check)
         except Unavailable as error:
             return str(error)
         return None
 
-    def open(self, name: str, wait: Wait) -> Opened | None:
-        """This rank's end of the path, None on a rank that is not of the pair.
-
-        Raises Unavailable on all ranks if it cannot be opened, now and whenever asked again.
-        """
-        key = (name, wait)
-        if key not in self._open:
+    def path(self, transport: Transport, case: Case) -> Path | None:
+        """This rank's end of the path that a case uses, opened when it is first asked for; None on
+        a rank that is not of the pair. Raises Unavailable on all ranks, now and whenever asked
+        again, if it cannot be opened."""
+        key = (case.transport, case.initiator.wait, case.responder.wait)
+        if key not in self._paths:
             try:
-                self._open[key] = self._connect(name, wait)
+                self._paths[key] = self._open(transport, case)
             except Unavailable as error:
-                self._open[key] = error
-        opened = self._open[key]
-        if isinstance(opened, Unavailable):
-            raise opened
-        return opened
+                self._paths[key] = error
+        path = self._paths[key]
+        if isinstance(path, Unavailable):
+            raise path
+        return path
 
-    def _connect(self, name: str, wait: Wait) -> Opened | None:
-        end: Opened | None = None
-        listening = False
+    def _open(self, transport: Transport, case: Case) -> Path | None:
+        path: Path | None = None
 
-        def listen() -> Any:
-            nonlocal listening
-            if not self._initiates:
+        def make() -> object:
+            nonlocal path
+            if not self.member:
                 return None
-            offer = self.transport(name).listen(wait)
-            listening = True
-            return offer
+            path = transport.path(self.pair, self.pair.end_of(case).wait)
+            return path.address
 
-        def connect() -> None:
-            nonlocal end
-            if self._responds:
-                end = self.transport(name).connect(offers[self.ranks[0]], wait)
-
-        def accept() -> None:
-            nonlocal end, listening
-            if self._initiates:
-                listening = False
-                end = self.transport(name).accept(wait)
+        def connect(address: object) -> None:
+            if path is not None:
+                path.connect(address)
 
         try:
-            offers = together(self._group, listen)
-            together(self._group, connect)
-            together(self._group, accept)
+            addresses = agree(self._group, make)
+            initiator, responder = (addresses[rank] for rank in self.ranks)
+            agree(self._group, lambda: connect(initiator) if self.responds else None)
+            agree(self._group, lambda: connect(responder) if self.initiates else None)
         except Unavailable:
-            if listening:
-                self.transport(name).abandon()
-            if end is not None:
-                end.close()
+            if path is not None:
+                path.close()
             raise
-        return end
+        return path
+
+    def opened(self, case: Case) -> Path | None:
+        """The path that a case uses, if it is open at this rank."""
+        path = self._paths.get((case.transport, case.initiator.wait, case.responder.wait))
+        return path if isinstance(path, Path) else None
 
     def probe(self) -> float | None:
-        """The cache-line round trip right now, ns, on the initiator; None elsewhere."""
+        """The core-to-core round trip of a cache line now, ns, on the initiator; None elsewhere."""
         if self._probe is None:
             return None
-        if self._initiates:
+        if self.initiates:
             return self._probe.lead()
         self._probe.follow()
         return None
 
     def close(self) -> None:
-        for opened in self._open.values():
-            if isinstance(opened, Opened):
-                opened.close()
-        self._open.clear()
+        for path in self._paths.values():
+            if isinstance(path, Path):
+                path.close()
+        self._paths.clear()

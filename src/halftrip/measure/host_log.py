@@ -1,14 +1,14 @@
-"""The system log: what the counters of every host count while the run goes on."""
+"""The system log: the counters of every host while a run goes on."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-from halftrip.control.collectives import Group
-from halftrip.measure.setup import Stage
+from halftrip.measure.clock_offsets import clock_offsets
+from halftrip.measure.setup import Setup
 from halftrip.results.case import Case
-from halftrip.results.records import Phase, System
+from halftrip.results.records import HostCounters, Phase
 from halftrip.telemetry.host import Counted, Counters
 
 # For how long nothing is measured before all cases, and after.
@@ -21,7 +21,7 @@ _LARGEST_SHARE = 0.005
 _TO_COME = 3
 
 
-class SystemLog:
+class HostLog:
     """The log of every host that has a rank; all ranks have one and call it alike.
 
     Of each host its lowest rank reads the counters. `record` takes what rank 0 has learnt; `began`
@@ -30,15 +30,14 @@ class SystemLog:
 
     def __init__(
         self,
-        stage: Stage,
-        group: Group,
-        record: Callable[[System], None],
+        setup: Setup,
+        record: Callable[[HostCounters], None],
         began: int,
         launch: int,
     ) -> None:
         began_here = time.perf_counter()
-        self._stage = stage
-        self._group = group
+        self._setup = setup
+        self._group = setup.group
         self._record = record
         self._launch = launch
         self._began = began
@@ -51,10 +50,10 @@ class SystemLog:
         self._cost = 0.0
         self._records = 0
         self._compared = 0.0
-        leads = stage.hosts.index(stage.hosts[group.rank]) == group.rank
+        leads = setup.hosts.index(setup.hosts[setup.group.rank]) == setup.group.rank
         # Of one host rank 0 tells alone, and nobody has to wait for it.
-        self._several = len(set(stage.hosts)) > 1
-        self._counters = Counters(stage.reader) if leads else None
+        self._several = len(set(setup.hosts)) > 1
+        self._counters = Counters(setup.meter.reader) if leads else None
         self.seconds = time.perf_counter() - began_here
 
     def flush(self) -> None:
@@ -91,7 +90,7 @@ class SystemLog:
 
     def _compare_clocks(self) -> None:
         """Learns again by how much the hosts' clocks differ."""
-        self._offsets = self._stage.clock_offsets()
+        self._offsets = clock_offsets(self._group, self._setup.hosts)
         self._compared = time.perf_counter()
 
     def _log(self, phase: Phase) -> None:
@@ -115,10 +114,10 @@ class SystemLog:
     def _advance(self) -> Counted | None:
         return None if self._counters is None else self._counters.advance()
 
-    def _system(self, rank: int, found: Counted, phase: Phase) -> System:
+    def _system(self, rank: int, found: Counted, phase: Phase) -> HostCounters:
         """In rank 0's time, seconds since the launch began."""
-        return System(
-            host=self._stage.environments[rank].host,
+        return HostCounters(
+            host=self._setup.environments[rank].host,
             rank=rank,
             phase=phase,
             cases=[case for _, case in self._cases],

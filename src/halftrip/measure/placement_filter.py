@@ -1,96 +1,96 @@
-"""Which blocks of samples count where only one state of the machine is wanted."""
+"""Which blocks count where only one state of the machine is to be measured (--placement-state)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halftrip.measure.round import Outcome
-from halftrip.measure.sampler import Sampler
-from halftrip.measure.setup import Stage
+from halftrip.measure.setup import Setup
 from halftrip.plan.plan import Placement
+from halftrip.results.block import Block
 from halftrip.results.case import Case
 from halftrip.stats.states import State, states
 
-# What is near and what is far is told from so many probes at least, spread over so many seconds.
+# How many probes, spread over how many seconds, tell at first what is near and what is far.
 _SURVEY_PROBES = 32
 _SURVEY_SECONDS = 0.1
 _FEWEST_PROBES = 6
 
-# Whose line: a pair, a thread of it, and whether the line is only thought of.
-_Line = tuple[tuple[int, int], int, bool]
+# Whose core-to-core round trip: of a pair, of a thread of it, and whether in virtual time.
+_Probed = tuple[tuple[int, int], int, bool]
 
 
-class WantedState:
-    """The state `wanted` of one line, as far as it is known by now: from all probes so far, of
-    which there have to be some. New states may be met at any time, and what is near or far is then
-    another one."""
+class PlacementState:
+    """The state `requested` of one pair's cores, as far as all probes so far tell. New states may
+    appear at any time, and change which state is the nearest or the farthest."""
 
-    def __init__(self, wanted: Placement) -> None:
-        self._wanted = wanted
+    def __init__(self, requested: Placement) -> None:
+        self._requested = requested
         self._probes: list[float] = []
-        self._known: list[State] = []
+        self._states: list[State] = []
 
-    def note(self, probes: Sequence[float]) -> None:
-        """Takes notice of probes of the line, ns."""
+    def add(self, probes: Sequence[float]) -> None:
+        """Takes core-to-core round trips, ns."""
         self._probes += probes
         seen = states(self._probes)
-        # One that has not come again for long is still one, but what was seen once or twice.
+        # Keep states that are no longer seen, if they were seen _FEWEST_PROBES times.
         gone = [
             old
-            for old in self._known
+            for old in self._states
             if not any(_overlap(old, new) for new in seen)
             and sum(old.has(probe) for probe in self._probes) >= _FEWEST_PROBES
         ]
-        self._known = sorted([*seen, *gone])
+        self._states = sorted([*seen, *gone])
 
     @property
     def known(self) -> State:
-        """The wanted state, or the only one."""
-        return self._known[0 if self._wanted == "near" else -1]
+        """The requested state, or the only one."""
+        return self._states[0 if self._requested == "near" else -1]
 
 
 def _overlap(one: State, other: State) -> bool:
     return one.has(other.low) or one.has(other.high) or other.has(one.low)
 
 
-class WantedStates:
-    """Those of all lines of a session, as --placement-state has it; None: everything counts. All
-    ranks have one; only rank 0's knows anything."""
+class PlacementFilter:
+    """Those of all pairs; with `requested` None everything counts. All ranks have one; only rank
+    0's knows anything."""
 
-    def __init__(self, wanted: Placement | None, stage: Stage) -> None:
-        self._wanted = wanted
-        self._stage = stage
-        self._lines: dict[_Line, WantedState] = {}
+    def __init__(self, requested: Placement | None, setup: Setup) -> None:
+        self._requested = requested
+        self._setup = setup
+        self._pairs: dict[_Probed, PlacementState] = {}
 
     def survey(self, case: Case) -> None:
-        """Looks for the states of a case's line, unless that has been done. All ranks call it."""
-        line = self._line(case)
-        if self._wanted is not None and line not in self._lines:
-            probes = self._stage.survey_line(case, _SURVEY_PROBES, _SURVEY_SECONDS)
-            self._lines[line] = WantedState(self._wanted)
-            self._lines[line].note(probes)
+        """Probes the case's pair for a while, unless that has been done. All ranks call it."""
+        probed = _probed(case)
+        if self._requested is not None and probed not in self._pairs:
+            probes = self._setup.survey(case, _SURVEY_PROBES, _SURVEY_SECONDS)
+            self._pairs[probed] = PlacementState(self._requested)
+            self._pairs[probed].add(probes)
 
-    def counting(self, outcome: Outcome) -> list[bool]:
-        """Which of the blocks of a case count, after one more: those that lie between two probes in
-        the wanted state, as it is known now."""
-        line = self._lines.get(self._line(outcome.case))
-        if line is None:
-            return [True] * len(outcome.kept)
-        line.note(outcome.lines[-1:])
-        state = line.known
-        ends = zip(outcome.befores, outcome.lines, strict=True)
-        return [state.has(before) and state.has(after) for before, after in ends]
+    def accepted(self, cases: Sequence[Case], blocks: Sequence[Sequence[Block]]) -> list[bool]:
+        """Which batches of a round count, after one more: those between two probes in the requested
+        state, for all its `cases`. `blocks` has, of each batch, a block of each case."""
+        counts = [True] * len(blocks)
+        for number, case in enumerate(cases):
+            pair = self._pairs.get(_probed(case))
+            if pair is None:
+                continue
+            rtts = [block[number].cache_line_rtt for block in blocks]
+            pair.add([rtt.after for rtt in rtts[-1:] if rtt is not None])
+            state = pair.known
+            for index, rtt in enumerate(rtts):
+                counts[index] &= rtt is not None and all(state.has(probe) for probe in rtt)
+        return counts
 
-    def why_nothing(self, case: Case, sampler: Sampler) -> str:
-        """Why there is nothing of a case that had no problem itself."""
-        line = self._lines.get(self._line(case))
-        if line is None or not sampler.rejected:
-            return "given up: another that was measured with it failed"
-        state = line.known
+    def why_nothing(self, case: Case) -> str:
+        """Why no block of a case counts."""
+        state = self._pairs[_probed(case)].known
         return (
-            f"--placement-state {self._wanted}: never long enough in that state, "
+            f"--placement-state {self._requested}: never long enough in that state, "
             f"in which the line takes {state.low:.0f} to {state.high:.0f} ns"
         )
 
-    def _line(self, case: Case) -> _Line:
-        return case.pair, case.thread, self._stage.virtual(case)
+
+def _probed(case: Case) -> _Probed:
+    return case.pair, case.thread, case.is_simulated

@@ -1,335 +1,247 @@
-"""The timing of cases that are measured at the same time: what the sampler asks for, done by both
-ranks of each pair at once."""
+"""Cases that are measured at the same time: what the sampler asks for, done by both ranks of each
+pair at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from halftrip.clock import Clock
-from halftrip.control.collectives import Group
+from halftrip.control.agreement import agree
 from halftrip.errors import Unavailable
-from halftrip.measure.connection import Pair, together
-from halftrip.measure.sampler import Batch, Sampler
-from halftrip.measure.side import Lane, Part
+from halftrip.measure.placement_filter import PlacementFilter
+from halftrip.measure.sampler import Batch, Sampled, Sampler
+from halftrip.measure.setup import Setup
+from halftrip.measure.side import Report, Side
+from halftrip.results.block import NO_TIMES, Block, RoundTrips, Times
 from halftrip.results.case import Case
-from halftrip.results.delivery import Delivery, add_deliveries, delivered_share
-from halftrip.results.usage import CoreUse, Usage, add_usages
-from halftrip.telemetry.process import Meter
-
-Times = npt.NDArray[np.int64]
+from halftrip.results.delivery import add_deliveries, delivered_share
+from halftrip.results.usage import CoreUse
 
 
-class Outcome:
-    """What rank 0 has learnt of one case; times are ns."""
+class RoundBlock:
+    """A batch that is kept: a block of each case, in order. All pairs have to have enough samples:
+    `sampled` has, of each sample, the slowest pair's time."""
 
-    def __init__(self, case: Case) -> None:
-        self.case = case
-        self.first = 0
-        # Of the batches that are kept: the times of the initiator's samples, when each batch began
-        # by its clock, and the responder's times of the same.
-        self.kept: list[Times] = []
-        self.starts: list[int] = []
-        self.peers: list[Times] = []
-        # How long it took in each sample until all had come there, and back.
-        self.arrivals: tuple[list[Times], list[Times]] = ([], [])
-        # For how long each of these batches waited in vain.
-        self.waited: list[int] = []
-        # The line before and after each of them, ns.
-        self.befores: list[float] = []
-        self.lines: list[float] = []
-        # What each end has spent on the batches that are kept, and what became of its core.
-        self._usages: list[tuple[Usage | None, Usage | None]] = []
-        self.cores: tuple[CoreUse | None, CoreUse | None] = (None, None)
-        self.verified = 0
-        self.deliveries: list[Delivery | None] = []
-        self.problem: str | None = None
-
-    def feed(self, batch: Batch, initiator: Part, responder: Part) -> Times:
-        """Takes what both ends say of a batch; the initiator's times, shape (samples,), fewer where
-        some got lost."""
-        self.problem = initiator.problem or responder.problem
-        times = _times(initiator.times)
-        self.verified += initiator.verified + responder.verified
-        if self.problem is not None:
-            return times
-        if batch.cold and times.size:
-            self.first = int(times[0])
-        if batch.keep:
-            self.kept.append(times)
-            self.starts.append(initiator.start)
-            self.peers.append(_times(responder.times))
-            for arrivals, end in zip(self.arrivals, (responder, initiator), strict=True):
-                arrivals.append(_times(end.arrivals))
-            self.waited.append(initiator.waited)
-            self._usages.append((initiator.usage, responder.usage))
-            self.deliveries.append(initiator.delivery)
-        return times
-
-    def drop(self, number: int = -1) -> None:
-        """Forgets the kept batch of that number, or the last."""
-        ends = (self.befores, self.lines)
-        for those in (self.kept, self.starts, self.peers, *self.arrivals, self.waited, *ends):
-            if those:
-                those.pop(number)
-        self._usages.pop(number)
-        self.deliveries.pop(number)
-
-    @property
-    def blocks(self) -> list[int]:
-        """How many samples each batch has given."""
-        return [int(times.size) for times in self.kept]
-
-    @property
-    def usage(self) -> tuple[Usage, Usage] | None:
-        """What the initiator and the responder have spent on the batches that are kept; None where
-        that is not known."""
-        ends = list(zip(*self._known_usages, strict=True))
-        if not ends:
-            return None
-        one, other = (
-            msgspec.structs.replace(add_usages(spent), core=core)
-            for spent, core in zip(ends, self.cores, strict=True)
-        )
-        return one, other
-
-    @property
-    def preemptions(self) -> list[tuple[int, int]]:
-        """How often each end lost its core in each batch that is kept, where that is known."""
-        return [(one.involuntary, other.involuntary) for one, other in self._known_usages]
-
-    @property
-    def _known_usages(self) -> list[tuple[Usage, Usage]]:
-        return [(a, b) for a, b in self._usages if a is not None and b is not None]
-
-    @property
-    def delivery(self) -> Delivery | None:
-        return add_deliveries(self.deliveries)
-
-    @property
-    def peer_ns(self) -> float | None:
-        """The median of the responder's times, None where it takes none."""
-        times = np.concatenate(self.peers) if self.peers else _NO_TIMES
-        return float(np.median(times)) if times.size else None
-
-    @property
-    def arrival_ns(self) -> tuple[float, float] | None:
-        """The median time of a sample until all had come there, and back; None where that is not
-        looked at."""
-        if not self.kept:
-            return None
-        there, back = (np.concatenate(arrivals) for arrivals in self.arrivals)
-        if not (there.size and back.size):
-            return None
-        return float(np.median(there)), float(np.median(back))
-
-    @property
-    def samples(self) -> Times:
-        return np.concatenate(self.kept) if self.kept else _NO_TIMES
-
-
-_NO_TIMES: Times = np.empty(0, dtype=np.int64)
-
-
-def _times(payload: bytes) -> Times:
-    return np.frombuffer(payload, dtype=np.int64)
-
-
-def spans_together(
-    outcomes: Sequence[Outcome], exchanges: int, offsets: Sequence[int]
-) -> tuple[list[int], list[float]]:
-    """For each kept batch, the time in which all cases were under way, ns, and how many messages
-    went one way in it and arrived, those of all cases together.
-
-    `exchanges` is how many a sample holds; `offsets` are by how much the clock of each case's
-    initiator is ahead, ns. A sample that reaches out of the time counts as far as it is in it.
-    """
-    spans, messages = [], []
-    for batch in range(len(outcomes[0].kept)):
-        ends = []
-        for outcome, offset in zip(outcomes, offsets, strict=True):
-            begin = outcome.starts[batch] - offset
-            # What was waited in vain is taken to be spread evenly.
-            times = outcome.kept[batch]
-            vain = outcome.waited[batch] / max(times.size, 1)
-            ends.append(begin + np.concatenate(([0], np.cumsum(times + vain))))
-        low, high = max(int(end[0]) for end in ends), min(int(end[-1]) for end in ends)
-        done = 0.0
-        for outcome, end in zip(outcomes, ends, strict=True):
-            samples = np.interp([low, high], end, np.arange(end.size))
-            share = delivered_share(outcome.case, outcome.delivery)
-            each = exchanges * outcome.case.messages_per_exchange * share
-            done += float(samples[1] - samples[0]) * each
-        if high > low:
-            spans.append(high - low)
-            messages.append(done)
-    return spans, messages
-
-
-def _all_count(outcome: Outcome) -> Sequence[bool]:
-    return [True] * len(outcome.kept)
-
-
-def _judge(
-    outcomes: Sequence[Outcome],
-    counting: Callable[[Outcome], Sequence[bool]],
-    sampler: Sampler,
-) -> bool:
-    """Drops the batches that do not count, those from before out of the sampler, too; whether the
-    last does."""
-    count = [all(those) for those in zip(*map(counting, outcomes), strict=True)]
-    for number in reversed(range(len(count))):
-        if not count[number]:
-            for outcome in outcomes:
-                outcome.drop(number)
-            if number < len(count) - 1:
-                sampler.forget(number)
-    return count[-1]
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self.blocks = blocks
+        self.sampled = _slowest([Sampled(block.times, block.timed_out) for block in blocks])
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """What became of the cores of a rank, by the number of the case, and what it found odd."""
+    """What became of the cores of a rank, by the number of the case, and its warnings."""
 
     cores: dict[int, CoreUse | None]
-    odd: list[str]
+    warnings: list[str]
 
 
-class Bench:
-    """Cases that are set up: the paths are open, the buffers are there.
+class Round:
+    """The cases of a round, whose paths are open. Every rank of the group makes one, a member of
+    its pairs or not.
 
-    Every rank of the group makes one for all cases of a round, of their pairs or not.
+    On rank 0, after `run`: `first` is each case's first exchange, ns, `kept` the blocks, `verified`
+    how many messages of each case were found to be as they were sent, `cores` what became of both
+    ends' cores, `problems` what went wrong with each case, and `warnings` those of each rank.
+
+    Raises Unavailable, on all ranks, if the buffers or an endpoint cannot be had.
     """
 
-    def __init__(
-        self,
-        group: Group,
-        round_: Sequence[tuple[Pair, Case]],
-        clock: Clock,
-        cache_bytes: int,
-        meter: Meter,
-    ) -> None:
-        """`meter` reads what this rank spends. Raises Unavailable, on all ranks, if a path or the
-        buffers cannot be had."""
-        self._group = group
-        self._round = round_
-        self._meter = meter
-        # What each rank has found odd in its kernel's files; on rank 0, once all has run.
-        self.odd: list[list[str]] = []
-        self._lanes: dict[int, Lane] = {}
-        for number, (pair, case) in enumerate(round_):
-            opened = pair.open(case.transport, case.wait)
-            if opened is not None:
-                self._lanes[number] = Lane(pair, case, opened, clock, cache_bytes, meter)
-
-        def allocate() -> None:
-            for lane in self._lanes.values():
-                lane.allocate()
-
-        def expose() -> dict[int, object]:
-            return {number: lane.expose() for number, lane in self._lanes.items()}
-
-        def attach() -> None:
-            for number, lane in self._lanes.items():
-                a, b = lane.pair.ranks
-                lane.attach(offers[b if lane.pair.initiates else a][number])
-
+    def __init__(self, setup: Setup, cases: Sequence[Case], placement: PlacementFilter) -> None:
+        self.cases = cases
+        self.first = [0] * len(cases)
+        self.kept: list[RoundBlock] = []
+        self.verified = [0] * len(cases)
+        self.problems: list[str | None] = [None] * len(cases)
+        self.cores: list[tuple[CoreUse | None, CoreUse | None]] = []
+        self.warnings: list[list[str]] = []
+        self._setup = setup
+        self._group = setup.group
+        self._placement = placement
+        self._sides: dict[int, Side] = {}
+        for number, case in enumerate(cases):
+            path = setup.connection(case).opened(case)
+            if path is not None:
+                self._sides[number] = setup.side(case, path)
         try:
-            together(group, allocate)
-            offers = together(group, expose)
-            together(group, attach)
+            agree(self._group, lambda: self._each(Side.allocate))
+            addresses = agree(self._group, lambda: self._each(Side.open))
+            agree(self._group, lambda: self._connect(addresses))
         except Unavailable:
-            # What one end has made goes again at both.
-            for lane in self._lanes.values():
-                lane.close()
+            # What one end has made is released at both.
+            self.close()
             raise
-        self._pool = ThreadPoolExecutor(len(self._lanes)) if len(self._lanes) > 1 else None
+        self._pool = ThreadPoolExecutor(len(self._sides)) if len(self._sides) > 1 else None
 
-    def run(
-        self,
-        sampler: Sampler | None,
-        between: Callable[[int], None],
-        probe: Callable[[], Sequence[float | None]],
-        counting: Callable[[Outcome], Sequence[bool]] = _all_count,
-    ) -> list[Outcome]:
-        """Times what `sampler`, which is rank 0's, asks for, until it is content.
+    def _each(self, step: Callable[[Side], object]) -> dict[int, object]:
+        return {number: step(side) for number, side in self._sides.items()}
 
-        Rank 0 calls `between` after each batch, with the nanoseconds that its timed part took. All
-        ranks call `probe` before the first batch that is to be kept and after each of them, which
-        gives rank 0 the line of every pair. Then `counting` says which of the batches that are kept
-        of a case still count; where one of several cases does not count, none does. On rank 0,
-        what became of each case, in order; it ends early where one has a problem.
-        """
-        outcomes = [Outcome(case) for _, case in self._round]
-        before: Sequence[float | None] = ()
-        while True:
-            failed = any(outcome.problem for outcome in outcomes)
-            wanted = sampler.next() if sampler is not None and not failed else None
-            batch: Batch | None = self._group.broadcast(wanted, Batch | None)
-            if batch is None:
-                self._finish(outcomes)
-                return outcomes
-            if batch.keep and not before:
-                before = probe()
-            gathered = self._group.gather(self._take_part(batch), dict[int, Part])
-            after = probe() if batch.keep else before
-            ends, before = list(zip(before, after, strict=True)), after
-            if gathered is None or sampler is None:
-                continue
-            times, waited = self._gathered(outcomes, batch, gathered)
-            if any(outcome.problem for outcome in outcomes):
-                continue
-            for outcome, (begin, end) in zip(outcomes, ends if batch.keep else (), strict=False):
-                if begin is not None and end is not None:
-                    outcome.befores.append(begin)
-                    outcome.lines.append(end)
-            if not batch.keep or _judge(outcomes, counting, sampler):
-                sampler.feed(times, waited)
-            else:
-                sampler.reject(times, waited)
-            between(int(times.sum()) + waited)
-
-    def _finish(self, outcomes: Sequence[Outcome]) -> None:
-        """Looks what became of all cores, and what was odd."""
-        cores = {number: lane.finish() for number, lane in self._lanes.items()}
-        own = Finished(cores, self._meter.reader.take_warnings())
-        gathered = self._group.gather(own, Finished) or []
-        self.odd = [each.odd for each in gathered]
-        for number, ((pair, _), outcome) in enumerate(zip(self._round, outcomes, strict=True)):
-            if gathered:
-                one, other = (gathered[rank].cores[number] for rank in pair.ranks)
-                outcome.cores = (one, other)
-
-    def _gathered(
-        self, outcomes: Sequence[Outcome], batch: Batch, gathered: Sequence[dict[int, Part]]
-    ) -> tuple[Times, int]:
-        """The times of a batch, and for how long was waited in vain. All have to be content: the
-        slowest of each sample speaks for them."""
-        times, waited = [], 0
-        for number, ((pair, _), outcome) in enumerate(zip(self._round, outcomes, strict=True)):
-            initiator, responder = (gathered[rank][number] for rank in pair.ranks)
-            times.append(outcome.feed(batch, initiator, responder))
-            waited = max(waited, initiator.waited)
-        fewest = min(these.size for these in times)
-        return np.maximum.reduce([these[:fewest] for these in times]), waited
-
-    def _take_part(self, batch: Batch) -> dict[int, Part]:
-        """This rank's parts of a batch, all at the same time, by the number of the case."""
-        for lane in self._lanes.values():
-            lane.prepare(batch)
-        if len(self._round) > 1:
-            self._group.barrier()
-        if self._pool is None:
-            return {number: lane.take_part(batch) for number, lane in self._lanes.items()}
-        parts = self._pool.map(lambda lane: lane.take_part(batch), self._lanes.values())
-        return dict(zip(self._lanes, parts, strict=True))
+    def _connect(self, addresses: Sequence[dict[int, object]]) -> None:
+        for number, side in self._sides.items():
+            initiator, responder = self.cases[number].pair
+            peer = responder if self._group.rank == initiator else initiator
+            side.connect(addresses[peer][number])
 
     def close(self) -> None:
         """Releases what belongs to these cases alone."""
-        for lane in self._lanes.values():
-            lane.close()
+        for side in self._sides.values():
+            side.close()
+
+    def run(self, sampler: Sampler | None) -> Iterator[int]:
+        """Times what `sampler`, which is rank 0's, asks for, until it has enough; ends early where
+        a case has a problem. Gives the timed part of each batch on rank 0, ns, elsewhere 0."""
+        rtts: list[float | None] | None = None
+        while True:
+            failed = any(problem is not None for problem in self.problems)
+            requested = sampler.next() if sampler is not None and not failed else None
+            batch: Batch | None = self._group.broadcast(requested, Batch | None)
+            if batch is None:
+                break
+            before = None
+            if batch.keep:
+                before = rtts or self._probe()
+            gathered = self._group.gather(self._run(batch), dict[int, Report])
+            rtts = self._probe() if batch.keep else None
+            if gathered is None or sampler is None:
+                yield 0
+                continue
+            yield self._take(sampler, batch, gathered, before, rtts)
+        self._finish()
+
+    def _probe(self) -> list[float | None]:
+        """The core-to-core round trip of each case's pair now, ns, on rank 0."""
+        return [self._setup.probe(case) for case in self.cases]
+
+    def _run(self, batch: Batch) -> dict[int, Report]:
+        """This rank's parts of a batch, all at the same time, by the number of the case."""
+        for side in self._sides.values():
+            side.prepare(batch)
+        if len(self.cases) > 1:
+            self._group.barrier()
+        if self._pool is None:
+            return {number: side.run(batch) for number, side in self._sides.items()}
+        reports = self._pool.map(lambda side: side.run(batch), self._sides.values())
+        return dict(zip(self._sides, reports, strict=True))
+
+    # Rank 0.
+
+    def _take(
+        self,
+        sampler: Sampler,
+        batch: Batch,
+        gathered: Sequence[dict[int, Report]],
+        before: Sequence[float | None] | None,
+        after: Sequence[float | None] | None,
+    ) -> int:
+        """Takes what both ends of each case report of a batch; its timed part, ns."""
+        blocks = []
+        for number, case in enumerate(self.cases):
+            initiator, responder = (gathered[rank][number] for rank in case.pair)
+            self.problems[number] = initiator.problem or responder.problem
+            self.verified[number] += initiator.verified + responder.verified
+            ends = (before[number], after[number]) if before and after else (None, None)
+            blocks.append(_block(initiator, responder, *ends))
+        if any(problem is not None for problem in self.problems):
+            return 0
+        latest = RoundBlock(blocks)
+        if batch.keep:
+            self._keep(sampler, latest)
+        else:
+            if batch.cold:
+                self.first = [int(block.times[0]) if block.times.size else 0 for block in blocks]
+            sampler.feed(latest.sampled)
+        return latest.sampled.elapsed
+
+    def _keep(self, sampler: Sampler, latest: RoundBlock) -> None:
+        """Keeps what was taken in the state of the machine that was asked for, as it is known by
+        now."""
+        taken = [*self.kept, latest]
+        counts = self._placement.accepted(self.cases, [block.blocks for block in taken])
+        self.kept = [block for block, count in zip(taken, counts, strict=True) if count]
+        rejected = [block for block, count in zip(taken, counts, strict=True) if not count]
+        sampler.keep(
+            latest.sampled,
+            [block.sampled for block in self.kept],
+            [block.sampled for block in rejected],
+        )
+
+    def _finish(self) -> None:
+        """Looks what became of all cores, and collects warnings."""
         if self._pool is not None:
             self._pool.shutdown()
+        cores = {number: side.finish() for number, side in self._sides.items()}
+        own = Finished(cores, self._setup.meter.reader.take_warnings())
+        gathered = self._group.gather(own, Finished) or []
+        self.warnings = [each.warnings for each in gathered]
+        for number, case in enumerate(self.cases):
+            if gathered:
+                initiator, responder = (gathered[rank].cores[number] for rank in case.pair)
+                self.cores.append((initiator, responder))
+
+    def spans(self, exchanges: int, offsets: Sequence[int]) -> tuple[list[int], list[float]]:
+        """For each block, the time in which all pairs were active, ns, and how many messages went
+        one way in it and arrived, those of all pairs together.
+
+        `exchanges` is how many a sample holds; `offsets` are how far the clock of each case's
+        initiator is ahead, ns. A sample that is partly within that time counts in part.
+        """
+        shares = []
+        for number, case in enumerate(self.cases):
+            delivery = add_deliveries(block.blocks[number].delivery for block in self.kept)
+            shares.append(exchanges * case.messages_per_exchange * delivered_share(case, delivery))
+        spans, messages = [], []
+        for round_block in self.kept:
+            ends = [
+                _sample_ends(block, offset)
+                for block, offset in zip(round_block.blocks, offsets, strict=True)
+            ]
+            low, high = max(int(end[0]) for end in ends), min(int(end[-1]) for end in ends)
+            if high <= low:
+                continue
+            samples = [np.interp([low, high], end, np.arange(end.size)) for end in ends]
+            spans.append(high - low)
+            messages.append(
+                sum(float(last - first) * share
+                    for (first, last), share in zip(samples, shares, strict=True))
+            )  # fmt: skip
+        return spans, messages
+
+
+def _block(
+    initiator: Report, responder: Report, before: float | None, after: float | None
+) -> Block:
+    usage = None
+    if initiator.usage is not None and responder.usage is not None:
+        usage = (initiator.usage, responder.usage)
+    return Block(
+        start=initiator.start,
+        times=_times(initiator.times),
+        peer_times=_times(responder.times),
+        receive_times=_times(initiator.receive_times),
+        peer_receive_times=_times(responder.receive_times),
+        cache_line_rtt=None if before is None or after is None else RoundTrips(before, after),
+        timed_out=initiator.timed_out,
+        delivery=initiator.delivery,
+        usage=usage,
+    )
+
+
+def _times(payload: bytes) -> Times:
+    return np.frombuffer(payload, dtype=np.int64) if payload else NO_TIMES
+
+
+def _slowest(pairs: Sequence[Sampled]) -> Sampled:
+    """Of each sample the longest time; of as many as every pair has."""
+    if len(pairs) == 1:
+        return pairs[0]
+    fewest = min(pair.times.size for pair in pairs)
+    times = np.maximum.reduce([pair.times[:fewest] for pair in pairs])
+    return Sampled(times, max(pair.timed_out for pair in pairs))
+
+
+def _sample_ends(block: Block, offset: int) -> np.ndarray:
+    """When the samples of a block began and ended, shape (n + 1,), ns by rank 0's clock. What timed
+    out is taken to be spread evenly."""
+    timed_out = block.timed_out / max(block.times.size, 1)
+    return (block.start or 0) - offset + np.concatenate(([0], np.cumsum(block.times + timed_out)))

@@ -8,6 +8,7 @@ It touches no clock and no network, so that its every decision can be tested wit
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -46,16 +47,15 @@ _LOOK_GROWTH = 0.25
 _LATEST_SAMPLES = 8
 # A case does not end before this share of the time allowed: an interval speaks of the time it saw.
 _LEAST_SHARE = 0.1
-# So many times the time allowed may pass in batches that are not accepted.
+# This many times the time allowed may pass in batches that are rejected.
 _MOST_REJECTED = 20
-# About this many samples are kept at most; each then holds more exchanges, unless there are buffers
-# for no more. Where each has to be a
-# single exchange, sampling ends with so many. All of them are there, in the order in which they
-# were taken, which is what drift, tails and the interval are read from; a choice out of more would
-# not tell these, and of a million the interval is as narrow as it needs to be.
+# About this many samples are kept at most: each then holds more exchanges, unless there are buffers
+# for no more. Where each has to be a single exchange, sampling ends with this many. All of them are
+# kept in time order, which drift, tails and the interval are computed from; a selection out of more
+# would not show these.
 MOST_SAMPLES = 1_000_000
-# So many exchanges go before a batch, untimed.
-_LEAD = 1
+# Untimed exchanges before each batch, so that both ends are in the loop.
+_WARM_UP_EXCHANGES = 1
 # A kernel call is meant to be no longer than this, so that progress is shown and a stop is noticed:
 # two ranks that never wait for each other never look, and have watch.GRACE_SECONDS to come out.
 LONGEST_CALL_NS = 0.5e9
@@ -70,29 +70,44 @@ class Stopping(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What to time next: `samples` samples of `exchanges` exchanges each, after `lead` untimed
-    ones.
+    """What to time next: `samples` samples of `exchanges` exchanges each, after `warm_up` untimed
+    exchanges.
 
-    `cold`: nothing may go before it, so the initiator waits until its peer is surely ready. `keep`:
-    its times are what the case is about.
+    `cold`: the first exchange of the case, so none may precede it, and the initiator waits until
+    its peer is surely ready. `keep`: its times become a block of the measurement.
     """
 
     exchanges: int
     samples: int
-    lead: int = _LEAD
+    warm_up: int = _WARM_UP_EXCHANGES
     cold: bool = False
     keep: bool = False
 
+    @property
+    def total_exchanges(self) -> int:
+        """Timed and untimed."""
+        return self.warm_up + self.exchanges * self.samples
+
+
+class Sampled:
+    """What a batch gave: the times of its samples, shape (n,), ns, and how long was waited for
+    replies that did not come, ns; `elapsed` is the sum of both."""
+
+    def __init__(self, times: Times, timed_out: int = 0) -> None:
+        self.times = times
+        self.timed_out = timed_out
+        self.elapsed = int(times.sum()) + timed_out
+
 
 class Sampler:
-    """Asks for batches with `next` and takes their times with `feed`, in turn, until `next` is
-    None.
+    """Asks for batches with `next`, and is given what came of each, until `next` returns None: with
+    `feed` until warm-up is over, then with `keep`.
 
     `clock_cost` and `clock_resolution` are ns; the first block of samples is `first_block` of the
     time allowed, a later one `growth` of all before it, if that is longer; an exchange is expected
-    to last `expected_ns`, None: nothing is known of it. `single`: every exchange is a sample by
-    itself, whatever the clock costs; there are no more than MOST_SAMPLES of them. `most_exchanges`:
-    no batch has more, those that go first included; None: as many as it takes.
+    to last `expected_ns` (None: not known). `single`: every exchange is a sample by itself,
+    whatever the clock costs; there are no more than MOST_SAMPLES of them. `most_exchanges`: no
+    batch has more, untimed ones included; None: no limit.
     """
 
     def __init__(
@@ -116,26 +131,20 @@ class Sampler:
             self._least_sample_ns = 0.0
         self._most_exchanges: float = math.inf
         if most_exchanges is not None:
-            self._most_exchanges = most_exchanges - _LEAD
-        # How long was waited in vain, in all and since the last batch that gave any samples; and
-        # how many samples all batches gave.
-        self._vain_ns = 0.0
-        self._vain_since = 0.0
+            self._most_exchanges = most_exchanges - _WARM_UP_EXCHANGES
+        # How long was waited for lost replies, and how many samples all batches gave.
+        self._timed_out_ns = 0.0
         self._given = 0
         self._phase: Literal["first", "calibrate", "warm up", "sample", "done"] = "first"
         self._sample_ns = 1.0  # how long a sample lasts, as far as is known
-        self._samples_left = 0
-        self._kept: list[Times] = []
-        # How long each of these took, with what was waited in vain, ns.
-        self._took: list[float] = []
-        self._kept_ns = 0.0
+        self._count = 0  # of samples, with `iterations`
+        self._kept: Sequence[Sampled] = ()
         self._rejected_ns = 0.0
         self._look_ns = _LEAST_SHARE * self._allowed_ns
-        self._kept_count = 0
-        self._blocks: list[Times] = []
-        self._blocks_ns = 0.0
-        self._warm_exchanges = 0
-        self._warm_ns = 0
+        self._latest: list[Times] = []  # blocks of warm-up that may agree
+        self._warming_ns = 0.0
+        self._warm_up_exchanges = 0
+        self._warm_up_ns = 0
         self._settled = False
         self._guessed = False  # how long a sample lasts
         self.first = 0
@@ -148,19 +157,14 @@ class Sampler:
         self.stopped: Stopped | None = None
 
     @property
-    def samples(self) -> Times:
-        """The kept samples so far, shape (n,), ns per `exchanges` exchanges."""
-        return np.concatenate(self._kept) if self._kept else np.empty(0, dtype=np.int64)
-
-    @property
     def warm_up(self) -> WarmUp:
-        """What went before the kept samples, the first exchange not counted."""
-        return WarmUp(exchanges=self._warm_exchanges, ns=self._warm_ns, settled=self._settled)
+        """What preceded the kept samples, without the first exchange."""
+        return WarmUp(exchanges=self._warm_up_exchanges, ns=self._warm_up_ns, settled=self._settled)
 
     def next(self) -> Batch | None:
         """The next batch, or None when the case is over."""
         if self._phase == "first":
-            return Batch(exchanges=1, samples=1, lead=0, cold=True)
+            return Batch(exchanges=1, samples=1, warm_up=0, cold=True)
         if self._phase == "calibrate":
             slow = self.first >= _SLOW_SHARE * self._allowed_ns
             wanted = 1 if slow else _CALIBRATION_SAMPLES
@@ -171,23 +175,15 @@ class Sampler:
             return self._batch(self._kept_block_samples())
         return None
 
-    def feed(self, times: Times, waited: int = 0) -> None:
-        """Takes the times of the batch that `next` gave, ns: shape (samples,), or, where some got
-        lost, fewer, and then `waited` is how long was waited for these. Where all got lost, `next`
-        asks for the same again."""
-        self._vain_ns += waited
-        self._vain_since += waited
-        if times.size == 0:
-            if self._phase == "sample":
-                self._kept.append(times)
-                self._took.append(0.0)
-            return
+    def feed(self, batch: Sampled) -> None:
+        """Takes the times of the batch that `next` gave, before sampling begins. There are fewer
+        than asked for where replies were lost; where all were, `next` asks for the same again."""
+        self._timed_out_ns += batch.timed_out
+        self._warming_ns += batch.timed_out * (self._phase == "warm up")
+        times = batch.times
         self._given += times.size
-        vain, self._vain_since = self._vain_since, 0.0
-        self._blocks_ns += vain * (self._phase == "warm up")
-        if self._phase == "sample":
-            self._kept_ns += vain
-            self._took.append(vain + float(times.sum()))
+        if not times.size:
+            return
         if self._phase == "first":
             self.first = int(times[0])
             self._phase = "calibrate"
@@ -195,33 +191,48 @@ class Sampler:
             self._calibrate(times)
         elif self._phase == "warm up":
             self._warm(times)
-        elif self._phase == "sample":
-            self._keep(times)
         else:
-            raise RuntimeError("the case is over")
+            raise RuntimeError("warm-up is over")
 
-    @property
-    def rejected(self) -> bool:
-        """Whether it gave up because too much was not accepted."""
-        return self._rejected_ns >= _MOST_REJECTED * self._allowed_ns
-
-    def reject(self, times: Times, waited: int = 0) -> None:
-        """Takes no notice of the times of a batch that was to be kept, but that they took time:
-        there is an end to that too."""
-        self._rejected_ns += float(times.sum()) + waited
-        if self.rejected:
-            self.stopped = "time" if self._kept_count else None
+    def keep(self, latest: Sampled, kept: Sequence[Sampled], rejected: Sequence[Sampled]) -> None:
+        """Takes `latest`, the batch that `next` gave for samples to keep. `kept` are all such
+        batches that count by now, in time order, and `rejected` those that did so far and no longer
+        do, or `latest`, if it does not."""
+        if self._phase != "sample":
+            raise RuntimeError("these are not the samples that were asked for")
+        self._kept = kept
+        self._rejected_ns += sum(batch.elapsed for batch in rejected)
+        if any(batch is latest for batch in rejected):
+            if self.gave_up:
+                self.stopped = "time" if self._kept_count else None
+                self._phase = "done"
+            return
+        if rejected:
+            # The interval that was known is of samples that do not count.
+            self._look_ns = _LEAST_SHARE * self._allowed_ns
+        times = latest.times
+        self._timed_out_ns += latest.timed_out
+        self._given += times.size
+        if not times.size:
+            return
+        # A path that has just slowed down must not make the next call so much longer.
+        self._sample_ns = max(float(np.median(times[-_LATEST_SAMPLES:])), 1.0)
+        self.stopped = self._why_stop()
+        if self.stopped is not None:
             self._phase = "done"
 
-    def forget(self, number: int) -> None:
-        """Takes the block of that number, of those that are kept, for one that was rejected."""
-        times = self._kept.pop(number)
-        ns = self._took.pop(number)
-        self._kept_ns -= ns
-        self._look_ns = min(self._look_ns, max(self._kept_ns, _LEAST_SHARE * self._allowed_ns))
-        self._kept_count -= times.size
-        self._samples_left += times.size
-        self._rejected_ns += ns
+    @property
+    def gave_up(self) -> bool:
+        """Whether too much was rejected."""
+        return self._rejected_ns >= _MOST_REJECTED * self._allowed_ns
+
+    @property
+    def _kept_ns(self) -> int:
+        return sum(batch.elapsed for batch in self._kept)
+
+    @property
+    def _kept_count(self) -> int:
+        return sum(batch.times.size for batch in self._kept)
 
     def _batch(self, samples: float) -> Batch:
         most = min(max(1, int(LONGEST_CALL_NS / self._turn_ns)), self._most_in_a_batch)
@@ -231,7 +242,7 @@ class Sampler:
 
     @property
     def _most_in_a_batch(self) -> int:
-        """How many samples a batch may have, of as many exchanges as there are in one now."""
+        """How many samples of the present number of exchanges a batch may have."""
         return int(min(max(1, self._most_exchanges / self.exchanges), MOST_SAMPLES))
 
     def _calibrate(self, times: Times) -> None:
@@ -256,8 +267,8 @@ class Sampler:
         else:
             # Whole batches of one size: a count that they do not divide is rounded up.
             fewest = math.ceil(count / self._most_exchanges)
-            self._samples_left = max(min(max(1, count // needed), MOST_SAMPLES), fewest)
-            self.exchanges = 1 if self._single else math.ceil(count / self._samples_left)
+            self._count = max(min(max(1, count // needed), MOST_SAMPLES), fewest)
+            self.exchanges = 1 if self._single else math.ceil(count / self._count)
         self._sample_ns = max(ns * self.exchanges, 1.0)
         self._phase = "warm up"
 
@@ -268,13 +279,13 @@ class Sampler:
         return 1 if self._single else int(min(fewest, self._most_exchanges))
 
     def _count_warm_up(self, times: Times) -> None:
-        self._warm_exchanges += times.size * self.exchanges
-        self._warm_ns += int(times.sum())
+        self._warm_up_exchanges += times.size * self.exchanges
+        self._warm_up_ns += int(times.sum())
 
     @property
     def _turn_ns(self) -> float:
-        """How long it takes to get a sample, with what is lost on the way to it."""
-        return self._sample_ns + self._vain_ns / max(self._given, 1)
+        """How long it takes to get a sample, with what times out before it."""
+        return self._sample_ns + self._timed_out_ns / max(self._given, 1)
 
     def _warm_block_samples(self) -> float:
         if self._guessed:
@@ -285,7 +296,7 @@ class Sampler:
 
     def _warm(self, times: Times) -> None:
         self._count_warm_up(times)
-        self._blocks_ns += float(times.sum())
+        self._warming_ns += float(times.sum())
         self._sample_ns = max(float(np.median(times)), 1.0)
         too_short = self._sample_ns < self._least_sample_ns
         if too_short and self.exchanges < self._most_exchanges:
@@ -294,16 +305,16 @@ class Sampler:
             told = max(self._sample_ns, self._least_sample_ns * CLOCK_SHARE)
             before = self.exchanges
             self._set_exchange(told / before)
-            self._blocks = []
+            self._latest = []
             # A sample may last much longer than what could be told: by that, a block would take all
             # the time that there is for warming up.
             self._guessed = self.exchanges > before
         elif self._guessed:
             self._guessed = False
         else:
-            self._blocks = [*self._blocks[1 - _AGREEING_BLOCKS :], times]
-        self._settled = len(self._blocks) == _AGREEING_BLOCKS and self._blocks_agree()
-        if self._settled or self._blocks_ns >= _WARM_SHARE * self._allowed_ns:
+            self._latest = [*self._latest[1 - _AGREEING_BLOCKS :], times]
+        self._settled = len(self._latest) == _AGREEING_BLOCKS and self._latest_agree()
+        if self._settled or self._warming_ns >= _WARM_SHARE * self._allowed_ns:
             self._start_sampling()
 
     def _start_sampling(self) -> None:
@@ -314,40 +325,30 @@ class Sampler:
             self._sample_ns = ns * self.exchanges
         self._phase = "sample"
 
-    def _blocks_agree(self) -> bool:
+    def _latest_agree(self) -> bool:
         tolerance = self._stopping.ci or _AGREEMENT
-        last = self._blocks[-1]
-        return all(_agree(block, last, tolerance) for block in self._blocks[:-1])
+        last = self._latest[-1]
+        return all(_agree(block, last, tolerance) for block in self._latest[:-1])
 
     def _kept_block_samples(self) -> float:
         if self._stopping.iterations is not None:
-            return self._samples_left
+            return self._count - self._kept_count
         wanted = max(self._first_block * self._allowed_ns, self._growth * self._kept_ns)
         return min(wanted, self._allowed_ns - self._kept_ns) / self._turn_ns
-
-    def _keep(self, times: Times) -> None:
-        self._kept.append(times)
-        self._kept_count += times.size
-        self._kept_ns += float(times.sum())
-        # A path that has just slowed down must not make the next call so much longer.
-        self._sample_ns = max(float(np.median(times[-_LATEST_SAMPLES:])), 1.0)
-        self._samples_left -= times.size
-        self.stopped = self._why_stop()
-        if self.stopped is not None:
-            self._phase = "done"
 
     def _why_stop(self) -> Stopped | None:
         full = self._single and self._kept_count >= MOST_SAMPLES
         count = self._stopping.iterations
         if count is not None:
-            if self._samples_left > 0:
+            if self._kept_count < self._count:
                 return None
             return "full" if full and count > MOST_SAMPLES else "count"
         target = self._stopping.ci
-        over = self._kept_ns + self._sample_ns / 2 >= self._allowed_ns
-        if target is not None and (over or full or self._kept_ns >= self._look_ns):
-            self._look_ns = (1 + _LOOK_GROWTH) * self._kept_ns
-            if half_width(self.samples) <= target:
+        kept_ns = self._kept_ns
+        over = kept_ns + self._sample_ns / 2 >= self._allowed_ns
+        if target is not None and (over or full or kept_ns >= self._look_ns):
+            self._look_ns = (1 + _LOOK_GROWTH) * kept_ns
+            if half_width(np.concatenate([batch.times for batch in self._kept])) <= target:
                 return "converged"
         if over:
             return "time"

@@ -1,4 +1,4 @@
-"""One rank's part in one case: the path is open, the buffers are there, the kernel is called."""
+"""One rank's part in one case: its buffers, its endpoint, and what it does in a batch."""
 
 from __future__ import annotations
 
@@ -7,268 +7,196 @@ import time
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.errors import HalftripError
-from halftrip.measure.connection import Pair
+from halftrip.measure.connection import Connection
 from halftrip.measure.sampler import Batch
-from halftrip.memory.host import geometry
-from halftrip.memory.ring import Numbers, Ring, WrongByte, aligned, allocate_ring, message_seeds
+from halftrip.measure.verification import Verification
+from halftrip.memory.layout import Layout
+from halftrip.memory.ring import Ring, WrongByte, aligned, allocate_ring
 from halftrip.results.case import Case
 from halftrip.results.delivery import Delivery
-from halftrip.results.patterns import SHAPES
 from halftrip.results.usage import CoreUse, Usage, add_usages
-from halftrip.telemetry.busiest_task import culprit
+from halftrip.telemetry.busiest_task import busiest_task
 from halftrip.telemetry.process import CoreWatch, Meter
-from halftrip.transports.base import OneSided, Opened, Task, Timed, Window
+from halftrip.transports.base import Buffers, Endpoint, Path, Timed
 
-# How long the initiator leaves its peer to get into the loop, where no exchange may go before.
+# How long the initiator waits for its peer to enter the loop, where no untimed exchange precedes.
 _READY_SECONDS = 0.002
 
 
-class Part(msgspec.Struct, frozen=True):
-    """What one end of a case has to say of a batch.
+class Report(msgspec.Struct, frozen=True):
+    """What one end reports of a batch.
 
-    `times` are those of its samples, int64, ns, and `start` is when the first began, ns of
-    CLOCK_MONOTONIC_RAW; on the end that takes no times, both are empty. `verified` is how many
-    messages were found to be as they were sent; `problem` says what went wrong. `waited` and
-    `delivery` are as in `transports.base.Timed`, `arrivals` too, as `times` are. `usage` is
-    what this end has spent on it; None where no time passes.
+    `times` and `receive_times` are int64, ns, and `start` is ns, as in `transports.base.Timed`.
+    `verified` is how many messages were found to be as they were sent; `problem` is what went
+    wrong. `usage` is what this end spent on the batch; None in virtual time.
     """
 
     times: bytes = b""
     start: int = 0
-    verified: int = 0
-    problem: str | None = None
-    waited: int = 0
+    receive_times: bytes = b""
+    timed_out: int = 0
     delivery: Delivery | None = None
-    arrivals: bytes = b""
+    verified: int = 0
     usage: Usage | None = None
+    problem: str | None = None
 
 
-class Lane:
-    """This rank's part in `case` with the other rank of `pair`, of which it is a member, over the
-    path `opened`.
-
-    `cache_bytes` is the largest last-level cache of all ranks; `meter` reads what is spent.
-    """
+class Side:
+    """This rank's part in `case` with the other rank of `connection`, over the open `path`.
+    `meter` reads what is spent; `lossy`: messages can be lost."""
 
     def __init__(
         self,
-        pair: Pair,
+        connection: Connection,
         case: Case,
-        opened: Opened,
+        path: Path,
+        layout: Layout,
         clock: Clock,
-        cache_bytes: int,
         meter: Meter,
+        lossy: bool,
     ) -> None:
-        self.pair = pair
         self.case = case
+        self._connection = connection
+        self._path = path
+        self._layout = layout
         self._clock = clock
-        self._verify = case.verify
-        self._lay = geometry(case, cache_bytes)
-        self._transport = pair.transport(case.transport)
-        self._opened = opened
-        self._window: Window | None = None
-        self._endpoint: Any = None
-        self._messages = 0
         self._meter = meter
-        self._watch: CoreWatch | None = None
+        self._lossy = lossy
+        self._endpoint: Endpoint | None = None
+        self._verification: Verification | None = None
+        self._core_watch: CoreWatch | None = None
         self._spent: list[Usage] = []
 
     # Setting up, in steps that both ends take together.
 
     def allocate(self) -> None:
-        """Makes the buffers."""
-        self._out = allocate_ring(self._lay, self.case)
-        if self.case.buffers == "same":
-            self._in = self._out
-        else:
-            self._in = allocate_ring(self._lay, self.case)
+        """Makes the buffers. Raises Unavailable or OSError."""
+        end = self._connection.pair.end_of(self.case)
+        self._out = allocate_ring(self._layout, self.case, end)
+        self._in = self._out
+        if self.case.buffers == "separate":
+            self._in = allocate_ring(self._layout, self.case, end)
 
-    def expose(self) -> Any:
-        """Makes the window that the peer reaches into, where it does, and returns the offer of
-        it."""
-        if self.case.mode != "onesided":
-            return None
-        self._window = self._reaching.expose(max(1, self._lay.bytes + self.case.align))
-        region = aligned(self._window.region, self.case)
-        # Touched by the core that it belongs to.
-        region[:] = 0xA5
-        self._exposed = Ring(region, self._lay, self.case)
-        return self._window.offer
+    def open(self) -> Any:
+        """Makes the endpoint and returns its address. Raises Unavailable or OSError."""
+        room = max(1, self._layout.bytes + self.case.align)
+        buffers = Buffers(out=self._out, in_=self._in, clock=self._clock, exposed_bytes=room)
+        self._endpoint = self._path.endpoint(self.case, buffers)
+        exposed = None
+        if self._endpoint.exposed is not None:
+            region = aligned(self._endpoint.exposed, self.case)
+            # Touched by the core that it belongs to.
+            region[:] = 0xA5
+            exposed = Ring(region, self._layout, self.case)
+        if self.case.verify:
+            self._verification = Verification(
+                self.case, self._initiates, self._connection.ranks, self._out, self._in, exposed
+            )
+        return self._endpoint.address
 
-    @property
-    def _reaching(self) -> OneSided:
-        if not isinstance(self._transport, OneSided):
-            raise TypeError(f"{self.case.transport} has no one-sided patterns and must refuse them")
-        return self._transport
-
-    def attach(self, offer: Any) -> None:
-        """Makes the endpoint; `offer` is the peer's window."""
-        if self._window is None:
-            self._endpoint = self._transport.endpoint(self._opened, self.case, self._out, self._in)
-        else:
-            self._endpoint = self._reaching.reach(self._opened, self.case, self._window, offer)
+    def connect(self, address: Any) -> None:
+        """Takes the address of the peer's endpoint. Raises Unavailable or OSError."""
+        self._opened.connect(address)
 
     def close(self) -> None:
-        """Releases what belongs to this case alone; both ends do."""
-        self._endpoint = None
-        if self._window is not None:
-            self._window.close()
+        """Releases what belongs to this case alone; both ends call it."""
+        if self._endpoint is not None:
+            self._endpoint.close()
+            self._endpoint = None
+
+    @property
+    def _opened(self) -> Endpoint:
+        if self._endpoint is None:
+            raise RuntimeError("this side has no endpoint yet")
+        return self._endpoint
+
+    @property
+    def _initiates(self) -> bool:
+        return self._connection.initiates
 
     # Timing.
 
     def prepare(self, batch: Batch) -> None:
-        """What comes before this end's part of a batch, so that all can begin at once."""
-        if batch.keep and self._watch is None and not self._transport.virtual:
-            self._watch = self._meter.watch_core(self.pair.scene.core)
-        if self._verify:
-            self._fill(self._messages_of(batch))
-        if self._window is not None:
-            self._window.synchronize()
+        """What precedes this end's part of a batch, so that all can begin at once."""
+        if batch.keep and self._core_watch is None and not self.case.is_simulated:
+            self._core_watch = self._meter.watch_core(self._connection.pair.core)
+        if self._verification is not None:
+            self._verification.fill(batch.total_exchanges * self.case.window)
+        self._opened.synchronize()
 
-    def _messages_of(self, batch: Batch) -> int:
-        return (batch.lead + batch.exchanges * batch.samples) * self.case.window
-
-    def take_part(self, batch: Batch) -> Part:
-        """This end's part of a batch."""
-        if self.pair.scene.core is not None:
-            os.sched_setaffinity(0, {self.pair.scene.core})
-        messages = self._messages_of(batch)
+    def run(self, batch: Batch) -> Report:
+        """This end's part of a batch. Raises HalftripError if it failed in a way that leaves the
+        peer waiting."""
+        if self._connection.pair.core is not None:
+            os.sched_setaffinity(0, {self._connection.pair.core})
         try:
-            timed, usage = self._measure(batch)
-            if self._window is not None:
-                self._window.synchronize()
-            verified = self._check(messages, timed) if self._verify else 0
+            timed, usage = self._time(batch)
+            self._opened.synchronize()
+            verified = self._verify(batch, timed)
         except (WrongByte, _native.NoAnswer) as error:
-            return Part(problem=self._failure(str(error)))
+            return Report(problem=self._failure(str(error)))
         except OSError as error:
             reason = self._failure(error.strerror or str(error))
-            if self._transport.lossy:
-                return Part(problem=reason)
+            if self._lossy:
+                return Report(problem=reason)
             # The peer is in the midst of an exchange and would wait for ever.
             raise HalftripError(f"{self._name} failed: {reason}") from None
         except _native.MpiError as error:
             reason = self._failure(f"MPI error {error}")
             raise HalftripError(f"{self._name} failed: {reason}") from None
-        self._messages += messages
         if batch.keep and usage is not None:
             self._spent.append(usage)
-        return Part(
+        return Report(
             times=timed.times.tobytes(),
             start=timed.start,
-            verified=verified,
-            waited=timed.waited,
+            receive_times=timed.receive_times.tobytes(),
+            timed_out=timed.timed_out,
             delivery=timed.delivery,
+            verified=verified,
             usage=usage,
-            arrivals=b"" if timed.arrivals is None else timed.arrivals.tobytes(),
         )
+
+    def _time(self, batch: Batch) -> tuple[Timed, Usage | None]:
+        """Takes part in a batch, and reads before and after it what it costs."""
+        numbers = (batch.warm_up, batch.exchanges, batch.samples)
+        if self.case.is_simulated:
+            return self._opened.run(*numbers), None
+        if batch.cold and self._initiates:
+            time.sleep(_READY_SECONDS)
+        before = self._meter.read()
+        timed = self._opened.run(*numbers)
+        return timed, self._meter.since(before, batch.total_exchanges)
+
+    def _verify(self, batch: Batch, timed: Timed) -> int:
+        if self._verification is None:
+            return 0
+        messages = batch.total_exchanges * self.case.window
+        header_size = self._opened.header_size
+        return self._verification.check(messages, timed.source_slots, header_size)
 
     def finish(self) -> CoreUse | None:
         """What became of this end's core since the first batch that was kept, and where others had
-        much of it, who; None where that is not known. To be called once, after the last."""
-        if self._watch is None:
+        much of it, which task was the busiest there; None where that is not known. To be called
+        once, after the last batch."""
+        if self._core_watch is None:
             return None
-        core = self._watch.close()
-        # Where ranks share a core nobody else is to blame.
-        if not self._spent or self.pair.scene.yields:
+        core = self._core_watch.close()
+        # Where ranks share a core, the other task is a rank of ours.
+        if not self._spent or self._connection.pair.shares_core:
             return core
         spent = msgspec.structs.replace(add_usages(self._spent), core=core)
         if not spent.taken_share:
             return core
-        return msgspec.structs.replace(core, culprit=culprit(core.number))
+        return msgspec.structs.replace(core, busiest_task=busiest_task(core.number))
 
     def _failure(self, reason: str) -> str:
-        return f"rank {self._rank}: {reason}"
+        rank = self._connection.ranks[0 if self._initiates else 1]
+        return f"rank {rank}: {reason}"
 
     @property
     def _name(self) -> str:
         return f"{self.case.transport} {self.case.pattern} of {self.case.size} bytes"
-
-    def _measure(self, batch: Batch) -> tuple[Timed, Usage | None]:
-        """Takes part in the exchanges of a batch, and looks before and after at what it costs."""
-        if self._transport.virtual:
-            return self._time(batch), None
-        if batch.cold and self.pair.initiates:
-            time.sleep(_READY_SECONDS)
-        before = self._meter.read()
-        timed = self._time(batch)
-        return timed, self._meter.since(before, batch.lead + batch.exchanges * batch.samples)
-
-    def _time(self, batch: Batch) -> Timed:
-        """Takes part in the exchanges of a batch."""
-        return self._transport.take_part(
-            Task(
-                case=self.case,
-                endpoint=self._endpoint,
-                initiates=self.pair.initiates,
-                out=self._out,
-                in_=self._in,
-                lead=batch.lead,
-                exchanges=batch.exchanges,
-                samples=batch.samples,
-                clock=self._clock,
-                verify=self._verify,
-            )
-        )
-
-    # Verifying. The buffers of both ends are as many and are used alike, so that each end knows
-    # which message is where; and no batch has more messages than there are buffers.
-
-    @property
-    def _rank(self) -> int:
-        return self.pair.ranks[0 if self.pair.initiates else 1]
-
-    def _numbers(self, messages: int) -> Numbers:
-        """The numbers of the next so many messages of this case."""
-        return np.arange(self._messages, self._messages + messages, dtype=np.int64)
-
-    def _fill(self, messages: int) -> None:
-        if self._source is not None:
-            numbers = self._numbers(messages)
-            self._source.fill(numbers % self._lay.slots, message_seeds(self._rank, numbers))
-
-    def _check(self, messages: int, timed: Timed) -> int:
-        """Raises WrongByte if a message is not as it was sent; else how many there are that are
-        known to have come."""
-        ring = self._target
-        if ring is None:
-            return 0
-        numbers = self._numbers(messages)
-        slots = numbers % self._lay.slots
-        if timed.held is not None:
-            # By buffer: in which of the sender's buffers what it holds has come from.
-            senders = timed.held[slots] - 1
-            held = senders >= 0
-            by_slot = np.zeros(self._lay.slots, dtype=np.int64)
-            by_slot[slots] = numbers
-            slots, numbers = slots[held], by_slot[senders[held]]
-        # What is sent back from the buffer that it came in is the initiator's own message.
-        peer = self.pair.ranks[1 if self.pair.initiates else 0]
-        rank = self.pair.ranks[0] if self.case.buffers == "same" else peer
-        ring.check(slots, message_seeds(rank, numbers), self._transport.header(self.case))
-        return int(slots.size)
-
-    @property
-    def _source(self) -> Ring | None:
-        """The buffers that this end's messages come from, None where it sends none of its own."""
-        shape = SHAPES[self.case.pattern]
-        if self.case.mode == "onesided":
-            if self.case.pattern == "put":
-                return self._out if self.pair.initiates else None
-            return None if self.pair.initiates else self._exposed
-        if self.pair.initiates:
-            return self._out
-        return self._out if shape.initiator and self.case.buffers == "separate" else None
-
-    @property
-    def _target(self) -> Ring | None:
-        """The buffers that messages arrive in, None where there arrive none."""
-        shape = SHAPES[self.case.pattern]
-        receives = shape.initiator if self.pair.initiates else shape.responder
-        if not receives:
-            return None
-        return self._exposed if self.case.pattern == "put" else self._in

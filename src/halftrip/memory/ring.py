@@ -7,47 +7,48 @@ import numpy.typing as npt
 
 from halftrip import _native
 from halftrip.errors import HalftripError
-from halftrip.memory.host import Bytes, Geometry, allocate
-from halftrip.results.case import Case
+from halftrip.memory.allocator import Bytes, Memory
+from halftrip.memory.layout import Layout
+from halftrip.registry import MEMORIES
+from halftrip.results.case import Case, CaseEnd
 
 Numbers = npt.NDArray[np.int64]
 
 
 class Ring:
-    """Buffers in the memory `region`, which holds them as `lay` says; see native/buffers.hpp.
+    """The buffers of a case in the memory `region`; see native/buffers.hpp."""
 
-    `case` says how long a message is and how it lies in its buffer.
-    """
-
-    def __init__(self, region: Bytes, lay: Geometry, case: Case) -> None:
+    def __init__(self, region: Bytes, layout: Layout, case: Case) -> None:
         self.region = region
-        self._lay = lay
+        self._layout = layout
         self._case = case
-        self._buffers = _rows(region, lay, lay.extent)
-        self.native = _native.Ring(_rows(region, lay, case.size))
+        self._buffers = _rows(region, layout, layout.extent)
+        # The messages, shape (slots, bytes), and the same for native code.
+        self.messages = _rows(region, layout, case.size)
+        self.native = _native.Ring(self.messages)
 
     @property
     def slots(self) -> int:
-        return self._lay.slots
+        return self._layout.slots
 
     def fill(self, slots: Numbers, seeds: Numbers) -> None:
         """Writes the messages that `seeds` name into the buffers of these numbers, both of shape
         (n,)."""
-        _native.fill(self._buffers, self._case.size, self._lay.step, slots, seeds)
+        _native.fill(self._buffers, self._case.size, self._layout.step, slots, seeds)
 
     def check(self, slots: Numbers, seeds: Numbers, header: int = 0) -> None:
         """Raises WrongByte unless these buffers hold the messages that `seeds` name, but for the
         first `header` bytes of each."""
         found = _native.first_difference(
-            self._buffers, self._case.size, self._lay.step, slots, seeds, header
+            self._buffers, self._case.size, self._layout.step, slots, seeds, header
         )
         if found is not None:
             raise WrongByte(*found)
 
 
-def _rows(region: Bytes, lay: Geometry, size: int) -> Bytes:
+def _rows(region: Bytes, layout: Layout, size: int) -> Bytes:
     """The buffers, shape (slots, size)."""
-    return np.lib.stride_tricks.as_strided(region, (lay.slots, size), (lay.stride, 1))
+    return np.lib.stride_tricks.as_strided(region, (layout.slots, size), (layout.stride, 1))
 
 
 class WrongByte(HalftripError):
@@ -57,9 +58,12 @@ class WrongByte(HalftripError):
         super().__init__(f"byte {offset} is 0x{found:02x}, 0x{expected:02x} was sent")
 
 
-def allocate_ring(lay: Geometry, case: Case) -> Ring:
-    """Touched buffers in this process's own memory. Raises Unavailable."""
-    return Ring(aligned(allocate(lay.bytes + case.align, case.pages), case), lay, case)
+def allocate_ring(layout: Layout, case: Case, end: CaseEnd) -> Ring:
+    """Touched buffers in the kind of memory that an end of the case has. Raises Unavailable or
+    OSError."""
+    memory: Memory = MEMORIES.load(end.memory)
+    region = memory.allocate(layout.bytes + case.align, end.pages)
+    return Ring(aligned(region, case), layout, case)
 
 
 def aligned(region: Bytes, case: Case) -> Bytes:

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from halftrip.errors import Unavailable
-from halftrip.memory.host import Bytes
+from halftrip.memory.allocator import Bytes
 
 
 class SharedOffer(msgspec.Struct, frozen=True):

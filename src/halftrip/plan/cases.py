@@ -3,50 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 
 import msgspec
 
-from halftrip.plan.pairing import rounds
+from halftrip.plan.pairing import Pair, rounds
 from halftrip.plan.plan import Plan
 from halftrip.plan.sizes import perturb
-from halftrip.results.case import Case, Wait
+from halftrip.results.case import Case, CaseEnd, Wait
 from halftrip.results.patterns import SHAPES, Pattern
 from halftrip.units import significant
 
 
 def expand(plan: Plan, ranks: int, waits: Mapping[str, tuple[Wait, ...]]) -> list[tuple[Case, ...]]:
-    """Every case of the plan, in the order of a table, those together that are to be measured at
-    the same time. `waits` has the transports that are there, and how each can wait, its default
-    first."""
-    together = rounds(ranks, plan.pairs, plan.pairs_at_once)
+    """Every case of the plan, in the order of a table; those in one tuple are measured at the same
+    time. `waits` has the transports that are there, and how each can wait, its default first."""
     return [
         tuple(
-            msgspec.structs.replace(case, pair=pair, thread=thread)
-            for pair in pairs
-            for thread in range(plan.threads)
+            _between(plan, case, pair, thread) for pair in pairs for thread in range(plan.threads)
         )
-        for pairs in together
+        for pairs in rounds(ranks, plan.pairs, plan.pairs_at_once)
         for case in _cases(plan, waits, len(pairs) * plan.threads)
     ]
 
 
-def _cases(plan: Plan, waits: Mapping[str, tuple[Wait, ...]], company: int) -> list[Case]:
+def _between(plan: Plan, case: Case, pair: Pair, thread: int) -> Case:
+    """The case between the threads of that number of two ranks."""
+    initiator, responder = (
+        msgspec.structs.replace(end, core=_requested_core(plan, rank, thread))
+        for end, rank in zip(case.ends, pair, strict=True)
+    )
+    return msgspec.structs.replace(
+        case, pair=pair, thread=thread, initiator=initiator, responder=responder
+    )
+
+
+def _requested_core(plan: Plan, rank: int, thread: int) -> int | None:
+    if not isinstance(plan.cores, tuple):
+        return None
+    return plan.cores[rank * plan.threads + thread]
+
+
+def _cases(plan: Plan, waits: Mapping[str, tuple[Wait, ...]], concurrency: int) -> list[Case]:
     return [
         Case(
             transport=transport,
             pattern=pattern,
             mode=mode,
             size=size,
+            initiator=ends[0],
+            responder=ends[1],
             buffers=buffers,
-            pages=page,
             cache=cache,
-            wait=wait,
             window=window,
             align=align,
             datatype=datatype,
             rate=plan.rate,
             verify=plan.verify,
-            company=company,
+            concurrency=concurrency,
         )
         for transport in plan.transport
         if transport in waits
@@ -54,13 +68,27 @@ def _cases(plan: Plan, waits: Mapping[str, tuple[Wait, ...]], company: int) -> l
         for mode in plan.mode or SHAPES[pattern].modes[:1]
         for window in _windows(plan, pattern)
         for wait in plan.wait or waits[transport][:1]
-        for buffers in plan.buffers
-        for page in plan.pages
+        for memory, buffers, pages in product(plan.memory, plan.buffers, plan.pages)
+        for ends in [_ends(memory, pages, wait)]
         for cache in plan.cache
         for align in plan.align
         for datatype in plan.datatype
         for size in perturb(plan.sizes, plan.perturb)
     ]
+
+
+def _ends(memory: str, pages: str, wait: str) -> tuple[CaseEnd, CaseEnd]:
+    """The initiator's and the responder's, of settings such as ``spin`` or ``spin:block``."""
+    initiator, responder = (
+        msgspec.convert({"memory": m, "pages": p, "wait": w}, CaseEnd)
+        for m, p, w in zip(*map(_both, (memory, pages, wait)), strict=True)
+    )
+    return initiator, responder
+
+
+def _both(setting: str) -> tuple[str, str]:
+    initiator, _, responder = setting.partition(":")
+    return initiator, responder or initiator
 
 
 # Hardly any path is faster, bytes per second: puts of what stays in the first cache, by a little.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import Any, Literal
 
 from halftrip.errors import UsageError
@@ -19,12 +19,12 @@ _MOST = 10**15
 _CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 
 
-def one_of(allowed: Iterable[str]) -> Callable[[Any], str]:
-    names = list(allowed)
+def one_of(allowed: Collection[str]) -> Callable[[Any], str]:
+    """One of the allowed texts."""
 
     def parse(value: Any) -> str:
-        if value not in names:
-            raise UsageError(f"{value!r} is not known; allowed: {', '.join(names)}")
+        if not isinstance(value, str) or value not in allowed:
+            raise UsageError(f"{value!r} is not known; allowed: {', '.join(allowed)}")
         return str(value)
 
     return parse
@@ -36,13 +36,29 @@ def items(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def some_of(allowed: Iterable[str]) -> Callable[[Any], tuple[str, ...]]:
+def some_of(allowed: Collection[str]) -> Callable[[Any], tuple[str, ...]]:
     parse = one_of(allowed)
 
     def parse_all(value: Any) -> tuple[str, ...]:
         return tuple(dict.fromkeys(parse(item) for item in items(value)))
 
     return parse_all
+
+
+def per_end(allowed: Collection[str]) -> Callable[[Any], tuple[str, ...]]:
+    """Of settings that each end has: ``a`` for both, or ``a:b`` for the initiator's and the
+    responder's."""
+    parse = one_of(allowed)
+
+    def parse_both(value: Any) -> tuple[str, ...]:
+        found = []
+        for item in items(value):
+            initiator, colon, responder = str(item).partition(":")
+            ends = (parse(initiator), parse(responder)) if colon else (parse(item),)
+            found.append(":".join(dict.fromkeys(ends)))
+        return tuple(dict.fromkeys(found))
+
+    return parse_both
 
 
 def sizes(value: Any) -> tuple[int, ...]:

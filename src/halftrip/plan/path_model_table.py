@@ -10,7 +10,7 @@ import msgspec
 
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import one_of
-from halftrip.simulation.path_model import Modes, Noise, Segment, Spikes, Ticking, Truth
+from halftrip.simulation.path_model import ClockModel, Modes, Noise, PathModel, Segment, Spikes
 from halftrip.units import parse_duration, parse_share, parse_size
 
 _WHOLE = ("seed", "warm_up")
@@ -23,7 +23,7 @@ _TABLES: dict[str, type[msgspec.Struct]] = {
     "noise": Noise,
     "spikes": Spikes,
     "modes": Modes,
-    "clock": Ticking,
+    "clock": ClockModel,
 }
 _NOISES = get_args(get_type_hints(Noise)["kind"])
 _WEEK = 7 * 86400.0
@@ -35,19 +35,19 @@ _NOT_NEGATIVE = {"first": _WEEK, "extra": _WEEK, "step": _WEEK, "claimed": _WEEK
 _LESS_THAN_ONE = ("share", "loss", "correlation")
 
 
-def parse_truth(table: Any) -> Truth:
-    """The truth that a table of a plan tells. Raises UsageError that says what is wrong."""
+def parse_path_model(table: Any) -> PathModel:
+    """The path model in a table of a plan. Raises UsageError that says what is wrong."""
     try:
-        return msgspec.convert(_read(table, Truth, ""), Truth, strict=False)
+        return msgspec.convert(_read(table, PathModel, ""), PathModel, strict=False)
     except msgspec.ValidationError as error:
         # Of what is a number or a truth value by its form, so the key is all that there is to say.
         said, _, where = str(error).replace("`", "").partition(" - at $.")
         raise UsageError(f"{where}: {said[0].lower()}{said[1:]}".removeprefix(": ")) from None
 
 
-def truth_record(truth: Truth) -> dict[str, Any]:
+def path_model_record(model: PathModel) -> dict[str, Any]:
     """The table that tells it again."""
-    record: dict[str, Any] = msgspec.to_builtins(truth)
+    record: dict[str, Any] = msgspec.to_builtins(model)
     record["segments"] = [
         {name: value for name, value in segment.items() if value is not None}
         for segment in record["segments"]

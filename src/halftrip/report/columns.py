@@ -1,4 +1,4 @@
-"""The columns of a table: what each is called, its unit, and what it says of a row."""
+"""The columns of a table: the name of each, its unit, and what it shows of a row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from halftrip.report.rows import Row
-from halftrip.results.case import Case
 from halftrip.results.patterns import is_in_turn
 from halftrip.units import format_size, significant
 
@@ -16,36 +15,13 @@ NOTHING = "-"
 
 
 class Column(NamedTuple):
-    """A column: its name and unit, and what it says of a row."""
+    """A column: its name and unit, and what it shows of a row."""
 
     name: str
     unit: str
     cell: Callable[[Row], str]
     # Left out where it says nothing of any row.
     optional: bool = False
-
-
-# Fields of a case that get a column where the rows differ in them, else a place in the heading.
-FIELDS: tuple[tuple[str, Callable[[Case], str]], ...] = (
-    ("pattern", lambda case: case.pattern),
-    ("mode", lambda case: case.mode),
-    ("window", lambda case: str(case.window)),
-    ("buffers", lambda case: case.buffers),
-    ("pages", lambda case: case.pages),
-    ("memory", lambda case: case.memory),
-    ("cache", lambda case: case.cache),
-    ("align", lambda case: str(case.align) if case.align else "page"),
-    ("datatype", lambda case: case.datatype),
-    ("rate", lambda case: f"{case.rate / 1e6:g} MB/s" if case.rate else "all it can"),
-    ("verified", lambda case: "yes" if case.verify else "no"),
-    ("ranks", lambda case: f"{case.pair[0]}-{case.pair[1]}"),
-    ("thread", lambda case: str(case.thread)),
-    ("pairs at once", lambda case: str(case.company)),
-)
-
-
-# Those that say what the buffers are.
-ABOUT_BUFFERS = ("buffers", "pages", "memory", "cache", "align")
 
 
 def _us(ns: float, digits: int = 3) -> str:
@@ -72,9 +48,9 @@ def _samples(row: Row) -> str:
 
 
 def _line(row: Row) -> str:
-    if row.line is None:
+    if row.cache_line_rtt is None:
         return NOTHING
-    low, high = row.line
+    low, high = row.cache_line_rtt
     return f"{low:.0f}" if high <= 1.1 * low else f"{low:.0f} to {high:.0f}"
 
 
@@ -110,7 +86,7 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
 
 
 def _bandwidth_interval(row: Row) -> str:
-    if not row.summary.bandwidth > 0 or row.over_all_time:
+    if not row.summary.bandwidth > 0 or row.is_over_all_time:
         return NOTHING
     # Of the initiator's times; as much wider as the sum is more than its share of it.
     size = row.case.size * row.delivered * row.bandwidth / row.summary.bandwidth

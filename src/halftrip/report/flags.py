@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from halftrip.analysis.flags import NAMES
-from halftrip.report import columns
-from halftrip.report.rows import Row, rows
-from halftrip.results.case import Case
-from halftrip.results.run import Run
-from halftrip.units import format_size
+from halftrip.report.document import Document
+from halftrip.report.fields import name_of, varying
+from halftrip.report.rows import Row
 
 
 def flagged(table_rows: Sequence[Row]) -> list[str]:
@@ -28,27 +26,18 @@ def flagged(table_rows: Sequence[Row]) -> list[str]:
     return [f"flags: {some} of {len(table_rows)} rows have some ({said}); show --flags says why"]
 
 
-def _named(row: Row, varying: Sequence[tuple[str, Callable[[Case], str]]]) -> str:
-    case = row.case
-    words = [case.transport, case.wait, *(of(case) for _, of in varying), format_size(case.size)]
-    return " ".join(words)
-
-
-def render_flags(run: Run) -> Group:
+def render_flags(document: Document) -> Group:
     """Each flag, by name and by what to do, with the rows that have it: what was seen."""
-    table_rows = rows(run)
-    # A field in which the rows differ tells them apart.
-    varying = [
-        (name, of) for name, of in columns.FIELDS if len({of(row.case) for row in table_rows}) > 1
-    ]
+    table_rows = document.rows
+    fields = varying(row.case for row in table_rows)
     parts: list[RenderableType] = []
     for name in NAMES:
-        those = [(row, flag) for row in table_rows for flag in row.flags if flag.name == name]
-        for advice in dict.fromkeys(flag.advice for _, flag in those):
+        found = [(row, flag) for row in table_rows for flag in row.flags if flag.name == name]
+        for advice in dict.fromkeys(flag.advice for _, flag in found):
             parts.append(Text(f"{name}: {advice}", style="yellow"))
-            for row, flag in those:
+            for row, flag in found:
                 if flag.advice == advice:
-                    parts.append(Text(f"  {_named(row, varying)}: {flag.seen}"))
+                    parts.append(Text(f"  {name_of(row.case, fields)}: {flag.seen}"))
             parts.append(Text())
     if not parts:
         parts.append(Text(f"no flags: none of the {len(table_rows)} rows gives a reason to doubt"))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from halftrip.analysis.summaries import count_marked, summarize_case, usage_figures
+from halftrip.analysis.summaries import summarize_case
+from halftrip.analysis.suspect import count_suspect
+from halftrip.analysis.usage import usage_figures
 from halftrip.errors import HalftripError
+from halftrip.report.flat import case_fields
 from halftrip.results.run import Run
 from halftrip.units import with_units
 
@@ -28,11 +29,10 @@ def frame(run: Run) -> pandas.DataFrame:
 
     rows = []
     for measurement in run.measurements:
-        fields = msgspec.structs.asdict(measurement.case)
-        fields["pair"] = "-".join(str(rank) for rank in measurement.case.pair)
+        fields = case_fields(measurement.case)
         fields |= {"repetition": measurement.repetition, "at": measurement.at}
         fields |= summarize_case([measurement])._asdict()
-        fields |= {"marked": count_marked([measurement])}
+        fields |= {"marked": count_suspect([measurement])}
         fields |= usage_figures(measurement.case, measurement.usage)
         rows.append(with_units(fields))
     return pandas.DataFrame(rows)

@@ -42,7 +42,7 @@ def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> lis
         lines += _LAUNCHES_SAY
     if "verified" in names:
         lines.append(_VERIFIED_SAYS)
-    if any(row.case.company > 1 for row in table_rows):
+    if any(row.case.concurrency > 1 for row in table_rows):
         lines.append(_COMPANY_SAYS)
     return lines
 
@@ -85,7 +85,7 @@ def _others(table_rows: Sequence[Row]) -> str:
 def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
     two = any(row.case.directions == 2 for row in table_rows)
     summed = "the sum of both directions where both send" if two else "one direction"
-    whole = [row.over_all_time for row in table_rows]
+    whole = [row.is_over_all_time for row in table_rows]
     lines = []
     if not all(whole):
         lines += [

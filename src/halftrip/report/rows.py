@@ -10,7 +10,9 @@ import msgspec
 import numpy as np
 
 from halftrip.analysis.flags import Evidence, Flag, judge
-from halftrip.analysis.summaries import count_marked, launch_components, over_all_time, usages
+from halftrip.analysis.summaries import is_over_all_time, launch_components
+from halftrip.analysis.suspect import count_suspect
+from halftrip.analysis.usage import usages
 from halftrip.registry import TRANSPORTS
 from halftrip.results.case import Case
 from halftrip.results.delivery import Delivery, add_deliveries, delivered_share
@@ -22,29 +24,30 @@ from halftrip.stats.variance import Components
 
 
 class Row(NamedTuple):
-    """A case and what a reader wants to know of it. `exchanges` is how many a sample holds, at
-    most; `line` spans the cache-line round trips around its blocks, ns, in the state that it is of.
+    """A case and what a reader wants to know about it.
 
-    `peer_bandwidth` is what the other end received, by its clock, bytes per second; None where it
-    takes no times, where both send, and `over_all_time`. Where both send, `each_way` is what came
-    there, and back, until all of a window had come. `verified` is how many messages were found to
-    be as they were sent, None where nobody looked. `usage` is what it cost the initiator and the
-    responder, None where no time passes, and `marked` how many samples were taken, as far as can be
-    told, while one of them had lost its core, None where nothing is known of it. `launches` is how
-    many it is of, and `components` by how much they differ.
+    `exchanges` is how many a sample holds, at most. `cache_line_rtt` is the lowest and the highest
+    core-to-core round trip around its blocks, ns, in the state of the machine that it is of.
+    `peer_bandwidth` is what the responder received by its own clock, bytes per second; None where
+    it takes no times, where both send, and where `is_over_all_time`. Where both send, `each_way` is
+    the bandwidth to the responder and to the initiator, each until the last receive of a window
+    completed. `verified` is how many messages were found to be as they were sent; None without
+    --verify. `usage` is what the initiator and the responder spent (None in virtual time), and
+    `suspect` how many samples were probably taken while one of them had lost its core (None: not
+    known). `launches` is how many the row is of, and `components` by how much they differ.
     """
 
     case: Case
     summary: Summary
     exchanges: int
-    line: tuple[float, float] | None
+    cache_line_rtt: tuple[float, float] | None
     flags: tuple[Flag, ...]
     peer_bandwidth: float | None
     each_way: tuple[float, float] | None
     delivery: Delivery | None
     verified: int | None
     usage: tuple[Usage, Usage] | None
-    marked: int | None
+    suspect: int | None
     launches: int
     components: Components | None
 
@@ -54,9 +57,9 @@ class Row(NamedTuple):
         return delivered_share(self.case, self.delivery)
 
     @property
-    def over_all_time(self) -> bool:
+    def is_over_all_time(self) -> bool:
         """Whether the bandwidth is not that of the median window."""
-        return over_all_time(self.case, self.delivery)
+        return is_over_all_time(self.case, self.delivery)
 
     @property
     def bandwidth(self) -> float:
@@ -68,7 +71,7 @@ class Row(NamedTuple):
     def rate(self) -> float:
         """Messages per second that arrived, in all directions likewise; NaN where no time
         passed."""
-        if self.over_all_time:
+        if self.is_over_all_time:
             return self.bandwidth / self.case.size
         latency = self.summary.latency
         return self.case.directions * self.delivered / latency * 1e9 if latency > 0 else math.nan
@@ -81,50 +84,49 @@ def rows(run: Run) -> list[Row]:
 
 
 def _order(case: Case) -> tuple[Any, ...]:
-    names = list(TRANSPORTS)
-    place = names.index(case.transport) if case.transport in names else len(names)
+    path = (*TRANSPORTS.place(case.transport), case.concurrency, case.pair, case.thread)
+    kind = (case.pattern, case.mode, case.window, case.both_ends("wait"), case.buffers)
+    ends = (case.both_ends("pages"), case.cache, case.align, case.datatype, case.size)
     rest = msgspec.structs.astuple(case)
-    path = (place, case.transport, case.company, case.pair, case.thread)
-    kind = (case.pattern, case.mode, case.window, case.wait, case.buffers, case.pages, case.cache)
-    return (*path, *kind, case.align, case.datatype, case.size, rest)
+    return (*path, *kind, *ends, str(rest))
 
 
 def _row(evidence: Evidence, flags: tuple[Flag, ...]) -> Row:
     case, measurements = evidence.case, evidence.measurements
-    ends = evidence.probes
-    # The other end's medians are of all states.
-    one_state = evidence.known.main is None
-    counted = [m.launch for m, t in zip(measurements, evidence.known.steady, strict=True) if t.size]
+    rtts = evidence.rtts
+    # The responder's medians are of all states of the machine.
+    one_state = evidence.times.main is None
     return Row(
         case=case,
         summary=evidence.summary,
         exchanges=max(measurement.exchanges for measurement in measurements),
-        line=(min(ends), max(ends)) if ends else None,
+        cache_line_rtt=(min(rtts), max(rtts)) if rtts else None,
         flags=flags,
         peer_bandwidth=_peer_bandwidth(case, measurements) if one_state else None,
         each_way=_each_way(case, measurements) if one_state else None,
         delivery=add_deliveries(m.delivery for m in measurements),
         verified=_total([m.verified for m in measurements]),
         usage=usages(measurements),
-        marked=count_marked(measurements),
-        launches=len(set(counted)),
-        components=launch_components(evidence.known),
+        suspect=count_suspect(measurements),
+        launches=len(evidence.times.by_launch),
+        components=launch_components(evidence.times),
     )
 
 
 def _peer_bandwidth(case: Case, measurements: Sequence[Measurement]) -> float | None:
-    # The receiver's median window is as little of the whole as the sender's.
-    if case.directions == 2 or over_all_time(
-        case, add_deliveries(m.delivery for m in measurements)
-    ):
+    # The median window of the receiver says as little about all of them as the sender's.
+    delivery = add_deliveries(m.delivery for m in measurements)
+    if case.directions == 2 or is_over_all_time(case, delivery):
         return None
-    return _bandwidth(case, [(m.peer_ns, m.exchanges) for m in measurements if m.peer_ns])
+    known = [(m.peer_median, m.exchanges) for m in measurements]
+    return _bandwidth(case, [(ns, exchanges) for ns, exchanges in known if ns])
 
 
 def _each_way(case: Case, measurements: Sequence[Measurement]) -> tuple[float, float] | None:
-    known = [(m.arrival_ns, m.exchanges) for m in measurements if m.arrival_ns is not None]
-    there = _bandwidth(case, [(ns[0], exchanges) for ns, exchanges in known])
-    back = _bandwidth(case, [(ns[1], exchanges) for ns, exchanges in known])
+    known = [(m.receive_medians, m.exchanges) for m in measurements]
+    medians = [(both, exchanges) for both, exchanges in known if both is not None]
+    there = _bandwidth(case, [(both[0], exchanges) for both, exchanges in medians])
+    back = _bandwidth(case, [(both[1], exchanges) for both, exchanges in medians])
     return None if there is None or back is None else (there, back)
 
 

@@ -8,12 +8,14 @@ from typing import NamedTuple
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from halftrip.report import columns
+from halftrip.report.columns import NOTHING
+from halftrip.report.document import Document
+from halftrip.report.fields import name_of, varying
 from halftrip.report.grid import Figure, grid, number, percent, whole, without
+from halftrip.report.notes import warnings
 from halftrip.results.case import Case
-from halftrip.results.records import System
+from halftrip.results.records import HostCounters
 from halftrip.results.run import Run
-from halftrip.units import format_size
 
 # A processor that is never at this load is not worth a line in each record.
 _AWAKE = 0.05
@@ -24,30 +26,31 @@ _BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
 class Line(NamedTuple):
     """Of a record, the part about `name`: a processor, or an interface; "" for the whole host."""
 
-    system: System
+    system: HostCounters
     what: str
     name: str = ""
 
 
-def render_system_log(run: Run) -> Group:
+def render_system_log(document: Document) -> Group:
     """For each host its processors and memory, each processor by itself, and its interfaces."""
-    if not run.systems:
+    run = document.run
+    if not run.host_counters:
         return Group(Text(f"no system log: {_why_none(run)}"))
     parts: list[RenderableType] = []
-    describe = _describe([case for s in run.systems for case in s.cases])
-    hosts = sorted({(s.host, s.rank) for s in run.systems}, key=lambda host: host[1])
-    several = len({s.launch for s in run.systems}) > 1
+    describe = _describe([case for s in run.host_counters for case in s.cases])
+    hosts = sorted({(s.host, s.rank) for s in run.host_counters}, key=lambda host: host[1])
+    several = len({s.launch for s in run.host_counters}) > 1
     # Of the same name there may be several, as containers are.
     alone = len({name for name, _ in hosts}) == len(hosts)
     for name, rank in hosts:
-        own = [s for s in run.systems if (s.host, s.rank) == (name, rank)]
+        own = [s for s in run.host_counters if (s.host, s.rank) == (name, rank)]
         lines = [Line(s, describe(s)) for s in sorted(own, key=lambda s: (s.launch, s.at))]
         ranks = [e for e in run.environments if e.host == name]
         cores = [core for e in ranks for core in (e.core, *(e.thread_cores or ()))]
         parts += _host(name if alone else f"{name} (rank {rank})", lines, cores, several)
     parts += [Text(line, style="dim") for line in _LEGEND]
     parts += [Text(line) for line in _cost(run)]
-    parts += [Text(line, style="yellow") for line in notices(run)]
+    parts += [Text(line, style="yellow") for line in warnings(document)]
     return Group(*parts)
 
 
@@ -76,7 +79,7 @@ def _host(
 
 
 def _why_none(run: Run) -> str:
-    if not run.head.plan.get("system_log"):
+    if not run.header.plan.get("system_log"):
         return "this run has none; measure with --system-log"
     if run.measurements:
         return "what is simulated is on no host"
@@ -88,30 +91,21 @@ def _cost(run: Run) -> list[str]:
     end = run.end
     if end is None or end.logged is None or end.seconds is None:
         return []
-    first = min(s.rank for s in run.systems)
-    rest = sum(s.seconds for s in run.systems if s.rank == first and s.phase != "case")
+    first = min(s.rank for s in run.host_counters)
+    rest = sum(s.seconds for s in run.host_counters if s.rank == first and s.phase != "case")
     share = number(100 * end.logged / (end.seconds - rest), 2)
     of = f"of the run's {end.seconds:.1f} s without the {rest:.1f} s of rest that belong to it"
     return [f"the log took {number(end.logged)} s, {share} % {of}"]
 
 
-def notices(run: Run) -> list[str]:
-    """What was found odd and left out, one line each."""
-    return list(dict.fromkeys(f"left out: {n.host}: {n.text}" for n in run.notices))
+def _describe(cases: Sequence[Case]) -> Callable[[HostCounters], str]:
+    """Names the cases of a record, in the words that tell them from the others."""
+    fields = varying(cases)
 
-
-def _describe(cases: Sequence[Case]) -> Callable[[System], str]:
-    """What a record is of, in the words that tell its case from the others."""
-    varying = [of for _, of in columns.FIELDS if len({of(case) for case in cases}) > 1]
-
-    def name(case: Case) -> str:
-        words = [case.transport, case.wait, *(of(case) for of in varying), format_size(case.size)]
-        return " ".join(words)
-
-    def describe(system: System) -> str:
-        if not system.cases:
-            return f"{system.phase}, idle"
-        return ", ".join(name(case) for case in system.cases)
+    def describe(counters: HostCounters) -> str:
+        if not counters.cases:
+            return f"{counters.phase}, idle"
+        return ", ".join(name_of(case, fields) for case in counters.cases)
 
     return describe
 
@@ -190,12 +184,12 @@ def _megabytes(name: str) -> Callable[[Line], str]:
 
 def _interrupts(line: Line) -> str:
     counts = line.system.interrupts.get(line.name, {})
-    return ", ".join(f"{cpu}: {count:,}" for cpu, count in counts.items()) or columns.NOTHING
+    return ", ".join(f"{cpu}: {count:,}" for cpu, count in counts.items()) or NOTHING
 
 
 def _repetition(line: Line) -> str:
     repetitions = dict.fromkeys(line.system.repetitions)
-    return ", ".join(str(number + 1) for number in repetitions) or columns.NOTHING
+    return ", ".join(str(number + 1) for number in repetitions) or NOTHING
 
 
 _WHEN = (

@@ -8,13 +8,12 @@ from typing import NamedTuple
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.analysis.summaries import ENDS, cpu_per_gigabyte
-from halftrip.report import columns
+from halftrip.analysis.usage import ENDS, cpu_per_gigabyte
 from halftrip.report.columns import NOTHING
+from halftrip.report.document import Document
+from halftrip.report.fields import Field, varying
 from halftrip.report.grid import Figure, grid, number, percent, whole, without
-from halftrip.report.rows import Row, rows
-from halftrip.results.case import Case
-from halftrip.results.run import Run
+from halftrip.report.rows import Row
 from halftrip.results.usage import Usage
 from halftrip.units import format_size
 
@@ -73,7 +72,7 @@ _FIGURES = (
     Figure("frequency", "GHz", _of_core("hertz", 3, 1e9)),
     Figure("instructions", "per cycle", lambda end: number(end.usage.instructions_per_cycle)),
     Figure("energy", "J", _of_core("joules", 3)),
-    Figure("marked", "samples", _first(lambda row: whole(row.marked))),
+    Figure("marked", "samples", _first(lambda row: whole(row.suspect))),
     Figure("", "", _how, True),
 )
 _LEGEND = (
@@ -90,22 +89,21 @@ _LEGEND = (
 _ENERGY_SAYS = "energy: of the whole package that the core is in, first sample to last."
 
 
-def render_usage(run: Run) -> Group:
+def render_usage(document: Document) -> Group:
     """A line for each end of each row."""
-    table_rows = [row for row in rows(run) if row.usage is not None]
-    if not run.measurements:
+    table_rows = [row for row in document.rows if row.usage is not None]
+    if not document.run.measurements:
         return Group(Text("no usage: nothing was measured"))
     if not table_rows:
         return Group(Text("no usage: this run has none (simulated, or of an older halftrip)"))
-    varying = [
-        Figure(name, "", _first(_of_case(of)), True)
-        for name, of in columns.FIELDS
-        if len({of(row.case) for row in table_rows}) > 1
+    fields = [
+        Figure(field.name, "", _first(_of_case(field)), True)
+        for field in varying(row.case for row in table_rows)
     ]
     figures = (
         Figure("transport", "", _first(lambda row: row.case.transport), True),
-        Figure("wait", "", _first(lambda row: row.case.wait), True),
-        *varying,
+        Figure("wait", "", _first(lambda row: row.case.both_ends("wait")), True),
+        *fields,
         Figure("size", "bytes", _first(lambda row: format_size(row.case.size))),
         *_FIGURES,
     )
@@ -118,5 +116,5 @@ def render_usage(run: Run) -> Group:
     return Group(made.table, *lines, *(Text(line, style="dim") for line in said))
 
 
-def _of_case(of: Callable[[Case], str]) -> Callable[[Row], str]:
-    return lambda row: of(row.case)
+def _of_case(field: Field) -> Callable[[Row], str]:
+    return lambda row: field.of(row.case)

@@ -3,49 +3,43 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
+from halftrip.results.block import Block, Times, concatenate, median_or_none
 from halftrip.results.case import Case
-from halftrip.results.delivery import Delivery
-from halftrip.results.usage import Usage
+from halftrip.results.delivery import Delivery, add_deliveries
+from halftrip.results.usage import CoreUse, Usage, add_usages
+from halftrip.stats.main_state import Series
+
+Floats = npt.NDArray[np.float64]
 
 Phase = Literal["before", "case", "after"]
 Stopped = Literal["converged", "time", "count", "full"]
 
 
 class WarmUp(msgspec.Struct, frozen=True):
-    """What went before the kept samples: exchanges, nanoseconds, and whether the drift had
-    ended."""
+    """What preceded the samples: exchanges, their time in ns, and whether times had settled."""
 
     exchanges: int
     ns: int
     settled: bool
 
 
-class LineBound(msgspec.Struct, frozen=True):
-    """The cache-line round trip between the two cores, ns, just before and just after the samples
-    of a case."""
+class Measurement(
+    msgspec.Struct, frozen=True, kw_only=True, dict=True, tag_field="record", tag="measurement"
+):
+    """A case, measured once: its blocks in time order, and how they came about.
 
-    before: float
-    after: float
-
-
-class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="measurement"):
-    """A case, its samples in time order, and how they came about.
-
-    Each of `samples` is the time of `exchanges` exchanges, ns. They were taken in blocks of so
-    many as `blocks` says, and after each block the line was probed again: `lines`, ns; both are
-    empty where that is not known. Blocks in between may have been thrown away. `first` is the
-    very first exchange of the case, ns, timed by itself. `at` is when the case began, seconds
-    after its launch, the one of number `launch`, did. `peer_ns` is the median of the same
-    samples by the other end's clock, None where it takes no times. Where there is a window each
-    way, `arrival_ns` is the median time of a sample until all that was sent there had come, by
-    the responder's clock, and back, by the initiator's. `verified` is how many messages were
-    found to be as they were sent, None where nobody looked. `usage` is what the initiator and the
-    responder have spent on the samples, and `preemptions` how often the kernel took the core from
-    each of them in each block, empty where that is not known.
+    `at` is when it began, s after its launch, the one of number `launch`, did. `first` is the very
+    first exchange, ns, timed by itself. Each sample is the time of `exchanges` exchanges. Blocks in
+    between may have been rejected. `verified` is how many messages were found to be as they were
+    sent; None without --verify. `cores` is what became of the initiator's and the responder's core
+    from the first block to the last; None where that is not known.
     """
 
     case: Case
@@ -55,17 +49,68 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     warm_up: WarmUp
     exchanges: int
     stopped: Stopped
-    line: LineBound | None
-    samples: list[int]
-    blocks: list[int] = []
-    lines: list[float] = []
+    blocks: list[Block]
     launch: int = 0
-    peer_ns: float | None = None
-    arrival_ns: tuple[float, float] | None = None
-    delivery: Delivery | None = None
     verified: int | None = None
-    usage: tuple[Usage, Usage] | None = None
-    preemptions: list[tuple[int, int]] = []
+    cores: tuple[CoreUse | None, CoreUse | None] | None = None
+
+    @cached_property
+    def samples(self) -> Times:
+        """The times of all samples, shape (n,), ns."""
+        return concatenate(block.times for block in self.blocks)
+
+    @property
+    def one_way_blocks(self) -> list[Floats]:
+        """Of each block the times of one message one way, shape (n,), ns."""
+        messages = self.exchanges * self.case.messages_per_exchange
+        return [block.times / messages for block in self.blocks]
+
+    @property
+    def series(self) -> Series:
+        """Its times and the state of the machine, for statistics."""
+        return Series(self.launch, self.one_way_blocks, self.cache_line_rtts)
+
+    @property
+    def cache_line_rtts(self) -> list[float]:
+        """The core-to-core round trips before the first block and after each, ns; empty where that
+        of a block is not known."""
+        known = [block.cache_line_rtt for block in self.blocks if block.cache_line_rtt is not None]
+        if not known or len(known) < len(self.blocks):
+            return []
+        return [known[0].before, *(rtt.after for rtt in known)]
+
+    @property
+    def peer_median(self) -> float | None:
+        """The median of the samples by the responder's clock, ns; None where it takes no times."""
+        return median_or_none([block.peer_times for block in self.blocks])
+
+    @property
+    def receive_medians(self) -> tuple[float, float] | None:
+        """The median time until the last receive of a sample completed, at the responder and at the
+        initiator, ns; None where that is not measured."""
+        there = median_or_none([block.peer_receive_times for block in self.blocks])
+        back = median_or_none([block.receive_times for block in self.blocks])
+        return None if there is None or back is None else (there, back)
+
+    @cached_property
+    def delivery(self) -> Delivery | None:
+        """What became of all messages in the samples; None where none can be lost."""
+        return add_deliveries(block.delivery for block in self.blocks)
+
+    @cached_property
+    def usage(self) -> tuple[Usage, Usage] | None:
+        """What the initiator and the responder spent on all blocks; None where that is not
+        known."""
+        known = [block.usage for block in self.blocks if block.usage is not None]
+        if not known:
+            return None
+        initiator, responder = (
+            msgspec.structs.replace(add_usages(usages), core=core)
+            for usages, core in zip(
+                zip(*known, strict=True), self.cores or (None, None), strict=True
+            )
+        )
+        return initiator, responder
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="failure"):
@@ -77,11 +122,11 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag
     launch: int = 0
 
 
-class Together(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="together"):
-    """Pairs that talked at the same time. `case` is the first pair's.
+class Aggregate(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="aggregate"):
+    """What pairs that talked at the same time transferred together. `case` is the first pair's.
 
-    `spans` are the times, ns, in which all of them were active, one for each batch, and `messages`
-    how many went one way in each, those of all pairs together.
+    Of each block, `spans` has the time in which all pairs were active, ns, and `messages` how many
+    messages all of them together sent one way in that time.
     """
 
     case: Case
@@ -93,29 +138,29 @@ class Together(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", ta
 
     @property
     def bandwidth(self) -> float:
-        """Of all pairs, bytes per second, in all directions in which a pair sends."""
+        """Of all pairs, bytes per second, in all directions in which a pair sends at once."""
         return self.rate * self.case.size
 
     @property
     def rate(self) -> float:
-        """Of all pairs, messages per second, likewise."""
+        """Of all pairs, messages per second, in the same directions."""
         time = sum(self.spans)
         return sum(self.messages) * self.case.directions / time * 1e9 if time else math.nan
 
 
-class System(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="system"):
-    """What the counters of a host have counted in `seconds` from `at`, s after the launch began, by
-    rank 0's clock; `rank` is the lowest of the host. `phase` is "before" all cases or "after" them,
-    while nothing was measured, or "case": since the record before this one to the end of the last
-    of `cases`, which are in order (of a round of pairs the first), with the `repetitions` that each
-    is of: one, or where they are short several.
+class HostCounters(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="system"):
+    """What the counters of a host counted in `seconds` from `at`, s after the launch began, by rank
+    0's clock. `rank` is the lowest rank of the host. `phase` is "before" all cases or "after" them,
+    while nothing was measured, or "case": from the record before this one to the end of the last of
+    `cases`, which are in order. Several short cases share a record; of a round of pairs the first
+    case is named. `repetitions` has the repetition of each case.
 
     `cpus` are s of each kind (user, nice, system, idle, iowait, irq, softirq, steal) by processor,
-    "all" among them. `memory_used` is bytes at the end, without buffers and cache. `counts` are of
-    the whole host: interrupts, context switches, KiB from and to disks, pages from and to swap, and
-    what TCP and UDP have counted. `interfaces` has packets, bytes, drops and errors in and out by
-    interface, `interrupts` how often each interrupted which processor, and `softnet` by processor
-    what became of packets that it was handed. What cannot be read is absent.
+    and by "all". `memory_used` is bytes at the end, without buffers and cache. `counts` are of the
+    whole host: interrupts, context switches, KiB read from and written to disks, pages swapped in
+    and out, and the counters of TCP and UDP. `interfaces` has packets, bytes, drops and errors in
+    and out by interface, `interrupts` how often each interrupted which processor, and `softnet` the
+    packets that each processor was handed. What cannot be read is absent.
     """
 
     host: str
@@ -188,7 +233,7 @@ class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="s
     pairs: list[tuple[int, int]] | None = None
 
 
-class CopyBound(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="copy"):
+class CopyTime(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="copy"):
     """The median time of one memcpy of `size` bytes within one rank, ns."""
 
     rank: int
@@ -196,7 +241,7 @@ class CopyBound(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", t
     ns: float
 
 
-class End(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="end"):
+class RunEnd(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="end"):
     """How a run ended. `reason` is None for one that is complete.
 
     `seconds` is the wall time of the session, `timed` that spent in kernels by rank 0, and `logged`
@@ -212,7 +257,7 @@ class End(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="en
     logged: float | None = None
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="run"):
+class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="run"):
     """The first record of a run file."""
 
     format: int

@@ -8,38 +8,38 @@ import msgspec
 
 from halftrip.results.case import Case
 from halftrip.results.records import (
-    CopyBound,
-    End,
+    Aggregate,
+    CopyTime,
     Environment,
     Failure,
-    Head,
+    Header,
+    HostCounters,
     Measurement,
     Notice,
+    RunEnd,
     Skip,
-    System,
-    Together,
 )
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything that a run file holds. `problems` are lines about what could not be read of it."""
 
-    head: Head
+    header: Header
     environments: tuple[Environment, ...] = ()
     skips: tuple[Skip, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     failures: tuple[Failure, ...] = ()
-    togethers: tuple[Together, ...] = ()
-    copies: tuple[CopyBound, ...] = ()
-    systems: tuple[System, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
+    copy_times: tuple[CopyTime, ...] = ()
+    host_counters: tuple[HostCounters, ...] = ()
     notices: tuple[Notice, ...] = ()
-    end: End | None = None
+    end: RunEnd | None = None
     problems: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         # Not the samples, of which there may be millions.
         cases, taken = len(self.by_case), len(self.measurements)
-        return f"Run({self.head.started}, {cases} cases, {taken} measurements)"
+        return f"Run({self.header.started}, {cases} cases, {taken} measurements)"
 
     @property
     def interrupted(self) -> str | None:

@@ -7,14 +7,16 @@ Records, in the order in which they come:
 - ``skip``: what was asked for and cannot be measured, with the reason;
 - ``measurement``: a case in one repetition, with its samples;
 - ``failure``: a case that went wrong;
-- ``together``: pairs that talked at the same time, after the measurements of each;
-- ``copy``: a bound;
-- ``system``: what the counters of a host have counted, before, after each case, and after all;
-- ``notice``: what was found odd, and left out;
+- ``aggregate``: pairs that talked at the same time, after the measurements of each;
+- ``copy``: the time of a memcpy;
+- ``system``: the counters of a host, before all cases, after each, and after all;
+- ``notice``: what was found odd in the kernel's files, and left out;
 - ``end``: complete, or why not. A file without one was cut off.
 
-Format versions, newest first; every one that was ever released can be read:
+Format versions, newest first; every one that was ever released can be read (`migration`):
 
+- 5: one record of each block in ``measurement``; ``initiator`` and ``responder`` in a case; the
+  names ``aggregate``, ``concurrency``, ``busiest_task``.
 - 4: ``usage`` and ``preemptions`` in ``measurement``, ``logged`` in ``end``; records ``system`` and
   ``notice``. What an older file says of switches is not read.
 - 3: launches: a number in most records, and cores of threads in ``environment``; blocks of samples,
@@ -27,40 +29,62 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from halftrip.errors import HalftripError, UsageError
-from halftrip.results.records import (
-    CopyBound,
-    End,
-    Environment,
-    Failure,
-    Head,
-    Measurement,
-    Notice,
-    Skip,
-    System,
-    Together,
-)
+from halftrip.results import migration, records
+from halftrip.results.block import decode_array, encode_array
 from halftrip.results.run import Run
 
-FORMAT = 4
+FORMAT = 5
+# The last format whose records have to be migrated.
+_OLD_FORMAT = 4
 
 Record = (
-    Head | Environment | Skip | Measurement | Failure | Together | CopyBound | System | Notice | End
+    records.Header
+    | records.Environment
+    | records.Skip
+    | records.Measurement
+    | records.Failure
+    | records.Aggregate
+    | records.CopyTime
+    | records.HostCounters
+    | records.Notice
+    | records.RunEnd
 )
 
-_encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Record)
+_Kind = TypeVar("_Kind")
+_encoder = msgspec.json.Encoder(enc_hook=encode_array)
+_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record, dec_hook=decode_array)
 
 
 def encode(record: Record) -> bytes:
     """One line of a run file, its newline included."""
     return _encoder.encode(record) + b"\n"
+
+
+def decode(line: bytes) -> Record:
+    """A line of the present format. Raises msgspec.DecodeError for one that is no record."""
+    return _decoder.decode(line)
+
+
+@cache
+def _old_decoder() -> msgspec.json.Decoder[migration.OldRecord]:
+    return msgspec.json.Decoder(migration.OldRecord)
+
+
+def _decode_old(line: bytes) -> Record:
+    """A line of an older format, as a record of the present one."""
+    record = _old_decoder().decode(line)
+    if isinstance(record, migration.Migrating):
+        return cast("Record", record.migrate())
+    return record
 
 
 def default_name(now: datetime | None = None) -> str:
@@ -115,7 +139,7 @@ class RunFile:
             self._size += len(line)
             self._ended = self._ended or last
 
-    def end(self, end: End) -> None:
+    def end(self, end: records.RunEnd) -> None:
         """Writes how the run ended, unless that has been said already."""
         self.append(encode(end), last=True)
 
@@ -128,33 +152,33 @@ class RunFile:
 
 
 def load(path: str | os.PathLike[str]) -> Run:
-    """Reads a run file.
+    """Reads a run file, one line at a time.
 
     A last line that was cut off is left out and named in the run's `problems`. Raises UsageError if
-    the file cannot be read, is no run file, or has a line in its midst that is no record.
+    the file cannot be read, is not a run file, or has a line before the last that is not a record.
     """
     try:
-        content = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            header = _header(path, file.readline())
+            decode_line = decode if header.format > _OLD_FORMAT else _decode_old
+            found: list[Record] = []
+            problems: list[str] = []
+            for number, line in enumerate(file, start=2):
+                try:
+                    found.append(decode_line(line))
+                except msgspec.DecodeError as error:
+                    # A line without its newline is the last, and was being written.
+                    if line.endswith(b"\n"):
+                        raise UsageError(
+                            f"{path}: line {number} is not a record: {error}"
+                        ) from None
+                    problems.append(f"{path}: line {number}, the last, is cut off; it was left out")
     except OSError as error:
         raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    *whole, last = content.split(b"\n")
-    _check_head(path, whole[0] if whole else last)
-    records: list[Record] = []
-    problems = []
-    for number, line in enumerate(whole, start=1):
-        try:
-            records.append(_decoder.decode(line))
-        except msgspec.DecodeError as error:
-            raise UsageError(f"{path}: line {number} is not a record: {error}") from None
-    if last:
-        try:
-            records.append(_decoder.decode(last))
-        except msgspec.DecodeError:
-            problems.append(f"{path}: line {len(whole) + 1}, the last, is cut off; it was left out")
-    return _assemble(records, problems)
+    return assemble(header, found, problems)
 
 
-def _check_head(path: str | os.PathLike[str], line: bytes) -> None:
+def _header(path: str | os.PathLike[str], line: bytes) -> records.Header:
     """Raises UsageError unless the line begins a run file of a format that is known here."""
     try:
         head = msgspec.json.decode(line)
@@ -165,30 +189,32 @@ def _check_head(path: str | os.PathLike[str], line: bytes) -> None:
     version = head.get("format")
     if not isinstance(version, int) or version > FORMAT:
         raise UsageError(f"{path}: format {version} is newer than {FORMAT}; update halftrip")
+    try:
+        return msgspec.convert(head, records.Header)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: line 1 is not a record: {error}") from None
 
 
-def _assemble(records: list[Record], problems: list[str]) -> Run:
-    head = records[0]
-    if not isinstance(head, Head):  # _check_head saw to it
-        raise TypeError("a run file begins with its head")
-    ends = _those(records, End)
+def assemble(header: records.Header, found: Iterable[Record], problems: Iterable[str] = ()) -> Run:
+    """The run that these records make."""
+    by_kind: dict[type, list[Any]] = {}
+    for record in found:
+        by_kind.setdefault(type(record), []).append(record)
+
+    def of(kind: type[_Kind]) -> tuple[_Kind, ...]:
+        return tuple(by_kind.get(kind, ()))
+
+    ends = of(records.RunEnd)
     return Run(
-        head=head,
-        environments=_those(records, Environment),
-        skips=_those(records, Skip),
-        measurements=_those(records, Measurement),
-        failures=_those(records, Failure),
-        togethers=_those(records, Together),
-        copies=_those(records, CopyBound),
-        systems=_those(records, System),
-        notices=_those(records, Notice),
+        header=header,
+        environments=of(records.Environment),
+        skips=of(records.Skip),
+        measurements=of(records.Measurement),
+        failures=of(records.Failure),
+        aggregates=of(records.Aggregate),
+        copy_times=of(records.CopyTime),
+        host_counters=of(records.HostCounters),
+        notices=of(records.Notice),
         end=ends[-1] if ends else None,
         problems=tuple(problems),
     )
-
-
-_Kind = TypeVar("_Kind")
-
-
-def _those(records: list[Record], kind: type[_Kind]) -> tuple[_Kind, ...]:
-    return tuple(record for record in records if isinstance(record, kind))

@@ -26,7 +26,7 @@ _STEP_SECONDS = 0.01
 _STEPS_SECONDS = 0.03
 
 
-class Culprit(msgspec.Struct, frozen=True, kw_only=True):
+class BusiestTask(msgspec.Struct, frozen=True, kw_only=True):
     """Whoever ran most on a core just after a case, as ``stress (process 123)``, and for which
     share of the time in which it was watched while the rank rested."""
 
@@ -41,8 +41,8 @@ class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `others` is for how long something other than the rank ran on it, interrupts included, and
     `stolen` for how long the hypervisor ran something else, s; the kernel tells both in steps of
     10 ms, so that nothing is known of less than a tenth of a second. `hertz` is its frequency at
-    the end. `joules` is what its processor's package took, with all of its cores. `culprit` is who
-    was seen there, where others had taken much. None: cannot be read.
+    the end. `joules` is what its processor's package took, with all of its cores. `busiest_task` is
+    the one that was seen there, where others had taken much. None: cannot be read.
     """
 
     number: int
@@ -51,7 +51,7 @@ class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stolen: float | None = None
     hertz: float | None = None
     joules: float | None = None
-    culprit: Culprit | None = None
+    busiest_task: BusiestTask | None = None
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -178,46 +178,46 @@ def _share(seconds: float | None, of: float) -> float | None:
     return None if seconds is None or not of else min(seconds / of, 1.0)
 
 
-def add_usages(those: Sequence[Usage]) -> Usage:
+def add_usages(usages: Sequence[Usage]) -> Usage:
     """What several measurements, at least one, have cost one end together. What is not known of all
     of them is not known."""
-    cores = [usage.core for usage in those]
-    counted = {usage.counted for usage in those}
+    cores = [usage.core for usage in usages]
+    counted = {usage.counted for usage in usages}
     return Usage(
-        exchanges=sum(usage.exchanges for usage in those),
-        elapsed=sum(usage.elapsed for usage in those),
-        user=sum(usage.user for usage in those),
-        system=sum(usage.system for usage in those),
-        voluntary=sum(usage.voluntary for usage in those),
-        involuntary=sum(usage.involuntary for usage in those),
-        minor_faults=sum(usage.minor_faults for usage in those),
-        major_faults=sum(usage.major_faults for usage in those),
-        peak_memory=max(usage.peak_memory for usage in those),
-        waited=_sum([usage.waited for usage in those]),
-        instructions=_whole([usage.instructions for usage in those]),
-        cycles=_whole([usage.cycles for usage in those]),
+        exchanges=sum(usage.exchanges for usage in usages),
+        elapsed=sum(usage.elapsed for usage in usages),
+        user=sum(usage.user for usage in usages),
+        system=sum(usage.system for usage in usages),
+        voluntary=sum(usage.voluntary for usage in usages),
+        involuntary=sum(usage.involuntary for usage in usages),
+        minor_faults=sum(usage.minor_faults for usage in usages),
+        major_faults=sum(usage.major_faults for usage in usages),
+        peak_memory=max(usage.peak_memory for usage in usages),
+        waited=_sum([usage.waited for usage in usages]),
+        instructions=_whole([usage.instructions for usage in usages]),
+        cycles=_whole([usage.cycles for usage in usages]),
         counted=counted.pop() if len(counted) == 1 else None,
-        core=_add_cores([core for core in cores if core is not None])
-        if None not in cores
-        else None,
+        core=_add_cores([c for c in cores if c is not None]) if None not in cores else None,
     )
 
 
-def _add_cores(those: Sequence[CoreUse]) -> CoreUse | None:
+def _add_cores(cores: Sequence[CoreUse]) -> CoreUse | None:
     """None where they are of several cores, as those of several launches may be."""
-    if len({core.number for core in those}) != 1:
+    if len({core.number for core in cores}) != 1:
         return None
-    known = [core for core in those if core.culprit is not None and core.others is not None]
-    watched = sum(core.watched for core in those)
-    cycles = _sum([None if c.hertz is None else c.hertz * c.watched for c in those])
+    known = [core for core in cores if core.busiest_task is not None and core.others is not None]
+    watched = sum(core.watched for core in cores)
+    cycles = _sum([None if c.hertz is None else c.hertz * c.watched for c in cores])
     return CoreUse(
-        number=those[0].number,
+        number=cores[0].number,
         watched=watched,
-        others=_sum([core.others for core in those]),
-        stolen=_sum([core.stolen for core in those]),
+        others=_sum([core.others for core in cores]),
+        stolen=_sum([core.stolen for core in cores]),
         hertz=None if cycles is None or not watched else cycles / watched,
-        joules=_sum([core.joules for core in those]),
-        culprit=max(known, key=lambda core: core.others or 0.0).culprit if known else None,
+        joules=_sum([core.joules for core in cores]),
+        busiest_task=max(known, key=lambda core: core.others or 0.0).busiest_task
+        if known
+        else None,
     )
 
 

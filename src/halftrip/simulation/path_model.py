@@ -58,14 +58,14 @@ class Modes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     moves_line: bool = False
 
 
-class Ticking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ClockModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A clock that moves on in steps of `step` seconds. `claimed` is what it says of that."""
 
     step: float = 0.0
     claimed: float = 1e-9
 
 
-class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PathModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is so about a simulated path. Times are seconds, `bandwidth` is bytes per second.
 
     `segments` say what changes from some size on. `first` is how much longer the first exchange
@@ -84,7 +84,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     drift: float = 0.0
     first: float = 0.0
     warm_up: int = 0
-    clock: Ticking = Ticking()
+    clock: ClockModel = ClockModel()
     loss: float = 0.0
     launch: float = 0.0
     line: float = 100e-9

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from halftrip.simulation.path_model import Truth
+from halftrip.simulation.path_model import PathModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -17,18 +17,18 @@ _FORGOTTEN = 50.0
 _NOTHING = 1e-17
 
 
-class Path:
-    """A path of which `truth` is so, in one launch: it has a clock of its own, which only its
+class SimulatedPath:
+    """The path that `model` describes, in one launch. It has a clock of its own, which only its
     exchanges move on. `timeout` is how long is waited for what got lost, s."""
 
-    def __init__(self, truth: Truth, launch: int = 0, timeout: float = 1.0) -> None:
-        self.truth = truth
+    def __init__(self, model: PathModel, launch: int = 0, timeout: float = 1.0) -> None:
+        self.model = model
         self.now = 0.0
         self._timeout = timeout
-        self._random = np.random.default_rng([truth.seed, launch])
-        self._factor = float(np.exp(truth.launch * self._random.normal()))
+        self._random = np.random.default_rng([model.seed, launch])
+        self._factor = float(np.exp(model.launch * self._random.normal()))
         self._correlated = float(self._random.normal())
-        self._slow = bool(self._random.random() < truth.modes.share)
+        self._slow = bool(self._random.random() < model.modes.share)
         self._until = self._dwell()
         self._made = 0
 
@@ -40,40 +40,40 @@ class Path:
         """Lets time pass without an exchange."""
         self.now += seconds
 
-    def line(self) -> float:
+    def cache_line_rtt(self) -> float:
         """The cache-line round trip at this moment, s."""
         self._change_state()
-        moved = self.truth.modes.factor if self.truth.modes.moves_line and self._slow else 1.0
-        return self.truth.line * moved * float(np.exp(0.01 * self._random.normal()))
+        moved = self.model.modes.factor if self.model.modes.moves_line and self._slow else 1.0
+        return self.model.line * moved * float(np.exp(0.01 * self._random.normal()))
 
     def exchanges(self, one: float, count: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """How long each of `count` exchanges takes of which one takes `one` seconds, shape
         (count,), s, and which of them got lost; these took a timeout."""
         if count == 0:
             return np.empty(0), np.empty(0, dtype=np.bool_)
-        truth = self.truth
+        model = self.model
         times = one * self._factor * self._noise(count)
-        if truth.spikes.share:
-            times += truth.spikes.extra * (self._random.random(count) < truth.spikes.share)
-        if truth.first:
+        if model.spikes.share:
+            times += model.spikes.extra * (self._random.random(count) < model.spikes.share)
+        if model.first:
             made = self._made + np.arange(count)
-            fading = np.exp(-made / truth.warm_up) if truth.warm_up else (made == 0)
-            times += truth.first * fading
-        lost = self._random.random(count) < truth.loss
+            fading = np.exp(-made / model.warm_up) if model.warm_up else (made == 0)
+            times += model.first * fading
+        lost = self._random.random(count) < model.loss
         times = self._in_time(times, lost)
         self._made += count
         return times, lost
 
     def read_clock(self, times: Floats) -> Floats:
         """What a clock makes of consecutive times, s: it is looked at before and after each."""
-        step = self.truth.clock.step
+        step = self.model.clock.step
         if not step:
             return times
         moments = self._random.random() * step + np.concatenate(([0.0], np.cumsum(times)))
         return np.diff(np.floor(moments / step) * step)
 
     def _noise(self, count: int) -> Floats:
-        noise = self.truth.noise
+        noise = self.model.noise
         if noise.kind == "none" or not noise.spread:
             return np.ones(count)
         normal = self._random.normal(size=count)
@@ -114,8 +114,8 @@ class Path:
     def _in_state(self, times: Floats, work: Floats, taken: Floats, begin: int, end: int) -> int:
         """Fills in `taken` from `begin` on, to `end` or to where the state changes; returns which
         is the next. `work` is how much of `times` went before each."""
-        drift = self.truth.drift
-        factor = self.truth.modes.factor if self._slow else 1.0
+        drift = self.model.drift
+        factor = self.model.modes.factor if self._slow else 1.0
         # The moment t after work w, with dt / dw = factor * (1 + drift * t), and the other way
         # round.
         lag = 1.0 + drift * self.now
@@ -132,7 +132,7 @@ class Path:
 
     def _change_state(self) -> None:
         """Enters the state of this moment."""
-        modes = self.truth.modes
+        modes = self.model.modes
         if modes.share and self.now - self._until > _FORGOTTEN * modes.dwell / modes.share:
             # Dwell times are exponential: what follows does not depend on what was.
             self._slow = bool(self._random.random() < modes.share)
@@ -144,7 +144,7 @@ class Path:
 
     def _dwell(self) -> float:
         """How long the state lasts that has just begun, s."""
-        modes = self.truth.modes
+        modes = self.model.modes
         usual = modes.dwell * (1.0 - modes.share) / modes.share if modes.share else math.inf
         mean = modes.dwell if self._slow else usual
         return float(self._random.exponential(mean)) if math.isfinite(mean) else math.inf

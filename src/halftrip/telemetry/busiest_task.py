@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from halftrip.results.usage import Culprit
+from halftrip.results.usage import BusiestTask
 
 _WATCH_SECONDS = 0.02
 # Who runs for less is not the one that is looked for.
@@ -26,7 +26,7 @@ class Task(NamedTuple):
     ran: int
 
 
-def culprit(core: int, proc: Path = Path("/proc")) -> Culprit | None:
+def busiest_task(core: int, proc: Path = Path("/proc")) -> BusiestTask | None:
     """Who of other processes runs most on a core now, while this thread rests; None where nobody
     is seen to: it is gone, or may not be seen from here."""
     before, began = _tasks(core, proc), time.perf_counter_ns()
@@ -41,7 +41,7 @@ def culprit(core: int, proc: Path = Path("/proc")) -> Culprit | None:
         return None
     task = after[busiest]
     who = "of the kernel" if task.is_kernel else f"process {task.pid}"
-    return Culprit(name=f"{task.name} ({who})", share=share)
+    return BusiestTask(name=f"{task.name} ({who})", share=share)
 
 
 def _tasks(core: int, proc: Path) -> dict[int, Task]:

@@ -6,16 +6,16 @@ with a Check. What cannot be read is unknown, never ok.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 import psutil
 
+from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.telemetry import environment
-from halftrip.telemetry.environment import read_line
 
 State = Literal["ok", "warning", "unknown"]
 
@@ -40,8 +40,8 @@ def _unknown(name: str, why: str = "the kernel does not say") -> Check:
     return Check(name, "unknown", why)
 
 
-def clock(root: Path) -> Check:
-    source = read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", root)
+def clock(reader: Reader) -> Check:
+    source = reader.line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     if not source:
         return _unknown("clock source")
     if source in ("tsc", "arch_sys_counter"):
@@ -55,8 +55,8 @@ def clock(root: Path) -> Check:
     )
 
 
-def governor(root: Path) -> Check:
-    name = environment.governor(0, root)
+def governor(reader: Reader) -> Check:
+    name = environment.governor(0, reader)
     if not name:
         return _unknown("frequency governor", "none to choose (a virtual machine, as a rule)")
     if name == "performance":
@@ -64,10 +64,10 @@ def governor(root: Path) -> Check:
     return Check("frequency governor", "warning", name, "cpupower frequency-set -g performance")
 
 
-def turbo(root: Path) -> Check:
+def turbo(reader: Reader) -> Check:
     # Where it may be turned off, and how that reads.
     switches = ((f"{_CPU}/intel_pstate/no_turbo", "1"), (f"{_CPU}/cpufreq/boost", "0"))
-    found = [(read_line(path, root), off) for path, off in switches]
+    found = [(reader.line(path), off) for path, off in switches]
     known = [value == off for value, off in found if value is not None]
     if not known:
         return _unknown("turbo")
@@ -78,8 +78,8 @@ def turbo(root: Path) -> Check:
     )
 
 
-def smt(root: Path) -> Check:
-    active = read_line(f"{_CPU}/smt/active", root)
+def smt(reader: Reader) -> Check:
+    active = reader.line(f"{_CPU}/smt/active")
     if active is None:
         return _unknown("SMT")
     if active == "0":
@@ -87,8 +87,8 @@ def smt(root: Path) -> Check:
     return Check("SMT", "ok", "on; ranks get a physical core each, keep its sibling idle")
 
 
-def isolated(root: Path) -> Check:
-    cores = read_line(f"{_CPU}/isolated", root)
+def isolated(reader: Reader) -> Check:
+    cores = reader.line(f"{_CPU}/isolated")
     if cores is None:
         return _unknown("isolated cores")
     if cores:
@@ -102,8 +102,8 @@ def isolated(root: Path) -> Check:
     )
 
 
-def hypervisor(root: Path) -> Check:
-    name = environment.hypervisor(root)
+def hypervisor(reader: Reader) -> Check:
+    name = environment.hypervisor(reader)
     if name is None:
         return _unknown("hypervisor")
     if name == "none":
@@ -116,8 +116,8 @@ def hypervisor(root: Path) -> Check:
     )
 
 
-def steal(root: Path) -> Check:
-    fields = (read_line("/proc/stat", root) or "").split()
+def steal(reader: Reader) -> Check:
+    fields = (reader.line("/proc/stat") or "").split()
     ticks = [int(field) for field in fields[1:9] if field.isdigit()]
     if len(ticks) < 8:
         return _unknown("steal")
@@ -128,8 +128,8 @@ def steal(root: Path) -> Check:
     return Check("steal", "warning", found, "the host runs others on these cores; ask for its own")
 
 
-def memory(root: Path) -> Check:
-    text = _text(root / "proc/meminfo")
+def memory(reader: Reader) -> Check:
+    text = reader.text("/proc/meminfo")
     match = re.search(r"^MemAvailable:\s*(\d+) kB", text or "", re.MULTILINE)
     if match is None:
         return _unknown("memory")
@@ -140,8 +140,8 @@ def memory(root: Path) -> Check:
     return Check("memory", "warning", found, "large sizes may be refused, or paged out")
 
 
-def thp(root: Path) -> Check:
-    mode = environment.thp(root)
+def thp(reader: Reader) -> Check:
+    mode = environment.thp(reader)
     if mode is None:
         return _unknown("transparent huge pages")
     if mode == "never":
@@ -149,8 +149,8 @@ def thp(root: Path) -> Check:
     return Check("transparent huge pages", "ok", mode)
 
 
-def shared_memory(root: Path) -> Check:
-    path = root / "dev/shm"
+def shared_memory(reader: Reader) -> Check:
+    path = reader.root / "dev/shm"
     if not path.is_dir():
         return Check(
             "/dev/shm", "warning", "missing", "MPI falls back to slower ways: mount a tmpfs"
@@ -167,11 +167,11 @@ def shared_memory(root: Path) -> Check:
     )
 
 
-def ptrace(root: Path) -> Check:
-    scope = read_line("/proc/sys/kernel/yama/ptrace_scope", root)
+def ptrace(reader: Reader) -> Check:
+    scope = reader.line("/proc/sys/kernel/yama/ptrace_scope")
     name = "single-copy transfers"
     if scope is None:
-        settings = root / "proc/sys/kernel"
+        settings = reader.root / "proc/sys/kernel"
         if settings.is_dir() and not (settings / "yama").exists():
             return Check(name, "ok", "allowed (no Yama)")
         return _unknown(name)
@@ -185,12 +185,12 @@ def ptrace(root: Path) -> Check:
     )
 
 
-def limits(root: Path) -> Check:
+def limits(reader: Reader) -> Check:
     """What the control group of this process allows it."""
-    group = (read_line("/proc/self/cgroup", root) or "").rpartition(":")[2]
-    directory = root / "sys/fs/cgroup" / group.lstrip("/")
-    quota = read_line("/cpu.max", directory)
-    memory_limit = read_line("/memory.max", directory)
+    group = (reader.line("/proc/self/cgroup") or "").rpartition(":")[2]
+    directory = os.path.normpath(f"/sys/fs/cgroup/{group}")
+    quota = reader.line(f"{directory}/cpu.max")
+    memory_limit = reader.line(f"{directory}/memory.max")
     if quota is None and memory_limit is None:
         return _unknown("container limits", "no control group limits to be seen")
     found = f"processor {quota or 'unknown'}, memory {memory_limit or 'unknown'}"
@@ -206,27 +206,19 @@ def limits(root: Path) -> Check:
     return Check("container limits", "ok", found)
 
 
-def interfaces(root: Path) -> Check:
-    directory = root / "sys/class/net"
+def interfaces(reader: Reader) -> Check:
     mtus = {}
-    for interface in sorted(directory.iterdir()) if directory.is_dir() else []:
-        mtu = read_line("/mtu", interface)
-        if mtu is not None and mtu.isdigit():
-            mtus[interface.name] = int(mtu)
+    for interface in reader.names("/sys/class/net"):
+        mtu = reader.number(f"/sys/class/net/{interface}/mtu")
+        if mtu is not None:
+            mtus[interface] = mtu
     if not mtus:
         return _unknown("network MTU")
     found = ", ".join(f"{name} {mtu}" for name, mtu in mtus.items())
     return Check("network MTU", "ok", found)
 
 
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return None
-
-
-CHECKS: tuple[Callable[[Path], Check], ...] = (
+CHECKS: tuple[Callable[[Reader], Check], ...] = (
     clock,
     governor,
     turbo,
@@ -243,6 +235,6 @@ CHECKS: tuple[Callable[[Path], Check], ...] = (
 )
 
 
-def machine_checks(root: Path = Path("/")) -> list[Check]:
-    """The answers to all questions about the machine at `root`."""
-    return [check(root) for check in CHECKS]
+def machine_checks(reader: Reader = HOST_FILES) -> list[Check]:
+    """The answers to all questions about the machine whose files are read."""
+    return [check(reader) for check in CHECKS]

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from halftrip.errors import Unavailable
-from halftrip.mpi import library
+from halftrip.mpi import launcher, library
 from halftrip.telemetry.doctor import Check
 
 _NAME = "MPI"
@@ -34,15 +34,15 @@ def check() -> Check:
     if importlib.util.find_spec("mpi4py") is None:
         return Check(_NAME, "warning", "mpi4py is not installed", _INSTALL)
     try:
-        mpiexec = library.find_mpiexec()
+        mpiexec = launcher.find_mpiexec()
     except Unavailable as error:
         return Check(_NAME, "warning", str(error), f"{_INSTALL}, or name one with --mpiexec")
-    command = (*library.full_command(mpiexec), "-n", "2", sys.executable, "-m")
+    command = (*launcher.full_command(mpiexec), "-n", "2", sys.executable, "-m")
     path = (str(mpiexec.library),) if mpiexec.library is not None else ()
     try:
         answer = subprocess.run(
             (*command, "halftrip.telemetry.doctor_mpi", *path),
-            env=os.environ | library.root_environment() | _TALKATIVE,
+            env=os.environ | launcher.root_environment() | _TALKATIVE,
             capture_output=True,
             text=True,
             timeout=_SECONDS,

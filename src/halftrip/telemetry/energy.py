@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from halftrip.telemetry.kernel_files import Reader
+from halftrip.kernel_files import Reader
 
 _ZONES = "/sys/class/powercap"
 # A zone of a package, not of its parts: intel-rapl:0, which AMD's are called, too.

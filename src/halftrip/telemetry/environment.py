@@ -7,8 +7,10 @@ import platform
 import re
 import socket
 from collections.abc import Mapping
-from pathlib import Path
 
+from halftrip.kernel_files import HOST_FILES, Reader
+
+THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 # Variables with these beginnings are known to change how fast ranks talk. Others are never
 # recorded: they may be private.
 VARIABLE_PREFIXES = (
@@ -36,41 +38,26 @@ def variables(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def read_line(path: str, root: Path = Path("/")) -> str | None:
-    """The first line of a file of the kernel's, or None where there is no such file to read."""
-    try:
-        with open(root / path.lstrip("/"), encoding="utf-8", errors="replace") as file:
-            return file.readline().strip()
-    except (OSError, ValueError):  # a path that came from another file may be none
-        return None
-
-
-def processor(root: Path = Path("/")) -> str:
+def processor(reader: Reader = HOST_FILES) -> str:
     """The processor's name as the kernel has it."""
-    try:
-        text = (root / "proc/cpuinfo").read_text(errors="replace")
-    except OSError:
-        return platform.machine()
+    text = reader.text("/proc/cpuinfo") or ""
     match = re.search(r"^(?:model name|Processor|CPU part)\s*:\s*(.+)$", text, re.MULTILINE)
     return match[1].strip() if match else platform.machine()
 
 
-def hypervisor(root: Path = Path("/")) -> str | None:
+def hypervisor(reader: Reader = HOST_FILES) -> str | None:
     """The hypervisor's name, ``unnamed`` if it does not give one, ``none`` on bare metal; None
     where the kernel does not say, as on every processor but x86."""
-    name = read_line("/sys/hypervisor/type", root)
+    name = reader.line("/sys/hypervisor/type")
     if name:
         return name
-    try:
-        text = (root / "proc/cpuinfo").read_text(errors="replace")
-    except OSError:
-        return None
+    text = reader.text("/proc/cpuinfo") or ""
     flags = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
     if flags is None:
         return None
     if "hypervisor" not in flags[1].split():
         return "none"
-    return read_line("/sys/class/dmi/id/sys_vendor", root) or "unnamed"
+    return reader.line("/sys/class/dmi/id/sys_vendor") or "unnamed"
 
 
 def bracketed(text: str | None) -> str | None:
@@ -79,15 +66,15 @@ def bracketed(text: str | None) -> str | None:
     return match[1] if match else None
 
 
-def thp(root: Path = Path("/")) -> str | None:
+def thp(reader: Reader = HOST_FILES) -> str | None:
     """When the kernel uses transparent huge pages: ``always``, ``madvise`` or ``never``."""
-    return bracketed(read_line("/sys/kernel/mm/transparent_hugepage/enabled", root))
+    return bracketed(reader.line(THP))
 
 
-def governor(core: int | None, root: Path = Path("/")) -> str | None:
+def governor(core: int | None, reader: Reader = HOST_FILES) -> str | None:
     """The frequency governor of a core, or None where there is none to choose."""
     number = 0 if core is None else core
-    return read_line(f"/sys/devices/system/cpu/cpu{number}/cpufreq/scaling_governor", root)
+    return reader.line(f"/sys/devices/system/cpu/cpu{number}/cpufreq/scaling_governor")
 
 
 def host() -> str:

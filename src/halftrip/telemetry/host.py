@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 import psutil
 
-from halftrip.telemetry.kernel_files import Reader
+from halftrip.kernel_files import Reader
 from halftrip.telemetry.network import (
     InterfaceInterrupts,
     read_interfaces,

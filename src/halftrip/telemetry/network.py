@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from halftrip.telemetry.kernel_files import Reader
+from halftrip.kernel_files import Reader
 
 Counts = dict[str, int]
 

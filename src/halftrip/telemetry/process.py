@@ -8,9 +8,9 @@ import threading
 import time
 from typing import NamedTuple
 
+from halftrip.kernel_files import Reader
 from halftrip.results.usage import CoreUse, Usage
 from halftrip.telemetry.energy import Energy
-from halftrip.telemetry.kernel_files import Reader
 from halftrip.telemetry.perf_counters import HardwareCounters, HardwareReading, counted_between
 from halftrip.telemetry.processors import read_core
 

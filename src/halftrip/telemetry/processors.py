@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from halftrip.telemetry.kernel_files import Reader
+from halftrip.kernel_files import Reader
 
 _PATH = "/proc/stat"
 # In the order of proc(5). Of the columns that follow, guest and guest_nice are in user and nice.

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from halftrip.errors import Unavailable, UsageError
+from halftrip.kernel_files import HOST_FILES, Reader
+from halftrip.units import parse_size
 
-_CPUS = Path("/sys/devices/system/cpu")
+_CPUS = "/sys/devices/system/cpu"
+_USUAL_CACHE = 32 << 20
 
 
 class Core(msgspec.Struct, frozen=True):
@@ -39,12 +41,12 @@ class Place(msgspec.Struct, frozen=True):
     shared: bool
 
 
-def view(host: str, root: Path = _CPUS) -> View:
+def view(host: str, reader: Reader = HOST_FILES) -> View:
     """What this process sees. Where the kernel does not tell, every core is one of its own, and all
     share a cache."""
     allowed = sorted(os.sched_getaffinity(0))
-    present = tuple(parse_list(_read(root / "present") or "")) or tuple(allowed)
-    return View(host, tuple(_core(root, number) for number in allowed), present)
+    present = tuple(parse_list(reader.line(f"{_CPUS}/present") or "")) or tuple(allowed)
+    return View(host, tuple(_core(reader, number) for number in allowed), present)
 
 
 def parse_list(text: str) -> list[int]:
@@ -57,21 +59,33 @@ def parse_list(text: str) -> list[int]:
     return numbers
 
 
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return None
-
-
-def _core(root: Path, number: int) -> Core:
-    directory = root / f"cpu{number}"
-    package = _read(directory / "topology" / "physical_package_id")
-    core = _read(directory / "topology" / "core_id")
+def _core(reader: Reader, number: int) -> Core:
+    directory = f"{_CPUS}/cpu{number}"
+    package = reader.line(f"{directory}/topology/physical_package_id")
+    core = reader.line(f"{directory}/topology/core_id")
     physical = f"{package}:{core}" if core is not None else str(number)
-    caches = sorted(directory.glob("cache/index*"), key=lambda path: _read(path / "level") or "")
-    shared = _read(caches[-1] / "shared_cpu_list") if caches else None
+    caches = _caches(reader, number)
+    shared = reader.line(f"{caches[-1]}/shared_cpu_list") if caches else None
     return Core(number, physical, shared or package or "")
+
+
+def _caches(reader: Reader, core: int) -> list[str]:
+    """The directories of a core's caches, by level."""
+    directory = f"{_CPUS}/cpu{core}/cache"
+    caches = [f"{directory}/{name}" for name in reader.names(directory) if "index" in name]
+    return sorted(caches, key=lambda cache: reader.line(f"{cache}/level") or "")
+
+
+def last_level_cache(core: int, reader: Reader = HOST_FILES) -> int:
+    """The size of a core's last cache, bytes; 32 MiB where the kernel does not tell."""
+    sizes = []
+    for cache in _caches(reader, core):
+        level, size = reader.line(f"{cache}/level"), reader.line(f"{cache}/size")
+        try:
+            sizes.append((int(level or ""), parse_size(size or "")))
+        except (ValueError, UsageError):
+            continue
+    return max(sizes)[1] if sizes else _USUAL_CACHE
 
 
 def place(

@@ -6,7 +6,8 @@ import numpy as np
 
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percent
 from halftrip.analysis.flags.machine import ranks_of
-from halftrip.analysis.summaries import ENDS, marked, usages
+from halftrip.analysis.suspect import suspect
+from halftrip.analysis.usage import ENDS, usages
 from halftrip.results.usage import Usage
 
 # A sample that takes so many medians is a disturbance; these may take this share of all the time.
@@ -41,8 +42,8 @@ def _had(rank: int, usage: Usage) -> str:
     core = usage.core
     where = f"core {core.number} (rank {rank})" if core is not None else f"the core of rank {rank}"
     seen = f"others had {where} for {percent(usage.taken_share)} of the time"
-    if core is not None and core.culprit is not None:
-        seen += f"; just after, {core.culprit.name} had {percent(core.culprit.share)}"
+    if core is not None and core.busiest_task is not None:
+        seen += f"; just after, {core.busiest_task.name} had {percent(core.busiest_task.share)}"
     return seen
 
 
@@ -85,7 +86,7 @@ def _marks(e: Evidence) -> str:
     if ends is None:
         return ""
     lost = [_lost(name, usage) for name, usage in zip(ENDS, ends, strict=True)]
-    marks = sum(int(marked(m).sum()) for m in e.measurements)
+    marks = sum(int(suspect(m).sum()) for m in e.measurements)
     return f"; {'; '.join(lost)}; {counted(marks, 'sample')} marked"
 
 

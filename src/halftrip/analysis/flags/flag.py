@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halftrip.analysis.summaries import CaseTimes, case_times, line_probes, summarize_times
+from halftrip.analysis.summaries import case_times, summarize_case
 from halftrip.results.case import Case
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
+from halftrip.stats.main_state import CaseTimes
 from halftrip.stats.summary import Summary
 from halftrip.units import significant
 
@@ -31,40 +32,38 @@ class Flag(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What is known of one case of a run: its samples, and what they come to."""
+    """What is known of one row of a run: its measurements, their times by the state of the machine,
+    and its summary."""
 
     run: Run
     case: Case
-    known: CaseTimes
+    measurements: Sequence[Measurement]
+    times: CaseTimes
     summary: Summary
 
     @property
-    def measurements(self) -> Sequence[Measurement]:
-        return self.known.measurements
-
-    @property
     def steady(self) -> list[Floats]:
-        """The times of each measurement that were taken in the main state, none empty."""
-        return [times for times in self.known.steady if times.size]
+        """The times of each measurement in the main state, none of them empty."""
+        return [times for times in self.times.steady if times.size]
 
     @property
-    def probes(self) -> list[float]:
-        """The cache-line round trips meanwhile, in the main state, ns."""
-        probes = [probe for m in self.measurements for probe in line_probes(m)]
-        if self.known.main is not None:
-            state = self.known.states[self.known.main]
-            probes = [probe for probe in probes if state.has(probe)]
-        return probes
+    def rtts(self) -> list[float]:
+        """The core-to-core round trips meanwhile, in the main state, ns."""
+        rtts = [rtt for measurement in self.measurements for rtt in measurement.cache_line_rtts]
+        if self.times.main is not None:
+            state = self.times.states[self.times.main]
+            rtts = [rtt for rtt in rtts if state.has(rtt)]
+        return rtts
 
     @property
-    def line(self) -> float | None:
+    def median_rtt(self) -> float | None:
         """Their median; None if none is known."""
-        return float(np.median(self.probes)) if self.probes else None
+        return float(np.median(self.rtts)) if self.rtts else None
 
 
 def evidence(run: Run, case: Case, measurements: Sequence[Measurement]) -> Evidence:
-    known = case_times(measurements)
-    return Evidence(run, case, known, summarize_times(known))
+    times = case_times(measurements)
+    return Evidence(run, case, measurements, times, summarize_case(measurements, times))
 
 
 def us(ns: float) -> str:

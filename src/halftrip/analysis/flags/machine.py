@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from halftrip.analysis.flags.flag import Evidence, Flag, us
-from halftrip.analysis.summaries import line_probes, line_states
 from halftrip.results.patterns import is_in_turn
 from halftrip.results.records import Environment
+from halftrip.stats.main_state import rtt_states
 from halftrip.units import format_size, significant
 
 # What is measured at another moment differs by so much without meaning anything.
@@ -18,18 +18,23 @@ def ranks_of(e: Evidence) -> list[Environment]:
 
 def above_bound(e: Evidence) -> Flag | None:
     """No message comes sooner than a cache line, and none faster than memory is copied."""
-    probes = [probe for m in e.measurements for probe in line_probes(m)]
-    if probes and _crosses_once(e):
+    rtts = [rtt for m in e.measurements for rtt in m.cache_line_rtts]
+    if rtts and _crosses_once(e):
         trips = 1 if is_in_turn(e.case.pattern, e.case.mode) else 2
-        half = min(probes) / 2
+        half = min(rtts) / 2
         if e.summary.latency * trips < half / _SLACK:
             return Flag(
                 "above-bound",
                 f"{us(e.summary.latency)} one way, where a cache line alone takes {us(half)}",
                 "doubt the clock, the cores that the line was probed on, or what is counted",
             )
-    copies = {copy.size: copy.size / copy.ns for copy in e.run.copies if copy.ns > 0}
-    if not copies or not e.case.size or e.case.is_virtual or e.measurements[0].line is None:
+    copies = {copy.size: copy.size / copy.ns for copy in e.run.copy_times if copy.ns > 0}
+    if (
+        not copies
+        or not e.case.size
+        or e.case.is_simulated
+        or not e.measurements[0].cache_line_rtts
+    ):
         return None
     fastest = max(copies.values())
     rate = e.summary.bandwidth / 1e9
@@ -51,20 +56,20 @@ def _crosses_once(e: Evidence) -> bool:
 
 def other_state(e: Evidence) -> Flag | None:
     """With --placement-state: what was measured before the wanted state was met."""
-    wanted = e.run.head.plan.get("placement_state")
+    wanted = e.run.header.plan.get("placement_state")
     if wanted is None:
         return None
     # A line that is only thought of says nothing of one that is there.
     alike = [
         m
         for m in e.run.measurements
-        if m.case.pair == e.case.pair and m.case.is_virtual == e.case.is_virtual
+        if m.case.pair == e.case.pair and m.case.is_simulated == e.case.is_simulated
     ]
-    known = line_states(alike)
+    known = rtt_states([m.series for m in alike])
     if not known:
         return None
     state = known[0 if wanted == "near" else -1]
-    if all(state.has(end) for other in e.known.states for end in other):
+    if all(state.has(end) for other in e.times.states for end in other):
         return None
     return Flag(
         "other-state",

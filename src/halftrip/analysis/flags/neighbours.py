@@ -22,7 +22,7 @@ _FEWEST_IN_CURVE = 5
 _CONTRADICTS = 1.25
 # Two sizes lead to a third no farther away than so many times their distance.
 _FARTHEST = 4.5
-# Rows whose lines differ by more were taken in different states of the machine.
+# Rows whose core-to-core round trips differ by more were taken in different states.
 _SAME_STATE = 1.25
 
 Curve = list[Evidence]
@@ -157,7 +157,7 @@ def _less(row: Evidence, other: Evidence | None, parts: float) -> dict[Case, Fla
 def _surely_more(one: Evidence, other: Evidence, parts: float = 1.0) -> bool:
     """Whether a message takes longer in `one`, of which a time counts for `parts`, than in `other`,
     while the machine was in the same state; not where that cannot be told."""
-    lines = [line for row in (one, other) if (line := row.line) is not None]
-    if len(lines) == 2 and max(lines) > _SAME_STATE * min(lines):
+    rtts = [rtt for row in (one, other) if (rtt := row.median_rtt) is not None]
+    if len(rtts) == 2 and max(rtts) > _SAME_STATE * min(rtts):
         return False
     return one.summary.low / parts > _CONTRADICTS * other.summary.high

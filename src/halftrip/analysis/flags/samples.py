@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, Floats, percent, us
-from halftrip.analysis.summaries import over_all_time
+from halftrip.analysis.summaries import is_over_all_time
 from halftrip.results.delivery import add_deliveries
 from halftrip.stats.autocorrelation import autocorrelation
 from halftrip.stats.drift import change_points, trend
@@ -114,7 +114,7 @@ def bimodal(e: Evidence) -> Flag | None:
     for times in e.steady:
         found = two_modes(times)
         if found is not None:
-            line = "; the line did not move with it" if e.measurements[0].line else ""
+            line = "; the line did not move with it" if e.measurements[0].cache_line_rtts else ""
             return Flag(
                 "bimodal",
                 f"{percent(found.low_share)} of the samples around {us(found.low)}, "
@@ -126,10 +126,10 @@ def bimodal(e: Evidence) -> Flag | None:
 
 def _moved(e: Evidence) -> Flag | None:
     """Two kinds of times because the cores moved: the line tells them apart."""
-    if e.known.main is None:
+    if e.times.main is None:
         return None
     of_state = [
-        np.concatenate([times[n] for times in e.known.split]) for n in range(len(e.known.states))
+        np.concatenate([times[n] for times in e.times.split]) for n in range(len(e.times.states))
     ]
     known = [(n, float(np.median(times))) for n, times in enumerate(of_state) if times.size]
     low, high = min(known, key=lambda k: k[1]), max(known, key=lambda k: k[1])
@@ -148,7 +148,7 @@ def _moved(e: Evidence) -> Flag | None:
 
 
 def _line(e: Evidence, state: int) -> str:
-    low, high = e.known.states[state]
+    low, high = e.times.states[state]
     return f"{low:.0f}" if high < 1.1 * low else f"{low:.0f} to {high:.0f}"
 
 
@@ -168,10 +168,10 @@ def autocorrelated(e: Evidence) -> Flag | None:
 
 
 def not_converged(e: Evidence) -> Flag | None:
-    target = e.run.head.plan.get("ci")
+    target = e.run.header.plan.get("ci")
     delivery = add_deliveries(m.delivery for m in e.measurements)
     # What is over all the time has no interval.
-    if not isinstance(target, float) or over_all_time(e.case, delivery):
+    if not isinstance(target, float) or is_over_all_time(e.case, delivery):
         return None
     width = relative_width(e.summary)
     launches = len({m.launch for m in e.measurements})
@@ -186,7 +186,7 @@ def not_converged(e: Evidence) -> Flag | None:
     if launches > 1:
         seen = f"{launches} launches agree within {reached} only, not {wanted}"
         advice = "take more --launches, or --until-ci"
-        if e.run.head.plan.get("until_ci"):
+        if e.run.header.plan.get("until_ci"):
             advice = "raise --max-launches, or ask for less with --ci"
     elif "time" in stopped:
         is_wide = True

@@ -6,8 +6,8 @@ import sys
 from abc import ABC, abstractmethod
 
 from halftrip.control.protocol import Listener, Reach
+from halftrip.job.processes import Started
 from halftrip.job.spec import Job
-from halftrip.job.supervisor import Started
 from halftrip.plan.plan import Plan
 
 # What a rank runs.

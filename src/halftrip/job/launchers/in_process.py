@@ -1,7 +1,7 @@
-"""A run of a simulated path within this process: nobody is launched, and no time passes.
+"""Measures a simulated path within this process: nothing is started, and no real time passes.
 
-It is what tests of the statistics and the verdict are made of: thousands of runs, each with samples
-that a sampler has asked for, as in a real one.
+The tests of statistics and flags use it: thousands of runs, each with the samples that a sampler
+asked for, as in a real one.
 """
 
 from __future__ import annotations
@@ -11,37 +11,40 @@ from collections.abc import Sequence
 import msgspec
 
 from halftrip import __version__
-from halftrip.measure.round import Outcome, Times
-from halftrip.measure.sampler import Batch, Sampler, Stopping
-from halftrip.measure.side import Part
+from halftrip.measure.round import RoundBlock
+from halftrip.measure.sampler import Sampled, Sampler, Stopping
 from halftrip.plan.plan import Plan, plan_record
+from halftrip.registry import SIMULATED
+from halftrip.results.block import Block, RoundTrips
 from halftrip.results.case import Case
-from halftrip.results.records import End, Head, LineBound, Measurement
+from halftrip.results.records import Header, Measurement, RunEnd
 from halftrip.results.run import Run
 from halftrip.results.run_file import FORMAT, utc_now
-from halftrip.simulation.path_model import Truth
-from halftrip.transports.base import Scene
-from halftrip.transports.simulated import SimulatedTransport
+from halftrip.simulation.path_model import PathModel
+from halftrip.transports.base import PairContext, ProcessContext
+from halftrip.transports.simulated import SimulatedTransport, VirtualPath
+
+_PAIR = PairContext(peer=1, initiates=True, same_host=True, shares_core=False)
 
 
-def rehearse(truth: Truth, cases: Sequence[Case], plan: Plan) -> Run:
-    """The run of `cases`, all of the transport ``simulated``, in this order, over a path of which
-    `truth` is so; of `plan` it takes when to stop, how often, and the timeout."""
+def simulate(model: PathModel, cases: Sequence[Case], plan: Plan) -> Run:
+    """The run of `cases`, all of the transport ``simulated``, in this order, over the path that
+    `model` describes. `plan` says when to stop, how often to measure, and the timeout."""
     measurements = []
     for launch in range(plan.launches):
-        scene = Scene(
-            rank=0, peer=1, same_host=True, yields=False, token="",
-            timeout=plan.timeout, simulated=truth, launch=launch,
-        )  # fmt: skip
-        transport = SimulatedTransport(scene)
+        process = ProcessContext(
+            rank=0, token="", timeout=plan.timeout, path_model=model, launch=launch
+        )
+        transport = SimulatedTransport(process)
+        path = transport.path(_PAIR, "spin")
         for repetition in range(plan.repetitions):
             for case in cases:
-                measurement = _measure(transport, case, plan)
+                measurement = _measure(transport, path, case, plan)
                 measurements.append(
                     msgspec.structs.replace(measurement, launch=launch, repetition=repetition)
                 )
     return Run(
-        head=Head(
+        header=Header(
             format=FORMAT,
             halftrip=__version__,
             started=utc_now(),
@@ -49,52 +52,49 @@ def rehearse(truth: Truth, cases: Sequence[Case], plan: Plan) -> Run:
             plan=plan_record(plan),
         ),
         measurements=tuple(measurements),
-        end=End(reason=None),
+        end=RunEnd(reason=None),
     )
 
 
-def _measure(transport: SimulatedTransport, case: Case, plan: Plan) -> Measurement:
+def _measure(
+    transport: SimulatedTransport, path: VirtualPath, case: Case, plan: Plan
+) -> Measurement:
+    if case.transport != SIMULATED:
+        raise ValueError(f"{case.transport} takes real time")
     cost, resolution = transport.clock_figures
     sampler = Sampler(
         Stopping(ci=plan.ci, time=plan.time, iterations=plan.iterations),
         cost,
         resolution,
-        single=transport.lossy,
+        single=transport.capabilities.lossy,
     )
-    transport.begin_case()
-    outcome = Outcome(case)
-    before = transport.line()
+    endpoint = path.endpoint(case)
+    kept: list[RoundBlock] = []
+    rtt = path.cache_line_rtt()
     while (batch := sampler.next()) is not None:
-        sampler.feed(*_time(transport, case, batch, outcome))
+        timed = endpoint.run(batch.warm_up, batch.exchanges, batch.samples)
+        if not batch.keep:
+            sampler.feed(Sampled(timed.times, timed.timed_out))
+            continue
+        before, rtt = rtt, path.cache_line_rtt()
+        block = Block(
+            start=timed.start,
+            times=timed.times,
+            cache_line_rtt=RoundTrips(before, rtt),
+            timed_out=timed.timed_out,
+            delivery=timed.delivery,
+        )
+        kept.append(RoundBlock([block]))
+        sampler.keep(kept[-1].sampled, [each.sampled for each in kept], [])
     if sampler.stopped is None:
         raise RuntimeError("a sampler that has ended says why")
     return Measurement(
         case=case,
         repetition=0,
         at=0.0,
-        first=outcome.first,
+        first=sampler.first,
         warm_up=sampler.warm_up,
         exchanges=sampler.exchanges,
         stopped=sampler.stopped,
-        line=LineBound(before, outcome.lines[-1]),
-        samples=outcome.samples.tolist(),
-        blocks=outcome.blocks,
-        lines=outcome.lines,
-        delivery=outcome.delivery,
+        blocks=[each.blocks[0] for each in kept],
     )
-
-
-def _time(
-    transport: SimulatedTransport, case: Case, batch: Batch, outcome: Outcome
-) -> tuple[Times, int]:
-    timed = transport.time(case, batch.lead, batch.exchanges, batch.samples)
-    part = Part(
-        times=timed.times.tobytes(),
-        start=timed.start,
-        waited=timed.waited,
-        delivery=timed.delivery,
-    )
-    times = outcome.feed(batch, part, Part())
-    if batch.keep:
-        outcome.lines.append(transport.line())
-    return times, timed.waited

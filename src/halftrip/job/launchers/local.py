@@ -6,14 +6,13 @@ import os
 import subprocess
 
 from halftrip.control.protocol import Listener, Reach
-from halftrip.job.launchers.base import RANK_COMMAND
-from halftrip.job.launchers.base import Launcher as Base
+from halftrip.job.launchers.base import RANK_COMMAND, Launcher
+from halftrip.job.processes import Started
 from halftrip.job.spec import RANK_VARIABLE, Job
-from halftrip.job.supervisor import Started
 from halftrip.plan.plan import Plan
 
 
-class Launcher(Base):
+class LocalLauncher(Launcher):
     def __init__(self, plan: Plan) -> None:
         pass
 

@@ -9,23 +9,18 @@ import tempfile
 
 from halftrip.control.protocol import Listener, Reach
 from halftrip.errors import Unavailable
-from halftrip.job.launchers.base import RANK_COMMAND
-from halftrip.job.launchers.base import Launcher as Base
+from halftrip.job.launchers.base import RANK_COMMAND, Launcher
+from halftrip.job.processes import Started
 from halftrip.job.spec import JOB_VARIABLE, Job
-from halftrip.job.supervisor import Started
-from halftrip.mpi.library import (
-    LIBRARY_VARIABLE,
-    find_mpiexec,
-    full_command,
-    root_environment,
-)
+from halftrip.mpi.launcher import find_mpiexec, full_command, root_environment
+from halftrip.mpi.library import LIBRARY_VARIABLE
 from halftrip.plan.plan import Plan
 
 # Where an mpiexec may put ranks on other hosts without being told so on its command line.
 _SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_URI")
 
 
-class Launcher(Base):
+class MpiexecLauncher(Launcher):
     def __init__(self, plan: Plan) -> None:
         if importlib.util.find_spec("mpi4py") is None:
             raise Unavailable("mpi4py is not installed; pip install 'halftrip[mpi]'")
@@ -56,7 +51,7 @@ class Launcher(Base):
         )
 
     def start(self, job: Job, started: Started) -> None:
-        # Control closes both.
+        # The supervisor closes both.
         started.output = tempfile.TemporaryFile(prefix="halftrip-")  # noqa: SIM115
         started.directory = self._directory
         # To another host, Open MPI hands on only those variables that it is told to.

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import contextlib
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from halftrip import _native
 from halftrip.errors import Unavailable
-from halftrip.memory.host import BLOCK, BLOCK_STRIDE
-from halftrip.memory.ring import Ring
+from halftrip.memory.layout import BLOCK, BLOCK_STRIDE
 from halftrip.mpi.library import TIMED_TAG, function_address
-from halftrip.results.case import Case
-from halftrip.transports.base import NothingToOpen, OneSided, Opened, Window
+from halftrip.results.case import Case, Wait
+from halftrip.transports.base import (
+    Buffers,
+    Endpoint,
+    PairContext,
+    Path,
+    ProcessContext,
+    Transport,
+)
+from halftrip.transports.capabilities import Capabilities
+from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -40,24 +47,29 @@ _PERSISTENT = (
 _WINDOW = ("MPI_Put", "MPI_Get", "MPI_Win_flush", "MPI_Send", "MPI_Recv")
 
 
-class Transport(NothingToOpen, OneSided):
-    waits = ("spin",)
-    waits_reason = "how MPI waits is the library's own choice; see its settings"
-    patterns: ClassVar = {
-        "blocking": _native.MpiInt.patterns,
-        # MPI_Ssend has no kin that sends and receives at once.
-        "ssend": ("pingpong", "stream"),
-        "nonblocking": _native.MpiNonblockingInt.patterns,
-        "persistent": _native.MpiPersistentInt.patterns,
-        "onesided": _native.MpiWindowInt.patterns,
-    }
+class MpiTransport(Transport):
+    capabilities = Capabilities(
+        patterns={
+            "blocking": patterns_of("MpiInt"),
+            # MPI_Ssend has no counterpart that sends and receives at once.
+            "ssend": tuple(p for p in ("pingpong", "stream") if p in patterns_of("MpiInt")),
+            "nonblocking": patterns_of("MpiNonblockingInt"),
+            "persistent": patterns_of("MpiPersistentInt"),
+            "onesided": patterns_of("MpiWindowInt"),
+        },
+        waits=("spin",),
+        no_other_wait="how MPI waits is the library's own choice; see its settings",
+        datatypes=("byte", "contiguous", "vector"),
+        largest=_LARGEST,
+        too_large=f"MPI counts at most {_LARGEST} bytes in one message",
+    )
 
-    def missing(self) -> str | None:
-        if self.scene.mpi is None:
-            return self.scene.no_mpi
+    def missing(self, pair: PairContext) -> str | None:
+        if self.process.communicator is None:
+            return self.process.no_mpi
         from mpi4py import MPI
 
-        if self.scene.threads > 1 and MPI.Query_thread() < MPI.THREAD_MULTIPLE:
+        if self.process.threads > 1 and MPI.Query_thread() < MPI.THREAD_MULTIPLE:
             return "this MPI does not let several threads call it at once"
         return None
 
@@ -66,51 +78,71 @@ class Transport(NothingToOpen, OneSided):
             return f"--align {case.align}: a window lies where MPI puts it"
         if case.mode == "persistent" and case.cache == "cold":
             return "--cache cold: a persistent request is bound to one buffer"
-        reason = super().refuses(msgspec.structs.replace(case, datatype="byte"))
-        if reason is None and case.size > _LARGEST:
-            return f"MPI counts at most {_LARGEST} bytes in one message"
+        reason = super().refuses(case)
         if reason is None and case.datatype == "vector" and (case.size % BLOCK or not case.size):
             return f"--datatype vector: a strided message is made of blocks of {BLOCK} bytes"
         return reason
 
-    def endpoint(self, opened: Opened, case: Case, out: Ring, in_: Ring) -> Any:
-        path = self._path(case)
-        if case.mode == "nonblocking":
-            return _kind("MpiNonblocking")(path, _addresses(_NONBLOCKING), most=2 * case.window)
-        if case.mode == "persistent":
-            addresses = _addresses(_PERSISTENT)
-            return _kind("MpiPersistent")(path, addresses, out.native, in_.native, most=case.window)
-        return _kind("Mpi")(path, _addresses((_SENDS[case.mode], *_BLOCKING)))
+    def path(self, pair: PairContext, wait: Wait) -> Path:
+        return MpiPath(self.process, pair)
 
-    def _path(self, case: Case) -> Any:
+
+class MpiPath(Path):
+    """Two ranks of the communicator, and a tag for the thread: nothing is to be opened."""
+
+    def __init__(self, process: ProcessContext, pair: PairContext) -> None:
+        self._process = process
+        self._pair = pair
+        self._tag = TIMED_TAG - pair.thread
+
+    def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
+        path = self._native_path(case)
+        if case.mode == "onesided":
+            window = self._window(buffers.exposed_bytes)
+            # The lower rank is the first in the window.
+            target = int(self._pair.peer > self._process.rank)
+            return MpiWindow(path, window, target, case, self._pair.initiates, buffers)
+        if case.mode == "nonblocking":
+            kind, functions = "MpiNonblocking", _addresses(_NONBLOCKING)
+            end = _kind(kind)(path, functions, most=2 * case.window)
+        elif case.mode == "persistent":
+            kind, functions = "MpiPersistent", _addresses(_PERSISTENT)
+            out, in_ = buffers.out.native, buffers.in_.native
+            end = _kind(kind)(path, functions, out, in_, most=case.window)
+        else:
+            end = _kind("Mpi")(path, _addresses((_SENDS[case.mode], *_BLOCKING)))
+        return NativeEndpoint(end, case, self._pair.initiates, buffers)
+
+    def _native_path(self, case: Case) -> Any:
         from mpi4py import MPI
 
         datatype = _datatype(case)
         return _kind("MpiPath")(
-            communicator=MPI._addressof(self.scene.mpi),
+            communicator=MPI._addressof(self._process.communicator),
             byte=MPI._addressof(MPI.BYTE),
             datatype=MPI._addressof(datatype),
             typed=case.size if datatype is not MPI.BYTE else 0,
-            peer=self.scene.peer,
-            tag=TIMED_TAG - self.scene.thread,
+            peer=self._pair.peer,
+            tag=self._tag,
         )
 
-    def expose(self, size: int) -> Window:
+    def _window(self, size: int) -> tuple[MPI.Win, contextlib.ExitStack]:
         """A window that MPI allocates, which can be faster than one over memory of ours: on one
-        host it can be shared. An epoch that lasts as long as the window is opened at once."""
+        host it can be shared. It is opened at once for an epoch as long as its life. Both ends call
+        this. Raises Unavailable."""
         from mpi4py import MPI
 
-        world = self.scene.mpi
+        world = self._process.communicator
         if world is None:
-            raise Unavailable(self.scene.no_mpi)
+            raise Unavailable(self._process.no_mpi)
         with contextlib.ExitStack() as made:
             try:
                 all_ranks = world.Get_group()
                 made.callback(all_ranks.Free)
-                # Of these two ranks alone; in it they are numbered as here, lower first.
-                ends = all_ranks.Incl(sorted((self.scene.rank, self.scene.peer)))
+                # Of these two ranks alone, which are numbered in the same order there.
+                ends = all_ranks.Incl(sorted((self._process.rank, self._pair.peer)))
                 made.callback(ends.Free)
-                both = world.Create_group(ends, tag=TIMED_TAG - self.scene.thread)
+                both = world.Create_group(ends, tag=self._tag)
                 made.callback(both.Free)
                 window = MPI.Win.Allocate(size, 1, comm=both)
                 made.callback(window.Free)
@@ -120,30 +152,43 @@ class Transport(NothingToOpen, OneSided):
                 made.callback(window.Unlock_all)
             except MPI.Exception as error:
                 raise Unavailable(f"no window: {error}") from None
-            region = np.asarray(window.tomemory(), dtype=np.uint8)
-            return Window(
-                region=region,
-                offer=None,
-                endpoint=window,
-                synchronize=window.Sync,
-                resources=made.pop_all(),
-            )
+            return window, made.pop_all()
 
-    def reach(self, opened: Opened, case: Case, window: Window, offer: Any) -> Any:
+
+class MpiWindow(NativeEndpoint):
+    def __init__(
+        self,
+        path: Any,
+        window: tuple[MPI.Win, contextlib.ExitStack],
+        target: int,
+        case: Case,
+        initiates: bool,
+        buffers: Buffers,
+    ) -> None:
         from mpi4py import MPI
 
-        return _kind("MpiWindow")(
-            self._path(case),
+        self._window, self._resources = window
+        end = _kind("MpiWindow")(
+            path,
             _addresses(_WINDOW),
-            window=MPI._addressof(window.endpoint),
-            target=int(self.scene.peer > self.scene.rank),
+            window=MPI._addressof(self._window),
+            target=target,
             base=case.align,
         )
+        super().__init__(end, case, initiates, buffers)
+        self.exposed = np.asarray(self._window.tomemory(), dtype=np.uint8)
+
+    def synchronize(self) -> None:
+        self._window.Sync()
+
+    def close(self) -> None:
+        super().close()
+        self._resources.close()
 
 
 def _kind(name: str) -> Any:
-    """The native type of that name for this MPI's handles: an int in MPICH and its kin, a pointer
-    in Open MPI and in MPI 5's own ABI."""
+    """The native type of that name for this MPI's handles: an int in MPICH and its relatives, a
+    pointer in Open MPI and in MPI 5's own ABI."""
     from mpi4py import MPI
 
     kinds = {4: "Int", 8: "Pointer"}

@@ -6,38 +6,48 @@ import os
 from typing import Any
 
 from halftrip.results.case import Wait
-from halftrip.transports.base import Opened
-from halftrip.transports.native.stream import Stream
+from halftrip.transports.base import PairContext, Path
+from halftrip.transports.native.stream import StreamPath, StreamTransport
 
 
-class Transport(Stream):
-    # The listener's pipes: to the peer and back, each as (read end, write end).
-    _there: tuple[int, int]
-    _back: tuple[int, int]
+class PipeTransport(StreamTransport):
+    def missing(self, pair: PairContext) -> str | None:
+        return None if pair.same_host else "the ranks are on different hosts"
 
-    def missing(self) -> str | None:
-        return None if self.scene.same_host else "the ranks are on different hosts"
+    def path(self, pair: PairContext, wait: Wait) -> Path:
+        return PipePath(pair)
 
-    def listen(self, wait: Wait) -> Any:
-        self._there, self._back = os.pipe(), os.pipe()
-        for descriptor in (*self._there, *self._back):
-            self.prepared.callback(os.close, descriptor)
-        return {"pid": os.getpid(), "read": self._there[0], "write": self._back[1]}
 
-    def connect(self, offer: Any, wait: Wait) -> Opened:
-        # Opened through /proc, a pipe needs no name in the file system and no common parent.
-        descriptors = f"/proc/{offer['pid']}/fd"
-        in_fd = os.open(f"{descriptors}/{offer['read']}", os.O_RDONLY | os.O_CLOEXEC)
+class PipePath(StreamPath):
+    """The initiator makes both pipes; the responder opens its ends of them through /proc, so that
+    they need no name in the file system and no common parent."""
+
+    def __init__(self, pair: PairContext) -> None:
+        super().__init__(pair)
+        if pair.initiates:
+            self._request, self._reply = os.pipe(), os.pipe()
+            for descriptor in (*self._request, *self._reply):
+                self.resources.callback(os.close, descriptor)
+            self.address = {
+                "pid": os.getpid(),
+                "read": self._request[0],
+                "write": self._reply[1],
+            }
+
+    def connect(self, address: Any) -> None:
+        if self.pair.initiates:
+            # The ends that are the peer's now: as long as they are open here too, this rank does
+            # not notice the peer's death.
+            self.resources.pop_all()
+            os.close(self._request[0])
+            os.close(self._reply[1])
+            self.take(self._reply[0], self._request[1])
+            return
+        descriptors = f"/proc/{address['pid']}/fd"
+        in_fd = os.open(f"{descriptors}/{address['read']}", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            out_fd = os.open(f"{descriptors}/{offer['write']}", os.O_WRONLY | os.O_CLOEXEC)
+            out_fd = os.open(f"{descriptors}/{address['write']}", os.O_WRONLY | os.O_CLOEXEC)
         except OSError:
             os.close(in_fd)
             raise
-        return self.opened(in_fd, out_fd)
-
-    def accept(self, wait: Wait) -> Opened:
-        # The ends that are the peer's now: as long as they are open here, its death goes unnoticed.
-        self.prepared.pop_all()
-        os.close(self._there[0])
-        os.close(self._back[1])
-        return self.opened(self._back[0], self._there[1])
+        self.take(in_fd, out_fd)

@@ -2,46 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
 from halftrip import _native
 from halftrip.errors import Unavailable
-from halftrip.memory.host import Bytes
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.case import Case, Wait
-from halftrip.transports.base import OneSided, Opened, Window
+from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Transport
+from halftrip.transports.capabilities import Capabilities
+from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
 
 
-class Transport(OneSided):
-    waits = ("spin",)
-    waits_reason = "shm is memory that is polled; there is nothing in it to sleep on"
-    patterns: ClassVar = {"blocking": _native.Shm.patterns, "onesided": _native.ShmWindow.patterns}
+class ShmTransport(Transport):
+    capabilities = Capabilities(
+        patterns={"blocking": patterns_of("Shm"), "onesided": patterns_of("ShmWindow")},
+        waits=("spin",),
+        no_other_wait="shm is memory that is polled; there is nothing in it to sleep on",
+    )
 
-    def missing(self) -> str | None:
-        return None if self.scene.segment is not None else self.scene.no_segment
+    def missing(self, pair: PairContext) -> str | None:
+        return None if pair.segment is not None else pair.no_segment
 
-    def listen(self, wait: Wait) -> Any:
-        return None
+    def path(self, pair: PairContext, wait: Wait) -> Path:
+        if pair.segment is None:
+            raise Unavailable(pair.no_segment)
+        side = 0 if pair.initiates else 1
+        return ShmPath(_native.Shm(pair.segment, side, pair.shares_core), pair)
 
-    def connect(self, offer: Any, wait: Wait) -> Opened:
-        return self._side(1)
 
-    def accept(self, wait: Wait) -> Opened:
-        return self._side(0)
+class ShmPath(Path):
+    def __init__(self, messages: _native.Shm, pair: PairContext) -> None:
+        self._messages = messages
+        self._pair = pair
 
-    def _side(self, side: int) -> Opened:
-        if self.scene.segment is None:
-            raise Unavailable(self.scene.no_segment)
-        return Opened(_native.Shm(self.scene.segment, side, self.scene.yields))
+    def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
+        kind = ShmWindow if case.mode == "onesided" else NativeEndpoint
+        return kind(self._messages, case, self._pair.initiates, buffers)
 
-    def expose(self, size: int) -> Window:
-        segment = SharedSegment(size)
-        window = Window(region=segment.bytes, offer=msgspec.to_builtins(segment.offer))
-        window.resources.callback(segment.close)
-        return window
 
-    def reach(self, opened: Opened, case: Case, window: Window, offer: Any) -> Any:
-        theirs: Bytes = open_offer(msgspec.convert(offer, SharedOffer))
-        return _native.ShmWindow(opened.endpoint, theirs[case.align :])
+class ShmWindow(NativeEndpoint):
+    """Each end exposes a segment of its own, and reaches into the peer's."""
+
+    def __init__(
+        self, messages: _native.Shm, case: Case, initiates: bool, buffers: Buffers
+    ) -> None:
+        super().__init__(messages, case, initiates, buffers)
+        self._segment = SharedSegment(buffers.exposed_bytes)
+        self.exposed = self._segment.bytes
+        self.address = msgspec.to_builtins(self._segment.offer)
+
+    def connect(self, address: Any) -> None:
+        theirs = open_offer(msgspec.convert(address, SharedOffer))
+        self._end = _native.ShmWindow(self._end, theirs[self._case.align :])
+
+    def close(self) -> None:
+        super().close()
+        self._segment.close()

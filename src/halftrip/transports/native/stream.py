@@ -2,93 +2,107 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from abc import abstractmethod
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from halftrip import _native
 from halftrip.control.protocol import Address, Channel, Listener, Reach, connect, introduce
 from halftrip.errors import Unavailable
-from halftrip.memory.ring import Ring
 from halftrip.results.case import Case, Wait
 from halftrip.results.patterns import at_once
-from halftrip.transports.base import Opened, Transport
+from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Transport
+from halftrip.transports.capabilities import Capabilities
+from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
 
-# A peer that has connected has said so already; its connection is there.
-_ACCEPT_SECONDS = 5.0
-
-
-@dataclass
-class Descriptors(Opened):
-    """A byte stream: where to read and where to write."""
-
-    in_fd: int = field(kw_only=True)
-    out_fd: int = field(kw_only=True)
+# The peer has connected before this end accepts.
+ACCEPT_SECONDS = 5.0
 
 
-class Stream(Transport):
+class StreamTransport(Transport):
     """A transport whose endpoint reads and writes descriptors."""
 
-    waits = ("block", "spin")
-    patterns: ClassVar = {"blocking": _native.PollingStream.patterns}
+    capabilities = Capabilities(
+        patterns={"blocking": patterns_of("PollingStream")},
+        no_mode={"onesided": "a byte stream has no memory to reach into"},
+        waits=("block", "spin"),
+        smallest=1,
+        too_small="a byte stream has no empty messages",
+    )
 
-    def refuses(self, case: Case) -> str | None:
-        if case.mode == "onesided":
-            return "a byte stream has no memory to reach into"
-        reason = super().refuses(case)
-        if reason is None and case.size == 0:
-            return "a byte stream has no empty messages"
-        return reason
 
-    def opened(self, in_fd: int, out_fd: int) -> Opened:
-        """Takes over two descriptors, which may be the same one."""
-        path = Descriptors(in_fd=in_fd, out_fd=out_fd)
+class StreamPath(Path):
+    """A path that, once connected, reads from `in_fd` and writes to `out_fd`, which may be the same
+    descriptor; `close` closes them."""
+
+    def __init__(self, pair: PairContext) -> None:
+        self.in_fd = self.out_fd = -1
+        self.pair = pair
+        self.resources = contextlib.ExitStack()
+
+    def take(self, in_fd: int, out_fd: int) -> None:
+        """Takes over two descriptors."""
+        self.in_fd, self.out_fd = in_fd, out_fd
         for descriptor in {in_fd, out_fd}:
-            path.resources.callback(os.close, descriptor)
-        return path
+            self.resources.callback(os.close, descriptor)
 
-    def endpoint(self, opened: Opened, case: Case, out: Ring, in_: Ring) -> Any:
-        if not isinstance(opened, Descriptors):
-            raise TypeError("a byte stream is opened by its descriptors")
-        if case.wait == "spin":
+    def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
+        if self.pair.end_of(case).wait == "spin":
             kind: type[Any] = _native.SpinningStream
         elif at_once(case.pattern, case.mode):
             # Asleep in a write, a rank could not read what its peer is asleep in writing.
             kind = _native.PollingStream
         else:
             kind = _native.BlockingStream
-        for descriptor in {opened.in_fd, opened.out_fd}:
+        for descriptor in {self.in_fd, self.out_fd}:
             os.set_blocking(descriptor, kind is _native.BlockingStream)
-        return kind(opened.in_fd, opened.out_fd, self.scene.yields)
+        end = kind(self.in_fd, self.out_fd, self.pair.shares_core)
+        return NativeEndpoint(end, case, self.pair.initiates, buffers)
+
+    def close(self) -> None:
+        self.resources.close()
 
 
-class SocketStream(Stream):
+class SocketTransport(StreamTransport):
     """A transport over a connected socket; subclasses say of what kind."""
 
-    _listener: Listener
-
     @abstractmethod
-    def reachable(self) -> Reach:
+    def reach(self, pair: PairContext) -> Reach:
         """From where the peer has to be able to connect."""
 
-    def listen(self, wait: Wait) -> Any:
-        self._listener = Listener(self.scene.token, self.reachable())
-        self.prepared.callback(self._listener.close)
-        address = self._listener.address
-        return {"unix": address.unix, "hosts": address.hosts, "port": address.port}
+    def missing(self, pair: PairContext) -> str | None:
+        return None
 
-    def connect(self, offer: Any, wait: Wait) -> Opened:
-        hello = introduce(self.scene.token, "transport", self.scene.rank)
-        return self._take(connect(Address(**offer), hello))
+    def path(self, pair: PairContext, wait: Wait) -> Path:
+        return SocketPath(self, pair)
 
-    def accept(self, wait: Wait) -> Opened:
-        with self.prepared:
-            accepted = self._listener.accept(_ACCEPT_SECONDS)
+
+class SocketPath(StreamPath):
+    """The initiator listens, the responder connects."""
+
+    def __init__(self, transport: SocketTransport, pair: PairContext) -> None:
+        super().__init__(pair)
+        self._process = transport.process
+        if pair.initiates:
+            self._listening = contextlib.closing(
+                Listener(self._process.token, transport.reach(pair))
+            )
+            self._listener = self.resources.enter_context(self._listening)
+            address = self._listener.address
+            self.address = {"unix": address.unix, "hosts": address.hosts, "port": address.port}
+
+    def connect(self, address: Any) -> None:
+        channel = self._accept() if self.pair.initiates else self._connect(Address(**address))
+        descriptor = channel.socket.detach()
+        self.take(descriptor, descriptor)
+
+    def _connect(self, address: Address) -> Channel:
+        return connect(address, introduce(self._process.token, "transport", self._process.rank))
+
+    def _accept(self) -> Channel:
+        accepted = self._listener.accept(ACCEPT_SECONDS)
+        self._listener.close()
         if accepted is None:
             raise Unavailable("a stranger connected in place of the peer")
-        return self._take(accepted[0])
-
-    def _take(self, channel: Channel) -> Opened:
-        descriptor = channel.socket.detach()
-        return self.opened(descriptor, descriptor)
+        return accepted[0]

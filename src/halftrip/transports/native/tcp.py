@@ -1,15 +1,13 @@
-"""TCP with TCP_NODELAY: over loopback on one host, else by whichever of the peer's addresses
+"""TCP with TCP_NODELAY: over loopback on one host, else by the first of the peer's addresses that
 answers."""
 
 from __future__ import annotations
 
 from halftrip.control.protocol import Reach
-from halftrip.transports.native.stream import SocketStream
+from halftrip.transports.base import PairContext
+from halftrip.transports.native.stream import SocketTransport
 
 
-class Transport(SocketStream):
-    def missing(self) -> str | None:
-        return None
-
-    def reachable(self) -> Reach:
-        return "loopback" if self.scene.same_host else "network"
+class TcpTransport(SocketTransport):
+    def reach(self, pair: PairContext) -> Reach:
+        return "loopback" if pair.same_host else "network"

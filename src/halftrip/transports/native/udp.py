@@ -1,5 +1,5 @@
-"""UDP: datagrams, each of which can be lost. Over loopback on one host, else by whichever of the
-peer's addresses answers."""
+"""UDP: datagrams, each of which can be lost. Over loopback on one host, else by the first of the
+peer's addresses that answers."""
 
 from __future__ import annotations
 
@@ -7,188 +7,185 @@ import contextlib
 import ipaddress
 import socket
 import struct
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
-import msgspec
 import numpy as np
 
 from halftrip import _native
 from halftrip.control.protocol import Address, Channel, Closed, Listener, connect, introduce
 from halftrip.errors import Unavailable
-from halftrip.memory.ring import Ring
 from halftrip.results.case import Case, Wait
 from halftrip.results.delivery import Delivery
-from halftrip.transports.base import Opened, Task, Timed, touched
-from halftrip.transports.base import Transport as Base
+from halftrip.transports.base import (
+    Buffers,
+    Endpoint,
+    PairContext,
+    Path,
+    ProcessContext,
+    Timed,
+    Transport,
+)
+from halftrip.transports.capabilities import Capabilities
+from halftrip.transports.native.endpoint import patterns_of, touched
+from halftrip.transports.native.stream import ACCEPT_SECONDS
 
-# The length field of IPv4 is 16 bits; its header takes 20 bytes, UDP's 8. Larger than a frame is
-# allowed: IP makes fragments, and all of them have to come.
+# The length field of IPv4 is 16 bits; its header takes 20 bytes, UDP's 8. A datagram may be larger
+# than a frame: IP makes fragments, and all of them have to arrive.
 _LARGEST = 65535 - 20 - 8
-# A peer that has connected has said so already.
-_ACCEPT_SECONDS = 5.0
 _PORT = struct.Struct("!H")
-
-
 # What the kernel needs for a datagram beside its payload, at most.
 _OVERHEAD = 1024
-# The option is an int.
-_MOST_ROOM = 2**31 - 1
-# A batch that has waited so long in vain ends early: the sampler learns of it, and may stop.
-_MOST_WAITED_NS = 1_000_000_000
+# The option SO_RCVBUF is an int.
+_LARGEST_BUFFER = 2**31 - 1
+# A batch that has waited this long for lost replies ends early: the sampler decides what to do.
+_MOST_TIMED_OUT_NS = 1_000_000_000
 
 
-@dataclass
-class Datagrams(Opened):
-    """A connected socket, and the room in bytes that its receiver has by default."""
+class UdpTransport(Transport):
+    capabilities = Capabilities(
+        patterns={"blocking": patterns_of("Datagrams")},
+        no_mode={"onesided": "a datagram has no memory to reach into"},
+        waits=("block", "spin"),
+        rated=("stream",),
+        smallest=1,
+        too_small="an empty datagram has no room for its number",
+        largest=_LARGEST,
+        too_large=f"a datagram holds at most {_LARGEST} bytes",
+        lossy=True,
+    )
 
-    socket: socket.socket = field(kw_only=True)
-    room: int = field(kw_only=True)
-
-
-class Transport(Base):
-    waits = ("block", "spin")
-    patterns: ClassVar = {"blocking": _native.Datagrams.patterns}
-    lossy = True
-
-    _listener: Listener
-    _reserved: socket.socket
-
-    def missing(self) -> str | None:
+    def missing(self, pair: PairContext) -> str | None:
         return None
 
-    def refuses(self, case: Case) -> str | None:
-        if case.mode == "onesided":
-            return "a datagram has no memory to reach into"
-        if case.rate is not None and case.pattern != "stream":
-            return "--rate: only a stream of udp has one"
-        reason = super().refuses(msgspec.structs.replace(case, rate=None))
-        if reason is None and case.size == 0:
-            return "an empty datagram has no room for its number"
-        if reason is None and case.size > _LARGEST:
-            return f"a datagram holds at most {_LARGEST} bytes"
-        return reason
+    def path(self, pair: PairContext, wait: Wait) -> Path:
+        return UdpPath(self.process, pair, wait)
 
-    # A connection over TCP finds which of the peer's addresses works; the datagrams then go between
-    # the same two.
 
-    def listen(self, wait: Wait) -> Any:
-        self._listener = Listener(
-            self.scene.token, "loopback" if self.scene.same_host else "network"
-        )
-        self.prepared.callback(self._listener.close)
+class UdpPath(Path):
+    """A connected socket. The initiator listens on TCP and the responder connects, which finds out
+    which of the initiator's addresses works; the datagrams then go between the same two."""
+
+    def __init__(self, process: ProcessContext, pair: PairContext, wait: Wait) -> None:
+        self._process = process
+        self._pair = pair
+        self._spins = wait == "spin"
+        self._resources = contextlib.ExitStack()
+        if not pair.initiates:
+            return
+        self._listener = Listener(process.token, "loopback" if pair.same_host else "network")
+        self._resources.callback(self._listener.close)
         # On any address at first: which one it will be is known when the peer has connected.
-        self._reserved = self.prepared.enter_context(_any_address())
+        self._reserved = self._resources.enter_context(_any_address())
         address = self._listener.address
-        return {
+        self.address = {
             "hosts": address.hosts,
             "port": address.port,
             "datagrams": self._reserved.getsockname()[1],
         }
 
-    def connect(self, offer: Any, wait: Wait) -> Opened:
-        hello = introduce(self.scene.token, "transport", self.scene.rank)
-        hosts = tuple(offer["hosts"])
-        with contextlib.closing(connect(Address(hosts=hosts, port=offer["port"]), hello)) as way:
-            own, other = _ends(way)
-            end = _bound(own, 0)
-            try:
-                end.connect((other, offer["datagrams"]))
-                way.send_bytes(_PORT.pack(end.getsockname()[1]))
-            except Closed as error:
-                end.close()
-                raise Unavailable(f"the peer has gone: {error}") from None
-            except OSError:
-                end.close()
-                raise
-        return self._opened(end, wait)
-
-    def accept(self, wait: Wait) -> Opened:
-        with self.prepared:
-            accepted = self._listener.accept(_ACCEPT_SECONDS)
-            if accepted is None:
-                raise Unavailable("a stranger connected in place of the peer")
-            with contextlib.closing(accepted[0]) as way:
-                own, other = _ends(way)
-                end = _bound(own, self._reserved.getsockname()[1])
-                try:
-                    (port,) = _PORT.unpack(way.receive_bytes())
-                    end.connect((other, port))
-                except (Closed, struct.error) as error:
-                    end.close()
-                    raise Unavailable(f"the peer has gone: {error}") from None
-                except OSError:
-                    end.close()
-                    raise
-        return self._opened(end, wait)
-
-    def _opened(self, end: socket.socket, wait: Wait) -> Opened:
-        """Takes over a connected socket."""
-        spins = wait == "spin"
-        end.setblocking(not spins)
-        # A call that sleeps looks up so often, to see whether it is to stop or its time is over.
+    def connect(self, address: Any) -> None:
+        try:
+            self._socket = self._accept() if self._pair.initiates else self._connect(address)
+        except (Closed, struct.error) as error:
+            raise Unavailable(f"the peer has gone: {error}") from None
+        self._resources.callback(self._socket.close)
+        self._socket.setblocking(not self._spins)
+        # A call that sleeps wakes up this often to see whether it is to stop or its time is over.
         tick = struct.pack("@ll", 0, _native.Datagrams.tick_ns // 1000)
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            end.setsockopt(socket.SOL_SOCKET, option, tick)
-        timeout_ns = round(self.scene.timeout * 1e9)
-        opened = Datagrams(
-            endpoint=_native.Datagrams(end.fileno(), spins, self.scene.yields, timeout_ns),
-            socket=end,
-            room=end.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF),
+            self._socket.setsockopt(socket.SOL_SOCKET, option, tick)
+        self._default_buffer = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+        timeout_ns = round(self._process.timeout * 1e9)
+        self._end = _native.Datagrams(
+            self._socket.fileno(), self._spins, self._pair.shares_core, timeout_ns
         )
-        opened.resources.callback(end.close)
-        return opened
 
-    def endpoint(self, opened: Opened, case: Case, out: Ring, in_: Ring) -> Any:
-        if not isinstance(opened, Datagrams):
-            raise TypeError("datagrams are opened by their socket")
-        # Room for a window, if net.core.rmem_max has so much; never less than there was.
-        room = max(case.window * (case.size + _OVERHEAD), opened.room // 2)
-        room = min(room, _MOST_ROOM)
-        opened.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
-        opened.endpoint.restart()
-        return opened.endpoint
+    def _connect(self, address: Any) -> socket.socket:
+        listener = Address(hosts=tuple(address["hosts"]), port=address["port"])
+        hello = introduce(self._process.token, "transport", self._process.rank)
+        with contextlib.closing(connect(listener, hello)) as channel:
+            return _connected(
+                channel,
+                port=0,
+                peer_port=lambda: int(address["datagrams"]),
+                then=lambda end: channel.send_bytes(_PORT.pack(end.getsockname()[1])),
+            )
 
-    def header(self, case: Case) -> int:
-        stamped = case.pattern == "stream" and case.size >= _native.Datagrams.stamped_size
-        whole = _native.Datagrams.stamped_size if stamped else _native.Datagrams.number_size
-        return min(case.size, whole)
+    def _accept(self) -> socket.socket:
+        accepted = self._listener.accept(ACCEPT_SECONDS)
+        if accepted is None:
+            raise Unavailable("a stranger connected in place of the peer")
+        with contextlib.closing(accepted[0]) as channel:
+            end = _connected(
+                channel,
+                port=self._reserved.getsockname()[1],
+                peer_port=lambda: _PORT.unpack(channel.receive_bytes())[0],
+            )
+        # What listened has done its part.
+        self._resources.close()
+        return end
 
-    def take_part(self, task: Task) -> Timed:
-        if task.exchanges != 1:
+    def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
+        # Room for a window, if net.core.rmem_max allows it; never less than the default. The kernel
+        # doubles what it is asked for.
+        room = max(case.window * (case.size + _OVERHEAD), self._default_buffer // 2)
+        room = min(room, _LARGEST_BUFFER)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+        self._end.restart()
+        return UdpEndpoint(self._end, case, self._pair.initiates, buffers)
+
+    def close(self) -> None:
+        self._resources.close()
+
+
+class UdpEndpoint(Endpoint):
+    def __init__(
+        self, end: _native.Datagrams, case: Case, initiates: bool, buffers: Buffers
+    ) -> None:
+        self._end = end
+        self._case = case
+        self._initiates = initiates
+        self._buffers = buffers
+        stamped = case.pattern == "stream" and case.size >= end.stamped_size
+        self.header_size = min(case.size, end.stamped_size if stamped else end.number_size)
+
+    def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
+        if exchanges != 1:
             raise ValueError("an exchange of datagrams is a sample by itself")
-        ticks = touched(task.samples)
-        held = np.zeros(task.in_.slots if task.verify else 0, dtype=np.int64)
-        call = _native.initiate_datagrams if task.initiates else _native.respond_datagrams
-        tally = call(
-            task.endpoint,
-            task.case.pattern,
-            task.out.native,
-            task.in_.native,
-            task.case.window,
-            task.case.rate or 0.0,
-            task.lead,
-            _MOST_WAITED_NS,
+        case, clock = self._case, self._buffers.clock
+        ticks = touched(samples)
+        source_slots = np.zeros(self._buffers.in_.slots if case.verify else 0, dtype=np.int64)
+        call = _native.initiate_datagrams if self._initiates else _native.respond_datagrams
+        result = call(
+            self._end,
+            case.pattern,
+            self._buffers.out.native,
+            self._buffers.in_.native,
+            case.window,
+            case.rate or 0.0,
+            warm_up,
+            _MOST_TIMED_OUT_NS,
             ticks,
-            held,
-            task.clock.source,
-            task.clock.hertz,
+            source_slots,
+            clock.source,
+            clock.hertz,
         )
         return Timed(
-            times=task.clock.durations(ticks[: tally.samples]),
-            start=task.clock.raw_ns(tally.start) if tally.start else 0,
-            waited=int(tally.waited * 1e9 / task.clock.hertz),
-            delivery=_delivery(tally) if task.initiates else None,
-            held=held if task.verify else None,
+            times=clock.durations(ticks[: result.samples]),
+            start=clock.raw_ns(result.start) if result.start else 0,
+            timed_out=int(result.waited * 1e9 / clock.hertz),
+            delivery=_delivery(result) if self._initiates else None,
+            source_slots=source_slots if case.verify else None,
         )
 
 
-def _delivery(tally: _native.Tally) -> Delivery:
+def _delivery(result: _native.Tally) -> Delivery:
     return Delivery(
-        sent=tally.sent,
-        lost=tally.lost,
-        late=tally.late,
-        jitter=float(tally.jitter) if tally.jitter >= 0 else None,
+        sent=result.sent,
+        lost=result.lost,
+        late=result.late,
+        jitter=float(result.jitter) if result.jitter >= 0 else None,
     )
 
 
@@ -215,9 +212,27 @@ def _bound(own: str, port: int) -> socket.socket:
     return end
 
 
-def _ends(way: Channel) -> tuple[str, str]:
+def _connected(
+    channel: Channel,
+    port: int,
+    peer_port: Callable[[], int],
+    then: Callable[[socket.socket], None] = lambda _: None,
+) -> socket.socket:
+    """A datagram socket between the two hosts of `channel`, bound to `port` (0: any) and connected
+    to the peer's; `then` is called with it. It is closed if any of this fails."""
+    own, peer = _addresses(channel)
+    with contextlib.ExitStack() as undo:
+        end = _bound(own, port)
+        undo.callback(end.close)
+        end.connect((peer, peer_port()))
+        then(end)
+        undo.pop_all()
+    return end
+
+
+def _addresses(channel: Channel) -> tuple[str, str]:
     """The addresses of a connection: this host's, and the peer's."""
-    return _plain(way.socket.getsockname()[0]), _plain(way.socket.getpeername()[0])
+    return _plain(channel.socket.getsockname()[0]), _plain(channel.socket.getpeername()[0])
 
 
 def _plain(host: str) -> str:

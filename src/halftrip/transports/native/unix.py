@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from halftrip.control.protocol import Reach
-from halftrip.transports.native.stream import SocketStream
+from halftrip.transports.base import PairContext
+from halftrip.transports.native.stream import SocketTransport
 
 
-class Transport(SocketStream):
-    def missing(self) -> str | None:
-        return None if self.scene.same_host else "the ranks are on different hosts"
+class UnixTransport(SocketTransport):
+    def missing(self, pair: PairContext) -> str | None:
+        return None if pair.same_host else "the ranks are on different hosts"
 
-    def reachable(self) -> Reach:
+    def reach(self, pair: PairContext) -> Reach:
         return "unix"

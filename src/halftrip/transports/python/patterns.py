@@ -1,56 +1,65 @@
-"""The patterns in Python, for transports whose calls are Python: what a Python program gets. No
-transport has such calls yet; until then the tests hold the native patterns against these.
+"""The patterns in Python, for transports whose calls are Python: what a Python program gets.
 
-They send the same messages in the same order as those in native/patterns, so that either end of a
-path can be native and the other Python.
+They send the same messages in the same order as those in native/patterns, so that one end of a path
+can be native and the other Python. A transport whose endpoint is a `PythonEndpoint` is one file:
+what connects two ranks, and an object with `send` and `recv`.
 """
 
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from halftrip.memory.host import Bytes
+from halftrip.memory.allocator import Bytes
+from halftrip.results.block import Times
+from halftrip.results.case import Case
+from halftrip.results.patterns import Pattern
+from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Timed
 
-_ACK = 1
+_ACK_BYTES = 1
 
 
 class Messages(Protocol):
     """One rank's end of a path, as in native/endpoint.hpp."""
 
-    def send(self, message: Bytes, /) -> None: ...
-    def recv(self, into: Bytes, /) -> None: ...
+    def send(self, message: Bytes, /) -> None:
+        """Returns when `message` may be written again."""
+
+    def recv(self, into: Bytes, /) -> None:
+        """Returns when a message of just this size has been received."""
 
 
 class Exchanger:
-    """One end of a pattern over `endpoint`: calling it makes one exchange.
+    """One end of a pattern over `messages`: calling it makes one exchange.
 
     `out` and `in_` are buffers to be used in turn, shape (slots, bytes).
     """
 
     def __init__(
         self,
-        endpoint: Messages,
+        messages: Messages,
         pattern: str,
         initiates: bool,
         out: npt.NDArray[np.uint8],
         in_: npt.NDArray[np.uint8],
         window: int,
     ) -> None:
-        self._endpoint = endpoint
+        self._messages = messages
         self._out: Iterator[Bytes] = itertools.cycle(out)
         self._in: Iterator[Bytes] = itertools.cycle(in_)
         self._window = window
-        self._ack = np.zeros(_ACK, dtype=np.uint8)
+        self._ack = np.zeros(_ACK_BYTES, dtype=np.uint8)
         # Who sends and receives at once needs a thread: Python's calls block.
         self._sender = ThreadPoolExecutor(1) if pattern in _AT_ONCE else None
-        part = _PATTERNS[pattern]
-        self._exchange = part.initiate if initiates else part.respond
+        ends = _PATTERNS[pattern]
+        self._exchange = ends.initiate if initiates else ends.respond
 
     def __call__(self) -> None:
         self._exchange(self)
@@ -61,11 +70,11 @@ class Exchanger:
 
     def send(self, count: int = 1) -> None:
         for _ in range(count):
-            self._endpoint.send(next(self._out))
+            self._messages.send(next(self._out))
 
     def recv(self, count: int = 1) -> None:
         for _ in range(count):
-            self._endpoint.recv(next(self._in))
+            self._messages.recv(next(self._in))
 
     def send_window(self) -> None:
         self.send(self._window)
@@ -74,12 +83,13 @@ class Exchanger:
         self.recv(self._window)
 
     def send_ack(self) -> None:
-        self._endpoint.send(self._ack)
+        self._messages.send(self._ack)
 
     def recv_ack(self) -> None:
-        self._endpoint.recv(self._ack)
+        self._messages.recv(self._ack)
 
     def both(self, count: int) -> None:
+        """Sends and receives `count` messages at once."""
         if self._sender is None:
             raise RuntimeError("this pattern does not send and receive at once")
         sending = self._sender.submit(self.send, count)
@@ -92,11 +102,13 @@ class Exchanger:
         self.recv_ack()
 
 
-class _Part(NamedTuple):
-    """What each end of a pattern does in one exchange."""
+class _Ends(NamedTuple):
+    """What each end of a pattern does in one exchange, and whether the responder takes times, too:
+    not where its clock would be in the way of what the initiator times."""
 
     initiate: Callable[[Exchanger], None]
     respond: Callable[[Exchanger], None]
+    responder_timed: bool
 
 
 def _in_turn(*steps: Callable[[Exchanger], None]) -> Callable[[Exchanger], None]:
@@ -111,35 +123,89 @@ def _one_each(end: Exchanger) -> None:
     end.both(1)
 
 
-_PATTERNS: dict[str, _Part] = {
-    "pingpong": _Part(
-        _in_turn(Exchanger.send, Exchanger.recv), _in_turn(Exchanger.recv, Exchanger.send)
+_PATTERNS: dict[str, _Ends] = {
+    "pingpong": _Ends(
+        _in_turn(Exchanger.send, Exchanger.recv),
+        _in_turn(Exchanger.recv, Exchanger.send),
+        responder_timed=False,
     ),
-    "stream": _Part(
+    "stream": _Ends(
         _in_turn(Exchanger.send_window, Exchanger.recv_ack),
         _in_turn(Exchanger.recv_window, Exchanger.send_ack),
+        responder_timed=True,
     ),
-    "bidirectional": _Part(Exchanger.both_windows, Exchanger.both_windows),
-    "exchange": _Part(_one_each, _one_each),
-    "pingping": _Part(_one_each, _one_each),
+    "bidirectional": _Ends(Exchanger.both_windows, Exchanger.both_windows, responder_timed=True),
+    "exchange": _Ends(_one_each, _one_each, responder_timed=True),
+    "pingping": _Ends(_one_each, _one_each, responder_timed=True),
 }
 _AT_ONCE = ("bidirectional", "exchange", "pingping")
-PATTERNS = tuple(_PATTERNS)
+# For `Capabilities.patterns` of a transport whose endpoint is a PythonEndpoint.
+PATTERNS: tuple[Pattern, ...] = ("pingpong", "stream", "bidirectional", "exchange", "pingping")
 
 
-def take_part(
+def run(
     exchange: Callable[[], None],
-    lead: int,
+    warm_up: int,
     batch: int,
-    stamps: npt.NDArray[np.int64],
+    timestamps: Times,
     now: Callable[[], int],
 ) -> None:
-    """`lead` exchanges untimed, then `batch` between each two of `stamps`, shape (samples + 1,), in
-    the unit of `now`; as native/timing.hpp does."""
-    for _ in range(lead):
+    """`warm_up` exchanges untimed, then `batch` between each two of `timestamps`, shape
+    (samples + 1,), in the unit of `now`; as native/timing.hpp does."""
+    for _ in range(warm_up):
         exchange()
-    stamps[0] = now()
-    for number in range(1, len(stamps)):
+    timestamps[0] = now()
+    for number in range(1, len(timestamps)):
         for _ in range(batch):
             exchange()
-        stamps[number] = now()
+        timestamps[number] = now()
+
+
+def _now() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+
+
+@cache
+def clock_figures() -> tuple[float, float]:
+    """The cost of reading the clock of a PythonEndpoint, and its resolution, ns: for
+    `Transport.clock_figures`."""
+    readings = np.array([_now() for _ in range(2000)])
+    steps = np.diff(readings)
+    return float(np.median(steps)), float(steps[steps > 0].min())
+
+
+class PythonEndpoint(Endpoint):
+    """One end of a path for a case whose messages go through `messages`."""
+
+    def __init__(self, messages: Messages, case: Case, initiates: bool, buffers: Buffers) -> None:
+        self._exchange = Exchanger(
+            messages,
+            case.pattern,
+            initiates,
+            buffers.out.messages,
+            buffers.in_.messages,
+            case.window,
+        )
+        self._is_timed = initiates or _PATTERNS[case.pattern].responder_timed
+
+    def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
+        timestamps = np.zeros(samples + 1, dtype=np.int64)
+        run(self._exchange, warm_up, exchanges, timestamps, _now)
+        if not self._is_timed:
+            return Timed()
+        return Timed(times=np.diff(timestamps), start=int(timestamps[0]))
+
+    def close(self) -> None:
+        self._exchange.close()
+
+
+class PythonPath(Path):
+    """A path whose messages, once it is connected, go through `messages`."""
+
+    messages: Messages
+
+    def __init__(self, pair: PairContext) -> None:
+        self.pair = pair
+
+    def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
+        return PythonEndpoint(self.messages, case, self.pair.initiates, buffers)

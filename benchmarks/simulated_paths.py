@@ -1,0 +1,139 @@
+"""The simulated paths of truth.py: with a known flaw, and without any."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from halftrip.plan.plan import Plan
+from halftrip.simulation.path_model import ClockModel, Modes, Noise, PathModel, Segment, Spikes
+
+IID = Noise(kind="lognormal", spread=0.02)
+WILD = Noise(kind="lognormal", spread=0.3)
+AR1 = Noise(kind="ar1", spread=0.1, correlation=0.6)
+# Of 10 us every sample is one exchange: a clock of 20 ns costs less than 1 % of it.
+PATH = PathModel(latency=10e-6, noise=IID)
+JUMP = (Segment(start=8192, latency=14e-6, bandwidth=20e9),)
+SIZES = (8, 64, 512, 4096, 8192, 32768, 131072, 262144)
+POWERS = tuple(1 << n for n in range(5, 15))
+
+
+def changed(**changes: object) -> PathModel:
+    """The usual path with these fields."""
+    return msgspec.structs.replace(PATH, **changes)
+
+
+class Flaw(NamedTuple):
+    """A path on which the rows of the sizes `flawed` have to have the flag `name`."""
+
+    name: str
+    path: str
+    model: PathModel
+    plan: Plan = Plan()
+    sizes: tuple[int, ...] = (8,)
+    flawed: tuple[int, ...] = (8,)
+
+
+WHOLE = Plan(ci=None)
+LONG = Plan(ci=None, time=1.0)
+
+
+FLAWS = (
+    Flaw("coarse-clock", "steps of 1 us in 20", changed(clock=ClockModel(step=1e-6))),
+    Flaw(
+        "coarse-clock",
+        "steps of 1 us in 2",
+        changed(latency=1e-6, clock=ClockModel(step=1e-6)),
+    ),
+    Flaw("cold-start", "the first takes 5 ms", changed(first=5e-3)),
+    Flaw("cold-start", "the first takes 10 ms, fades over 50", changed(first=10e-3, warm_up=50)),
+    Flaw("drift", "twice as slow in a second", changed(drift=1.0), WHOLE),
+    Flaw("drift", "20 % slower in a second", changed(drift=0.2), WHOLE),
+    Flaw("drift", "the same, AR(1) 0.6", changed(drift=0.2, noise=AR1), LONG),
+    Flaw(
+        "bimodal",
+        "half as slow again, for 1 ms",
+        changed(modes=Modes(factor=1.5, share=0.4, dwell=1e-3)),
+    ),
+    Flaw(
+        "bimodal",
+        "the same, for 10 ms",
+        changed(modes=Modes(factor=1.5, share=0.4, dwell=10e-3)),
+        LONG,
+    ),
+    Flaw(
+        "bimodal",
+        "the line moves, for 1 ms",
+        changed(modes=Modes(factor=1.5, share=0.4, dwell=1e-3, moves_line=True)),
+        WHOLE,
+    ),
+    Flaw(
+        "bimodal",
+        "the line moves, for 50 ms",
+        changed(modes=Modes(factor=1.5, share=0.4, dwell=50e-3, moves_line=True)),
+        Plan(ci=None, time=3.0),
+    ),
+    Flaw(
+        "autocorrelated",
+        "AR(1) 0.95",
+        changed(noise=Noise(kind="ar1", spread=0.05, correlation=0.95)),
+    ),
+    Flaw(
+        "outlier-size",
+        "1 KiB takes 30 us",
+        changed(segments=(Segment(start=1024, latency=30e-6), Segment(start=1025, latency=10e-6))),
+        plan=Plan(time=0.1),
+        sizes=POWERS,
+        flawed=(1024,),
+    ),
+    Flaw(
+        "outlier-size",
+        "1 KiB takes half",
+        changed(segments=(Segment(start=1024, latency=5e-6), Segment(start=1025, latency=10e-6))),
+        plan=Plan(time=0.1),
+        sizes=POWERS,
+        flawed=(1024,),
+    ),
+    Flaw(
+        "contradiction",
+        "from 1 KiB on twice as fast",
+        changed(segments=(Segment(start=1024, latency=5e-6),)),
+        plan=Plan(time=0.1),
+        sizes=POWERS,
+        flawed=POWERS[:5],
+    ),
+    Flaw("above-bound", "0.2 us, a line of 1 us", changed(latency=0.2e-6, line=1e-6)),
+    Flaw(
+        "not-converged",
+        "lognormal 0.6, 10 ms",
+        changed(noise=Noise(kind="lognormal", spread=0.6)),
+        Plan(time=0.01),
+    ),
+    Flaw("disturbed", "1 % take 5 ms", changed(spikes=Spikes(share=0.01, extra=5e-3))),
+    Flaw("disturbed", "0.2 % take 5 ms", changed(spikes=Spikes(share=0.002, extra=5e-3))),
+)
+
+SOUND: dict[str, tuple[PathModel, Plan]] = {
+    "no noise": (changed(noise=Noise(), segments=JUMP), Plan()),
+    "small noise": (changed(segments=JUMP), Plan()),
+    "spread 0.1": (changed(noise=Noise(kind="lognormal", spread=0.1), segments=JUMP), Plan()),
+    "AR(1) 0.6": (changed(noise=AR1, segments=JUMP), Plan(time=1.0)),
+    "all of a second": (changed(noise=AR1, segments=JUMP), LONG),
+    "quick": (PathModel(latency=0.3e-6, noise=AR1), Plan()),
+    "a clock of 100 ns that says so": (
+        changed(clock=ClockModel(step=100e-9, claimed=100e-9)),
+        Plan(),
+    ),
+    "a first that takes 100 us": (changed(first=100e-6, warm_up=20), Plan()),
+    "1 % take ten times as long": (changed(spikes=Spikes(share=0.01, extra=90e-6)), Plan()),
+    "3 repetitions": (changed(segments=JUMP), Plan(repetitions=3)),
+    "5 launches, spread 0.1 %": (changed(launch=0.001, segments=JUMP), Plan(launches=5)),
+}
+
+CURVE = PathModel(
+    latency=2e-6,
+    bandwidth=10e9,
+    segments=(Segment(start=65536, latency=8e-6, bandwidth=20e9),),
+    noise=Noise(kind="ar1", spread=0.02, correlation=0.6),
+)

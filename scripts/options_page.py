@@ -1,0 +1,55 @@
+"""Prints docs/options.md, from the table of options.
+
+python scripts/options_page.py > docs/options.md
+"""
+
+from __future__ import annotations
+
+import re
+
+from halftrip.plan.options import OPTIONS, Option
+
+HEAD = """\
+# Options of `halftrip run`
+
+Every option is also a key of a plan (TOML, with `-` or `_` in its name) and of `halftrip.run()` in
+Python. Options win over a plan, and both win over a preset. Several values of an option are
+separated by commas, and every combination is measured.
+
+`wait`, `memory` and `pages` may differ between the two ends of a pair: `--wait spin:block` is an
+initiator that polls and a responder that blocks; `--wait spin` is both.
+"""
+COLUMNS = ("option", "short", "meaning", "default")
+TAIL = """\
+Keys of plans alone: {}.
+
+This page is made from `src/halftrip/plan/options.py` by `scripts/options_page.py`.
+"""
+
+
+def page() -> str:
+    """The whole page, in Markdown."""
+    rows = [COLUMNS, ("---",) * len(COLUMNS)]
+    rows += [_row(name, option) for name, option in OPTIONS.items() if option.help]
+    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    plans_alone = ", ".join(f"`{name}`" for name, option in OPTIONS.items() if not option.help)
+    return f"{HEAD}\n{table}\n{TAIL.format(plans_alone)}"
+
+
+def _row(name: str, option: Option) -> tuple[str, ...]:
+    dashed = name.replace("_", "-")
+    long = f"`--{dashed}`, `--no-{dashed}`" if option.negatable else f"`--{dashed}`"
+    meaning, default = _meaning(option)
+    return long, f"`{option.short}`" if option.short else "", meaning, default
+
+
+def _meaning(option: Option) -> tuple[str, str]:
+    """The help without its brackets, and what is in these: the default."""
+    found = re.search(r" \[([^]]*)\]", option.help)
+    if found is None:
+        return option.help, "no" if option.is_flag else "none"
+    return option.help.replace(found[0], "").replace(".;", ";"), found[1]
+
+
+if __name__ == "__main__":
+    print(page(), end="")

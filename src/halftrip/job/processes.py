@@ -1,0 +1,79 @@
+"""The processes of a job: those that a launcher has started, and all that belong to it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from halftrip.errors import Interrupted
+
+LOOK_SECONDS = 0.02
+
+
+@dataclass
+class Started:
+    """The processes that a launcher has started, each with its name in messages.
+
+    `output` is what an mpiexec and its ranks print. `directory` is where they keep temporary files.
+    `stopped` says why the run is over before all have been started.
+    """
+
+    processes: dict[subprocess.Popen[bytes], str] = field(default_factory=dict)
+    output: IO[bytes] | None = None
+    directory: tempfile.TemporaryDirectory[str] | None = None
+    stopped: str | None = None
+
+    def add(self, process: subprocess.Popen[bytes], name: str) -> None:
+        """Adds a process that has just been started. Raises Interrupted if no more are to be
+        started."""
+        self.processes[process] = name
+        if self.stopped is not None:
+            raise Interrupted(self.stopped)
+
+    def lines(self) -> list[str]:
+        """What has been printed: each line once, without those that have no words."""
+        if self.output is None:
+            return []
+        self.output.seek(0)
+        printed = self.output.read().decode(errors="replace").splitlines()
+        worded = (line.rstrip() for line in printed if re.search(r"[A-Za-z]{3}", line))
+        return list(dict.fromkeys(worded))
+
+    def first_line(self) -> str | None:
+        """The first line of the output that has words, None if there is none."""
+        return next((line.strip() for line in self.lines()), None)
+
+    def exited(self) -> dict[str, int]:
+        """The exit codes of those that have ended, by name."""
+        codes = {name: process.poll() for process, name in self.processes.items()}
+        return {name: code for name, code in codes.items() if code is not None}
+
+    def wait(self, seconds: float) -> bool:
+        """Waits until all have ended, at most this long; whether they have."""
+        deadline = time.monotonic() + seconds
+        while len(self.exited()) < len(self.processes):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(LOOK_SECONDS)
+        return True
+
+
+def job_processes(token: str, proc: Path = Path("/proc")) -> list[int]:
+    """The processes on this host, other than this one, that have the job's token in their
+    environment."""
+    found = []
+    for directory in proc.iterdir():
+        if directory.name.isdigit() and int(directory.name) != os.getpid():
+            try:
+                environ = (directory / "environ").read_bytes()
+            except OSError:
+                continue
+            if token.encode() in environ:
+                found.append(int(directory.name))
+    return found

@@ -1,0 +1,98 @@
+"""Reads files of the kernel, below /proc and /sys: some are missing, unreadable or malformed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+# The kernel counts in 64 bits or fewer, with so many digits at most; what has fewer digits fits.
+_LARGEST = 2**64 - 1
+_DIGITS = 20
+
+
+class Reader:
+    """Reads files below `root`. What is malformed is left out, and reported once by
+    `take_warnings`."""
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self.root = root
+        self._prefix = str(root).rstrip("/")
+        self._known: set[str] = set()
+        self._new: list[str] = []
+
+    def text(self, path: str) -> str | None:
+        """The content of a file; None where there is none, or it cannot be read (a warning)."""
+        try:
+            with open(self._prefix + path, "rb", buffering=0) as file:
+                return file.read().decode("latin-1")
+        # A path that was read from another file may be none: a ValueError.
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return None
+        except OSError as error:
+            self.warn(path, (error.strerror or str(error)).lower())
+            return None
+
+    def line(self, path: str) -> str | None:
+        """The first line of a file, without blanks around it; None as in `text`."""
+        text = self.text(path)
+        return None if text is None else text.partition("\n")[0].strip()
+
+    def number(self, path: str) -> int | None:
+        """The whole number in a file; None where there is none, or it may not be read, which is not
+        a warning: some counters are for root alone."""
+        try:
+            with open(self._prefix + path, "rb", buffering=0) as file:
+                text = file.read().decode("latin-1").strip()
+        except (OSError, ValueError):
+            return None
+        # The kernel says -1 where it does not know.
+        return None if text == "-1" else self.count(path, "", text)
+
+    def names(self, path: str) -> list[str]:
+        """The names in a directory, in order; none where there is none, or it cannot be read (a
+        warning)."""
+        try:
+            return sorted(os.listdir(self._prefix + path))
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return []
+        except OSError as error:
+            self.warn(path, (error.strerror or str(error)).lower())
+            return []
+
+    def counts(
+        self, path: str, what: str, names: Sequence[str], texts: Sequence[str]
+    ) -> dict[str, int]:
+        """The whole numbers `texts` by `names`, from the part `what` of a file. Those that are not
+        whole numbers are left out, with a warning each."""
+        if all(text.isdecimal() and len(text) < _DIGITS for text in texts):
+            return dict(zip(names, map(int, texts), strict=False))
+        read = {
+            name: self.count(path, f"{what} {name}".strip(), text)
+            for name, text in zip(names, texts, strict=False)
+        }
+        return {name: value for name, value in read.items() if value is not None}
+
+    def count(self, path: str, what: str, text: str) -> int | None:
+        """The whole number `text`, which is `what` in a file; None, with a warning, if it is
+        not one."""
+        if text.isdecimal() and len(text) <= _DIGITS and int(text) <= _LARGEST:
+            return int(text)
+        said = f"{what} is {text[:40]!r}" if what else f"{text[:40]!r}"
+        self.warn(path, f"{said}, which is no number of the kernel's; left out", what)
+        return None
+
+    def warn(self, path: str, why: str, what: str = "") -> None:
+        """Reports once what is wrong with `what` in a file."""
+        if f"{path} {what}" not in self._known:
+            self._known.add(f"{path} {what}")
+            self._new.append(f"{path}: {why}")
+
+    def take_warnings(self) -> list[str]:
+        """The warnings since this was last called."""
+        new, self._new = self._new, []
+        return new
+
+
+# The files of this host.
+HOST_FILES = Reader()

@@ -1,0 +1,100 @@
+"""Which sizes to measure next to locate the breakpoints of a curve (--refine).
+
+The idea is mpptest's (Gropp and Lusk, Reproducible Measurements of MPI Performance Characteristics,
+1999): measure between the sizes of the schedule, and halve where the curve is not straight. mpptest
+compares each middle with the line between its neighbours, which misses a change of slope: the
+middle departs less from that line the closer one looks, and not at all where the change falls on a
+scheduled size. Here the whole curve is cut into straight pieces, and the gaps between pieces are
+halved; a jump and a change of slope are both places where one piece ends and the next begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+import msgspec
+
+from halftrip.measure.selection import Cases
+from halftrip.results.case import Case
+from halftrip.results.records import Measurement
+from halftrip.stats.main_state import case_times, summarize_case
+from halftrip.stats.piecewise import Point, joints, usable
+
+# A bend is located once it is known within so many bytes, or within this share of its size.
+RESOLUTION_BYTES = 8
+RESOLUTION_SHARE = 0.01
+# A bend that may be in any of so many gaps, equally wide, is hidden by noise, and more of them
+# would not show it: how well it is known where lines cross depends on how long they are.
+HIDDEN = 8
+
+
+def next_sizes(
+    points: Iterable[Point], schedule: Sequence[int], budget: int = 200
+) -> tuple[int, ...]:
+    """What to measure next to locate the bends of one curve; empty when nothing is left to do.
+
+    `points` is all that was tried so far, in any order; of a size that is there twice, the later
+    counts, and one that could not be measured has the time NaN, or it is asked for again.
+    `schedule` is the sizes that were asked for. First come the middles of the schedule's intervals,
+    then those of the gaps in which the curve may bend, clearest bends first, until the bend is
+    known within RESOLUTION_BYTES or RESOLUTION_SHARE of its size, or it is noise that hides it
+    among so many. In all calls together never more than `budget` sizes outside the schedule.
+    """
+    points = list(points)
+    tried = {point.size for point in points}
+    curve = usable(points)
+    measured = {point.size for point in curve}
+    asked = sorted(set(schedule))
+    requested = [
+        _middle(low, high)
+        for low, high in pairwise(asked)
+        if {low, high} <= measured and _divisible(low, high)
+    ]
+    for joint in sorted(joints(curve), key=lambda joint: -joint.gain):
+        within = curve[joint.low : joint.high + 1]
+        if not _divisible(within[0].size, within[-1].size):
+            continue
+        width = within[-1].size - within[0].size
+        # Half the resolution: what falls exactly on a measured size is in the gaps on both sides.
+        requested += [
+            _middle(low.size, high.size)
+            for low, high in pairwise(within)
+            if _divisible(low.size, high.size, 0.5) and high.size - low.size > width / HIDDEN
+        ]
+    left = budget - len(tried.difference(asked))
+    fresh = [size for size in dict.fromkeys(requested) if size not in tried]
+    return tuple(fresh[: max(0, left)])
+
+
+def refined(
+    rounds: Sequence[Cases], measured: Mapping[Case, Point], schedule: Sequence[int]
+) -> list[Cases]:
+    """The rounds to measure next, to locate the breakpoints of the curves that `rounds` are of;
+    none on a rank that has measured nothing."""
+    curves: dict[Cases, list[Cases]] = {}
+    for round_ in rounds:
+        curves.setdefault(_resized(round_, 0), []).append(round_)
+    more = []
+    for curve, of_curve in curves.items():
+        points = [measured[round_[0]] for round_ in of_curve if round_[0] in measured]
+        more += [_resized(curve, size) for size in next_sizes(points, schedule)]
+    return more
+
+
+def point(measurement: Measurement) -> Point:
+    """The point of the curve that a measurement makes."""
+    return Point.of(measurement.case.size, summarize_case(case_times([measurement.series])))
+
+
+def _resized(round_: Cases, size: int) -> Cases:
+    return tuple(msgspec.structs.replace(case, size=size) for case in round_)
+
+
+def _middle(low: int, high: int) -> int:
+    return (low + high) // 2
+
+
+def _divisible(low: int, high: int, share: float = 1.0) -> bool:
+    """Whether these sizes are further apart than this share of the resolution."""
+    return high - low > share * max(RESOLUTION_BYTES, RESOLUTION_SHARE * low)

@@ -1,0 +1,82 @@
+"""Whether messages arrive as they were sent.
+
+The buffers of both ends are as many and are used alike, so each end knows which message is where; a
+batch has no more messages than there are buffers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halftrip.memory.ring import Numbers, Ring, message_seeds
+from halftrip.results.case import Case
+from halftrip.results.patterns import SHAPES
+
+
+class Verification:
+    """Fills and checks one end's buffers: `out`, `in_`, and `exposed`, into which the peer reaches.
+    `rank` is this end's and `peer` the other's."""
+
+    def __init__(
+        self, case: Case, initiates: bool, ranks: tuple[int, int], out: Ring, in_: Ring,
+        exposed: Ring | None,
+    ) -> None:  # fmt: skip
+        initiator, responder = ranks
+        self._rank = initiator if initiates else responder
+        peer = responder if initiates else initiator
+        # With one buffer, the reply is the initiator's payload.
+        self._sender = initiator if case.buffers == "same" else peer
+        self._source = _source(case, initiates, out, exposed)
+        self._target = _target(case, initiates, in_, exposed)
+        self._slots = out.slots
+        self._first = 0
+
+    def fill(self, messages: int) -> None:
+        """Writes the next `messages` messages into the buffers that they are sent from."""
+        if self._source is not None:
+            numbers = self._numbers(messages)
+            self._source.fill(numbers % self._slots, message_seeds(self._rank, numbers))
+
+    def check(self, messages: int, source_slots: Numbers | None, header_size: int) -> int:
+        """How many of these messages are known to have arrived as they were sent, where their first
+        `header_size` bytes do not count. Raises WrongByte if one differs.
+
+        `source_slots` is as in `transports.base.Timed`.
+        """
+        numbers = self._numbers(messages)
+        self._first += messages
+        if self._target is None:
+            return 0
+        slots = numbers % self._slots
+        if source_slots is not None:
+            sources = source_slots[slots] - 1
+            known = sources >= 0
+            number_in_slot = np.zeros(self._slots, dtype=np.int64)
+            number_in_slot[slots] = numbers
+            slots, numbers = slots[known], number_in_slot[sources[known]]
+        self._target.check(slots, message_seeds(self._sender, numbers), header_size)
+        return int(slots.size)
+
+    def _numbers(self, messages: int) -> Numbers:
+        """The numbers of the next messages of this case."""
+        return np.arange(self._first, self._first + messages, dtype=np.int64)
+
+
+def _source(case: Case, initiates: bool, out: Ring, exposed: Ring | None) -> Ring | None:
+    """The buffers that this end's messages come from; None where it sends none of its own."""
+    if case.pattern == "put":
+        return out if initiates else None
+    if case.pattern == "get":
+        return None if initiates else exposed
+    if initiates:
+        return out
+    replies = SHAPES[case.pattern].initiator and case.buffers == "separate"
+    return out if replies else None
+
+
+def _target(case: Case, initiates: bool, in_: Ring, exposed: Ring | None) -> Ring | None:
+    """The buffers that messages arrive in; None where none arrive."""
+    shape = SHAPES[case.pattern]
+    if not (shape.initiator if initiates else shape.responder):
+        return None
+    return exposed if case.pattern == "put" else in_

@@ -1,0 +1,116 @@
+"""Which mpiexec starts MPI jobs here, and which MPI library belongs to it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from halftrip.errors import Unavailable, UsageError
+
+Family = Literal["openmpi", "mpich"]
+
+# What mpi4py's wheels ask the loader for, and the names under which that may lie on a disk.
+_LIBRARY_NAMES: dict[Family, tuple[str, ...]] = {
+    "openmpi": ("libmpi.so.40", "libmpi.so"),
+    "mpich": ("libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12", "libmpi.so"),
+}
+
+
+class Mpiexec(NamedTuple):
+    """A launcher of MPI jobs: its command with any arguments that were given, the family of MPIs it
+    belongs to, and its library. `library` is None where none was found beside it: mpi4py then
+    chooses."""
+
+    command: tuple[str, ...]
+    family: Family | None
+    library: Path | None
+
+
+def find_mpiexec(requested: str | None = None) -> Mpiexec:
+    """The mpiexec to use: `requested`, or the one beside this Python, or the first on the PATH.
+
+    Raises UsageError if `requested` is no program, Unavailable if there is none at all.
+    """
+    if requested is not None:
+        try:
+            command = shlex.split(requested)
+        except ValueError as error:
+            raise UsageError(f"--mpiexec: {requested!r}: {str(error).lower()}") from None
+        program = shutil.which(command[0]) if command else None
+        if program is None:
+            raise UsageError(f"--mpiexec: {requested!r} is not a program that can be run")
+        return _examine((program, *command[1:]))
+    for directory in (os.path.dirname(sys.executable), None):
+        program = shutil.which("mpiexec", path=directory)
+        if program is not None:
+            return _examine((program,))
+    raise Unavailable("no mpiexec beside this Python or on the PATH")
+
+
+def _examine(command: tuple[str, ...]) -> Mpiexec:
+    family = _family(command[0])
+    library = library_beside(Path(command[0]), family) if family else None
+    return Mpiexec(command, family, library)
+
+
+def _family(program: str) -> Family | None:
+    try:
+        answer = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    said = (answer.stdout + answer.stderr).lower()
+    if any(name in said for name in ("open mpi", "openrte", "prrte", "open-mpi")):
+        return "openmpi"
+    if any(name in said for name in ("hydra", "mpich", "intel(r) mpi")):
+        return "mpich"
+    return None
+
+
+def library_beside(program: Path, family: Family) -> Path | None:
+    """The MPI library that was installed together with `program`, by where both lie."""
+    multiarch = sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu"
+    # As it was called, then as it is: an alternative in /usr/bin may be a link to elsewhere.
+    for place in (program, program.resolve()):
+        prefix = place.parent.parent
+        for directory in (prefix / "lib", prefix / "lib64", prefix / "lib" / multiarch):
+            for name in _LIBRARY_NAMES[family]:
+                # The generic name says nothing where several MPIs share a directory.
+                if (directory / name).exists() and not _is_other(directory / name, family):
+                    return directory / name
+    return None
+
+
+def _is_other(library: Path, family: Family) -> bool:
+    """Whether a file called libmpi.so, which every MPI has, is that of the other family."""
+    if library.name != "libmpi.so":
+        return False
+    return ("libmpi.so.40" in library.resolve().name) != (family == "openmpi")
+
+
+# Ranks pin themselves, and a machine with fewer cores than ranks is flagged, not refused.
+_ARGUMENTS: dict[Family | None, dict[str, str]] = {
+    "openmpi": {"--bind-to": "none", "--map-by": ":OVERSUBSCRIBE"},
+    "mpich": {"-bind-to": "none"},
+    None: {},
+}
+
+
+def full_command(mpiexec: Mpiexec) -> tuple[str, ...]:
+    """Its command with what it has to be told, unless the user has told it otherwise."""
+    added = _ARGUMENTS[mpiexec.family].items()
+    return mpiexec.command + tuple(
+        word for option in added if option[0] not in mpiexec.command for word in option
+    )
+
+
+def root_environment() -> dict[str, str]:
+    """What Open MPI wants to hear from a user who is root, as one is in most containers."""
+    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

@@ -1,0 +1,20 @@
+"""A run as CSV, for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from halftrip.report.document import Document
+from halftrip.report.flat import flat
+
+
+def render(document: Document) -> str:
+    """One line per row, with a heading; empty where a figure does not exist."""
+    rows = [flat(row) for row in document.rows]
+    text = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,122 @@
+"""What a run says, collected once: every style prints from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import RenderableType
+
+from halftrip.analysis.breakpoints import Breakpoint, breakpoints
+from halftrip.report.fields import varying
+from halftrip.report.rows import Row, rows
+from halftrip.results.records import Aggregate, Failure, Skip
+from halftrip.results.run import Run
+from halftrip.stats.piecewise import Point
+
+
+class Baselines(NamedTuple):
+    """The machine's own limits: every core-to-core round trip that was measured, ns, and the time
+    of a memcpy by its size in bytes, ns, the median over launches."""
+
+    cache_line_rtts: list[float]
+    copy_times: dict[int, float]
+
+
+class Curve(NamedTuple):
+    """The rows of a curve by size, what tells it from the others, and where it bends; `is_rate` as
+    in its cases."""
+
+    name: str
+    is_rate: bool
+    rows: dict[int, Row]
+    breakpoints: tuple[Breakpoint, ...]
+
+
+class Document(NamedTuple):
+    """`latency_rows` are of patterns whose result is the time of a message, `rate_rows` of those
+    whose result is a bandwidth. `curves` has those of both, with --refine. `aggregates` are in the
+    order of a table, `skips` as they were found. `warnings` are lines about what was odd in the
+    kernel's files. `round_trips`: a ping-pong is shown by its round trip, not by half of it."""
+
+    run: Run
+    rows: list[Row]
+    latency_rows: list[Row]
+    rate_rows: list[Row]
+    curves: list[Curve]
+    aggregates: list[Aggregate]
+    baselines: Baselines
+    skips: list[Skip]
+    failures: list[Failure]
+    warnings: list[str]
+    round_trips: bool
+
+    @property
+    def interrupted(self) -> str | None:
+        """Why the run is not complete, or None if it is."""
+        return self.run.interrupted
+
+
+# What a style makes of a document: text, or something that rich can print.
+Style = Callable[[Document], str | RenderableType]
+
+
+def document(run: Run, round_trips: bool = False) -> Document:
+    """The document of a run. `round_trips` is also true where the plan says so."""
+    every = rows(run)
+    latency = [row for row in every if not row.case.is_rate]
+    rate = [row for row in every if row.case.is_rate]
+    curves = [*_curves(latency), *_curves(rate)] if run.header.plan.get("refine") else []
+    return Document(
+        run=run,
+        rows=every,
+        latency_rows=latency,
+        rate_rows=rate,
+        curves=curves,
+        aggregates=sorted(run.aggregates, key=_order),
+        baselines=_baselines(run),
+        skips=list(run.skips),
+        failures=list(run.failures),
+        warnings=list(dict.fromkeys(f"{n.host}: {n.text}" for n in run.notices)),
+        round_trips=round_trips or bool(run.header.plan.get("rtt")),
+    )
+
+
+def _curves(table_rows: list[Row]) -> list[Curve]:
+    fields = varying(row.case for row in table_rows)
+    curves: dict[str, dict[int, Row]] = {}
+    for row in table_rows:
+        case = row.case
+        pattern = [] if any(field.name == "pattern" for field in fields) else [case.pattern]
+        words = [case.transport, *pattern, *(field.of(case) for field in fields)]
+        name = " ".join([*words, case.both_ends("wait")])
+        curves.setdefault(name, {})[case.size] = row
+    return [
+        Curve(
+            name,
+            table_rows[0].case.is_rate,
+            of_curve,
+            breakpoints(Point.of(size, row.summary) for size, row in of_curve.items()),
+        )
+        for name, of_curve in curves.items()
+    ]
+
+
+def _order(aggregate: Aggregate) -> tuple[object, ...]:
+    case = aggregate.case
+    kind = (case.transport, case.pattern, case.mode, case.window, case.size)
+    return (*kind, aggregate.pairs)
+
+
+def _baselines(run: Run) -> Baselines:
+    sizes = dict.fromkeys(copy.size for copy in run.copy_times)
+    return Baselines(
+        cache_line_rtts=[
+            rtt for m in run.measurements if not m.case.is_simulated for rtt in m.cache_line_rtts
+        ],
+        copy_times={
+            size: float(np.median([copy.ns for copy in run.copy_times if copy.size == size]))
+            for size in sizes
+        },
+    )

@@ -1,0 +1,54 @@
+"""The fields of a case in a table: those that vary have a column, the others are named once in its
+heading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from halftrip.results.case import Case
+from halftrip.units import format_size
+
+
+class Field(NamedTuple):
+    """A field of a case: its name, and its value in words. A heading does not mention it where all
+    cases have the value that is `usual`."""
+
+    name: str
+    of: Callable[[Case], str]
+    usual: str | None = None
+    # Of the buffers, which a simulated path does not have.
+    is_of_buffers: bool = False
+
+
+FIELDS = (
+    Field("pattern", lambda case: case.pattern),
+    Field("mode", lambda case: case.mode),
+    Field("window", lambda case: str(case.window), "1"),
+    Field("buffers", lambda case: case.buffers, is_of_buffers=True),
+    Field("pages", lambda case: case.both_ends("pages"), is_of_buffers=True),
+    Field("memory", lambda case: case.both_ends("memory"), is_of_buffers=True),
+    Field("cache", lambda case: case.cache, is_of_buffers=True),
+    Field(
+        "align", lambda case: str(case.align) if case.align else "page", "page", is_of_buffers=True
+    ),
+    Field("datatype", lambda case: case.datatype, "byte"),
+    Field("rate", lambda case: f"{case.rate / 1e6:g} MB/s" if case.rate else "all it can",
+          "all it can"),
+    Field("verified", lambda case: "yes" if case.verify else "no", "no"),
+    Field("ranks", lambda case: f"{case.pair[0]}-{case.pair[1]}"),
+    Field("thread", lambda case: str(case.thread), "0"),
+    Field("pairs at once", lambda case: str(case.concurrency), "1"),
+)  # fmt: skip
+
+
+def varying(cases: Iterable[Case]) -> list[Field]:
+    """The fields in which the cases differ."""
+    distinct = dict.fromkeys(cases)
+    return [field for field in FIELDS if len({field.of(case) for case in distinct}) > 1]
+
+
+def name_of(case: Case, varying: Sequence[Field]) -> str:
+    """What tells a case from others that differ from it in these fields alone."""
+    words = [case.transport, case.both_ends("wait"), *(field.of(case) for field in varying)]
+    return " ".join([*words, format_size(case.size)])

@@ -1,0 +1,69 @@
+"""Rows for programs: flat, with names that end in the unit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+
+from halftrip.analysis.usage import usage_figures
+from halftrip.report.rows import Row
+from halftrip.results.case import Case
+from halftrip.units import with_units
+
+
+def or_none(value: float) -> float | None:
+    """None for NaN, for which JSON has no word."""
+    return None if math.isnan(value) else value
+
+
+def case_fields(case: Case) -> dict[str, Any]:
+    """The fields of a case. Settings of its ends are as in ``spin``, or ``spin:block``."""
+    fields = msgspec.structs.asdict(case)
+    return {
+        "transport": case.transport,
+        "pattern": case.pattern,
+        "mode": case.mode,
+        "size": case.size,
+        "memory": case.both_ends("memory"),
+        "buffers": case.buffers,
+        "pages": case.both_ends("pages"),
+        "cache": case.cache,
+        "wait": case.both_ends("wait"),
+        "pair": "-".join(map(str, case.pair)),
+        **{
+            name: fields[name]
+            for name in ("window", "align", "datatype", "rate", "verify", "thread")
+        },
+        "company": case.concurrency,
+    }
+
+
+def flat(row: Row) -> dict[str, Any]:
+    """A row as one level of names and values; None where a figure does not exist."""
+    low, high = row.cache_line_rtt if row.cache_line_rtt is not None else (None, None)
+    summary = {name: or_none(value) for name, value in row.summary._asdict().items()}
+    figures = {
+        **summary,
+        "exchanges": row.exchanges,
+        "messages": or_none(row.rate),
+        "total_bandwidth": or_none(row.bandwidth),
+        "peer_bandwidth": row.peer_bandwidth,
+        "bandwidth_there": row.each_way[0] if row.each_way else None,
+        "bandwidth_back": row.each_way[1] if row.each_way else None,
+        "sent": row.delivery.sent if row.delivery else None,
+        "lost": row.delivery.lost if row.delivery else None,
+        "late": row.delivery.late if row.delivery else None,
+        "jitter": row.delivery.jitter if row.delivery else None,
+        "verified": row.verified,
+        "launches": row.launches,
+        "between_launches": or_none(row.components.between) if row.components else None,
+        "within_launches": or_none(row.components.within) if row.components else None,
+        "line_low": low,
+        "line_high": high,
+        "marked": row.suspect,
+        **usage_figures(row.case, row.usage, row.delivered),
+        "flags": " ".join(flag.name for flag in row.flags),
+    }
+    return with_units(case_fields(row.case) | figures)

@@ -1,0 +1,41 @@
+"""A run as one JSON object, for programs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from halftrip.report.document import Document
+from halftrip.report.flat import case_fields, flat, or_none
+from halftrip.units import with_units
+
+
+def render(document: Document) -> str:
+    """The rows, the baselines, what was not measured, and how the run ended."""
+    header = document.run.header
+    content = {
+        "halftrip": header.halftrip,
+        "started": header.started,
+        "plan": header.plan,
+        "rows": [flat(row) for row in document.rows],
+        "copies": [with_units({"size": c.size, "ns": c.ns}) for c in document.run.copy_times],
+        "together": [
+            {
+                "case": with_units(case_fields(aggregate.case)),
+                "pairs": ["-".join(map(str, pair)) for pair in aggregate.pairs],
+                **with_units(
+                    {
+                        "bandwidth": or_none(aggregate.bandwidth),
+                        "messages": or_none(aggregate.rate),
+                    }
+                ),
+            }
+            for aggregate in document.run.aggregates
+        ],
+        "failed": [
+            {"case": with_units(case_fields(failure.case)), "reason": failure.reason}
+            for failure in document.failures
+        ],
+        "skipped": [with_units(msgspec.structs.asdict(skip)) for skip in document.skips],
+        "interrupted": document.interrupted,
+    }
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"

@@ -1,0 +1,104 @@
+"""The lines under a table: breakpoints, aggregates, baselines, and what was not measured."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+import numpy as np
+
+from halftrip.analysis.breakpoints import Breakpoint
+from halftrip.report.document import Baselines, Curve, Document
+from halftrip.report.rows import Row
+from halftrip.results.records import Aggregate, Failure, Skip
+from halftrip.units import format_size, significant
+
+_WIDTH = 100
+_BENDS_SAY = (
+    "bends: one straight line of time over size ends, another begins (time of a message there)."
+)
+
+
+def breakpoints(curves: Sequence[Curve]) -> list[str]:
+    """Where the time over size bends, one line for each curve."""
+    lines = []
+    for curve in curves:
+        where = [_between(point, curve.rows) for point in curve.breakpoints]
+        line = f"bends: {curve.name}: {', '.join(where) or 'none found'}"
+        lines += textwrap.wrap(line, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return [*lines, _BENDS_SAY] if lines else []
+
+
+def _between(point: Breakpoint, rows: dict[int, Row]) -> str:
+    times = (significant(rows[size].summary.latency / 1e3, 3) for size in point)
+    # 8128 to 8K is hard to read.
+    names = [format_size(size) for size in point]
+    if any(name == str(size) for name, size in zip(names, point, strict=True)):
+        names = [str(size) for size in point]
+    return f"{' to '.join(names)} ({' to '.join(times)} us)"
+
+
+def aggregates(items: Sequence[Aggregate]) -> list[str]:
+    """What pairs that talked at the same time transferred together, one line each."""
+    lines = []
+    for aggregate in items:
+        case = aggregate.case
+        pairs = ", ".join(dict.fromkeys(f"{a}-{b}" for a, b in aggregate.pairs))
+        threads = len(aggregate.pairs) // len(set(aggregate.pairs))
+        by = f"{pairs}, {threads} threads each" if threads > 1 else pairs
+        what = f"together: {case.transport} {case.pattern} {format_size(case.size)}, ranks {by}: "
+        if not aggregate.spans:
+            lines.append(f"{what}never all active at the same moment; allow more with --time")
+            continue
+        lines.append(
+            f"{what}{significant(aggregate.bandwidth / 1e6, 4)} MB/s, "
+            f"{significant(aggregate.rate / 1e6, 3)} million messages/s "
+            f"(in {significant(sum(aggregate.spans) / 1e6, 3)} ms in which all were active)"
+        )
+    return lines
+
+
+def baselines(found: Baselines) -> list[str]:
+    """The machine's own limits, one line each."""
+    lines = []
+    rtts = found.cache_line_rtts
+    if rtts:
+        lines.append(
+            f"bound: a cache line to the other core and back takes {np.median(rtts):.0f} ns "
+            f"(median of {len(rtts)} probes, {min(rtts):.0f} to {max(rtts):.0f})"
+        )
+    if found.copy_times:
+        copies = [
+            f"{format_size(s)} {significant(s / ns, 3)}" for s, ns in found.copy_times.items()
+        ]
+        lines.append(f"bound: memcpy in one rank, GB/s (10^9 bytes): {', '.join(copies)}")
+    return lines
+
+
+def skips(items: Sequence[Skip]) -> list[str]:
+    """What was not measured and why, one line for each reason."""
+    lines = []
+    for skip in items:
+        what = [skip.transport]
+        what += [", ".join(names) for names in (skip.patterns, skip.modes) if names]
+        if skip.sizes:
+            what.append(", ".join(format_size(size) for size in skip.sizes))
+        if skip.pairs:
+            what.append(f"ranks {', '.join(f'{a}-{b}' for a, b in skip.pairs)}")
+        lines.append(f"not measured: {' '.join(what)}: {skip.reason}")
+    return list(dict.fromkeys(lines))
+
+
+def failures(items: Sequence[Failure]) -> list[str]:
+    """What went wrong, one line each."""
+    lines = []
+    for failure in items:
+        case = failure.case
+        what = f"{case.transport} {case.pattern} {case.mode} {format_size(case.size)}"
+        lines.append(f"failed: {what}, ranks {case.pair[0]}-{case.pair[1]}: {failure.reason}")
+    return lines
+
+
+def warnings(document: Document) -> list[str]:
+    """What was odd in the kernel's files and left out, one line each."""
+    return [f"left out: {warning}" for warning in document.warnings]

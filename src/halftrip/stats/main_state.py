@@ -1,0 +1,116 @@
+"""The samples of a case, by the state of the machine in which they were taken."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from halftrip.stats.quantile import Floats
+from halftrip.stats.states import State, block_states, states
+from halftrip.stats.summary import Summary, summarize
+
+
+class Series(NamedTuple):
+    """What one measurement of a case gave, in the launch of that number.
+
+    `blocks` are the one-way times of each block, shape (n,), ns, in time order, and `rtts` the
+    core-to-core round trips before the first block and after each, ns; empty where they are not
+    known.
+    """
+
+    launch: int
+    blocks: Sequence[Floats]
+    rtts: Sequence[float]
+
+    @property
+    def times(self) -> Floats:
+        """Those of all blocks, shape (n,)."""
+        return np.concatenate(self.blocks) if self.blocks else np.empty(0)
+
+
+class CaseTimes(NamedTuple):
+    """The times of a case, of all its measurements.
+
+    `times` are those of each measurement, ns. `states` are the states of the machine that were
+    seen, the fastest first; where there are several, `split` has the times of each measurement by
+    state, and `main` is the state that the case's summary is of (None: there are no several).
+    """
+
+    launches: Sequence[int]
+    times: Sequence[Floats]
+    states: Sequence[State]
+    split: Sequence[Sequence[Floats]]
+    main: int | None
+
+    @property
+    def steady(self) -> list[Floats]:
+        """The times of each measurement in the main state; some may be empty."""
+        if self.main is None:
+            return list(self.times)
+        return [times[self.main] for times in self.split]
+
+    @property
+    def by_launch(self) -> dict[int, list[Floats]]:
+        """The same by launch, without the empty ones."""
+        found: dict[int, list[Floats]] = {}
+        for launch, times in zip(self.launches, self.steady, strict=True):
+            if times.size:
+                found.setdefault(launch, []).append(times)
+        return found
+
+
+def rtt_states(series: Iterable[Series]) -> list[State]:
+    """The states of the machine while these were taken, the fastest first; none where round trips
+    are not known."""
+    return states([rtt for each in series for rtt in each.rtts])
+
+
+def case_times(series: Sequence[Series]) -> CaseTimes:
+    """The times of a case from all its measurements, at least one.
+
+    The main state is the one in which most was measured. Every launch has one vote, shared out by
+    the number of its samples: a noisier one takes more of them.
+    """
+    launches = [each.launch for each in series]
+    times = [each.times for each in series]
+    known = rtt_states(series)
+    if len(known) < 2:
+        return CaseTimes(launches, times, known, [], None)
+    split = [_by_state(each, known) for each in series]
+    votes: dict[int, Floats] = {}
+    for launch, parts in zip(launches, split, strict=True):
+        counts = np.array([part.size for part in parts], dtype=np.float64)
+        votes[launch] = votes.get(launch, 0.0) + counts
+    shares = [counts / counts.sum() for counts in votes.values() if counts.any()]
+    main = int(np.argmax(np.sum(shares, axis=0))) if shares else None
+    return CaseTimes(launches, times, known, split, main)
+
+
+def _by_state(series: Series, known: Sequence[State]) -> list[Floats]:
+    """The times of the blocks in each of the states `known`; blocks in which the state changed
+    belong to none."""
+    nothing = np.empty(0)
+    if not series.rtts:
+        return [series.times, *[nothing] * (len(known) - 1)]
+    numbers = block_states(known, series.rtts)
+    return [
+        np.concatenate(
+            [nothing, *(b for b, n in zip(series.blocks, numbers, strict=True) if n == state)]
+        )
+        for state in range(len(known))
+    ]
+
+
+def summarize_case(
+    known: CaseTimes, size: int = 0, first: float = 0.0, delivered: float = 1.0
+) -> Summary:
+    """The summary of a case in its main state; see `summary.summarize`."""
+    by_launch = known.by_launch
+    summary = summarize(list(by_launch.values()), size, first, delivered)
+    if len(by_launch) == 1 and len(set(known.launches)) > 1:
+        # A single launch in the main state says nothing about the others.
+        return summary._replace(low=math.nan, high=math.nan)
+    return summary

@@ -1,0 +1,94 @@
+"""What a transport can do, as data, and why a case is refused."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from halftrip.results.case import Case, Datatype, Wait
+from halftrip.results.patterns import Mode, Pattern, is_in_turn
+
+_SAME = "only a ping-pong in turn sends from the buffer that it receives into"
+
+
+class Capabilities(NamedTuple):
+    """`patterns` are those of each mode; `no_mode` says why a mode is missing, where there is more
+    to say than that. `waits` are the ways in which a receiver can wait, the default first, and
+    `no_other_wait` says why there are no others.
+
+    `smallest` and `largest` are sizes in bytes (`largest` None: any), each with what to say beyond
+    it. `rated` are the patterns that can offer a --rate. `lossy`: messages can be lost, so that no
+    end waits for the other for ever, and every exchange is a sample by itself. `no_verify` is
+    empty, or why messages cannot be verified.
+    """
+
+    patterns: Mapping[Mode, tuple[Pattern, ...]]
+    waits: tuple[Wait, ...]
+    no_other_wait: str = ""
+    no_mode: Mapping[Mode, str] = MappingProxyType({})
+    memories: tuple[str, ...] = ("host",)
+    datatypes: tuple[Datatype, ...] = ("byte",)
+    rated: tuple[Pattern, ...] = ()
+    smallest: int = 0
+    too_small: str = ""
+    largest: int | None = None
+    too_large: str = ""
+    lossy: bool = False
+    no_verify: str = ""
+
+    def refusal(self, case: Case) -> str | None:
+        """Why a case cannot be done, or None: the widest reason first."""
+        return self._no_kind(case) or self._no_setting(case) or self._no_size(case)
+
+    def _no_kind(self, case: Case) -> str | None:
+        """Why there is no such pattern in this mode, or None."""
+        name, pattern, mode = case.transport, case.pattern, case.mode
+        if mode in self.no_mode:
+            return self.no_mode[mode]
+        modes = [other for other, patterns in self.patterns.items() if pattern in patterns]
+        if not modes:
+            every = dict.fromkeys(itertools.chain.from_iterable(self.patterns.values()))
+            others = f"only {', '.join(every)}" if every else "nor any other pattern in this build"
+            return f"{name} has no {pattern}, {others}"
+        if mode not in self.patterns:
+            return f"{name} has no {mode} calls, only {', '.join(self.patterns)}"
+        if mode not in modes and mode == "onesided":
+            return f"no onesided {pattern}, only {', '.join(self.patterns[mode])}"
+        if mode not in modes:
+            return f"no {mode} {pattern}, only {', '.join(modes)}"
+        return None
+
+    def _no_setting(self, case: Case) -> str | None:
+        """Why a setting of the case, or of one of its ends, is not possible, or None."""
+        for end in case.ends:
+            if end.wait not in self.waits:
+                return f"--wait {end.wait}: {self.no_other_wait}"
+            if end.memory not in self.memories:
+                return f"--memory {end.memory}: {case.transport} has {', '.join(self.memories)}"
+            if end.pages == "huge" and case.mode == "onesided":
+                return "--pages huge: the pages of a window are not ours to choose"
+        refusals = (
+            (
+                case.buffers == "same" and not is_in_turn(case.pattern, case.mode),
+                f"--buffers same: {_SAME}",
+            ),
+            (
+                case.datatype not in self.datatypes,
+                f"--datatype {case.datatype}: only MPI has datatypes",
+            ),
+            (
+                case.rate is not None and case.pattern not in self.rated,
+                "--rate: only a stream of udp has one",
+            ),
+            (case.verify and bool(self.no_verify), f"--verify: {self.no_verify}"),
+        )
+        return next((reason for refused, reason in refusals if refused), None)
+
+    def _no_size(self, case: Case) -> str | None:
+        if case.size < self.smallest:
+            return self.too_small
+        if self.largest is not None and case.size > self.largest:
+            return self.too_large
+        return None

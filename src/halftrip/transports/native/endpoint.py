@@ -1,0 +1,67 @@
+"""Endpoints whose timed loops are native."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from halftrip import _native
+from halftrip.results.block import NO_TIMES, Times
+from halftrip.results.case import Case
+from halftrip.results.patterns import SHAPES, Pattern
+from halftrip.transports.base import Buffers, Endpoint, Timed
+
+
+def patterns_of(kind: str) -> tuple[Pattern, ...]:
+    """The patterns of a native type; none where this build does not have it."""
+    return tuple(getattr(getattr(_native, kind, None), "patterns", ()))
+
+
+def touched(count: int) -> Times:
+    """Zeros, shape (count,), in pages that are mapped: the first touch of a page takes as long as
+    some samples do."""
+    zeros = np.empty(count, dtype=np.int64)
+    zeros.fill(0)
+    return zeros
+
+
+class NativeEndpoint(Endpoint):
+    """`end` is an object of one of the native endpoint types."""
+
+    def __init__(self, end: Any, case: Case, initiates: bool, buffers: Buffers) -> None:
+        self._end = end
+        self._case = case
+        self._buffers = buffers
+        self._call = _native.initiate if initiates else _native.respond
+
+    def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
+        clock = self._buffers.clock
+        timestamps = touched(samples + 1)
+        receive_times = None
+        # A second look at the clock in every exchange is too much where a sample holds several.
+        if SHAPES[self._case.pattern].each_way and exchanges == 1:
+            receive_times = touched(samples)
+        self._call(
+            self._end,
+            self._case.pattern,
+            self._buffers.out.native,
+            self._buffers.in_.native,
+            self._case.window,
+            warm_up,
+            exchanges,
+            timestamps,
+            clock.source,
+            receive_times,
+        )
+        if timestamps[-1] == 0:
+            # An end whose clock would be in the way of the other's takes no times.
+            return Timed()
+        return Timed(
+            times=clock.intervals(timestamps),
+            start=clock.raw_ns(int(timestamps[0])),
+            receive_times=NO_TIMES if receive_times is None else clock.durations(receive_times),
+        )
+
+    def close(self) -> None:
+        self._end = None

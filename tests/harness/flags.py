@@ -1,0 +1,35 @@
+"""What tests of flags share: rows whose times are known, and what their flags say."""
+
+import numpy as np
+
+from halftrip.analysis.flags import NAMES, verdicts
+from harness import runs
+
+# The usual one-way time, ns.
+HALF_NS = 10_000.0
+
+
+def seen(*measurements, **changes):
+    """What each flag of the first measurement's row says, by name; `changes` are fields of the
+    run."""
+    found = verdicts(runs.run(*measurements, **changes))[measurements[0].case]
+    assert all(flag.advice for flag in found)
+    assert [flag.name for flag in found] == sorted((flag.name for flag in found), key=NAMES.index)
+    return {flag.name: flag.seen for flag in found}
+
+
+def pingpong(times, half_ns=HALF_NS, **changes):
+    """A ping-pong whose samples are single round trips of these one-way times, ns."""
+    samples = [round(2 * float(time)) for time in times]
+    values = {"exchanges": 1, "samples": samples, "first": round(2 * half_ns)}
+    return runs.measurement(half_ns=half_ns, **(values | changes))
+
+
+def noise(n=400, seed=1, middle=HALF_NS):
+    """Independent times with a standard deviation of half a percent, ns."""
+    return np.random.default_rng(seed).normal(middle, 0.005 * middle, n)
+
+
+def rising(share, n=400, seed=1):
+    """Times with a linear trend, in all by this share of the median, ns."""
+    return noise(n, seed) * (1 + share * (np.arange(n) / n - 0.5))

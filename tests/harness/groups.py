@@ -1,0 +1,45 @@
+"""Groups whose ranks are threads of this process."""
+
+import threading
+
+from halftrip.control.collectives import join_socket_group, lead_socket_group
+from halftrip.control.protocol import Listener, introduce
+from harness.relay import AMPLE_SECONDS
+
+TOKEN = "token"
+
+
+def in_group(size, work, reach="unix"):
+    """Calls `work(group)` on `size` ranks; what it returned, or raised, on each."""
+    listener = Listener(TOKEN, reach)
+    results = [None] * size
+
+    def member(rank):
+        if rank == 0:
+            group = lead_socket_group(listener, size, AMPLE_SECONDS)
+        else:
+            group = join_socket_group(listener.address, introduce(TOKEN, "group", rank), size)
+        try:
+            results[rank] = work(group)
+        except BaseException as error:  # noqa: BLE001 (handed to the test)
+            results[rank] = error
+        finally:
+            group.close()
+
+    threads = [threading.Thread(target=member, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=AMPLE_SECONDS)
+        assert not thread.is_alive()
+    return results
+
+
+def on_two_ranks(take_part):
+    """Calls `take_part(rank, group)` on two ranks; what each returned. Raises what the first of
+    them raised."""
+    results = in_group(2, lambda group: take_part(group.rank, group))
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return results

@@ -1,0 +1,128 @@
+"""Open paths between two ranks that are threads of this process, without a group."""
+
+import contextlib
+import os
+import time
+from types import SimpleNamespace
+
+import msgspec
+
+from halftrip import _native
+from halftrip.measure.verification import Verification
+from halftrip.memory.layout import layout
+from halftrip.memory.ring import Ring, allocate_ring
+from halftrip.memory.shared import SharedSegment
+from halftrip.registry import TRANSPORTS
+from halftrip.transports.base import Buffers
+from harness.bench import CACHE, clock, pair, process
+from harness.ends import in_thread
+
+# Those that need no more than this process: MPI needs ranks that are processes.
+NATIVE = ("shm", "pipe", "unix", "tcp", "udp")
+
+
+def transports(name, **fields):
+    """The transport at both ranks."""
+    return [TRANSPORTS.load(name)(process(rank, **fields)) for rank in (0, 1)]
+
+
+def make_paths(name, waits=("spin", "spin"), **fields):
+    """Both ends of a path, not yet connected: the initiator's and the responder's."""
+    segment = SharedSegment(_native.shm_segment_size)
+    paths = [
+        transport.path(pair(rank, segment=segment.bytes, **fields), wait)
+        for rank, (transport, wait) in enumerate(zip(transports(name), waits, strict=True))
+    ]
+    segment.close()
+    return paths
+
+
+def sent(address):
+    """An address as it arrives at the peer."""
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(address))
+
+
+def connect(paths):
+    """Connects both ends in the order that `transports.base` asks for."""
+    initiator, responder = paths
+    responder.connect(sent(initiator.address))
+    initiator.connect(sent(responder.address))
+
+
+@contextlib.contextmanager
+def opened(name, waits=("spin", "spin"), **fields):
+    """Both ends of a connected path, closed in the end."""
+    paths = make_paths(name, waits, **fields)
+    try:
+        connect(paths)
+        yield paths
+    finally:
+        for path in paths:
+            path.close()
+
+
+class CaseEnd:
+    """One end of a case, with its buffers filled; `check` tells how many messages arrived as they
+    were sent."""
+
+    def __init__(self, path, case, initiates):
+        where = layout(case, CACHE)
+        end = case.initiator if initiates else case.responder
+        out, in_ = (allocate_ring(where, case, end) for _ in range(2))
+        buffers = Buffers(out=out, in_=in_, clock=clock(), exposed_bytes=max(1, where.bytes))
+        self.endpoint = path.endpoint(case, buffers)
+        exposed = self.endpoint.exposed
+        ring = None if exposed is None else Ring(exposed, where, case)
+        self._verification = Verification(case, initiates, (0, 1), out, in_, ring)
+
+    def fill(self, messages):
+        self._verification.fill(messages)
+
+    def check(self, messages, timed):
+        header_size = self.endpoint.header_size
+        return self._verification.check(messages, timed.source_slots, header_size)
+
+
+def exchange(paths, case, numbers=(1, 1, 3)):
+    """Takes part in a batch at both ends: untimed exchanges, exchanges in a sample, samples. What
+    each end timed, and how many messages it verified."""
+    ends = [CaseEnd(path, case, path is paths[0]) for path in paths]
+    warm_up, exchanges, samples = numbers
+    messages = (warm_up + exchanges * samples) * case.window
+    for end, peer in zip(ends, ends[::-1], strict=True):
+        end.endpoint.connect(sent(peer.endpoint.address))
+        end.fill(messages)
+        end.endpoint.synchronize()
+    results = [None, None]
+
+    def run(rank):
+        timed = ends[rank].endpoint.run(*numbers)
+        ends[rank].endpoint.synchronize()
+        results[rank] = SimpleNamespace(
+            timed=timed, verified=ends[rank].check(messages, timed), messages=messages
+        )
+
+    finish = in_thread(lambda: run(1))
+    try:
+        run(0)
+    finally:
+        error = finish()
+        for end in ends:
+            end.endpoint.close()
+    if error is not None:
+        raise error
+    return results
+
+
+def held():
+    """The file descriptors and threads of this process: how many there are."""
+    return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+
+
+def settled(expected):
+    """What is held, once that is what is expected, or after a while: the kernel shows a thread for
+    a moment after it has been joined."""
+    deadline = time.monotonic() + 5
+    while held() != expected and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return held()

@@ -1,0 +1,60 @@
+"""A whole plan, measured by two ranks that are threads of this process."""
+
+import os
+
+from halftrip.measure.runner import Runner
+from halftrip.plan.layers import make_plan, python_layer
+from halftrip.transports.base import ProcessContext
+from harness.groups import TOKEN, on_two_ranks
+
+
+class Records:
+    """Rank 0's records."""
+
+    def __init__(self):
+        self.all = []
+
+    def record(self, record):
+        self.all.append(record)
+
+    def progress(self, done, total, what):
+        pass
+
+    def of(self, kind):
+        return [record for record in self.all if isinstance(record, kind)]
+
+
+def walk(cores=None, **keys):
+    """Two ranks walk through a small plan, on these cores. The records, and the cores that each
+    thread may use after it."""
+    keys = {"transport": "pipe", "sizes": "8,64", "time": "5ms"} | keys
+    plan = make_plan(python_layer(keys if cores is None else keys | {"cores": cores}))
+    records = Records()
+    after = {}
+
+    def take_part(rank, group):
+        Runner(plan, group, ProcessContext.of(plan, rank, TOKEN), records).run()
+        after[rank] = os.sched_getaffinity(0)
+
+    on_two_ranks(take_part)
+    return records, after
+
+
+class KnownProbe:
+    """In place of a CacheLineProbe: the round trip takes 100 ns. A real one takes seconds where
+    something else runs on its cores."""
+
+    def __init__(self, segment, clock):
+        pass
+
+    def lead(self):
+        return 100.0
+
+    def follow(self):
+        pass
+
+
+def skip_baselines(monkeypatch):
+    """Cache lines and copies are not timed."""
+    monkeypatch.setattr("halftrip.measure.connection.CacheLineProbe", KnownProbe)
+    monkeypatch.setattr("halftrip.measure.baselines.COPY_SIZES", ())

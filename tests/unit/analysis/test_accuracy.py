@@ -1,0 +1,48 @@
+"""The claims of benchmarks/truth.py, by whole runs over simulated paths with fixed seeds.
+
+The 95 % interval (Clopper and Pearson) of the share that so many runs give has to reach into what
+is promised."""
+
+import pytest
+
+from halftrip.analysis.flags import NAMES
+from harness.files import module
+
+truth = module("benchmarks/truth.py")
+
+# The number of runs of each claim, by group. In the few runs of the quick version every flawed row
+# has its flag, no sound row has one, and no figure is wrong; a row that is covered in fewer than 4
+# of 6 runs, or a difference in 2 of 4 pairs, is refused.
+QUICK = {"coverage": 6, "flaw": 2, "sound": 1, "same": 4, "recovery": 2}
+THOROUGH = {"coverage": 200, "flaw": 60, "sound": 60, "same": 160, "recovery": 20}
+
+CLAIMS = [claim for claims in truth.GROUPS.values() for claim in claims()]
+
+
+def name(claim):
+    return f"{claim.group}: {claim.what}, {claim.path}"
+
+
+def score_of(claim, runs):
+    return truth.total([claim.trial(seed) for seed in range(1, runs + 1)])
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=name)
+def test_a_claim_in_a_few_runs(claim):
+    score = score_of(claim, QUICK[claim.group])
+    assert truth.kept(claim, score), f"{score}: {truth.interval(score)}"
+    if claim.group not in ("coverage", "same"):
+        assert score.hits == (0 if claim.group == "sound" else score.of)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("claim", CLAIMS, ids=name)
+def test_a_claim_in_many_runs(claim):
+    score = score_of(claim, THOROUGH[claim.group])
+    assert truth.kept(claim, score), f"{score}: {truth.interval(score)}"
+
+
+def test_every_flag_that_a_path_can_cause_is_checked():
+    """The others are about where ranks ran, and about blocks that were not accepted."""
+    checked = {flaw.name for flaw in truth.FLAWS}
+    assert checked == set(NAMES) - {"unpinned", "oversubscribed", "other-state"}

@@ -1,0 +1,166 @@
+"""The flag disturbed: spikes, other tasks on the cores, and the hypervisor."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from halftrip.results.usage import BusiestTask
+from harness import runs
+from harness.flags import noise, pingpong, seen
+
+QUIET = runs.usage()
+BUSY_TASK = BusiestTask(name="stress (process 1234)", share=0.97)
+NOISE = np.random.default_rng(1).normal(20_000, 100, 400).round().astype(int)
+
+
+def made(*ends, samples=NOISE, **changes):
+    """A row of single round trips of 20 us and the usage of both ends."""
+    values = {"exchanges": 1, "samples": samples, "first": 20_000}
+    return runs.measurement(half_ns=10_000.0, usage=ends or None, **(values | changes))
+
+
+def disturbed(*measurements, **changes):
+    """What the flag says before its account of both ends, or None."""
+    found = seen(*measurements, **changes).get("disturbed")
+    return found and found.split("; initiator: ")[0]
+
+
+def spinning(waited, **core):
+    """An end that never sleeps, and waits for its core for so many seconds of one."""
+    return runs.usage(1.0 - waited, 0.0, voluntary=0, involuntary=9, waited=waited, core=core)
+
+
+# Spikes.
+
+
+def spiky(share, n=1000, spikes=5, height=10.5):
+    """`spikes` samples of `height` medians or more, which take about this share of the time."""
+    times = noise(n)
+    total = share * n * 10_000 / (1 - share)
+    extra = total / spikes
+    assert extra > (height - 1) * 10_000
+    times[np.linspace(3, n - 3, spikes).astype(int)] += extra
+    return times
+
+
+def test_spikes_that_take_more_than_ten_percent_of_the_time():
+    found = seen(pingpong(spiky(0.11)))["disturbed"]
+    assert found == "5 samples of more than 10 medians took 11 % of the time"
+    assert seen(pingpong(spiky(0.09))) == {}
+
+
+def test_samples_below_ten_medians_are_no_spikes():
+    times = noise()
+    times[::5] *= 9
+    assert "disturbed" not in seen(pingpong(times))
+
+
+def test_preemptions_and_waits_of_both_ends_are_told_with_the_spikes():
+    def ends(waited=0.02):
+        return runs.usage(), runs.usage(waited=waited)
+
+    def one_spike(*preemptions):
+        counts = [600, 400] if len(preemptions) == 2 else None
+        row = pingpong(
+            spiky(0.2, spikes=1), usage=ends(), counts=counts, preemptions=list(preemptions)
+        )
+        return seen(row)["disturbed"]
+
+    assert one_spike((1, 0), (0, 3)) == (
+        "1 sample of more than 10 medians took 20 % of the time; initiator: core lost 1 time; "
+        "responder: core lost 3 times, waited 2.0 % of the time; 4 samples marked"
+    )
+    assert "responder: core lost 1,234 times, waited" in one_spike((0, 1234))
+    several = [
+        pingpong(spiky(0.2), repetition=n, usage=ends(), preemptions=[(n, 2)]) for n in (0, 1)
+    ]
+    assert seen(*several)["disturbed"].endswith(
+        "initiator: core lost 1 time; responder: core lost 4 times, waited 2.0 % of the time; "
+        "5 samples marked"
+    )
+
+
+# Other tasks.
+
+
+def test_the_busiest_task_is_named_with_its_share():
+    taken = spinning(0.48, others=0.5, busiest_task=BUSY_TASK)
+    quiet_samples = [20_000] * 400
+    assert seen(made(QUIET, taken, samples=quiet_samples)) == {
+        "disturbed": "others had core 1 (rank 1) for 48 % of the time; just after, stress (process "
+        "1234) had 97 %; initiator: core lost 0 times; responder: core lost 9 times, waited 48 % "
+        "of the time; 0 samples marked"
+    }
+
+
+def test_repetitions_and_both_ends_count():
+    taken = spinning(0.48, others=0.5, busiest_task=BUSY_TASK)
+    both = made(spinning(0.2, others=0.2), taken), made(taken, QUIET, repetition=1)
+    found = disturbed(*both)
+    assert found.startswith("others had core 1 (rank 0) for 34 % of the time; just after, stress ")
+    found = disturbed(made(spinning(0.2, others=0.2), taken))
+    assert found.startswith("others had core 1 (rank 0) for 20 % of the time; others had core 1 ")
+
+
+def test_an_end_that_spins_is_judged_by_its_waits_for_its_core():
+    assert disturbed(made(QUIET, spinning(0.11, others=0.2)))
+    assert not disturbed(made(QUIET, spinning(0.09, others=0.9)))
+    # Nothing may be known of the core.
+    unpinned = msgspec.structs.replace(spinning(0.3), core=None)
+    seen_there = "others had the core of rank 0 for 30 % of the time"
+    assert disturbed(made(unpinned, QUIET)) == seen_there
+
+
+def test_an_end_whose_core_was_idle_while_it_waited_was_limited_not_disturbed():
+    """As a container limits its processes."""
+    assert not disturbed(made(QUIET, spinning(0.5, others=0.01)))
+    limited = made(QUIET, spinning(0.5, others=0.15))
+    assert disturbed(limited) == "others had core 1 (rank 1) for 16 % of the time"
+
+
+def test_an_end_that_sleeps_is_judged_by_the_use_of_its_core():
+    """It waits at every wake-up, whether others ran or not."""
+
+    def asleep(others, watched=1.0, waited=0.5):
+        return runs.usage(waited=waited, core={"others": others, "watched": watched})
+
+    assert disturbed(made(QUIET, asleep(0.3)))
+    assert not disturbed(made(QUIET, asleep(0.2)))
+    # Less than three steps of 10 ms mean nothing.
+    assert disturbed(made(QUIET, asleep(0.031, watched=0.1)))
+    assert not disturbed(made(QUIET, asleep(0.029, watched=0.1)))
+    # An end that spins is judged likewise where its waits are not known.
+    unknown = msgspec.structs.replace(spinning(0.5, others=0.3), waited=None)
+    assert disturbed(made(QUIET, unknown))
+
+
+def test_ranks_that_share_a_core_do_not_count_as_others():
+    environments = (runs.environment(0), runs.environment(1, oversubscribed=True))
+    assert not disturbed(made(QUIET, spinning(0.5)), environments=environments)
+
+
+def test_a_shared_core_of_one_rank_hides_nothing_on_the_core_of_the_other():
+    environments = (runs.environment(0, oversubscribed=True), runs.environment(1))
+    assert disturbed(made(QUIET, spinning(0.5)), environments=environments)
+    stolen = runs.usage(core={"stolen": 0.4})
+    assert disturbed(made(stolen, QUIET), environments=environments)
+
+
+# The hypervisor.
+
+
+def test_stolen_time_is_told_by_core():
+    def stolen(seconds, watched=1.0):
+        return runs.usage(core={"stolen": seconds, "watched": watched, "number": 3})
+
+    one = "the hypervisor had core 3 (rank 0) for 20 % of the time"
+    assert disturbed(made(stolen(0.2), QUIET)) == one
+    both = "the hypervisor had core 3 (rank 0) for 20 % and core 3 (rank 1) for 60 % of the time"
+    assert disturbed(made(stolen(0.2), stolen(0.6))) == both
+    assert not disturbed(made(stolen(0.09), QUIET))
+    assert not disturbed(made(stolen(0.02, watched=0.1), QUIET))
+
+
+@pytest.mark.parametrize("ends", [(), (QUIET, QUIET)])
+def test_unknown_or_quiet_ends_are_not_disturbed(ends):
+    assert not disturbed(made(*ends))

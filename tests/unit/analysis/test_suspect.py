@@ -1,0 +1,101 @@
+"""Which samples were probably taken while an end had lost its core."""
+
+import msgspec
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrip.analysis.suspect import count_suspect, suspect
+from harness import runs
+
+QUIET = runs.usage()
+
+
+def made(samples, *ends, **changes):
+    return runs.measurement(exchanges=1, samples=samples, usage=ends or None, **changes)
+
+
+def suspects(*arguments, **changes):
+    """The numbers of the suspect samples."""
+    return np.flatnonzero(suspect(made(*arguments, **changes))).tolist()
+
+
+def spikes(**heights):
+    """Twenty samples of 1 us, but for those that are named, as ``s3=9_001_000``."""
+    samples = [1000] * 20
+    for name, ns in heights.items():
+        samples[int(name[1:])] = ns
+    return samples
+
+
+def test_the_count_is_unknown_where_no_usage_is_known():
+    assert count_suspect([runs.measurement()]) is None
+    assert count_suspect([runs.measurement(usage=(QUIET, QUIET))]) == 0
+    assert count_suspect([runs.measurement(), runs.measurement(usage=(QUIET, QUIET))]) == 0
+
+
+def test_each_preemption_makes_the_longest_sample_of_its_block_suspect():
+    samples = [100, 900, 100, 800, 100, 100, 700, 100, 600, 100]
+    two = {"counts": [5, 5], "preemptions": [(1, 0), (0, 1)]}
+    assert suspects(samples, QUIET, QUIET, **two) == [1, 6]
+    # Only samples longer than the median of all.
+    many = {"counts": [5, 5], "preemptions": [(5, 5), (0, 0)]}
+    assert suspects(samples, QUIET, QUIET, **many) == [1, 3]
+
+
+def test_stolen_time_makes_as_many_samples_suspect_as_it_explains():
+    samples = spikes(s3=9_001_000, s7=5_001_000, s9=4_001_000, s11=1500)
+    assert suspects(samples, QUIET, runs.usage(core={"stolen": 0.014})) == [3, 7]
+    # With more of it, all that exceed the median by another median.
+    assert suspects(samples, QUIET, runs.usage(core={"stolen": 1.0})) == [3, 7, 9]
+    assert suspects(samples, QUIET, QUIET) == []
+
+
+def test_time_waited_for_a_core_is_explained_once():
+    samples = spikes(s3=9_001_000, s7=5_001_000, s9=4_001_000)
+    waited = runs.usage(1.0 - 0.0145, 0.0, voluntary=0, involuntary=9, waited=0.0145, core={})
+    assert suspects(samples, waited, QUIET, preemptions=[(0, 0)]) == [3, 7]
+    # The longest is explained by a preemption; what is left of the time explains one more.
+    assert suspects(samples, waited, QUIET, preemptions=[(1, 0)]) == [3, 7]
+    assert suspects(samples, waited, QUIET, preemptions=[(1, 2)]) == [3, 7, 9]
+
+
+def test_waiting_at_a_wake_up_is_no_loss_unless_others_had_the_core():
+    samples = spikes(s3=9_001_000)
+    assert suspects(samples, runs.usage(waited=0.1), QUIET) == []
+    assert suspects(samples, runs.usage(waited=0.1, core={"others": 0.5}), QUIET) == [3]
+
+
+@st.composite
+def preempted(draw):
+    """Samples, the numbers of them in each block, and the preemptions of both ends in each."""
+    samples = draw(st.lists(st.integers(1, 10**9), max_size=60))
+    cuts = sorted(draw(st.lists(st.integers(0, len(samples)), max_size=4)))
+    counts = np.diff([0, *cuts, len(samples)]).tolist()
+    lost = st.tuples(st.integers(0, 50), st.integers(0, 50))
+    return samples, counts, draw(st.lists(lost, min_size=len(counts), max_size=len(counts)))
+
+
+@settings(max_examples=50)
+@given(preempted(), st.none() | st.floats(0, 1))
+def test_no_more_samples_are_suspect_than_is_explained(measured, stolen):
+    samples, counts, lost = measured
+    end = runs.usage(core={"stolen": stolen})
+    found = suspect(made(samples, end, end, counts=counts, preemptions=lost))
+    assert found.shape == (len(samples),)
+    if not samples:
+        return
+    excess = np.asarray(samples) - np.median(samples)
+    assert (excess[found] > 0).all()
+    # The longest of all may be explained by preemptions; stolen time explains the rest.
+    hits = sum(map(sum, lost))
+    rest = np.sort(excess[found])[::-1][hits:]
+    assert rest.sum() <= (stolen or 0.0) * 1e9 * (1 + 1e-9)
+
+
+def test_unknown_usage_makes_nothing_suspect():
+    samples = spikes(s3=9_001_000)
+    known = made(samples, QUIET, QUIET, preemptions=[(1, 0)])
+    assert suspect(known).any()
+    blocks = [msgspec.structs.replace(block, usage=None) for block in known.blocks]
+    assert not suspect(msgspec.structs.replace(known, blocks=blocks)).any()

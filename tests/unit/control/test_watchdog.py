@@ -1,0 +1,187 @@
+"""The watch: it ends the main thread's work, whatever that is, when the run is over."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from halftrip import _native
+from halftrip.control.protocol import Abort, Bye, Channel, Closed
+from halftrip.control.watchdog import Watchdog
+from halftrip.errors import Interrupted
+from halftrip.memory.shared import SharedSegment
+
+
+@pytest.fixture
+def channels():
+    ends = [Channel(end) for end in socket.socketpair()]
+    yield ends
+    for end in ends:
+        end.close()
+
+
+@pytest.fixture
+def watch(channels):
+    noted = []
+    watch = Watchdog({channels[0]: "rank 1"}, {}, on_end=noted.append)
+    watch.noted = noted
+    yield watch
+    if not watch._closed.is_set():
+        watch.close()
+
+
+def sleep_in_python():
+    time.sleep(10)
+
+
+def sleep_in_a_read():
+    # Bare descriptors: the exception may come while a context manager is being left.
+    read_end, _ = os.pipe()
+    _native.BlockingStream(read_end, read_end, False).recv(np.zeros(8, dtype=np.uint8))
+
+
+def poll_memory():
+    segment = SharedSegment(_native.shm_segment_size)
+    _native.Shm(segment.bytes, 0, False).recv(np.zeros(8, dtype=np.uint8))
+
+
+def compute():
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("work", [sleep_in_python, sleep_in_a_read, poll_memory, compute])
+def test_a_peer_that_dies_ends_any_work(watch, channels, work):
+    threading.Timer(0.1, channels[1].close).start()
+    began = time.monotonic()
+    error = watch.guard(work)
+    assert time.monotonic() - began < 1.0
+    assert isinstance(error, Interrupted)
+    assert str(error) == "rank 1 died"
+    watch.close(Abort(str(error)))
+    assert watch.noted == ["rank 1 died"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_the_work_ends_even_if_the_reason_cannot_be_reported(channels):
+    """Where the launcher was killed, standard error has no reader any more."""
+
+    def say(reason):
+        raise BrokenPipeError
+
+    watch = Watchdog({channels[0]: "rank 1"}, {}, on_end=say)
+    channels[1].close()
+    assert str(watch.guard(sleep_in_python)) == "rank 1 died"
+    watch.close()
+
+
+def test_a_reason_that_a_peer_sends_is_passed_on(watch, channels):
+    channels[1].send(Abort("rank 7 died"))
+    error = watch.guard(sleep_in_python)
+    assert str(error) == "rank 7 died"
+    watch.close()
+
+
+def test_a_peer_that_says_bye_does_not_end_the_work(watch, channels):
+    channels[1].send(Bye())
+    channels[1].close()
+    assert watch.guard(lambda: time.sleep(0.2)) is None
+    watch.close()
+
+
+def test_closing_the_watch_says_bye_to_the_others(watch, channels):
+    assert watch.guard(lambda: None) is None
+    watch.close()
+    assert channels[1].receive() == Bye()
+
+
+def test_an_error_of_the_work_is_returned(watch, channels):
+    error = watch.guard(lambda: {}["key"])
+    assert isinstance(error, KeyError)
+    watch.close(Abort("rank 0 failed"))
+    assert channels[1].receive() == Abort("rank 0 failed")
+
+
+@pytest.mark.parametrize("sign", [_native.PeerClosed, Closed, ConnectionResetError])
+def test_after_a_closed_connection_the_guard_waits_for_the_reason(watch, channels, sign):
+    """A kernel sees that its peer has closed the connection before the watch knows who died."""
+
+    def work():
+        threading.Timer(0.1, lambda: channels[1].send(Abort("rank 3 died"))).start()
+        raise sign
+
+    assert str(watch.guard(work)) == "rank 3 died"
+    watch.close()
+
+
+@pytest.mark.parametrize("ends", [_native.Stopped, KeyError, None])
+def test_nothing_is_interrupted_after_the_work_is_over(watch, channels, ends):
+    """A signal of the watch that comes late finds the main thread on its way out."""
+
+    def work():
+        # The watch's signal stays pending until the guard has returned.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGURG})
+        channels[1].send(Abort("rank 3 died"))
+        while signal.SIGURG not in signal.sigpending():
+            time.sleep(0.001)
+        if ends is not None:
+            raise ends
+
+    try:
+        error = watch.guard(work)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGURG})
+    time.sleep(0.05)
+    assert (error is None) == (ends is None)
+    watch.close()
+
+
+def test_a_process_that_ends_is_named(channels):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    watch = Watchdog({channels[0]: "x"}, {child.pid: "the launcher"}, lambda _: None)
+    threading.Timer(0.1, child.kill).start()
+    error = watch.guard(sleep_in_python)
+    watch.close()
+    child.wait()
+    assert str(error) == f"the launcher (process {child.pid}) died"
+
+
+def test_a_signal_ends_the_work_and_its_old_handler_is_restored(channels):
+    before = signal.getsignal(signal.SIGTERM)
+    watch = Watchdog({channels[0]: "x"}, {}, lambda _: None, signals=(signal.SIGTERM,))
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    error = watch.guard(poll_memory)
+    watch.close()
+    assert str(error) == "stopped by SIGTERM"
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+STUCK = """
+import ctypes, socket, sys
+from halftrip.control import watchdog
+from halftrip.control.watchdog import Watchdog
+from halftrip.control.protocol import Channel
+watchdog.GRACE_SECONDS = 0.2
+here, there = socket.socketpair()
+watch = Watchdog({Channel(here): "rank 1"}, {}, lambda reason: print(reason, flush=True))
+there.close()
+libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
+libc.pthread_mutex_lock(mutex)
+libc.pthread_mutex_lock(mutex)  # for ever, whatever signal comes, as within an MPI library
+"""
+
+
+def test_a_process_whose_main_thread_is_stuck_is_ended():
+    began = time.monotonic()
+    result = subprocess.run(
+        [sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert time.monotonic() - began < 5
+    assert result.returncode == 1
+    assert result.stdout == "rank 1 died\n"

@@ -1,0 +1,148 @@
+"""Several launches in one file: which records it has once, when there are enough launches, and what
+happens where one cannot begin."""
+
+import msgspec
+import pytest
+
+from halftrip import registry
+from halftrip.api import NoView
+from halftrip.errors import Interrupted, Unavailable
+from halftrip.job import start as launching
+from halftrip.job.series import LaunchRecords, Progress, launch_all
+from halftrip.plan.plan import Plan
+from halftrip.results.records import CopyTime, Failure, RunEnd, Skip
+from halftrip.results.run_file import RunFile, encode, load
+from harness import runs
+
+UNTIL = Plan(until_ci=True, ci=0.01, max_launches=20)
+
+
+def created(tmp_path):
+    run_file = RunFile(tmp_path / "run.jsonl")
+    run_file.append(encode(runs.run().header))
+    return run_file
+
+
+def test_a_skip_is_written_once_and_all_else_every_time(tmp_path):
+    run_file = created(tmp_path)
+    skip, copy = Skip(transport="mpi", reason="no mpiexec"), CopyTime(rank=0, size=8, ns=1.0)
+    skips = set()
+    progress = Progress(Plan())
+    for _ in range(3):
+        records = LaunchRecords(run_file, skips, progress)
+        for record in (skip, copy, runs.measurement()):
+            records.append(encode(record))
+    run_file.close()
+    # What is remembered does not grow with what is measured.
+    assert skips == {encode(skip)}
+    assert progress._series == {}
+    run = load(run_file.path)
+    assert run.skips == (skip,)
+    assert run.copy_times == (copy,) * 3
+    assert len(run.measurements) == 3
+
+
+def test_the_end_is_of_all_launches(tmp_path):
+    run_file = created(tmp_path)
+    drifts = iter([[0.5, -3.0], [-2.0, 1.0]])
+
+    def launch(number, records, view):
+        end = RunEnd(reason=None, seconds=2.0, timed=1.0, clock_drift=next(drifts))
+        records.append(encode(end), last=True)
+
+    launch_all(Plan(launches=2), run_file, NoView(), launch)
+    run_file.close()
+    end = load(run_file.path).end
+    assert (end.seconds, end.timed, end.clock_drift) == (4.0, 2.0, [-2.0, -3.0])
+
+
+# With --until-ci.
+
+
+def launched(progress, medians, size=8):
+    """Progress has taken a measurement of each launch, whose samples all take so long."""
+    for number, ns in enumerate(medians):
+        line = encode(runs.measurement(size=size, launch=number, samples=[round(20 * ns)] * 50))
+        progress.take(line)
+    return progress
+
+
+def test_launches_are_enough_when_their_medians_agree():
+    progress = Progress(UNTIL)
+    assert not launched(progress, [100, 100]).is_enough(2)
+    assert launched(progress, [100, 100, 100]).is_enough(3)
+    assert not launched(Progress(UNTIL), [100, 120, 90, 110]).is_enough(4)
+
+
+def test_every_row_needs_a_narrow_interval():
+    progress = launched(Progress(UNTIL), [100, 100, 100, 100])
+    assert progress.is_enough(4)
+    assert not launched(progress, [100, 120, 90, 110], size=64).is_enough(4)
+
+
+def test_a_row_that_was_measured_in_too_few_launches_is_not_enough():
+    progress = launched(Progress(UNTIL), [100] * 4)
+    assert not launched(progress, [100, 100], size=64).is_enough(4)
+
+
+def test_a_row_that_only_failed_is_not_enough_and_one_that_failed_once_may_be():
+    progress = launched(Progress(UNTIL), [100] * 4)
+    failure = Failure(case=runs.case(), repetition=0, reason="lost")
+    progress.take(encode(failure))
+    assert progress.is_enough(4)
+    progress.take(encode(msgspec.structs.replace(failure, case=runs.case(size=64))))
+    assert not progress.is_enough(4)
+
+
+def test_launches_end_at_the_first_that_is_enough(tmp_path):
+    run_file = created(tmp_path)
+    numbers = []
+
+    def launch(number, records, view):
+        numbers.append(number)
+        records.append(encode(runs.measurement(launch=number, samples=[2000] * 50)))
+
+    launch_all(UNTIL, run_file, NoView(), launch)
+    run_file.close()
+    assert numbers == [0, 1, 2]
+
+
+# A launch that fails.
+
+
+def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
+    """It is no reason to measure what is left in another way, as at the first launch."""
+    made = []
+
+    class GoneLauncher:
+        reach = "unix"
+
+        def __init__(self, plan):
+            made.append(plan)
+            if len(made) == 2:
+                raise Unavailable("the mpiexec has gone")
+
+        def job(self, listener, token, ranks):
+            listener.close()
+
+        def start(self, job, started):
+            raise AssertionError("there is no supervisor to call it")
+
+    class NoSupervisor:
+        def __init__(self, job, listener, records, view):
+            pass
+
+        def run(self, plan, start, number):
+            pass
+
+    monkeypatch.setattr(registry.LAUNCHERS, "load", lambda name: GoneLauncher)
+    monkeypatch.setattr(launching, "Supervisor", NoSupervisor)
+    run_file = created(tmp_path)
+    plan = msgspec.structs.replace(Plan(), transport=("mpi", "shm"), launches=3)
+    with pytest.raises(Interrupted, match="launch 2: the mpiexec has gone"):
+        launching.launch(plan, run_file, NoView())
+    run_file.close()
+    run = load(run_file.path)
+    assert len(made) == 2
+    assert run.skips == ()
+    assert run.interrupted == "launch 2: the mpiexec has gone"

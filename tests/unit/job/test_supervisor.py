@@ -1,0 +1,181 @@
+"""The launcher's end of a job, with ranks that are threads and an mpiexec that is a shell."""
+
+import contextlib
+import os
+import subprocess
+import threading
+
+import pytest
+
+from halftrip.control.protocol import (
+    Abort,
+    Assignment,
+    Bye,
+    Listener,
+    RecordLine,
+    connect,
+    introduce,
+)
+from halftrip.errors import HalftripError, Interrupted, UsageError
+from halftrip.job.spec import Job
+from halftrip.job.supervisor import LaunchFailed, Supervisor
+from halftrip.plan.plan import Plan
+from halftrip.results.run_file import RunFile
+
+TOKEN = "a token of this test alone"
+
+
+class NoView:
+    visible = False
+
+    def update(self, done, total, what):
+        pass
+
+
+class SupervisedJob:
+    """A job of one rank, and what its supervisor writes into `path`. `end_seen` is set when the
+    supervisor has seen a first sign of the end."""
+
+    def __init__(self, path):
+        self.path = path
+        self.end_seen = threading.Event()
+        self._listener = Listener(TOKEN)
+        self.address = self._listener.address
+        # The mpiexec's standard input: it runs until nobody can write there any more.
+        self._read_end, self._write_end = os.pipe()
+
+    def end_mpiexec(self):
+        os.close(self._write_end)
+
+    def run(self, status=0):
+        """Supervises an mpiexec that ends with this status once `end_mpiexec` has been called."""
+        job = Job(address=self.address, token=TOKEN, launcher=os.getpid(), ranks=1, mpi=True)
+        script = f"read line; exit {status}"
+
+        def start(job, started):
+            process = subprocess.Popen(["sh", "-c", script], stdin=self._read_end)
+            started.add(process, "mpiexec")
+
+        run_file = RunFile(self.path)
+        supervisor = Supervisor(job, self._listener, run_file, NoView())
+        end_early = supervisor._end_early
+
+        def note_end():
+            self.end_seen.set()
+            end_early()
+
+        supervisor._end_early = note_end
+        try:
+            supervisor.run(Plan(), start)
+        finally:
+            run_file.close()
+
+    def connect(self, purpose):
+        return connect(self.address, introduce(TOKEN, purpose, 0))
+
+    def join(self):
+        """The rank's connection, once it has its assignment."""
+        channel = self.connect("control")
+        assert isinstance(channel.receive(), Assignment)
+        return channel
+
+    def close(self):
+        os.close(self._read_end)
+
+
+@pytest.fixture
+def job(tmp_path):
+    job = SupervisedJob(tmp_path / "run.jsonl")
+    with contextlib.closing(job):
+        yield job
+
+
+@contextlib.contextmanager
+def in_thread(work):
+    """Does `work` meanwhile, and waits for it."""
+    raised = []
+
+    def run():
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 (handed to the test)
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield
+    thread.join()
+    assert raised == []
+
+
+def test_an_mpiexec_that_ends_before_its_ranks_connect_has_not_started_them(job):
+    job.end_mpiexec()
+    with pytest.raises(LaunchFailed, match="mpiexec ended with status 3"):
+        job.run(status=3)
+
+
+def test_an_mpiexec_that_ends_while_its_ranks_are_there_has_died(job):
+    """Nothing is to be measured once more by other means."""
+    channels = []
+
+    def rank():
+        channels.append(job.join())
+        job.end_mpiexec()
+
+    with in_thread(rank), pytest.raises(Interrupted, match="mpiexec ended with status 3"):
+        job.run(status=3)
+    channels[0].close()
+
+
+@pytest.mark.parametrize(("usage", "kind"), [(False, HalftripError), (True, UsageError)])
+def test_a_rank_s_own_reason_counts_even_if_an_end_is_noticed_first(job, usage, kind):
+    def rank():
+        channel = job.join()
+        job.end_mpiexec()
+        job.end_seen.wait()
+        channel.send(Abort("no space left", usage=usage))
+        channel.close()
+
+    with in_thread(rank), pytest.raises(kind, match="no space left") as caught:
+        job.run(status=3)
+    assert type(caught.value) is kind
+
+
+def test_a_rank_that_dies_before_its_lines_are_acknowledged_is_named(job):
+    """The lines that it sent are in the file."""
+    lines = [b"%d\n" % number for number in range(100)]
+
+    def rank():
+        control = job.join()
+        events = job.connect("events")
+        for line in lines:
+            events.send(RecordLine(line))
+        events.close()
+        control.close()
+        job.end_seen.wait()
+        job.end_mpiexec()
+
+    with in_thread(rank), pytest.raises(Interrupted, match=r"rank 0 \(process \d+\) died"):
+        job.run()
+    assert job.path.read_bytes() == b"".join(lines)
+
+
+def test_nobody_else_may_connect_once_all_ranks_have(job):
+    refused = []
+
+    def rank():
+        control = job.join()
+        events = job.connect("events")
+        events.send(RecordLine(b"x\n"))
+        events.receive()
+        with pytest.raises(ConnectionRefusedError):
+            job.connect("control")
+        refused.append(True)
+        control.send(Bye())
+        job.end_mpiexec()
+        for channel in (control, events):
+            channel.close()
+
+    with in_thread(rank):
+        job.run()
+    assert refused

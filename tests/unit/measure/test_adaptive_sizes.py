@@ -1,0 +1,222 @@
+"""Adaptive sizes locate every breakpoint of a curve and no others, with few measurements."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrip.analysis.breakpoints import Breakpoint, breakpoints
+from halftrip.measure.adaptive_sizes import next_sizes, point, refined
+from halftrip.stats.piecewise import Point
+from harness import runs
+
+DOUBLES = tuple(2**power for power in range(23))
+
+
+def line(size):
+    return 500 + size / 10
+
+
+def jump(at, share, base=line):
+    """From `at` bytes on slower by this share of the time there, a constant."""
+    return lambda size: base(size) + (share * base(at) if size >= at else 0)
+
+
+def slope(at, share):
+    """From `at` bytes on each byte takes longer by this share."""
+    return lambda size: line(size) + max(0, size - at) * share / 10
+
+
+def measure(curve, sizes, noise, spread, generator):
+    return [
+        Point(size, curve(size) * (1 + noise * generator.standard_normal()), spread)
+        for size in sizes
+    ]
+
+
+def refine(curve, schedule=DOUBLES, noise=0.0, spread=0.0, seed=1, budget=200):
+    """The breakpoints, and how many sizes were added to find them."""
+    generator = np.random.default_rng(seed)
+    points = measure(curve, schedule, noise, spread, generator)
+    for _ in range(100):
+        sizes = next_sizes(points, schedule, budget)
+        assert len(set(sizes)) == len(sizes)
+        assert not set(sizes) & {point.size for point in points}
+        if not sizes:
+            return breakpoints(points), len(points) - len(schedule)
+        points += measure(curve, sizes, noise, spread, generator)
+    pytest.fail("it does not end")
+
+
+def located(found, *places):
+    """Whether each of these places, and no other, was found within the resolution."""
+    return len(found) == len(places) and all(
+        one.low < place <= one.high and one.high - one.low <= max(8, 0.01 * place)
+        for one, place in zip(found, places, strict=True)
+    )
+
+
+def test_a_straight_curve_needs_one_middle_of_each_interval():
+    assert refine(line) == ((), 18)  # from 16..32 on: narrower intervals are within 8 bytes
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_is_no_breakpoint(seed):
+    assert refine(line, noise=0.005, spread=0.01, seed=seed) == ((), 18)
+
+
+@pytest.mark.parametrize("share", [0.1, 3.0])
+@pytest.mark.parametrize("at", [64, 65, 1000, 65536, 65537, 3145729, 4194304])
+def test_a_jump_is_located(at, share):
+    found, added = refine(jump(at, share))
+    assert located(found, at)
+    assert added <= 30
+
+
+@settings(max_examples=10)
+@given(st.floats(6, 22), st.floats(0.15, 3.0), st.floats(0, 20_000), st.floats(0.001, 1))
+def test_any_jump_is_located(power, share, latency, byte_time):
+    at = round(2**power)
+    found, added = refine(jump(at, share, lambda size: 1 + latency + size * byte_time))
+    assert located(found, at)
+    assert added <= 40
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_jump_is_located_in_noise(seed):
+    at = round(2 ** np.random.default_rng(seed).uniform(6, 21.9))
+    found, added = refine(jump(at, 0.2), noise=0.005, spread=0.01, seed=seed)
+    assert located(found, at)
+    assert added <= 40
+
+
+def test_a_jump_down_is_located():
+    assert located(refine(jump(70_000, -0.3))[0], 70_000)
+
+
+@pytest.mark.parametrize("places", [(1000, 65537), (70_000, 90_000), (70_000, 72_000), (100, 130)])
+@pytest.mark.parametrize("noise", [0.0, 0.005])
+def test_two_jumps_are_located(places, noise):
+    first, second = places
+    found, added = refine(jump(second, 0.3, jump(first, 0.3)), noise=noise, spread=2 * noise)
+    assert located(found, *places)
+    assert added <= 40
+
+
+@pytest.mark.parametrize("share", [0.5, -0.5])
+@pytest.mark.parametrize("at", [5000, 65536, 1_000_000])
+def test_a_change_of_slope_is_located_even_on_a_scheduled_size(at, share):
+    found, added = refine(slope(at, share))
+    assert located(found, at)
+    assert added <= 40
+
+
+@pytest.mark.parametrize("count", [5, pytest.param(40, marks=pytest.mark.extended)])
+def test_a_change_of_slope_in_noise_is_in_its_interval(count):
+    """In nine of ten runs at least; and the interval is below a tenth of the size."""
+    at = 90_000
+    results = [refine(slope(at, 1.0), noise=0.005, spread=0.01, seed=s) for s in range(count)]
+    assert all(len(found) == 1 for found, _ in results)
+    assert sum(found[0].low <= at <= found[0].high for found, _ in results) >= 0.9 * count
+    assert all(found[0].high - found[0].low < 0.1 * at for found, _ in results)
+    assert all(added <= 60 for _, added in results)
+
+
+def test_a_jump_with_a_change_of_slope_is_one_breakpoint():
+    found, _ = refine(lambda size: 500 + size / 10 if size < 65536 else 1500 + size / 13)
+    assert located(found, 65536)
+
+
+def test_a_single_slow_size_is_between_two_breakpoints():
+    found, _ = refine(lambda size: line(size) * (3 if size == 4096 else 1))
+    assert located(found, 4096, 4097)
+
+
+def test_scatter_wider_than_the_intervals_is_no_breakpoint():
+    assert refine(line, noise=0.1, spread=0.02) == ((), 18)
+
+
+@pytest.mark.parametrize("spread", [math.inf, math.nan])
+def test_without_intervals_only_large_jumps_are_found(spread):
+    assert refine(jump(70_000, 0.1), spread=spread) == ((), 18)
+    assert located(refine(jump(70_000, 3.0), spread=spread)[0], 70_000)
+
+
+@pytest.mark.parametrize("budget", [0, 1, 17, 18, 20, 50])
+def test_no_more_sizes_are_added_than_the_budget(budget):
+    def stairs(size):
+        return 500 + 1000 * (size // 1460) + size / 10
+
+    _, added = refine(stairs, budget=budget)
+    assert added == budget
+
+
+def test_the_clearest_breakpoint_comes_first():
+    curve = jump(1_000_000, 2.0, jump(1000, 0.2))
+    points = [Point(size, curve(size), 0.0) for size in DOUBLES]
+    points += [Point(size, curve(size), 0.0) for size in next_sizes(points, DOUBLES)]
+    first, second = next_sizes(points, DOUBLES)
+    assert 524288 < first < 1048576
+    assert 512 < second < 1024
+
+
+@settings(max_examples=10)
+@given(st.permutations(range(len(DOUBLES))))
+def test_the_order_of_points_does_not_matter(order):
+    curve = jump(3000, 0.5)
+    points = [Point(DOUBLES[index], curve(DOUBLES[index]), 0.01) for index in order]
+    assert next_sizes(points, DOUBLES) == next_sizes(sorted(points), DOUBLES)
+    assert breakpoints(points) == breakpoints(sorted(points)) == (Breakpoint(2048, 4096),)
+
+
+@pytest.mark.parametrize("count", range(4))
+def test_fewer_than_four_points_have_no_breakpoints(count):
+    points = [Point(2**k, random.Random(k).uniform(1, 1000), 0.01) for k in range(count)]
+    assert breakpoints(points) == ()
+
+
+def test_sizes_without_a_time_are_left_out():
+    points = [Point(64, 0.0, math.inf), Point(128, 100.0, 0.01), Point(512, 150.0, 0.01)]
+    assert next_sizes(points, (64, 128, 256, 512, 1024)) == ()
+    assert next_sizes(points, (64, 128, 512)) == (320,)
+
+
+@pytest.mark.parametrize("time", [0.0, math.nan])
+def test_sizes_that_could_not_be_measured_are_not_requested_again(time):
+    points = [Point(128, 100.0, 0.01), Point(512, 150.0, 0.01), Point(320, time, math.nan)]
+    assert next_sizes(points, (128, 512)) == ()
+
+
+def test_without_points_nothing_is_requested():
+    assert next_sizes([], DOUBLES) == ()
+    assert breakpoints([]) == ()
+
+
+# Curves of cases.
+
+
+def test_the_next_cases_of_each_curve_are_like_its_others():
+    schedule = (1024, 4096)
+    rounds = [
+        (runs.case(transport, size, pair=(0, 2)), runs.case(transport, size, pair=(1, 3)))
+        for transport in ("shm", "tcp")
+        for size in schedule
+    ]
+    measured = {round_[0]: Point(round_[0].size, line(round_[0].size), 0.01) for round_ in rounds}
+    more = refined(rounds, measured, schedule)
+    assert [tuple(case.size for case in round_) for round_ in more] == [(2560, 2560)] * 2
+    assert [round_[0].transport for round_ in more] == ["shm", "tcp"]
+    assert [case.pair for case in more[0]] == [(0, 2), (1, 3)]
+    # A rank that has measured nothing requests nothing.
+    assert refined(rounds, {}, schedule) == []
+
+
+def test_the_point_of_a_measurement():
+    made = point(runs.measurement(size=64, half_ns=100.0))
+    assert made.size == 64
+    assert made.time == pytest.approx(100, rel=0.01)
+    assert 0 < made.spread < 0.01
+    assert math.isnan(point(runs.measurement(samples=[0] * 30)).spread)

@@ -1,0 +1,235 @@
+"""The log of several hosts, in rank 0's time, and that its counters are read while nothing is
+timed."""
+
+import os
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from halftrip.kernel_files import Reader
+from halftrip.measure import host_log
+from halftrip.measure.host_log import HostLog
+from halftrip.measure.placement_filter import PlacementFilter
+from halftrip.measure.round import Round
+from halftrip.measure.sampler import Batch
+from halftrip.measure.setup import Setup
+from halftrip.measure.side import Side
+from halftrip.results.records import HostCounters
+from halftrip.telemetry.host import Counters
+from harness import runs
+from harness.bench import on_two_ranks, set_up
+from harness.plans import skip_baselines, walk
+
+CASES = [runs.case("tcp", size, "block") for size in range(1, 6)]
+
+
+@pytest.fixture(autouse=True)
+def _short_rest(monkeypatch):
+    monkeypatch.setattr(host_log, "_IDLE_SECONDS", 0.02)
+
+
+def setup_of(group, hosts):
+    """What the log asks of a set-up: two ranks, each on a host of its own, or both on one."""
+    environments = [SimpleNamespace(host=name) for name in hosts]
+    meter = SimpleNamespace(reader=Reader())
+    return SimpleNamespace(group=group, hosts=hosts, environments=environments, meter=meter)
+
+
+def logged(hosts, offsets, script, monkeypatch):
+    """The records of a log after `script(log)`, and how often the clocks were compared."""
+    records, compared = [], []
+
+    def compare(group, hosts):
+        compared.append(group.rank)
+        return list(offsets)
+
+    monkeypatch.setattr(host_log, "clock_offsets", compare)
+    began = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+
+    def take_part(rank, group):
+        script(HostLog(setup_of(group, hosts), records.append, began, launch=3))
+
+    on_two_ranks(take_part)
+    return records, compared
+
+
+def test_each_host_has_a_record_in_the_time_of_rank_0(monkeypatch):
+    def script(log):
+        log.rest("before")
+        log.note(CASES[0], 0)
+        log.rest("after")
+
+    records, _ = logged(["a", "b"], [0, 7 * 10**9], script, monkeypatch)
+    assert [(r.host, r.rank, r.phase) for r in records[:2]] == [
+        ("a", 0, "before"), ("b", 1, "before"),
+    ]  # fmt: skip
+    assert {r.launch for r in records} == {3}
+    pairs = zip(records[::2], records[1::2], strict=True)
+    for one, other in pairs:
+        # The other host's clock is seven seconds ahead; here both are the same.
+        assert other.at == pytest.approx(one.at - 7, abs=0.2)
+        assert other.seconds == pytest.approx(one.seconds, abs=0.2)
+    assert [case for r in records if r.host == "a" for case in r.cases] == [CASES[0]]
+
+
+def test_a_host_with_several_ranks_has_one_record(monkeypatch):
+    records, _ = logged(["a", "a"], [0, 0], lambda log: log.rest("before"), monkeypatch)
+    assert [(r.host, r.phase) for r in records] == [("a", "before")]
+
+
+@pytest.mark.parametrize(("share", "shared"), [(1e9, False), (1e-9, True)])
+def test_short_cases_share_a_record_where_one_each_costs_too_much(monkeypatch, share, shared):
+    monkeypatch.setattr(host_log, "_LARGEST_SHARE", share)
+
+    def script(log):
+        log.rest("before")
+        for case in CASES:
+            log.note(case, case.size)
+        log.rest("after")
+
+    records, _ = logged(["a", "a"], [0, 0], script, monkeypatch)
+    of_cases = [r for r in records if r.phase == "case"]
+    assert [r.cases for r in of_cases] == ([CASES] if shared else [[case] for case in CASES])
+    assert [number for r in of_cases for number in r.repetitions] == [c.size for c in CASES]
+
+
+def test_a_log_that_has_taken_too_long_keeps_cases_for_a_later_record(monkeypatch):
+    """Whatever took so long; it may have been a pause of the machine."""
+
+    def script(log):
+        log.rest("before")
+        log.seconds += 1.0
+        for case in CASES:
+            log.note(case, 0)
+        log.flush()
+        log.flush()
+        log.rest("after")
+
+    records, _ = logged(["a", "a"], [0, 0], script, monkeypatch)
+    assert [(r.phase, r.cases) for r in records] == [("before", []), ("case", CASES), ("after", [])]
+
+
+@pytest.mark.parametrize(("interval", "times"), [(60.0, 1), (0.0, 1 + len(CASES))])
+def test_clocks_are_compared_again_after_a_while(monkeypatch, interval, times):
+    monkeypatch.setattr(host_log, "_LARGEST_SHARE", 1e9)
+    monkeypatch.setattr(host_log, "_CLOCKS_SECONDS", interval)
+
+    def script(log):
+        log.rest("before")
+        for case in CASES:
+            log.note(case, 0)
+
+    _, compared = logged(["a", "b"], [0, 0], script, monkeypatch)
+    assert sorted(compared) == [0] * times + [1] * times
+
+
+# Counters and samples.
+
+
+class Moments:
+    """When something was done: `spans` are (begin, end, what), ns, in the order in which they
+    ended."""
+
+    def __init__(self):
+        self.spans = []
+        self._lock = threading.Lock()
+
+    def note(self, function, what, cost=0.0):
+        """Notes each call of `function`, as `what` of its arguments. It takes `cost` s more."""
+
+        def noted(*arguments):
+            began = time.monotonic_ns()
+            result = function(*arguments)
+            time.sleep(cost)
+            with self._lock:
+                self.spans.append((began, time.monotonic_ns(), what(*arguments)))
+            return result
+
+        return noted
+
+
+READ = "read"
+
+
+def test_counters_are_read_while_nothing_is_timed(monkeypatch):
+    """By the order of calls, with counters that take long: no rank's part in a batch overlaps a
+    reading, and each case warms up between a reading and its first kept block."""
+    skip_baselines(monkeypatch)
+    monkeypatch.setattr(host_log, "_LARGEST_SHARE", 1e9)
+    moments = Moments()
+    reading = moments.note(Counters.advance, lambda counters: READ, cost=0.01)
+    timing = moments.note(Side.run, lambda side, batch: batch)
+    monkeypatch.setattr(Counters, "advance", reading)
+    monkeypatch.setattr(Side, "run", timing)
+    records, _ = walk(system_log=True, sizes="1,2,4", repetitions=2)
+    readings = [span for span in moments.spans if span[2] == READ]
+    timed = sorted(span for span in moments.spans if span[2] != READ)
+    # Two around each rest, and one after each case.
+    assert len(readings) == 4 + 6
+    assert len(records.of(HostCounters)) == 2 + 6
+    for began, ended, _ in readings:
+        assert not [span for span in timed if span[0] < ended and began < span[1]]
+        later = [batch for at, _, batch in timed if at > ended]
+        # Both ranks' first exchange, calibration and warm-up.
+        assert not any(batch.keep for batch in later[:6])
+    assert any(batch.keep for _, _, batch in timed)
+
+
+class Alternating:
+    """In place of a sampler: blocks of the same length, one like the other."""
+
+    stopped = "count"
+
+    def __init__(self, blocks):
+        self.left = blocks
+
+    def next(self):
+        self.left -= 1
+        return Batch(exchanges=10, samples=10, keep=True) if self.left >= 0 else None
+
+    def keep(self, latest, kept, rejected):
+        pass
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("transport", ["shm", "tcp"])
+def test_samples_after_a_reading_are_as_those_without(transport):
+    """In turn in one process: of four blocks the second and the third come after both ranks have
+    read all counters, the others do not. By how much these differ from those is less than by how
+    much the first two of four differ from the last two, or else a few per cent. A run does less to
+    its samples: it reads between cases, each of which begins with a warm-up."""
+    the_case = runs.case(transport, 8, "spin" if transport == "shm" else "block")
+    rounds = []
+    cores = sorted(os.sched_getaffinity(0))
+
+    def take_part(rank, group):
+        # This thread alone.
+        os.sched_setaffinity(0, {cores[rank % len(cores)]})
+        setup = set_up(group, transport)
+        counters, number = Counters(Reader()), iter(range(10**6))
+
+        def probe(self, case):
+            # Between two blocks, on both ranks: before the first, and after each.
+            if next(number) % 4 in (1, 2):
+                counters.advance()
+
+        reading = type("ReadingSetup", (Setup,), {"probe": probe})(**vars(setup))
+        setup.connection(the_case).path(setup.transport(the_case), the_case)
+        round_ = Round(reading, [the_case], PlacementFilter(None, reading))
+        for _ in round_.run(Alternating(402) if rank == 0 else None):
+            pass
+        round_.close()
+        setup.close()
+        if rank == 0:
+            rounds.append(round_)
+
+    on_two_ranks(take_part)
+    blocks = [block.sampled.times for block in rounds[0].kept[:400]]
+    times = np.asarray(blocks, dtype=float).reshape(100, 4, 10)
+    without, first, second, again = np.median(times, axis=2).T
+    effect = np.median((first + second) / (without + again))
+    chance = np.median((without + first) / (second + again))
+    assert abs(effect - 1) < max(0.05, 3 * abs(chance - 1))

@@ -1,0 +1,211 @@
+"""--placement-state: only blocks between two probes in the requested state count.
+
+Ranks are threads of this process, and measure a simulated path whose cores move."""
+
+import numpy as np
+import pytest
+
+from halftrip.analysis.summaries import case_times, summarize_case
+from halftrip.measure.placement_filter import PlacementFilter, PlacementState
+from halftrip.measure.setup import Setup
+from halftrip.plan.path_model_table import parse_path_model
+from halftrip.results.block import RoundTrips
+from halftrip.results.records import Failure, Measurement, Skip
+from halftrip.stats.main_state import rtt_states
+from harness import runs
+from harness.plans import walk
+
+ALLOWED = 0.05
+
+
+def moving(share, seed=1, latency="20us", dwell=ALLOWED):
+    """Cores that are far apart for this share of the time, for `dwell` seconds on average; then all
+    takes three times as long."""
+    return {
+        "latency": latency,
+        "noise": {"kind": "lognormal", "spread": 0.02},
+        "modes": {"factor": 3.0, "share": share, "dwell": f"{dwell}s", "moves_line": True},
+        "seed": seed,
+    }
+
+
+def measure(table, **keys):
+    """The records of a plan over that path."""
+    keys = {"transport": "simulated", "sizes": "8", "time": f"{ALLOWED}s", "ci": "none"} | keys
+    records, _ = walk(simulated=table, **keys)
+    return records
+
+
+def one_way_ns(table):
+    return parse_path_model(table).one_way(8) * 1e9
+
+
+def states_of(measurement):
+    return rtt_states([measurement.series])
+
+
+@pytest.mark.parametrize(("requested", "seed"), [("near", 1), ("far", 3)])
+def test_only_the_requested_state_is_measured(requested, seed):
+    check_that_only_the_requested_state_is_measured(requested, moving(0.4, seed), 5, ALLOWED)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("requested", ["near", "far"])
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_only_the_requested_state_is_measured_in_long_runs(requested, seed):
+    table = moving(0.4, seed, latency="2us", dwell=0.1)
+    check_that_only_the_requested_state_is_measured(requested, table, 12, 0.1)
+
+
+def check_that_only_the_requested_state_is_measured(requested, table, repetitions, allowed):
+    records = measure(table, placement_state=requested, repetitions=repetitions, time=f"{allowed}s")
+    assert records.of(Failure) == []
+    measured = records.of(Measurement)
+    assert len(measured) == repetitions
+    expected = one_way_ns(table) * (3.0 if requested == "far" else 1.0)
+    # Until the other state is met for the first time, there is nothing to choose from.
+    for measurement in measured[-(repetitions // 2) :]:
+        times = measurement.series.times
+        assert np.median(times) == pytest.approx(expected, rel=0.01)
+        # As much of it as without any choice.
+        assert measurement.samples.sum() >= 0.9 * allowed * 1e9
+        # No summary has to leave out any of it.
+        assert len(states_of(measurement)) == 1
+        assert all(block.cache_line_rtt is not None for block in measurement.blocks)
+        assert summarize_case([measurement]).samples == measurement.samples.size
+        # A block in which the cores moved there and back is rare.
+        assert np.mean(np.abs(times / np.median(times) - 1.0) < 0.2) > 0.95
+
+
+def test_without_a_requested_state_a_row_is_of_the_most_frequent_one():
+    table = moving(0.3)
+    found = measure(table, repetitions=12).of(Measurement)
+    known = case_times(found)
+    assert len(known.states) == 2
+    near, far = (sum(times[state].size for times in known.split) for state in range(2))
+    assert 0 < far < near
+    summary = summarize_case(found)
+    assert summary.latency == pytest.approx(one_way_ns(table), rel=0.01)
+    assert summary.samples == near
+
+
+@pytest.mark.parametrize("requested", ["near", "far"])
+def test_a_single_state_is_near_and_far(requested):
+    table = moving(0.0)
+    (measurement,) = measure(table, placement_state=requested).of(Measurement)
+    assert np.median(measurement.series.times) == pytest.approx(one_way_ns(table), rel=0.01)
+
+
+def test_a_state_that_never_comes_is_given_up(monkeypatch):
+    monkeypatch.setattr(Setup, "survey", lambda *_: [100.0] * 16 + [300.0] * 16)
+    records = measure(moving(0.0), placement_state="far", sizes="8,64", time="20ms")
+    assert records.of(Measurement) == []
+    reason = "--placement-state far: never long enough in that state, in which the line takes "
+    assert [f.reason for f in records.of(Failure)] == [f"{reason}300 to 300 ns"] * 2
+
+
+def test_blocks_kept_before_a_better_state_was_known_are_dropped(monkeypatch):
+    """The near state is met in the course of a case; what had been kept of the far one goes."""
+    monkeypatch.setattr(Setup, "survey", lambda *_: [300.0] * 3)
+    table = moving(0.0)
+    (measurement,) = measure(table, placement_state="near").of(Measurement)
+    assert len(states_of(measurement)) == 1
+    assert measurement.cache_line_rtts[0] == pytest.approx(100, rel=0.1)
+    assert np.median(measurement.series.times) == pytest.approx(one_way_ns(table), rel=0.01)
+    assert measurement.samples.sum() >= 0.9 * ALLOWED * 1e9
+
+
+def test_ranks_that_share_a_core_are_skipped():
+    records, _ = walk((0, 0), placement_state="near")
+    assert records.of(Measurement) == []
+    (skip,) = records.of(Skip)
+    assert skip.reason == "--placement-state: there is no line to tell by: the ranks share a core"
+
+
+def test_the_round_trips_of_a_real_pair_are_probed(monkeypatch):
+    monkeypatch.setattr("halftrip.measure.baselines.COPY_SIZES", ())
+    records, _ = walk(placement_state="near", sizes="8", time="2ms")
+    (measurement,) = records.of(Measurement)
+    assert measurement.cache_line_rtts
+    assert all(rtt > 0 for rtt in measurement.cache_line_rtts)
+
+
+# Without ranks.
+
+
+def test_states_seen_once_or_twice_are_forgotten_and_others_are_not():
+    state = PlacementState("far")
+    state.add([100.0] * 30 + [300.0, 310.0])
+    state.add([100.0] * 60)
+    assert state.known == (100.0, 100.0)
+    # A state that was there for a while still is one, however long ago.
+    state.add([300.0] * 10)
+    state.add([100.0] * 500)
+    assert state.known == (300.0, 310.0)
+
+
+class Surveyed:
+    """In place of a Setup: every pair is surveyed with these round trips."""
+
+    def __init__(self, rtts):
+        self.rtts = rtts
+        self.surveys = []
+
+    def survey(self, case, probes, seconds):
+        self.surveys.append(case.pair)
+        return self.rtts
+
+
+def blocks_of(*rtts):
+    """Blocks of one sample, with the round trips before and after each."""
+    (block,) = runs.blocks([1000], rtts=None)
+    return [
+        type(block)(times=block.times, cache_line_rtt=RoundTrips(*ends) if ends else None)
+        for ends in rtts
+    ]
+
+
+NEAR, FAR, MOVED = (100.0, 101.0), (300.0, 301.0), (100.0, 300.0)
+
+
+@pytest.mark.parametrize(
+    ("requested", "accepted"),
+    [
+        (None, [True] * 4),
+        ("near", [True, False, False, True]),
+        ("far", [False, True, False, False]),
+    ],
+)
+def test_a_block_counts_if_both_its_probes_are_in_the_state(requested, accepted):
+    placement = PlacementFilter(requested, Surveyed([100.0] * 16 + [300.0] * 16))
+    case = runs.case()
+    placement.survey(case)
+    taken = [[block] for block in blocks_of(NEAR, FAR, MOVED, NEAR)]
+    assert placement.accepted([case], taken) == accepted
+
+
+def test_a_block_without_probes_counts_only_without_a_requested_state():
+    case = runs.case()
+    for requested, accepted in ((None, [True]), ("near", [False])):
+        placement = PlacementFilter(requested, Surveyed([100.0] * 32))
+        placement.survey(case)
+        assert placement.accepted([case], [blocks_of(None)]) == accepted
+
+
+def test_all_pairs_of_a_round_have_to_be_in_the_state_at_once():
+    placement = PlacementFilter("near", Surveyed([100.0] * 16 + [300.0] * 16))
+    cases = [runs.case(pair=(0, 2)), runs.case(pair=(1, 3))]
+    for case in cases:
+        placement.survey(case)
+    taken = [blocks_of(NEAR, NEAR), blocks_of(NEAR, FAR), blocks_of(FAR, NEAR)]
+    assert placement.accepted(cases, taken) == [True, False, False]
+
+
+def test_each_pair_is_surveyed_once_and_none_without_a_requested_state():
+    setup = Surveyed([100.0])
+    placement = PlacementFilter("near", setup)
+    for case in (runs.case(), runs.case(size=64), runs.case(pair=(1, 3)), runs.case()):
+        placement.survey(case)
+    assert setup.surveys == [(0, 1), (1, 3)]
+    PlacementFilter(None, setup).survey(runs.case(pair=(2, 5)))
+    assert len(setup.surveys) == 2

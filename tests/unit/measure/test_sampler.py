@@ -1,0 +1,216 @@
+"""The sampler with made times: it ends, with enough samples, on any path."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrip.control.watchdog import GRACE_SECONDS
+from halftrip.measure.sampler import (
+    CLOCK_SHARE,
+    LONGEST_CALL_NS,
+    MOST_SAMPLES,
+    Batch,
+    Sampled,
+    Stopping,
+)
+from halftrip.stats.median import half_width
+from harness.sampling import CLOCK_COST, Sampling, noisy, sample, settling, steady
+
+
+@given(st.floats(1.0, 1e9), st.floats(1, 100))
+@settings(max_examples=60)
+def test_a_steady_path_converges(ns, clock_cost):
+    # No more than a few thousand exchanges have to be made up, whatever ns.
+    stopping = Stopping(ci=0.01, time=max(1e-9 * ns * 100, 1e-4))
+    sampling = sample(stopping, steady(ns), clock_cost)
+    sampler, batches = sampling.sampler, sampling.batches
+    assert sampler.stopped == "converged"
+    assert sampler.warm_up.settled
+    assert batches[0] == Batch(exchanges=1, samples=1, warm_up=0, cold=True)
+    assert sampler.first == round(ns)
+    assert not any(batch.cold for batch in batches[1:])
+    # The clock takes at most its share of a sample; a sample of one exchange needs no more.
+    assert sampling.samples.min() >= 0.99 * clock_cost / CLOCK_SHARE or sampler.exchanges > 1
+    if ns >= clock_cost / CLOCK_SHARE:
+        assert sampler.exchanges == 1
+
+
+@given(st.floats(50, 1e6), st.floats(0.01, 0.8), st.integers(0, 10))
+@settings(max_examples=30, deadline=None)
+def test_a_case_that_converged_has_the_interval_asked_for(ns, spread, seed):
+    stopping = Stopping(ci=0.02, time=1e-9 * ns * 5000)
+    sampling = sample(stopping, noisy(ns, spread, seed))
+    if sampling.sampler.stopped == "converged":
+        assert half_width(sampling.samples) <= 0.02
+    else:
+        assert sampling.sampler.stopped == "time"
+        assert sampling.samples.sum() >= 0.9 * stopping.time * 1e9
+
+
+def test_without_a_target_only_time_ends_it():
+    sampling = sample(Stopping(ci=None, time=0.01), steady(5000.0))
+    assert sampling.sampler.stopped == "time"
+    assert sampling.samples.sum() == pytest.approx(1e7, rel=0.01)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 100, 1000, 12345])
+@pytest.mark.parametrize("ns", [100.0, 5000.0])
+def test_a_count_is_met_or_rounded_up_to_whole_batches(count, ns):
+    sampling = sample(Stopping(iterations=count), noisy(ns))
+    timed = sampling.samples.size * sampling.sampler.exchanges
+    assert sampling.sampler.stopped == "count"
+    # Rounded up by less than one exchange in each.
+    assert count <= timed < count + sampling.samples.size
+    if ns == 5000.0:
+        assert timed == count
+
+
+def test_a_large_count_makes_no_more_samples_than_can_be_kept():
+    sampling = Sampling(Stopping(iterations=10 * MOST_SAMPLES))
+    while (batch := sampling.next()) is not None and not sampling.sampler.warm_up.settled:
+        sampling.give(batch, np.full(batch.samples, 5000 * batch.exchanges))
+    assert sampling.sampler.exchanges == 10
+
+
+def test_the_first_exchange_is_kept_apart_from_the_samples():
+    sampling = sample(Stopping(ci=0.01, time=0.05), settling(2500.0, extra=20, length=50))
+    assert sampling.sampler.first == pytest.approx(21 * 2500, rel=0.01)
+    assert sampling.sampler.warm_up.settled
+    assert np.median(sampling.samples) == pytest.approx(2500, rel=0.02)
+
+
+def test_warm_up_lasts_as_long_as_the_drift():
+    short = sample(Stopping(time=0.3), settling(2500.0, extra=1, length=100)).sampler
+    long = sample(Stopping(time=0.3), settling(2500.0, extra=1, length=5000)).sampler
+    assert long.warm_up.exchanges > 5 * short.warm_up.exchanges
+    assert long.warm_up.settled
+
+
+def test_an_endless_drift_has_not_settled():
+    def drifting(start, count):
+        return 2500.0 * (1 + np.arange(start, start + count) / 300)
+
+    sampler = sample(Stopping(ci=0.01, time=0.05), drifting).sampler
+    assert not sampler.warm_up.settled
+    assert sampler.stopped == "time"
+
+
+def test_a_slow_path_makes_few_exchanges():
+    # 0.2 s for one exchange, 0.3 s allowed.
+    sampling = sample(Stopping(time=0.3), steady(2e8))
+    assert sum(batch.total_exchanges for batch in sampling.batches) <= 12
+    assert sampling.samples.size >= 1
+
+
+def test_blocks_grow_so_that_there_are_few():
+    assert len(sample(Stopping(ci=None, time=0.3), steady(2500.0)).batches) < 30
+
+
+def test_a_kernel_call_is_shorter_than_half_the_grace_period():
+    batches = sample(Stopping(ci=None, time=20), steady(20e6)).batches
+    longest = max(batch.samples * batch.exchanges * 20e6 for batch in batches)
+    assert longest <= LONGEST_CALL_NS
+    assert LONGEST_CALL_NS * 1e-9 <= GRACE_SECONDS / 2
+
+
+@pytest.mark.parametrize("ns", [30.0, 300.0, 1900.0])
+@pytest.mark.parametrize("length", [1, 5, 50, 500])
+def test_after_any_cold_start_samples_are_long_enough_for_the_clock(ns, length):
+    sampling = sample(Stopping(ci=0.01, time=0.3), settling(ns, extra=100, length=length))
+    assert np.median(sampling.samples) >= CLOCK_COST / CLOCK_SHARE
+    assert np.median(sampling.samples) / sampling.sampler.exchanges == pytest.approx(ns, rel=0.05)
+    assert sampling.sampler.warm_up.settled
+
+
+def test_after_a_cold_start_samples_are_long_enough_for_a_coarse_clock():
+    sampling = sample(
+        Stopping(ci=0.01, time=0.05),
+        settling(300.0, extra=1000, length=5),
+        read=lambda times: times // 1000 * 1000,
+        clock_resolution=1000.0,
+    )
+    assert len(sampling.batches) < 1000
+    assert np.median(sampling.samples) >= 0.9 * 1000 / CLOCK_SHARE
+
+
+def test_a_cold_start_does_not_make_more_samples_than_can_be_kept(monkeypatch):
+    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
+    sampling = sample(Stopping(ci=None, time=0.05), settling(2500.0, extra=20, length=50))
+    assert sampling.samples.size <= 1010
+
+
+def test_a_path_that_has_slowed_down_gets_shorter_calls():
+    sampling = Sampling(Stopping(ci=None, time=10))
+    while (batch := sampling.next()) is not None and not sampling.kept:
+        times = np.full(batch.samples, 2500)
+        if sampling.sampler.warm_up.settled:
+            times[-10:] = 2_500_000
+        sampling.give(batch, times)
+    assert batch.samples * 2_500_000 <= LONGEST_CALL_NS
+
+
+def test_a_coarse_clock_makes_longer_batches():
+    fine = Sampling(Stopping(), clock_resolution=1.0)
+    coarse = Sampling(Stopping(), clock_resolution=1000.0)
+    for sampling, _ in itertools.product((fine, coarse), range(30)):
+        batch = sampling.next()
+        if batch is not None:
+            sampling.give(batch, np.full(batch.samples, 200 * batch.exchanges))
+    assert coarse.sampler.exchanges * 200 >= 100_000
+    assert fine.sampler.exchanges * 200 >= 2_000
+
+
+def test_nothing_is_taken_before_it_was_asked_for_nor_after_the_end():
+    one = Sampled(np.array([1]))
+    with pytest.raises(RuntimeError, match="asked for"):
+        Sampling(Stopping()).sampler.keep(one, [one], [])
+    sampler = sample(Stopping(iterations=3), steady(5000.0)).sampler
+    with pytest.raises(RuntimeError, match="over"):
+        sampler.feed(one)
+    with pytest.raises(RuntimeError, match="asked for"):
+        sampler.keep(one, [one], [])
+
+
+def test_samples_to_keep_are_not_fed():
+    sampling = Sampling(Stopping())
+    while not (batch := sampling.next()).keep:
+        sampling.give(batch, np.full(batch.samples, 5000 * batch.exchanges))
+    with pytest.raises(RuntimeError, match="warm-up is over"):
+        sampling.sampler.feed(Sampled(np.full(batch.samples, 5000)))
+
+
+@pytest.mark.parametrize("expected_ns", [None, 1.0, 90.0, 1e6])
+def test_the_expected_time_only_sets_where_calibration_begins(expected_ns):
+    """However wrong it is, the first batch is no longer, and samples hold as many exchanges."""
+    sampling = sample(Stopping(ci=None, time=0.01), steady(100.0), expected_ns=expected_ns)
+    assert sampling.sampler.exchanges == 100
+    batches = [batch.exchanges * batch.samples for batch in sampling.batches]
+    assert batches[0] == 1
+    # Before warm-up, no batch is longer than a hundred of the clock's readings need.
+    assert batches[1] <= 3 * 2000
+
+
+def test_the_interval_is_computed_a_few_times_however_short_the_batches(monkeypatch):
+    looks = []
+
+    def look(samples):
+        looks.append(samples.size)
+        return half_width(samples)
+
+    monkeypatch.setattr("halftrip.measure.sampler.half_width", look)
+    sampling = sample(Stopping(ci=1e-9, time=0.01), noisy(1000), most_exchanges=11)
+    assert len(sampling.batches) > 100
+    assert len(looks) < 30
+
+
+def test_the_interval_is_computed_once_more_when_time_is_up():
+    """However much there was when it was last computed."""
+    ended = []
+    for seed in range(40):
+        sampling = sample(Stopping(ci=0.02, time=0.001), noisy(2000, 0.16, seed))
+        ended.append(sampling.sampler.stopped)
+        assert (ended[-1] == "time") == (half_width(sampling.samples) > 0.02)
+    assert {"time", "converged"} <= set(ended)

@@ -1,0 +1,192 @@
+"""The sampler where replies are lost, batches are rejected, or there are limits to what it may ask
+for."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrip.measure.sampler import Batch, Sampled, Stopping
+from halftrip.stats.median import half_width
+from harness.sampling import Sampling, noisy, sample, steady
+
+
+def lossy(stopping, lost, ns=20_000.0, timeout=10_000_000):
+    """A sampling, on a path that loses each exchange with the probability `lost` and then waits for
+    `timeout` ns, and the time that all batches took, ns."""
+    dice = np.random.default_rng(1)
+    spent = 0.0
+
+    def take(batch):
+        nonlocal spent
+        answered = int((dice.random(batch.samples) >= lost).sum())
+        timed_out = (batch.samples - answered) * timeout
+        times = np.rint(ns * dice.lognormal(0, 0.1, answered))
+        spent += times.sum() + timed_out
+        return times, timed_out
+
+    sampling = Sampling(stopping, single=True).run(take)
+    return sampling, spent
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.001, 0.1, 0.5, 0.9])
+def test_time_that_timed_out_counts(lost):
+    sampling, spent = lossy(Stopping(ci=None, time=0.3), lost)
+    assert sampling.sampler.stopped == "time"
+    assert sampling.samples.size > 0
+    assert {batch.exchanges for batch in sampling.batches} == {1}
+    assert spent < 2e9
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.3, 0.9])
+def test_a_count_is_of_answered_exchanges(lost):
+    sampling, _ = lossy(Stopping(iterations=200), lost)
+    assert sampling.sampler.stopped == "count"
+    assert sampling.samples.size == 200
+
+
+def test_a_batch_that_is_all_lost_is_asked_for_again():
+    sampling = Sampling(Stopping(), single=True)
+    for _ in range(3):
+        batch = sampling.next()
+        assert batch == Batch(exchanges=1, samples=1, warm_up=0, cold=True)
+        sampling.give(batch, [], 10**9)
+    sampling.give(sampling.next(), [5])
+    assert sampling.sampler.first == 5
+
+
+def test_single_exchanges_stay_single_however_short():
+    sampling = sample(Stopping(time=0.001), steady(50), 1000.0, single=True)
+    assert {batch.exchanges for batch in sampling.batches} == {1}
+
+
+@given(
+    st.floats(1.0, 1e7),
+    st.integers(2, 300),
+    st.one_of(st.none(), st.integers(1, 2000)),
+    st.floats(1, 100),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_batch_has_more_exchanges_than_it_may(ns, most, iterations, clock_cost):
+    stopping = Stopping(ci=None, time=1e-9 * ns * most * 20, iterations=iterations)
+    sampling = sample(stopping, steady(ns), clock_cost, most_exchanges=most)
+    assert all(batch.total_exchanges <= most for batch in sampling.batches)
+    kept = sum(batch.exchanges * batch.samples for batch in sampling.batches if batch.keep)
+    assert sampling.samples.size * sampling.sampler.exchanges == kept
+    if iterations is not None:
+        assert kept >= iterations
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.3])
+@pytest.mark.parametrize("stopping", [Stopping(ci=None, time=3600), Stopping(iterations=5000)])
+def test_single_exchanges_end_when_the_most_samples_are_kept(monkeypatch, stopping, lost):
+    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
+    sampling, _ = lossy(stopping, lost)
+    assert sampling.sampler.stopped == "full"
+    assert sampling.samples.size == 1000
+    assert {batch.exchanges for batch in sampling.batches} == {1}
+
+
+def test_a_count_of_just_the_most_samples_ends_as_a_count(monkeypatch):
+    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
+    sampling, _ = lossy(Stopping(iterations=1000), 0.1)
+    assert (sampling.sampler.stopped, sampling.samples.size) == ("count", 1000)
+
+
+def test_a_slow_path_ends_by_time_before_it_is_full(monkeypatch):
+    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
+    sampling, _ = lossy(Stopping(ci=None, time=0.015), 0.0)
+    assert sampling.sampler.stopped == "time"
+    assert 0.014 < sampling.samples.sum() * 1e-9 < 0.017
+
+
+@pytest.mark.parametrize("most", [2, 3, 7])
+def test_a_count_beyond_the_most_samples_makes_no_longer_batches(monkeypatch, most):
+    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 50)
+    sampling = sample(Stopping(iterations=900), steady(300), most_exchanges=most)
+    assert all(batch.total_exchanges <= most for batch in sampling.batches)
+    assert sampling.samples.size * sampling.sampler.exchanges >= 900
+
+
+# Rejected batches.
+
+
+def warmed(stopping, ns=100_000, **options):
+    """A sampling whose next batch is the first to be kept."""
+    sampling = Sampling(stopping, **options)
+    while not (batch := sampling.next()).keep:
+        sampling.give(batch, np.full(batch.samples, ns * batch.exchanges))
+    return sampling, batch
+
+
+def test_a_rejected_batch_takes_back_the_time_that_it_timed_out():
+    sampling, batch = warmed(Stopping(ci=None, time=0.1), single=True)
+    # Nearly all the time goes into waiting.
+    sampling.give(batch, np.full(10, 100_000), timed_out=98_000_000)
+    rejected = sampling.kept.pop()
+    times = np.full(10, 100_000)
+    latest = Sampled(times)
+    sampling.kept.append(latest)
+    sampling.sampler.keep(latest, sampling.kept, [rejected])
+    sampling.run(lambda batch: (np.full(batch.samples, 100_000), 0))
+    assert sampling.sampler.stopped == "time"
+    assert sampling.samples.sum() >= 0.09e9
+
+
+def test_a_rejected_batch_does_not_count_and_is_asked_for_again():
+    sampling, batch = warmed(Stopping(iterations=50), ns=5000)
+    for _ in range(3):
+        latest = Sampled(np.full(batch.samples, 5000))
+        sampling.sampler.keep(latest, [], [latest])
+        assert sampling.next() == batch
+    sampling.run(lambda batch: (np.full(batch.samples, 5000), 0))
+    assert (sampling.sampler.stopped, sampling.samples.size) == ("count", 50)
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_after_too_much_was_rejected_the_sampler_gives_up(kept):
+    """20 times the time allowed. It stops with a reason only if something was kept."""
+    sampling, batch = warmed(Stopping(ci=None, time=0.1))
+    for _ in range(kept):
+        sampling.give(batch, np.full(10, 100_000))
+    block = Sampled(np.full(1000, 100_000))
+    for count in range(20):
+        assert not sampling.sampler.gave_up
+        assert sampling.next().keep
+        sampling.sampler.keep(block, sampling.kept, [block])
+        assert sampling.sampler.gave_up == (count == 19)
+    assert sampling.next() is None
+    assert sampling.sampler.stopped == ("time" if kept else None)
+
+
+def test_earlier_batches_that_are_rejected_make_room_for_as_much_time_again():
+    """They were kept until the latest showed that they were taken in another state."""
+    sampling, batch = warmed(Stopping(ci=None, time=0.1))
+    sampling.give(batch, np.full(900, 100_000))
+    early, latest = sampling.kept.pop(), Sampled(np.full(10, 100_000))
+    sampling.kept.append(latest)
+    sampling.sampler.keep(latest, sampling.kept, [early])
+    sampling.run(lambda batch: (np.full(batch.samples, 100_000), 0))
+    assert sampling.samples.sum() == pytest.approx(0.1e9, rel=0.01)
+
+
+def test_the_interval_is_computed_anew_after_earlier_batches_were_rejected(monkeypatch):
+    """The last one that was computed is of samples that no longer count."""
+    looks = []
+
+    def look(samples):
+        looks.append(samples.size)
+        return half_width(samples)
+
+    monkeypatch.setattr("halftrip.measure.sampler.half_width", look)
+    # So far apart that 300 of them are not enough.
+    times = noisy(100_000, 1.0)
+    sampling, batch = warmed(Stopping(ci=0.001, time=0.1))
+    sampling.give(batch, times(0, 300))
+    assert looks == [300]
+    early, latest = sampling.kept.pop(), Sampled(np.full(150, 100_000))
+    sampling.kept.append(latest)
+    sampling.sampler.keep(latest, sampling.kept, [early])
+    # A tenth of the time allowed is enough to look, though there was more at the last look.
+    assert looks == [300, 150]
+    assert sampling.sampler.stopped == "converged"

@@ -1,0 +1,281 @@
+"""With --verify every message is checked, whichever of a batch and wherever a byte is wrong."""
+
+import numpy as np
+import pytest
+
+from halftrip.measure.verification import Verification
+from halftrip.memory.layout import layout
+from halftrip.memory.ring import Ring, WrongByte, allocate_ring
+from harness import runs
+from harness.bench import measure
+
+# By itself: two ends whose messages are copied by the test.
+
+SLOTS = 5
+# Five words, and three bytes of a sixth.
+SIZE = 43
+
+
+def case(pattern="pingpong", **fields):
+    return runs.case(size=SIZE, pattern=pattern, verify=True, **fields)
+
+
+class End:
+    """One end's buffers, and its verification."""
+
+    def __init__(self, the_case, initiates, ranks=(0, 1)):
+        self.layout = layout(the_case, 0)._replace(slots=SLOTS)
+        end = the_case.initiator
+        self.out = self.in_ = allocate_ring(self.layout, the_case, end)
+        if the_case.buffers == "separate":
+            self.in_ = allocate_ring(self.layout, the_case, end)
+        self.exposed = allocate_ring(self.layout, the_case, end)
+        self.verification = Verification(
+            the_case, initiates, ranks, self.out, self.in_, self.exposed
+        )
+
+    def check(self, messages, source_slots=None, header_size=0):
+        return self.verification.check(messages, source_slots, header_size)
+
+    def flip(self, ring, slot, offset):
+        ring.region[slot * self.layout.stride + offset] ^= 0x10
+
+
+def both_ends(the_case, ranks=(0, 1)):
+    return End(the_case, True, ranks), End(the_case, False, ranks)
+
+
+def send(source, target):
+    """All buffers of one ring arrive in another."""
+    target.region[:] = source.region
+
+
+POSITIONS = {
+    "first byte": (0, 0),
+    "last byte of the first word": (0, 7),
+    "a word in the middle": (0, 20),
+    "first byte of the last, partial word": (0, 40),
+    "last byte": (0, 42),
+    "first byte of the second buffer": (1, 0),
+    "last byte of the second buffer": (1, 42),
+    "last byte of the last buffer": (SLOTS - 1, 42),
+}
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("known", [False, True])
+def test_a_wrong_byte_is_found_wherever_it_is(position, known):
+    """Also where it is known, as of datagrams, from which buffer each message came."""
+    slot, offset = POSITIONS[position]
+    initiator, responder = both_ends(case())
+    source_slots = np.arange(1, SLOTS + 1) if known else None
+    initiator.verification.fill(SLOTS)
+    send(initiator.out, responder.in_)
+    responder.flip(responder.in_, slot, offset)
+    with pytest.raises(WrongByte, match=f"^byte {offset} is 0x"):
+        responder.check(SLOTS, source_slots)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_right_messages_are_counted_and_bytes_beyond_them_do_not_count(known):
+    initiator, responder = both_ends(case())
+    initiator.verification.fill(SLOTS)
+    send(initiator.out, responder.in_)
+    for slot in range(SLOTS - 1):
+        responder.flip(responder.in_, slot, SIZE)
+    assert responder.check(SLOTS, np.arange(1, SLOTS + 1) if known else None) == SLOTS
+
+
+@pytest.mark.parametrize("header_size", [8, 16])
+def test_a_header_does_not_count(header_size):
+    initiator, responder = both_ends(case())
+    initiator.verification.fill(SLOTS)
+    send(initiator.out, responder.in_)
+    responder.flip(responder.in_, 1, header_size - 1)
+    assert responder.check(SLOTS, header_size=header_size) == SLOTS
+    initiator, responder = both_ends(case())
+    initiator.verification.fill(SLOTS)
+    send(initiator.out, responder.in_)
+    responder.flip(responder.in_, 1, header_size)
+    with pytest.raises(WrongByte, match=f"^byte {header_size} is"):
+        responder.check(SLOTS, header_size=header_size)
+
+
+def test_messages_of_other_buffers_are_known_by_where_they_came_from():
+    """One was lost, so that all after it lie a buffer earlier; of the last nothing is known."""
+    initiator, responder = both_ends(case())
+    initiator.verification.fill(SLOTS)
+    stride = responder.layout.stride
+    rows = initiator.out.region[: SLOTS * stride - stride + SIZE]
+    responder.in_.region[:SIZE] = rows[:SIZE]
+    for slot in (1, 2, 3):
+        begin = (slot + 1) * stride
+        responder.in_.region[slot * stride : slot * stride + SIZE] = rows[begin : begin + SIZE]
+    moved = np.array([1, 3, 4, 5, 0])
+    with pytest.raises(WrongByte):
+        check_again(responder, None)
+    assert check_again(responder, moved) == SLOTS - 1
+    responder.flip(responder.in_, 1, 12)
+    with pytest.raises(WrongByte, match=r"^byte 12 is"):
+        check_again(responder, moved)
+
+
+def check_again(end, source_slots):
+    """A check of the first batch, again."""
+    end.verification._first = 0
+    return end.check(SLOTS, source_slots)
+
+
+def test_no_two_batches_have_the_same_messages():
+    """One that is left from the batch before is not taken for a new one."""
+    initiator, responder = both_ends(case())
+    for end in (initiator, responder):
+        end.verification.fill(SLOTS)
+    send(initiator.out, responder.in_)
+    assert responder.check(SLOTS) == SLOTS
+    with pytest.raises(WrongByte):
+        responder.check(SLOTS)
+
+
+def test_a_shorter_batch_goes_on_where_the_last_one_ended():
+    initiator, responder = both_ends(case())
+    for messages in (3, 4, SLOTS, 1):
+        initiator.verification.fill(messages)
+        send(initiator.out, responder.in_)
+        assert responder.check(messages) == messages
+        # The initiator counts its messages, too.
+        send(initiator.out, initiator.in_)
+        with pytest.raises(WrongByte):
+            initiator.check(messages)
+
+
+def test_ends_of_other_ranks_have_other_messages():
+    one, _ = both_ends(case(), ranks=(0, 1))
+    other, _ = both_ends(case(), ranks=(2, 3))
+    for end in (one, other):
+        end.verification.fill(SLOTS)
+    assert (one.out.region != other.out.region).any()
+
+
+# Which buffers hold what, by pattern: from which the initiator and the responder send, and in which
+# they receive.
+RINGS = [
+    (case(), ("out", "out"), ("in_", "in_")),
+    (case("stream"), ("out", None), (None, "in_")),
+    (case("bidirectional"), ("out", "out"), ("in_", "in_")),
+    (case("put", mode="onesided"), ("out", None), (None, "exposed")),
+    (case("get", mode="onesided"), (None, "exposed"), ("in_", None)),
+]
+
+
+@pytest.mark.parametrize(("the_case", "sources", "targets"), RINGS)
+def test_each_end_fills_what_it_sends_and_checks_what_it_receives(the_case, sources, targets):
+    ends = both_ends(the_case)
+    for end, source in zip(ends, sources, strict=True):
+        before = {name: getattr(end, name).region.copy() for name in ("out", "in_", "exposed")}
+        end.verification.fill(SLOTS)
+        changed = [n for n, old in before.items() if (getattr(end, n).region != old).any()]
+        assert changed == ([source] if source else [])
+    for end, peer, source, target in zip(ends, ends[::-1], sources[::-1], targets, strict=True):
+        if target is None:
+            assert end.check(SLOTS) == 0
+            continue
+        send(getattr(peer, source), getattr(end, target))
+        assert check_again(end, None) == SLOTS
+        end.flip(getattr(end, target), 2, 17)
+        with pytest.raises(WrongByte, match=r"^byte 17 is"):
+            check_again(end, None)
+
+
+def test_with_one_buffer_the_reply_is_the_initiator_s_message():
+    ends = both_ends(case(buffers="same"))
+    initiator, responder = ends
+    for end in ends:
+        end.verification.fill(SLOTS)
+    send(initiator.out, responder.in_)
+    assert responder.check(SLOTS) == SLOTS
+    send(responder.in_, initiator.in_)
+    assert initiator.check(SLOTS) == SLOTS
+    initiator.flip(initiator.in_, 0, 3)
+    with pytest.raises(WrongByte, match=r"^byte 3 is"):
+        check_again(initiator, None)
+
+
+def test_the_gaps_of_a_strided_message_do_not_count():
+    strided = runs.case("mpi", 24, datatype="vector", verify=True)
+    initiator, responder = both_ends(strided)
+    initiator.verification.fill(SLOTS)
+    send(initiator.out, responder.in_)
+    for gap in (8, 15, 24):
+        responder.flip(responder.in_, 0, gap)
+    assert check_again(responder, None) == SLOTS
+    # The last byte of the second block, which is the message's sixteenth.
+    responder.flip(responder.in_, 0, 23)
+    with pytest.raises(WrongByte, match=r"^byte 15 is"):
+        check_again(responder, None)
+
+
+# In rounds that are measured.
+
+MEASURED = [
+    ("shm", "pingpong", "separate", 1),
+    ("shm", "pingpong", "same", 1),
+    ("shm", "stream", "separate", 8),
+    ("unix", "stream", "separate", 8),
+    ("tcp", "bidirectional", "separate", 8),
+    ("udp", "pingpong", "separate", 1),
+    ("udp", "stream", "separate", 8),
+]
+BYTES = 8192
+
+
+def measured(transport, pattern, buffers, window):
+    the_case = runs.case(
+        transport, BYTES, pattern=pattern, buffers=buffers, window=window, verify=True
+    )
+    return measure(the_case)
+
+
+@pytest.mark.parametrize("measured_case", MEASURED)
+def test_all_messages_of_all_batches_are_checked(measured_case, monkeypatch):
+    """As many as are filled, and none twice."""
+    filled, checked = [], []
+    fill, check = Ring.fill, Ring.check
+
+    def note_fill(ring, slots, seeds):
+        filled.extend(seeds.tolist())
+        fill(ring, slots, seeds)
+
+    def note_check(ring, slots, seeds, header=0):
+        checked.extend(seeds.tolist())
+        check(ring, slots, seeds, header)
+
+    monkeypatch.setattr(Ring, "fill", note_fill)
+    monkeypatch.setattr(Ring, "check", note_check)
+    round_ = measured(*measured_case)
+    assert round_.problems == [None]
+    assert round_.verified == [len(checked)]
+    assert len(set(filled)) == len(filled)
+    if measured_case[0] != "udp":
+        # With one buffer, the reply is the same message, which is checked at both ends.
+        twice = measured_case[1:3] == ("pingpong", "same")
+        assert sorted(checked) == sorted(filled * (2 if twice else 1))
+    else:
+        assert set(checked) <= set(filled)
+        assert len(set(checked)) == len(checked) > 0
+
+
+@pytest.mark.parametrize("measured_case", MEASURED)
+@pytest.mark.parametrize("victim", [0, 20, 77])
+def test_one_wrong_byte_in_one_message_is_found(measured_case, victim, monkeypatch):
+    fill = Ring.fill
+
+    def spoil(ring, slots, seeds):
+        fill(ring, slots, seeds)
+        (at,) = np.nonzero((seeds & ((1 << 48) - 1)) == victim)
+        if at.size:
+            ring.region[slots[at[0]] * BYTES + 5000] ^= 0x10
+
+    monkeypatch.setattr(Ring, "fill", spoil)
+    (problem,) = measured(*measured_case).problems
+    assert problem.startswith(("rank 0: byte 5000 is 0x", "rank 1: byte 5000 is 0x"))

@@ -1,0 +1,81 @@
+"""Buffers in a process's own memory: of which pages they are."""
+
+import mmap
+
+import pytest
+
+from halftrip.errors import Unavailable
+from halftrip.memory import host
+from halftrip.memory.host import HOST, HostMemory
+from halftrip.memory.layout import layout
+from halftrip.memory.ring import allocate_ring
+from halftrip.registry import MEMORIES
+from harness.kernel import Kernel
+from harness.runs import case
+
+THP = "sys/kernel/mm/transparent_hugepage/enabled"
+
+
+@pytest.mark.parametrize("size", [0, 1, mmap.PAGESIZE, 10_000])
+def test_a_buffer_starts_a_page_and_is_touched(size):
+    buffer = HOST.allocate(size, "4K")
+    assert buffer.size == size
+    assert buffer.ctypes.data % mmap.PAGESIZE == 0
+    # Zero pages are a special case for some paths.
+    assert (buffer != 0).all()
+
+
+def test_a_kernel_without_huge_pages_gives_plain_ones(monkeypatch):
+    # No kernel knows this advice, and all give the same error for it.
+    monkeypatch.setattr(mmap, "MADV_NOHUGEPAGE", 9999)
+    buffer = HOST.allocate(10_000, "4K")
+    assert buffer.size == 10_000
+    assert buffer.ctypes.data % mmap.PAGESIZE == 0
+    monkeypatch.setattr(mmap, "MADV_HUGEPAGE", 9999)
+    with pytest.raises(OSError, match="Invalid argument"):
+        HOST.allocate(10_000, "huge")
+
+
+def test_where_the_kernel_gives_no_huge_page_they_are_unavailable(monkeypatch):
+    monkeypatch.setattr(host, "_is_huge", lambda address: False)
+    with pytest.raises(Unavailable, match="the kernel gave no huge page"):
+        HOST.allocate(1, "huge")
+
+
+@pytest.mark.parametrize(
+    ("mode", "missing"), [("always", False), ("madvise", False), ("never", True), (None, True)]
+)
+def test_huge_pages_are_missing_where_the_kernel_has_turned_them_off(tmp_path, mode, missing):
+    files = {} if mode is None else {THP: f"some [{mode}]\n"}
+    memory = HostMemory(Kernel(tmp_path, files).reader)
+    assert (memory.missing("huge") is not None) == missing
+    assert memory.missing("4K") is None
+
+
+def test_what_is_available_is_read_of_the_same_kernel(tmp_path):
+    group = {"proc/self/cgroup": "0::/job\n", "sys/fs/cgroup/job/memory.max": "5000\n",
+             "sys/fs/cgroup/job/memory.current": "2000\n"}  # fmt: skip
+    assert HostMemory(Kernel(tmp_path, group).reader).available() == 3000
+
+
+def test_a_ring_is_in_the_memory_and_pages_of_its_own_end(monkeypatch):
+    asked = []
+
+    class OtherMemory:
+        def __init__(self, name):
+            self.name = name
+
+        def allocate(self, size, pages):
+            asked.append((self.name, size, pages))
+            return HOST.allocate(size, "4K")
+
+    monkeypatch.setattr(MEMORIES, "load", OtherMemory)
+    the_case = case(
+        initiator=case(memory="one", pages="4K").initiator,
+        responder=case(memory="other", pages="huge").responder,
+        align=8,
+    )
+    found = layout(the_case, 0)
+    for end in the_case.ends:
+        allocate_ring(found, the_case, end)
+    assert asked == [("one", found.bytes + 8, "4K"), ("other", found.bytes + 8, "huge")]

@@ -1,0 +1,37 @@
+"""How the buffers of a case lie in memory."""
+
+import msgspec
+import pytest
+
+from halftrip.memory.layout import Layout, layout
+from halftrip.memory.ring import allocate_ring
+from harness.runs import case
+
+
+def test_a_cold_ring_is_larger_than_the_cache():
+    cold = layout(case(size=100, cache="cold"), cache_bytes=1 << 20)
+    assert cold.stride == 128
+    assert cold.slots * cold.stride == 2 << 20
+    hot = layout(case(size=100, cache="hot"), cache_bytes=1 << 20)
+    assert hot == Layout(slots=1, stride=128, extent=100, step=8)
+
+
+def test_where_messages_are_verified_each_of_a_batch_has_its_own_buffer():
+    verified = case("mpi", 64, pattern="stream", window=7, verify=True)
+    assert layout(verified, 0).slots == (1 << 20) // 64
+    # An untimed window and a timed one, however large.
+    large = msgspec.structs.replace(verified, size=1 << 20)
+    assert layout(large, 0).slots == 14
+    strided = msgspec.structs.replace(verified, datatype="vector")
+    assert layout(strided, 0)[2:] == (128, 16)
+
+
+@pytest.mark.parametrize("align", [1, 2, 64, 1024])
+def test_buffers_have_just_the_alignment_asked_for(align):
+    aligned = case(size=100, align=align, window=3, verify=True)
+    found = layout(aligned, 0)
+    ring = allocate_ring(found, aligned, aligned.initiator)
+    for slot in range(3):
+        address = ring.region.ctypes.data + slot * found.stride
+        assert address % align == 0
+        assert address % (2 * align) == align

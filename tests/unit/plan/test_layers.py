@@ -1,0 +1,235 @@
+"""Plans from layers: a preset, a file, the command line, Python; the last one wins."""
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrip.errors import UsageError
+from halftrip.plan.layers import file_layer, make_plan, options_layer, plan_layer, python_layer
+from halftrip.plan.plan import Plan, plan_record
+from halftrip.registry import TRANSPORTS
+
+
+def from_options(**options):
+    return make_plan(options_layer(options))
+
+
+def test_an_empty_plan_is_the_default():
+    assert make_plan() == Plan()
+    assert from_options(sizes=None) == Plan()
+
+
+def test_options_win_over_the_file(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text('transport = ["tcp"]\nsizes = "8,64"\nci = "2%"\ncores = [0, 1]\n')
+    plan = make_plan(file_layer(path), options_layer({"sizes": "16"}))
+    assert plan.transport == ("tcp",)
+    assert plan.sizes == (16,)
+    assert plan.ci == pytest.approx(0.02)
+    assert plan.cores == (0, 1)
+
+
+def test_toml_may_use_its_own_lists_and_numbers(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text('sizes = [8, "1K", "2K..4K"]\ntime = 0.5\nrepetitions = 3\nquiet = true\n')
+    plan = make_plan(file_layer(path))
+    assert plan.sizes == (8, 1024, 2048, 4096)
+    assert plan.time == pytest.approx(0.5)
+    assert plan.repetitions == 3
+    assert plan.quiet
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"transport": "carrier"}, "--transport: 'carrier' is not known; allowed:"),
+        ({"pattern": "x"}, "--pattern: 'x' is not known; allowed: pingpong"),
+        ({"mode": "x"}, "--mode: 'x' is not known; allowed: blocking"),
+        ({"wait": "sleep"}, "--wait: 'sleep' is not known; allowed: block, spin"),
+        ({"wait": "spin:sleep"}, "--wait: 'sleep' is not known; allowed: block, spin"),
+        ({"wait": "spin:"}, "--wait: '' is not known; allowed: block, spin"),
+        ({"wait": "spin:block:spin"}, "--wait: 'block:spin' is not known; allowed: block, spin"),
+        ({"memory": "device"}, "--memory: 'device' is not known; allowed: host"),
+        ({"memory": "host:device"}, "--memory: 'device' is not known; allowed: host"),
+        ({"pages": "4K:2M"}, "--pages: '2M' is not known; allowed: 4K, huge"),
+        ({"buffers": "two"}, "--buffers: 'two' is not known; allowed: same, separate"),
+        ({"pages": "2M"}, "--pages: '2M' is not known; allowed: 4K, huge"),
+        ({"sizes": "4Q"}, "--sizes: '4Q' is not a size"),
+        ({"ci": "0"}, "--ci: '0' is out of range"),
+        ({"ci": "wide"}, "--ci: 'wide' is not a share"),
+        ({"time": "0s"}, "--time: '0s' is out of range"),
+        ({"time": "soon"}, "--time: 'soon' is not a time"),
+        ({"iterations": "0"}, "--iterations: 0 is too few"),
+        ({"iterations": "many"}, "--iterations: 'many' is not a whole number"),
+        ({"repetitions": "1.5"}, "--repetitions: '1.5' is not a whole number"),
+        ({"cores": "0;1"}, "--cores: '0;1' is not a core"),
+        ({"cores": "0"}, "--cores: 1 core for 2 ranks; name 2, one for each, as 0,1"),
+        ({"cores": "0,1,2"}, "--cores: 3 ranks cannot form halves"),
+        ({"cores": "0,1", "ranks": "4"}, "--cores: 2 cores for 4 ranks; name 4, one for each, as"),
+        (
+            {"cores": "0-2", "ranks": "2", "threads": "3"},
+            "--cores: 3 cores for 2 ranks of 3 threads; name 6, one for each, as 0-5",
+        ),
+        ({"window": "8"}, "--window: pingpong has no window; --pattern stream, bidirectional"),
+        (
+            {"window": "8", "pattern": "exchange,pingping"},
+            "--window: exchange, pingping has no window",
+        ),
+        (
+            {"ranks": "4", "pairs_at_once": "3"},
+            "--ranks: 3 pairs at once are too many: 4 ranks make 2 pairs at a time",
+        ),
+        ({"ranks": "3"}, "--ranks: 3 ranks cannot form halves"),
+        ({"ranks": "1"}, "--ranks: 1 is too few"),
+        ({"launcher": "shell"}, "--launcher: 'shell' is not known; allowed: local, mpiexec"),
+        ({"iterations": "5", "ci": "1%"}, "--iterations: a fixed count ends a case by itself"),
+        ({"iterations": "9" * 30}, f"--iterations: {'9' * 30} is too many; at most"),
+        ({"sizes": "9" * 400}, f"--sizes: '{'9' * 40}' is more than any memory holds"),
+        ({"cores": "²,1"}, "--cores: '²' is not a core; write core numbers as 0,1 or 0-3, or none"),
+        ({"cores": "0-9999999999"}, "--cores: '0-9999999999' is not a core"),
+        ({"cores": "9" * 5000}, "--cores: '9999"),
+        ({"cores": "3-0"}, "--cores: '3-0' ends before it begins"),
+        ({"szes": "8"}, "--szes: no such key; did you mean sizes?"),
+    ],
+)
+def test_a_wrong_option_is_named_with_what_is_allowed(options, message):
+    with pytest.raises(UsageError) as caught:
+        from_options(**options)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("sizes = ", "not TOML"),
+        ('hue = "red"', "hue: no such key; allowed: transport"),
+        ("quiet = 1", "quiet: 1 is neither true nor false"),
+        ("repetitions = true", "repetitions: 0 is too few"),
+        ('[sizes]\nfirst = "8"', "sizes:"),
+        ('launcher = ["local"]', "launcher: ['local'] is not known; allowed: local, mpiexec"),
+        ("preset = { name = 1 }", "preset: {'name': 1} is not known; allowed: quick"),
+        ('transport = [["tcp"]]', "transport: ['tcp'] is not known; allowed: mpi, shm"),
+        ("pages = [4]", "pages: 4 is not known; allowed: 4K, huge"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_key(tmp_path, content, message):
+    path = tmp_path / "plan.toml"
+    path.write_text(content)
+    with pytest.raises(UsageError) as caught:
+        make_plan(file_layer(path))
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_or_binary_file_is_an_error(tmp_path):
+    with pytest.raises(UsageError, match="no such file"):
+        file_layer(tmp_path / "none.toml")
+    path = tmp_path / "binary.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="not a text file"):
+        file_layer(path)
+
+
+def test_the_last_layer_that_says_when_to_stop_wins():
+    file = python_layer({"iterations": 100})
+    assert make_plan(file).iterations == 100
+    assert make_plan(file, options_layer({"ci": "2%"})).iterations is None
+    assert make_plan(python_layer({"ci": "2%"}), options_layer({"iterations": 7})).iterations == 7
+
+
+def test_cores_give_the_number_of_ranks():
+    assert from_options(cores="0-3").ranks == 4
+    assert from_options(cores="0-1,4,5").cores == (0, 1, 4, 5)
+    assert from_options(cores="none") == Plan(cores="none")
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"transport": ("carrier",)}, "transport: 'carrier' is not known"),
+        ({"sizes": ()}, "sizes: a size is empty"),
+        ({"sizes": (-4,)}, "sizes: '-4' is not a size"),
+        ({"cores": (0, 1, 2)}, "cores: 3 ranks cannot form halves"),
+        ({"time": -1.0}, "time: -1.0 is out of range"),
+        ({"ci": 7.0}, "ci: 7.0 is out of range"),
+        ({"ranks": 3}, "ranks: 3 ranks cannot form halves"),
+    ],
+)
+def test_a_plan_from_python_is_checked_like_any_other(keys, message):
+    with pytest.raises(UsageError, match=message):
+        make_plan(plan_layer(Plan(**keys)))
+
+
+def test_a_plan_from_python_keeps_its_values():
+    plan = Plan(output="mine.jsonl", quiet=True, iterations=7, cores=(0, 1), ranks=2)
+    assert make_plan(plan_layer(plan)) == plan
+    assert make_plan(plan_layer(plan), python_layer({"time": 2})).output == "mine.jsonl"
+
+
+plans = st.fixed_dictionaries(
+    {},
+    optional={
+        "transport": st.lists(st.sampled_from(list(TRANSPORTS)), min_size=1, unique=True),
+        "sizes": st.lists(st.integers(0, 1 << 30), min_size=1, max_size=20),
+        "wait": st.sampled_from(["block", "spin", "block,spin", "spin:block", "spin,block:spin"]),
+        "pages": st.sampled_from(["4K", "4K:huge,huge"]),
+        "memory": st.sampled_from(["host", "host:host"]),
+        "buffers": st.sampled_from(["same", "separate", "same,separate"]),
+        "ci": st.one_of(st.just("none"), st.floats(0.001, 0.5)),
+        "time": st.floats(1e-9, 1000),
+        "repetitions": st.integers(1, 50),
+        "ranks": st.integers(1, 8).map(lambda half: 2 * half),
+        "cores": st.just("none"),
+        "output": st.just("run.jsonl"),
+    },
+)
+
+
+@settings(max_examples=40)
+@given(plans)
+def test_a_plan_can_be_made_again_from_its_record(keys):
+    plan = make_plan(python_layer(keys))
+    record = python_layer(plan_record(plan))
+    assert make_plan(record) == msgspec.structs.replace(plan, output=None)
+    assert make_plan(plan_layer(plan)) == plan
+
+
+# Presets.
+
+
+def made(*layers):
+    return make_plan(*(python_layer(keys) for keys in layers))
+
+
+def test_the_preset_for_a_paper():
+    record = plan_record(made({"preset": "paper"}))
+    assert record["launches"] == 10
+    assert record["repetitions"] == 3
+    assert record["ci"] == 0.01
+    assert record["cache"] == ["hot", "cold"]
+
+
+def test_all_other_layers_win_over_a_preset():
+    plan = made({"ci": "3%", "preset": "paper"}, {"launches": 2})
+    assert (plan.ci, plan.launches, plan.repetitions) == (0.03, 2, 3)
+    # Also where the preset comes last.
+    plan = made({"launches": 2, "iterations": 7}, {"preset": "paper"})
+    assert (plan.launches, plan.iterations, plan.repetitions) == (2, 7, 3)
+    # Of two presets, the last one counts.
+    plan = made({"preset": "paper"}, {"preset": "quick"})
+    assert (plan.launches, plan.ci) == (1, 0.05)
+    assert msgspec.structs.replace(made({"preset": "standard"}), preset=None) == made({})
+
+
+def test_an_unknown_preset_is_one_line():
+    said = "^preset: 'fast' is not known; allowed: quick, standard, paper$"
+    with pytest.raises(UsageError, match=said):
+        made({"preset": "fast"})
+
+
+def test_until_ci_needs_an_interval():
+    with pytest.raises(UsageError, match=r"^until_ci: there is no interval to wait for; give --ci"):
+        made({"until_ci": True, "ci": "none"})

@@ -1,0 +1,97 @@
+"""The table of options: it makes the keys of plans, the command line, and docs/options.md."""
+
+import msgspec
+import pytest
+import typer
+
+from halftrip.cli import app
+from halftrip.errors import UsageError
+from halftrip.plan.layers import make_plan, options_layer, plan_layer, python_layer
+from halftrip.plan.options import OPTIONS
+from halftrip.plan.plan import Plan, plan_record
+from harness.files import ROOT, module
+
+options_page = module("scripts/options_page.py")
+
+ON_THE_COMMAND_LINE = {name for name, option in OPTIONS.items() if option.help}
+
+
+def parameters():
+    """The parameters of the command `halftrip run`, by name."""
+    command = typer.main.get_command(app).get_command(None, "run")
+    return {parameter.name: parameter for parameter in command.params}
+
+
+def test_every_key_of_a_plan_is_an_option_and_the_other_way_round():
+    assert set(OPTIONS) == {field.name for field in msgspec.structs.fields(Plan)}
+
+
+def test_every_option_with_a_help_is_on_the_command_line():
+    assert set(parameters()) == {"plan", *ON_THE_COMMAND_LINE}
+    assert set(OPTIONS) - ON_THE_COMMAND_LINE == {"simulated"}
+
+
+@pytest.mark.parametrize("name", sorted(ON_THE_COMMAND_LINE))
+def test_forms_and_help_on_the_command_line(name):
+    option, parameter = OPTIONS[name], parameters()[name]
+    long = f"--{name.replace('_', '-')}"
+    assert parameter.opts == [form for form in (option.short, long) if form is not None]
+    negative = [f"--no-{name.replace('_', '-')}"] if option.negatable else []
+    assert parameter.secondary_opts == negative
+    assert parameter.is_flag == option.is_flag
+    assert parameter.help == option.help
+
+
+@pytest.mark.parametrize("name", sorted(set(OPTIONS) & {
+    "pattern", "sizes", "perturb", "buffers", "memory", "pages", "cache", "datatype", "timeout",
+    "ci", "time", "repetitions", "launches", "max_launches", "pairs", "threads",
+}))  # fmt: skip
+def test_the_default_in_the_help_is_that_of_a_plan(name):
+    default = OPTIONS[name].help.rpartition("[")[2].rstrip("]")
+    assert OPTIONS[name].read(default) == getattr(Plan(), name)
+
+
+def test_the_page_of_options_is_made_from_the_table():
+    """If not: .venv/bin/python scripts/options_page.py > docs/options.md"""
+    assert (ROOT / "docs" / "options.md").read_text() == options_page.page()
+
+
+def test_the_page_has_every_option():
+    page = options_page.page()
+    for name in ON_THE_COMMAND_LINE:
+        assert f"| `--{name.replace('_', '-')}`" in page
+    assert "Keys of plans alone: `simulated`." in page
+    assert "](docs/options.md)" in (ROOT / "README.md").read_text()
+
+
+# Settings of each end.
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "read"),
+    [
+        ("wait", "spin", ("spin",)),
+        ("wait", "spin:block", ("spin:block",)),
+        ("wait", "spin:spin", ("spin",)),
+        ("wait", "block, spin:block", ("block", "spin:block")),
+        ("wait", ["spin", "block:spin"], ("spin", "block:spin")),
+        ("wait", ("spin", "spin:spin"), ("spin",)),
+        ("memory", "host:host", ("host",)),
+        ("pages", "4K:huge", ("4K:huge",)),
+        ("pages", "huge,4K:huge,4K", ("huge", "4K:huge", "4K")),
+    ],
+)
+def test_settings_of_each_end_are_read(option, text, read):
+    plan = make_plan(python_layer({option: text}))
+    assert getattr(plan, option) == read
+    # And from the record in a run file, and from a Plan in Python.
+    record = plan_record(plan)
+    assert record[option] == list(read)
+    assert getattr(make_plan(python_layer(record)), option) == read
+    assert make_plan(plan_layer(plan)) == plan
+
+
+@pytest.mark.parametrize("setting", ["spin:", ":spin", "spin:block:spin", "a:spin", ":", ""])
+def test_other_settings_of_the_ends_are_refused(setting):
+    with pytest.raises(UsageError, match=r"^--wait: '.*' is not known; allowed: block, spin$"):
+        make_plan(options_layer({"wait": setting}))

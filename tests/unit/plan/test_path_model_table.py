@@ -1,0 +1,147 @@
+"""The table [simulated] of a plan: what it may hold, its errors, and its record."""
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrip.errors import UsageError
+from halftrip.plan.layers import file_layer, make_plan, plan_layer, python_layer
+from halftrip.plan.path_model_table import parse_path_model, path_model_record
+from halftrip.plan.plan import plan_record
+from halftrip.simulation.path_model import ClockModel, Modes, Noise, PathModel, Segment, Spikes
+
+
+def test_values_with_units_and_dashes_in_names():
+    model = parse_path_model(
+        {
+            "latency": "2us",
+            "bandwidth": "10GB",
+            "segments": [{"from": "64K", "latency": "4us"}],
+            "noise": {"kind": "ar1", "spread": "5%", "correlation": 0.6},
+            "warm-up": 3,
+        }
+    )
+    assert model == PathModel(
+        latency=2e-6,
+        bandwidth=10e9,
+        segments=(Segment(start=65536, latency=4e-6),),
+        noise=Noise(kind="ar1", spread=0.05, correlation=0.6),
+        warm_up=3,
+    )
+    assert parse_path_model(path_model_record(model)) == model
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('[simulated]\nlatncy = "2us"', "simulated: latncy: no such key; did you mean latency?"),
+        ("[simulated.noise]\nx = 1", "simulated: noise.x: no such key; allowed: kind, spread,"),
+        ('[simulated]\nlatency = "2 parsec"', "simulated: latency: '2 parsec' is not a time"),
+        ('[simulated]\nbandwidth = "4Q"', "simulated: bandwidth: '4Q' is not a size"),
+        ("[simulated]\nlatency = -1.0", "simulated: latency: -1.0 is out of range; more than 0"),
+        ("[simulated]\nlatency = nan", "simulated: latency: nan is out of range"),
+        ('[simulated]\nloss = "101%"', "simulated: loss: 1.01 is out of range; from 0 to less"),
+        ("[simulated]\nseed = 1.5", "simulated: seed: expected int, got float"),
+        ("[simulated.modes]\nshare = 0.4\ndwell = 0", "simulated: modes.dwell: 0 is out of range"),
+        ('[simulated.noise]\nkind = "pink"', "simulated: noise.kind: 'pink' is not known; allowed"),
+        ("simulated = [1, 2]", "simulated: [1, 2] is not a table"),
+        ('simulated = "fast"', "simulated: 'fast' is not a table"),
+        ('[simulated]\nnoise = "loud"', "simulated: noise: 'loud' is not a table"),
+        ("[simulated]\nsegments = {}", "simulated: segments: {} is not a list of tables"),
+        ("[simulated]\nsegments = [3]", "simulated: segments[0]: 3 is not a table"),
+        ("[simulated]\nsegments = [{from = -3}]", "simulated: segments[0].from: -3 is out of"),
+        ("[simulated]\nsegments = [{latency = 1.0}]", "simulated: segments[0]: object missing"),
+    ],
+)
+def test_an_error_is_one_line_with_file_and_key(tmp_path, content, said):
+    path = tmp_path / "plan.toml"
+    path.write_text(content)
+    with pytest.raises(UsageError) as caught:
+        make_plan(file_layer(path))
+    assert str(caught.value).startswith(f"{path}: {said}")
+    assert "\n" not in str(caught.value)
+
+
+tables = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["latency", "segments", "from", "noise", "kind", "modes", "x"]),
+            inner,
+            max_size=3,
+        )
+    ),
+)
+
+
+@settings(max_examples=60)
+@given(tables)
+def test_any_table_is_a_model_or_an_error_of_one_line(table):
+    said = ""
+    try:
+        parse_path_model(table)
+    except UsageError as error:
+        said = str(error)
+    assert len(said.splitlines()) <= 1
+
+
+shares = st.floats(0, 1, exclude_max=True)
+seconds = st.floats(0, 3600)
+positive = st.floats(1e-9, 3600)
+bandwidths = st.floats(1e3, 1e15)
+models = st.builds(
+    PathModel,
+    latency=positive,
+    bandwidth=bandwidths,
+    segments=st.lists(
+        st.builds(
+            Segment,
+            start=st.integers(0, 10**18),
+            latency=st.none() | positive,
+            bandwidth=st.none() | bandwidths,
+        ),
+        max_size=3,
+    ).map(tuple),
+    noise=st.builds(
+        Noise,
+        kind=st.sampled_from(["none", "lognormal", "ar1"]),
+        spread=st.floats(0, 1),
+        correlation=shares,
+    ),
+    spikes=st.builds(Spikes, share=shares, extra=seconds),
+    modes=st.builds(
+        Modes,
+        factor=st.floats(1e-3, 1e3),
+        share=shares,
+        dwell=st.floats(1e-6, 3600),
+        moves_line=st.booleans(),
+    ),
+    drift=st.floats(0, 10),
+    first=seconds,
+    warm_up=st.integers(0, 10**9),
+    clock=st.builds(ClockModel, step=st.floats(0, 1e-3), claimed=st.floats(0, 1e-3)),
+    loss=shares,
+    launch=st.floats(0, 1),
+    line=positive,
+    seed=st.integers(0, 10**18),
+)
+
+
+@settings(max_examples=30)
+@given(models)
+def test_a_model_is_read_from_its_record(model):
+    assert parse_path_model(path_model_record(model)) == model
+    written = msgspec.json.decode(msgspec.json.encode(path_model_record(model)))
+    assert parse_path_model(written) == model
+
+
+@settings(max_examples=20)
+@given(models)
+def test_a_plan_keeps_its_model(model):
+    plan = make_plan(python_layer({"simulated": path_model_record(model)}))
+    assert plan.simulated == model
+    assert plan.transport == ("simulated",)
+    assert make_plan(plan_layer(plan)).simulated == model
+    assert make_plan(python_layer(plan_record(plan))).simulated == model

@@ -1,0 +1,131 @@
+"""A run for programs: CSV, JSON and a data frame."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from halftrip.report import csv as csv_style
+from halftrip.report import json as json_style
+from halftrip.report.frame import frame
+from halftrip.results.records import Aggregate, Failure, WarmUp
+from harness import runs
+from harness.screens import text
+
+ROOT = Path(__file__).parents[3]
+ENDS = ("initiator", "responder")
+USAGE = (
+    *("load", "elapsed_s", "user_s", "system_s", "kernel_share", "cpu_s_per_gb", "busy_poll"),
+    *("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"),
+    *("peak_memory_bytes", "waited_share", "others_share", "stolen_share"),
+    *("instructions", "cycles", "instructions_per_cycle", "counted", "core", "culprit"),
+    *("frequency_hz", "energy_j"),
+)
+CASE = (
+    *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache"),
+    *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
+    *("thread", "company"),
+)
+SUMMARY = (
+    *("latency_ns", "low_ns", "high_ns", "p99_ns", "max_ns"),
+    *("bandwidth_bytes_per_s", "first_ns", "samples"),
+)
+
+
+def a_run():
+    return runs.run(
+        runs.measurement("tcp", 8, "block", 10_000.0, stopped="time", warm_up=WarmUp(1, 9, False)),
+        runs.measurement("shm", 4096, "spin", 1000.0, rtts=(150.0, 300.0)),
+        runs.measurement("shm", 8),
+    )
+
+
+def from_json(run):
+    return json.loads(text(json_style.render, run))
+
+
+def test_csv_and_json_have_the_same_rows():
+    document = from_json(a_run())
+    table = list(csv.DictReader(io.StringIO(text(csv_style.render, a_run()))))
+    assert len(document["rows"]) == len(table) == 3
+    for row, line in zip(document["rows"], table, strict=True):
+        assert row.keys() == line.keys()
+        assert float(line["latency_ns"]) == pytest.approx(row["latency_ns"])
+    assert document["rows"][2]["flags"] == "drift not-converged"
+    assert document["skipped"][0]["transport"] == "mpi"
+    assert document["interrupted"] is None
+
+
+def test_names_end_in_their_unit_keep_their_order_and_are_documented():
+    heading = text(csv_style.render, a_run()).splitlines()[0].split(",")
+    assert heading == [
+        *CASE,
+        *SUMMARY,
+        *("exchanges", "messages_per_s"),
+        *("total_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s"),
+        *("bandwidth_there_bytes_per_s", "bandwidth_back_bytes_per_s", "sent", "lost", "late"),
+        *("jitter_ns", "verified", "launches", "between_launches", "within_launches"),
+        *("line_low_ns", "line_high_ns", "marked"),
+        *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
+        "flags",
+    ]
+    document = from_json(a_run())
+    assert set(document["rows"][0]) == set(heading)
+    assert document["copies"] == [{"size_bytes": 65536, "ns": 2000.0}]
+    documented = (ROOT / "docs" / "run-file.md").read_text()
+    assert [name for name in heading if f"`{name}`" not in documented] == []
+
+
+def test_settings_of_each_end_are_in_one_column():
+    measured = runs.measurement("tcp", wait="spin:block", pages="4K:huge", memory="host:device")
+    run = runs.run(measured, runs.measurement("shm"))
+    table = list(csv.DictReader(io.StringIO(text(csv_style.render, run))))
+    assert [(row["wait"], row["pages"], row["memory"]) for row in table] == [
+        ("spin", "4K", "host"), ("spin:block", "4K:huge", "host:device"),
+    ]  # fmt: skip
+    assert [row["wait"] for row in from_json(run)["rows"]] == ["spin", "spin:block"]
+    assert frame(run)["wait"].tolist() == ["spin:block", "spin"]
+
+
+def test_figures_that_do_not_exist_are_null_or_empty():
+    run = runs.run(runs.measurement(samples=[2000], rtts=None))
+    (row,) = from_json(run)["rows"]
+    assert row["low_ns"] is None
+    assert row["line_low_ns"] is None
+    (line,) = csv.DictReader(io.StringIO(text(csv_style.render, run)))
+    assert line["low_ns"] == line["line_low_ns"] == ""
+    assert text(csv_style.render, runs.run()) == ""
+
+
+def test_json_has_aggregates_and_failures():
+    case = runs.case(pair=(0, 2), concurrency=2)
+    pairs = Aggregate(
+        case=case, repetition=0, pairs=[(0, 2), (1, 3)], spans=[1000], messages=[10.0]
+    )
+    never = Aggregate(case=case, repetition=1, pairs=[(0, 2)], spans=[], messages=[])
+    failure = Failure(case=case, repetition=0, reason="rank 1: a wrong byte")
+    document = from_json(runs.run(aggregates=(pairs, never), failures=(failure,)))
+    one, other = document["together"]
+    assert one["pairs"] == ["0-2", "1-3"]
+    assert one["messages_per_s"] == pytest.approx(10 / 1e-6)
+    assert one["case"]["company"] == 2
+    assert one["bandwidth_bytes_per_s"] == pytest.approx(8 * 10 / 1e-6)
+    assert other["bandwidth_bytes_per_s"] is None
+    (failed,) = document["failed"]
+    assert failed["reason"] == "rank 1: a wrong byte"
+    assert failed["case"]["pair"] == "0-2"
+
+
+def test_a_frame_has_one_row_per_measurement():
+    again = runs.measurement("shm", 8, repetition=1, seed=2, usage=(runs.usage(), runs.usage()))
+    table = frame(runs.run(runs.measurement("shm", 8), again))
+    assert list(table.columns[:17]) == list(CASE)
+    assert list(table.columns[17:]) == [
+        "repetition", "at_s", *SUMMARY, "marked",
+        *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
+    ]  # fmt: skip
+    assert table["repetition"].tolist() == [0, 1]
+    assert table["latency_ns"].tolist() == pytest.approx([100, 100], rel=0.01)
+    assert table["initiator_load"].isna().tolist() == [True, False]

@@ -1,0 +1,158 @@
+"""A document has all that a run says, once; a style is a function of it."""
+
+import pytest
+from rich.text import Text
+
+from halftrip.analysis.breakpoints import Breakpoint
+from halftrip.cli.show import show_run
+from halftrip.registry import STYLES
+from halftrip.report import csv, json, table
+from halftrip.report.document import Baselines, document
+from halftrip.report.flags import render_flags
+from halftrip.report.system_log import render_system_log
+from halftrip.report.usage import render_usage
+from halftrip.results.records import Aggregate, CopyTime, Failure, Notice, Skip
+from harness import runs
+from harness.screens import text
+
+SIZES = [2**power for power in range(5, 15)]
+
+
+def curve(transport, jump_at=None, **changes):
+    """A row for each size; from `jump_at` on everything takes three times as long."""
+    return [
+        runs.measurement(
+            transport, size,
+            half_ns=(100 + size / 10) * (3 if jump_at is not None and size >= jump_at else 1),
+            **changes,
+        )
+        for size in SIZES
+    ]  # fmt: skip
+
+
+def refined():
+    header = runs.run().header
+    header.plan["refine"] = True
+    return header
+
+
+def aggregate(transport="shm", size=8, pairs=((0, 2), (1, 3))):
+    case = runs.case(transport, size, pair=pairs[0], concurrency=len(pairs))
+    return Aggregate(case=case, repetition=0, pairs=list(pairs), spans=[1000], messages=[10.0])
+
+
+def test_rows_are_split_by_latency_and_rate():
+    made = document(runs.run(runs.measurement("tcp"), runs.stream(), runs.measurement("shm")))
+    assert [row.case.transport for row in made.rows] == ["shm", "tcp", "udp"]
+    assert [row.case.transport for row in made.latency_rows] == ["shm", "tcp"]
+    assert [row.case.transport for row in made.rate_rows] == ["udp"]
+    assert made.rows == sorted(made.latency_rows + made.rate_rows, key=made.rows.index)
+
+
+def test_curves_have_their_breakpoints_where_refine_was_requested():
+    measured = [*curve("shm", jump_at=1024), *curve("tcp")]
+    assert document(runs.run(*measured)).curves == []
+    shm, tcp = document(runs.run(*measured, header=refined())).curves
+    assert (shm.name, tcp.name) == ("shm pingpong spin", "tcp pingpong spin")
+    assert list(shm.rows) == list(tcp.rows) == SIZES
+    assert shm.breakpoints == (Breakpoint(512, 1024),)
+    assert tcp.breakpoints == ()
+    assert not shm.is_rate
+
+
+def test_a_curve_of_windows_is_one_of_a_rate():
+    measured = curve("shm", pattern="stream", window=10)
+    (only,) = document(runs.run(*measured, header=refined())).curves
+    assert only.is_rate
+    assert only.name == "shm stream spin"
+
+
+def test_aggregates_are_in_the_order_of_a_table():
+    three = [aggregate("tcp", 64), aggregate("shm", 64), aggregate("shm", 8)]
+    made = document(runs.run(aggregates=tuple(three)))
+    assert made.aggregates == [three[2], three[1], three[0]]
+
+
+def test_baselines_are_those_of_all_launches_without_simulated_paths():
+    copies = [CopyTime(rank=0, size=65536, ns=ns) for ns in (2000.0, 2600.0, 2100.0)]
+    copies.append(CopyTime(rank=0, size=4096, ns=100.0))
+    made = document(
+        runs.run(
+            runs.measurement("shm", rtts=(150.0, 152.0)),
+            runs.measurement("tcp", rtts=None),
+            runs.measurement("simulated", rtts=(1.0, 2.0)),
+            copy_times=tuple(copies),
+        )
+    )
+    assert made.baselines == Baselines([150.0, 152.0], {65536: 2100.0, 4096: 100.0})
+    assert document(runs.run(copy_times=())).baselines == Baselines([], {})
+
+
+def test_warnings_of_several_launches_are_there_once():
+    notices = [
+        Notice(rank=0, host="node1", text="odd", launch=0),
+        Notice(rank=0, host="node1", text="odd", launch=1),
+        Notice(rank=1, host="node2", text="odd"),
+    ]
+    made = document(runs.run(notices=tuple(notices)))
+    assert made.warnings == ["node1: odd", "node2: odd"]
+
+
+def test_skips_failures_and_why_the_run_ended_are_kept():
+    skip = Skip(transport="tcp", reason="because")
+    failure = Failure(case=runs.case(), repetition=0, reason="a wrong byte")
+    made = document(runs.run(skips=(skip,), failures=(failure,), end=None))
+    assert made.skips == [skip]
+    assert made.failures == [failure]
+    assert made.interrupted == "the run ended without saying why"
+    assert document(runs.run()).interrupted is None
+
+
+@pytest.mark.parametrize(("asked", "planned"), [(True, False), (False, True), (False, False)])
+def test_round_trips_are_shown_if_asked_for_or_planned(asked, planned):
+    run = runs.run(runs.measurement())
+    run.header.plan["rtt"] = planned
+    assert document(run, asked).round_trips == (asked or planned)
+    assert ("round trip" in text(table.render, run, asked).splitlines()[2]) == (asked or planned)
+
+
+def everything():
+    return runs.run(
+        *curve("shm", usage=(runs.usage(), runs.usage()))[:3],
+        runs.stream(),
+        header=refined(),
+        aggregates=(aggregate(),),
+        notices=(Notice(rank=0, host="node1", text="odd"),),
+        failures=(Failure(case=runs.case(), repetition=0, reason="a wrong byte"),),
+    )
+
+
+@pytest.mark.parametrize(
+    "style",
+    [table.render, csv.render, json.render, render_flags, render_usage, render_system_log],
+    ids=lambda style: f"{style.__module__}.{style.__name__}",
+)
+def test_a_style_changes_neither_the_document_nor_its_output(style):
+    run = everything()
+    made, other = document(run), document(run)
+    style(made)
+    assert made == other
+    assert text(style, run) == text(style, run)
+
+
+def names(made):
+    return "".join(f"{row.case.transport}\n" for row in made.rows)
+
+
+def count(made):
+    return Text(f"{len(made.rows)} rows", style="bold")
+
+
+@pytest.mark.parametrize(("style", "printed"), [("names", "shm\ntcp\n"), ("count", "2 rows\n")])
+def test_any_function_of_a_document_is_a_style(monkeypatch, tmp_path, capsys, style, printed):
+    """It gives text, or something that rich can print."""
+    run = runs.run(runs.measurement("tcp"), runs.measurement("shm"))
+    path = runs.save(run, tmp_path / "run.jsonl")
+    monkeypatch.setitem(STYLES.built_in, style, f"{__name__}:{style}")
+    show_run(str(path), style)
+    assert capsys.readouterr().out == printed

@@ -1,0 +1,59 @@
+"""``show --flags``, and the line about flags under a table."""
+
+from halftrip.report.flags import flagged, render_flags
+from halftrip.report.rows import rows
+from harness import runs
+from harness.screens import printed
+
+
+def flags_of(*measurements, **changes):
+    return printed(render_flags, runs.run(*measurements, **changes))
+
+
+def slow(transport="shm", **changes):
+    return runs.measurement(transport, stopped="time", **changes)
+
+
+def test_a_run_without_flags_says_so():
+    assert flags_of(runs.measurement(), runs.measurement("tcp")) == [
+        "no flags: none of the 2 rows gives a reason to doubt"
+    ]
+    assert flags_of() == ["no flags: none of the 0 rows gives a reason to doubt"]
+    assert flagged(rows(runs.run(runs.measurement()))) == []
+
+
+def test_each_flag_has_its_advice_once_and_a_line_for_each_row():
+    run = runs.run(
+        slow("tcp", wait="block"), slow(), runs.measurement(size=64),
+        environments=(runs.environment(0), runs.environment(1, oversubscribed=True)),
+    )  # fmt: skip
+    up = "the time was up before the interval was within 1.0 %"
+    assert printed(render_flags, run) == [
+        "not-converged: allow more time with --time, or ask for less with --ci",
+        f"  shm spin 8: {up}",
+        f"  tcp block 8: {up}",
+        "",
+        "oversubscribed: use no more ranks than cores; what is measured here is the scheduler",
+        "  shm spin 8: rank 1 shares core 1 with another rank",
+        "  shm spin 64: rank 1 shares core 1 with another rank",
+        "  tcp block 8: rank 1 shares core 1 with another rank",
+        "",
+    ]
+    assert flagged(rows(run)) == [
+        "flags: 3 of 3 rows have some (not-converged 2, oversubscribed 3); show --flags says why"
+    ]
+
+
+def test_rows_are_named_by_the_fields_in_which_they_differ():
+    def names(*measurements):
+        return [line.split(":")[0] for line in flags_of(*measurements)[1:3]]
+
+    by_buffers = names(slow(buffers="same"), slow(buffers="separate"))
+    assert by_buffers == ["  shm spin same 8", "  shm spin separate 8"]
+    by_window = names(*(slow(pattern="stream", window=window) for window in (1, 64)))
+    assert by_window == ["  shm spin 1 8", "  shm spin 64 8"]
+
+
+def test_square_brackets_are_no_markup():
+    """The name of an unknown transport is printed as it stands."""
+    assert flags_of(slow("[bold]new[/bold]"))[1].startswith("  [bold]new[/bold] spin 8:")

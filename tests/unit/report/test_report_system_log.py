@@ -1,0 +1,160 @@
+"""``show --system-log``: what the counters of every host counted."""
+
+import msgspec
+import pytest
+
+from halftrip.report.system_log import render_system_log
+from halftrip.report.table import render
+from halftrip.results.records import HostCounters, Notice
+from harness import runs
+from harness.screens import cells, printed
+
+CPU = {"user": 0.2, "nice": 0.1, "system": 0.1, "idle": 0.5, "iowait": 0.0, "irq": 0.0,
+       "softirq": 0.1, "steal": 0.0}  # fmt: skip
+TRAFFIC = {"packets_in": 1500, "packets_out": 20, "bytes_in": 3_000_000, "bytes_out": 40,
+           "drops_in": 7, "drops_out": 0, "errors_in": 0, "errors_out": 0}  # fmt: skip
+
+
+def system(**changes):
+    values = {
+        "host": "node1",
+        "rank": 0,
+        "phase": "case",
+        "cases": [runs.case("tcp", 64)],
+        "repetitions": [0],
+        "at": 1.5,
+        "seconds": 2.0,
+        "cpus": {"all": CPU, "0": CPU},
+        "memory_used": 3 << 30,
+        "counts": {"interrupts": 5000, "context_switches": 200, "tcp_retransmits": 3},
+        "interfaces": {"lo": TRAFFIC, "ifb0": dict.fromkeys(TRAFFIC, 0)},
+        "interrupts": {"lo": {"0": 1234, "1": 0}},
+        "softnet": {"0": {"processed": 9, "dropped": 0, "squeezed": 1}},
+    }
+    return HostCounters(**(values | changes))
+
+
+def log_of(*records, **changes):
+    """What is printed of a run with these records; `changes` are its other fields."""
+    return printed(render_system_log, runs.run(host_counters=records, **changes))
+
+
+def idle(phase, **changes):
+    return system(phase=phase, cases=[], repetitions=[], **changes)
+
+
+def test_the_log_has_hosts_processors_and_interfaces():
+    lines = log_of(idle("after", at=9.0), system(), idle("before", at=0.0))
+    assert lines[0] == "host node1"
+    assert [line.split()[2:4] for line in lines[5:8]] == [
+        ["-", "before,"],
+        ["1", "tcp"],
+        ["-", "after,"],
+    ]
+    assert cells(lines, " load") == ["50.0"] * 3
+    assert cells(lines, " user") == ["30.0"] * 3
+    assert cells(lines, "softirq") == ["10.0"] * 3
+    assert cells(lines, "interrupts") == ["2,500"] * 3
+    assert cells(lines, "memory") == ["3,072"] * 3
+    assert cells(lines, "TCP resent") == ["3"] * 3
+    text = "\n".join(lines)
+    assert "swap in" not in "\n".join(lines[:3])
+    assert "not known here: from disk KiB, to disk KiB, swap in pages" in text
+    assert "lo " in text
+    assert "0: 1,234, 1: 0" in text
+    processors = lines[lines.index("host node1: each processor") + 1 :]
+    assert cells(processors, "squeezed") == ["1"] * 3
+    interfaces = lines[lines.index("host node1: interfaces") :]
+    (first, *_) = (line.split() for line in interfaces if " lo " in line)
+    figures = first[first.index("lo") + 1 :]
+    assert figures[:6] == ["1,500", "20", "3,000,000", "40", "1.50", "0.0000200"]
+
+
+def test_all_cases_of_a_record_are_named():
+    cases = [runs.case("tcp", size) for size in (1, 2, 4, 8, 16)]
+    text = "\n".join(log_of(system(cases=cases), system(cases=cases[:2], at=5.0)))
+    assert "tcp spin 1, tcp spin 2, tcp spin 4, tcp spin 8, tcp spin 16 " in text
+    assert "tcp spin 1, tcp spin 2 " in text
+
+
+def test_each_host_has_its_tables_and_the_cost_is_told():
+    end = msgspec.structs.replace(runs.run().end, logged=0.05)
+    others = system(host="node2", rank=1), idle("after", host="node2", rank=1)
+    lines = log_of(system(), idle("before"), *others, end=end)
+    assert [line for line in lines if line in ("host node1", "host node2")] == [
+        "host node1",
+        "host node2",
+    ]
+    # Ten seconds, two of them of rest.
+    assert lines[-1] == (
+        "the log took 0.0500 s, 0.62 % of the run's 10.0 s without the 2.0 s of rest that belong "
+        "to it"
+    )
+
+
+def test_hosts_of_the_same_name_are_distinguished_by_their_ranks():
+    lines = log_of(system(), system(rank=1))
+    assert "host node1 (rank 0)" in lines
+    assert "host node1 (rank 1): interfaces" in lines
+
+
+def test_launches_are_numbered_where_there_are_several():
+    one = log_of(system())
+    two = log_of(system(launch=1, at=0.1), system())
+    assert "launch" not in one[2]
+    assert "launch" in two[2]
+    assert [line.split()[:2] for line in two[5:7]] == [["1", "1.50"], ["2", "0.10"]]
+
+
+def test_idle_processors_and_interfaces_have_no_lines():
+    asleep = dict.fromkeys(CPU, 0.0) | {"idle": 2.0}
+    cpus = {"all": CPU, **dict.fromkeys(("0", "1", "2", "17"), asleep), "5": CPU}
+    lines = log_of(system(cpus=cpus))
+    # Ranks have cores 0 and 1.
+    assert "never at a load of 5%: CPU 2, 17" in lines
+    assert "nothing went through ifb0" in lines
+    zero = "iowait, irq, steal"
+    assert f"all 0: {zero}" in lines
+    assert f"all 0: {zero}, dropped packets" in lines
+    busy = log_of(system(cpus={"all": CPU | {"irq": 0.1}}))
+    assert "all 0: iowait, steal" in busy
+
+
+@pytest.mark.parametrize("kind", ["user", "system", "idle"])
+def test_incomplete_times_of_a_processor_have_no_shares(kind):
+    cpus = {"all": {k: seconds for k, seconds in CPU.items() if k != kind}, "0": CPU}
+    lines = log_of(system(cpus=cpus))
+    assert any(line.startswith("not known here: load, user, system, idle") for line in lines)
+    each = lines[lines.index("host node1: each processor") :]
+    assert cells(each, " load") == ["50.0"]
+
+
+def test_launches_with_other_ranks_on_a_host_are_separate_hosts():
+    first = system(), system(host="node2", rank=1)
+    second = system(host="node2", launch=1), system(rank=1, launch=1)
+    lines = log_of(*first, *second)
+    hosts = [line for line in lines if line.startswith("host ") and ": " not in line]
+    assert len(hosts) == len(set(hosts)) == 4
+    for host in hosts:
+        assert cells(lines[lines.index(host) :], " load") == ["50.0"]
+
+
+def test_a_run_without_a_log_says_why():
+    assert log_of() == ["no system log: this run has none; measure with --system-log"]
+    header = runs.run().header
+    asked = msgspec.structs.replace(header, plan=header.plan | {"system_log": True})
+    assert log_of(header=asked) == ["no system log: nothing was measured"]
+    simulated = runs.run(runs.measurement("simulated"), header=asked)
+    said = "no system log: what is simulated is on no host"
+    assert printed(render_system_log, simulated) == [said]
+
+
+@pytest.mark.parametrize("style", [render_system_log, render])
+def test_a_notice_is_shown_once(style):
+    notice = Notice(rank=0, host="node1", text="/proc/stat: ctxt is 'x', which is no number")
+    run = runs.run(
+        runs.measurement(), host_counters=(system(),),
+        notices=(notice, msgspec.structs.replace(notice, launch=1)),
+    )  # fmt: skip
+    said = "left out: node1: /proc/stat: ctxt is 'x', which is no number"
+    assert printed(style, run).count(said) == 1

@@ -1,0 +1,209 @@
+"""halftrip's own table: its columns, its headings, and the lines under it."""
+
+from pathlib import Path
+
+from halftrip.report.table import render
+from halftrip.results.delivery import Delivery
+from halftrip.results.records import Aggregate, Skip, WarmUp
+from harness import runs
+from harness.screens import text
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "table.txt"
+
+
+def table(*measurements, round_trips=False, **changes):
+    """The table of these measurements; `changes` are fields of the run."""
+    return text(render, runs.run(*measurements, **changes), round_trips, width=200)
+
+
+def cells_of(shown, transport):
+    """The cells of the first row of a transport."""
+    row = next(line for line in shown.splitlines() if line.startswith(f" {transport}"))
+    return row.split()
+
+
+def test_the_whole_table():
+    shown = table(
+        runs.measurement("tcp", 8, "block", 10_000.0, stopped="time", warm_up=WarmUp(1, 9, False)),
+        runs.measurement("shm", 4096, "spin", 1000.0, rtts=(150.0, 300.0)),
+        runs.measurement("shm", 8),
+    )
+    assert shown == GOLDEN.read_text()
+
+
+def test_fields_that_differ_between_rows_have_a_column():
+    shown = table(
+        runs.measurement(buffers="same"), runs.measurement(buffers="separate", pages="huge")
+    )
+    heading = shown.splitlines()[0]
+    assert "buffers" not in heading
+    assert "pages" not in heading
+    assert "mode blocking" in heading
+    assert "same" in shown
+    assert "huge" in shown
+
+
+def test_figures_that_do_not_exist_are_dashes():
+    row = cells_of(table(runs.measurement(samples=[2000], rtts=None)), "shm")
+    assert row == ["shm", "spin", "8", "0.1000", "-", "-", "0.100", "80.0", "1.00", "1", "x10", "-"]
+
+
+def test_settings_of_each_end_are_shown():
+    shown = table(
+        runs.measurement("tcp", wait="spin:block"),
+        runs.measurement("tcp", wait="spin:block", pages="4K:huge"),
+        runs.measurement("unix", memory="host:device"),
+    )
+    assert "memory" in shown.splitlines()[2]
+    rows = [line.split()[:5] for line in shown.splitlines() if " tcp " in line or " unix " in line]
+    assert rows == [
+        ["unix", "spin", "4K", "host:device", "8"],
+        ["tcp", "spin:block", "4K", "host", "8"],
+        ["tcp", "spin:block", "4K:huge", "host", "8"],
+    ]
+    assert "pages 4K:huge" in table(runs.measurement(pages="4K:huge")).splitlines()[0]
+
+
+def test_columns_of_lost_messages():
+    shown = table(runs.stream(delivery=Delivery(sent=1000, lost=250, late=10, jitter=1500.0)))
+    row = cells_of(shown, "udp")
+    assert row[-4:] == ["1,000", "25", "1.0", "1.50"]
+    assert row[2:5] == ["1000", "750.0", "-"]
+    assert "lost: never came" in shown
+    no_jitter = table(runs.measurement(delivery=Delivery(sent=500, lost=100, late=0)))
+    assert "jitter" not in no_jitter.splitlines()[2]
+
+
+def test_each_direction_has_its_bandwidth():
+    both = runs.stream(
+        pattern="bidirectional", peer_times=runs.times(),
+        peer_receive_times=runs.times(10_000), receive_times=runs.times(5_000),
+    )  # fmt: skip
+    assert "1,000 + 2,000" in table(both)
+
+
+def test_bandwidth_at_a_rate_has_no_interval():
+    paced = runs.stream(
+        rate=1e9, delivery=Delivery(sent=1000, lost=0, late=0, jitter=5.0),
+        samples=[9_000] * 90 + [19_000] * 10, peer_times=runs.times(9_000),
+    )  # fmt: skip
+    shown = table(paced)
+    assert "median" not in shown[shown.index("bandwidth: all") : shown.index("window p99, max")]
+    assert "all that arrived / all the time, without an interval" in shown
+    assert cells_of(shown, "udp")[2:6] == ["1000", "1,000", "-", "1.00"]
+
+
+def test_pairs_that_were_never_active_together():
+    case = runs.measurement().case
+    never = Aggregate(case=case, repetition=0, pairs=[(0, 1), (2, 3)], spans=[], messages=[])
+    shown = table(runs.measurement(), aggregates=(never,))
+    assert "together: shm pingpong 8, ranks 0-1, 2-3: never all active" in shown
+
+
+def test_interrupted_and_empty_runs_say_why():
+    assert "interrupted: the run ended without saying why" in table(end=None)
+    skipped = table(skips=(Skip(transport="tcp", reason="because", sizes=[0, 1024]),))
+    assert "not measured: tcp 0, 1K: because" in skipped
+
+
+# Round trips.
+
+
+def test_round_trips_are_shown_where_something_goes_there_and_back():
+    put, ping = runs.measurement(pattern="put", mode="onesided"), runs.measurement()
+    alone = table(put, round_trips=True)
+    assert "round trip" not in alone
+    assert "latency: median of the whole exchange" in alone
+    both = table(put, ping, round_trips=True)
+    assert "\nround trip: median; interval: of that median" in both
+    assert "\nbandwidth: size / half a round trip" in both
+    assert "first: the first exchange.\n" in both
+    assert "\nput: of the whole exchange, of one message, or of one each way at once.\n" in both
+    rows_of = {line.split()[2]: line.split() for line in both.splitlines() if " shm" in line[:5]}
+    # 200 ns there and back, and 200 ns of an exchange of one message.
+    assert rows_of["pingpong"][5] == rows_of["put"][5]
+    half = table(put, ping)
+    assert "\nlatency: median of half a round trip;" in half
+    assert "first: the first exchange, half." in half
+
+
+# Breakpoints.
+
+
+def refined(*measurements):
+    header = runs.run().header
+    header.plan["refine"] = True
+    return table(*measurements, header=header)
+
+
+def test_breakpoints_are_listed_where_refine_was_requested():
+    sizes = [*(2**power for power in range(5, 15)), 4104]
+    curves = [
+        runs.measurement(transport, size, half_ns=(100 + size / 10) * (jump if size > 4096 else 1))
+        for transport, jump in (("shm", 3), ("tcp", 1))
+        for size in sizes
+    ]
+    shown = refined(*curves)
+    assert "\nbends: shm pingpong spin: 4096 to 4104 (0.509 to 1.53 us)\n" in shown
+    assert "\nbends: tcp pingpong spin: none found\n" in shown
+    assert "\nbends: one straight line of time over size ends, another begins" in shown
+    assert "bends" not in table(*curves)
+
+
+def test_curves_are_named_by_the_fields_in_which_rows_differ():
+    shown = refined(runs.measurement(buffers="same"), runs.measurement(pages="huge"))
+    assert "\nbends: shm pingpong same 4K spin: none found\n" in shown
+    assert "\nbends: shm pingpong separate huge spin: none found\n" in shown
+
+
+def test_many_breakpoints_are_wrapped():
+    stairs = [
+        runs.measurement("shm", size, half_ns=100.0 * 2 ** (size.bit_length() // 3))
+        for power in range(9, 22)
+        for size in (2**power - 1, 2**power, 2**power + 2 ** (power - 1))
+    ]
+    shown = refined(*stairs)
+    lines = shown[shown.index("bends: shm") : shown.index("bends: one")]
+    assert lines.count("\n") > 1
+    assert all(len(line) <= 100 for line in lines.splitlines())
+
+
+# The legend.
+
+
+def test_the_legend_explains_the_columns_that_are_there():
+    def windows(pattern="stream", **changes):
+        return table(runs.measurement(pattern=pattern, window=10, **changes))
+
+    plain = windows()
+    for word in ("receiver:", "each way:", "jitter", "sent:", "verified:", "both directions"):
+        assert word not in plain
+    both = windows(
+        "bidirectional", peer_receive_times=runs.times(2000), receive_times=runs.times(1500)
+    )
+    assert "\neach way: there + back, each until all of a window had come.\n" in both
+    assert "the sum of both directions where both send" in both
+    assert "receiver:" not in both
+    one = windows(peer_times=runs.times(2000), verified=7)
+    assert "\nreceiver: by its own clock.\n" in one
+    assert "\nverified: messages of which every byte" in one
+    assert "jitter" not in windows(delivery=Delivery(sent=10, lost=0, late=0))
+    jitter = windows(delivery=Delivery(sent=10, lost=0, late=0, jitter=5.0))
+    assert "; jitter: RFC 3550." in jitter
+
+
+def test_no_line_of_a_legend_is_longer_than_a_hundred_columns():
+    shown = "\n".join(
+        table(measured, round_trips=round_trips)
+        for measured in (
+            runs.measurement(pattern="put", mode="onesided", verified=3),
+            runs.measurement(
+                pattern="bidirectional", window=10,
+                peer_receive_times=runs.times(2000), receive_times=runs.times(1500),
+            ),
+            runs.stream(delivery=Delivery(sent=1000, lost=1, late=0, jitter=5.0)),
+            runs.measurement(),
+        )
+        for round_trips in (False, True)
+    )  # fmt: skip
+    assert [line for line in shown.splitlines() if len(line) > 100 and ": " in line] == []

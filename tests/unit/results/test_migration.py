@@ -1,0 +1,105 @@
+"""Measurements of older formats: what is known of the whole stands in the first block."""
+
+import msgspec
+import pytest
+
+from halftrip.analysis.summaries import case_times, summarize_case
+from halftrip.results import migration
+from halftrip.results.usage import BusiestTask
+from harness import runs
+
+NEAR, FAR = 100.0, 250.0
+
+
+def old(rtts=(NEAR, FAR), **changes):
+    """A ping-pong of an old file, 30 round trips of each length; `rtts` before and after all."""
+    values = {
+        "record": "measurement",
+        "case": {"transport": "shm", "size": 8, "wait": "spin"},
+        "repetition": 0,
+        "at": 0.0,
+        "first": 5000,
+        "warm_up": {"exchanges": 10, "ns": 1000, "settled": True},
+        "exchanges": 1,
+        "stopped": "converged",
+        "line": None if rtts is None else {"before": rtts[0], "after": rtts[1]},
+        "samples": [2 * time for time in (1000, 1000, 1500, 3000) for _ in range(30)],
+    }
+    return msgspec.convert(values | changes, migration.OldMeasurement).migrate()
+
+
+def old_usage(usage):
+    """As it stands in a file of format 4."""
+    fields = msgspec.to_builtins(usage)
+    if "core" in fields and "busiest_task" in fields["core"]:
+        fields["core"]["culprit"] = fields["core"].pop("busiest_task")
+    return fields
+
+
+def test_blocks_and_round_trips_of_format_3():
+    rtts = [NEAR, NEAR, FAR, FAR]
+    measured = old(blocks=[30] * 4, lines=rtts, rtts=(NEAR, FAR))
+    assert [block.times.size for block in measured.blocks] == [30] * 4
+    assert measured.cache_line_rtts == [NEAR, *rtts]
+    assert summarize_case([measured]).samples == 60
+
+
+@pytest.mark.parametrize("changes", [
+    {}, {"blocks": [30] * 4}, {"lines": [NEAR] * 4}, {"blocks": [30] * 4, "lines": [NEAR, FAR]},
+    {"blocks": [30, 30], "lines": [NEAR, FAR]},
+])  # fmt: skip
+def test_without_matching_blocks_and_round_trips_there_is_one_block(changes):
+    measured = old(**changes)
+    assert [block.times.size for block in measured.blocks] == [120]
+    assert measured.cache_line_rtts == [NEAR, FAR]
+    # The cores moved, it is not known when: all samples count.
+    assert summarize_case([measured]).samples == 120
+
+
+def test_one_block_in_one_state_belongs_to_it():
+    moved, other, steady = old(), old(repetition=2), old(rtts=(FAR, FAR), repetition=1)
+    assert summarize_case([moved, other, steady]).samples == 120
+    assert case_times([moved, other, steady]).steady[0].size == 0
+
+
+def test_blocks_without_round_trips_are_kept():
+    measured = old(rtts=None, blocks=[30, 90])
+    assert [block.times.size for block in measured.blocks] == [30, 90]
+    assert measured.cache_line_rtts == []
+
+
+def test_settings_of_a_case_become_those_of_both_ends():
+    case = {"transport": "tcp", "size": 8, "wait": "block", "pages": "huge", "company": 3}
+    measured = old(case=case | {"pair": (1, 2)})
+    assert measured.case == runs.case(
+        "tcp", 8, "block", pages="huge", memory="host", concurrency=3, pair=(1, 2)
+    )
+
+
+def test_usage_is_that_of_all_blocks_and_preemptions_that_of_each():
+    core = {"others": 0.5, "busiest_task": BusiestTask(name="stress (process 7)", share=0.9)}
+    usage = runs.usage(waited=0.1, involuntary=6, instructions=9, core=core)
+    ends = (old_usage(usage), old_usage(runs.usage(involuntary=2)))
+    rtts = {"blocks": [60, 60], "lines": [NEAR, NEAR]}
+    measured = old(usage=ends, preemptions=[(5, 0), (1, 2)], **rtts)
+    lost = [tuple(end.involuntary for end in block.usage) for block in measured.blocks]
+    assert lost == [(5, 0), (1, 2)]
+    assert measured.usage == (usage, runs.usage(involuntary=2))
+    assert measured.cores == (usage.core, None)
+
+
+def test_usage_without_preemptions_of_each_block_stands_in_the_first():
+    ends = (old_usage(runs.usage(involuntary=6)), old_usage(runs.usage(involuntary=2)))
+    measured = old(usage=ends, preemptions=[(1, 1)], blocks=[60, 60], lines=[NEAR, NEAR])
+    lost = [tuple(end.involuntary for end in block.usage) for block in measured.blocks]
+    assert lost == [(6, 2), (0, 0)]
+    assert measured.usage == (runs.usage(involuntary=6), runs.usage(involuntary=2))
+
+
+@pytest.mark.parametrize("median", [10_000.0, 10_000.5])
+def test_medians_of_the_responder_are_kept(median):
+    measured = old(peer_ns=median, arrival_ns=(median, 2 * median))
+    assert measured.peer_median == median
+    assert measured.receive_medians == (median, 2 * median)
+    assert old().peer_median is None
+    assert old().receive_medians is None

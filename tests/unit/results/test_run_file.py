@@ -1,0 +1,163 @@
+"""The run file: what is written is read, whatever happened while it was written."""
+
+import contextlib
+import os
+import threading
+from datetime import datetime
+
+import msgspec
+import pytest
+
+import halftrip
+from halftrip.errors import UsageError
+from halftrip.plan.plan import Plan, plan_record
+from halftrip.results.records import Header, RunEnd
+from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, load, utc_now
+from harness import runs
+
+HEADER = Header(
+    format=FORMAT,
+    halftrip="0",
+    started=utc_now(),
+    command=["halftrip", "run"],
+    plan=plan_record(Plan()),
+)
+
+
+def write(path, *records, tail=b""):
+    path.write_bytes(b"".join(encode(record) for record in (HEADER, *records)) + tail)
+    return path
+
+
+def a_measurement():
+    return runs.measurement(exchanges=1, samples=[1, 2, 3])
+
+
+def test_a_run_without_an_end_was_interrupted(tmp_path):
+    run = load(write(tmp_path / "run.jsonl", a_measurement()))
+    assert run.interrupted is not None
+    assert len(run.measurements) == 1
+
+
+def test_a_last_line_that_is_cut_off_is_reported_and_the_rest_loads(tmp_path):
+    line = encode(a_measurement())
+    for length in range(1, len(line) - 1):
+        path = write(tmp_path / "run.jsonl", a_measurement(), tail=line[:length])
+        run = load(path)
+        assert len(run.measurements) == 1
+        assert run.problems == (f"{path}: line 3, the last, is cut off; it was left out",)
+        assert run.interrupted is not None
+
+
+def test_a_last_line_that_lacks_only_its_newline_counts(tmp_path):
+    path = write(tmp_path / "run.jsonl", a_measurement(), tail=encode(a_measurement())[:-1])
+    run = load(path)
+    assert len(run.measurements) == 2
+    assert run.problems == ()
+
+
+@pytest.mark.parametrize("line", [b"{}", b"nonsense", b'{"record":"poem"}', b"\xff\xfe", b""])
+def test_a_line_before_the_last_that_is_no_record_is_an_error(tmp_path, line):
+    path = write(tmp_path / "run.jsonl", tail=line + b"\n" + encode(a_measurement()))
+    with pytest.raises(UsageError, match="line 2 is not a record"):
+        load(path)
+
+
+@pytest.mark.parametrize("times", ["[1, 2.5]", '["1"]', "[true]", "7", "[1, null]"])
+def test_times_that_are_no_whole_numbers_are_an_error(tmp_path, times):
+    line = encode(a_measurement()).replace(b"[1,2,3]", times.encode())
+    with pytest.raises(UsageError, match=r"line 2 is not a record: .*whole numbers"):
+        load(write(tmp_path / "run.jsonl", tail=line))
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"hello\n", b"[1, 2]\n", b'{"record": "end"}\n'])
+def test_other_files_are_refused(tmp_path, content):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match="not a run file of halftrip"):
+        load(path)
+
+
+def test_a_newer_format_is_refused(tmp_path):
+    path = tmp_path / "run.jsonl"
+    newer = msgspec.structs.replace(HEADER, format=FORMAT + 1)
+    path.write_bytes(encode(newer) + b'{"record": "unheard of"}\n')
+    with pytest.raises(UsageError, match=f"format {FORMAT + 1} is newer"):
+        load(path)
+
+
+def test_a_missing_file_is_an_error(tmp_path):
+    with pytest.raises(UsageError, match="no such file"):
+        load(tmp_path / "none")
+
+
+def test_a_run_file_is_never_overwritten(tmp_path):
+    path = tmp_path / "run.jsonl"
+    RunFile(path).close()
+    with pytest.raises(UsageError, match="exists already"):
+        RunFile(path)
+    with pytest.raises(UsageError, match="cannot be written: no such file or directory"):
+        RunFile(tmp_path / "nowhere" / "run.jsonl")
+
+
+def test_each_line_is_written_at_once_and_only_one_end(tmp_path):
+    path = tmp_path / "run.jsonl"
+    run_file = RunFile(path)
+    run_file.append(encode(HEADER))
+    run_file.append(encode(a_measurement()))
+    assert len(load(path).measurements) == 1
+    run_file.end(RunEnd(reason="first"))
+    run_file.end(RunEnd(reason="second"))
+    assert load(path).interrupted == "first"
+    run_file.close()
+
+
+def test_threads_that_end_a_file_at_once_write_one_end(tmp_path, monkeypatch):
+    path = tmp_path / "run.jsonl"
+    run_file = RunFile(path)
+    run_file.append(encode(HEADER))
+    write = os.write
+    writers = threading.Barrier(4)
+
+    def slow_write(descriptor, data):
+        # Without a lock all of them get here; with one only the first, which waits for a while.
+        with contextlib.suppress(threading.BrokenBarrierError):
+            writers.wait(timeout=0.05)
+        return write(descriptor, data)
+
+    monkeypatch.setattr(os, "write", slow_write)
+    line = encode(RunEnd(reason="a line"))
+    enders = [lambda: run_file.end(RunEnd(reason="an end"))] * 2
+    enders += [lambda: run_file.append(line, last=True)] * 2
+    threads = [threading.Thread(target=ender) for ender in enders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert path.read_bytes().count(b'"record":"end"') == 1
+    run_file.close()
+
+
+def test_default_names_are_new(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    now = datetime(2026, 1, 31, 12, 0, 0)
+    assert default_name(now) == "halftrip-20260131-120000.jsonl"
+    (tmp_path / "halftrip-20260131-120000.jsonl").touch()
+    assert default_name(now) == "halftrip-20260131-120000-2.jsonl"
+
+
+def test_a_loaded_run_has_a_frame_with_a_row_for_each_measurement(tmp_path):
+    path = write(tmp_path / "run.jsonl", a_measurement(), a_measurement())
+    frame = halftrip.load(path).frame()
+    assert len(frame) == 2
+    assert frame["latency_ns"].tolist() == [1.0, 1.0]
+    assert frame["size_bytes"].tolist() == [8, 8]
+    assert {"transport", "wait", "buffers", "pages", "p99_ns", "bandwidth_bytes_per_s"} <= set(
+        frame.columns
+    )
+
+
+def test_the_representation_of_a_run_has_no_samples():
+    assert repr(runs.run(runs.measurement())) == (
+        "Run(2026-01-31T12:00:00+00:00, 1 cases, 1 measurements)"
+    )

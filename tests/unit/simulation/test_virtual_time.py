@@ -1,0 +1,236 @@
+"""A simulated path does what its model says.
+
+Shares and spreads are checked within five standard errors of what the model says."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from halftrip.simulation.path_model import ClockModel, Modes, Noise, PathModel, Segment, Spikes
+from halftrip.simulation.virtual_time import SimulatedPath
+from halftrip.transports.simulated import exchange_seconds
+from harness import runs
+
+STILL = Noise(kind="none")
+ONE = 10e-6
+
+
+def drawn(model, batches=20, count=5000):
+    """The times of so many batches of so many exchanges, s."""
+    path = SimulatedPath(model)
+    return np.concatenate([path.exchanges(ONE, count)[0] for _ in range(batches)])
+
+
+@pytest.mark.parametrize(
+    ("noise", "correlation"),
+    [
+        (Noise(kind="lognormal", spread=0.3), 0.0),
+        (Noise(kind="ar1", spread=0.3, correlation=0.6), 0.6),
+        (Noise(kind="ar1", spread=0.05, correlation=0.95), 0.95),
+    ],
+)
+def test_the_median_spread_and_correlation_of_noise(noise, correlation):
+    """Across batches, too."""
+    logs = np.log(drawn(PathModel(noise=noise)) / ONE)
+    n = logs.size
+    effective = n * (1 - correlation) / (1 + correlation)
+    assert abs(np.median(logs)) < 5 * 1.2533 * noise.spread / math.sqrt(effective)
+    squares = n * (1 - correlation**2) / (1 + correlation**2)
+    assert logs.std() == pytest.approx(noise.spread, rel=5 / math.sqrt(2 * squares))
+    lag1 = np.corrcoef(logs[:-1], logs[1:])[0, 1]
+    assert abs(lag1 - correlation) < 5 * math.sqrt((1 - correlation**2) / n) + 1e-4
+
+
+def test_exchanges_without_noise_take_the_same_time():
+    assert np.allclose(drawn(PathModel(noise=STILL)), ONE, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.5, 4.0])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.7])
+def test_the_slow_state_has_its_share_of_the_time(factor, share):
+    """Of the time, not of the exchanges: the slow state has fewer of these in the same time."""
+    model = PathModel(noise=STILL, modes=Modes(factor=factor, share=share, dwell=1e-3))
+    times = drawn(model, batches=40)
+    slow = np.isclose(times, factor * ONE)
+    assert np.all(slow | np.isclose(times, ONE))
+    got = times[slow].sum() / times.sum()
+    # Over n turns of two exponential times the share's variance is 2 (s (1 - s))**2 / n.
+    turns = times.sum() * share / 1e-3
+    assert abs(got - share) < 5 * share * (1 - share) * math.sqrt(2 / turns)
+
+
+@pytest.mark.parametrize("factor", [1.5, 4.0])
+def test_the_mean_duration_of_a_state(factor):
+    """For `dwell` seconds on average as they pass, however slow everything is meanwhile."""
+    model = PathModel(noise=STILL, modes=Modes(factor=factor, share=0.5, dwell=2e-3))
+    times = drawn(model, batches=200)
+    slow = np.isclose(times, factor * ONE)
+    begins = np.flatnonzero(np.diff(slow.astype(int)) == 1) + 1
+    dwells = times[slow].sum() / begins.size
+    assert dwells == pytest.approx(2e-3, rel=5 / math.sqrt(begins.size) + factor * ONE / 2e-3)
+
+
+def test_states_shorter_than_an_exchange_keep_their_share():
+    model = PathModel(noise=STILL, modes=Modes(factor=2.0, share=0.3, dwell=1e-6))
+    slow = np.isclose(drawn(model, batches=2), 2 * ONE)
+    # An exchange is in the state of its beginning.
+    assert abs(slow.mean() - 0.3) < 5 * math.sqrt(0.3 * 0.7 / slow.size)
+
+
+def test_the_state_changes_during_a_timeout():
+    """A second passes, and is a thousand turns: what follows it does not depend on what was."""
+    model = PathModel(noise=STILL, modes=Modes(factor=2.0, share=0.5, dwell=1e-3), loss=0.5)
+    path = SimulatedPath(model, timeout=1.0)
+    times, lost = path.exchanges(ONE, 4000)
+    assert set(times[lost]) == {1.0}
+    slow = np.isclose(times[~lost], 2 * ONE)
+    after = slow[1:][np.diff(np.flatnonzero(~lost)) > 1]
+    assert abs(after.mean() - 0.5) < 5 * 0.5 / math.sqrt(after.size)
+    assert path.now == pytest.approx(times.sum())
+
+
+def test_the_cache_line_round_trip_follows_the_state_only_with_moves_line():
+    for moves in (False, True):
+        modes = Modes(factor=2.0, share=0.5, dwell=1e-3, moves_line=moves)
+        path = SimulatedPath(PathModel(noise=STILL, line=100e-9, modes=modes))
+        pairs = [(path.exchanges(ONE, 1)[0][0], path.cache_line_rtt()) for _ in range(1000)]
+        near = [rtt for time, rtt in pairs if math.isclose(time, ONE, rel_tol=1e-6)]
+        far = [rtt for time, rtt in pairs if not math.isclose(time, ONE, rel_tol=1e-6)]
+        assert np.median(near) == pytest.approx(100e-9, rel=0.01)
+        assert np.median(far) == pytest.approx(200e-9 if moves else 100e-9, rel=0.01)
+
+
+def test_the_share_of_spikes():
+    model = PathModel(noise=STILL, spikes=Spikes(share=0.02, extra=1e-3))
+    spiked = drawn(model) > 0.5e-3
+    assert abs(spiked.mean() - 0.02) < 5 * math.sqrt(0.02 * 0.98 / spiked.size)
+    assert np.allclose(drawn(model)[spiked], 1e-3 + ONE, rtol=1e-6, atol=0)
+
+
+def test_the_share_of_lost_messages_and_their_timeout():
+    path = SimulatedPath(PathModel(noise=STILL, loss=0.1), timeout=0.25)
+    times, lost = path.exchanges(ONE, 50_000)
+    assert abs(lost.mean() - 0.1) < 5 * math.sqrt(0.1 * 0.9 / lost.size)
+    assert np.all(times[lost] == 0.25)
+    assert np.allclose(times[~lost], ONE, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("drift", [0.1, 2.0])
+def test_drift_grows_with_the_time_that_has_passed(drift):
+    """Of the usual time, for each second that has passed; across batches, too."""
+    times = drawn(PathModel(noise=STILL, drift=drift))
+    began = np.cumsum(times) - times
+    assert np.allclose(times, ONE * (1 + drift * began), rtol=1e-4, atol=0)
+    assert times[-1] > ONE * (1 + 0.9 * drift)
+
+
+def test_drift_and_states_at_once():
+    model = PathModel(noise=STILL, drift=1.0, modes=Modes(factor=3.0, share=0.4, dwell=2e-3))
+    times = drawn(model)
+    factors = times / ONE / (1 + np.cumsum(times) - times)
+    slow = np.isclose(factors, 3.0, rtol=1e-3)
+    assert np.all(slow | np.isclose(factors, 1.0, rtol=1e-3))
+    turns = times.sum() * 0.4 / 2e-3
+    share = times[slow].sum() / times.sum()
+    assert abs(share - 0.4) < 5 * 0.4 * 0.6 * math.sqrt(2 / turns)
+
+
+def test_the_first_exchanges_take_longer_until_that_has_faded():
+    path = SimulatedPath(PathModel(noise=STILL, first=1e-3, warm_up=100))
+    times = np.concatenate([path.exchanges(ONE, 150)[0], path.exchanges(ONE, 850)[0]])
+    assert times - ONE == pytest.approx(1e-3 * np.exp(-np.arange(1000) / 100), abs=1e-12)
+    path.begin_case()
+    assert path.exchanges(ONE, 1)[0][0] == pytest.approx(ONE + 1e-3)
+
+
+def test_without_warm_up_only_the_first_exchange_takes_longer():
+    times, _ = SimulatedPath(PathModel(noise=STILL, first=1e-3)).exchanges(ONE, 10)
+    assert times == pytest.approx([ONE + 1e-3] + [ONE] * 9)
+
+
+@settings(max_examples=50)
+@given(st.floats(1e-9, 1e-3), st.floats(1e-7, 1e-2), st.integers(1, 200))
+def test_a_coarse_clock_reads_whole_steps(step, one, count):
+    path = SimulatedPath(
+        PathModel(noise=Noise(kind="lognormal", spread=0.3), clock=ClockModel(step=step))
+    )
+    times, _ = path.exchanges(one, count)
+    read = path.read_clock(times)
+    steps = read / step
+    assert np.abs(steps - np.rint(steps)).max() < 1e-6 * max(1.0, steps.max())
+    assert np.abs(np.cumsum(read) - np.cumsum(times)).max() <= step * (1 + 1e-9) + 1e-12
+
+
+def test_a_clock_without_steps_is_exact():
+    path = SimulatedPath(PathModel())
+    times, _ = path.exchanges(ONE, 100)
+    assert path.read_clock(times) is times
+
+
+def test_each_launch_has_its_own_factor():
+    model = PathModel(noise=STILL, launch=0.1)
+    logs = [
+        math.log(SimulatedPath(model, launch).exchanges(ONE, 1)[0][0] / ONE)
+        for launch in range(400)
+    ]
+    assert abs(np.mean(logs)) < 5 * 0.1 / math.sqrt(400)
+    assert np.std(logs) == pytest.approx(0.1, rel=5 / math.sqrt(800))
+    assert stats.kstest(np.array(logs) / 0.1, "norm").pvalue > 1e-4
+
+
+def test_times_depend_on_the_seed_alone():
+    assert np.array_equal(drawn(PathModel(seed=3), 2), drawn(PathModel(seed=3), 2))
+    assert not np.array_equal(drawn(PathModel(seed=3), 2), drawn(PathModel(seed=4), 2))
+
+
+def test_no_exchanges_take_no_time():
+    path = SimulatedPath(PathModel())
+    times, lost = path.exchanges(ONE, 0)
+    assert (times.size, lost.size, path.now) == (0, 0, 0.0)
+
+
+MODEL = PathModel(
+    latency=2e-6,
+    bandwidth=10e9,
+    segments=(Segment(start=4096, latency=5e-6), Segment(start=65536, bandwidth=20e9)),
+)
+
+
+def test_latency_and_bandwidth_of_each_segment():
+    assert MODEL.one_way(0) == pytest.approx(2e-6)
+    assert MODEL.one_way(4095) == pytest.approx(2e-6 + 4095 / 10e9)
+    assert MODEL.one_way(4096) == pytest.approx(5e-6 + 4096 / 10e9)
+    assert MODEL.one_way(1 << 20) == pytest.approx(5e-6 + (1 << 20) / 20e9)
+
+
+def test_messages_of_a_window_follow_at_the_bandwidth_of_their_size():
+    case = runs.case("simulated", 1 << 20, pattern="stream", window=64)
+    bytes_ = 64 * (1 << 20)
+    assert exchange_seconds(MODEL, case) == pytest.approx(5e-6 + bytes_ / 20e9 + 2e-6)
+
+
+def test_the_state_changes_while_nothing_is_exchanged():
+    modes = Modes(factor=3.0, share=0.5, dwell=10e-3, moves_line=True)
+    path = SimulatedPath(PathModel(modes=modes))
+    seen = set()
+    for _ in range(1000):
+        path.rest(1e-3)
+        seen.add(path.cache_line_rtt() > 200e-9)
+    assert seen == {False, True}
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.6, 0.99])
+def test_correlated_noise_is_an_autoregression_across_batches(correlation):
+    """x[i] = correlation * x[i - 1] + sqrt(1 - correlation**2) * normal[i]."""
+    model = PathModel(noise=Noise(kind="ar1", spread=0.1, correlation=correlation))
+    path, twin = SimulatedPath(model), SimulatedPath(model)
+    expected = twin._correlated
+    for count in (1, 2, 1000, 7):
+        series = path._correlate(path._random.normal(size=count), correlation)
+        for value, normal in zip(series, twin._random.normal(size=count), strict=True):
+            expected = correlation * expected + math.sqrt(1.0 - correlation**2) * normal
+            assert math.isclose(value, expected, rel_tol=1e-9, abs_tol=1e-12)

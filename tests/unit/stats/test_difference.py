@@ -1,0 +1,93 @@
+"""Whether two sets of times differ: rate of false alarms, and the ratio that is found."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from halftrip.stats.difference import differ, differ_series
+from harness.noise import autoregression
+
+times = st.lists(st.floats(1.0, 1e6), min_size=1, max_size=12)
+unequal = st.lists(st.integers(1, 10**6), min_size=8, max_size=24, unique=True)
+
+
+@settings(max_examples=20)
+@given(unequal, st.integers(4, 20))
+def test_it_is_significant_where_the_mann_whitney_test_is(values, split):
+    a, b = values[: min(split, len(values) - 4)], values[min(split, len(values) - 4) :]
+    p = stats.mannwhitneyu(a, b, method="exact").pvalue
+    assert differ(a, b).significant == (p <= 0.05)
+
+
+@settings(max_examples=20)
+@given(times, times)
+def test_the_ratio_lies_in_its_interval(a, b):
+    found = differ(a, b)
+    assert found.low <= found.ratio * (1 + 1e-12)
+    assert found.ratio <= found.high * (1 + 1e-12)
+
+
+@settings(max_examples=20)
+@given(times, times)
+def test_swapping_the_sides_inverts_the_ratio(a, b):
+    there, back = differ(a, b), differ(b, a)
+    assert there.significant == back.significant
+    assert there.ratio * back.ratio == pytest.approx(1)
+    if math.isfinite(there.high) and there.high < 1e100:
+        assert there.high * back.low == pytest.approx(1)
+
+
+@pytest.mark.parametrize("count", [150, pytest.param(600, marks=pytest.mark.extended)])
+@pytest.mark.parametrize(("n", "m"), [(1, 4), (2, 2), (3, 3), (4, 4), (8, 8), (60, 60)])
+def test_equal_launches_rarely_differ_significantly(n, m, count):
+    generator = np.random.default_rng(n * m)
+    alarms = sum(
+        differ(*(np.exp(0.1 * generator.standard_normal(k)).tolist() for k in (n, m))).significant
+        for _ in range(count)
+    )
+    assert alarms / count <= 0.075
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 3), (5, 5), (3, 5), (10, 10)])
+def test_a_factor_of_two_is_found(n, m):
+    generator = np.random.default_rng(n + m)
+    a, b = (np.exp(0.001 * generator.standard_normal(k)).tolist() for k in (n, m))
+    found = differ(a, [2 * value for value in b])
+    assert found.significant
+    assert found.ratio == pytest.approx(2, rel=0.01)
+
+
+def test_one_launch_of_each_is_never_significant():
+    assert differ([1.0], [2.0]) == (2.0, 0.0, math.inf, False)
+    assert math.isnan(differ([], [1.0]).ratio)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6])
+@pytest.mark.parametrize("n", [100, 2000])
+@pytest.mark.parametrize("count", [100, pytest.param(400, marks=pytest.mark.extended)])
+def test_equal_series_rarely_differ_significantly(rho, n, count):
+    generator = np.random.default_rng(n)
+    alarms = 0
+    for _ in range(count):
+        a, b = (10 + autoregression(generator, n, rho) for _ in range(2))
+        alarms += differ_series(a, b).significant
+    assert alarms / count <= 0.075
+
+
+def test_series_that_differ_by_five_percent():
+    generator = np.random.default_rng(1)
+    a, b = (100 + autoregression(generator, 1000, 0.6) for _ in range(2))
+    found = differ_series(a, 1.05 * b)
+    assert found.significant
+    assert found.low < 1.05 < found.high
+    assert found.high - found.low < 0.02
+
+
+@pytest.mark.parametrize("short", [[], [1.0], [0.0] * 100])
+def test_series_without_an_interval_are_never_significant(short):
+    found = differ_series(np.array(short), np.arange(1.0, 100.0))
+    assert (found.low, found.high, found.significant) == (0.0, math.inf, False)

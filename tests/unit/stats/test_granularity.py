@@ -1,0 +1,66 @@
+"""The step of a clock, from samples: a known step is found."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrip.stats.granularity import granularity
+
+
+def stepped(step, n=2000, spread=3.0, seed=1):
+    """Times between two readings of a clock of this step, about 20 steps long, ns."""
+    generator = np.random.default_rng(seed)
+    starts = generator.uniform(0, 1e6, n)
+    ends = starts + step * (20 + spread * generator.standard_normal(n))
+    ticks = np.floor(ends / step) - np.floor(starts / step)
+    return ticks * step
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 10**6), st.floats(0.3, 20.0), st.integers(0, 100))
+def test_a_whole_step_is_found(step, spread, seed):
+    assert granularity(stepped(step, spread=spread, seed=seed)) == step
+
+
+@pytest.mark.parametrize("step", [41.6667, 100.3, 15.625])
+def test_a_fractional_step_is_found_in_whole_times(step):
+    assert granularity(np.round(stepped(step))) == pytest.approx(step, rel=0.03)
+
+
+def test_a_few_samples_off_the_lattice_do_not_hide_it():
+    samples = stepped(100)
+    samples[::50] += 37
+    assert granularity(samples) == pytest.approx(100, rel=0.03)
+
+
+def test_two_modes_far_apart_do_not_pass_for_a_step():
+    samples = np.concatenate((stepped(10), stepped(10) + 5000))
+    assert granularity(samples) == pytest.approx(10)
+
+
+def test_the_step_of_a_fine_clock_is_small():
+    generator = np.random.default_rng(3)
+    assert granularity(1000 + generator.normal(0, 10, 1000)) < 0.5
+    assert granularity(np.round(1000 + generator.normal(0, 10, 1000))) == 1
+
+
+def test_equal_samples_have_a_step_of_their_value():
+    assert granularity(np.full(50, 1000)) == 1000
+
+
+def test_a_spike_among_equal_samples_is_a_step():
+    assert granularity(np.array([1000] * 500 + [3000])) == 2000
+
+
+def test_no_samples_have_no_step():
+    assert granularity(np.empty(0)) == 0
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=50), st.integers(1, 1000))
+def test_the_step_follows_the_scale_and_is_within_the_range(values, scale):
+    samples = np.array(values)
+    step = granularity(samples)
+    assert granularity(samples * scale) == pytest.approx(step * scale)
+    assert 0 <= step <= samples.max()

@@ -1,0 +1,95 @@
+"""Two modes are found, and noise, ties or many samples do not look like two."""
+
+import diptest
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as nps
+
+from halftrip.stats.modes import dip, spread_ties, two_modes
+from harness.noise import KINDS, two_kinds
+
+distinct = nps.arrays(
+    np.float64, st.integers(4, 200), elements=st.integers(0, 10**6).map(float), unique=True
+).map(np.sort)
+
+
+@settings(max_examples=20)
+@given(distinct)
+def test_the_dip_is_that_of_diptest(ordered):
+    assert dip(ordered) == pytest.approx(diptest.dipstat(ordered, allow_zero=False), abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("n", "count"),
+    [
+        (30, 40),
+        (200, 20),
+        (5000, 5),
+        pytest.param(30, 400, marks=pytest.mark.extended),
+        pytest.param(200, 400, marks=pytest.mark.extended),
+        pytest.param(5000, 100, marks=pytest.mark.extended),
+    ],
+)
+def test_a_single_mode_is_rarely_taken_for_two(kind, n, count):
+    """In 3 percent of the series at most."""
+    generator = np.random.default_rng(n)
+    found = [two_modes(10.0 + KINDS[kind](generator, n)) for _ in range(count)]
+    assert sum(modes is not None for modes in found) <= 0.03 * count
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.8])
+def test_the_places_and_shares_of_two_modes(share):
+    samples = 100 + two_kinds(np.random.default_rng(4), 5000, share, 20)
+    modes = two_modes(samples)
+    assert modes is not None
+    assert (modes.low, modes.high) == pytest.approx((100, 120), abs=0.5)
+    assert modes.high_share == pytest.approx(share, abs=0.02)
+    assert modes.low_share + modes.high_share == 1
+
+
+def test_two_modes_of_a_coarse_clock_are_found():
+    samples = np.round((100 + two_kinds(np.random.default_rng(4), 2000, 0.4, 30)) / 4) * 4
+    modes = two_modes(samples)
+    assert modes is not None
+    assert (modes.low, modes.high) == pytest.approx((100, 130), abs=4)
+
+
+def test_modes_one_after_the_other_are_found():
+    generator = np.random.default_rng(5)
+    samples = np.concatenate((generator.normal(100, 2, 1000), generator.normal(140, 2, 500)))
+    assert two_modes(samples) is not None
+
+
+def test_modes_closer_than_the_limit_are_left_out():
+    samples = 1000 + two_kinds(np.random.default_rng(6), 100_000, 0.5, 20)
+    assert two_modes(samples) is None
+    assert two_modes(samples, least=0.01) is not None
+
+
+def test_three_percent_of_late_samples_are_no_mode():
+    assert two_modes(100 + two_kinds(np.random.default_rng(7), 100_000, 0.03, 50)) is None
+
+
+@settings(max_examples=20)
+@given(nps.arrays(np.int64, st.integers(0, 300), elements=st.integers(1, 40)))
+def test_modes_are_within_the_samples(samples):
+    modes = two_modes(samples)
+    if modes is not None:
+        step = 40
+        assert samples.min() - step <= modes.low < modes.high <= samples.max() + step
+        assert min(modes.low_share, modes.high_share) >= 0.05
+
+
+@settings(max_examples=20)
+@given(
+    nps.arrays(np.int64, st.integers(1, 100), elements=st.integers(1, 9)),
+    st.floats(0.1, 1.0),
+)
+def test_ties_are_spread_over_no_more_than_a_step(samples, step):
+    ordered = np.sort(samples).astype(float)
+    spread = spread_ties(ordered, step)
+    assert np.unique(spread).size == spread.size
+    assert np.abs(spread - ordered).max() < step / 2

@@ -1,0 +1,41 @@
+"""How much memory is left: on the host, and in every control group of this process."""
+
+import psutil
+import pytest
+
+from halftrip.telemetry.memory import available_memory
+
+OUTER = "sys/fs/cgroup/site"
+GROUP = f"{OUTER}/job"
+
+
+@pytest.mark.parametrize(
+    ("files", "left"),
+    [
+        ({f"{GROUP}/memory.max": "5000\n", f"{GROUP}/memory.current": "2000\n"}, 3000),
+        ({f"{GROUP}/memory.max": "1000\n", f"{GROUP}/memory.current": "2000\n"}, 0),
+        (
+            {
+                f"{GROUP}/memory.max": "max\n",
+                f"{GROUP}/memory.current": "2000\n",
+                f"{OUTER}/memory.max": "9000\n",
+                f"{OUTER}/memory.current": "5000\n",
+                f"{OUTER}/memory.stat": "anon 10\ninactive_file 400\nslab 7\n",
+            },
+            4400,
+        ),
+    ],
+)
+def test_the_narrowest_control_group_counts(bare_kernel, files, left):
+    for path, text in ({"proc/self/cgroup": "0::/site/job\n"} | files).items():
+        bare_kernel(path, text)
+    assert available_memory(bare_kernel.reader) == left
+
+
+@pytest.mark.parametrize(
+    "cgroup", ["", "nonsense", "0::/", "0::/../..", "5:memory:/a\n0::/b\n", "0::/a\0b\n"]
+)
+def test_without_limits_the_host_s_memory_counts(bare_kernel, cgroup):
+    bare_kernel("proc/self/cgroup", cgroup)
+    total = psutil.virtual_memory().total
+    assert total / 100 < available_memory(bare_kernel.reader) <= total

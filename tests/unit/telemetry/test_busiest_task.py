@@ -1,0 +1,78 @@
+"""Which task of another process runs most on a core, in a time that only its rest moves on."""
+
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from halftrip.telemetry import busiest_task as module
+from halftrip.telemetry.busiest_task import busiest_task
+
+WATCHED_NS = 20_000_000
+
+
+@pytest.fixture
+def tasks(kernel, monkeypatch):
+    """Makes up tasks; `tasks.meanwhile` is called while a core is watched."""
+    now = 0
+
+    def sleep(seconds):
+        nonlocal now
+        now += round(seconds * 1e9)
+        tasks.meanwhile()
+
+    def show(pid, tid, name, processor, ran, parent=1):
+        fields = ["S", str(parent), *["0"] * 34, str(processor), "0"]
+        kernel(f"proc/{pid}/task/{tid}/stat", f"{tid} ({name}) {' '.join(fields)}\n")
+        kernel(f"proc/{pid}/task/{tid}/schedstat", f"{ran} 5 6\n")
+
+    clock = SimpleNamespace(sleep=sleep, perf_counter_ns=lambda: now)
+    monkeypatch.setattr(module, "time", clock)
+    tasks = SimpleNamespace(
+        show=show,
+        kernel=kernel,
+        meanwhile=lambda: None,
+        busiest=lambda core: busiest_task(core, kernel.root / "proc"),
+    )
+    return tasks
+
+
+def test_the_busiest_task_ran_most_on_the_core(tasks):
+    def run():
+        tasks.show(20, 21, "so) so (", 1, 5 * 10**9)
+        tasks.show(30, 30, "elsewhere", 0, 9 * 10**9)
+        tasks.show(40, 40, "kworker/1:0", 1, 2 * 10**9, parent=2)
+
+    for pid, tid in ((20, 20), (20, 21), (30, 30), (40, 40), (os.getpid(), os.getpid())):
+        tasks.show(pid, tid, "any", 1, 100)
+    tasks.meanwhile = run
+    found = tasks.busiest(1)
+    assert found.name == "so) so ( (process 20)"
+    # It has run for longer than was watched.
+    assert found.share == 1.0
+    assert tasks.busiest(1) is None
+    assert tasks.busiest(7) is None
+
+
+@pytest.mark.parametrize("share", [0.005, 0.0999, 0.1, 0.75])
+def test_a_task_that_ran_for_less_than_a_tenth_of_the_time_is_not_named(tasks, share):
+    tasks.show(20, 20, "brief", 1, 0)
+    tasks.meanwhile = lambda: tasks.show(20, 20, "brief", 1, round(share * WATCHED_NS))
+    found = tasks.busiest(1)
+    assert (found is None) == (share < 0.1)
+    assert found is None or found.share == share
+
+
+@pytest.mark.parametrize("odd", ["", "x 1 2\n"])
+def test_a_task_whose_files_are_odd_is_left_out(tasks, odd):
+    tasks.show(20, 20, "odd", 1, 0)
+    tasks.show(20, 21, "busy", 1, 0)
+    tasks.kernel("proc/20/task/20/schedstat", odd)
+    tasks.meanwhile = lambda: tasks.show(20, 21, "busy", 1, 10**9)
+    assert tasks.busiest(1).name == "busy (process 20)"
+
+
+def test_the_busiest_task_may_be_the_kernel_s(tasks):
+    tasks.show(40, 40, "ksoftirqd/1", 1, 100, parent=2)
+    tasks.meanwhile = lambda: tasks.show(40, 40, "ksoftirqd/1", 1, 10**9, parent=2)
+    assert tasks.busiest(1).name == "ksoftirqd/1 (of the kernel)"

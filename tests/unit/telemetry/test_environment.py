@@ -1,0 +1,87 @@
+"""Where a rank runs, read from made-up kernels."""
+
+import platform
+
+import pytest
+
+from halftrip.telemetry import environment
+
+CPUINFO = "proc/cpuinfo"
+VENDOR = "sys/class/dmi/id/sys_vendor"
+
+
+def test_only_variables_that_matter_are_recorded():
+    found = environment.variables(
+        {"OMPI_MCA_pml": "ob1", "UCX_TLS": "shm", "HOME": "/root", "SECRET_OMPI_MCA_x": "1"}
+    )
+    assert found == {"OMPI_MCA_pml": "ob1", "UCX_TLS": "shm"}
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "name"),
+    [
+        (
+            "processor\t: 0\nmodel name\t: A Processor @ 2GHz \nmodel name\t: B\n",
+            "A Processor @ 2GHz",
+        ),
+        ("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n", "0xd0c"),
+        ("nothing known\n", platform.machine()),
+        (None, platform.machine()),
+    ],
+)
+def test_the_processor_is_named_as_the_kernel_does(bare_kernel, cpuinfo, name):
+    if cpuinfo is not None:
+        bare_kernel(CPUINFO, cpuinfo)
+    assert environment.processor(bare_kernel.reader) == name
+
+
+@pytest.mark.parametrize(
+    ("files", "name"),
+    [
+        ({"sys/hypervisor/type": "xen\n", CPUINFO: "flags\t: fpu\n"}, "xen"),
+        ({CPUINFO: "flags\t: fpu hypervisor\n", VENDOR: "QEMU\n"}, "QEMU"),
+        ({CPUINFO: "flags\t: fpu hypervisor\n"}, "unnamed"),
+        ({CPUINFO: "flags\t: fpu hypervisors\n", VENDOR: "QEMU\n"}, "none"),
+        ({CPUINFO: "Features\t: fp asimd\n"}, None),
+        ({}, None),
+    ],
+)
+def test_the_hypervisor_is_known_where_the_kernel_tells(bare_kernel, files, name):
+    for path, text in files.items():
+        bare_kernel(path, text)
+    assert environment.hypervisor(bare_kernel.reader) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ("always [madvise] never\n", "madvise"),
+        ("[always] madvise never\n", "always"),
+        ("always madvise never\n", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_the_choice_in_brackets_is_in_force(bare_kernel, text, mode):
+    if text is not None:
+        bare_kernel(environment.THP, text)
+    assert environment.thp(bare_kernel.reader) == mode
+
+
+@pytest.mark.parametrize(("core", "name"), [(0, "powersave"), (3, "performance"), (7, None)])
+def test_the_governor_is_that_of_the_core(bare_kernel, core, name):
+    for number, governor in ((0, "powersave"), (3, "performance")):
+        path = f"sys/devices/system/cpu/cpu{number}/cpufreq/scaling_governor"
+        bare_kernel(path, f"{governor}\n")
+    assert environment.governor(core, bare_kernel.reader) == name
+
+
+def test_without_a_core_of_its_own_a_rank_has_the_first_core_s_governor(bare_kernel):
+    bare_kernel("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil\n")
+    assert environment.governor(None, bare_kernel.reader) == "schedutil"
+
+
+def test_this_host_s_kernel_is_named():
+    assert environment.kernel().startswith("Linux ")
+    assert environment.host()
+    assert environment.processor()

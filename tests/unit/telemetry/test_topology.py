@@ -1,0 +1,170 @@
+"""Which core each rank gets, on machines of every shape, and how a machine is read."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.errors import Unavailable, UsageError
+from halftrip.telemetry.topology import Core, View, last_level_cache, parse_list, place, view
+
+
+def machine(caches=1, cores=2, threads=1, host="h"):
+    """Every core of a machine; first threads come first, as Linux counts on most machines."""
+    total = caches * cores
+    return tuple(
+        Core(number=core + thread * total, physical=f"0:{core}", cache=f"cache{core // cores}")
+        for thread, core in product(range(threads), range(total))
+    )
+
+
+def see(allowed, host="h", present=None):
+    numbers = present or tuple(core.number for core in allowed)
+    return View(host, tuple(allowed), tuple(numbers))
+
+
+def cores_of(places):
+    return [place.core for place in places]
+
+
+def test_two_ranks_get_a_physical_core_each():
+    both = see(machine(cores=2, threads=2))
+    assert cores_of(place([both, both])) == [0, 1]
+
+
+def test_ranks_share_a_cache_where_they_can():
+    # Core 0 is alone in its cache: for two ranks, the next cache is better.
+    cores = machine(caches=2, cores=2)
+    allowed = [cores[0], cores[2], cores[3]]
+    assert cores_of(place([see(allowed), see(allowed)])) == [2, 3]
+
+
+def test_ranks_spread_over_caches_where_they_must():
+    cores = machine(caches=2, cores=1)
+    assert cores_of(place([see(cores), see(cores)])) == [0, 1]
+
+
+def test_two_threads_of_one_core_are_better_than_one():
+    cores = machine(cores=1, threads=2)
+    places = place([see(cores), see(cores)])
+    assert cores_of(places) == [0, 1]
+    assert not any(where.shared for where in places)
+
+
+def test_more_ranks_than_cores_share_and_are_marked():
+    cores = machine(cores=2)
+    places = place([see(cores)] * 4)
+    assert cores_of(places) == [0, 1, 0, 1]
+    assert all(where.shared for where in places)
+
+
+def test_a_launcher_s_own_binding_is_kept():
+    cores = machine(cores=4)
+    assert cores_of(place([see([cores[3]]), see([cores[1]])])) == [3, 1]
+
+
+def test_each_host_s_cores_are_its_own():
+    cores = machine(cores=1)
+    places = place([see(cores, "a"), see(cores, "b")])
+    assert cores_of(places) == [0, 0]
+    assert not any(where.shared for where in places)
+
+
+def test_cores_asked_for_are_given():
+    cores = machine(cores=4)
+    assert cores_of(place([see(cores), see(cores)], [3, 1])) == [3, 1]
+    assert all(where.shared for where in place([see(cores), see(cores)], [2, 2]))
+
+
+def test_ranks_without_cores_share_only_where_there_are_fewer_cores():
+    cores = machine(cores=2)
+    two = place([see(cores)] * 2, "none")
+    assert cores_of(two) == [None, None]
+    assert not any(where.shared for where in two)
+    assert all(where.shared for where in place([see(cores)] * 4, "none"))
+    apart = place([see(cores[:1], "a"), see(cores[:1], "b")], "none")
+    assert not any(where.shared for where in apart)
+    assert all(where.shared for where in place([see(cores[:1])] * 2, "none"))
+
+
+def test_a_missing_core_is_a_usage_error_and_a_forbidden_one_unavailable():
+    cores = machine(cores=4)
+    limited = see(cores[:2], present=range(4))
+    with pytest.raises(UsageError, match=r"there is no core 9 \(there are 0, 1, 2, 3\)"):
+        place([limited, limited], [0, 9])
+    with pytest.raises(Unavailable, match=r"rank 1 may not use core 3 \(allowed: 0, 1\)"):
+        place([limited, limited], [0, 3])
+
+
+@given(st.data())
+def test_a_core_is_shared_only_where_that_cannot_be_avoided(data):
+    cores = machine(caches=2, cores=2, threads=2)
+    subsets = st.lists(st.sampled_from(cores), min_size=1, unique=True)
+    allowed = data.draw(st.lists(subsets, min_size=1, max_size=4))
+    places = place([see(cores) for cores in allowed])
+    for subset, where in zip(allowed, places, strict=True):
+        assert where.core in [core.number for core in subset]
+    possible = any(
+        len({core.number for core in choice}) == len(choice) for choice in product(*allowed)
+    )
+    assert any(where.shared for where in places) == (not possible)
+
+
+def test_kernel_lists_are_read():
+    assert parse_list("0-3,8,10-11\n") == [0, 1, 2, 3, 8, 10, 11]
+    assert parse_list("") == []
+
+
+def test_this_host_can_be_read():
+    seen = view("here")
+    assert seen.allowed
+    assert {core.number for core in seen.allowed} <= set(seen.present)
+
+
+def test_where_the_kernel_tells_nothing_cores_are_apart_and_share_a_cache(bare_kernel):
+    seen = view("here", bare_kernel.reader)
+    assert len({core.physical for core in seen.allowed}) == len(seen.allowed)
+    assert len({core.cache for core in seen.allowed}) == 1
+
+
+CPUS = "sys/devices/system/cpu"
+
+
+def show_core(kernel, number, package, core, caches):
+    """`caches` are level, size and the list of cores that share it."""
+    directory = f"{CPUS}/cpu{number}"
+    kernel(f"{directory}/topology/physical_package_id", f"{package}\n")
+    kernel(f"{directory}/topology/core_id", f"{core}\n")
+    for index, (level, size, shared) in enumerate(caches):
+        kernel(f"{directory}/cache/index{index}/level", f"{level}\n")
+        kernel(f"{directory}/cache/index{index}/size", f"{size}\n")
+        kernel(f"{directory}/cache/index{index}/shared_cpu_list", f"{shared}\n")
+
+
+def test_cores_are_known_by_package_core_and_last_cache(bare_kernel, monkeypatch):
+    """Two threads of one core, and a core of another package."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {5, 0, 1})
+    bare_kernel(f"{CPUS}/present", "0-1,5,8\n")
+    for number, package, core, shared in ((0, 0, 0, "0-1"), (1, 0, 0, "0-1"), (5, 1, 0, "5,8")):
+        # Not in the order of their levels, as on some machines.
+        show_core(bare_kernel, number, package, core, [(3, "32M", shared), (1, "48K", number)])
+    assert view("here", bare_kernel.reader) == View(
+        "here",
+        (Core(0, "0:0", "0-1"), Core(1, "0:0", "0-1"), Core(5, "1:0", "5,8")),
+        (0, 1, 5, 8),
+    )
+
+
+def test_without_caches_cores_share_their_package(bare_kernel, monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {2})
+    show_core(bare_kernel, 2, 1, 7, [])
+    assert view("here", bare_kernel.reader) == View("here", (Core(2, "1:7", "1"),), (2,))
+
+
+def test_the_last_level_cache_is_that_of_the_highest_level(bare_kernel):
+    caches = [("1", "48K", 5), ("3", "16384K", 5), ("2", "2048K", 5), ("x", "64M", 5)]
+    show_core(bare_kernel, 5, 0, 0, caches)
+    assert last_level_cache(5, bare_kernel.reader) == 16 << 20
+    # 32 MiB where the kernel does not tell.
+    assert last_level_cache(6, bare_kernel.reader) == 32 << 20

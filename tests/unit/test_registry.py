@@ -1,0 +1,165 @@
+"""What can be chosen by name: built-in objects, and those of other packages by entry points."""
+
+import importlib.metadata
+
+import pytest
+
+from halftrip.cli.show import show_run
+from halftrip.errors import UsageError
+from halftrip.plan.layers import make_plan, options_layer
+from halftrip.registry import (
+    DEFAULT_TRANSPORTS,
+    LAUNCHERS,
+    MEMORIES,
+    SIMULATED,
+    STYLES,
+    TRANSPORTS,
+)
+from halftrip.report.rows import rows
+from halftrip.transports.base import Transport
+from halftrip.transports.refusals import check_possible
+from harness import runs
+
+REGISTRIES = (TRANSPORTS, MEMORIES, LAUNCHERS, STYLES)
+
+MODULE = """
+from halftrip.transports.simulated import SimulatedTransport
+
+class ExampleTransport(SimulatedTransport):
+    pass
+
+def render(document):
+    return f"{len(document.rows)} rows\\n"
+"""
+ENTRY_POINTS = """
+[halftrip.transports]
+example = example_plug_in:ExampleTransport
+tcp = example_plug_in:ExampleTransport
+lost = no_such_module:Transport
+
+[halftrip.styles]
+count = example_plug_in:render
+broken = example_plug_in:no_such_function
+"""
+
+
+def forget_plug_ins():
+    """What other packages offer is looked up once."""
+    for registry in REGISTRIES:
+        vars(registry).pop("_plug_ins", None)
+
+
+@pytest.fixture
+def plug_ins(tmp_path, monkeypatch):
+    """A package that offers a transport and a style, as if it were installed."""
+    (tmp_path / "example_plug_in.py").write_text(MODULE)
+    information = tmp_path / "example_plug_in-1.0.dist-info"
+    information.mkdir()
+    metadata = "Metadata-Version: 2.1\nName: example-plug-in\nVersion: 1.0\n"
+    (information / "METADATA").write_text(metadata)
+    (information / "entry_points.txt").write_text(ENTRY_POINTS)
+    forget_plug_ins()
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    forget_plug_ins()
+
+
+@pytest.fixture
+def no_entry_points(monkeypatch):
+    """Looking at entry points is an error."""
+
+    def entry_points(**_):
+        raise AssertionError("entry points were read")
+
+    forget_plug_ins()
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    yield
+    forget_plug_ins()
+
+
+@pytest.mark.parametrize("registry", REGISTRIES, ids=lambda r: r.group)
+def test_every_built_in_name_can_be_loaded(registry):
+    for name in registry.built_in:
+        assert name in registry
+        assert registry.load(name) is not None
+
+
+def test_built_in_transports_are_transports():
+    assert all(issubclass(TRANSPORTS.load(name), Transport) for name in TRANSPORTS.built_in)
+    assert (*DEFAULT_TRANSPORTS, SIMULATED) == tuple(TRANSPORTS.built_in)
+
+
+def test_built_in_names_do_not_read_entry_points(no_entry_points, tmp_path, capsys):
+    for registry in REGISTRIES:
+        for number, name in enumerate(registry.built_in):
+            assert name in registry
+            assert registry.load(name) is not None
+            assert registry.place(name) == (number, name)
+    check_possible(make_plan(options_layer({"transport": "tcp", "sizes": "8", "wait": "spin"})))
+    run = runs.run(runs.measurement("tcp"))
+    path = runs.save(run, tmp_path / "run.jsonl")
+    show_run(str(path), "csv")
+    assert capsys.readouterr().out.count("\n") == 2
+    with pytest.raises(AssertionError, match="entry points were read"):
+        list(TRANSPORTS)
+
+
+def test_names_of_plug_ins_come_after_the_built_in_ones(plug_ins):
+    assert list(TRANSPORTS) == [*TRANSPORTS.built_in, "example", "lost"]
+    assert len(TRANSPORTS) == len(TRANSPORTS.built_in) + 2
+    assert list(STYLES) == ["table", "json", "csv", "broken", "count"]
+    assert list(LAUNCHERS) == list(LAUNCHERS.built_in)
+    run = runs.run(runs.measurement("example"), runs.measurement("udp"), runs.measurement("mpi"))
+    assert [row.case.transport for row in rows(run)] == ["mpi", "udp", "example"]
+
+
+def test_a_transport_of_a_plug_in_can_be_measured(plug_ins):
+    assert "example" in TRANSPORTS
+    assert TRANSPORTS.load("example").__name__ == "ExampleTransport"
+    plan = make_plan(options_layer({"transport": "example,tcp", "sizes": "8"}))
+    assert plan.transport == ("example", "tcp")
+    check_possible(plan)
+    with pytest.raises(UsageError, match="example has no put, only pingpong, stream"):
+        check_possible(
+            make_plan(options_layer({"transport": "example", "pattern": "put", "mode": "blocking"}))
+        )
+
+
+def test_a_plug_in_cannot_replace_a_built_in_name(plug_ins):
+    assert TRANSPORTS.load("tcp").__name__ == "TcpTransport"
+
+
+def test_a_style_of_a_plug_in_prints(plug_ins, tmp_path, capsys):
+    run = runs.run(runs.measurement("tcp"), runs.measurement("shm"))
+    path = runs.save(run, tmp_path / "run.jsonl")
+    show_run(str(path), "count")
+    assert capsys.readouterr().out == "2 rows\n"
+
+
+@pytest.mark.parametrize(
+    ("registry", "name", "target", "problem"),
+    [
+        (TRANSPORTS, "lost", "no_such_module:Transport", "No module named 'no_such_module'"),
+        (
+            STYLES,
+            "broken",
+            "example_plug_in:no_such_function",
+            "module 'example_plug_in' has no attribute 'no_such_function'",
+        ),
+    ],
+)
+def test_a_plug_in_that_cannot_be_imported_is_a_usage_error(
+    plug_ins, registry, name, target, problem
+):
+    with pytest.raises(UsageError) as caught:
+        registry.load(name)
+    said = f"{registry.group} {name!r} ({target}) cannot be loaded: {problem}"
+    assert str(caught.value) == said
+
+
+def test_an_unknown_name_is_in_no_registry(plug_ins):
+    assert "unknown" not in TRANSPORTS
+    with pytest.raises(UsageError) as caught:
+        make_plan(options_layer({"transport": "unknown"}))
+    assert str(caught.value).endswith("simulated, example, lost")
+    assert TRANSPORTS.place("unknown") == (len(TRANSPORTS.built_in), "unknown")

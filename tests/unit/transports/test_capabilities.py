@@ -1,0 +1,166 @@
+"""Why a case is refused, by what a transport can do: each rule at its limit and just beyond."""
+
+import importlib.util
+from types import SimpleNamespace
+
+import pytest
+
+import halftrip
+from halftrip.registry import TRANSPORTS
+from halftrip.results.case import CaseEnd
+from halftrip.transports.capabilities import Capabilities
+from halftrip.transports.native import endpoint
+from harness.bench import pair, process
+from harness.runs import case
+
+ABLE = Capabilities(
+    patterns={
+        "blocking": ("pingpong", "stream"),
+        "nonblocking": ("pingpong",),
+        "onesided": ("put",),
+    },
+    waits=("block", "spin"),
+    no_other_wait="there is no other way to wait",
+    no_mode={"ssend": "nothing tells when a message is received"},
+    memories=("host", "pinned"),
+    datatypes=("byte", "vector"),
+    rated=("stream",),
+    smallest=2,
+    too_small="two bytes at least",
+    largest=100,
+    too_large="a hundred bytes at most",
+    no_verify="nothing to look at",
+)
+
+
+def able(pattern="pingpong", size=8, **fields):
+    """A case that the transport `t` can do, unless the fields say otherwise."""
+    return case("t", size, pattern=pattern, **fields)
+
+
+ONE_SIDED = {"pattern": "put", "mode": "onesided"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "refusal"),
+    [
+        # Patterns and modes.
+        ({}, None),
+        ({"pattern": "stream"}, None),
+        (ONE_SIDED, None),
+        ({"pattern": "exchange"}, "t has no exchange, only pingpong, stream, put"),
+        ({"mode": "ssend"}, "nothing tells when a message is received"),
+        ({"mode": "persistent"}, "t has no persistent calls, only blocking, nonblocking, onesided"),
+        ({"pattern": "get", "mode": "onesided"}, "t has no get, only pingpong, stream, put"),
+        ({"mode": "onesided"}, "no onesided pingpong, only put"),
+        ({"pattern": "stream", "mode": "nonblocking"}, "no nonblocking stream, only blocking"),
+        # Sizes.
+        ({"size": 2}, None),
+        ({"size": 1}, "two bytes at least"),
+        ({"size": 100}, None),
+        ({"size": 101}, "a hundred bytes at most"),
+        # Buffers.
+        ({"buffers": "same"}, None),
+        (
+            {"buffers": "same", "pattern": "stream"},
+            "--buffers same: only a ping-pong in turn sends from the buffer that it receives into",
+        ),
+        (
+            {"buffers": "same", "mode": "nonblocking"},
+            "--buffers same: only a ping-pong in turn sends from the buffer that it receives into",
+        ),
+        # Other settings.
+        ({"datatype": "vector"}, None),
+        ({"datatype": "contiguous"}, "--datatype contiguous: only MPI has datatypes"),
+        ({"rate": 1e6, "pattern": "stream"}, None),
+        ({"rate": 1e6}, "--rate: only a stream of udp has one"),
+        ({"verify": True}, "--verify: nothing to look at"),
+        ({"pages": "huge"}, None),
+        (
+            ONE_SIDED | {"pages": "huge"},
+            "--pages huge: the pages of a window are not ours to choose",
+        ),
+        # The widest reason comes first.
+        ({"pattern": "exchange", "size": 101, "verify": True},
+         "t has no exchange, only pingpong, stream, put"),
+        ({"size": 101, "verify": True}, "--verify: nothing to look at"),
+    ],
+)  # fmt: skip
+def test_each_rule_at_its_limit_and_beyond(fields, refusal):
+    assert ABLE.refusal(able(**fields)) == refusal
+
+
+@pytest.mark.parametrize("end", ["initiator", "responder"])
+@pytest.mark.parametrize(
+    ("settings", "fields", "refusal"),
+    [
+        ({"wait": "spin"}, {}, None),
+        ({"wait": "block", "memory": "pinned", "pages": "huge"}, {}, None),
+        ({"wait": "poll"}, {}, "--wait poll: there is no other way to wait"),
+        ({"wait": "spin", "memory": "cuda"}, {}, "--memory cuda: t has host, pinned"),
+        (
+            {"wait": "spin", "pages": "huge"},
+            ONE_SIDED,
+            "--pages huge: the pages of a window are not ours to choose",
+        ),
+    ],
+)
+def test_each_end_s_own_settings_count(end, settings, fields, refusal):
+    assert ABLE.refusal(able(**fields, **{end: CaseEnd(**settings)})) == refusal
+
+
+def test_without_limits_any_size_is_possible():
+    unlimited = Capabilities(patterns={"blocking": ("pingpong",)}, waits=("spin",))
+    for size in (0, 1 << 40):
+        assert unlimited.refusal(able(size=size)) is None
+    assert unlimited.refusal(able(verify=True)) is None
+
+
+# Transports whose native part was not built.
+
+
+@pytest.fixture
+def bare_native(monkeypatch):
+    """The native module without any type of endpoint, for modules that are imported from now on."""
+    for name in TRANSPORTS:
+        TRANSPORTS.load(name)
+    full = halftrip._native
+    bare = SimpleNamespace(
+        **{
+            name: value
+            for name, value in vars(full).items()
+            if not name.startswith("__") and not hasattr(value, "patterns")
+        }
+    )
+    monkeypatch.setattr(halftrip, "_native", bare)
+    monkeypatch.setattr(endpoint, "_native", bare)
+
+
+def copy_of(name):
+    """A copy of a module, imported now."""
+    spec = importlib.util.find_spec(name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.usefixtures("bare_native")
+@pytest.mark.parametrize("name", ["shm", "udp", "mpi"])
+def test_a_transport_without_its_native_part_refuses_every_case(name):
+    usual = TRANSPORTS.load(name)
+    kind = getattr(copy_of(usual.__module__), usual.__name__)
+    transport = kind(process(no_mpi="no MPI here"))
+    assert not any(transport.capabilities.patterns.values())
+    # Whether it can be used between two ranks can still be asked.
+    assert transport.missing(pair(no_segment="no segment")) in ("no segment", "no MPI here", None)
+    for pattern, mode in (("pingpong", "blocking"), ("stream", "ssend"), ("put", "onesided")):
+        assert transport.refuses(case(name, pattern=pattern, mode=mode)) is not None
+    said = f"{name} has no pingpong, nor any other pattern in this build"
+    assert transport.refuses(case(name)) == said
+
+
+@pytest.mark.usefixtures("bare_native")
+def test_byte_streams_without_their_native_part_refuse_every_case():
+    kind = copy_of("halftrip.transports.native.stream").StreamTransport
+    said = "tcp has no pingpong, nor any other pattern in this build"
+    assert kind.capabilities.refusal(case("tcp")) == said

@@ -1,0 +1,215 @@
+"""Paths of all native transports that need one process alone: they carry every pattern, and leave
+nothing open, however their ends fare."""
+
+import gc
+import os
+from contextlib import closing
+
+import pytest
+
+from halftrip.control.protocol import Address, connect, introduce
+from halftrip.errors import Unavailable
+from halftrip.registry import TRANSPORTS
+from halftrip.results.patterns import SHAPES
+from halftrip.transports.native import stream, udp
+from harness import paths
+from harness.groups import TOKEN
+from harness.paths import NATIVE, exchange, held, make_paths, opened, settled
+from harness.runs import case
+
+LISTENING = ("unix", "tcp", "udp")
+
+
+def capabilities(name):
+    return TRANSPORTS.load(name).capabilities
+
+
+CASES = [
+    (name, wait, mode, pattern)
+    for name in NATIVE
+    for wait in capabilities(name).waits
+    for mode, patterns in capabilities(name).patterns.items()
+    for pattern in patterns
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _only_what_is_new_is_collected():
+    """Looking at all objects that there are takes longer than most tests here."""
+    paths.clock()
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture
+def leaves_nothing():
+    """File descriptors and threads are as many after the test as before."""
+    before = held()
+    yield
+    # What shared memory is mapped by has a descriptor.
+    gc.collect()
+    assert settled(before) == before
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize(("name", "wait", "mode", "pattern"), CASES)
+def test_every_declared_pattern_carries_every_message(name, wait, mode, pattern):
+    shape = SHAPES[pattern]
+    the_case = case(
+        name, 1001, wait, pattern=pattern, mode=mode, window=4 if shape.window else 1, verify=True
+    )
+    with opened(name, (wait, wait)) as ends:
+        assert capabilities(name).refusal(the_case) is None
+        initiator, responder = exchange(ends, the_case)
+        assert initiator.verified == initiator.messages * shape.initiator
+        assert responder.verified == responder.messages * shape.responder
+        assert initiator.timed.times.size == 3
+        assert (initiator.timed.times > 0).all()
+        assert initiator.timed.start > 0
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize("name", NATIVE)
+def test_a_path_serves_one_case_after_another(name):
+    with opened(name) as ends:
+        for size in (1, 64, 5000):
+            initiator, _ = exchange(ends, case(name, size, verify=True))
+            assert initiator.verified == initiator.messages
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("same_host", [True, False])
+def test_a_path_that_was_never_connected_is_closed(name, same_host):
+    for path in make_paths(name, same_host=same_host):
+        path.close()
+        # Twice does no harm.
+        path.close()
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize("name", ["pipe", *LISTENING])
+def test_where_the_responder_cannot_connect_both_ends_are_closed(name):
+    """The initiator has gone, with all that its address names."""
+    initiator, responder = make_paths(name)
+    initiator.close()
+    with pytest.raises(OSError, match=r".+"):
+        responder.connect(paths.sent(initiator.address))
+    responder.close()
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize("name", LISTENING)
+def test_an_initiator_whose_peer_never_connects_gives_up(name, monkeypatch):
+    for module in (stream, udp):
+        monkeypatch.setattr(module, "ACCEPT_SECONDS", 0.02)
+    initiator, responder = make_paths(name)
+    with pytest.raises(TimeoutError):
+        initiator.connect(paths.sent(responder.address))
+    for path in (initiator, responder):
+        path.close()
+
+
+def listener_of(path):
+    address = dict(path.address)
+    address.pop("datagrams", None)
+    return Address(**address | {"hosts": tuple(address["hosts"])})
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize("name", LISTENING)
+def test_an_initiator_that_a_stranger_connects_to_gives_up(name):
+    initiator, responder = make_paths(name)
+    with closing(connect(listener_of(initiator), introduce("another token", "transport", 1))):
+        with pytest.raises(Unavailable, match="a stranger connected in place of the peer"):
+            initiator.connect(paths.sent(responder.address))
+        for path in (initiator, responder):
+            path.close()
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+def test_an_initiator_of_datagrams_whose_peer_has_gone_gives_up():
+    """The peer connected, and went before it said where its datagrams come from."""
+    initiator, responder = make_paths("udp")
+    connect(listener_of(initiator), introduce(TOKEN, "transport", 1)).close()
+    with pytest.raises(Unavailable, match="the peer has gone"):
+        initiator.connect(paths.sent(responder.address))
+    for path in (initiator, responder):
+        path.close()
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize("gone", ["read", "write"])
+def test_a_responder_that_can_open_one_pipe_alone_closes_it(gone):
+    initiator, responder = make_paths("pipe")
+    with pytest.raises(OSError, match=r".+"):
+        responder.connect(initiator.address | {gone: 10**6})
+    for path in (initiator, responder):
+        path.close()
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("rank", [0, 1])
+def test_an_end_that_is_closed_first_closes_only_its_own_part(name, rank):
+    ends = make_paths(name)
+    paths.connect(ends)
+    before, _ = held()
+    ends[rank].close()
+    between, _ = held()
+    ends[1 - rank].close()
+    after, _ = held()
+    assert before - between == between - after
+
+
+# Which address, and whose socket.
+
+
+@pytest.mark.parametrize("same_host", [True, False])
+def test_datagrams_go_between_the_addresses_that_work(same_host):
+    with opened("udp", ("block", "block"), same_host=same_host) as ends:
+        here, there = (path._socket for path in ends)
+        assert there.getpeername() == here.getsockname()
+        assert here.getpeername() == there.getsockname()
+        here.send(b"x")
+        assert there.recv(10) == b"x"
+
+
+@pytest.mark.parametrize("name", ["tcp", "unix"])
+def test_nobody_can_connect_to_an_open_path(name):
+    with opened(name) as ends, pytest.raises(OSError, match="refused"):
+        connect(listener_of(ends[0]), introduce(TOKEN, "transport", 1))
+
+
+def test_on_one_host_tcp_listens_on_loopback_alone():
+    with opened("tcp", same_host=True) as (initiator, _):
+        assert initiator.address["hosts"] == ("127.0.0.1",)
+
+
+# Ends that wait in different ways.
+
+
+def blocks(path):
+    """Whether each descriptor of an end of a path blocks."""
+    if hasattr(path, "_socket"):
+        return [path._socket.getblocking()]
+    return [os.get_blocking(descriptor) for descriptor in {path.in_fd, path.out_fd}]
+
+
+@pytest.mark.parametrize("name", ["pipe", *LISTENING])
+@pytest.mark.parametrize("waits", [("spin", "block"), ("block", "spin")])
+def test_each_end_s_descriptors_wait_as_its_own_end_does(name, waits):
+    the_case = case(
+        name,
+        64,
+        initiator=case(wait=waits[0]).initiator,
+        responder=case(wait=waits[1]).responder,
+        verify=True,
+    )
+    with opened(name, waits) as ends:
+        initiator, _ = exchange(ends, the_case)
+        assert initiator.verified == initiator.messages
+        for path, wait in zip(ends, waits, strict=True):
+            assert set(blocks(path)) == {wait == "block"}

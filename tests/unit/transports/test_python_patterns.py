@@ -1,0 +1,168 @@
+"""The patterns in Python: they send the messages that the native ones do, and a transport needs no
+more than them."""
+
+import socket
+import threading
+
+import numpy as np
+import pytest
+
+from halftrip import _native
+from halftrip.clock import best_source
+from halftrip.registry import TRANSPORTS
+from halftrip.results.patterns import SHAPES
+from halftrip.transports.base import Transport
+from halftrip.transports.capabilities import Capabilities
+from halftrip.transports.python import patterns
+from halftrip.transports.python.patterns import PythonPath
+from harness import runs
+from harness.bench import measure
+from harness.ends import in_thread, messages
+
+CLOCK = best_source()
+
+
+class Recorder:
+    """A path whose messages keep their boundaries, and which records what goes each way."""
+
+    def __init__(self):
+        self.pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2)]
+        self.ends = [pair[0] for pair in self.pairs]
+        self.sent = ([], [])
+        self.threads = [
+            threading.Thread(target=self.carry, args=(side,), daemon=True) for side in (0, 1)
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def carry(self, side):
+        source, target = self.pairs[side][1], self.pairs[1 - side][1]
+        while packet := source.recv(1 << 20):
+            self.sent[side].append(packet)
+            target.send(packet)
+
+    def close(self):
+        for end in self.ends:
+            end.close()
+        for thread in self.threads:
+            thread.join(timeout=10)
+            assert not thread.is_alive()
+        for pair in self.pairs:
+            pair[1].close()
+
+
+class PythonMessages:
+    """What the endpoint of a Python transport calls."""
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def send(self, out):
+        self.connection.send(out)
+
+    def recv(self, into):
+        assert self.connection.recv_into(into) == len(into)
+
+
+def native_part(connection, pattern, initiates, out, in_):
+    end = _native.PollingStream(connection.fileno(), connection.fileno(), True)
+    connection.setblocking(False)
+    call = _native.initiate if initiates else _native.respond
+    call(end, pattern, _native.Ring(out), _native.Ring(in_), 4, 1, 2, np.zeros(3, np.int64), CLOCK)
+
+
+def python_part(connection, pattern, initiates, out, in_):
+    exchange = patterns.Exchanger(PythonMessages(connection), pattern, initiates, out, in_, 4)
+    patterns.run(exchange, 1, 2, np.zeros(3, np.int64), lambda: 1)
+    exchange.close()
+
+
+def sequence(pattern, first, second):
+    """The messages each way when `first` initiates and `second` responds."""
+    recorder = Recorder()
+    buffers = [(messages(3, 100, end), np.zeros((3, 100), np.uint8)) for end in (1, 2)]
+    finish = in_thread(lambda: second(recorder.ends[1], pattern, False, *buffers[1]))
+    first(recorder.ends[0], pattern, True, *buffers[0])
+    assert finish() is None
+    recorder.close()
+    return recorder.sent
+
+
+@pytest.mark.parametrize("pattern", patterns.PATTERNS)
+def test_python_and_native_patterns_send_the_same_messages(pattern):
+    native = sequence(pattern, native_part, native_part)
+    assert sum(map(len, native)) > 0
+    assert sequence(pattern, python_part, python_part) == native
+    assert sequence(pattern, native_part, python_part) == native
+    assert sequence(pattern, python_part, native_part) == native
+
+
+def test_python_has_every_two_sided_pattern():
+    two_sided = {name for name, shape in SHAPES.items() if "blocking" in shape.modes}
+    assert set(patterns.PATTERNS) == two_sided
+
+
+def test_timestamps_are_taken_after_each_batch_of_exchanges():
+    timestamps, count = np.zeros(4, dtype=np.int64), []
+    patterns.run(lambda: count.append(1), 2, 5, timestamps, lambda: len(count))
+    assert timestamps.tolist() == [2, 7, 12, 17]
+
+
+# A transport of another package: a socket of a pair that this process shares.
+
+
+class PairPath(PythonPath):
+    def __init__(self, pair, ends):
+        super().__init__(pair)
+        self._end = ends[0 if pair.initiates else 1]
+
+    def connect(self, address):
+        self.messages = PythonMessages(self._end)
+
+    def close(self):
+        self._end.close()
+
+
+class PairTransport(Transport):
+    capabilities = Capabilities(patterns={"blocking": patterns.PATTERNS}, waits=("block",))
+    ends = ()
+
+    @property
+    def clock_figures(self):
+        return patterns.clock_figures()
+
+    def missing(self, pair):
+        return None
+
+    def path(self, pair, wait):
+        return PairPath(pair, self.ends)
+
+
+@pytest.fixture
+def pair_transport(monkeypatch):
+    monkeypatch.setattr(
+        PairTransport, "ends", socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    )
+    monkeypatch.setitem(TRANSPORTS.built_in, "pair", f"{__name__}:PairTransport")
+
+
+@pytest.mark.usefixtures("pair_transport")
+@pytest.mark.parametrize("pattern", patterns.PATTERNS)
+def test_a_transport_of_python_calls_is_measured_and_verified(pattern):
+    threads = threading.active_count()
+    window = 4 if SHAPES[pattern].window else 1
+    case = runs.case("pair", 100, "block", pattern=pattern, window=window, verify=True)
+    round_ = measure(case)
+    assert round_.problems == [None]
+    assert round_.verified[0] > 0
+    (block,) = round_.kept[0].blocks
+    assert (block.times > 0).all()
+    # The responder takes times, too, but not of what the initiator times in turn.
+    assert (block.peer_times.size > 0) == (pattern != "pingpong")
+    assert threading.active_count() == threads
+
+
+def test_the_clock_of_python_has_a_cost_and_a_resolution():
+    cost, resolution = patterns.clock_figures()
+    assert cost > 0
+    assert resolution > 0

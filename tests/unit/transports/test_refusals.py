@@ -1,0 +1,117 @@
+"""Cases that no machine can measure, and the reasons."""
+
+import pytest
+
+from halftrip.errors import UsageError
+from halftrip.plan.cases import outlasts
+from halftrip.plan.layers import make_plan, options_layer
+from halftrip.registry import TRANSPORTS
+from halftrip.transports.refusals import check_possible
+from harness import runs
+
+
+def plan(**options):
+    return make_plan(options_layer(options))
+
+
+@pytest.mark.parametrize(
+    ("options", "reasons"),
+    [
+        (
+            {"transport": "tcp,unix", "rate": "1MB"},
+            "tcp, unix: --rate: only a stream of udp has one",
+        ),
+        (
+            {"transport": "mpi,shm", "mode": "onesided"},
+            "mpi, shm: no onesided pingpong, only put, get",
+        ),
+        ({"transport": "shm", "pattern": "put", "mode": "blocking"},
+         "shm: no blocking put, only onesided"),
+        ({"transport": "shm", "mode": "ssend"},
+         "shm: shm has no ssend calls, only blocking, onesided"),
+        ({"transport": "mpi", "pattern": "exchange", "mode": "ssend"},
+         "mpi: no ssend exchange, only blocking, nonblocking, persistent"),
+        # The widest reason is the first: no size would help.
+        ({"transport": "udp", "pattern": "exchange", "sizes": "0,8,1M"},
+         "udp: udp has no exchange, only pingpong, stream"),
+        ({"transport": "tcp,shm", "datatype": "vector"},
+         "tcp, shm: --datatype vector: only MPI has datatypes"),
+        ({"transport": "tcp", "sizes": "0"}, "tcp: a byte stream has no empty messages"),
+        (
+            {"transport": "udp", "pattern": "stream", "sizes": "1", "rate": "1"},
+            "udp: a window of 64 takes 64 s at this --rate, --time allows 0.3 s",
+        ),
+        (
+            {"transport": "shm", "wait": "block"},
+            "shm: --wait block: shm is memory that is polled; there is nothing in it to sleep on",
+        ),
+        # One end that cannot is enough.
+        (
+            {"transport": "shm", "wait": "spin:block"},
+            "shm: --wait block: shm is memory that is polled; there is nothing in it to sleep on",
+        ),
+        (
+            {"transport": "shm,mpi", "pattern": "put", "mode": "onesided", "pages": "4K:huge"},
+            "shm, mpi: --pages huge: the pages of a window are not ours to choose",
+        ),
+    ],
+)  # fmt: skip
+def test_a_plan_without_a_possible_case_is_a_usage_error(options, reasons):
+    with pytest.raises(UsageError) as caught:
+        check_possible(plan(**options))
+    assert str(caught.value) == f"nothing of this can be measured: {reasons}"
+
+
+def test_a_kind_of_memory_is_refused_at_either_end():
+    capabilities = TRANSPORTS.load("tcp").capabilities
+    assert capabilities.refusal(runs.case("tcp")) is None
+    for memory in ("device", "host:device", "device:host"):
+        assert capabilities.refusal(runs.case("tcp", memory=memory)) == (
+            "--memory device: tcp has host"
+        )
+
+
+def test_many_reasons_are_cut_short():
+    with pytest.raises(UsageError) as caught:
+        check_possible(plan(pattern="put", mode="ssend,persistent,nonblocking,blocking"))
+    assert str(caught.value).count("; ") == 4
+    assert str(caught.value).endswith("; and 7 more")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        # Waiting differently at both ends is possible with sockets.
+        {"transport": "shm,tcp", "wait": "spin:block"},
+        {"pages": "4K:huge", "memory": "host:host"},
+        # Enough that one case is possible.
+        {"rate": "1MB", "pattern": "pingpong,stream"},
+        {"pattern": "put,stream", "mode": "onesided"},
+        {"sizes": "0,8", "transport": "udp"},
+        # Ranks, pairs and threads are not what is looked at here.
+        {"ranks": "3", "pairs": "all", "threads": "2"},
+        # How fast a path is, is for the machine to say.
+        {"transport": "tcp", "pattern": "stream", "sizes": "1G", "window": "1000000"},
+    ],
+)
+def test_a_plan_with_a_possible_case_is_accepted(options):
+    check_possible(plan(**options))
+
+
+def case(**changes):
+    values = {"transport": "udp", "pattern": "stream", "wait": "block", "size": 1000, "window": 100}
+    return runs.case(**(values | changes))
+
+
+def test_a_window_far_longer_than_the_time_allowed_is_refused():
+    allowed = plan(time="1s")
+    assert outlasts(allowed, case(rate=10_000.0)) is None
+    reason = outlasts(allowed, case(rate=9_000.0))
+    assert reason == "a window of 100 takes 11 s at this --rate, --time allows 1 s"
+    assert outlasts(plan(time="2s"), case(rate=9_000.0)) is None
+    assert outlasts(allowed, case()) is None
+    reason = outlasts(allowed, case(size=1 << 30, window=1000))
+    assert reason == "a window of 1000 takes 11 s even at 100 GB/s, --time allows 1 s"
+    # A count is what was asked for, however long it takes.
+    assert outlasts(plan(iterations="1"), case(rate=1.0)) is None

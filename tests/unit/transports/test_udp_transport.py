@@ -1,0 +1,112 @@
+"""The udp transport, measured with both ranks in one process."""
+
+import pytest
+
+from halftrip.memory.ring import Ring
+from halftrip.transports.native.udp import UdpTransport
+from harness import runs
+from harness.bench import measure, process
+from harness.paths import CaseEnd, opened
+
+PATTERNS = pytest.mark.parametrize(("pattern", "window"), [("pingpong", 1), ("stream", 8)])
+
+
+def case(pattern="pingpong", size=64, window=1, **changes):
+    return runs.case("udp", size, pattern=pattern, window=window, **changes)
+
+
+@PATTERNS
+@pytest.mark.parametrize("size", [8, 24, 1000])
+def test_verified_messages_are_counted(pattern, window, size):
+    round_ = measure(case(pattern, size, window, verify=True))
+    assert round_.problems == [None]
+    assert round_.verified[0] > 0
+    blocks = [block.blocks[0] for block in round_.kept]
+    assert sum(block.delivery.sent for block in blocks) > 0
+    assert sum(block.times.size for block in blocks) > 0
+
+
+@PATTERNS
+@pytest.mark.parametrize("buffers", ["same", "separate"])
+def test_a_wrong_byte_is_found(pattern, window, buffers, monkeypatch):
+    fill = Ring.fill
+
+    def spoilt(ring, slots, seeds):
+        fill(ring, slots, seeds)
+        ring.region[slots * 1024 + 500] ^= 0x10
+
+    monkeypatch.setattr(Ring, "fill", spoilt)
+    (problem,) = measure(case(pattern, 1024, window, buffers=buffers, verify=True)).problems
+    assert problem.startswith(("rank 0: byte 500 is 0x", "rank 1: byte 500 is 0x"))
+
+
+@PATTERNS
+def test_a_dead_path_is_a_problem_of_the_case(pattern, window):
+    """The responder's socket receives from somebody else from now on."""
+
+    def spoil(rank, path):
+        if rank == 1:
+            path._socket.connect(("127.0.0.1", 9))
+
+    (problem,) = measure(case(pattern, window=window), spoil=spoil, timeout=0.02).problems
+    assert problem.startswith(("rank 0: no ", "rank 0: Connection refused"))
+
+
+@pytest.mark.parametrize(
+    ("the_case", "reason"),
+    [
+        (case(size=1), None),
+        (case(size=0), "an empty datagram has no room for its number"),
+        (case(size=65507), None),
+        (case(size=65508), "a datagram holds at most 65507 bytes"),
+        (case(rate=1e6), "--rate: only a stream of udp has one"),
+        (case("stream", rate=1e6, window=64), None),
+        (case("bidirectional"), "udp has no bidirectional, only pingpong, stream"),
+        (case("bidirectional", size=65508), "udp has no bidirectional, only pingpong, stream"),
+        (case(mode="ssend"), "udp has no ssend calls, only blocking"),
+        (case("put", mode="onesided"), "a datagram has no memory to reach into"),
+        (case(datatype="vector"), "--datatype vector: only MPI has datatypes"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(the_case, reason):
+    assert UdpTransport(process()).refuses(the_case) == reason
+
+
+@pytest.mark.parametrize(
+    ("the_case", "sizes", "headers"),
+    [
+        # With a rate, a number and when the message was sent; else a number.
+        (case("stream", rate=1e6), (1, 8, 12, 16, 100), [1, 8, 8, 16, 16]),
+        (case(), (1, 8, 100), [1, 8, 8]),
+    ],
+)
+def test_the_header_is_what_the_path_writes_itself(the_case, sizes, headers):
+    with opened("udp") as ends:
+        cases = [runs.case("udp", size, pattern=the_case.pattern, rate=the_case.rate)
+                 for size in sizes]  # fmt: skip
+        found = [CaseEnd(ends[0], each, initiates=True).endpoint.header_size for each in cases]
+    assert found == headers
+
+
+def test_several_exchanges_in_a_sample_are_a_mistake_of_the_program():
+    with opened("udp") as ends:
+        end = CaseEnd(ends[0], case(), initiates=True)
+        with pytest.raises(ValueError, match="a sample by itself"):
+            end.endpoint.run(1, 2, 3)
+
+
+def test_the_socket_has_room_for_a_window(monkeypatch):
+    """Or as much as the kernel allows; never less than at first."""
+    asked = []
+    with opened("udp") as ends:
+        default = ends[0]._default_buffer
+
+        class NotedSocket:
+            def setsockopt(self, level, option, value):
+                asked.append(value)
+
+        monkeypatch.setattr(ends[0], "_socket", NotedSocket())
+        for size, window in ((1, 1), (1000, 1000), (60_000, 1_000_000)):
+            CaseEnd(ends[0], case("stream", size, window), initiates=True)
+        monkeypatch.undo()
+    assert asked == [default // 2, 1000 * 2024, 2**31 - 1]
