@@ -8,24 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <exception>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "clock.hpp"
+#include "errors.hpp"
 
 namespace halftrip {
-
-// The peer did not answer, however often it was asked.
-struct NoAnswer : std::exception {
-  explicit NoAnswer(std::string said) : said_(std::move(said)) {}
-  const char* what() const noexcept override { return said_.c_str(); }
-
- private:
-  std::string said_;
-};
 
 inline std::string seconds(Ticks ns) {
   std::string text = std::to_string(static_cast<double>(ns) * 1e-9);

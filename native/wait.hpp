@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <limits>
 
 #if defined(__x86_64__)
@@ -13,6 +12,7 @@
 #endif
 
 #include "clock.hpp"
+#include "errors.hpp"
 
 namespace halftrip {
 
@@ -20,14 +20,6 @@ namespace halftrip {
 // over at once. Two ranks that never wait for each other do not, so a call into timed code is kept
 // shorter than what they have to come out (LONGEST_CALL_NS in sampler.py).
 inline std::atomic<bool> stop_requested{false};
-
-struct Stopped : std::exception {
-  const char* what() const noexcept override { return "told to stop"; }
-};
-
-struct PeerClosed : std::exception {
-  const char* what() const noexcept override { return "the peer closed its end"; }
-};
 
 inline void check_stop() {
   if (stop_requested.load(std::memory_order_relaxed)) [[unlikely]]

@@ -4,19 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "../endpoint.hpp"
+#include "../errors.hpp"
 
 namespace halftrip {
-
-// A call that returned something other than MPI_SUCCESS.
-struct MpiError : std::runtime_error {
-  explicit MpiError(int code) : std::runtime_error(std::to_string(code)) {}
-};
 
 inline void check_mpi(int code) {
   if (code != 0) [[unlikely]]

@@ -1,4 +1,4 @@
-"""The native part: clocks, endpoints, and the kernels that time them; see native/module.cpp.
+"""The native part: clocks, endpoints, and the kernels that time them; see native/bindings/module.cpp.
 
 Arrays are never copied or converted. `stamps` are the caller's, shape (samples + 1,), in ticks of
 the clock named. Kernels release the interpreter's lock, and raise Stopped, PeerClosed, MpiError or
@@ -18,6 +18,9 @@ class NoAnswer(Exception): ...
 class PeerClosed(Exception): ...
 class MpiError(Exception): ...
 
+# What this build has of "counters", "datagrams" and "mpi"; see the options in CMakeLists.txt. The
+# names of a part that it lacks are missing from the module; the exceptions are always there.
+parts: tuple[str, ...]
 # Empty where the processor's counter cannot be used.
 counter_clock: str
 # How much memory two Shm share; it begins with lines for Line, this many of this size each.

@@ -1,7 +1,7 @@
 // The Python module's datagrams: their endpoint, and the patterns over it.
+#include "../patterns/datagram_pingpong.hpp"
+#include "../patterns/datagram_stream.hpp"
 #include "bindings.hpp"
-#include "patterns/datagram_pingpong.hpp"
-#include "patterns/datagram_stream.hpp"
 
 namespace halftrip {
 
@@ -64,10 +64,7 @@ void define_policies(nb::module_& module) {
       .def("add", &Seen::add, "number"_a);
 }
 
-}  // namespace
-
 void define_datagrams(nb::module_& module) {
-  nb::exception<NoAnswer>(module, "NoAnswer");
   define_policies(module);
   nb::class_<DatagramSocket> type(module, "Datagrams");
   type.def(nb::init<int, bool, bool, Ticks, Ticks>(), "fd"_a, "spins"_a, "yields"_a, "timeout_ns"_a,
@@ -91,5 +88,9 @@ void define_datagrams(nb::module_& module) {
   define_end<DatagramPing, DatagramSource>(module, "initiate_datagrams");
   define_end<DatagramPong, DatagramSink>(module, "respond_datagrams");
 }
+
+const Part part("datagrams", define_datagrams);
+
+}  // namespace
 
 }  // namespace halftrip

@@ -1,11 +1,11 @@
 // The Python module's endpoints between ranks of one host, and byte streams.
 #include <nanobind/stl/string.h>
 
+#include "../endpoints/cache_line.hpp"
+#include "../endpoints/shm.hpp"
+#include "../endpoints/shm_window.hpp"
+#include "../endpoints/stream.hpp"
 #include "bindings.hpp"
-#include "endpoints/line.hpp"
-#include "endpoints/shm.hpp"
-#include "endpoints/stream.hpp"
-#include "endpoints/windows.hpp"
 
 namespace halftrip {
 

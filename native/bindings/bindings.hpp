@@ -12,13 +12,13 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "clock.hpp"
-#include "endpoint.hpp"
-#include "patterns/duplex.hpp"
-#include "patterns/onesided.hpp"
-#include "patterns/pingpong.hpp"
-#include "patterns/stream.hpp"
-#include "timing.hpp"
+#include "../clock.hpp"
+#include "../endpoint.hpp"
+#include "../patterns/duplex.hpp"
+#include "../patterns/onesided.hpp"
+#include "../patterns/pingpong.hpp"
+#include "../patterns/stream.hpp"
+#include "../timing.hpp"
 
 namespace halftrip {
 
@@ -138,8 +138,29 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
   return type;
 }
 
-void define_datagrams(nb::module_& module);
 void define_local_endpoints(nb::module_& module);
-void define_mpi_endpoints(nb::module_& module);
+
+// A part of the module that a build may leave out. Each is a static object of its source file, so
+// that the list of sources alone decides which parts there are.
+class Part {
+ public:
+  using Define = void (*)(nb::module_& module);
+
+  Part(const char* name, Define define) : name_(name), define_(define), next_(first_) {
+    first_ = this;
+  }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+  // Defines every part there is, and `parts`, their names.
+  static void define_all(nb::module_& module);
+
+ private:
+  static inline constinit Part* first_ = nullptr;
+
+  const char* name_;
+  Define define_;
+  Part* next_;
+};
 
 }  // namespace halftrip

@@ -2,17 +2,18 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <system_error>
 #include <tuple>
+#include <vector>
 
+#include "../errors.hpp"
+#include "../patterns/copy.hpp"
+#include "../sequence.hpp"
+#include "../wait.hpp"
 #include "bindings.hpp"
-#include "counters.hpp"
-#include "endpoints/mpi.hpp"
-#include "patterns/copy.hpp"
-#include "sequence.hpp"
-#include "wait.hpp"
 
 namespace halftrip {
 
@@ -51,15 +52,6 @@ void define_copy(nb::module_& module) {
       },
       "to"_a.noconvert(), "from_"_a.noconvert(), "batch"_a, "stamps"_a.noconvert(), "clock"_a,
       Released());
-}
-
-void define_counters(nb::module_& module) {
-  nb::class_<Counter>(module, "Counter")
-      .def(nb::init<std::uint32_t, std::uint64_t, bool>(), "kind"_a, "config"_a, "everywhere"_a)
-      .def("read", [](const Counter& self) {
-        const auto [count, enabled, running] = self.read();
-        return std::tuple(count, enabled, running);
-      });
 }
 
 // Calls each(buffer, lie, seed) for the buffers of those numbers, until one returns false.
@@ -123,12 +115,26 @@ void define_buffers(nb::module_& module) {
 
 }  // namespace
 
+void Part::define_all(nb::module_& module) {
+  // The order of static objects of several files is the linker's.
+  std::vector<const Part*> parts;
+  for (const Part* part = first_; part != nullptr; part = part->next_) parts.push_back(part);
+  std::ranges::sort(parts, {}, [](const Part* part) { return std::string_view(part->name_); });
+  nb::list names;
+  for (const Part* part : parts) {
+    part->define_(module);
+    names.append(nb::str(part->name_));
+  }
+  module.attr("parts") = nb::tuple(names);
+}
+
 }  // namespace halftrip
 
 NB_MODULE(_native, module) {
   using namespace halftrip;
   nb::exception<Stopped>(module, "Stopped");
   nb::exception<PeerClosed>(module, "PeerClosed");
+  nb::exception<NoAnswer>(module, "NoAnswer");
   nb::exception<MpiError>(module, "MpiError");
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
@@ -140,10 +146,8 @@ NB_MODULE(_native, module) {
   });
   module.def("request_stop", [](bool stop) { stop_requested.store(stop); }, "stop"_a = true);
   define_clock(module);
-  define_counters(module);
   define_buffers(module);
   define_copy(module);
   define_local_endpoints(module);
-  define_datagrams(module);
-  define_mpi_endpoints(module);
+  Part::define_all(module);
 }

@@ -1,13 +1,13 @@
 // The Python module's MPI endpoints.
-#include "endpoints/mpi.hpp"
+#include "../endpoints/mpi.hpp"
 
 #include <nanobind/stl/vector.h>
 
 #include <string>
 
+#include "../endpoints/mpi_requests.hpp"
+#include "../endpoints/mpi_window.hpp"
 #include "bindings.hpp"
-#include "endpoints/mpi_requests.hpp"
-#include "endpoints/windows.hpp"
 
 namespace halftrip {
 
@@ -48,11 +48,11 @@ void define_mpi(nb::module_& module, const std::string& kind) {
           "path"_a, "functions"_a, "window"_a, "target"_a, "base"_a);
 }
 
-}  // namespace
-
-void define_mpi_endpoints(nb::module_& module) {
+const Part part("mpi", [](nb::module_& module) {
   define_mpi<int>(module, "Int");
   define_mpi<void*>(module, "Pointer");
-}
+});
+
+}  // namespace
 
 }  // namespace halftrip
