@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <tuple>
 #include <vector>
@@ -39,6 +40,21 @@ void define_clock(nb::module_& module) {
         });
       },
       "clock"_a, Released());
+}
+
+void define_waiting(nb::module_& module) {
+  module.def("request_stop", [](bool stop) { stop_requested.store(stop); }, "stop"_a = true);
+  module.def("calibrate_poll_pause", &calibrate_poll_pause, Released());
+  module.def("poll_pause", [] { return poll_pause.load(); });
+  module.def(
+      "set_poll_pause",
+      [](int pause) {
+        if (pause < 1 || pause > kMostPollPause)
+          throw std::invalid_argument("a poll pause is from 1 to " +
+                                      std::to_string(kMostPollPause));
+        poll_pause.store(pause);
+      },
+      "pause"_a);
 }
 
 void define_copy(nb::module_& module) {
@@ -144,7 +160,7 @@ NB_MODULE(_native, module) {
       PyErr_SetFromErrno(PyExc_OSError);
     }
   });
-  module.def("request_stop", [](bool stop) { stop_requested.store(stop); }, "stop"_a = true);
+  define_waiting(module);
   define_clock(module);
   define_buffers(module);
   define_copy(module);

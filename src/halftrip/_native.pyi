@@ -31,6 +31,17 @@ probed_line_size: int
 def request_stop(stop: bool = True) -> None:
     """Makes every wait of every kernel in this process raise Stopped, until called with False."""
 
+def calibrate_poll_pause() -> int:
+    """How many pause instructions of this core make about 35 ns, from 1 to 16. Measures and sets
+    nothing; takes up to half a millisecond. To be called after pinning."""
+
+def poll_pause() -> int:
+    """How many pause instructions lie between two polls of shared memory; 3 until it is set."""
+
+def set_poll_pause(pause: int) -> None:
+    """Sets what `poll_pause` returns, for every kernel of this process. Raises ValueError unless it
+    is from 1 to 16."""
+
 def clock_pair(clock: str, tries: int) -> tuple[int, int, int]:
     """One moment in ticks, as CLOCK_MONOTONIC_RAW in ns, and the ticks of uncertainty."""
 

@@ -1,6 +1,8 @@
 """Endpoints and kernels within one process: two threads, one for each rank."""
 
 import socket
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -155,6 +157,29 @@ def test_a_segment_must_be_large_enough_and_aligned():
     start = -room.ctypes.data % 64 + 1
     with pytest.raises(ValueError, match="not aligned"):
         _native.Shm(room[start:], 0, False)
+
+
+def test_the_poll_pause_is_what_it_was_set_to():
+    before = _native.poll_pause()
+    assert 1 <= _native.calibrate_poll_pause() <= 16
+    assert _native.poll_pause() == before
+    try:
+        for pause in (1, 16):
+            _native.set_poll_pause(pause)
+            assert _native.poll_pause() == pause
+            for wrong in (0, -1, 17):
+                with pytest.raises(ValueError, match="from 1 to 16"):
+                    _native.set_poll_pause(wrong)
+            assert _native.poll_pause() == pause
+    finally:
+        _native.set_poll_pause(before)
+
+
+def test_the_poll_pause_is_3_until_it_is_set():
+    """In a fresh process, however busy the machine is: nothing is measured at import."""
+    script = "from halftrip import _native; print(_native.poll_pause())"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout == "3\n"
 
 
 @pytest.mark.parametrize("source", sorted({best_source(), "monotonic"}))
