@@ -1,34 +1,37 @@
-// The barest endpoint: one word in one cache line, handed to and fro.
+// The barest endpoint: one word in one cache line, which goes back and forth between two cores.
 //
-// Ping-pong over it is the bound that no path through shared memory can beat: a line leaves one
+// Ping-pong over it is the bound that no path through shared memory can beat: the line leaves one
 // core's cache, is seen by the other, and comes back.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
+#include <stdexcept>
 
+#include "../shared_word.hpp"
 #include "../wait.hpp"
 
 namespace halftrip {
 
-class Line {
+class CacheLine {
  public:
-  // `word` lies in memory that both ranks map, alone in its line, and starts as 0.
-  explicit Line(void* word) : word_(static_cast<std::atomic<std::uint64_t>*>(word)) {}
+  // `word` lies in memory that both ranks map, alone in its cache line, and starts as 0.
+  explicit CacheLine(void* word) : word_(*static_cast<SharedWord*>(word)) {}
 
-  void send(const std::byte*, std::size_t) { word_->store(++turn_, std::memory_order_release); }
+  void check_message(std::size_t size) const {
+    if (size != 0) throw std::invalid_argument("a cache line carries empty messages only");
+  }
 
+  void send(const std::byte*, std::size_t) { store_release(word_, ++turn_); }
+
+  // A sender that does not wait for an answer may be ahead by several messages.
   void recv(std::byte*, std::size_t) {
     ++turn_;
-    spin_until(false, [this] { return word_->load(std::memory_order_acquire) == turn_; });
+    spin_until(false, [this] { return load_acquire(word_) >= turn_; });
   }
 
  private:
-  std::atomic<std::uint64_t>* word_;
-  std::uint64_t turn_ = 0;
+  SharedWord& word_;
+  SharedWord turn_ = 0;
 };
-
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 }  // namespace halftrip

@@ -1,28 +1,37 @@
-// A mapping: memory of the peer's that a rank reaches by itself.
+// The peer's memory, mapped: a put or a get is a plain copy.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <span>
+#include <stdexcept>
 
+#include "../buffers.hpp"
 #include "shm.hpp"
 
 namespace halftrip {
 
-// A plain copy to or from memory that both ranks map.
 class ShmWindow {
  public:
-  // `window` is the peer's; `messages` is for acknowledgements.
-  ShmWindow(Shm& messages, std::byte* window) : messages_(messages), window_(window) {}
+  // `window` is the peer's memory; `messages` is for acknowledgements.
+  ShmWindow(Shm& messages, std::span<std::byte> window) : messages_(messages), window_(window) {}
+
+  // Both rings: a pattern uses one of them, and a case has two of the same layout.
+  void check(const Buffers& buffers) const {
+    if (std::max(buffers.out.extent(), buffers.in.extent()) > window_.size())
+      throw std::invalid_argument("the buffers do not fit into the peer's window");
+  }
 
   void put(const std::byte* out, std::size_t offset, std::size_t size) {
-    std::memcpy(window_ + offset, out, size);
-    // What is overwritten by a later copy has to be written all the same.
+    std::memcpy(window_.data() + offset, out, size);
+    // A compiler could otherwise leave out a copy that a later one overwrites.
     asm volatile("" ::: "memory");
   }
 
   void get(std::byte* in, std::size_t offset, std::size_t size) {
-    std::memcpy(in, window_ + offset, size);
+    std::memcpy(in, window_.data() + offset, size);
     asm volatile("" ::: "memory");
   }
 
@@ -34,7 +43,7 @@ class ShmWindow {
 
  private:
   Shm& messages_;
-  std::byte* window_;
+  std::span<std::byte> window_;
 };
 
 }  // namespace halftrip

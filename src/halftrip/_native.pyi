@@ -23,7 +23,7 @@ class MpiError(Exception): ...
 parts: tuple[str, ...]
 # Empty where the processor's counter cannot be used.
 counter_clock: str
-# How much memory two Shm share; it begins with lines for Line, this many of this size each.
+# How much memory two Shm share; it begins with lines for CacheLine, this many of this size each.
 shm_segment_size: int
 probed_lines: int
 probed_line_size: int
@@ -159,7 +159,7 @@ class _Messages(_EndpointBase):
     def recv(self, in_: _Bytes) -> None:
         """Receives one message of just the array's size."""
 
-class Line(_Messages):
+class CacheLine(_Messages):
     def __init__(self, segment: _Bytes) -> None: ...
 
 class Shm(_Messages):

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../native/endpoints/line.hpp"
+#include "../../native/endpoints/cache_line.hpp"
 #include "../../native/endpoints/shm.hpp"
 
 using namespace halftrip;
