@@ -31,7 +31,7 @@ class LineProbe:
     def __init__(self, segment: Bytes, clock: Clock) -> None:
         size = _native.probed_line_size
         self._lines = [
-            _native.Line(segment[number * size : (number + 1) * size])
+            _native.CacheLine(segment[number * size : (number + 1) * size])
             for number in range(_native.probed_lines)
         ]
         self._clock = clock
@@ -41,7 +41,7 @@ class LineProbe:
         """The fastest line's median round trip, ns. The other rank calls `follow` meanwhile."""
         return min(self._time(line) for line in self._lines)
 
-    def _time(self, line: _native.Line) -> float:
+    def _time(self, line: _native.CacheLine) -> float:
         stamps = self._exchange(_native.initiate, line)
         return float(np.median(self._clock.intervals(stamps))) / _LINE_BATCH
 
@@ -49,7 +49,7 @@ class LineProbe:
         for line in self._lines:
             self._exchange(_native.respond, line)
 
-    def _exchange(self, part: Callable[..., None], line: _native.Line) -> npt.NDArray[np.int64]:
+    def _exchange(self, part: Callable[..., None], line: _native.CacheLine) -> npt.NDArray[np.int64]:
         stamps = np.zeros(_LINE_SAMPLES + 1, dtype=np.int64)
         nothing, source = self._nothing, self._clock.source
         part(line, "pingpong", nothing, nothing, 1, _LINE_LEAD, _LINE_BATCH, stamps, source)
