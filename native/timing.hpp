@@ -89,6 +89,7 @@ constexpr bool is_symmetric = requires { Pattern::symmetric; };
 
 template <class Pattern, class E>
 void initiate(E& endpoint, Buffers& buffers, const Timing& timing) {
+  check_buffers(endpoint, buffers);
   if constexpr (has_arrivals<Pattern>) {
     if (!timing.arrivals.empty()) return timed_with_arrivals<Pattern>(endpoint, buffers, timing);
   }
@@ -107,6 +108,7 @@ void respond(E& endpoint, Buffers& buffers, const Timing& timing) {
   } else if constexpr (is_symmetric<Pattern>) {
     initiate<Pattern>(endpoint, buffers, timing);
   } else {
+    check_buffers(endpoint, buffers);
     auto exchange = [&] { Pattern::respond(endpoint, buffers); };
     if constexpr (Pattern::responder_timed) {
       timed(timing, exchange);

@@ -102,10 +102,18 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
   type.attr("patterns") = nb::tuple(AllPatterns::names<E>());
   if constexpr (BlockingEndpoint<E>) {
     type.def(
-        "send", [](E& endpoint, ConstBytes out) { endpoint.send(bytes(out).data(), out.shape(0)); },
+        "send",
+        [](E& endpoint, ConstBytes out) {
+          check_message(endpoint, out.shape(0));
+          endpoint.send(bytes(out).data(), out.shape(0));
+        },
         "out"_a.noconvert(), Released());
     type.def(
-        "recv", [](E& endpoint, Bytes in) { endpoint.recv(bytes(in).data(), in.shape(0)); },
+        "recv",
+        [](E& endpoint, Bytes in) {
+          check_message(endpoint, in.shape(0));
+          endpoint.recv(bytes(in).data(), in.shape(0));
+        },
         "in_"_a.noconvert(), Released());
   }
   const auto part = [&]<bool initiates>(const char* side, std::bool_constant<initiates>) {

@@ -93,7 +93,10 @@ void define_buffers(nb::module_& module) {
           [](Ring* self, Slots slots) {
             if (slots.shape(1) > 1 && slots.stride(1) != 1)
               throw std::invalid_argument("a buffer's bytes do not lie side by side");
+            if (slots.shape(0) == 0) throw std::invalid_argument("a ring has at least one buffer");
             const bool several = slots.shape(0) > 1;
+            if (several && slots.stride(0) < 0)
+              throw std::invalid_argument("the buffers do not lie in the order of their numbers");
             new (self)
                 Ring(reinterpret_cast<std::byte*>(slots.data()), slots.shape(0), slots.shape(1),
                      several ? static_cast<std::size_t>(slots.stride(0)) : slots.shape(1));

@@ -163,6 +163,34 @@ def test_one_sided_patterns_reach_into_the_peer_s_memory(size, window):
     release()
 
 
+@pytest.mark.parametrize("pattern", ["put", "get"])
+def test_buffers_that_do_not_fit_the_window_are_refused(pattern):
+    """Before anything is copied, and before the peer is waited for."""
+    ends, windows, release = window_pair(64)
+    stamps = np.zeros(2, dtype=np.int64)
+
+    def initiate(slots, size, stride):
+        region = np.zeros(slots * stride, dtype=np.uint8)
+        rows = np.lib.stride_tricks.as_strided(region, (slots, size), (stride, 1))
+        rings = [_native.Ring(rows) for _ in range(2)]
+        _native.initiate(ends[0], pattern, *rings, 1, 0, 1, stamps, CLOCK)
+
+    for slots, size, stride in [(1, 1 << 20, 1 << 20), (1, 65, 65), (3, 32, 32), (2, 1, 64)]:
+        with pytest.raises(ValueError, match="do not fit into the peer's window"):
+            initiate(slots, size, stride)
+    assert not windows[1].any()
+    # The last byte of the last buffer may be the window's last.
+    finish = in_thread(lambda: respond_to(ends[1], pattern))
+    initiate(2, 32, 32)
+    assert finish() is None
+    release()
+
+
+def respond_to(end, pattern):
+    rings = [_native.Ring(np.zeros((1, 32), np.uint8)) for _ in range(2)]
+    _native.respond(end, pattern, *rings, 1, 0, 1, np.zeros(2, np.int64), CLOCK)
+
+
 def numbers(*values):
     return np.array(values, dtype=np.int64)
 
