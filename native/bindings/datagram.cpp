@@ -20,7 +20,7 @@ void define_end(nb::module_& module, const char* name) {
   module.def(
       name,
       [](DatagramSocket& socket, std::string_view pattern, Ring& out, Ring& in, std::int64_t window,
-         double rate, std::int64_t lead, Ticks most_waited_ns, Stamps times, Stamps held,
+         double rate, std::int64_t lead, Ticks most_waited_ns, Int64s times, Int64s held,
          std::string_view clock, double hertz) {
         if (in.size() != out.size()) throw std::invalid_argument("out and in differ in size");
         if (in.slots() != out.slots()) throw std::invalid_argument("out and in differ in number");

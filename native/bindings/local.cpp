@@ -1,4 +1,4 @@
-// The Python module's endpoints between ranks of one host, and byte streams.
+// The Python module's endpoints between ranks of one host, and those over byte streams.
 #include <nanobind/stl/string.h>
 
 #include "../endpoints/cache_line.hpp"

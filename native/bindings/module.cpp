@@ -21,6 +21,8 @@ namespace halftrip {
 namespace {
 
 void define_clock(nb::module_& module) {
+  module.attr("clock_reads") = kClockReads;
+  module.attr("clock_reads_with_receive_times") = kClockReadsWithReceiveTimes;
   module.attr("counter_clock") = CounterClock::exists() ? CounterClock::name : std::string_view();
   module.def(
       "clock_pair",
@@ -60,29 +62,40 @@ void define_waiting(nb::module_& module) {
 void define_copy(nb::module_& module) {
   module.def(
       "copy",
-      [](Bytes to, ConstBytes from, std::int64_t batch, Stamps stamps, std::string_view clock) {
+      [](Bytes to, ConstBytes from, std::int64_t batch, Int64s timestamps, std::string_view clock) {
         if (to.shape(0) != from.shape(0)) throw std::invalid_argument("to and from differ in size");
         with_clock(clock, [&]<class Clock>(Clock) {
-          copy<Clock>(bytes(from), bytes(to).data(), batch, ticks(stamps));
+          copy<Clock>(bytes(from), bytes(to).data(), batch, ticks(timestamps));
         });
       },
-      "to"_a.noconvert(), "from_"_a.noconvert(), "batch"_a, "stamps"_a.noconvert(), "clock"_a,
+      "to"_a.noconvert(), "from_"_a.noconvert(), "batch"_a, "timestamps"_a.noconvert(), "clock"_a,
       Released());
 }
 
-// Calls each(buffer, lie, seed) for the buffers of those numbers, until one returns false.
+// Where the buffers of an array of shape (slots, bytes) are. Throws std::invalid_argument where the
+// bytes of a buffer are apart.
+std::byte* first_buffer(Slots& slots) {
+  if (slots.shape(1) > 1 && slots.stride(1) != 1)
+    throw std::invalid_argument("a buffer's bytes do not lie side by side");
+  return reinterpret_cast<std::byte*>(slots.data());
+}
+
+// Calls each(buffer, layout, seed) for the buffers of those numbers until one call returns false.
 template <class Each>
-void each_message(Slots& slots, Lie lie, Stamps& numbers, Stamps& seeds, Each each) {
+void each_message(Slots& slots, Layout layout, Int64s& numbers, Int64s& seeds, Each each) {
   if (numbers.shape(0) != seeds.shape(0)) throw std::invalid_argument("a seed for each number");
-  const std::size_t words = (lie.size + 7) / 8;
-  if (lie.step < 8 ||
-      (words > 0 && (words - 1) * lie.step + lie.size - 8 * (words - 1) > slots.shape(1)))
+  const std::size_t words = (layout.size + 7) / 8;
+  if (layout.step < 8 ||
+      (words > 0 && (words - 1) * layout.step + layout.size - 8 * (words - 1) > slots.shape(1)))
     throw std::invalid_argument("the message does not fit into its buffer");
+  std::byte* first = first_buffer(slots);
   for (std::size_t i = 0; i < numbers.shape(0); ++i) {
-    const auto number = static_cast<std::size_t>(numbers.data()[i]);
-    if (number >= slots.shape(0)) throw std::invalid_argument("there is no buffer of that number");
-    auto* buffer = reinterpret_cast<std::byte*>(slots.data() + number * slots.stride(0));
-    if (!each(buffer, lie, static_cast<std::uint64_t>(seeds.data()[i]))) return;
+    const std::int64_t number = numbers.data()[i];
+    if (number < 0 || static_cast<std::size_t>(number) >= slots.shape(0))
+      throw std::invalid_argument("there is no buffer of that number");
+    if (!each(first + number * slots.stride(0), layout,
+              static_cast<std::uint64_t>(seeds.data()[i])))
+      return;
   }
 }
 
@@ -91,24 +104,22 @@ void define_buffers(nb::module_& module) {
       .def(
           "__init__",
           [](Ring* self, Slots slots) {
-            if (slots.shape(1) > 1 && slots.stride(1) != 1)
-              throw std::invalid_argument("a buffer's bytes do not lie side by side");
+            std::byte* first = first_buffer(slots);
             if (slots.shape(0) == 0) throw std::invalid_argument("a ring has at least one buffer");
             const bool several = slots.shape(0) > 1;
             if (several && slots.stride(0) < 0)
               throw std::invalid_argument("the buffers do not lie in the order of their numbers");
-            new (self)
-                Ring(reinterpret_cast<std::byte*>(slots.data()), slots.shape(0), slots.shape(1),
-                     several ? static_cast<std::size_t>(slots.stride(0)) : slots.shape(1));
+            new (self) Ring(first, slots.shape(0), slots.shape(1),
+                            several ? static_cast<std::size_t>(slots.stride(0)) : slots.shape(1));
           },
           "slots"_a.noconvert(), nb::keep_alive<1, 2>())
       .def_prop_ro("position", &Ring::position);
   module.def(
       "fill",
-      [](Slots slots, std::size_t size, std::size_t step, Stamps numbers, Stamps seeds) {
+      [](Slots slots, std::size_t size, std::size_t step, Int64s numbers, Int64s seeds) {
         each_message(slots, {size, step}, numbers, seeds,
-                     [](std::byte* buffer, Lie lie, auto seed) {
-                       fill(buffer, lie, seed);
+                     [](std::byte* buffer, Layout layout, auto seed) {
+                       fill(buffer, layout, seed);
                        return true;
                      });
       },
@@ -116,12 +127,12 @@ void define_buffers(nb::module_& module) {
       Released());
   module.def(
       "first_difference",
-      [](Slots slots, std::size_t size, std::size_t step, Stamps numbers, Stamps seeds,
+      [](Slots slots, std::size_t size, std::size_t step, Int64s numbers, Int64s seeds,
          std::size_t header) -> std::optional<std::tuple<std::size_t, int, int>> {
         std::optional<Difference> found;
         each_message(slots, {size, step}, numbers, seeds,
-                     [&](std::byte* buffer, Lie lie, auto seed) {
-                       found = first_difference(buffer, lie, seed, header);
+                     [&](std::byte* buffer, Layout layout, auto seed) {
+                       found = first_difference(buffer, layout, seed, header);
                        return !found;
                      });
         if (!found) return std::nullopt;

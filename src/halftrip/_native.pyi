@@ -1,8 +1,8 @@
 """The native part: clocks, endpoints, and the kernels that time them; see native/bindings/module.cpp.
 
-Arrays are never copied or converted. `stamps` are the caller's, shape (samples + 1,), in ticks of
-the clock named. Kernels release the interpreter's lock, and raise Stopped, PeerClosed, MpiError or
-OSError.
+Arrays are never copied or converted. `timestamps` are the caller's, shape (samples + 1,), in ticks
+of the clock named. Kernels release the interpreter's lock, and raise Stopped, PeerClosed, MpiError
+or OSError; ValueError where an endpoint cannot carry the buffers.
 """
 
 from typing import ClassVar, TypeAlias
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
-_Stamps: TypeAlias = npt.NDArray[np.int64]
+_Int64s: TypeAlias = npt.NDArray[np.int64]
 
 class Stopped(Exception): ...
 class NoAnswer(Exception): ...
@@ -23,6 +23,9 @@ class MpiError(Exception): ...
 parts: tuple[str, ...]
 # Empty where the processor's counter cannot be used.
 counter_clock: str
+# How often a sample of `initiate` or `respond` reads the clock, without and with receive times.
+clock_reads: int
+clock_reads_with_receive_times: int
 # How much memory two Shm share; it begins with lines for CacheLine, this many of this size each.
 shm_segment_size: int
 probed_lines: int
@@ -54,16 +57,18 @@ def initiate(
     out: Ring,
     in_: Ring,
     window: int,
-    lead: int,
+    warmup: int,
     batch: int,
-    stamps: _Stamps,
+    timestamps: _Int64s,
     clock: str,
-    arrivals: _Stamps | None = None,
+    receive_times: _Int64s | None = None,
 ) -> None:
-    """Initiates `lead` exchanges untimed, then `batch` between each two stamps.
+    """Initiates `warmup` exchanges untimed, then `batch` between each two timestamps. `window` is
+    how many messages an exchange has, in patterns that have windows.
 
-    `arrivals`, shape (samples,), ticks, is given how long it took until all that came in the
-    exchanges of a sample had come, where that is not when they end: in a bidirectional pattern.
+    `receive_times`, shape (samples,), ticks, is filled with the time from the beginning of each
+    sample until its last receive completed. Only a bidirectional pattern has them, and only with a
+    `batch` of 1; ValueError otherwise.
     """
 
 def respond(
@@ -72,14 +77,14 @@ def respond(
     out: Ring,
     in_: Ring,
     window: int,
-    lead: int,
+    warmup: int,
     batch: int,
-    stamps: _Stamps,
+    timestamps: _Int64s,
     clock: str,
-    arrivals: _Stamps | None = None,
+    receive_times: _Int64s | None = None,
 ) -> None:
-    """The other end of the same exchanges. It leaves the stamps alone where its clock would be in
-    the way of what the initiator times."""
+    """The other end of the same exchanges. It leaves the timestamps as they are in patterns where
+    its clock reads would add to what the initiator times."""
 
 def initiate_datagrams(
     socket: Datagrams,
@@ -90,8 +95,8 @@ def initiate_datagrams(
     rate: float,
     lead: int,
     most_waited_ns: int,
-    times: _Stamps,
-    held: _Stamps,
+    times: _Int64s,
+    held: _Int64s,
     clock: str,
     hertz: float,
 ) -> Tally:
@@ -112,41 +117,43 @@ def respond_datagrams(
     rate: float,
     lead: int,
     most_waited_ns: int,
-    times: _Stamps,
-    held: _Stamps,
+    times: _Int64s,
+    held: _Int64s,
     clock: str,
     hertz: float,
 ) -> Tally:
     """The other end of the same exchanges."""
 
-def fill(slots: _Bytes, size: int, step: int, numbers: _Stamps, seeds: _Stamps) -> None:
-    """Writes into the buffers of these numbers, of `slots`, shape (slots, bytes), the messages that
-    the seeds name: `size` bytes whose words of 8 bytes are `step` apart."""
+def fill(slots: _Bytes, size: int, step: int, numbers: _Int64s, seeds: _Int64s) -> None:
+    """Writes messages into the buffers of these numbers, of `slots`, shape (slots, bytes). Each
+    seed gives a message: `size` bytes, in words of 8 bytes that are `step` bytes apart."""
 
 def first_difference(
-    slots: _Bytes, size: int, step: int, numbers: _Stamps, seeds: _Stamps, header: int
+    slots: _Bytes, size: int, step: int, numbers: _Int64s, seeds: _Int64s, header: int
 ) -> tuple[int, int, int] | None:
-    """The first byte that differs from these messages, but for the first `header` bytes of each:
-    where it is in its message, what it should be, and what it is."""
+    """The first byte that differs from these messages: its offset in its message, what it should
+    be, and what it is. The first `header` bytes of each message are not compared."""
 
-def copy(to: _Bytes, from_: _Bytes, batch: int, stamps: _Stamps, clock: str) -> None:
-    """Copies `batch` times between each two stamps."""
+def copy(to: _Bytes, from_: _Bytes, batch: int, timestamps: _Int64s, clock: str) -> None:
+    """Copies `batch` times between each two timestamps."""
 
 class Counter:
-    """Counts for the thread that makes it; `kind` and `config` are `type` and `config` of
-    perf_event_open(2). In user mode alone, or `everywhere`, in the kernel, too. `read` gives the
-    count so far, for how long it was wanted and for how long it ran, ns. Raise OSError."""
+    """Counts for the thread that constructs it; `kind` and `config` are `type` and `config` of
+    perf_event_open(2). Counts user mode only, or `everywhere`, in the kernel, too. `read` returns
+    the count so far, for how long it has been enabled, and for how long it has run, ns. Both raise
+    OSError."""
 
     def __init__(self, kind: int, config: int, everywhere: bool) -> None: ...
     def read(self) -> tuple[int, int, int]: ...
 
 class Ring:
-    """Buffers to be used in turn, shape (slots, bytes); the bytes of each lie side by side."""
+    """Buffers to be used in turn, shape (slots, bytes), at least one. Raises ValueError unless the
+    bytes of each lie side by side and the buffers lie in order."""
 
     def __init__(self, slots: _Bytes) -> None: ...
     @property
     def position(self) -> int:
-        """The number of the buffer that is next."""
+        """The number of the next buffer."""
 
 class _EndpointBase:
     # What this end can do, by the names of patterns.

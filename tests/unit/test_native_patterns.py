@@ -17,7 +17,7 @@ from halftrip.results.case import Case
 from halftrip.results.patterns import SHAPES
 from halftrip.transports.python import patterns
 from harness.bench import measure
-from harness.ends import KINDS, PAIRS, in_thread, messages, window_pair
+from harness.ends import KINDS, PAIRS, in_thread, messages, shm_pair, window_pair
 
 SIZES = [1, 2, 3, 7, 8, 31, 32, 56, 57, 64, 504, 505, 4096, 4097, 70_000, 600_000, 1_500_000]
 CASES = [
@@ -29,8 +29,8 @@ CASES = [
 CLOCK = best_source()
 
 
-def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3), arrivals=(None, None)):
-    """Takes part at both ends; the buffers (out, in) of both, and the stamps. `arrivals` are filled
+def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3), receive_times=(None, None)):
+    """Takes part at both ends; the buffers (out, in) of both, and the stamps. `receive_times` are filled
     where there are any."""
     lead, batch, samples = timing
     buffers = [(messages(slots, size, end), np.zeros((slots, size), np.uint8)) for end in (1, 2)]
@@ -39,7 +39,7 @@ def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3), arrivals=(None
     def part(call, end):
         out, in_ = (_native.Ring(array) for array in buffers[end])
         call(ends[end], pattern, out, in_, window, lead, batch, stamps[end], CLOCK,
-             arrivals[end])  # fmt: skip
+             receive_times[end])  # fmt: skip
 
     finish = in_thread(lambda: part(_native.respond, 1))
     part(_native.initiate, 0)
@@ -71,11 +71,30 @@ def test_every_byte_arrives(path, size):
 @pytest.mark.parametrize("size", [1, 4096, 300_000])
 def test_what_comes_has_come_before_the_exchange_is_over(name, size):
     ends, release = PAIRS[name]()
-    arrivals = [np.zeros(5, dtype=np.int64) for _ in ends]
-    _, stamps = run(ends, "bidirectional", size, window=4, timing=(1, 3, 5), arrivals=arrivals)
-    for arrived, stamp in zip(arrivals, stamps, strict=True):
-        assert (arrived > 0).all()
-        assert (arrived < np.diff(stamp)).all()
+    receive_times = [np.zeros(5, dtype=np.int64) for _ in ends]
+    _, stamps = run(ends, "bidirectional", size, window=4, timing=(1, 1, 5), receive_times=receive_times)
+    for received, stamp in zip(receive_times, stamps, strict=True):
+        assert (received > 0).all()
+        assert (received < np.diff(stamp)).all()
+    release()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "batch", "count", "said"),
+    [
+        ("bidirectional", 2, 3, "one exchange each"),
+        ("bidirectional", 1, 4, "between each two timestamps"),
+        ("exchange", 1, 3, "no receive times"),
+        ("pingpong", 1, 3, "no receive times"),
+    ],
+)
+def test_receive_times_are_refused_where_there_are_none(pattern, batch, count, said):
+    ends, release = shm_pair()
+    rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
+    times = np.zeros(4, np.int64), np.zeros(count, np.int64)
+    for call, end in zip((_native.initiate, _native.respond), ends, strict=True):
+        with pytest.raises(ValueError, match=said):
+            call(end, pattern, *rings, 4, 0, batch, times[0], CLOCK, receive_times=times[1])
     release()
 
 
@@ -111,12 +130,12 @@ def test_each_way_has_its_own_time(slow):
     for pair in pairs:
         pair[0].setblocking(False)
     ends = [_native.PollingStream(pair[0].fileno(), pair[0].fileno(), True) for pair in pairs]
-    arrivals = [np.zeros(1, dtype=np.int64) for _ in ends]
-    _, stamps = run(ends, "bidirectional", 100, window=2, timing=(0, 1, 1), arrivals=arrivals)
+    receive_times = [np.zeros(1, dtype=np.int64) for _ in ends]
+    _, stamps = run(ends, "bidirectional", 100, window=2, timing=(0, 1, 1), receive_times=receive_times)
     ticks = held * Clock().hertz
-    assert arrivals[1 - slow][0] >= 0.99 * ticks
+    assert receive_times[1 - slow][0] >= 0.99 * ticks
     # The other end's messages did not wait, but its acknowledgement did.
-    assert arrivals[slow][0] < np.diff(stamps[slow])[0] - 0.9 * ticks
+    assert receive_times[slow][0] < np.diff(stamps[slow])[0] - 0.9 * ticks
     for pair in pairs:
         pair[0].shutdown(socket.SHUT_RDWR)
     assert [end() for end in finish] == [None, None]
