@@ -26,6 +26,11 @@ class Ring {
   // From the first byte of the first buffer to the last byte of the last, bytes.
   std::size_t extent() const noexcept { return (slots_ - 1) * stride_ + size_; }
 
+  bool has_same_memory_as(const Ring& other) const noexcept {
+    return first_ == other.first_ && slots_ == other.slots_ && size_ == other.size_ &&
+           stride_ == other.stride_;
+  }
+
   std::byte* next() noexcept {
     std::byte* here = next_;
     next_ += stride_;

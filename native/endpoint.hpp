@@ -72,6 +72,11 @@ void check_buffers(const E& endpoint, const Buffers& buffers) {
     check_message(endpoint, buffers.out.size());
 }
 
+// Whether an endpoint's messages lie in buffers that were fixed when it was made, whatever send()
+// and recv() are given.
+template <class E>
+constexpr bool is_bound_to_buffers = requires { E::bound_to_buffers; };
+
 // An acknowledgement: the shortest message that the path has, unless the endpoint has its own way.
 template <class E>
 void send_ack(E& endpoint) {

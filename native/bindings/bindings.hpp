@@ -110,7 +110,7 @@ template <class E>
 nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
   nb::class_<E> type(module, name);
   type.attr("patterns") = nb::tuple(AllPatterns::names<E>());
-  if constexpr (BlockingEndpoint<E>) {
+  if constexpr (BlockingEndpoint<E> && !is_bound_to_buffers<E>) {
     type.def(
         "send",
         [](E& endpoint, ConstBytes out) {

@@ -265,28 +265,47 @@ class Tally:
     late: int
     jitter: int
 
-# For each kind of handle, MPI's types: `functions` are addresses, in the order that
+# For each kind of handle, MPI's types. `functions` are addresses, in the order that
 # native/endpoints says; handles are given by their addresses.
 class MpiPathInt:
     def __init__(
-        self, communicator: int, byte: int, datatype: int, typed: int, peer: int, tag: int
-    ) -> None: ...
+        self,
+        communicator: int,
+        byte: int,
+        datatype: int,
+        typed_size: int,
+        typed_extent: int,
+        peer: int,
+        tag: int,
+    ) -> None:
+        """A message of `typed_size` bytes is one element of `datatype`, which spans `typed_extent`
+        bytes of memory; all others, and all where `typed_size` is 0, are plain bytes."""
 
 class MpiInt(_Messages):
     def __init__(self, path: MpiPathInt, functions: list[int]) -> None: ...
 
 class MpiNonblockingInt(_EndpointBase):
-    def __init__(self, path: MpiPathInt, functions: list[int], most: int) -> None: ...
+    def __init__(self, path: MpiPathInt, functions: list[int], max_window: int) -> None:
+        """Exchanges have at most `max_window` messages each way."""
 
-class MpiPersistentInt(_Messages):
+class MpiPersistentInt(_EndpointBase):
     def __init__(
-        self, path: MpiPathInt, functions: list[int], out: Ring, in_: Ring, most: int
-    ) -> None: ...
+        self, path: MpiPathInt, functions: list[int], out: Ring, in_: Ring, max_window: int
+    ) -> None:
+        """Exchanges have at most `max_window` messages each way, in these buffers. Raises MpiError
+        where a request cannot be made, and then frees those that were."""
 
 class MpiWindowInt(_EndpointBase):
     def __init__(
-        self, path: MpiPathInt, functions: list[int], window: int, target: int, base: int
-    ) -> None: ...
+        self,
+        path: MpiPathInt,
+        functions: list[int],
+        window: int,
+        target: int,
+        base: int,
+        size: int,
+    ) -> None:
+        """The peer's memory in `window` has `size` bytes; its buffers begin at `base`."""
 
 MpiPathPointer = MpiPathInt
 MpiPointer = MpiInt
