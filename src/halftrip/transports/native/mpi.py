@@ -76,10 +76,13 @@ class Transport(NothingToOpen, OneSided):
     def endpoint(self, opened: Opened, case: Case, out: Ring, in_: Ring) -> Any:
         path = self._path(case)
         if case.mode == "nonblocking":
-            return _kind("MpiNonblocking")(path, _addresses(_NONBLOCKING), most=2 * case.window)
+            addresses = _addresses(_NONBLOCKING)
+            return _kind("MpiNonblocking")(path, addresses, max_window=case.window)
         if case.mode == "persistent":
             addresses = _addresses(_PERSISTENT)
-            return _kind("MpiPersistent")(path, addresses, out.native, in_.native, most=case.window)
+            return _kind("MpiPersistent")(
+                path, addresses, out.native, in_.native, max_window=case.window
+            )
         return _kind("Mpi")(path, _addresses((_SENDS[case.mode], *_BLOCKING)))
 
     def _path(self, case: Case) -> Any:
@@ -90,7 +93,8 @@ class Transport(NothingToOpen, OneSided):
             communicator=MPI._addressof(self.scene.mpi),
             byte=MPI._addressof(MPI.BYTE),
             datatype=MPI._addressof(datatype),
-            typed=case.size if datatype is not MPI.BYTE else 0,
+            typed_size=case.size if datatype is not MPI.BYTE else 0,
+            typed_extent=datatype.Get_true_extent()[1],
             peer=self.scene.peer,
             tag=TIMED_TAG - self.scene.thread,
         )
@@ -138,6 +142,8 @@ class Transport(NothingToOpen, OneSided):
             window=MPI._addressof(window.endpoint),
             target=int(self.scene.peer > self.scene.rank),
             base=case.align,
+            # Both ends expose as much.
+            size=window.region.size,
         )
 
 
