@@ -20,6 +20,11 @@ struct NoAnswer : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The peer's answers are of another version of halftrip: none that this one can read.
+struct VersionMismatch : NoAnswer {
+  using NoAnswer::NoAnswer;
+};
+
 // A call that returned something other than MPI_SUCCESS.
 struct MpiError : std::runtime_error {
   explicit MpiError(int code) : std::runtime_error(std::to_string(code)) {}

@@ -164,7 +164,8 @@ NB_MODULE(_native, module) {
   using namespace halftrip;
   nb::exception<Stopped>(module, "Stopped");
   nb::exception<PeerClosed>(module, "PeerClosed");
-  nb::exception<NoAnswer>(module, "NoAnswer");
+  const nb::exception<NoAnswer> no_answer(module, "NoAnswer");
+  nb::exception<VersionMismatch>(module, "VersionMismatch", no_answer);
   nb::exception<MpiError>(module, "MpiError");
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {

@@ -1,4 +1,4 @@
-"""The native part: clocks, endpoints, and the kernels that time them; see native/bindings/module.cpp.
+"""The native part: clocks, endpoints, and the kernels that time them; see native/bindings.
 
 Arrays are never copied or converted. `timestamps` are the caller's, shape (samples + 1,), in ticks
 of the clock named. Kernels release the interpreter's lock, and raise Stopped, PeerClosed, MpiError
@@ -15,6 +15,7 @@ _Int64s: TypeAlias = npt.NDArray[np.int64]
 
 class Stopped(Exception): ...
 class NoAnswer(Exception): ...
+class VersionMismatch(NoAnswer): ...
 class PeerClosed(Exception): ...
 class MpiError(Exception): ...
 
@@ -87,41 +88,46 @@ def respond(
     its clock reads would add to what the initiator times."""
 
 def initiate_datagrams(
-    socket: Datagrams,
+    socket: DatagramSocket,
     pattern: str,
     out: Ring,
     in_: Ring,
     window: int,
     rate: float,
-    lead: int,
-    most_waited_ns: int,
+    warmup: int,
+    max_timed_out_ns: int,
     times: _Int64s,
-    held: _Int64s,
+    source_slots: _Int64s,
     clock: str,
     hertz: float,
-) -> Tally:
-    """Initiates `lead` exchanges untimed, then one for each of `times`, ticks, shape (samples,); of
-    these fewer are filled where answers got lost, and a ping-pong ends early where it has waited
-    in vain for `most_waited_ns`. `rate` is bytes per second, 0: all it can.
+    jitter: bool,
+) -> DatagramResult:
+    """Initiates `warmup` exchanges untimed, then one for each of `times`, ticks, shape (samples,).
+    Of `times` fewer are filled where answers are lost, and a ping-pong ends early when answers that
+    did not come have taken `max_timed_out_ns`. `rate` is bytes per second, 0: as fast as it can.
 
-    `held`, shape (slots,) or (0,), is given the number of the sender's buffer, counted from 1,
-    whose message each of `in_` holds, where that is known. Raises NoAnswer.
+    `source_slots`, shape (slots,) or (0,), is filled with the number of the sender's buffer,
+    counted from 1, whose message each buffer of `in_` holds, 0 where that is unknown.
+
+    With `jitter`, datagrams of a stream with room for it carry the time when they were sent, which
+    costs each end a clock read per datagram. Both ends are given the same. Raises NoAnswer.
     """
 
 def respond_datagrams(
-    socket: Datagrams,
+    socket: DatagramSocket,
     pattern: str,
     out: Ring,
     in_: Ring,
     window: int,
     rate: float,
-    lead: int,
-    most_waited_ns: int,
+    warmup: int,
+    max_timed_out_ns: int,
     times: _Int64s,
-    held: _Int64s,
+    source_slots: _Int64s,
     clock: str,
     hertz: float,
-) -> Tally:
+    jitter: bool,
+) -> DatagramResult:
     """The other end of the same exchanges."""
 
 def fill(slots: _Bytes, size: int, step: int, numbers: _Int64s, seeds: _Int64s) -> None:
@@ -184,58 +190,60 @@ class SpinningStream(_Messages):
 class PollingStream(_Messages):
     def __init__(self, in_fd: int, out_fd: int, yields: bool) -> None: ...
 
-class Datagrams:
+class DatagramSocket:
     patterns: ClassVar[tuple[str, ...]]
     # How long the socket may sleep in a call; and how many bytes at the start of a datagram are its
     # number, or its number and when it was sent.
     tick_ns: ClassVar[int]
     number_size: ClassVar[int]
-    stamped_size: ClassVar[int]
+    timestamped_size: ClassVar[int]
     def __init__(
         self, fd: int, spins: bool, yields: bool, timeout_ns: int, shortest_ns: int = ...
     ) -> None:
-        """An answer is waited for no longer than `timeout_ns`, and no less than `shortest_ns`, if
-        that is less."""
+        """Waits for an answer for at most `timeout_ns`, and for at least `shortest_ns` if that is
+        less."""
 
     @property
-    def patience(self) -> Patience: ...
+    def reply_timeout(self) -> ReplyTimeout: ...
     def restart(self) -> None:
-        """A new case begins: its first message lies in the first buffer, and nothing is known of
-        how long an answer takes."""
+        """A new case begins: its first message is in the first buffer, and its answers take their
+        own time."""
 
-    def give_up(self) -> None:
-        """From another thread: ends the wait that goes on, or else the next, as if its time were
+    def end_wait(self) -> None:
+        """From another thread: ends the current wait, or else the next one, as if its time were
         over."""
 
-# What kernels of datagrams decide; see native/datagram_policy.hpp.
-class Patience:
+# What the patterns over datagrams decide; see native/datagram_policy.hpp.
+class ReplyTimeout:
     """How long to wait for an answer; all times are ns."""
 
     def __init__(self, limit: int, shortest: int = ...) -> None: ...
     @property
     def limit(self) -> int: ...
     @property
-    def length(self) -> int: ...
+    def current(self) -> int: ...
     @property
-    def longest_vain(self) -> int: ...
-    def answered(self, ns: int) -> None: ...
-    def was_short(self) -> None: ...
-    def missed(self) -> None:
-        """Raises NoAnswer where too many in a row were given all the time there is."""
+    def longest_silence(self) -> int:
+        """An upper bound of the time without an answer before `missed` raises."""
 
-    def restart(self) -> None: ...
+    def answered(self, ns: int) -> None: ...
+    def was_too_short(self) -> None: ...
+    def missed(self) -> None:
+        """Raises NoAnswer after too many in a row that had the whole limit."""
+
+    def reset(self) -> None: ...
 
 class Pacer:
     """When the next datagram is due; all times are ticks."""
 
-    def __init__(self, interval: float, start: float, most_behind: float) -> None: ...
+    def __init__(self, interval: float, start: float, max_lag: float) -> None: ...
     @property
     def next(self) -> float: ...
-    def let_go(self, now: float) -> None: ...
+    def sent(self, now: float) -> None: ...
     def forgive(self) -> None: ...
 
 class Jitter:
-    """RFC 3550's; all times are ns."""
+    """That of RFC 3550; all times are ns."""
 
     def __init__(self) -> None: ...
     @property
@@ -244,22 +252,49 @@ class Jitter:
     def ns(self) -> float: ...
     def arrived(self, sent: int, received: int) -> None: ...
 
-class Seen:
-    """Which of the latest numbers, `most` or more behind the highest, have come."""
+class DuplicateFilter:
+    """Which of the latest numbers have arrived; it knows at least `span` below the highest."""
 
-    def __init__(self, first: int, most: int) -> None: ...
+    def __init__(self, first: int, span: int) -> None: ...
     @property
     def highest(self) -> int: ...
     def add(self, number: int) -> bool:
         """Whether `number` is new."""
 
-class Tally:
-    """What became of a batch: `start` and `waited` are ticks, `jitter` is ns, -1 where it is not
-    known; the rest are counts."""
+class ControlMessage:
+    """What both ends tell each other beside the data; see native/endpoints/control_message.hpp."""
+
+    version: ClassVar[int]
+    def __init__(
+        self, kind: int, batch: int, end: int, received: int, late: int, jitter: int
+    ) -> None: ...
+    @property
+    def kind(self) -> int:
+        """0: report request, 1: report, 2: end, 3: acknowledged end."""
+
+    @property
+    def batch(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def received(self) -> int: ...
+    @property
+    def late(self) -> int: ...
+    @property
+    def jitter(self) -> int: ...
+    def encode(self) -> bytes: ...
+    @staticmethod
+    def decode(datagram: bytes) -> ControlMessage | None:
+        """None where it is no control message or a broken one. Raises VersionMismatch where it is
+        of another version."""
+
+class DatagramResult:
+    """What became of a batch. `start` and `timed_out_ticks`, how long answers were waited for that
+    did not come, are ticks; `jitter` is ns, -1 where it is unknown; the rest are counts."""
 
     samples: int
     start: int
-    waited: int
+    timed_out_ticks: int
     sent: int
     lost: int
     late: int

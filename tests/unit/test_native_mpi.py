@@ -19,8 +19,8 @@ def ring(slots=1, size=8, stride=None):
 
 
 def initiate(endpoint, pattern, out, in_, window=1, warmup=0, samples=1):
-    stamps = np.zeros(samples + 1, dtype=np.int64)
-    _native.initiate(endpoint, pattern, out, in_, window, warmup, 1, stamps, "monotonic")
+    timestamps = np.zeros(samples + 1, dtype=np.int64)
+    _native.initiate(endpoint, pattern, out, in_, window, warmup, 1, timestamps, "monotonic")
 
 
 # Persistent requests.

@@ -1,4 +1,4 @@
-"""Every pattern over every endpoint: which bytes arrive where, and in which order they go."""
+"""Every pattern over every endpoint: which bytes arrive where, and in which order."""
 
 import fcntl
 import socket
@@ -30,21 +30,21 @@ CLOCK = best_source()
 
 
 def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3), receive_times=(None, None)):
-    """Takes part at both ends; the buffers (out, in) of both, and the stamps. `receive_times` are filled
-    where there are any."""
-    lead, batch, samples = timing
+    """Takes part at both ends. Returns the buffers (out, in) and the timestamps of both. `timing`
+    is (warm-up, batch, samples); `receive_times` are arrays to be filled, or None."""
+    warmup, batch, samples = timing
     buffers = [(messages(slots, size, end), np.zeros((slots, size), np.uint8)) for end in (1, 2)]
-    stamps = [np.zeros(samples + 1, dtype=np.int64) for _ in ends]
+    timestamps = [np.zeros(samples + 1, dtype=np.int64) for _ in ends]
 
     def part(call, end):
         out, in_ = (_native.Ring(array) for array in buffers[end])
-        call(ends[end], pattern, out, in_, window, lead, batch, stamps[end], CLOCK,
+        call(ends[end], pattern, out, in_, window, warmup, batch, timestamps[end], CLOCK,
              receive_times[end])  # fmt: skip
 
     finish = in_thread(lambda: part(_native.respond, 1))
     part(_native.initiate, 0)
     assert finish() is None
-    return buffers, stamps
+    return buffers, timestamps
 
 
 @pytest.fixture(params=CASES, ids=lambda case: "-".join(case).replace(" ", "-"))
@@ -58,24 +58,26 @@ def path(request):
 @pytest.mark.parametrize("size", SIZES)
 def test_every_byte_arrives(path, size):
     ends, pattern = path
-    ((out, in_), (back, at_peer)), stamps = run(ends, pattern, size, window=3)
+    ((out, in_), (back, at_peer)), timestamps = run(ends, pattern, size, window=3)
     shape = SHAPES[pattern]
     assert np.array_equal(at_peer, out if shape.responder else np.zeros_like(out))
     assert np.array_equal(in_, back if shape.initiator else np.zeros_like(back))
-    assert (np.diff(stamps[0]) > 0).all()
-    # The responder's clock would be in the way of what a ping-pong's initiator times.
-    assert (np.diff(stamps[1]) > 0).all() == (pattern != "pingpong")
+    assert (np.diff(timestamps[0]) > 0).all()
+    # In a ping-pong the responder's clock reads would add to what the initiator times.
+    assert (np.diff(timestamps[1]) > 0).all() == (pattern != "pingpong")
 
 
 @pytest.mark.parametrize("name", [name for name, pattern in CASES if pattern == "bidirectional"])
 @pytest.mark.parametrize("size", [1, 4096, 300_000])
-def test_what_comes_has_come_before_the_exchange_is_over(name, size):
+def test_the_last_receive_completes_before_the_exchange_does(name, size):
     ends, release = PAIRS[name]()
     receive_times = [np.zeros(5, dtype=np.int64) for _ in ends]
-    _, stamps = run(ends, "bidirectional", size, window=4, timing=(1, 1, 5), receive_times=receive_times)
-    for received, stamp in zip(receive_times, stamps, strict=True):
+    _, timestamps = run(
+        ends, "bidirectional", size, window=4, timing=(1, 1, 5), receive_times=receive_times
+    )
+    for received, times in zip(receive_times, timestamps, strict=True):
         assert (received > 0).all()
-        assert (received < np.diff(stamp)).all()
+        assert (received < np.diff(times)).all()
     release()
 
 
@@ -99,43 +101,45 @@ def test_receive_times_are_refused_where_there_are_none(pattern, batch, count, s
 
 
 def unread(end):
-    """How many bytes lie in a socket."""
+    """How many bytes wait in a socket."""
     (count,) = struct.unpack("i", fcntl.ioctl(end, termios.FIONREAD, b"\0" * 4))
     return count
 
 
 @pytest.mark.parametrize("slow", [0, 1])
 def test_each_way_has_its_own_time(slow):
-    """What one way holds up is not laid to the charge of the other."""
+    """A delay in one direction does not count in the receive times of the other."""
     pairs = [socket.socketpair() for _ in range(2)]
-    held = 0.1
+    delay = 0.1
     passed = threading.Event()
 
-    def hand_on(way):
-        """What end `way` sends; the slow way's first when the other's has been read for a while,
-        so that both ends have begun."""
+    def forward(way):
+        """Forwards what end `way` sends. The slow way's first piece leaves when the other way's has
+        been read for a while, so that both ends have begun."""
         first = True
         while piece := pairs[way][1].recv(1 << 16):
             if first and way == slow:
                 passed.wait(10)
                 while unread(pairs[slow][0]):
                     time.sleep(0.001)
-                time.sleep(held)
+                time.sleep(delay)
             pairs[1 - way][1].sendall(piece)
             if way != slow:
                 passed.set()
             first = False
 
-    finish = [in_thread(partial(hand_on, way)) for way in (0, 1)]
+    finish = [in_thread(partial(forward, way)) for way in (0, 1)]
     for pair in pairs:
         pair[0].setblocking(False)
     ends = [_native.PollingStream(pair[0].fileno(), pair[0].fileno(), True) for pair in pairs]
     receive_times = [np.zeros(1, dtype=np.int64) for _ in ends]
-    _, stamps = run(ends, "bidirectional", 100, window=2, timing=(0, 1, 1), receive_times=receive_times)
-    ticks = held * Clock().hertz
+    _, timestamps = run(
+        ends, "bidirectional", 100, window=2, timing=(0, 1, 1), receive_times=receive_times
+    )
+    ticks = delay * Clock().hertz
     assert receive_times[1 - slow][0] >= 0.99 * ticks
-    # The other end's messages did not wait, but its acknowledgement did.
-    assert receive_times[slow][0] < np.diff(stamps[slow])[0] - 0.9 * ticks
+    # The messages to the other end were not delayed, but the acknowledgement from it was.
+    assert receive_times[slow][0] < np.diff(timestamps[slow])[0] - 0.9 * ticks
     for pair in pairs:
         pair[0].shutdown(socket.SHUT_RDWR)
     assert [end() for end in finish] == [None, None]
@@ -172,27 +176,27 @@ def test_one_sided_patterns_reach_into_the_peer_s_memory(size, window):
     slots = 3
     ends, windows, release = window_pair(slots * size)
     theirs = windows[1].reshape(slots, size)
-    ((out, _), _), stamps = run(ends, "put", size, slots, window)
+    ((out, _), _), timestamps = run(ends, "put", size, slots, window)
     assert np.array_equal(theirs, out)
     theirs[:] = messages(slots, size, 9)
     ((_, in_), _), _ = run(ends, "get", size, slots, window)
     assert np.array_equal(in_, theirs)
     # The peer takes no part.
-    assert not stamps[1].any()
+    assert not timestamps[1].any()
     release()
 
 
 @pytest.mark.parametrize("pattern", ["put", "get"])
 def test_buffers_that_do_not_fit_the_window_are_refused(pattern):
-    """Before anything is copied, and before the peer is waited for."""
+    """Before anything is copied, and before the call waits for the peer."""
     ends, windows, release = window_pair(64)
-    stamps = np.zeros(2, dtype=np.int64)
+    times = np.zeros(2, dtype=np.int64)
 
     def initiate(slots, size, stride):
         region = np.zeros(slots * stride, dtype=np.uint8)
         rows = np.lib.stride_tricks.as_strided(region, (slots, size), (stride, 1))
         rings = [_native.Ring(rows) for _ in range(2)]
-        _native.initiate(ends[0], pattern, *rings, 1, 0, 1, stamps, CLOCK)
+        _native.initiate(ends[0], pattern, *rings, 1, 0, 1, times, CLOCK)
 
     for slots, size, stride in [(1, 1 << 20, 1 << 20), (1, 65, 65), (3, 32, 32), (2, 1, 64)]:
         with pytest.raises(ValueError, match="do not fit into the peer's window"):
@@ -235,30 +239,34 @@ def test_a_wrong_byte_is_found_wherever_it_is(size):
 def test_every_message_is_where_its_number_says(step):
     size, slots = 24, 5
     array = np.zeros((slots, size // 8 * step), dtype=np.uint8)
-    those = numbers(3, 0, 4)
-    _native.fill(array, size, step, those, those + 70)
-    assert _native.first_difference(array, size, step, those, those + 70, 0) is None
-    # Nothing else is written to, between the words neither.
+    chosen = numbers(3, 0, 4)
+    _native.fill(array, size, step, chosen, chosen + 70)
+    assert _native.first_difference(array, size, step, chosen, chosen + 70, 0) is None
+    # Nothing else is written to, nor between the words.
     words = array.reshape(slots, size // 8, step)
     assert not words[[1, 2]].any()
     assert not words[:, :, 8:].any()
-    assert len({bytes(words[slot, :, :8].tobytes()) for slot in those}) == 3
+    assert len({bytes(words[slot, :, :8].tobytes()) for slot in chosen}) == 3
     words[4, 2, 7] ^= 1
-    at, expected, found = _native.first_difference(array, size, step, those, those + 70, 0)
+    at, expected, found = _native.first_difference(array, size, step, chosen, chosen + 70, 0)
     assert (at, expected ^ found) == (23, 1)
     with pytest.raises(ValueError, match="no buffer"):
         _native.fill(array, size, step, numbers(5), numbers(0))
+    with pytest.raises(ValueError, match="no buffer"):
+        _native.fill(array, size, step, numbers(-1), numbers(0))
+    with pytest.raises(ValueError, match="side by side"):
+        _native.fill(np.zeros((1, 16), dtype=np.uint8)[:, ::2], 8, 8, numbers(0), numbers(0))
     with pytest.raises(ValueError, match="does not fit"):
         _native.fill(array, size + 1 + step - 8, step, numbers(0), numbers(0))
 
 
 class Relay:
-    """A path whose messages keep their boundaries, and which writes down what goes each way."""
+    """A path that keeps the boundaries of messages, and writes down what goes each way."""
 
     def __init__(self):
         self.pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2)]
         self.ends = [pair[0] for pair in self.pairs]
-        self.said = ([], [])
+        self.sent = ([], [])
         self.threads = [
             threading.Thread(target=self.carry, args=(side,), daemon=True) for side in (0, 1)
         ]
@@ -268,7 +276,7 @@ class Relay:
     def carry(self, side):
         source, target = self.pairs[side][1], self.pairs[1 - side][1]
         while packet := source.recv(1 << 20):
-            self.said[side].append(packet)
+            self.sent[side].append(packet)
             target.send(packet)
 
     def close(self):
@@ -308,14 +316,14 @@ def python_part(connection, pattern, initiates, out, in_):
 
 
 def sequence(pattern, first, second):
-    """The messages each way when `first` initiates and `second` responds."""
+    """Returns the messages each way where `first` initiates and `second` responds."""
     relay = Relay()
     buffers = [(messages(3, 100, end), np.zeros((3, 100), np.uint8)) for end in (1, 2)]
     finish = in_thread(lambda: second(relay.ends[1], pattern, False, *buffers[1]))
     first(relay.ends[0], pattern, True, *buffers[0])
     assert finish() is None
     relay.close()
-    return relay.said
+    return relay.sent
 
 
 @pytest.mark.parametrize("pattern", patterns.PATTERNS)
@@ -332,16 +340,16 @@ def test_python_has_every_two_sided_pattern():
     assert set(patterns.PATTERNS) == two_sided
 
 
-def test_python_stamps_as_native_does():
-    stamps, count = np.zeros(4, dtype=np.int64), []
-    patterns.take_part(lambda: count.append(1), 2, 5, stamps, lambda: len(count))
-    assert stamps.tolist() == [2, 7, 12, 17]
+def test_python_takes_timestamps_as_native_does():
+    timestamps, count = np.zeros(4, dtype=np.int64), []
+    patterns.take_part(lambda: count.append(1), 2, 5, timestamps, lambda: len(count))
+    assert timestamps.tolist() == [2, 7, 12, 17]
 
 
-@pytest.mark.parametrize(("size", "clock_cost", "told"), [(1, 1e6, False), (300_000, 20.0, True)])
-def test_each_way_is_timed_only_where_a_sample_is_one_exchange(size, clock_cost, told):
-    """Elsewhere the clock would be looked at more often than what is timed can bear."""
+@pytest.mark.parametrize(("size", "clock_cost", "known"), [(1, 1e6, False), (300_000, 20.0, True)])
+def test_each_way_is_timed_only_where_a_sample_is_one_exchange(size, clock_cost, known):
+    """In longer samples the clock reads would add too much to what is timed."""
     case = Case(transport="shm", pattern="bidirectional", size=size, window=8, wait="spin")
     outcome = measure(case, clock_cost=clock_cost)
     assert outcome.problem is None
-    assert (outcome.arrival_ns is not None) == told
+    assert (outcome.arrival_ns is not None) == known

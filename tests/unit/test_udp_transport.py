@@ -90,8 +90,18 @@ def test_what_it_refuses(the_case, reason):
     assert udp.Transport(scene(0)).refuses(the_case) == reason
 
 
-def test_heads_are_what_the_path_writes_itself():
+def test_the_path_writes_the_header_itself():
+    """A datagram's number; at a rate, which makes jitter mean something, also when it was sent."""
     transport = udp.Transport(scene(0))
-    heads = [transport.header(case("stream", size)) for size in (1, 8, 12, 16, 100)]
-    assert heads == [1, 8, 8, 16, 16]
-    assert [transport.header(case(size=size)) for size in (1, 8, 100)] == [1, 8, 8]
+    sizes = (1, 8, 12, 16, 100)
+    paced = [transport.header(case("stream", size, rate=1e6)) for size in sizes]
+    assert paced == [1, 8, 8, 16, 16]
+    assert [transport.header(case("stream", size)) for size in sizes] == [1, 8, 8, 8, 8]
+    assert [transport.header(case(size=size)) for size in sizes] == [1, 8, 8, 8, 8]
+
+
+@pytest.mark.parametrize("rate", [None, 1e6])
+def test_a_stream_has_jitter_at_a_rate_alone(rate):
+    outcome = measure(case("stream", 64, 8, rate=rate))
+    assert outcome.problem is None
+    assert (outcome.delivery.jitter is None) == (rate is None)
