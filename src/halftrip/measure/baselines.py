@@ -49,7 +49,9 @@ class LineProbe:
         for line in self._lines:
             self._exchange(_native.respond, line)
 
-    def _exchange(self, part: Callable[..., None], line: _native.CacheLine) -> npt.NDArray[np.int64]:
+    def _exchange(
+        self, part: Callable[..., None], line: _native.CacheLine
+    ) -> npt.NDArray[np.int64]:
         stamps = np.zeros(_LINE_SAMPLES + 1, dtype=np.int64)
         nothing, source = self._nothing, self._clock.source
         part(line, "pingpong", nothing, nothing, 1, _LINE_LEAD, _LINE_BATCH, stamps, source)

@@ -48,7 +48,7 @@ class Datagrams(Opened):
 
 class Transport(Base):
     waits = ("block", "spin")
-    patterns: ClassVar = {"blocking": _native.Datagrams.patterns}
+    patterns: ClassVar = {"blocking": _native.DatagramSocket.patterns}
     lossy = True
 
     _listener: Listener
@@ -127,12 +127,12 @@ class Transport(Base):
         spins = wait == "spin"
         end.setblocking(not spins)
         # A call that sleeps looks up so often, to see whether it is to stop or its time is over.
-        tick = struct.pack("@ll", 0, _native.Datagrams.tick_ns // 1000)
+        tick = struct.pack("@ll", 0, _native.DatagramSocket.tick_ns // 1000)
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             end.setsockopt(socket.SOL_SOCKET, option, tick)
         timeout_ns = round(self.scene.timeout * 1e9)
         opened = Datagrams(
-            endpoint=_native.Datagrams(end.fileno(), spins, self.scene.yields, timeout_ns),
+            endpoint=_native.DatagramSocket(end.fileno(), spins, self.scene.yields, timeout_ns),
             socket=end,
             room=end.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF),
         )
@@ -150,9 +150,9 @@ class Transport(Base):
         return opened.endpoint
 
     def header(self, case: Case) -> int:
-        stamped = case.pattern == "stream" and case.size >= _native.Datagrams.stamped_size
-        whole = _native.Datagrams.stamped_size if stamped else _native.Datagrams.number_size
-        return min(case.size, whole)
+        kind = _native.DatagramSocket
+        stamped = case.rate is not None and case.size >= kind.timestamped_size
+        return min(case.size, kind.timestamped_size if stamped else kind.number_size)
 
     def take_part(self, task: Task) -> Timed:
         if task.exchanges != 1:
@@ -173,17 +173,19 @@ class Transport(Base):
             held,
             task.clock.source,
             task.clock.hertz,
+            # A rate is what makes jitter mean something.
+            task.case.rate is not None,
         )
         return Timed(
             times=task.clock.durations(ticks[: tally.samples]),
             start=task.clock.raw_ns(tally.start) if tally.start else 0,
-            waited=int(tally.waited * 1e9 / task.clock.hertz),
+            waited=int(tally.timed_out_ticks * 1e9 / task.clock.hertz),
             delivery=_delivery(tally) if task.initiates else None,
             held=held if task.verify else None,
         )
 
 
-def _delivery(tally: _native.Tally) -> Delivery:
+def _delivery(tally: _native.DatagramResult) -> Delivery:
     return Delivery(
         sent=tally.sent,
         lost=tally.lost,
