@@ -44,7 +44,7 @@ class ReplyTimeout {
   // most half as long as the next, so together they are shorter than it, too.
   Ticks longest_silence() const noexcept { return (kMisses + 2) * limit_; }
 
-  void answered(Ticks ns) noexcept {
+  void replied(Ticks ns) noexcept {
     slowest_ = std::max(ns, slowest_ - slowest_ / kMemory);
     current_ = std::min(std::max(shortest_, kTimes * slowest_), limit_);
     misses_ = 0;

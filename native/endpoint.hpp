@@ -72,8 +72,7 @@ void check_buffers(const E& endpoint, const Buffers& buffers) {
     check_message(endpoint, buffers.out.size());
 }
 
-// Whether an endpoint's messages lie in buffers that were fixed when it was made, whatever send()
-// and recv() are given.
+// Whether an endpoint was made for certain buffers; send() and recv() then ignore theirs.
 template <class E>
 constexpr bool is_bound_to_buffers = requires { E::bound_to_buffers; };
 

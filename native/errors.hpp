@@ -15,12 +15,12 @@ struct PeerClosed : std::exception {
   const char* what() const noexcept override { return "the peer closed its end"; }
 };
 
-// The peer did not answer, however often it was asked.
+// The peer did not reply within the time allowed, however often it was asked.
 struct NoAnswer : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The peer's answers are of another version of halftrip: none that this one can read.
+// The peer did answer, but in the format of another version.
 struct VersionMismatch : NoAnswer {
   using NoAnswer::NoAnswer;
 };

@@ -38,9 +38,9 @@ inline void relax() noexcept {
 
 inline constexpr int kMostPollPause = 16;
 
-// How many relax() lie between two polls; from 1 to kMostPollPause. The default makes some 30 to 45
-// ns on most processors. Whoever measures sets it, to the same value at both ends, and records it:
-// see calibrate_poll_pause.
+// How many relax() lie between two polls, from 1 to kMostPollPause. The default makes 30 to 60 ns
+// on recent processors. Whoever measures sets it, to the same value at both ends, and records it:
+// see calibrate_poll_pause().
 inline std::atomic<int> poll_pause{3};
 
 // How many relax() make about 35 ns: long enough for a peer to answer before its cache line is

@@ -1,4 +1,4 @@
-// The Python module's datagrams: their endpoint, the patterns over it, and what those decide.
+// The Python module's datagrams: their endpoint, the patterns over it, and their policies.
 #include <nanobind/stl/optional.h>
 
 #include "../patterns/datagram_pingpong.hpp"
@@ -60,7 +60,7 @@ void define_policies(nb::module_& module) {
       .def_prop_ro("limit", &ReplyTimeout::limit)
       .def_prop_ro("current", &ReplyTimeout::current)
       .def_prop_ro("longest_silence", &ReplyTimeout::longest_silence)
-      .def("answered", &ReplyTimeout::answered, "ns"_a)
+      .def("replied", &ReplyTimeout::replied, "ns"_a)
       .def("was_too_short", &ReplyTimeout::was_too_short)
       .def("missed", &ReplyTimeout::missed)
       .def("reset", &ReplyTimeout::reset);

@@ -23,7 +23,7 @@ class CacheLine {
 
   void send(const std::byte*, std::size_t) { store_release(word_, ++turn_); }
 
-  // A sender that does not wait for an answer may be ahead by several messages.
+  // A sender that does not wait for a reply may be ahead by several messages.
   void recv(std::byte*, std::size_t) {
     ++turn_;
     spin_until(false, [this] { return load_acquire(word_) >= turn_; });

@@ -33,14 +33,14 @@ struct ControlMessage {
   static constexpr std::uint64_t kMagic = 0xb7c3a9e15d2f8641;
   static constexpr std::uint8_t kVersion = 1;
   static constexpr std::size_t kSize = 56;
-  // Of so many bytes it can be told whether they begin a control message, and of which version.
+  // Magic number and version.
   static constexpr std::size_t kPrefix = 9;
 
   enum class Kind : std::uint8_t {
-    report_request,  // initiator: how many datagrams up to `end` have arrived?
-    report,          // responder: so many
-    end,             // initiator: the batch is over
-    end_ack,         // responder: so it is, and these are its figures
+    report_request,  // from the initiator: how many datagrams up to `end` have arrived?
+    report,          // the responder's reply, with the figures so far
+    end,             // from the initiator: the batch is over
+    end_ack,         // the responder's reply, with the figures of the whole batch
   };
 
   Kind kind;
@@ -68,8 +68,8 @@ struct ControlMessage {
     return bytes;
   }
 
-  // Nothing where `bytes`, a whole datagram, is no control message or a broken one. Throws
-  // VersionMismatch where it is one of another version.
+  // Decodes a whole datagram. Returns nothing if it is no control message, or a broken one. Throws
+  // VersionMismatch if it is one of another version.
   static std::optional<ControlMessage> decode(std::span<const std::byte> bytes) {
     if (!is_at(bytes.data(), bytes.size())) return std::nullopt;
     const auto version = load_little_endian<std::uint8_t>(&bytes[8]);

@@ -98,9 +98,8 @@ class DatagramSocket {
     return now - wait.began >= wait.timeout;
   }
 
-  // From another thread: ends the current wait, or else the next one, as if its time were over. For
-  // whoever knows that a reply will not come: a test that drops datagrams does, and what it sees
-  // then does not depend on a clock.
+  // From another thread: ends the current wait, or else the next one, as if its time were over. A
+  // test that drops a datagram knows that no reply will come, and need not depend on a clock.
   void end_wait() noexcept { wait_ended_.store(true, std::memory_order_relaxed); }
 
   // Discards all that has arrived.

@@ -36,7 +36,7 @@ class ActiveRequests {
     if (begun_ > 0) throw std::runtime_error("requests of a call that failed are still active");
   }
 
-  // Where the next request goes; added() when it is there and has begun.
+  // The place of the next request. Call added() when it is there and has begun.
   Handle& next() { return requests_[static_cast<std::size_t>(begun_)]; }
   void added() { ++begun_; }
 
@@ -106,7 +106,7 @@ class MpiNonblocking {
 };
 
 // Persistent requests for the buffers of a ring, in order: one for each, or several where a window
-// is longer than the ring. Frees them in the end, also those made before one could not be.
+// is longer than the ring. The destructor frees all that were made, also after bind() has thrown.
 template <class Handle>
 class BoundRequests {
  public:

@@ -121,7 +121,7 @@ class DatagramEnd {
   std::byte* in_at(std::int64_t number) const { return in_.at(socket_.slot(number, in_.slots())); }
 
   // The buffer of the message `expected` now holds the message `number`, or, unless `known`, bytes
-  // of which nobody knows where they come from.
+  // of unknown origin.
   void record_source(std::int64_t expected, std::int64_t number, bool known) {
     if (!batch_.is_verified()) return;
     const std::size_t source =
@@ -155,8 +155,8 @@ class DatagramInitiator : protected DatagramEnd {
  protected:
   using DatagramEnd::DatagramEnd;
 
-  // Tells the responder that the batch is over; returns whether it said so, too. Where it does not,
-  // either message was lost: no harm, as the responder does not wait for this end.
+  // Tells the responder that the batch is over; returns whether it acknowledged that. If it did
+  // not, one of the two messages was lost. That does no harm: the responder does not wait.
   bool finish(std::int64_t end) {
     for (int tries = 0; tries < kTries; ++tries) {
       send_control(Kind::end, end);
@@ -166,8 +166,7 @@ class DatagramInitiator : protected DatagramEnd {
     return false;
   }
 
-  // Calls step(). Where it throws NoAnswer, this end gives up; the responder need not wait for
-  // more.
+  // Calls step(). If it throws NoAnswer, this end gives up, and tells the responder so.
   template <class Step>
   void release_peer_on_no_answer(Step step) {
     try {
@@ -210,7 +209,7 @@ class DatagramResponder : protected DatagramEnd {
       std::byte* in = in_at(expected);
       const Arrival arrival = socket_.receive(in, size_, batch_.is_verified(), wait);
       if (arrival == Arrival::none) {
-        // Whoever has heard of the initiator has missed only its last control message.
+        // Once the initiator has been heard of, all that is missing is its end of the batch.
         if (heard_of_peer) return;
         throw NoAnswer("nothing came for " + seconds(idle));
       }
@@ -235,10 +234,10 @@ class DatagramResponder : protected DatagramEnd {
   }
 
  private:
-  // For how long a living initiator may seem silent, ns. All that it sends may be lost until it
-  // gives up by itself; if the responder left before that, all that follows would be lost. At a
+  // For how long an initiator that is alive may seem silent, ns. Everything that it sends may be
+  // lost until it gives up; a responder that left before that would lose all that follows. At a
   // rate the initiator finishes the current window first, and sends the next one while it waits for
-  // the report. And a rank may be late by itself.
+  // the report. Beside that, a rank may be late.
   Ticks longest_silence() const {
     const double windows = 2 * static_cast<double>(batch_.window) * batch_.interval;
     return socket_.reply_timeout.longest_silence() +

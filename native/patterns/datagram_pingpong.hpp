@@ -24,7 +24,7 @@ class DatagramPing : DatagramInitiator {
     for (; number < counted_; ++number) {
       ask(number);
       ArrivalWait wait{socket_.reply_timeout.limit()};
-      if (is_answered(number, wait)) continue;
+      if (receive_reply(number, wait)) continue;
       // This one had the whole limit.
       socket_.reply_timeout.was_too_short();
       missed();
@@ -38,18 +38,18 @@ class DatagramPing : DatagramInitiator {
   }
 
  private:
-  // One sample, with two clock reads. The sample before has ended at a timestamp, too, but what is
-  // done behind that, the bookkeeping of the reply timeout, would count in this one.
+  // One sample, with two clock reads. It does not begin at the end of the sample before: the
+  // bookkeeping of the reply timeout lies between the two and belongs to neither.
   void exchange(std::int64_t number) {
     const Ticks begin = Clock::now();
     ask(number);
     ArrivalWait wait{socket_.reply_timeout.current()};
-    const bool answered = is_answered(number, wait);
+    const bool replied = receive_reply(number, wait);
     const Ticks took = Clock::now() - begin;
     ++result_.sent;
-    if (answered) [[likely]] {
+    if (replied) [[likely]] {
       batch_.times[static_cast<std::size_t>(result_.samples++)] = took;
-      socket_.reply_timeout.answered(
+      socket_.reply_timeout.replied(
           static_cast<Ticks>(static_cast<double>(took) * batch_.ns_per_tick));
     } else {
       result_.timed_out_ticks += took;
@@ -69,8 +69,8 @@ class DatagramPing : DatagramInitiator {
     release_peer_on_no_answer([&] { socket_.reply_timeout.missed(); });
   }
 
-  // Whether the answer to `number` comes in time.
-  bool is_answered(std::int64_t number, ArrivalWait& wait) {
+  // Returns whether the reply to `number` came in time.
+  bool receive_reply(std::int64_t number, ArrivalWait& wait) {
     for (;;) {
       std::byte* in = in_at(number);
       const Arrival arrival = socket_.receive(in, size_, batch_.is_verified(), wait);
@@ -89,8 +89,8 @@ class DatagramPing : DatagramInitiator {
     }
   }
 
-  // An answer that comes after it was given up is late, not lost. A second copy of it, or an answer
-  // to the warm-up, is neither.
+  // A reply that comes after it was given up is late, not lost. A second copy of it, or a reply to
+  // the warm-up, is neither.
   void count_late(std::int64_t number) {
     const auto first = given_up_.begin();
     const auto last = first + std::min<std::ptrdiff_t>(given_up_count_, given_up_.size());
@@ -115,7 +115,7 @@ class DatagramPong : DatagramResponder {
       : DatagramResponder(socket, buffers, batch) {}
 
   DatagramResult run() {
-    // Where there is one ring for both ways, the message itself goes back.
+    // With one ring for both directions, the message itself is sent back.
     serve(
         [&](std::int64_t number, std::byte* in) {
           std::byte* out = has_one_ring() ? in : out_at(number);

@@ -45,8 +45,8 @@ class DatagramSource : DatagramInitiator {
   }
 
  private:
-  // A report is requested again after so long at first, ns. A buffer that is full has no room for
-  // the request either, but will have in a moment.
+  // The first pause before a report is requested again, ns. A full buffer has dropped the request,
+  // too, but soon has room again.
   static constexpr Ticks kRepeat_ns = 200'000;
   static constexpr int kTimeouts = ReplyTimeout::kMisses;
   // No sleep ends in time, so the last of a wait is polled.

@@ -103,7 +103,7 @@ def initiate_datagrams(
     jitter: bool,
 ) -> DatagramResult:
     """Initiates `warmup` exchanges untimed, then one for each of `times`, ticks, shape (samples,).
-    Of `times` fewer are filled where answers are lost, and a ping-pong ends early when answers that
+    Of `times` fewer are filled where replies are lost, and a ping-pong ends early when replies that
     did not come have taken `max_timed_out_ns`. `rate` is bytes per second, 0: as fast as it can.
 
     `source_slots`, shape (slots,) or (0,), is filled with the number of the sender's buffer,
@@ -200,13 +200,13 @@ class DatagramSocket:
     def __init__(
         self, fd: int, spins: bool, yields: bool, timeout_ns: int, shortest_ns: int = ...
     ) -> None:
-        """Waits for an answer for at most `timeout_ns`, and for at least `shortest_ns` if that is
+        """Waits for a reply for at most `timeout_ns`, and for at least `shortest_ns` if that is
         less."""
 
     @property
     def reply_timeout(self) -> ReplyTimeout: ...
     def restart(self) -> None:
-        """A new case begins: its first message is in the first buffer, and its answers take their
+        """A new case begins: its first message is in the first buffer, and its replies take their
         own time."""
 
     def end_wait(self) -> None:
@@ -215,7 +215,7 @@ class DatagramSocket:
 
 # What the patterns over datagrams decide; see native/datagram_policy.hpp.
 class ReplyTimeout:
-    """How long to wait for an answer; all times are ns."""
+    """How long to wait for a reply; all times are ns."""
 
     def __init__(self, limit: int, shortest: int = ...) -> None: ...
     @property
@@ -224,9 +224,9 @@ class ReplyTimeout:
     def current(self) -> int: ...
     @property
     def longest_silence(self) -> int:
-        """An upper bound of the time without an answer before `missed` raises."""
+        """An upper bound of the time without a reply before `missed` raises."""
 
-    def answered(self, ns: int) -> None: ...
+    def replied(self, ns: int) -> None: ...
     def was_too_short(self) -> None: ...
     def missed(self) -> None:
         """Raises NoAnswer after too many in a row that had the whole limit."""
@@ -289,7 +289,7 @@ class ControlMessage:
         of another version."""
 
 class DatagramResult:
-    """What became of a batch. `start` and `timed_out_ticks`, how long answers were waited for that
+    """What became of a batch. `start` and `timed_out_ticks`, how long replies were waited for that
     did not come, are ticks; `jitter` is ns, -1 where it is unknown; the rest are counts."""
 
     samples: int

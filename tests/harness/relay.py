@@ -17,7 +17,7 @@ CONTROL_SIZE = 56
 MAGIC = 0xB7C3A9E15D2F8641
 _CONTROL = struct.Struct("<QBB6x5q")
 
-# Longer than any test: no answer is given up because this machine is busy.
+# Longer than any test: no reply is given up because this machine is busy.
 AMPLE_SECONDS = 60.0
 
 
@@ -101,7 +101,7 @@ class Relay:
             each.close()
 
     def datagrams(self, side, wait="spin", timeout=AMPLE_SECONDS, shortest=AMPLE_SECONDS):
-        """The native endpoint at one side. It waits for an answer for `timeout` seconds at most,
+        """The native endpoint at one side. It waits for a reply for `timeout` seconds at most,
         and for `shortest` at least, if that is less."""
         end = self.ends[side]
         end.setblocking(wait == "block")
@@ -123,7 +123,7 @@ class Relay:
 
     def drop(self):
         """What a policy returns to drop a datagram of a ping-pong for good. Ends the first end's
-        wait for the answer, so that no test waits for a timeout."""
+        wait for the reply, so that no test waits for a timeout."""
         self._endpoints[0].end_wait()
         return []
 

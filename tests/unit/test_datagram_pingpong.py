@@ -1,7 +1,7 @@
 """Ping-pong over datagrams, with a relay between the ends that drops, delays, swaps and doubles
 them as it is told.
 
-Every assertion follows from what the relay did, none from how fast it was: ends wait for answers as
+Every assertion follows from what the relay did, none from how fast it was: ends wait for replies as
 long as it takes, the relay says what it drops, and bounds of times are the relay's own.
 """
 
@@ -89,8 +89,8 @@ def test_a_batch_ends_when_as_much_time_was_lost_as_it_may(clock):
 
 
 @pytest.mark.parametrize("size", [1, 4, 8, 1000])
-def test_a_late_answer_is_not_taken_for_the_next(clock, size):
-    """The third answer comes during the next exchange; each exchange takes 8 ms."""
+def test_a_late_reply_is_not_taken_for_the_next(clock, size):
+    """The third reply comes during the next exchange; each exchange takes 8 ms."""
     kept = []
 
     def delay(index, datagram):
@@ -105,8 +105,8 @@ def test_a_late_answer_is_not_taken_for_the_next(clock, size):
         assert (ends[0].times >= 8e6 * (1 - RATES)).all()
 
 
-def test_the_timeout_follows_the_answers(clock):
-    """Twenty times any answer is less than the shortest timeout, however busy this machine is."""
+def test_the_timeout_follows_the_replies(clock):
+    """Twenty times any reply is less than the shortest timeout, however busy this machine is."""
     kept = []
 
     def delay(index, datagram):
@@ -133,7 +133,7 @@ def test_the_timeout_follows_the_answers(clock):
         assert after(1) == ((1, 1, 0, 0), 1)
 
 
-def test_a_second_answer_does_not_count(clock):
+def test_a_second_reply_does_not_count(clock):
     with Relay(there=lambda *_: [0.0, 0.0], back=lambda *_: [0.0, 0.001]) as relay:
         ends = ends_of(relay, clock, 8)
         assert counts(run_batch(ends, "pingpong", 30)) == (30, 30, 0, 0)

@@ -66,18 +66,18 @@ def test_the_first_timeout_is_the_limit():
 
 
 @given(st.integers(0, 2 * SECOND), st.integers(1, SECOND), st.integers(1, SECOND))
-def test_the_timeout_is_twenty_times_an_answer_within_bounds(ns, limit, shortest):
+def test_the_timeout_is_twenty_times_a_reply_within_bounds(ns, limit, shortest):
     timeout = _native.ReplyTimeout(limit, shortest)
-    timeout.answered(ns)
+    timeout.replied(ns)
     assert timeout.current == min(max(20 * ns, shortest), limit)
 
 
-def test_a_slow_answer_is_remembered_for_a_while():
+def test_a_slow_reply_is_remembered_for_a_while():
     timeout = _native.ReplyTimeout(10 * SECOND)
     slowest = 64 * MS
-    timeout.answered(slowest)
+    timeout.replied(slowest)
     for _ in range(100):
-        timeout.answered(MS)
+        timeout.replied(MS)
         slowest = max(MS, slowest - slowest // 64)
         assert timeout.current == max(20 * slowest, 10 * MS)
     assert timeout.current < 20 * 64 * MS / 4
@@ -85,7 +85,7 @@ def test_a_slow_answer_is_remembered_for_a_while():
 
 def test_a_miss_doubles_the_timeout():
     timeout = _native.ReplyTimeout(SECOND)
-    timeout.answered(MS)
+    timeout.replied(MS)
     timeouts = []
     for _ in range(8):
         timeouts.append(timeout.current // MS)
@@ -96,7 +96,7 @@ def test_a_miss_doubles_the_timeout():
 @given(st.integers(1, SECOND), st.integers(1, SECOND), st.integers(0, SECOND))
 def test_five_misses_in_a_row_at_the_limit_are_the_end(limit, shortest, ns):
     timeout = _native.ReplyTimeout(limit, shortest)
-    timeout.answered(ns)
+    timeout.replied(ns)
     waited, at_limit = 0, 0
     with pytest.raises(_native.NoAnswer, match="no answer to 5 datagrams within"):  # noqa: PT012
         while waited < 100 * limit:
@@ -109,17 +109,17 @@ def test_five_misses_in_a_row_at_the_limit_are_the_end(limit, shortest, ns):
     assert timeout.current == limit
 
 
-def test_an_answer_between_misses_restarts_the_count():
+def test_a_reply_between_misses_restarts_the_count():
     timeout = _native.ReplyTimeout(SECOND)
     for _ in range(10):
         for _ in range(4):
             timeout.missed()
-        timeout.answered(SECOND)
+        timeout.replied(SECOND)
     assert timeout.current == SECOND
 
 
 def play(timeout, durations):
-    """A ping-pong whose answers take so long, ns; returns which exchanges were given up. An answer
+    """A ping-pong whose replies take so long, ns; returns which exchanges were given up. A reply
     that comes after that comes during a later exchange, which goes on."""
     now, on_the_way, given_up = 0, [], []
     for number, ns in enumerate(durations):
@@ -129,7 +129,7 @@ def play(timeout, durations):
             on_the_way.remove(late)
             timeout.was_too_short()
         if in_time:
-            timeout.answered(ns)
+            timeout.replied(ns)
         else:
             given_up.append(number)
             on_the_way.append(now + ns)
@@ -153,12 +153,12 @@ def test_no_more_are_given_up_in_a_row_than_the_timeout_can_double(durations):
     assert all(run > most for run in runs)
 
 
-def test_a_reset_forgets_all_answers():
+def test_a_reset_forgets_all_replies():
     timeout = _native.ReplyTimeout(SECOND)
-    timeout.answered(50 * MS)
+    timeout.replied(50 * MS)
     timeout.reset()
     assert timeout.current == SECOND
-    timeout.answered(MS)
+    timeout.replied(MS)
     assert timeout.current == 20 * MS
 
 

@@ -90,7 +90,7 @@ def test_a_peer_of_another_version_ends_a_call_at_once(clock, size, length, veri
             relay.pass_on(0, of_next_version(length))
             with next_version:
                 ends[1].take_part(_native.respond_datagrams, pattern, 1, verify=verify)
-    # Whoever expects that there may be no answer need not know more.
+    # Whoever expects that there may be no reply need not know more.
     assert issubclass(_native.VersionMismatch, _native.NoAnswer)
 
 
