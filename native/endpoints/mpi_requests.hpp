@@ -13,7 +13,7 @@
 namespace halftrip {
 
 // A pattern without windows has one message each way.
-inline constexpr std::size_t kOne = 1;
+inline constexpr std::size_t kShortestWindow = 1;
 
 // The requests of one exchange that have begun and not completed, in order.
 template <class Handle>
@@ -22,7 +22,8 @@ class ActiveRequests {
   using Waitall = int (*)(int, Handle*, void*);
 
   // Room for `max_window` messages each way.
-  explicit ActiveRequests(std::size_t max_window) : max_window_(std::max(max_window, kOne)) {
+  explicit ActiveRequests(std::size_t max_window)
+      : max_window_(std::max(max_window, kShortestWindow)) {
     if (max_window_ > std::numeric_limits<int>::max() / 2)
       throw std::invalid_argument("MPI counts no more than 2147483647 requests");
     requests_.resize(2 * max_window_);
@@ -123,7 +124,8 @@ class BoundRequests {
 
   void bind(const MpiPath<Handle>& path, Init init, std::size_t max_window) {
     path.check_message(ring_.size());
-    const std::size_t rounds = (std::max(max_window, kOne) + ring_.slots() - 1) / ring_.slots();
+    const std::size_t rounds =
+        (std::max(max_window, kShortestWindow) + ring_.slots() - 1) / ring_.slots();
     const std::size_t count = rounds * ring_.slots();
     requests_.reserve(count);
     Ring ring = ring_;
