@@ -6,9 +6,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 HEADERS := $(wildcard native/*.hpp native/*/*.hpp)
-SOURCES := $(wildcard native/*.cpp)
+SOURCES := $(wildcard native/bindings/*.cpp)
 NATIVE := CMakeLists.txt pyproject.toml $(SOURCES) $(HEADERS)
-FORMATTED := $(SOURCES) $(HEADERS) $(wildcard benchmarks/*.c) tests/native/shm_stress.cpp
+FORMATTED := $(SOURCES) $(HEADERS) $(wildcard benchmarks/*.c) $(wildcard tests/native/*.cpp)
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
 .PHONY: run test check format bench clean

@@ -29,13 +29,14 @@ struct MonotonicClock {
   static Ticks now() noexcept { return nanoseconds(CLOCK_MONOTONIC); }
 };
 
-// The processor's own counter, where it runs at one rate on every core in every power state.
+// The processor's own counter, if it runs at one rate on every core in every power state.
 struct CounterClock {
 #if defined(__x86_64__)
   static constexpr std::string_view name = "tsc";
 
-  // rdtscp waits until every earlier load has its value, so an exchange is over before its stamp;
-  // plain rdtsc is cheaper and may be executed while the last receive is still polling.
+  // rdtscp waits until every earlier load has its value, so an exchange is over before its
+  // timestamp is taken. Plain rdtsc is cheaper, but may be executed while the last receive is still
+  // polling.
   static Ticks now() noexcept {
     unsigned core;
     return static_cast<Ticks>(__rdtscp(&core));
@@ -53,7 +54,7 @@ struct CounterClock {
 
   static Ticks now() noexcept {
     Ticks t;
-    // isb: the counter may otherwise be read before the loads in front of it are done.
+    // isb: otherwise the counter may be read before earlier loads are done.
     asm volatile("isb; mrs %0, cntvct_el0" : "=r"(t)::"memory");
     return t;
   }
@@ -67,8 +68,8 @@ struct CounterClock {
 #endif
 };
 
-// Either of the two, as was chosen when the program ran. A stamp is taken once for a whole sample,
-// so a branch is nothing beside it, and a kernel for each clock would be twice the code.
+// Either of the two, chosen at run time. A sample takes one or two timestamps, so the branch does
+// not count, and a kernel for each clock would be twice the code.
 class AnyClock {
  public:
   explicit AnyClock(bool counter) noexcept : counter_(counter) {}
@@ -78,7 +79,7 @@ class AnyClock {
   bool counter_;
 };
 
-// One moment on two clocks.
+// One moment, read from two clocks.
 struct ClockPair {
   Ticks ticks;
   Ticks raw_ns;  // CLOCK_MONOTONIC_RAW
@@ -100,7 +101,7 @@ ClockPair clock_pair(int tries) noexcept {
 
 struct ClockFigures {
   double cost;       // ticks that one read takes, back to back
-  Ticks resolution;  // the smallest step between two reads that differ, ticks
+  Ticks resolution;  // the smallest difference between two reads that differ, ticks
 };
 
 template <class Clock>

@@ -1,6 +1,6 @@
-// What the patterns over datagrams decide: how long to wait for an answer, when to send the next,
-// what counts twice, what jitter is. State machines that are fed with times, so that each can be
-// tested with made ones: no socket, no clock.
+// What the patterns over datagrams decide: how long to wait for a reply, when to send the next
+// datagram, which arrivals are duplicates, what the jitter is. These are state machines that are
+// fed with times, so tests can feed them made ones: no socket, no clock.
 #pragma once
 
 #include <algorithm>
@@ -8,24 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <exception>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "clock.hpp"
+#include "errors.hpp"
 
 namespace halftrip {
-
-// The peer did not answer, however often it was asked.
-struct NoAnswer : std::exception {
-  explicit NoAnswer(std::string said) : said_(std::move(said)) {}
-  const char* what() const noexcept override { return said_.c_str(); }
-
- private:
-  std::string said_;
-};
 
 inline std::string seconds(Ticks ns) {
   std::string text = std::to_string(static_cast<double>(ns) * 1e-9);
@@ -34,87 +24,86 @@ inline std::string seconds(Ticks ns) {
   return text + " s";
 }
 
-// How long to wait for an answer, ns: as long as is allowed, until some have come; then for many
-// times the slowest of late, and `shortest` at least, so that what is lost does not cost a whole
-// timeout.
-class Patience {
+// How long to wait for a reply, ns. At first as long as is allowed, `limit`. Once replies have
+// come, many times the slowest of the recent ones, and at least `shortest`, so that a lost datagram
+// does not cost the whole limit.
+class ReplyTimeout {
  public:
   static constexpr Ticks kShortest_ns = 10'000'000;
-  // So many in a row that were given all the time there is are the end.
+  // After so many misses in a row, each at the limit, missed() throws.
   static constexpr int kMisses = 5;
 
-  explicit Patience(Ticks limit, Ticks shortest = kShortest_ns)
+  explicit ReplyTimeout(Ticks limit, Ticks shortest = kShortest_ns)
       : limit_(limit), shortest_(shortest) {}
 
   Ticks limit() const noexcept { return limit_; }
-  Ticks length() const noexcept { return length_; }
+  Ticks current() const noexcept { return current_; }
 
-  // Before missed() throws, nothing is answered for less than this: the last kMisses waits are as
-  // long as is allowed; the one before them is shorter, and those before that, each at most half of
-  // the next, are shorter together than it is.
-  Ticks longest_vain() const noexcept { return (kMisses + 2) * limit_; }
+  // An upper bound of the time without a reply before missed() throws. The last kMisses waits are
+  // as long as the limit. The wait before them is shorter than it; each of those before that is at
+  // most half as long as the next, so together they are shorter than it, too.
+  Ticks longest_silence() const noexcept { return (kMisses + 2) * limit_; }
 
-  void answered(Ticks ns) noexcept {
+  void replied(Ticks ns) noexcept {
     slowest_ = std::max(ns, slowest_ - slowest_ / kMemory);
-    length_ = std::min(std::max(shortest_, kTimes * slowest_), limit_);
+    current_ = std::min(std::max(shortest_, kTimes * slowest_), limit_);
     misses_ = 0;
   }
 
-  // An answer that came after it was given up: it was too soon.
-  void was_short() noexcept { length_ = limit_; }
+  // A reply came after its wait had ended.
+  void was_too_short() noexcept { current_ = limit_; }
 
-  // Throws NoAnswer where so many in a row have been given all the time there is.
+  // No reply came in time. Throws NoAnswer after kMisses in a row at the limit.
   void missed() {
-    if (length_ >= limit_ && ++misses_ == kMisses) {
+    if (current_ >= limit_ && ++misses_ == kMisses) {
       const std::string times = std::to_string(misses_);
       const std::string each = seconds(limit_);
-      restart();
+      reset();
       throw NoAnswer("no answer to " + times + " datagrams within " + each + " each");
     }
-    length_ = std::min(2 * length_, limit_);
+    current_ = std::min(2 * current_, limit_);
   }
 
-  // Forgets all: another case takes another time.
-  void restart() noexcept {
+  // Forgets all replies: those of another case take another time.
+  void reset() noexcept {
     slowest_ = 0;
     misses_ = 0;
-    length_ = limit_;
+    current_ = limit_;
   }
 
  private:
   static constexpr Ticks kTimes = 20, kMemory = 64;
 
-  Ticks limit_, shortest_, length_ = limit_, slowest_ = 0;
+  Ticks limit_, shortest_, current_ = limit_, slowest_ = 0;
   int misses_ = 0;
 };
 
-// When the next datagram is due, where one is offered every `interval` from `start` on. Time that
-// was lost is made up for, but for what the sender is behind by more than `most_behind`, and never
-// by a burst: no datagram goes sooner after another than half of what the rate asks for. All times
-// are ticks.
+// When the next datagram is due, where one is to go every `interval` from `start` on. A sender that
+// was late catches up, but by no more than `max_lag`, and never in a burst: no datagram goes sooner
+// after another than half an interval. All times are ticks.
 class Pacer {
  public:
-  Pacer(double interval, double start, double most_behind) noexcept
-      : interval_(interval), most_behind_(most_behind), due_(start) {}
+  Pacer(double interval, double start, double max_lag) noexcept
+      : interval_(interval), max_lag_(max_lag), due_(start) {}
 
   double next() const noexcept { return std::max(due_, last_ + interval_ / 2); }
 
-  // The next was sent, at `now`.
-  void let_go(double now) noexcept {
+  // The next one was sent at `now`.
+  void sent(double now) noexcept {
     last_ = now;
-    due_ = std::max(due_ + interval_, now - most_behind_);
+    due_ = std::max(due_ + interval_, now - max_lag_);
   }
 
-  // What has been lost so far is not made up for.
+  // Time lost so far is not caught up.
   void forgive() noexcept { due_ = std::max(due_, last_ + interval_); }
 
  private:
-  double interval_, most_behind_, due_;
+  double interval_, max_lag_, due_;
   double last_ = -std::numeric_limits<double>::infinity();
 };
 
-// Interarrival jitter (RFC 3550, 6.4.1 and A.8): by how much each was longer on its way than the
-// one before, smoothed. The clocks of both ends may differ.
+// Interarrival jitter (RFC 3550, 6.4.1 and A.8): the smoothed difference between the transit times
+// of one datagram and the next. The clocks of both ends may differ.
 class Jitter {
  public:
   // In order of arrival, ns.
@@ -124,7 +113,7 @@ class Jitter {
     transit_ = transit;
   }
 
-  // Of one datagram nothing can be said.
+  // It takes two datagrams.
   bool is_known() const noexcept { return count_ > 1; }
   double ns() const noexcept { return ns_; }
 
@@ -134,18 +123,18 @@ class Jitter {
   double ns_ = 0;
 };
 
-// Which of the latest numbers have come, so that none counts twice.
-class Seen {
+// Which of the latest numbers have arrived, so that none counts twice.
+class DuplicateFilter {
  public:
-  // Of `most` numbers behind the highest, at least.
-  Seen(std::int64_t first, std::int64_t most)
+  // Numbers begin at `first`. The filter knows at least the `span` numbers below the highest.
+  DuplicateFilter(std::int64_t first, std::int64_t span)
       : highest_(first - 1),
         words_(
-            std::bit_ceil(static_cast<std::size_t>(std::max<std::int64_t>(most, 4096)) / 64 + 1)) {}
+            std::bit_ceil(static_cast<std::size_t>(std::max<std::int64_t>(span, 4096)) / 64 + 1)) {}
 
   std::int64_t highest() const noexcept { return highest_; }
 
-  // Whether `number` is new; one that is too old to tell is not.
+  // Returns whether `number` is new. One below what the filter knows counts as a duplicate.
   bool add(std::int64_t number) noexcept {
     const auto span = static_cast<std::int64_t>(words_.size() * 64);
     if (number <= highest_ - span) return false;

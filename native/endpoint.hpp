@@ -1,8 +1,8 @@
 // What a transport gives a pattern.
 //
-// An endpoint is one rank's end of an open path to one peer. Sizes are agreed by both ends
-// beforehand: the receiver asks for exactly as many bytes as the sender sends. All functions throw
-// Stopped, PeerClosed, MpiError or std::system_error, and nothing in between.
+// An endpoint is one rank's end of an open path to one peer. Both ends agree on sizes beforehand:
+// the receiver asks for exactly as many bytes as the sender sends. All functions throw Stopped,
+// PeerClosed, MpiError or std::system_error, and nothing else.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@
 
 namespace halftrip {
 
-// send() returns when `out` may be written again; recv() when all of `size` bytes lie in `in`.
+// send() returns when `out` may be written again, recv() when all `size` bytes are in `in`.
 template <class E>
 concept BlockingEndpoint = requires(E& e, const std::byte* out, std::byte* in, std::size_t size) {
   { e.send(out, size) } -> std::same_as<void>;
@@ -22,20 +22,21 @@ concept BlockingEndpoint = requires(E& e, const std::byte* out, std::byte* in, s
 
 // What a rank does first that sends and receives at once.
 enum class Order {
-  sends_first,  // all that the path takes, then receive
+  sends_first,  // sends all that the path takes, then receives
   in_turn,      // a piece of each
 };
 
 // exchange() sends `count` messages and receives as many, both at once, so that two ranks that call
-// it do not wait for each other for ever. It calls received() once, when all has come.
+// it do not wait for each other for ever. It calls received() once, when the last receive has
+// completed.
 template <class E>
 concept DuplexEndpoint =
     requires(E& e, Ring& out, Ring& in, std::int64_t count, Order order, void (*received)()) {
       { e.exchange(out, in, count, order, received) } -> std::same_as<void>;
     };
 
-// finish() returns when all that was begun since the last one is done, as send() and recv() are;
-// finish(count) when the first so many are.
+// finish() completes all sends and receives that were begun since the last finish(), as send() and
+// recv() do; finish(count) completes the first `count` of them.
 template <class E>
 concept NonblockingEndpoint =
     requires(E& e, const std::byte* out, std::byte* in, std::size_t size) {
@@ -46,7 +47,7 @@ concept NonblockingEndpoint =
     };
 
 // put() and get() move bytes to and from the peer's window, `offset` bytes into it; flush() returns
-// when all of these are done, at both ends. The peer takes no part.
+// when all of them have completed at both ends. The peer takes no part.
 template <class E>
 concept OneSidedEndpoint =
     requires(E& e, const std::byte* out, std::byte* in, std::size_t offset, std::size_t size) {
@@ -55,8 +56,27 @@ concept OneSidedEndpoint =
       { e.flush() } -> std::same_as<void>;
     };
 
-// An acknowledgement: the shortest message that the path has, unless the endpoint has a way of its
-// own.
+// An endpoint that has limits says so, once, before the first message: check(buffers) before a call
+// into timed code, check_message(size) before a single message. Both throw std::invalid_argument.
+// Loops do not check.
+template <class E>
+void check_message(const E& endpoint, std::size_t size) {
+  if constexpr (requires { endpoint.check_message(size); }) endpoint.check_message(size);
+}
+
+template <class E>
+void check_buffers(const E& endpoint, const Buffers& buffers) {
+  if constexpr (requires { endpoint.check(buffers); })
+    endpoint.check(buffers);
+  else
+    check_message(endpoint, buffers.out.size());
+}
+
+// Whether an endpoint was made for certain buffers; send() and recv() then ignore theirs.
+template <class E>
+constexpr bool is_bound_to_buffers = requires { E::bound_to_buffers; };
+
+// An acknowledgement: the shortest message that the path has, unless the endpoint has its own way.
 template <class E>
 void send_ack(E& endpoint) {
   if constexpr (requires { endpoint.send_ack(); }) {

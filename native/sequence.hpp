@@ -1,4 +1,4 @@
-// What a message is filled with, so that a byte that is wrong, missing or of another message shows.
+// What a message is filled with: a byte that is wrong, missing or from another message shows.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace halftrip {
 
-// Word `i` of the sequence that `seed` names: the output function of SplitMix64 (Steele, Lea and
-// Flood, OOPSLA 2014). Neighbouring seeds and offsets have nothing in common.
+// Word `i` of the sequence of `seed`: the output function of SplitMix64 (Steele, Lea and Flood,
+// OOPSLA 2014). Neighbouring seeds and offsets give unrelated words.
 inline std::uint64_t sequence_word(std::uint64_t seed, std::uint64_t i) noexcept {
   std::uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -18,44 +18,47 @@ inline std::uint64_t sequence_word(std::uint64_t seed, std::uint64_t i) noexcept
   return z ^ (z >> 31);
 }
 
-// How a message lies in its buffer: `size` bytes of it, whose words of 8 bytes are `step` apart.
-struct Lie {
+// Where the bytes of a message are in its buffer: `size` bytes in words of 8, `step` bytes from one
+// word to the next.
+struct Layout {
   std::size_t size, step;
 };
 
 namespace detail {
 
-// Calls each(place, word, size) for every word of the message that `seed` names, the last of which
-// may be shorter, until one returns false.
+// Calls each(place, word, size) for every word of the message of `seed` until one call returns
+// false. The last word may be shorter than 8 bytes.
 template <class Byte, class Each>
-void each_word(Byte* buffer, Lie lie, std::uint64_t seed, Each each) {
+void each_word(Byte* buffer, Layout layout, std::uint64_t seed, Each each) {
   constexpr std::size_t kWord = sizeof(std::uint64_t);
-  for (std::size_t i = 0; i * kWord < lie.size; ++i)
-    if (!each(buffer + i * lie.step, sequence_word(seed, i), std::min(kWord, lie.size - i * kWord)))
+  for (std::size_t i = 0; i * kWord < layout.size; ++i)
+    if (!each(buffer + i * layout.step, sequence_word(seed, i),
+              std::min(kWord, layout.size - i * kWord)))
       return;
 }
 
 }  // namespace detail
 
-inline void fill(std::byte* buffer, Lie lie, std::uint64_t seed) noexcept {
-  detail::each_word(buffer, lie, seed, [](std::byte* place, std::uint64_t word, std::size_t size) {
-    std::memcpy(place, &word, size);
-    return true;
-  });
+inline void fill(std::byte* buffer, Layout layout, std::uint64_t seed) noexcept {
+  detail::each_word(buffer, layout, seed,
+                    [](std::byte* place, std::uint64_t word, std::size_t size) {
+                      std::memcpy(place, &word, size);
+                      return true;
+                    });
 }
 
-// A byte that differs from the sequence: which of the message, what it should be, and what it is.
+// A byte that differs from the sequence: its offset in the message, what it should be, what it is.
 struct Difference {
   std::size_t at;
   std::byte expected, found;
 };
 
-// The first of them, but for the first `header` bytes.
-inline std::optional<Difference> first_difference(const std::byte* buffer, Lie lie,
+// The first of them, behind the first `header` bytes; those are not compared.
+inline std::optional<Difference> first_difference(const std::byte* buffer, Layout layout,
                                                   std::uint64_t seed, std::size_t header) noexcept {
   std::optional<Difference> found;
   std::size_t at = 0;
-  detail::each_word(buffer, lie, seed,
+  detail::each_word(buffer, layout, seed,
                     [&](const std::byte* place, std::uint64_t word, std::size_t size) {
                       if (at >= header && std::memcmp(place, &word, size) == 0) {
                         at += size;

@@ -3,53 +3,42 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 
 #include "clock.hpp"
 #include "endpoint.hpp"
 
 namespace halftrip {
 
-// `lead` exchanges go first, untimed, so that both ends are in the loop; then stamps[0] is taken,
-// and stamps[i] after each further `batch` exchanges. Both ends are given the same of these.
+// Both ends are given the same `warmup` and `batch`. `warmup` exchanges go first, untimed, so that
+// both ends are in the loop. Then timestamps[0] is taken, and after each further `batch` exchanges
+// the next one: sample i lasts from timestamps[i] to timestamps[i + 1].
 //
-// arrivals[i], where there are any, is how long it took in the exchanges from stamps[i] on until
-// all that came had come, for patterns in which that is not when an exchange ends.
+// receive_times[i] is the time from timestamps[i] until the sample's last receive completed. It is
+// empty where nobody asks for it. It exists only in patterns in which an exchange goes on after its
+// last receive, and only where a sample is one exchange.
 struct Timing {
-  std::int64_t lead, batch;
-  std::span<Ticks> stamps;
-  std::span<Ticks> arrivals;
+  std::int64_t warmup, batch;
+  std::span<Ticks> timestamps;
+  std::span<Ticks> receive_times;
   AnyClock clock;
 };
 
-// How long it takes from the beginning of an exchange until all that it receives has come.
-class ArrivalWatch {
- public:
-  explicit ArrivalWatch(AnyClock clock) : clock_(clock) {}
-
-  void begin() noexcept { began_ = clock_.now(); }
-  void received() noexcept { sum_ += clock_.now() - began_; }
-
-  // The sum since it was last taken.
-  Ticks take() noexcept { return std::exchange(sum_, 0); }
-
- private:
-  AnyClock clock_;
-  Ticks began_ = 0, sum_ = 0;
-};
+// How often a sample reads the clock. Its beginning is the end of the one before, so it costs one
+// read, at its end; with receive times another, when its last receive has completed.
+inline constexpr int kClockReads = 1, kClockReadsWithReceiveTimes = 2;
 
 template <class Exchange>
 void repeat(std::int64_t count, Exchange& exchange) {
   for (std::int64_t i = 0; i < count; ++i) exchange();
 }
 
-// Calls after(i) after the i-th stamp.
+// Calls after(i) when timestamps[i] has been taken.
 template <class Exchange, class After>
 void timed(const Timing& timing, Exchange exchange, After after) {
-  repeat(timing.lead, exchange);
-  for (std::size_t i = 0; i < timing.stamps.size(); ++i) {
+  repeat(timing.warmup, exchange);
+  for (std::size_t i = 0; i < timing.timestamps.size(); ++i) {
     if (i > 0) repeat(timing.batch, exchange);
-    timing.stamps[i] = timing.clock.now();
+    timing.timestamps[i] = timing.clock.now();
     after(i);
   }
 }
@@ -59,25 +48,21 @@ void timed(const Timing& timing, Exchange exchange) {
   timed(timing, exchange, [](std::size_t) {});
 }
 
-// The same for both ends of a pattern in which each says when all that it receives has come.
+// The same for patterns that call received() when the last receive of an exchange has completed.
 template <class Pattern, class E>
-void timed_with_arrivals(E& endpoint, Buffers& buffers, const Timing& timing) {
-  ArrivalWatch watch(timing.clock);
+void timed_with_receive_times(E& endpoint, Buffers& buffers, const Timing& timing) {
+  Ticks received_at = 0;
   timed(
       timing,
-      [&] {
-        watch.begin();
-        Pattern::initiate(endpoint, buffers, [&] { watch.received(); });
-      },
+      [&] { Pattern::initiate(endpoint, buffers, [&] { received_at = timing.clock.now(); }); },
       [&](std::size_t i) {
-        const Ticks sum = watch.take();
-        if (i > 0) timing.arrivals[i - 1] = sum;
+        if (i > 0) timing.receive_times[i - 1] = received_at - timing.timestamps[i - 1];
       });
 }
 
-// Whether both ends of a pattern can say when all has come.
+// Whether both ends of a pattern can say when their last receive completed.
 template <class Pattern>
-constexpr bool has_arrivals = requires { Pattern::has_arrivals; };
+constexpr bool has_receive_times = requires { Pattern::has_receive_times; };
 
 // Whether the responder of a pattern takes no part in its exchanges.
 template <class Pattern>
@@ -89,16 +74,18 @@ constexpr bool is_symmetric = requires { Pattern::symmetric; };
 
 template <class Pattern, class E>
 void initiate(E& endpoint, Buffers& buffers, const Timing& timing) {
-  if constexpr (has_arrivals<Pattern>) {
-    if (!timing.arrivals.empty()) return timed_with_arrivals<Pattern>(endpoint, buffers, timing);
+  check_buffers(endpoint, buffers);
+  if constexpr (has_receive_times<Pattern>) {
+    if (!timing.receive_times.empty())
+      return timed_with_receive_times<Pattern>(endpoint, buffers, timing);
   }
   if constexpr (is_passive<Pattern>) recv_ack(endpoint);
   timed(timing, [&] { Pattern::initiate(endpoint, buffers); });
   if constexpr (is_passive<Pattern>) send_ack(endpoint);
 }
 
-// The other end. It takes stamps only where its pattern's two ends do not wait for each other after
-// every message: elsewhere its clock would be in the way of what the initiator times.
+// The other end. It takes timestamps only in patterns whose two ends do not wait for each other
+// after every message: elsewhere its clock reads would add to what the initiator times.
 template <class Pattern, class E>
 void respond(E& endpoint, Buffers& buffers, const Timing& timing) {
   if constexpr (is_passive<Pattern>) {
@@ -107,12 +94,13 @@ void respond(E& endpoint, Buffers& buffers, const Timing& timing) {
   } else if constexpr (is_symmetric<Pattern>) {
     initiate<Pattern>(endpoint, buffers, timing);
   } else {
+    check_buffers(endpoint, buffers);
     auto exchange = [&] { Pattern::respond(endpoint, buffers); };
     if constexpr (Pattern::responder_timed) {
       timed(timing, exchange);
     } else {
-      const auto samples = static_cast<std::int64_t>(timing.stamps.size()) - 1;
-      repeat(timing.lead + timing.batch * samples, exchange);
+      const auto samples = static_cast<std::int64_t>(timing.timestamps.size()) - 1;
+      repeat(timing.warmup + timing.batch * samples, exchange);
     }
   }
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <limits>
 
 #if defined(__x86_64__)
@@ -13,30 +12,22 @@
 #endif
 
 #include "clock.hpp"
+#include "errors.hpp"
 
 namespace halftrip {
 
-// Set once by another thread when this process has to give up; every wait looks at it that is not
-// over at once. Two ranks that never wait for each other do not, so a call into timed code is kept
-// shorter than what they have to come out (LONGEST_CALL_NS in sampler.py).
+// Another thread sets it once, when this process has to give up. Every wait that is not over at
+// once checks it. Two ranks that never wait for each other do not check it, so the caller keeps
+// each call into timed code short (LONGEST_CALL_NS in sampler.py).
 inline std::atomic<bool> stop_requested{false};
-
-struct Stopped : std::exception {
-  const char* what() const noexcept override { return "told to stop"; }
-};
-
-struct PeerClosed : std::exception {
-  const char* what() const noexcept override { return "the peer closed its end"; }
-};
 
 inline void check_stop() {
   if (stop_requested.load(std::memory_order_relaxed)) [[unlikely]]
     throw Stopped{};
 }
 
-// What a core does between two polls. A poll that misses takes the line away from the writer, so a
-// reader that polls without rest slows the very store that it waits for; and a core with many loads
-// of the line in flight discards all of them when it changes.
+// The processor's own short pause. One takes from 10 ns (Zen) over 15 (Sapphire Rapids) to 45
+// (Skylake).
 inline void relax() noexcept {
 #if defined(__x86_64__)
   _mm_pause();
@@ -45,31 +36,47 @@ inline void relax() noexcept {
 #endif
 }
 
-// How many relax() make about 35 ns, long enough for a peer to answer before its line is polled
-// again. One takes from 10 ns (Zen) over 15 (Sapphire Rapids) to 45 (Skylake).
-inline int rest_length() noexcept {
-  constexpr Ticks kRest_ns = 35;
-  constexpr int kRelaxes = 200, kRounds = 10;
+inline constexpr int kMostPollPause = 16;
+
+// How many relax() lie between two polls, from 1 to kMostPollPause. The default makes 30 to 60 ns
+// on recent processors. Whoever measures sets it, to the same value at both ends, and records it:
+// see calibrate_poll_pause().
+inline std::atomic<int> poll_pause{3};
+
+// How many relax() make about 35 ns: long enough for a peer to answer before its cache line is
+// polled again. Pure measurement; takes up to half a millisecond. Call it on the core that will
+// poll. The fastest of many short rounds counts, so that what interrupts some of them does not
+// matter; a busy sibling of the core shows all the same.
+inline int calibrate_poll_pause() noexcept {
+  constexpr Ticks kPause_ns = 35;
+  constexpr int kRelaxes = 200, kRounds = 50;
   Ticks best = std::numeric_limits<Ticks>::max();
   for (int round = 0; round < kRounds; ++round) {
     const Ticks start = MonotonicClock::now();
     for (int i = 0; i < kRelaxes; ++i) relax();
     best = std::min(best, MonotonicClock::now() - start);
   }
-  return std::clamp(static_cast<int>(1 + kRest_ns * kRelaxes / std::max<Ticks>(best, 1)), 1, 16);
+  const Ticks count = 1 + kPause_ns * kRelaxes / std::max<Ticks>(best, 1);
+  return static_cast<int>(std::clamp<Ticks>(count, 1, kMostPollPause));
 }
 
-inline const int rest = rest_length();
+// What a core does between two polls. A poll that misses takes the cache line away from the writer,
+// so a reader that polls without a pause delays the very store that it waits for. And a core with
+// many loads of the line in flight discards all of them when the line changes.
+inline void pause_between_polls() noexcept {
+  const int pause = poll_pause.load(std::memory_order_relaxed);
+  for (int i = 0; i < pause; ++i) relax();
+}
 
 // Polls until ready() is true. `yields` gives the core away between polls, for ranks that share
-// one: a spinning rank would otherwise keep its peer waiting for a whole time slice.
+// one: a polling rank would otherwise keep its peer waiting for a whole time slice.
 template <class Ready>
 [[gnu::always_inline]] inline void spin_until(bool yields, Ready ready) {
   const int polls = yields ? 32 : 4096;
   for (;;) {
     for (int i = 0; i < polls; ++i) {
       if (ready()) return;
-      for (int r = 0; r < rest; ++r) relax();
+      pause_between_polls();
     }
     check_stop();
     if (yields) sched_yield();

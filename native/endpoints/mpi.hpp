@@ -4,19 +4,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <vector>
 
+#include "../buffers.hpp"
 #include "../endpoint.hpp"
+#include "../errors.hpp"
 
 namespace halftrip {
-
-// A call that returned something other than MPI_SUCCESS.
-struct MpiError : std::runtime_error {
-  explicit MpiError(int code) : std::runtime_error(std::to_string(code)) {}
-};
 
 inline void check_mpi(int code) {
   if (code != 0) [[unlikely]]
@@ -24,17 +21,29 @@ inline void check_mpi(int code) {
 }
 
 // How to talk to one peer. Handle is how this MPI represents a communicator, a datatype, a request
-// and a window: int (MPICH and its kin) or a pointer (Open MPI, the MPI-5 standard ABI).
+// and a window: int (MPICH and its derivatives) or a pointer (Open MPI, the MPI-5 standard ABI).
 //
-// A message of `typed` bytes is one element of `datatype`; 0: all messages are plain bytes.
+// A message of `typed_size` bytes is one element of `datatype`, whose first and last byte are
+// `typed_extent` bytes apart in memory, both included. All other messages are plain bytes, and so
+// are all messages where `typed_size` is 0.
 template <class Handle>
 struct MpiPath {
   Handle communicator, byte, datatype;
-  std::size_t typed;
+  std::size_t typed_size, typed_extent;
   int peer, tag;
 
   Handle type(std::size_t size) const { return is_typed(size) ? datatype : byte; }
+
+  // MPI counts in int. check_message() has refused what does not fit.
   int count(std::size_t size) const { return is_typed(size) ? 1 : static_cast<int>(size); }
+
+  // How many bytes of memory a message of `size` bytes spans.
+  std::size_t extent(std::size_t size) const { return is_typed(size) ? typed_extent : size; }
+
+  void check_message(std::size_t size) const {
+    if (!is_typed(size) && size > std::numeric_limits<int>::max())
+      throw std::invalid_argument("MPI counts no more than 2147483647 bytes in a message");
+  }
 
   // MPI_STATUSES_IGNORE, which is a different constant in each family.
   static void* no_statuses() {
@@ -42,7 +51,7 @@ struct MpiPath {
   }
 
  private:
-  bool is_typed(std::size_t size) const { return typed != 0 && size == typed; }
+  bool is_typed(std::size_t size) const { return typed_size != 0 && size == typed_size; }
 };
 
 // MPI_STATUS_IGNORE differs too; a real status serves all. The largest known takes 40 bytes.
@@ -58,18 +67,15 @@ Function mpi_function(const MpiAddresses& addresses, std::size_t number) {
   return reinterpret_cast<Function>(addresses.at(number));
 }
 
-// Calls that block: MPI_Send or one of its kin, MPI_Recv, MPI_Sendrecv.
+// MPI_Send or one of its variants, and MPI_Recv.
 template <class Handle>
-class Mpi {
+class MpiSendRecv {
  public:
-  // The addresses of: a send, MPI_Recv, MPI_Sendrecv, MPI_Isend, MPI_Wait.
-  Mpi(MpiPath<Handle> path, const MpiAddresses& functions)
+  MpiSendRecv(MpiPath<Handle> path, const MpiAddresses& functions, std::size_t send,
+              std::size_t recv)
       : path_(path),
-        send_(mpi_function<Send>(functions, 0)),
-        recv_(mpi_function<Recv>(functions, 1)),
-        sendrecv_(mpi_function<Sendrecv>(functions, 2)),
-        isend_(mpi_function<Isend>(functions, 3)),
-        wait_(mpi_function<WaitOne>(functions, 4)) {}
+        send_(mpi_function<Send>(functions, send)),
+        recv_(mpi_function<Recv>(functions, recv)) {}
 
   void send(const std::byte* out, std::size_t size) {
     check_mpi(
@@ -80,6 +86,37 @@ class Mpi {
     check_mpi(recv_(in, path_.count(size), path_.type(size), path_.peer, path_.tag,
                     path_.communicator, &status_));
   }
+
+  // Acknowledgements: MPI has empty messages.
+  void send_ack() { send(nullptr, 0); }
+  void recv_ack() { recv(nullptr, 0); }
+
+ private:
+  using Send = int (*)(const void*, int, Handle, int, int, Handle);
+  using Recv = int (*)(void*, int, Handle, int, int, Handle, void*);
+
+  MpiPath<Handle> path_;
+  Send send_;
+  Recv recv_;
+  MpiStatus status_;
+};
+
+// Calls that block: MPI_Send or one of its variants, MPI_Recv, MPI_Sendrecv.
+template <class Handle>
+class Mpi {
+ public:
+  // The addresses of: a send, MPI_Recv, MPI_Sendrecv, MPI_Isend, MPI_Wait.
+  Mpi(MpiPath<Handle> path, const MpiAddresses& functions)
+      : path_(path),
+        messages_(path, functions, 0, 1),
+        sendrecv_(mpi_function<Sendrecv>(functions, 2)),
+        isend_(mpi_function<Isend>(functions, 3)),
+        wait_(mpi_function<WaitOne>(functions, 4)) {}
+
+  void check_message(std::size_t size) const { path_.check_message(size); }
+
+  void send(const std::byte* out, std::size_t size) { messages_.send(out, size); }
+  void recv(std::byte* in, std::size_t size) { messages_.recv(in, size); }
 
   template <class Received>
   void exchange(Ring& out, Ring& in, std::int64_t count, Order order, Received received) {
@@ -93,8 +130,6 @@ class Mpi {
   }
 
  private:
-  using Send = int (*)(const void*, int, Handle, int, int, Handle);
-  using Recv = int (*)(void*, int, Handle, int, int, Handle, void*);
   using Sendrecv = int (*)(const void*, int, Handle, int, int, void*, int, Handle, int, int, Handle,
                            void*);
   using Isend = int (*)(const void*, int, Handle, int, int, Handle, Handle*);
@@ -107,7 +142,7 @@ class Mpi {
                         path_.tag, path_.communicator, &status_));
   }
 
-  // A blocking send that is received by nobody would block for ever where it is large.
+  // A large blocking send would wait for ever for a peer that sends at the same time.
   void send_then_recv(const std::byte* out, std::byte* in, std::size_t size) {
     Handle request;
     check_mpi(isend_(out, path_.count(size), path_.type(size), path_.peer, path_.tag,
@@ -117,8 +152,7 @@ class Mpi {
   }
 
   MpiPath<Handle> path_;
-  Send send_;
-  Recv recv_;
+  MpiSendRecv<Handle> messages_;
   Sendrecv sendrecv_;
   Isend isend_;
   WaitOne wait_;

@@ -1,85 +1,109 @@
 // Shared memory: the sender copies a message in, the receiver copies it out, chunk by chunk, so
 // that the two copies of a large message overlap. No locks, no system calls.
 //
-// The segment has three rings of slots. Two are *lanes*, one for each direction. The third is the
-// *shuttle*: it belongs to whoever received the last message that came through it, and its owner's
-// next message goes through it, back over the same cache lines. The receiver has just read those
-// lines and the next reader last wrote them, so a reply moves each line once, where a lane's lines
-// have to be fetched back from the other core before they can be written: up to twice the latency.
-// Who talks without waiting for an answer does not own the shuttle and uses the lane.
+// The segment has three rings of slots. Two are *one-way rings*, one for each direction. The third
+// is the *reply ring*: it belongs to whoever received the last message that came through it, and
+// its owner's next message goes through it, back over the same cache lines. The receiver has just
+// read those lines, and the next reader wrote them last, so a reply moves each line once. The lines
+// of a one-way ring have to be fetched back from the other core before they can be written, which
+// takes up to twice as long. A rank that sends again without waiting for a reply no longer owns the
+// reply ring and uses its one-way ring.
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
+#include "../buffers.hpp"
 #include "../endpoint.hpp"
+#include "../shared_word.hpp"
 #include "../wait.hpp"
 
 namespace halftrip {
 
-inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kSlots = 16;
 inline constexpr std::size_t kSmallestChunk = 4096, kLargestChunk = 16384;
 
-// One chunk on its way. The number is written last and says whose chunk this is and which.
-struct alignas(kCacheLine) ShmSlot {
-  static constexpr std::size_t kBesideNumber = kCacheLine - sizeof(std::uint64_t);
+// One chunk on its way. The number is written last and says which chunk of which side this is.
+struct alignas(kCacheLineSize) ShmSlot {
+  static constexpr std::size_t kBesideNumber = kCacheLineSize - sizeof(SharedWord);
 
-  std::atomic<std::uint64_t> number;
+  SharedWord number;
   std::byte bytes[kBesideNumber + kLargestChunk];
 
-  // A small chunk starts in the number's own line, which saves a line; a large one starts at the
-  // next, which keeps the copy aligned.
+  // A small chunk starts in the number's own cache line, which saves a line; a large one starts at
+  // the next, which keeps the copy aligned.
   static bool starts_beside_number(std::size_t size) {
-    return size <= 8 * kCacheLine - sizeof number;
+    return size <= 8 * kCacheLineSize - sizeof number;
   }
 };
 
-// Neighbours are kept two lines apart: prefetchers fetch lines in pairs.
-struct alignas(2 * kCacheLine) ShmRing {
-  std::atomic<std::uint64_t> taken;  // slots that the receiver has emptied, ever
-  alignas(2 * kCacheLine) ShmSlot slots[kSlots];
+// Neighbours are kept two cache lines apart: prefetchers fetch lines in pairs.
+struct alignas(2 * kCacheLineSize) ShmRing {
+  SharedWord consumed;  // how many slots the receiver has read, ever
+  alignas(2 * kCacheLineSize) ShmSlot slots[kSlots];
 };
 
 struct ShmSegment {
-  // For Line: the bound is probed in the page where the shuttle's first slot is, because where a
-  // page lies decides how far its lines travel; and so, less, does each line's address.
-  struct alignas(2 * kCacheLine) ProbedLine {
-    std::byte bytes[kCacheLine];
+  // For CacheLine. The bound is probed in the page of the reply ring's first slot, because where a
+  // page lies decides how far its lines travel; each line's own address decides a little more.
+  struct alignas(2 * kCacheLineSize) ProbedLine {
+    std::byte bytes[kCacheLineSize];
   } probed[8];
-  ShmRing shuttle;
-  ShmRing lane[2];  // by the sender's side
+  ShmRing reply_ring;
+  ShmRing one_way_rings[2];  // by the sender's side
 };
+
+static_assert(std::is_aggregate_v<ShmSegment> && std::is_trivially_destructible_v<ShmSegment>,
+              "an implicit-lifetime type: it is there as soon as its memory is mapped");
 
 class Shm {
  public:
-  // `segment` starts as zeros and is mapped by both ranks; side 0 owns the shuttle at first.
+  // Both ranks map `segment`, which starts as zeros. Side 0 owns the reply ring at first.
   Shm(ShmSegment* segment, unsigned side, bool yields)
-      : shuttle_{&segment->shuttle},
-        outgoing_{&segment->lane[side]},
-        incoming_{&segment->lane[1 - side]},
+      : reply_{&segment->reply_ring},
+        outgoing_{&segment->one_way_rings[side]},
+        incoming_{&segment->one_way_rings[1 - side]},
         side_(side),
         yields_(yields),
-        owns_shuttle_(side == 0) {}
+        owns_reply_ring_(side == 0) {}
 
-  // Inlined by order, as is all that a small message calls: left to itself, a compiler makes calls
-  // of some of it, and 8 bytes take a third longer.
+  // Forced inline, as is all that a small message calls: left to itself, a compiler makes calls of
+  // some of it, and 8 bytes take a third longer.
   [[gnu::always_inline]] void send(const std::byte* out, std::size_t size) {
-    Passage& passage = owns_shuttle_ ? begin(shuttle_) : outgoing_;
-    owns_shuttle_ = false;
+    Cursor& cursor = owns_reply_ring_ ? begin(reply_) : outgoing_;
+    owns_reply_ring_ = false;
     if (size <= kSmallestChunk) {
-      put(passage, out, size);
+      write_chunk(cursor, out, size);
       return;
     }
     const std::size_t chunk = chunk_size(size);
     for (std::size_t done = 0; done < size; done += chunk)
-      put(passage, out + done, std::min(chunk, size - done));
+      write_chunk(cursor, out + done, std::min(chunk, size - done));
   }
 
-  // Puts whenever there is room, and takes whenever something has come.
+  [[gnu::always_inline]] void recv(std::byte* in, std::size_t size) {
+    const bool is_reply = wait_for_message();
+    if (is_reply) owns_reply_ring_ = true;
+    Cursor& cursor = is_reply ? begin(reply_) : incoming_;
+    if (size <= kSmallestChunk) {
+      read_chunk(cursor, in, size);
+      if (!is_reply) publish(cursor);
+      return;
+    }
+    const std::size_t chunk = chunk_size(size);
+    // A sender in the reply ring only has to know what was read where the message is longer than
+    // the ring, so that it comes round to a slot again.
+    const bool publishes = !is_reply || size > chunk * kSlots;
+    for (std::size_t done = 0; done < size; done += chunk) {
+      read_chunk(cursor, in + done, std::min(chunk, size - done));
+      if (publishes) publish(cursor);
+    }
+  }
+
+  // Writes whenever there is room, and reads whenever something has arrived.
   template <class Received>
   void exchange(Ring& out, Ring& in, std::int64_t count, Order order, Received received) {
     Sending sending{{out, count}};
@@ -87,147 +111,117 @@ class Shm {
     spin_until(yields_, [&] {
       bool moved;
       do {
-        moved = put_some(sending);
-        while (moved && order == Order::sends_first && put_some(sending)) {
+        moved = try_write(sending);
+        while (moved && order == Order::sends_first && try_write(sending)) {
         }
-        const bool took = take_some(receiving);
-        if (took && receiving.messages == 0) received();
-        moved |= took;
+        const bool read = try_read(receiving);
+        if (read && receiving.is_over()) received();
+        moved |= read;
       } while (moved);
-      return sending.messages == 0 && receiving.messages == 0;
+      return sending.is_over() && receiving.is_over();
     });
   }
 
-  [[gnu::always_inline]] void recv(std::byte* in, std::size_t size) {
-    const bool shuttled = wait_for_message();
-    if (shuttled) owns_shuttle_ = true;
-    Passage& passage = shuttled ? begin(shuttle_) : incoming_;
-    if (size <= kSmallestChunk) {
-      take(passage, in, size);
-      if (!shuttled) tell(passage);
-      return;
-    }
-    const std::size_t chunk = chunk_size(size);
-    // The shuttle's sender only needs to know what is taken if it comes round to a slot again.
-    const bool tells = !shuttled || size > chunk * kSlots;
-    for (std::size_t done = 0; done < size; done += chunk) {
-      take(passage, in + done, std::min(chunk, size - done));
-      if (tells) tell(passage);
-    }
-  }
-
  private:
-  // One end's view of a ring; both ends count alike.
-  struct Passage {
+  // One end's position in a ring of slots; both ends count alike.
+  struct Cursor {
     ShmRing* ring;
-    std::uint64_t passed = 0;      // slots used so far
-    std::uint64_t limit = kSlots;  // slots that may be used before asking what is taken
+    std::uint64_t used = 0;        // slots used so far
+    std::uint64_t limit = kSlots;  // `used` may come up to this before `consumed` is read again
 
-    ShmSlot& next() { return ring->slots[passed++ % kSlots]; }
-    ShmSlot& first() { return ring->slots[passed % kSlots]; }
+    ShmSlot& next() { return ring->slots[used++ % kSlots]; }
+    ShmSlot& peek() { return ring->slots[used % kSlots]; }
   };
 
-  // Messages of which some have gone one way; `done` bytes of the first of them, whose buffer is
-  // `here`, by `passage`.
-  struct Underway {
-    Ring& ring;
-    std::int64_t messages;
-    std::byte* here = nullptr;
-    std::size_t done = 0;
-    Passage* passage = nullptr;
+  // `cursor` is where the message under way goes.
+  struct Sending : Transfer {
+    Cursor* cursor = nullptr;
+  };
+  struct Receiving : Transfer {
+    Cursor* cursor = nullptr;
+    bool publishes = false;
+  };
 
-    // The bytes of the next chunk.
-    std::size_t chunk() const { return std::min(chunk_size(ring.size()), ring.size() - done); }
-
-    void moved(std::size_t size) {
-      done += size;
-      if (done < ring.size()) return;
-      done = 0;
-      passage = nullptr;
-      --messages;
+  // Writes the next chunk if there is one and room for it; returns whether it did.
+  bool try_write(Sending& sending) {
+    if (sending.is_over()) return false;
+    if (sending.is_between_messages()) {
+      sending.cursor = owns_reply_ring_ ? &begin(reply_) : &outgoing_;
+      owns_reply_ring_ = false;
+      sending.begin();
     }
-  };
-  struct Sending : Underway {};
-  struct Receiving : Underway {
-    bool tells = false;
-  };
-
-  // The next chunk, if there is one and room for it; whether that was so.
-  bool put_some(Sending& sending) {
-    if (sending.messages == 0) return false;
-    if (sending.passage == nullptr) {
-      sending.passage = owns_shuttle_ ? &begin(shuttle_) : &outgoing_;
-      owns_shuttle_ = false;
-      sending.here = sending.ring.next();
-    }
-    if (!has_room(*sending.passage)) return false;
-    const std::size_t size = sending.chunk();
-    put(*sending.passage, sending.here + sending.done, size);
-    sending.moved(size);
+    if (!has_room(*sending.cursor)) return false;
+    const std::size_t size = next_chunk(sending);
+    write_chunk(*sending.cursor, sending.here(), size);
+    sending.advance(size);
     return true;
   }
 
-  // The next chunk, if one is awaited and there; whether that was so.
-  bool take_some(Receiving& receiving) {
-    if (receiving.messages == 0) return false;
-    const std::size_t whole = receiving.ring.size();
-    if (receiving.passage == nullptr) {
-      const bool shuttled = arrived(shuttle_.ring->slots[0]);
-      if (!shuttled && !arrived(incoming_.first())) return false;
-      receiving.passage = shuttled ? &begin(shuttle_) : &incoming_;
-      receiving.tells = !shuttled || whole > chunk_size(whole) * kSlots;
-      receiving.here = receiving.ring.next();
-    } else if (!arrived(receiving.passage->first())) {
+  // Reads the next chunk if one is due and there; returns whether it did.
+  bool try_read(Receiving& receiving) {
+    if (receiving.is_over()) return false;
+    if (receiving.is_between_messages()) {
+      const std::size_t size = receiving.ring.size();
+      const bool is_reply = has_arrived(reply_.ring->slots[0]);
+      if (!is_reply && !has_arrived(incoming_.peek())) return false;
+      receiving.cursor = is_reply ? &begin(reply_) : &incoming_;
+      receiving.publishes = !is_reply || size > chunk_size(size) * kSlots;
+      receiving.begin();
+    } else if (!has_arrived(receiving.cursor->peek())) {
       return false;
     }
-    const std::size_t size = receiving.chunk();
-    Passage& passage = *receiving.passage;
-    take(passage, receiving.here + receiving.done, size);
-    if (receiving.tells) tell(passage);
-    receiving.moved(size);
-    // Not before all of the message is out: what is being sent meanwhile would overtake it.
-    if (receiving.done == 0 && &passage == &shuttle_) owns_shuttle_ = true;
+    const std::size_t size = next_chunk(receiving);
+    read_chunk(*receiving.cursor, receiving.here(), size);
+    if (receiving.publishes) publish(*receiving.cursor);
+    receiving.advance(size);
+    // Not before the whole message is read: what is sent meanwhile would overwrite the rest of it.
+    if (receiving.is_between_messages() && receiving.cursor == &reply_) owns_reply_ring_ = true;
     return true;
+  }
+
+  static std::size_t next_chunk(const Transfer& transfer) {
+    return std::min(chunk_size(transfer.ring.size()), transfer.left());
   }
 
   // Small enough that the receiver starts early, large enough that the copies run at full speed.
   static std::size_t chunk_size(std::size_t size) {
     constexpr std::size_t kParts = 16;
-    return std::clamp((size / kParts + kCacheLine - 1) & ~(kCacheLine - 1), kSmallestChunk,
+    return std::clamp((size / kParts + kCacheLineSize - 1) & ~(kCacheLineSize - 1), kSmallestChunk,
                       kLargestChunk);
   }
 
   static std::uint64_t number(std::uint64_t chunk, unsigned side) { return chunk << 1 | side; }
 
-  // Every message in the shuttle starts in its first slot, so that the same lines go to and fro; it
-  // is empty then.
-  static Passage& begin(Passage& shuttle) {
-    shuttle.passed = (shuttle.passed + kSlots - 1) / kSlots * kSlots;
-    shuttle.limit = shuttle.passed + kSlots;
-    return shuttle;
+  // Every message in the reply ring starts in its first slot, so that the same cache lines go back
+  // and forth. The ring is empty then.
+  static Cursor& begin(Cursor& reply) {
+    reply.used = (reply.used + kSlots - 1) / kSlots * kSlots;
+    reply.limit = reply.used + kSlots;
+    return reply;
   }
 
-  [[gnu::always_inline]] void put(Passage& passage, const std::byte* out, std::size_t size) {
-    if (passage.passed == passage.limit) [[unlikely]]
-      wait_for_room(passage);
-    ShmSlot& slot = passage.next();
+  [[gnu::always_inline]] void write_chunk(Cursor& cursor, const std::byte* out, std::size_t size) {
+    if (cursor.used == cursor.limit) [[unlikely]]
+      wait_for_room(cursor);
+    ShmSlot& slot = cursor.next();
     if (!ShmSlot::starts_beside_number(size)) {
       std::memcpy(slot.bytes + ShmSlot::kBesideNumber, out, size);
     } else if (size > ShmSlot::kBesideNumber) {
-      // The polled line comes last: the receiver would take it back while the others are fetched.
+      // The polled cache line comes last: the receiver would take it back while the others are
+      // fetched.
       std::memcpy(slot.bytes + ShmSlot::kBesideNumber, out + ShmSlot::kBesideNumber,
                   size - ShmSlot::kBesideNumber);
       std::memcpy(slot.bytes, out, ShmSlot::kBesideNumber);
     } else {
       copy_small(slot.bytes, out, size);
     }
-    slot.number.store(number(++sent_, side_), std::memory_order_release);
+    store_release(slot.number, number(++sent_, side_));
   }
 
-  [[gnu::always_inline]] void take(Passage& passage, std::byte* in, std::size_t size) {
-    ShmSlot& slot = passage.next();
+  [[gnu::always_inline]] void read_chunk(Cursor& cursor, std::byte* in, std::size_t size) {
+    ShmSlot& slot = cursor.next();
     const std::uint64_t expected = number(++received_, 1 - side_);
-    spin_until(yields_, [&] { return slot.number.load(std::memory_order_acquire) == expected; });
+    spin_until(yields_, [&] { return load_acquire(slot.number) == expected; });
     if (!ShmSlot::starts_beside_number(size)) {
       std::memcpy(in, slot.bytes + ShmSlot::kBesideNumber, size);
     } else if (size > ShmSlot::kBesideNumber) {
@@ -237,40 +231,40 @@ class Shm {
     }
   }
 
-  static void tell(Passage& passage) {
-    passage.ring->taken.store(passage.passed, std::memory_order_release);
+  // Tells the sender what has been read.
+  static void publish(Cursor& cursor) { store_release(cursor.ring->consumed, cursor.used); }
+
+  static bool has_room(Cursor& cursor) {
+    if (cursor.used < cursor.limit) return true;
+    cursor.limit = load_acquire(cursor.ring->consumed) + kSlots;
+    return cursor.used < cursor.limit;
   }
 
-  static bool has_room(Passage& passage) {
-    if (passage.passed < passage.limit) return true;
-    passage.limit = passage.ring->taken.load(std::memory_order_acquire) + kSlots;
-    return passage.passed < passage.limit;
-  }
-
-  void wait_for_room(Passage& passage) {
-    spin_until(yields_, [&] { return has_room(passage); });
+  void wait_for_room(Cursor& cursor) {
+    spin_until(yields_, [&] { return has_room(cursor); });
   }
 
   // Whether the next chunk from the peer is in `slot`.
-  bool arrived(const ShmSlot& slot) const {
-    return slot.number.load(std::memory_order_acquire) == number(received_ + 1, 1 - side_);
+  bool has_arrived(ShmSlot& slot) const {
+    return load_acquire(slot.number) == number(received_ + 1, 1 - side_);
   }
 
-  // True where the next message came by the shuttle, false where it came by the lane.
+  // Returns true where the next message is in the reply ring, false where it is in the one-way
+  // ring.
   [[gnu::always_inline]] bool wait_for_message() {
-    const ShmSlot& in_shuttle = shuttle_.ring->slots[0];
-    const ShmSlot& in_lane = incoming_.first();
-    bool shuttled = false;
-    // Worked out once: a poll that takes longer finds the message later.
+    ShmSlot& reply = reply_.ring->slots[0];
+    ShmSlot& one_way = incoming_.peek();
+    bool is_reply = false;
+    // Computed once: a poll that takes longer finds the message later.
     const std::uint64_t expected = number(received_ + 1, 1 - side_);
     spin_until(yields_, [&] {
-      shuttled = in_shuttle.number.load(std::memory_order_acquire) == expected;
-      return shuttled || in_lane.number.load(std::memory_order_acquire) == expected;
+      is_reply = load_acquire(reply.number) == expected;
+      return is_reply || load_acquire(one_way.number) == expected;
     });
-    return shuttled;
+    return is_reply;
   }
 
-  // At most kBesideNumber bytes: memcpy's call and dispatch are a tenth of such a message's
+  // At most kBesideNumber bytes. memcpy's call and dispatch take a tenth of such a message's
   // latency.
   [[gnu::always_inline]] static void copy_small(std::byte* to, const std::byte* from,
                                                 std::size_t size) {
@@ -298,10 +292,10 @@ class Shm {
     std::memcpy(to + size - width, tail, width);
   }
 
-  Passage shuttle_, outgoing_, incoming_;
+  Cursor reply_, outgoing_, incoming_;
   unsigned side_;
   bool yields_;
-  bool owns_shuttle_;
+  bool owns_reply_ring_;
   std::uint64_t sent_ = 0, received_ = 0;  // chunks
 };
 

@@ -9,19 +9,19 @@
 
 namespace halftrip {
 
-// stamps[i] is taken after `batch` copies each, as ping() does.
+// As in Timing: `batch` copies lie between two timestamps.
 template <class Clock>
 void copy(std::span<const std::byte> from, std::byte* to, std::int64_t batch,
-          std::span<Ticks> stamps) {
-  for (Ticks& stamp : stamps) {
-    if (&stamp != stamps.data()) {
+          std::span<Ticks> timestamps) {
+  for (Ticks& timestamp : timestamps) {
+    if (&timestamp != timestamps.data()) {
       for (std::int64_t i = 0; i < batch; ++i) {
         std::memcpy(to, from.data(), from.size());
-        // The copies write the same bytes again; without this they could be merged into one.
+        // Every copy writes the same bytes; without this a compiler could merge them into one.
         asm volatile("" ::: "memory");
       }
     }
-    stamp = Clock::now();
+    timestamp = Clock::now();
   }
 }
 

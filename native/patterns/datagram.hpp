@@ -1,65 +1,94 @@
-// What the patterns over datagrams have in common: kernels of their own, since answers can be lost.
+// What the patterns over datagrams have in common. They have kernels of their own, since replies
+// can be lost.
 //
-// An exchange that was not answered is no sample; it is counted. The responder cannot count
-// exchanges, so it goes on until it is told that the batch is over, or nothing comes any more.
+// An exchange without a reply is no sample; it is counted. The responder cannot count exchanges, so
+// it goes on until it is told that the batch is over, or until nothing arrives any more.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include "../buffers.hpp"
 #include "../clock.hpp"
 #include "../endpoints/datagram.hpp"
+#include "../wire.hpp"
 
 namespace halftrip {
 
-// What both ends are given: `lead` exchanges go first and are neither timed nor counted; then as
-// many as there are `times`, each for itself. An exchange is `window` datagrams. `interval` is the
-// least time from one to the next, in ticks, 0 for none. A ping-pong ends early where it has waited
-// for `most_waited_ns` in vain: much that is lost takes much time, and it is for the caller to say
-// whether to go on.
+// Both ends are given the same. `warmup` exchanges go first, neither timed nor counted; then one
+// for each of `times`. An exchange is `window` datagrams. `interval` is the least time from one to
+// the next, ticks, 0 for none.
+//
+// A ping-pong ends early when replies that did not come have taken `max_timed_out_ns`: a lossy path
+// takes much time, and the caller decides whether to go on.
+//
+// With `jitter`, a stream's datagrams carry the time when they were sent, where they have room.
+// This costs each end a clock read per datagram.
 struct DatagramBatch {
-  std::int64_t window, lead;
+  std::int64_t window, warmup;
   double interval;
   double ns_per_tick;
-  Ticks most_waited_ns;
+  Ticks max_timed_out_ns;
   std::span<Ticks> times;
   // For each buffer that is received into, the sender's buffer whose message it holds, counted from
-  // 1, or 0; empty where nobody will look.
-  std::span<std::int64_t> held;
+  // 1, or 0 where that is unknown. Empty where nobody will look.
+  std::span<std::int64_t> source_slots;
+  bool jitter;
 
   std::int64_t count() const noexcept {
-    return (lead + static_cast<std::int64_t>(times.size())) * window;
+    return (warmup + static_cast<std::int64_t>(times.size())) * window;
   }
-  // How many datagrams go before those that count.
-  std::int64_t uncounted() const noexcept { return lead * window; }
-  bool verified() const noexcept { return !held.empty(); }
+  // How many datagrams of the warm-up there are.
+  std::int64_t uncounted() const noexcept { return warmup * window; }
+  bool is_verified() const noexcept { return !source_slots.empty(); }
 };
 
 // What became of a batch.
-struct Tally {
-  std::int64_t samples = 0;  // how many of `times` there are
-  Ticks start = 0;           // when the first of them began
-  Ticks waited = 0;          // for what did not come, ticks
+struct DatagramResult {
+  std::int64_t samples = 0;   // how many of `times` are filled
+  Ticks start = 0;            // when the first of them began
+  Ticks timed_out_ticks = 0;  // how long replies were waited for that did not come
   std::int64_t sent = 0, lost = 0, late = 0;
-  std::int64_t jitter = -1;  // ns; -1: not known
+  std::int64_t jitter = -1;  // ns; -1: unknown
 };
 
-// The head of a datagram.
-struct Head {
-  // A datagram with room for it has the moment when it was sent after its number, ns.
-  static constexpr std::size_t kNumber = 8, kStamped = 16;
+// The beginning of a datagram of data: its number, in little-endian, as many of eight bytes as
+// there is room for; and in a stream whose jitter is asked for, when it was sent, ns of
+// CLOCK_MONOTONIC.
+struct DatagramHeader {
+  static constexpr std::size_t kNumberSize = 8, kTimestampedSize = 16;
 
-  static std::size_t width(std::size_t size) noexcept { return std::min(size, kNumber); }
-  static void write(std::byte* datagram, std::size_t size, std::int64_t number) noexcept {
-    std::memcpy(datagram, &number, width(size));
+  static void write_number(std::byte* datagram, std::size_t size, std::int64_t number) noexcept {
+    if (size >= kNumberSize) [[likely]]
+      store_little_endian(datagram, number);
+    else
+      store_little_endian(datagram, number, size);
   }
-  static std::int64_t read(const std::byte* datagram, std::size_t size, std::int64_t expected) {
-    std::int64_t low = 0;
-    std::memcpy(&low, datagram, width(size));
-    return whole_number(low, width(size), expected);
+
+  // Of a short datagram, the number nearest to `expected` that ends in its bytes.
+  static std::int64_t read_number(const std::byte* datagram, std::size_t size,
+                                  std::int64_t expected) noexcept {
+    if (size >= kNumberSize) [[likely]]
+      return load_little_endian<std::int64_t>(datagram);
+    return nearest(load_little_endian<std::int64_t>(datagram, size), size, expected);
+  }
+
+  static void write_time(std::byte* datagram, Ticks sent) noexcept {
+    store_little_endian(datagram + kNumberSize, sent);
+  }
+  static Ticks read_time(const std::byte* datagram) noexcept {
+    return load_little_endian<Ticks>(datagram + kNumberSize);
+  }
+
+ private:
+  // The number whose low `width` bytes are `low` that is nearest to `expected` (RFC 9000, A.3).
+  static std::int64_t nearest(std::int64_t low, std::size_t width, std::int64_t expected) noexcept {
+    const std::int64_t span = std::int64_t{1} << (8 * width);
+    const std::int64_t number = (expected & ~(span - 1)) | low;
+    if (number <= expected - span / 2) return number + span;
+    if (number > expected + span / 2) return number - span;
+    return number;
   }
 };
 
@@ -67,7 +96,8 @@ struct Head {
 class DatagramEnd {
  protected:
   using Arrival = DatagramSocket::Arrival;
-  using Waiting = DatagramSocket::Waiting;
+  using ArrivalWait = DatagramSocket::ArrivalWait;
+  using Kind = ControlMessage::Kind;
 
   DatagramEnd(DatagramSocket& socket, Buffers buffers, const DatagramBatch& batch)
       : socket_(socket),
@@ -75,81 +105,86 @@ class DatagramEnd {
         in_(buffers.in),
         size_(out_.size()),
         batch_(batch),
+        is_timestamped_(batch.jitter && size_ >= DatagramHeader::kTimestampedSize),
         first_(socket.take_numbers(batch.count())),
         counted_(first_ + batch.uncounted()),
         after_(first_ + batch.count()) {}
 
-  bool is_ours(std::int64_t number) const noexcept { return number >= first_ && number < after_; }
+  bool is_in_batch(std::int64_t number) const noexcept {
+    return number >= first_ && number < after_;
+  }
 
-  // Where the message of a number lies, or may.
+  // The buffer of the message of that number.
   std::byte* out_at(std::int64_t number) const {
     return out_.at(socket_.slot(number, out_.slots()));
   }
   std::byte* in_at(std::int64_t number) const { return in_.at(socket_.slot(number, in_.slots())); }
 
-  // Something has come to where the message `expected` was to go: that of `number`, or, where
-  // `known` is false, nobody knows what.
-  void hold(std::int64_t expected, std::int64_t number, bool known) {
-    if (!batch_.verified()) return;
-    const std::size_t sender = known && !spoilt_ ? socket_.slot(number, out_.slots()) + 1 : 0;
-    batch_.held[socket_.slot(expected, in_.slots())] = static_cast<std::int64_t>(sender);
+  // The buffer of the message `expected` now holds the message `number`, or, unless `known`, bytes
+  // of unknown origin.
+  void record_source(std::int64_t expected, std::int64_t number, bool known) {
+    if (!batch_.is_verified()) return;
+    const std::size_t source =
+        known && !is_out_overwritten_ ? socket_.slot(number, out_.slots()) + 1 : 0;
+    batch_.source_slots[socket_.slot(expected, in_.slots())] = static_cast<std::int64_t>(source);
   }
 
-  void tell(Notice::Kind kind, std::int64_t end) {
-    Notice notice{};
-    notice.kind = kind;
-    notice.batch = first_;
-    notice.end = end;
-    socket_.send(&notice, sizeof notice);
+  void send_control(Kind kind, std::int64_t end) {
+    socket_.send(ControlMessage{.kind = kind, .batch = first_, .end = end});
   }
-  bool heard(Notice::Kind kind) const noexcept {
-    return socket_.notice.kind == kind && socket_.notice.batch == first_;
+  // Whether the last control message is of that kind and of this batch.
+  bool is_control(Kind kind) const noexcept {
+    return socket_.control.kind == kind && socket_.control.batch == first_;
   }
-  bool is_same() const noexcept { return in_.at(0) == out_.at(0); }
+
+  // Whether messages are received into the buffers that they are sent from.
+  bool has_one_ring() const noexcept { return in_.at(0) == out_.at(0); }
 
   DatagramSocket& socket_;
   Ring out_, in_;
   std::size_t size_;
   const DatagramBatch& batch_;
+  bool is_timestamped_;
   std::int64_t first_, counted_, after_;
-  // A message of another buffer's lies in one that is sent from: no more can be said of what comes.
-  bool spoilt_ = false;
+  // A late message has overwritten a buffer that is sent from: what the peer receives from now on
+  // is unknown.
+  bool is_out_overwritten_ = false;
 };
 
 class DatagramInitiator : protected DatagramEnd {
  protected:
   using DatagramEnd::DatagramEnd;
 
-  // Tells the responder that the batch is over. It does not stay to be asked again, so no answer is
-  // no harm: the word, or what it says, was lost.
+  // Tells the responder that the batch is over; returns whether it acknowledged that. If it did
+  // not, one of the two messages was lost. That does no harm: the responder does not wait.
   bool finish(std::int64_t end) {
     for (int tries = 0; tries < kTries; ++tries) {
-      tell(Notice::ends, end);
-      Waiting waiting{std::min(socket_.patience.limit(), kPause_ns << tries)};
-      if (await(waiting, [&] { return heard(Notice::ended); })) return true;
+      send_control(Kind::end, end);
+      ArrivalWait wait{std::min(socket_.reply_timeout.limit(), kPause_ns << tries)};
+      if (await_control(wait, [&] { return is_control(Kind::end_ack); })) return true;
     }
     return false;
   }
 
-  // Gives up by `step`, if that is what it throws; the responder need not wait for more.
+  // Calls step(). If it throws NoAnswer, this end gives up, and tells the responder so.
   template <class Step>
-  void give_up_by(Step step) {
+  void release_peer_on_no_answer(Step step) {
     try {
       step();
     } catch (const NoAnswer&) {
-      tell(Notice::ends, after_);
+      send_control(Kind::end, after_);
       throw;
     }
   }
 
-  // Waits for a notice, and leaves out all else.
-  template <class Wanted>
-  bool await(Waiting& waiting, Wanted wanted) {
+  // Waits for a control message for which is_awaited() returns true, and discards all else.
+  template <class IsAwaited>
+  bool await_control(ArrivalWait& wait, IsAwaited is_awaited) {
     for (;;) {
-      const Arrival arrival = socket_.receive(nullptr, 0, false, waiting);
+      const Arrival arrival = socket_.receive(nullptr, 0, false, wait);
       if (arrival == Arrival::none) return false;
-      if (arrival == Arrival::notice && wanted()) return true;
-      if (socket_.pass(waiting)) return false;
+      if (arrival == Arrival::control && is_awaited()) return true;
+      if (socket_.is_over(wait)) return false;
     }
   }
 
@@ -162,50 +197,53 @@ class DatagramResponder : protected DatagramEnd {
  protected:
   using DatagramEnd::DatagramEnd;
 
-  // Takes what comes until the batch is over. `on_data(number, buffer)` gets each datagram of this
-  // batch, `on_question()` what else the initiator says of it.
-  template <class OnData, class OnQuestion>
-  void serve(OnData on_data, OnQuestion on_question) {
-    // What the initiator sends may get lost, so that it seems to be silent, until it gives up by
-    // itself; before that a responder that has left would be the loss of all that follows. It gives
-    // up when nothing was answered for so long. At a rate it first goes on to the end of the window
-    // that is under way, and sends the next while it waits for the answer. A rank may be late by
-    // itself, too.
-    const double windows = 2 * static_cast<double>(batch_.window) * batch_.interval;
-    const Ticks idle = socket_.patience.longest_vain() +
-                       static_cast<Ticks>(windows * batch_.ns_per_tick) + kLate_ns;
-    Waiting waiting{idle};
+  // Receives until the batch is over. Calls on_data(number, buffer) for each datagram of this
+  // batch, on_control() for each other control message of it.
+  template <class OnData, class OnControl>
+  void serve(OnData on_data, OnControl on_control) {
+    const Ticks idle = longest_silence();
+    ArrivalWait wait{idle};
     std::int64_t expected = first_;
-    bool anything = false;
+    bool heard_of_peer = false;
     for (;;) {
       std::byte* in = in_at(expected);
-      const Arrival arrival = socket_.receive(in, size_, batch_.verified(), waiting);
+      const Arrival arrival = socket_.receive(in, size_, batch_.is_verified(), wait);
       if (arrival == Arrival::none) {
-        // Who has heard of the initiator has missed its last word only.
-        if (anything) return;
+        // Once the initiator has been heard of, all that is missing is its end of the batch.
+        if (heard_of_peer) return;
         throw NoAnswer("nothing came for " + seconds(idle));
       }
-      if (arrival == Arrival::notice && socket_.notice.batch == first_) {
-        if (socket_.notice.kind == Notice::ends) return;
-        on_question();
-        expected = std::max(expected, socket_.notice.end);
+      if (arrival == Arrival::control && socket_.control.batch == first_) {
+        if (socket_.control.kind == Kind::end) return;
+        on_control();
+        expected = std::max(expected, socket_.control.end);
       } else {
         const std::int64_t number =
-            arrival == Arrival::data ? Head::read(in, size_, expected) : after_;
-        if (arrival != Arrival::notice) hold(expected, number, is_ours(number));
-        if (!is_ours(number)) {
-          if (socket_.pass(waiting)) waiting.patience = 0;
+            arrival == Arrival::data ? DatagramHeader::read_number(in, size_, expected) : after_;
+        if (arrival != Arrival::control) record_source(expected, number, is_in_batch(number));
+        if (!is_in_batch(number)) {
+          if (socket_.is_over(wait)) wait.timeout = 0;
           continue;
         }
         on_data(number, in);
         expected = std::max(expected, number + 1);
       }
-      anything = true;
-      waiting = {idle};
+      heard_of_peer = true;
+      wait = {idle};
     }
   }
 
  private:
+  // For how long an initiator that is alive may seem silent, ns. Everything that it sends may be
+  // lost until it gives up; a responder that left before that would lose all that follows. At a
+  // rate the initiator finishes the current window first, and sends the next one while it waits for
+  // the report. Beside that, a rank may be late.
+  Ticks longest_silence() const {
+    const double windows = 2 * static_cast<double>(batch_.window) * batch_.interval;
+    return socket_.reply_timeout.longest_silence() +
+           static_cast<Ticks>(windows * batch_.ns_per_tick) + kLate_ns;
+  }
+
   static constexpr Ticks kLate_ns = 1'000'000'000;
 };
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <ctime>
 #include <string>
 
@@ -13,22 +12,21 @@
 
 namespace halftrip {
 
-// Stream: a window of datagrams, then the receiver is asked what has arrived. At a rate the next
-// window does not wait for the answer, so that the rate has no gaps.
+// Stream: a window of datagrams, then the receiver is asked for a report of what has arrived. At a
+// rate the next window does not wait for the report, so that the rate has no gaps.
 template <class Clock>
 class DatagramSource : DatagramInitiator {
  public:
   DatagramSource(DatagramSocket& socket, Buffers buffers, const DatagramBatch& batch)
       : DatagramInitiator(socket, buffers, batch) {}
 
-  Tally run() {
+  DatagramResult run() {
     socket_.drain();
     last_ = Clock::now();
-    pacer_ =
-        Pacer(batch_.interval, static_cast<double>(last_), kMostBehind_ns / batch_.ns_per_tick);
-    if (batch_.lead == 0) tally_.start = last_;
+    pacer_ = Pacer(batch_.interval, static_cast<double>(last_), kMaxLag_ns / batch_.ns_per_tick);
+    if (batch_.warmup == 0) result_.start = last_;
     for (std::int64_t end = first_ + batch_.window; end <= after_; end += batch_.window) {
-      // What was lost before anything counts is not made up for in what does.
+      // Time lost in the warm-up is not caught up in what counts.
       if (end - batch_.window == counted_) pacer_.forgive();
       for (std::int64_t number = end - batch_.window; number < end; ++number) {
         if (batch_.interval > 0) pace();
@@ -36,33 +34,30 @@ class DatagramSource : DatagramInitiator {
       }
       if (pending_ != 0) await_report();
       pending_ = end;
-      tell(Notice::asks, end);
+      send_control(Kind::report_request, end);
       if (batch_.interval == 0 || end == after_) await_report();
     }
-    // What came after the last report has come all the same.
+    // What arrived after the last report counts, too.
     if (finish(after_)) take_figures();
-    tally_.sent = after_ - counted_;
-    tally_.lost = std::max<std::int64_t>(0, tally_.sent - received_);
-    return tally_;
+    result_.sent = after_ - counted_;
+    result_.lost = std::max<std::int64_t>(0, result_.sent - received_);
+    return result_;
   }
 
  private:
-  // A report is asked for again after so long, ns, at first: a buffer that is full has no room for
-  // the question either, but has in a moment.
-  static constexpr Ticks kAgain_ns = 200'000;
-  static constexpr int kTimeouts = Patience::kMisses;
-  // No sleep ends in time; what is left of it is polled away.
-  static constexpr double kSleepless_ns = 200'000, kLongestSleep_ns = 50'000'000;
-  // What the sender is behind by more than this is not made up for.
-  static constexpr double kMostBehind_ns = 100'000'000;
+  // The first pause before a report is requested again, ns. A full buffer has dropped the request,
+  // too, but soon has room again.
+  static constexpr Ticks kRepeat_ns = 200'000;
+  static constexpr int kTimeouts = ReplyTimeout::kMisses;
+  // No sleep ends in time, so the last of a wait is polled.
+  static constexpr double kPolled_ns = 200'000, kLongestSleep_ns = 50'000'000;
+  // A sender that lags by more does not catch up.
+  static constexpr double kMaxLag_ns = 100'000'000;
 
   void send(std::int64_t number) {
     std::byte* out = out_at(number);
-    Head::write(out, size_, number);
-    if (size_ >= Head::kStamped) {
-      const Ticks now = MonotonicClock::now();
-      std::memcpy(out + Head::kNumber, &now, sizeof now);
-    }
+    DatagramHeader::write_number(out, size_, number);
+    if (is_timestamped_) DatagramHeader::write_time(out, MonotonicClock::now());
     socket_.send(out, size_);
   }
 
@@ -72,12 +67,12 @@ class DatagramSource : DatagramInitiator {
     for (;;) {
       const auto now = static_cast<double>(Clock::now());
       const double ns = (due - now) * batch_.ns_per_tick;
-      if (ns <= 0) return pacer_.let_go(now);
+      if (ns <= 0) return pacer_.sent(now);
       check_stop();
       if (pending_ != 0) {
-        if (socket_.look(nullptr, 0) == Arrival::notice) take_report();
-      } else if (ns > kSleepless_ns) {
-        const double sleep = std::min(ns - kSleepless_ns / 2, kLongestSleep_ns);
+        if (socket_.receive_now(nullptr, 0) == Arrival::control) take_report();
+      } else if (ns > kPolled_ns) {
+        const double sleep = std::min(ns - kPolled_ns / 2, kLongestSleep_ns);
         const timespec time{0, static_cast<long>(sleep)};
         ::nanosleep(&time, nullptr);
       } else {
@@ -87,109 +82,111 @@ class DatagramSource : DatagramInitiator {
   }
 
   void await_report() {
-    const Ticks limit = socket_.patience.limit();
-    Ticks again = std::min(std::max(kAgain_ns, 4 * slowest_), limit);
+    const Ticks limit = socket_.reply_timeout.limit();
+    Ticks pause = std::min(std::max(kRepeat_ns, 4 * slowest_), limit);
     Ticks waited = 0;
-    for (std::int64_t asked = 1; pending_ != 0; ++asked) {
-      Waiting waiting{again};
-      const Ticks asked_at = Clock::now();
-      if (await(waiting, [&] { return take_report(); })) {
-        const auto took = static_cast<double>(Clock::now() - asked_at) * batch_.ns_per_tick;
+    for (std::int64_t requests = 1; pending_ != 0; ++requests) {
+      ArrivalWait wait{pause};
+      const Ticks requested_at = Clock::now();
+      if (await_control(wait, [&] { return take_report(); })) {
+        const auto took = static_cast<double>(Clock::now() - requested_at) * batch_.ns_per_tick;
         slowest_ = std::max(static_cast<Ticks>(took), slowest_ - slowest_ / 64);
         return;
       }
-      waited += again;
+      waited += pause;
       if (waited >= kTimeouts * limit)
-        give_up_by([&] {
+        release_peer_on_no_answer([&] {
           throw NoAnswer("no report of what arrived within " + seconds(kTimeouts * limit) +
-                         ", asked for " + std::to_string(asked) + " times");
+                         ", asked for " + std::to_string(requests) + " times");
         });
-      again = std::min(2 * again, limit);
-      tell(Notice::asks, pending_);
+      pause = std::min(2 * pause, limit);
+      send_control(Kind::report_request, pending_);
     }
   }
 
-  // Takes the report that is pending, if this is it.
+  // Takes the report that is pending; returns whether the last control message is that one.
   bool take_report() {
-    if (!heard(Notice::answers) || socket_.notice.end != pending_) return false;
+    if (!is_control(Kind::report) || socket_.control.end != pending_) return false;
     const Ticks now = Clock::now();
     take_figures();
     if (pending_ > counted_)
-      batch_.times[static_cast<std::size_t>(tally_.samples++)] = now - last_;
+      batch_.times[static_cast<std::size_t>(result_.samples++)] = now - last_;
     else if (pending_ == counted_)
-      tally_.start = now;
+      result_.start = now;
     last_ = now;
     pending_ = 0;
     return true;
   }
 
   void take_figures() {
-    received_ = socket_.notice.received;
-    tally_.late = socket_.notice.late;
-    tally_.jitter = socket_.notice.jitter;
+    received_ = socket_.control.received;
+    result_.late = socket_.control.late;
+    result_.jitter = socket_.control.jitter;
   }
 
-  Tally tally_;
-  Ticks last_ = 0, slowest_ = 0;
+  DatagramResult result_;
+  Ticks last_ = 0;     // when the last window ended
+  Ticks slowest_ = 0;  // of the recent reports, ns
   Pacer pacer_{0, 0, 0};
-  std::int64_t pending_ = 0, received_ = 0;
+  std::int64_t pending_ = 0;  // the end of the window whose report is awaited; 0: none
+  std::int64_t received_ = 0;
 };
 
 template <class Clock>
 class DatagramSink : DatagramResponder {
  public:
   DatagramSink(DatagramSocket& socket, Buffers buffers, const DatagramBatch& batch)
-      : DatagramResponder(socket, buffers, batch), seen_(first_, 2 * batch.window) {}
+      : DatagramResponder(socket, buffers, batch), arrived_(first_, 2 * batch.window) {}
 
-  Tally run() {
+  DatagramResult run() {
     reported_ = first_;
-    if (batch_.lead == 0) last_ = Clock::now();
+    if (batch_.warmup == 0) last_ = Clock::now();
     serve([&](std::int64_t number, std::byte* in) { take(number, in); },
           [&] {
-            if (!heard(Notice::asks)) return;
-            if (socket_.notice.end > reported_) stamp(socket_.notice.end);
-            report(Notice::answers, socket_.notice.end);
+            if (!is_control(Kind::report_request)) return;
+            const std::int64_t end = socket_.control.end;
+            if (end > reported_) record_time(end);
+            report(Kind::report, end);
           });
-    for (int i = 0; i < 2; ++i) report(Notice::ended, after_);
-    return tally_;
+    // Twice: it may be lost.
+    for (int i = 0; i < 2; ++i) report(Kind::end_ack, after_);
+    return result_;
   }
 
  private:
   void take(std::int64_t number, const std::byte* in) {
-    const Ticks arrived = size_ >= Head::kStamped ? MonotonicClock::now() : 0;
-    const bool late = number < seen_.highest();
-    if (!seen_.add(number) || number < counted_) return;
+    const Ticks now = is_timestamped_ ? MonotonicClock::now() : 0;
+    const bool is_late = number < arrived_.highest();
+    if (!arrived_.add(number) || number < counted_) return;
     ++received_;
-    if (late) ++tally_.late;
-    if (size_ < Head::kStamped) return;
-    Ticks sent;
-    std::memcpy(&sent, in + Head::kNumber, sizeof sent);
-    jitter_.arrived(sent, arrived);
+    if (is_late) ++result_.late;
+    if (is_timestamped_) jitter_.arrived(DatagramHeader::read_time(in), now);
   }
 
-  void stamp(std::int64_t end) {
+  // A window ends at its first report request.
+  void record_time(std::int64_t end) {
     const Ticks now = Clock::now();
-    if (end > counted_ && static_cast<std::size_t>(tally_.samples) < batch_.times.size())
-      batch_.times[static_cast<std::size_t>(tally_.samples++)] = now - last_;
+    if (end > counted_ && static_cast<std::size_t>(result_.samples) < batch_.times.size())
+      batch_.times[static_cast<std::size_t>(result_.samples++)] = now - last_;
     last_ = now;
     reported_ = end;
   }
 
-  void report(Notice::Kind kind, std::int64_t end) {
-    Notice notice{};
-    notice.kind = kind;
-    notice.batch = first_;
-    notice.end = end;
-    notice.received = received_;
-    notice.late = tally_.late;
-    if (jitter_.is_known()) notice.jitter = std::llround(jitter_.ns());
-    socket_.send(&notice, sizeof notice);
+  void report(Kind kind, std::int64_t end) {
+    socket_.send(ControlMessage{
+        .kind = kind,
+        .batch = first_,
+        .end = end,
+        .received = received_,
+        .late = result_.late,
+        .jitter = jitter_.is_known() ? std::llround(jitter_.ns()) : -1,
+    });
   }
 
-  Seen seen_;
-  Tally tally_;
+  DuplicateFilter arrived_;
+  DatagramResult result_;
   Jitter jitter_;
-  Ticks last_ = 0;
+  Ticks last_ = 0;  // when the last window ended
   std::int64_t reported_ = 0, received_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Patterns in which both ends send and receive at once, and so do the same.
+// Patterns in which both ends send and receive at once, so both do the same.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Duplex {
     }
   }
 
-  // In turn; calls received() when all has come, which may be before all has gone.
+  // In turn. Calls received() when the last receive has completed, perhaps before the last send.
   template <class E, class Received>
   static void both(E& endpoint, Buffers& buffers, std::int64_t count, Received received) {
     if constexpr (NonblockingEndpoint<E>) {
@@ -54,7 +54,7 @@ struct Duplex {
   }
 };
 
-// One message each way, as MPI_Sendrecv has it.
+// One message each way, as in MPI_Sendrecv.
 struct Exchange : Duplex {
   static constexpr std::string_view name = "exchange";
 
@@ -64,7 +64,7 @@ struct Exchange : Duplex {
   }
 };
 
-// Both send, then both receive: a message that is in the way of another.
+// Both send, then both receive: each message meets the other one on its way.
 struct PingPing : Duplex {
   static constexpr std::string_view name = "pingping";
 
@@ -74,11 +74,11 @@ struct PingPing : Duplex {
   }
 };
 
-// A window of messages each way, and an acknowledgement of each. Neither way need be as fast as the
-// other: each end can say when all that comes to it has come.
+// A window of messages each way, and an acknowledgement of each. One way may be faster than the
+// other, so each end can say when its last receive completed.
 struct Bidirectional : Duplex {
   static constexpr std::string_view name = "bidirectional";
-  static constexpr bool has_arrivals = true;
+  static constexpr bool has_receive_times = true;
 
   template <class E>
   static void initiate(E& endpoint, Buffers& buffers) {

@@ -1,7 +1,6 @@
 // One-sided: a window of messages put into the peer's memory, or got from it, and then a flush.
 //
-// The peer has no part in it but to say that its memory is ready, and to wait for word that all is
-// over.
+// The peer only says that its memory is ready, and then waits to be told that the call is over.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +33,8 @@ struct Put : OneSided {
 
   template <class E>
   static void initiate(E& endpoint, Buffers& buffers) {
-    window(endpoint, buffers.out, buffers.window, [&](auto... what) { endpoint.put(what...); });
+    window(endpoint, buffers.out, buffers.window,
+           [&](auto... message) { endpoint.put(message...); });
   }
 };
 
@@ -43,7 +43,8 @@ struct Get : OneSided {
 
   template <class E>
   static void initiate(E& endpoint, Buffers& buffers) {
-    window(endpoint, buffers.in, buffers.window, [&](auto... what) { endpoint.get(what...); });
+    window(endpoint, buffers.in, buffers.window,
+           [&](auto... message) { endpoint.get(message...); });
   }
 };
 

@@ -1,6 +1,6 @@
-// Ping-pong: one message over, one message of the same size back.
+// Ping-pong: one message there, one message of the same size back.
 //
-// Nonblocking, both are on their way at once: each end begins both and waits for both.
+// With nonblocking calls both are on their way at once: each end begins both and waits for both.
 #pragma once
 
 #include <string_view>

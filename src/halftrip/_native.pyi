@@ -1,8 +1,8 @@
-"""The native part: clocks, endpoints, and the kernels that time them; see native/module.cpp.
+"""The native part: clocks, endpoints, and the kernels that time them; see native/bindings.
 
-Arrays are never copied or converted. `stamps` are the caller's, shape (samples + 1,), in ticks of
-the clock named. Kernels release the interpreter's lock, and raise Stopped, PeerClosed, MpiError or
-OSError.
+Arrays are never copied or converted. `timestamps` are the caller's, shape (samples + 1,), in ticks
+of the clock named. Kernels release the interpreter's lock, and raise Stopped, PeerClosed, MpiError
+or OSError; ValueError where an endpoint cannot carry the buffers.
 """
 
 from typing import ClassVar, TypeAlias
@@ -11,22 +11,40 @@ import numpy as np
 import numpy.typing as npt
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
-_Stamps: TypeAlias = npt.NDArray[np.int64]
+_Int64s: TypeAlias = npt.NDArray[np.int64]
 
 class Stopped(Exception): ...
 class NoAnswer(Exception): ...
+class VersionMismatch(NoAnswer): ...
 class PeerClosed(Exception): ...
 class MpiError(Exception): ...
 
+# What this build has of "counters", "datagrams" and "mpi"; see the options in CMakeLists.txt. The
+# names of a part that it lacks are missing from the module; the exceptions are always there.
+parts: tuple[str, ...]
 # Empty where the processor's counter cannot be used.
 counter_clock: str
-# How much memory two Shm share; it begins with lines for Line, this many of this size each.
+# How often a sample of `initiate` or `respond` reads the clock, without and with receive times.
+clock_reads: int
+clock_reads_with_receive_times: int
+# How much memory two Shm share; it begins with lines for CacheLine, this many of this size each.
 shm_segment_size: int
 probed_lines: int
 probed_line_size: int
 
 def request_stop(stop: bool = True) -> None:
     """Makes every wait of every kernel in this process raise Stopped, until called with False."""
+
+def calibrate_poll_pause() -> int:
+    """How many pause instructions of this core make about 35 ns, from 1 to 16. Measures and sets
+    nothing; takes up to half a millisecond. To be called after pinning."""
+
+def poll_pause() -> int:
+    """How many pause instructions lie between two polls of shared memory; 3 until it is set."""
+
+def set_poll_pause(pause: int) -> None:
+    """Sets what `poll_pause` returns, for every kernel of this process. Raises ValueError unless it
+    is from 1 to 16."""
 
 def clock_pair(clock: str, tries: int) -> tuple[int, int, int]:
     """One moment in ticks, as CLOCK_MONOTONIC_RAW in ns, and the ticks of uncertainty."""
@@ -40,16 +58,18 @@ def initiate(
     out: Ring,
     in_: Ring,
     window: int,
-    lead: int,
+    warmup: int,
     batch: int,
-    stamps: _Stamps,
+    timestamps: _Int64s,
     clock: str,
-    arrivals: _Stamps | None = None,
+    receive_times: _Int64s | None = None,
 ) -> None:
-    """Initiates `lead` exchanges untimed, then `batch` between each two stamps.
+    """Initiates `warmup` exchanges untimed, then `batch` between each two timestamps. `window` is
+    how many messages an exchange has, in patterns that have windows.
 
-    `arrivals`, shape (samples,), ticks, is given how long it took until all that came in the
-    exchanges of a sample had come, where that is not when they end: in a bidirectional pattern.
+    `receive_times`, shape (samples,), ticks, is filled with the time from the beginning of each
+    sample until its last receive completed. Only a bidirectional pattern has them, and only with a
+    `batch` of 1; ValueError otherwise.
     """
 
 def respond(
@@ -58,81 +78,88 @@ def respond(
     out: Ring,
     in_: Ring,
     window: int,
-    lead: int,
+    warmup: int,
     batch: int,
-    stamps: _Stamps,
+    timestamps: _Int64s,
     clock: str,
-    arrivals: _Stamps | None = None,
+    receive_times: _Int64s | None = None,
 ) -> None:
-    """The other end of the same exchanges. It leaves the stamps alone where its clock would be in
-    the way of what the initiator times."""
+    """The other end of the same exchanges. It leaves the timestamps as they are in patterns where
+    its clock reads would add to what the initiator times."""
 
 def initiate_datagrams(
-    socket: Datagrams,
+    socket: DatagramSocket,
     pattern: str,
     out: Ring,
     in_: Ring,
     window: int,
     rate: float,
-    lead: int,
-    most_waited_ns: int,
-    times: _Stamps,
-    held: _Stamps,
+    warmup: int,
+    max_timed_out_ns: int,
+    times: _Int64s,
+    source_slots: _Int64s,
     clock: str,
     hertz: float,
-) -> Tally:
-    """Initiates `lead` exchanges untimed, then one for each of `times`, ticks, shape (samples,); of
-    these fewer are filled where answers got lost, and a ping-pong ends early where it has waited
-    in vain for `most_waited_ns`. `rate` is bytes per second, 0: all it can.
+    jitter: bool,
+) -> DatagramResult:
+    """Initiates `warmup` exchanges untimed, then one for each of `times`, ticks, shape (samples,).
+    Of `times` fewer are filled where replies are lost, and a ping-pong ends early when replies that
+    did not come have taken `max_timed_out_ns`. `rate` is bytes per second, 0: as fast as it can.
 
-    `held`, shape (slots,) or (0,), is given the number of the sender's buffer, counted from 1,
-    whose message each of `in_` holds, where that is known. Raises NoAnswer.
+    `source_slots`, shape (slots,) or (0,), is filled with the number of the sender's buffer,
+    counted from 1, whose message each buffer of `in_` holds, 0 where that is unknown.
+
+    With `jitter`, datagrams of a stream with room for it carry the time when they were sent, which
+    costs each end a clock read per datagram. Both ends are given the same. Raises NoAnswer.
     """
 
 def respond_datagrams(
-    socket: Datagrams,
+    socket: DatagramSocket,
     pattern: str,
     out: Ring,
     in_: Ring,
     window: int,
     rate: float,
-    lead: int,
-    most_waited_ns: int,
-    times: _Stamps,
-    held: _Stamps,
+    warmup: int,
+    max_timed_out_ns: int,
+    times: _Int64s,
+    source_slots: _Int64s,
     clock: str,
     hertz: float,
-) -> Tally:
+    jitter: bool,
+) -> DatagramResult:
     """The other end of the same exchanges."""
 
-def fill(slots: _Bytes, size: int, step: int, numbers: _Stamps, seeds: _Stamps) -> None:
-    """Writes into the buffers of these numbers, of `slots`, shape (slots, bytes), the messages that
-    the seeds name: `size` bytes whose words of 8 bytes are `step` apart."""
+def fill(slots: _Bytes, size: int, step: int, numbers: _Int64s, seeds: _Int64s) -> None:
+    """Writes messages into the buffers of these numbers, of `slots`, shape (slots, bytes). Each
+    seed gives a message: `size` bytes, in words of 8 bytes that are `step` bytes apart."""
 
 def first_difference(
-    slots: _Bytes, size: int, step: int, numbers: _Stamps, seeds: _Stamps, header: int
+    slots: _Bytes, size: int, step: int, numbers: _Int64s, seeds: _Int64s, header: int
 ) -> tuple[int, int, int] | None:
-    """The first byte that differs from these messages, but for the first `header` bytes of each:
-    where it is in its message, what it should be, and what it is."""
+    """The first byte that differs from these messages: its offset in its message, what it should
+    be, and what it is. The first `header` bytes of each message are not compared."""
 
-def copy(to: _Bytes, from_: _Bytes, batch: int, stamps: _Stamps, clock: str) -> None:
-    """Copies `batch` times between each two stamps."""
+def copy(to: _Bytes, from_: _Bytes, batch: int, timestamps: _Int64s, clock: str) -> None:
+    """Copies `batch` times between each two timestamps."""
 
 class Counter:
-    """Counts for the thread that makes it; `kind` and `config` are `type` and `config` of
-    perf_event_open(2). In user mode alone, or `everywhere`, in the kernel, too. `read` gives the
-    count so far, for how long it was wanted and for how long it ran, ns. Raise OSError."""
+    """Counts for the thread that constructs it; `kind` and `config` are `type` and `config` of
+    perf_event_open(2). Counts user mode only, or `everywhere`, in the kernel, too. `read` returns
+    the count so far, for how long it has been enabled, and for how long it has run, ns. Both raise
+    OSError."""
 
     def __init__(self, kind: int, config: int, everywhere: bool) -> None: ...
     def read(self) -> tuple[int, int, int]: ...
 
 class Ring:
-    """Buffers to be used in turn, shape (slots, bytes); the bytes of each lie side by side."""
+    """Buffers to be used in turn, shape (slots, bytes), at least one. Raises ValueError unless the
+    bytes of each lie side by side and the buffers lie in order."""
 
     def __init__(self, slots: _Bytes) -> None: ...
     @property
     def position(self) -> int:
-        """The number of the buffer that is next."""
+        """The number of the next buffer."""
 
 class _EndpointBase:
     # What this end can do, by the names of patterns.
@@ -145,7 +172,7 @@ class _Messages(_EndpointBase):
     def recv(self, in_: _Bytes) -> None:
         """Receives one message of just the array's size."""
 
-class Line(_Messages):
+class CacheLine(_Messages):
     def __init__(self, segment: _Bytes) -> None: ...
 
 class Shm(_Messages):
@@ -163,58 +190,60 @@ class SpinningStream(_Messages):
 class PollingStream(_Messages):
     def __init__(self, in_fd: int, out_fd: int, yields: bool) -> None: ...
 
-class Datagrams:
+class DatagramSocket:
     patterns: ClassVar[tuple[str, ...]]
     # How long the socket may sleep in a call; and how many bytes at the start of a datagram are its
     # number, or its number and when it was sent.
     tick_ns: ClassVar[int]
     number_size: ClassVar[int]
-    stamped_size: ClassVar[int]
+    timestamped_size: ClassVar[int]
     def __init__(
         self, fd: int, spins: bool, yields: bool, timeout_ns: int, shortest_ns: int = ...
     ) -> None:
-        """An answer is waited for no longer than `timeout_ns`, and no less than `shortest_ns`, if
-        that is less."""
+        """Waits for a reply for at most `timeout_ns`, and for at least `shortest_ns` if that is
+        less."""
 
     @property
-    def patience(self) -> Patience: ...
+    def reply_timeout(self) -> ReplyTimeout: ...
     def restart(self) -> None:
-        """A new case begins: its first message lies in the first buffer, and nothing is known of
-        how long an answer takes."""
+        """A new case begins: its first message is in the first buffer, and its replies take their
+        own time."""
 
-    def give_up(self) -> None:
-        """From another thread: ends the wait that goes on, or else the next, as if its time were
+    def end_wait(self) -> None:
+        """From another thread: ends the current wait, or else the next one, as if its time were
         over."""
 
-# What kernels of datagrams decide; see native/datagram_policy.hpp.
-class Patience:
-    """How long to wait for an answer; all times are ns."""
+# What the patterns over datagrams decide; see native/datagram_policy.hpp.
+class ReplyTimeout:
+    """How long to wait for a reply; all times are ns."""
 
     def __init__(self, limit: int, shortest: int = ...) -> None: ...
     @property
     def limit(self) -> int: ...
     @property
-    def length(self) -> int: ...
+    def current(self) -> int: ...
     @property
-    def longest_vain(self) -> int: ...
-    def answered(self, ns: int) -> None: ...
-    def was_short(self) -> None: ...
-    def missed(self) -> None:
-        """Raises NoAnswer where too many in a row were given all the time there is."""
+    def longest_silence(self) -> int:
+        """An upper bound of the time without a reply before `missed` raises."""
 
-    def restart(self) -> None: ...
+    def replied(self, ns: int) -> None: ...
+    def was_too_short(self) -> None: ...
+    def missed(self) -> None:
+        """Raises NoAnswer after too many in a row that had the whole limit."""
+
+    def reset(self) -> None: ...
 
 class Pacer:
     """When the next datagram is due; all times are ticks."""
 
-    def __init__(self, interval: float, start: float, most_behind: float) -> None: ...
+    def __init__(self, interval: float, start: float, max_lag: float) -> None: ...
     @property
     def next(self) -> float: ...
-    def let_go(self, now: float) -> None: ...
+    def sent(self, now: float) -> None: ...
     def forgive(self) -> None: ...
 
 class Jitter:
-    """RFC 3550's; all times are ns."""
+    """That of RFC 3550; all times are ns."""
 
     def __init__(self) -> None: ...
     @property
@@ -223,49 +252,95 @@ class Jitter:
     def ns(self) -> float: ...
     def arrived(self, sent: int, received: int) -> None: ...
 
-class Seen:
-    """Which of the latest numbers, `most` or more behind the highest, have come."""
+class DuplicateFilter:
+    """Which of the latest numbers have arrived; it knows at least `span` below the highest."""
 
-    def __init__(self, first: int, most: int) -> None: ...
+    def __init__(self, first: int, span: int) -> None: ...
     @property
     def highest(self) -> int: ...
     def add(self, number: int) -> bool:
         """Whether `number` is new."""
 
-class Tally:
-    """What became of a batch: `start` and `waited` are ticks, `jitter` is ns, -1 where it is not
-    known; the rest are counts."""
+class ControlMessage:
+    """What both ends tell each other beside the data; see native/endpoints/control_message.hpp."""
+
+    version: ClassVar[int]
+    def __init__(
+        self, kind: int, batch: int, end: int, received: int, late: int, jitter: int
+    ) -> None: ...
+    @property
+    def kind(self) -> int:
+        """0: report request, 1: report, 2: end, 3: acknowledged end."""
+
+    @property
+    def batch(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def received(self) -> int: ...
+    @property
+    def late(self) -> int: ...
+    @property
+    def jitter(self) -> int: ...
+    def encode(self) -> bytes: ...
+    @staticmethod
+    def decode(datagram: bytes) -> ControlMessage | None:
+        """None where it is no control message or a broken one. Raises VersionMismatch where it is
+        of another version."""
+
+class DatagramResult:
+    """What became of a batch. `start` and `timed_out_ticks`, how long replies were waited for that
+    did not come, are ticks; `jitter` is ns, -1 where it is unknown; the rest are counts."""
 
     samples: int
     start: int
-    waited: int
+    timed_out_ticks: int
     sent: int
     lost: int
     late: int
     jitter: int
 
-# For each kind of handle, MPI's types: `functions` are addresses, in the order that
+# For each kind of handle, MPI's types. `functions` are addresses, in the order that
 # native/endpoints says; handles are given by their addresses.
 class MpiPathInt:
     def __init__(
-        self, communicator: int, byte: int, datatype: int, typed: int, peer: int, tag: int
-    ) -> None: ...
+        self,
+        communicator: int,
+        byte: int,
+        datatype: int,
+        typed_size: int,
+        typed_extent: int,
+        peer: int,
+        tag: int,
+    ) -> None:
+        """A message of `typed_size` bytes is one element of `datatype`, which spans `typed_extent`
+        bytes of memory; all others, and all where `typed_size` is 0, are plain bytes."""
 
 class MpiInt(_Messages):
     def __init__(self, path: MpiPathInt, functions: list[int]) -> None: ...
 
 class MpiNonblockingInt(_EndpointBase):
-    def __init__(self, path: MpiPathInt, functions: list[int], most: int) -> None: ...
+    def __init__(self, path: MpiPathInt, functions: list[int], max_window: int) -> None:
+        """Exchanges have at most `max_window` messages each way."""
 
-class MpiPersistentInt(_Messages):
+class MpiPersistentInt(_EndpointBase):
     def __init__(
-        self, path: MpiPathInt, functions: list[int], out: Ring, in_: Ring, most: int
-    ) -> None: ...
+        self, path: MpiPathInt, functions: list[int], out: Ring, in_: Ring, max_window: int
+    ) -> None:
+        """Exchanges have at most `max_window` messages each way, in these buffers. Raises MpiError
+        where a request cannot be made, and then frees those that were."""
 
 class MpiWindowInt(_EndpointBase):
     def __init__(
-        self, path: MpiPathInt, functions: list[int], window: int, target: int, base: int
-    ) -> None: ...
+        self,
+        path: MpiPathInt,
+        functions: list[int],
+        window: int,
+        target: int,
+        base: int,
+        size: int,
+    ) -> None:
+        """The peer's memory in `window` has `size` bytes; its buffers begin at `base`."""
 
 MpiPathPointer = MpiPathInt
 MpiPointer = MpiInt

@@ -51,7 +51,7 @@ def pipes(blocking):
 
 
 def window_pair(size=1 << 20):
-    """Each end reaches into the other's window; the windows are theirs too."""
+    """Two ends, each of which reaches into the other's window; the windows, by end; the release."""
     (first, second), _ = shm_pair()
     segments = [SharedSegment(size) for _ in range(2)]
     ends = (

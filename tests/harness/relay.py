@@ -1,4 +1,4 @@
-"""A path of datagrams between two ends in one process; a test says what becomes of each."""
+"""A path of datagrams between two ends in one process. The test decides what becomes of each."""
 
 import contextlib
 import heapq
@@ -12,19 +12,20 @@ from typing import NamedTuple
 
 from halftrip import _native
 
-# What goes beside the data: so long, and with this at its start.
-NOTICE_SIZE = 56
-_MAGIC = struct.pack("<Q", 0xA51F7219C3D2E847)
+# native/endpoints/control_message.hpp.
+CONTROL_SIZE = 56
+MAGIC = 0xB7C3A9E15D2F8641
+_CONTROL = struct.Struct("<QBB6x5q")
 
-
-# Longer than any test: no answer is given up because this machine is busy.
+# Longer than any test: no reply is given up because this machine is busy.
 AMPLE_SECONDS = 60.0
 
 
-class Notice(NamedTuple):
-    """What the ends tell each other; see native/endpoints/datagram.hpp."""
+class Control(NamedTuple):
+    """What the ends tell each other beside the data."""
 
     magic: int
+    version: int
     kind: int
     batch: int
     end: int
@@ -33,25 +34,29 @@ class Notice(NamedTuple):
     jitter: int
 
 
-ASKS, ANSWERS, ENDS, ENDED = range(4)
+REPORT_REQUEST, REPORT, END, END_ACK = range(4)
 
 
-def read_notice(datagram):
-    return Notice(*struct.unpack("<Q6q", datagram))
+def pack_control(control):
+    return _CONTROL.pack(*control)
+
+
+def read_control(datagram):
+    return Control(*_CONTROL.unpack(datagram))
+
+
+def is_control(datagram):
+    return datagram.startswith(MAGIC.to_bytes(8, "little"))
 
 
 class Passed(NamedTuple):
-    """What went through: from which side, when it had come and just before it went, ns of
-    CLOCK_MONOTONIC."""
+    """A datagram that went through: from which side, when it had arrived, and a time just before it
+    was passed on, ns of CLOCK_MONOTONIC."""
 
     side: int
     datagram: bytes
-    came: int
-    went: int
-
-
-def is_notice(datagram):
-    return len(datagram) == NOTICE_SIZE and datagram.startswith(_MAGIC)
+    arrived: int
+    left: int
 
 
 def everything(index, datagram):
@@ -59,17 +64,18 @@ def everything(index, datagram):
 
 
 class Relay:
-    """Hands on what comes, in a thread of its own.
+    """Passes datagrams on, in a thread of its own.
 
-    `there` and `back` say of the index-th datagram of data from the first end and from the second
-    what goes on: for each copy, after how many seconds, or that and the bytes to send in its place;
-    nothing to lose it. Notices pass, unless `notice` says otherwise. What is to go on at once goes
-    on in the order in which it came. `passed` is all that has gone on.
+    `there` and `back` are called with the index and the bytes of each datagram of data from the
+    first end, or from the second. They return a list with one item for each copy to pass on: after
+    how many seconds, or that and the bytes to send instead. An empty list drops the datagram.
+    Control messages pass, unless `control`, called likewise, says otherwise. Datagrams without a
+    delay leave in the order in which they arrived. `passed` are all that have left.
     """
 
-    def __init__(self, there=everything, back=everything, notice=everything):
+    def __init__(self, there=everything, back=everything, control=everything):
         self._policies = (there, back)
-        self._notice = notice
+        self._control = control
         self._sides = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
         self.ends = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
         for side, end in zip(self._sides, self.ends, strict=True):
@@ -95,50 +101,50 @@ class Relay:
             each.close()
 
     def datagrams(self, side, wait="spin", timeout=AMPLE_SECONDS, shortest=AMPLE_SECONDS):
-        """The native endpoint at one side. It is as patient as `timeout` says, unless `shortest` is
-        less."""
+        """The native endpoint at one side. It waits for a reply for `timeout` seconds at most,
+        and for `shortest` at least, if that is less."""
         end = self.ends[side]
         end.setblocking(wait == "block")
-        tick = struct.pack("@ll", 0, _native.Datagrams.tick_ns // 1000)
+        tick = struct.pack("@ll", 0, _native.DatagramSocket.tick_ns // 1000)
         end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, tick)
         limits = round(timeout * 1e9), round(shortest * 1e9)
-        self._endpoints[side] = _native.Datagrams(end.fileno(), wait == "spin", True, *limits)
+        self._endpoints[side] = _native.DatagramSocket(end.fileno(), wait == "spin", True, *limits)
         return self._endpoints[side]
 
-    def hand_on(self, side, datagram):
-        """For policies: hands on what came from `side`, before anything else goes on."""
-        self._hand_on(side, datagram, time.monotonic_ns())
+    def pass_on(self, side, datagram):
+        """For policies: passes on a datagram from `side` now, before all others."""
+        self._pass_on(side, datagram, time.monotonic_ns())
 
-    def _hand_on(self, side, datagram, came):
-        # Written down before it goes: whoever receives it finds it here.
-        self.passed.append(Passed(side, datagram, came, time.monotonic_ns()))
+    def _pass_on(self, side, datagram, arrived):
+        # Written down before it leaves: whoever receives it finds it here.
+        self.passed.append(Passed(side, datagram, arrived, time.monotonic_ns()))
         with contextlib.suppress(ConnectionError):
             self._sides[1 - side].send(datagram)
 
-    def lose(self):
-        """What a policy gives for a datagram of a ping-pong that is lost for good: the first end
-        need not wait to know."""
-        self._endpoints[0].give_up()
+    def drop(self):
+        """What a policy returns to drop a datagram of a ping-pong for good. Ends the first end's
+        wait for the reply, so that no test waits for a timeout."""
+        self._endpoints[0].end_wait()
         return []
 
     def _run(self):
-        waiting, tickets, counts, notices = [], itertools.count(), [0, 0], itertools.count()
+        waiting, tickets, counts, controls = [], itertools.count(), [0, 0], itertools.count()
         while not self._stop.is_set():
             pause = min(0.05, max(0.0, waiting[0][0] - time.monotonic())) if waiting else 0.05
             for side in select.select(self._sides, [], [], pause)[0]:
                 number = self._sides.index(side)
                 with contextlib.suppress(ConnectionError):
                     datagram = side.recv(1 << 16)
-                    came = time.monotonic_ns()
-                    if is_notice(datagram):
-                        copies = self._notice(next(notices), datagram)
+                    arrived = time.monotonic_ns()
+                    if is_control(datagram):
+                        copies = self._control(next(controls), datagram)
                     else:
                         copies = self._policies[number](counts[number], datagram)
                         counts[number] += 1
                     for copy in copies:
-                        delay, what = copy if isinstance(copy, tuple) else (copy, datagram)
-                        due = came * 1e-9 + delay if delay else 0.0
-                        heapq.heappush(waiting, (due, next(tickets), number, what, came))
+                        delay, content = copy if isinstance(copy, tuple) else (copy, datagram)
+                        due = arrived * 1e-9 + delay if delay else 0.0
+                        heapq.heappush(waiting, (due, next(tickets), number, content, arrived))
             while waiting and waiting[0][0] <= time.monotonic():
-                _, _, number, datagram, came = heapq.heappop(waiting)
-                self._hand_on(number, datagram, came)
+                _, _, number, datagram, arrived = heapq.heappop(waiting)
+                self._pass_on(number, datagram, arrived)

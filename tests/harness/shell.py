@@ -1,39 +1,40 @@
-"""What tests of whole commands share: real ranks, real MPI, real processes."""
+"""Runs the command halftrip as a user does: real ranks, real MPI, real processes."""
 
 import contextlib
+import io
 import os
 import pty
-import shutil
 import subprocess
 import sys
-import time
-import uuid
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
+import pytest
+
+from halftrip.cli import main
 from halftrip.results.run_file import load
+from harness.marked import Marked
+from harness.mpi import AS_ROOT
 
 HALFTRIP = str(Path(sys.executable).with_name("halftrip"))
-# Every process of a test has this variable, so that what is left behind can be told from others.
-MARK = "HALFTRIP_TEST_MARK"
-
-# Open MPI from the wheel, and what Debian packages: both families, pointer and int handles.
-MPIEXECS = {
-    "wheel": str(Path(sys.executable).with_name("mpiexec")),
-    "openmpi": "mpirun.openmpi",
-    "mpich": "mpirun.mpich",
-}
-
-
-def mpiexec(name):
-    """The path of an mpiexec; a missing one is a failure, never a skip."""
-    path = shutil.which(MPIEXECS[name])
-    assert path is not None, f"{MPIEXECS[name]} is not installed; see CONTRIBUTING.md"
-    return path
+# Longer than anything takes, however busy this machine is.
+AMPLE_SECONDS = 120
+# What halftrip promises: after the end of a run, or of one of its processes, nothing is left for
+# longer.
+END_SECONDS = 5.0
+# How often is looked which segments a running command maps.
+_LOOK_SECONDS = 0.25
+# Variables of launchers and MPIs, which would change what a test is about; and one that has every
+# Python compile halftrip again.
+_FORGOTTEN = ("OMPI_", "PMI", "HALFTRIP_", "MPI4PY_", "PYTHONDONTWRITEBYTECODE")
 
 
 @dataclass
 class Result:
+    """How a command ended, and what it printed; `path` is where its run file is, if it has one."""
+
     status: int
     out: str
     err: str
@@ -43,104 +44,141 @@ class Result:
     def run(self):
         return load(self.path)
 
-
-SHARED_MEMORY = Path("/dev/shm")
-# Segments of other runs on this host come and go, and are mapped by them for nearly all of the time
-# in between.
-_SETTLE_SECONDS = 3.0
+    def show(self, *arguments):
+        """``halftrip show`` of the run file."""
+        return call(self.path.parent, "show", self.path.name, *arguments)
 
 
-def shared_memory():
-    """The names of all segments of this host."""
-    return {path.name for path in SHARED_MEMORY.iterdir()}
+def call(directory, *arguments):
+    """Calls the command line within this process: ten times as fast, for what starts no ranks."""
+    # With a status other than 0 it would then end this process at once.
+    assert "mpi4py.MPI" not in sys.modules
+    out, err = io.StringIO(), io.StringIO()
+    words = ["halftrip", *(str(argument) for argument in arguments)]
+    with (
+        mock.patch.object(sys, "argv", words),
+        contextlib.chdir(directory),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main()
+    return Result(ended.value.code, out.getvalue(), err.getvalue(), directory / "run.jsonl")
 
 
-def orphaned_since(before):
-    """The names of segments that are new and that no process maps, once those of other runs have
-    gone: what processes that have ended left behind."""
-    deadline = time.monotonic() + _SETTLE_SECONDS
-    while (orphans := (shared_memory() - before) - _mapped()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return orphans
-
-
-def _mapped():
-    """The names of the segments that some process maps."""
-    found = set()
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit():
-            with contextlib.suppress(OSError):
-                lines = (process / "maps").read_text(errors="replace").splitlines()
-                found |= {Path(line).name for line in lines if f"{SHARED_MEMORY}/" in line}
-    return found
+def _with_signals(ignored):
+    """The words before a command that signals end as usual, also where whoever started the tests
+    ignores some of them; those that are `ignored` do not end it."""
+    names = (number.name.removeprefix("SIG") for number in ignored)
+    return ["env", "--default-signal=INT,TERM,HUP", *(f"--ignore-signal={name}" for name in names)]
 
 
 class Shell:
-    """Runs halftrip in a directory of its own, with a mark on everything that it starts, and
-    `temporary` for what that keeps elsewhere: an mpiexec that is killed leaves files behind, and
-    the next that gets its number takes them for those of one that lives."""
+    """Runs commands in `directory`, with a mark on all their processes. `temporary` is for what
+    they keep elsewhere: an mpiexec that is killed leaves files behind, and the next that gets its
+    number takes them for those of one that lives."""
 
     def __init__(self, directory, temporary):
         self.directory = directory
-        self.mark = uuid.uuid4().hex
+        self.temporary = Path(temporary)
+        self.path = directory / "run.jsonl"
+        self.marked = Marked()
         self.environment = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("OMPI_", "PMI", "HALFTRIP_", "MPI4PY_"))
+            name: value for name, value in os.environ.items() if not name.startswith(_FORGOTTEN)
         }
-        self.environment[MARK] = self.mark
-        self.environment["TMPDIR"] = str(temporary)
-        # Of mpiexecs that tests start themselves; halftrip must do without.
-        self.as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        self.environment |= self.marked.environment | {"TMPDIR": str(temporary)}
 
-    def command(self, *arguments, prefix=()):
-        return [*prefix, HALFTRIP, *(str(argument) for argument in arguments)]
-
-    def halftrip(self, *arguments, prefix=(), timeout=120, **environment):
-        if prefix:
-            environment |= self.as_root
-        result = subprocess.run(
-            self.command(*arguments, prefix=prefix),
+    def start(self, *command, environment=None, ignored=(), **options):
+        """Starts a command that ignores some signals; `options` are those of subprocess.Popen."""
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen(
+            [*_with_signals(ignored), *(str(word) for word in command)],
             cwd=self.directory,
-            env=self.environment | environment,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
+            env=self.environment | (environment or {}),
+            **(streams | options),
         )
-        return Result(result.returncode, result.stdout, result.stderr, self.directory / "run.jsonl")
+
+    def execute(self, *command, timeout=AMPLE_SECONDS, environment=None, **options):
+        """Runs a command to its end; fails the test if it takes longer than `timeout` seconds."""
+        with self.start(*command, environment=environment, **options) as process:
+            out, err = self._communicate(process, timeout)
+        return Result(process.returncode, out, err, self.path)
+
+    def _communicate(self, process, timeout):
+        waited = 0.0
+        while True:
+            try:
+                return process.communicate(timeout=_LOOK_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.marked.note_segments()
+                waited += _LOOK_SECONDS
+            if waited >= timeout:
+                self.marked.end()
+                out, err = process.communicate()
+                pytest.fail(f"{process.args} has not ended after {timeout} s:\n{out}{err}")
+
+    def halftrip(self, *arguments, prefix=(), timeout=AMPLE_SECONDS, **environment):
+        """Runs ``halftrip ARGUMENTS``, after `prefix`, which may start it several times."""
+        if prefix:
+            environment |= AS_ROOT
+        command = (*prefix, HALFTRIP, *arguments)
+        return self.execute(*command, timeout=timeout, environment=environment)
 
     def run(self, *arguments, **options):
-        """``halftrip run -o run.jsonl ...``."""
-        return self.halftrip("run", "-o", "run.jsonl", *arguments, **options)
+        """Runs ``halftrip run -o run.jsonl ARGUMENTS``."""
+        return self.halftrip("run", "-o", self.path.name, *arguments, **options)
+
+    def call(self, *arguments):
+        """The command line within this process: for what starts no ranks."""
+        return call(self.directory, *arguments)
 
     def on_a_terminal(self, *arguments):
-        """What ``halftrip run -o run.jsonl ...`` shows on a pseudo-terminal beside its output."""
+        """Runs ``halftrip run -o run.jsonl ARGUMENTS`` with a pseudo-terminal for its errors: how
+        it ended, and what was seen on the terminal."""
         leader, follower = pty.openpty()
-        process = subprocess.Popen(
-            self.command("run", "-o", "run.jsonl", *arguments),
-            cwd=self.directory,
-            env=self.environment | {"TERM": "xterm-256color", "COLUMNS": "100"},
-            stdout=subprocess.DEVNULL,
+        with self.start(
+            *(HALFTRIP, "run", "-o", self.path.name, *arguments),
+            environment={"TERM": "xterm-256color", "COLUMNS": "100"},
             stderr=follower,
-        )
-        os.close(follower)
-        seen = b""
-        with open(leader, "rb", buffering=0) as shown, contextlib.suppress(OSError):
-            # It is an error to read what the other side has closed.
-            while part := shown.read(4096):
-                seen += part
-        assert process.wait(timeout=60) == 0
-        return seen
+        ) as process:
+            os.close(follower)
+            seen = b""
+            with open(leader, "rb", buffering=0) as shown, contextlib.suppress(OSError):
+                # It is an error to read what the other side has closed.
+                while part := shown.read(4096):
+                    seen += part
+            out, _ = self._communicate(process, AMPLE_SECONDS)
+        return Result(process.returncode, out, "", self.path), seen
 
-    def left_behind(self):
-        """The processes that still carry this shell's mark."""
-        left = []
-        for process in Path("/proc").iterdir():
-            if process.name.isdigit():
-                try:
-                    if self.mark.encode() in (process / "environ").read_bytes():
-                        left.append(int(process.name))
-                except OSError:
-                    continue
-        return left
+    def patched(self, code):
+        """An environment in which every Python process runs `code` first."""
+        (self.directory / "sitecustomize.py").write_text(code)
+        return {"PYTHONPATH": str(self.directory)}
+
+    def small_cache(self):
+        """An environment in which the last-level cache of every core has 1 MiB: a ring of buffers
+        that does not fit into the real one takes seconds to fill."""
+        return self.patched(
+            "from halftrip.telemetry import topology\n"
+            "topology.last_level_cache = lambda core: 1 << 20\n"
+        )
+
+    def close(self):
+        """Waits for the end of all processes of the test, and kills what is left after that; what
+        was left: processes, segments, halftrip's temporary files."""
+        left = self.marked.await_end(END_SECONDS)
+        self.marked.end()
+        return [*left, *(str(path) for path in self.temporary.glob("halftrip-*"))]
+
+
+@contextlib.contextmanager
+def opened_shell(directory):
+    """A shell that ends all that it has started, and fails if that has not ended by itself."""
+    # Its name is short: sockets have longer ones in it.
+    with tempfile.TemporaryDirectory(prefix="ht-", ignore_cleanup_errors=True) as temporary:
+        shell = Shell(directory, temporary)
+        try:
+            yield shell
+        finally:
+            left = shell.close()
+    assert left == [], "left behind, and killed or removed"

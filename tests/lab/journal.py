@@ -29,11 +29,10 @@ KEPT = np.dtype(
 )
 assert KEPT.itemsize == RECORD.size
 
-# native/endpoints/datagram.hpp: what ends say beside the data.
-_NOTICE = struct.Struct("<Qqqq")
-_NOTICE_SIZE = 56
-_MAGIC = 0xA51F7219C3D2E847
-_ASKS = 0
+# native/endpoints/control_message.hpp: the beginning of a control message.
+CONTROL = struct.Struct("<QBB6xqq")
+MAGIC = 0xB7C3A9E15D2F8641
+_REPORT_REQUEST = 0
 
 
 class Datagram(NamedTuple):
@@ -55,12 +54,12 @@ class Datagram(NamedTuple):
         return int.from_bytes(self.payload[:8], "little", signed=True)
 
     @property
-    def notice(self) -> tuple[int, int, int] | None:
-        """What kind it is, of which batch, and its `end`; None where it is data."""
-        if self.size != _NOTICE_SIZE:
+    def control(self) -> tuple[int, int, int] | None:
+        """The kind, batch and `end` of a control message; None where it is data."""
+        if len(self.payload) < CONTROL.size:
             return None
-        magic, kind, batch, end = _NOTICE.unpack_from(self.payload)
-        return (kind, batch, end) if magic == _MAGIC else None
+        magic, _, kind, batch, end = CONTROL.unpack_from(self.payload)
+        return (kind, batch, end) if magic == MAGIC else None
 
     @property
     def transit(self) -> int:
@@ -148,10 +147,12 @@ def batches(datagrams: list[Datagram]) -> list[Batch]:
     since it was sent all the same."""
     found: dict[int, Batch] = {}
     for datagram in datagrams:
-        if datagram.notice is not None:
-            kind, first, end = datagram.notice
+        if datagram.control is not None:
+            kind, first, end = datagram.control
             before = found.get(first, Batch(first, first, asked=False))
-            found[first] = Batch(first, max(before.end, end), before.asked or kind == _ASKS)
+            found[first] = Batch(
+                first, max(before.end, end), before.asked or kind == _REPORT_REQUEST
+            )
     return [found[first] for first in sorted(found)]
 
 
@@ -168,14 +169,14 @@ def counted(datagrams: list[Datagram], pattern: str, sent: int, window: int = 1)
 
 def dropped(datagrams: list[Datagram]) -> set[int]:
     """The numbers of the data that the relay has dropped, or a fragment of it."""
-    return {each.number for each in datagrams if each.notice is None and each.dropped}
+    return {each.number for each in datagrams if each.control is None and each.dropped}
 
 
 def overtaken(datagrams: list[Datagram]) -> set[int]:
     """The numbers of those that went on after one that was sent later."""
     late, highest = set(), -1
     for datagram in sorted(datagrams, key=lambda each: each.went):
-        if datagram.dropped or datagram.notice is not None:
+        if datagram.dropped or datagram.control is not None:
             continue
         if datagram.number < highest:
             late.add(datagram.number)
@@ -190,7 +191,7 @@ def jitter(datagrams: list[Datagram], window: int) -> float:
     arrived = [
         each
         for each in sorted(datagrams, key=lambda each: each.went)
-        if each.notice is None and not each.dropped and each.number in numbers
+        if each.control is None and not each.dropped and each.number in numbers
     ]
     smoothed = 0.0
     for before, after in pairwise(arrived):

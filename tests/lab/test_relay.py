@@ -157,18 +157,24 @@ def data(number, went=0, dropped=False, sent=0, written=0):
     return Datagram((1, 2), 1000, 1, dropped, went, written, struct.pack("<qq", number, sent))
 
 
-def notice(kind, batch, end):
-    payload = struct.pack("<Qqqq", 0xA51F7219C3D2E847, kind, batch, end)
+def control(kind, batch, end):
+    payload = journal.CONTROL.pack(journal.MAGIC, 1, kind, batch, end)
     return Datagram((1, 2), 56, 1, dropped=False, went=0, written=0, payload=payload)
 
 
-ASKS, ENDS = 0, 2
+REPORT_REQUEST, END = 0, 2
 
 
 def test_batches_and_what_counts_of_them():
-    said = [notice(ASKS, 100, 104), notice(ASKS, 100, 112), notice(ENDS, 100, 112),
-            notice(ENDS, 112, 117), notice(ASKS, 120, 128), notice(ENDS, 120, 128),
-            data(1)]  # fmt: skip
+    said = [
+        control(REPORT_REQUEST, 100, 104),
+        control(REPORT_REQUEST, 100, 112),
+        control(END, 100, 112),
+        control(END, 112, 117),
+        control(REPORT_REQUEST, 120, 128),
+        control(END, 120, 128),
+        data(1),
+    ]
     assert journal.batches(said) == [
         Batch(100, 112, asked=True),
         Batch(112, 117, asked=False),
@@ -191,9 +197,9 @@ def test_what_went_after_a_later_one_was_overtaken():
 
 def test_jitter_is_that_of_the_last_batch_as_it_arrived():
     those = [
-        notice(ASKS, 100, 108),
+        control(REPORT_REQUEST, 100, 108),
         data(105, sent=0, written=999),
-        notice(ASKS, 120, 126),
+        control(REPORT_REQUEST, 120, 126),
         data(121, 0, sent=0, written=999),
         data(122, 1, sent=0, written=50),
         data(123, 3, sent=10, written=160),

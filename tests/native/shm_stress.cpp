@@ -1,5 +1,5 @@
-// Two threads talk through Shm for a while, in every rhythm, under ThreadSanitizer: it reports any
-// access that the protocol does not order.
+// Two threads send messages through Shm for a while: single ones, bursts, and both ways at once.
+// ThreadSanitizer reports every access that the protocol does not order.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../native/endpoints/line.hpp"
+#include "../../native/endpoints/cache_line.hpp"
 #include "../../native/endpoints/shm.hpp"
 
 using namespace halftrip;
@@ -20,7 +20,7 @@ std::byte expected(std::size_t message, std::size_t offset) {
   return static_cast<std::byte>(message * 31 + offset * 7);
 }
 
-bool is(const std::byte* bytes, std::size_t size, std::size_t message) {
+bool is_message(const std::byte* bytes, std::size_t size, std::size_t message) {
   for (std::size_t at = 0; at < size; ++at) {
     if (bytes[at] == expected(message, at)) continue;
     std::printf("message %zu differs at %zu\n", message, at);
@@ -29,7 +29,7 @@ bool is(const std::byte* bytes, std::size_t size, std::size_t message) {
   return true;
 }
 
-// Both send a burst of messages at once; those of side 0 have even numbers.
+// Both send a burst of messages at once. Those of side 0 have even numbers.
 void exchange(Shm& end, unsigned side, std::size_t first, std::size_t size, std::size_t burst,
               Order order) {
   std::vector<std::byte> out(burst * size + 1), in(burst * size + 1);
@@ -39,7 +39,7 @@ void exchange(Shm& end, unsigned side, std::size_t first, std::size_t size, std:
   Ring sending(out.data(), burst, size, size), receiving(in.data(), burst, size, size);
   end.exchange(sending, receiving, static_cast<std::int64_t>(burst), order, [] {});
   for (std::size_t i = 0; i < burst; ++i)
-    if (!is(in.data() + i * size, size, first + 2 * i + 1 - side)) std::exit(1);
+    if (!is_message(in.data() + i * size, size, first + 2 * i + 1 - side)) std::exit(1);
 }
 
 void take_part(Shm& end, unsigned side, int steps) {
@@ -65,7 +65,7 @@ void take_part(Shm& end, unsigned side, int steps) {
         end.send(buffer.data(), size);
       } else {
         end.recv(buffer.data(), size);
-        if (!is(buffer.data(), size, message)) std::exit(1);
+        if (!is_message(buffer.data(), size, message)) std::exit(1);
       }
     }
   }

@@ -31,7 +31,7 @@ def test_both_patterns_are_measured_at_every_size_that_fits(shell, wait):
         else:
             assert d.sent == len(m.samples) * m.case.window
             assert 0 <= d.lost < d.sent
-            assert (d.jitter is None) == (m.case.size < 16)
+            assert d.jitter is None  # without a rate it would be that of a full buffer
             assert m.peer_median > 0
     refusal = "not measured: udp 65508, 1M: a datagram holds at most 65507 bytes"
     assert refusal in result.out
@@ -116,7 +116,7 @@ def test_pairs_and_threads_have_paths_of_their_own(shell):
 
 
 def test_programs_are_told_what_became_of_datagrams(shell):
-    shell.run("-t", "udp", "-p", "stream", "-s", "1K", *QUICK)
+    shell.run("-t", "udp", "-p", "stream", "-s", "1K", "--rate", "1MB", *QUICK)
     document = json.loads(shell.halftrip("show", "run.jsonl", "--style", "json").out)
     (row,) = document["rows"]
     assert row["sent"] > 0

@@ -1,4 +1,4 @@
-"""What the kernels of datagrams decide, told made times: exact, whatever this machine does."""
+"""What the patterns over datagrams decide, fed with made times: exact on a busy machine, too."""
 
 import itertools
 
@@ -35,215 +35,215 @@ def test_jitter_is_that_of_the_rfc(times):
 
 
 @given(st.lists(st.tuples(NS, NS), min_size=2), st.integers(-(10**15), 10**15))
-def test_jitter_does_not_know_by_how_much_the_clocks_differ(times, ahead):
+def test_jitter_does_not_depend_on_the_offset_of_the_clocks(times, offset):
     one, other = _native.Jitter(), _native.Jitter()
     for sent, received in times:
         one.arrived(sent, received)
-        other.arrived(sent, received + ahead)
+        other.arrived(sent, received + offset)
     assert one.ns == other.ns
 
 
-def test_jitter_of_what_always_takes_as_long_is_none():
+def test_constant_transit_times_have_no_jitter():
     jitter = _native.Jitter()
     for sent in (0, 5, 100, 10_000):
         jitter.arrived(sent, sent + 77)
     assert (jitter.is_known, jitter.ns) == (True, 0.0)
 
 
-def test_jitter_of_an_alternating_delay_comes_near_the_difference():
+def test_the_jitter_of_an_alternating_delay_approaches_the_difference():
     jitter = _native.Jitter()
     for i in range(200):
         jitter.arrived(0, 5 * MS * (i % 2))
     assert jitter.ns == pytest.approx(5 * MS * (1 - (15 / 16) ** 199), rel=1e-12)
 
 
-# Patience.
+# ReplyTimeout.
 
 
-def test_who_has_heard_nothing_waits_as_long_as_is_allowed():
-    patience = _native.Patience(SECOND)
-    assert (patience.length, patience.limit) == (SECOND, SECOND)
+def test_the_first_timeout_is_the_limit():
+    timeout = _native.ReplyTimeout(SECOND)
+    assert (timeout.current, timeout.limit) == (SECOND, SECOND)
 
 
 @given(st.integers(0, 2 * SECOND), st.integers(1, SECOND), st.integers(1, SECOND))
-def test_an_answer_is_waited_for_twenty_times_as_long_within_bounds(ns, limit, shortest):
-    patience = _native.Patience(limit, shortest)
-    patience.answered(ns)
-    assert patience.length == min(max(20 * ns, shortest), limit)
+def test_the_timeout_is_twenty_times_a_reply_within_bounds(ns, limit, shortest):
+    timeout = _native.ReplyTimeout(limit, shortest)
+    timeout.replied(ns)
+    assert timeout.current == min(max(20 * ns, shortest), limit)
 
 
-def test_a_slow_answer_is_remembered_for_a_while():
-    patience = _native.Patience(10 * SECOND)
+def test_a_slow_reply_is_remembered_for_a_while():
+    timeout = _native.ReplyTimeout(10 * SECOND)
     slowest = 64 * MS
-    patience.answered(slowest)
+    timeout.replied(slowest)
     for _ in range(100):
-        patience.answered(MS)
+        timeout.replied(MS)
         slowest = max(MS, slowest - slowest // 64)
-        assert patience.length == max(20 * slowest, 10 * MS)
-    assert patience.length < 20 * 64 * MS / 4
+        assert timeout.current == max(20 * slowest, 10 * MS)
+    assert timeout.current < 20 * 64 * MS / 4
 
 
-def test_what_is_missed_doubles_the_wait():
-    patience = _native.Patience(SECOND)
-    patience.answered(MS)
-    lengths = []
+def test_a_miss_doubles_the_timeout():
+    timeout = _native.ReplyTimeout(SECOND)
+    timeout.replied(MS)
+    timeouts = []
     for _ in range(8):
-        lengths.append(patience.length // MS)
-        patience.missed()
-    assert lengths == [20, 40, 80, 160, 320, 640, 1000, 1000]
+        timeouts.append(timeout.current // MS)
+        timeout.missed()
+    assert timeouts == [20, 40, 80, 160, 320, 640, 1000, 1000]
 
 
 @given(st.integers(1, SECOND), st.integers(1, SECOND), st.integers(0, SECOND))
-def test_it_ends_when_five_in_a_row_had_all_the_time(limit, shortest, ns):
-    patience = _native.Patience(limit, shortest)
-    patience.answered(ns)
-    waited, full = 0, 0
+def test_five_misses_in_a_row_at_the_limit_are_the_end(limit, shortest, ns):
+    timeout = _native.ReplyTimeout(limit, shortest)
+    timeout.replied(ns)
+    waited, at_limit = 0, 0
     with pytest.raises(_native.NoAnswer, match="no answer to 5 datagrams within"):  # noqa: PT012
         while waited < 100 * limit:
-            waited += patience.length
-            full += patience.length == limit
-            patience.missed()
-    assert full == 5
-    assert waited < patience.longest_vain
-    # And whoever tries again has all the time.
-    assert patience.length == limit
+            waited += timeout.current
+            at_limit += timeout.current == limit
+            timeout.missed()
+    assert at_limit == 5
+    assert waited < timeout.longest_silence
+    # Whoever tries again begins at the limit.
+    assert timeout.current == limit
 
 
-def test_an_answer_in_between_begins_the_count_anew():
-    patience = _native.Patience(SECOND)
+def test_a_reply_between_misses_restarts_the_count():
+    timeout = _native.ReplyTimeout(SECOND)
     for _ in range(10):
         for _ in range(4):
-            patience.missed()
-        patience.answered(SECOND)
-    assert patience.length == SECOND
+            timeout.missed()
+        timeout.replied(SECOND)
+    assert timeout.current == SECOND
 
 
-def play(patience, takes):
-    """A ping-pong whose answers take so long, ns: which of its exchanges were given up. An answer
-    that comes after that comes in the midst of another exchange, which goes on."""
+def play(timeout, durations):
+    """A ping-pong whose replies take so long, ns; returns which exchanges were given up. A reply
+    that comes after that comes during a later exchange, which goes on."""
     now, on_the_way, given_up = 0, [], []
-    for number, ns in enumerate(takes):
-        until = now + min(ns, patience.length)
-        came = ns <= patience.length
+    for number, ns in enumerate(durations):
+        until = now + min(ns, timeout.current)
+        in_time = ns <= timeout.current
         for late in [at for at in on_the_way if at <= until]:
             on_the_way.remove(late)
-            patience.was_short()
-        if came:
-            patience.answered(ns)
+            timeout.was_too_short()
+        if in_time:
+            timeout.replied(ns)
         else:
             given_up.append(number)
             on_the_way.append(now + ns)
-            patience.missed()
+            timeout.missed()
         now = until
     return given_up
 
 
-def test_who_is_too_hasty_becomes_patient():
-    """The path slows down to three times the patience: two are given up, and no more."""
-    patience = _native.Patience(SECOND)
-    assert play(patience, [MS // 10] * 20 + [30 * MS] * 40) == [20, 21]
-    assert patience.length == 600 * MS
+def test_a_timeout_that_is_too_short_grows():
+    """The path slows down to three times the timeout: two exchanges are given up, and no more."""
+    timeout = _native.ReplyTimeout(SECOND)
+    assert play(timeout, [MS // 10] * 20 + [30 * MS] * 40) == [20, 21]
+    assert timeout.current == 600 * MS
 
 
 @given(st.lists(st.integers(1, 900 * MS), max_size=60))
-def test_no_more_are_given_up_in_a_row_than_waits_can_double(takes):
-    given_up = play(_native.Patience(SECOND), takes)
-    most = 7  # 10 ms, doubled so often, are more than the limit
+def test_no_more_are_given_up_in_a_row_than_the_timeout_can_double(durations):
+    given_up = play(_native.ReplyTimeout(SECOND), durations)
+    most = 7  # 10 ms, doubled seven times, are more than the limit
     runs = [b - a for a, b in zip(given_up, given_up[most:], strict=False)]
     assert all(run > most for run in runs)
 
 
-def test_another_case_takes_another_time():
-    patience = _native.Patience(SECOND)
-    patience.answered(50 * MS)
-    patience.restart()
-    assert patience.length == SECOND
-    patience.answered(MS)
-    assert patience.length == 20 * MS
+def test_a_reset_forgets_all_replies():
+    timeout = _native.ReplyTimeout(SECOND)
+    timeout.replied(50 * MS)
+    timeout.reset()
+    assert timeout.current == SECOND
+    timeout.replied(MS)
+    assert timeout.current == 20 * MS
 
 
 # Pacer.
 
-LATE = st.lists(st.floats(0, 500), min_size=1, max_size=200)
+DELAYS = st.lists(st.floats(0, 500), min_size=1, max_size=200)
 
 
-def send(pacer, lateness):
-    """When each was let go that is late by so much; and by how much it was late for the schedule
-    of one every 10 from 1000 on."""
+def send(pacer, delays):
+    """Sends one datagram for each of `delays`, so long after it became due. Returns when each was
+    sent, and by how much each lagged behind a schedule of one every 10 from 1000 on."""
     times = []
-    for late in lateness:
-        times.append(pacer.next + late)
-        pacer.let_go(times[-1])
+    for delay in delays:
+        times.append(pacer.next + delay)
+        pacer.sent(times[-1])
     return times, [time - 1000 - 10 * i for i, time in enumerate(times)]
 
 
-def test_who_is_in_time_sends_at_the_rate():
+def test_a_sender_in_time_keeps_the_rate():
     times, _ = send(_native.Pacer(10, 1000, 100), [0.0] * 50)
     assert times == [1000 + 10 * i for i in range(50)]
 
 
-def test_time_that_was_lost_is_made_up_for_at_twice_the_rate():
-    _, behind = send(_native.Pacer(10, 1000, 100), [0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 0])
-    assert behind == [0, 0, 30, 25, 20, 15, 10, 5, 0, 0, 0]
+def test_lost_time_is_caught_up_at_twice_the_rate():
+    _, lags = send(_native.Pacer(10, 1000, 100), [0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 0])
+    assert lags == [0, 0, 30, 25, 20, 15, 10, 5, 0, 0, 0]
 
 
-def test_what_one_is_too_far_behind_is_not_made_up_for():
-    _, behind = send(_native.Pacer(10, 1000, 100), [0, 1000, *[0] * 40])
-    # The third was due at 1020, and now is 100 before the second went, at 2010.
-    assert behind[-1] == 2010 - 100 - 1020
+def test_a_lag_beyond_the_maximum_is_not_caught_up():
+    _, lags = send(_native.Pacer(10, 1000, 100), [0, 1000, *[0] * 40])
+    # The third was due at 1020; now it is due 100 before the second was sent, at 2010.
+    assert lags[-1] == 2010 - 100 - 1020
 
 
-@given(LATE)
-def test_none_goes_before_it_is_due(lateness):
-    _, behind = send(_native.Pacer(10, 1000, 100), lateness)
-    assert min(behind) >= -1e-6
+@given(DELAYS)
+def test_none_is_sent_before_it_is_due(delays):
+    _, lags = send(_native.Pacer(10, 1000, 100), delays)
+    assert min(lags) >= -1e-6
 
 
-@given(LATE)
-def test_lost_time_never_makes_a_burst(lateness):
-    times, _ = send(_native.Pacer(10, 1000, 100), lateness)
+@given(DELAYS)
+def test_lost_time_never_makes_a_burst(delays):
+    times, _ = send(_native.Pacer(10, 1000, 100), delays)
     assert all(b - a >= 5 - 1e-6 for a, b in itertools.pairwise(times))
 
 
 @given(st.lists(st.floats(0, 4), min_size=1, max_size=200))
-def test_who_is_a_little_late_never_falls_behind(lateness):
-    """Late by less than what a datagram can make up for: each is late by that alone."""
-    _, behind = send(_native.Pacer(10, 1000, 100), lateness)
-    assert behind == pytest.approx(lateness, abs=1e-6)
+def test_small_delays_do_not_add_up(delays):
+    """Each is less than one datagram can catch up, so each lags by its own delay alone."""
+    _, lags = send(_native.Pacer(10, 1000, 100), delays)
+    assert lags == pytest.approx(delays, abs=1e-6)
 
 
-@given(LATE)
-def test_what_is_forgiven_is_not_made_up_for(lateness):
+@given(DELAYS)
+def test_forgiven_time_is_not_caught_up(delays):
     pacer = _native.Pacer(10, 1000, 100)
-    times, _ = send(pacer, lateness)
+    times, _ = send(pacer, delays)
     pacer.forgive()
     assert pacer.next >= times[-1] + 10 - 1e-6
 
 
-def test_nothing_is_to_be_forgiven_at_the_start():
+def test_at_the_start_there_is_nothing_to_forgive():
     pacer = _native.Pacer(10, 1000, 100)
     pacer.forgive()
     assert pacer.next == 1000
 
 
-# What counts twice.
+# DuplicateFilter.
 
 
 @given(st.integers(0, 10**12), st.lists(st.integers(0, 5000), max_size=300))
 def test_each_number_is_new_once(first, offsets):
-    seen, known = _native.Seen(first, 100), set()
+    arrived, known = _native.DuplicateFilter(first, 100), set()
     for offset in offsets:
-        # It remembers 4096 at least; what is older may be new, but nobody can tell.
+        # It knows 4096 at least; below that a number may be new, but nobody can tell.
         highest = max(known, default=-1)
         if offset > highest - 4096:
-            assert seen.add(first + offset) == (offset not in known)
+            assert arrived.add(first + offset) == (offset not in known)
             known.add(offset)
-    assert seen.highest == first + max(known, default=-1)
+    assert arrived.highest == first + max(known, default=-1)
 
 
 @given(st.integers(1, 100_000))
-def test_what_is_too_old_is_not_new(most):
-    seen = _native.Seen(0, most)
-    assert seen.add(0)
-    assert seen.add(10 * most + 10_000)
-    assert not seen.add(1)
+def test_a_number_below_the_span_is_not_new(span):
+    arrived = _native.DuplicateFilter(0, span)
+    assert arrived.add(0)
+    assert arrived.add(10 * span + 10_000)
+    assert not arrived.add(1)

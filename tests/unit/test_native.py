@@ -1,7 +1,10 @@
 """Endpoints and kernels within one process: two threads, one for each rank."""
 
 import socket
+import subprocess
+import sys
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 
 from halftrip import _native
 from halftrip.clock import Clock, best_source
+from halftrip.memory.shared import SharedSegment
 from harness.ends import PAIRS, in_thread, message, shm_pair
 
 SIZES = [1, 2, 3, 7, 8, 31, 32, 56, 57, 64, 504, 505, 4096, 4097, 70_000, 600_000, 1_500_000]
@@ -20,7 +24,7 @@ def clock():
     return best_source()
 
 
-# Each step: how many messages side 0 sends, of which sizes, then how many come back.
+# Each step: which side sends, and the sizes of its messages.
 conversations = st.lists(
     st.tuples(
         st.sampled_from([0, 1]),
@@ -34,7 +38,7 @@ conversations = st.lists(
 @given(conversations)
 @settings(max_examples=40, deadline=None)
 def test_shared_memory_keeps_order_in_any_conversation(steps):
-    """Bursts go through the lanes, answers through the shuttle, and nothing overtakes."""
+    """Bursts use the one-way rings, replies the reply ring; no message overtakes another."""
     sides, _ = shm_pair()
 
     def take_part(side):
@@ -73,7 +77,7 @@ def test_both_may_send_before_either_receives(size):
 
 @pytest.mark.parametrize("name", ["shm", "spinning socket", "spinning pipe"])
 def test_a_stop_ends_a_wait(name):
-    """A call that sleeps needs a signal as well: see test_watch."""
+    """A call that sleeps needs a signal, too: see test_watch."""
     ends, release = PAIRS[name]()
     finish = in_thread(lambda: ends[0].recv(np.zeros(8, dtype=np.uint8)))
     time.sleep(0.05)
@@ -85,7 +89,7 @@ def test_a_stop_ends_a_wait(name):
 
 def test_a_stop_ends_a_wait_for_room():
     sides, _ = shm_pair()
-    for _ in range(17):  # the shuttle, and every slot of the lane
+    for _ in range(17):  # one in the reply ring, and one in every slot of the one-way ring
         sides[0].send(np.zeros(8, dtype=np.uint8))
     finish = in_thread(lambda: sides[0].send(np.zeros(8, dtype=np.uint8)))
     time.sleep(0.05)
@@ -127,25 +131,49 @@ def test_kernels_let_other_threads_run():
 
 def test_arrays_are_never_converted(clock):
     sides, _ = shm_pair()
-    buffers, stamps = np.zeros((2, 8), dtype=np.uint8), np.zeros(3, dtype=np.int64)
+    buffers, timestamps = np.zeros((2, 8), dtype=np.uint8), np.zeros(3, dtype=np.int64)
     for wrong in (buffers.astype(np.float32), buffers.astype(np.int8), buffers[0], [[1, 2]]):
         with pytest.raises(TypeError):
             _native.Ring(wrong)
     with pytest.raises(ValueError, match="side by side"):
         _native.Ring(np.zeros((2, 16), dtype=np.uint8)[:, ::2])
+    with pytest.raises(ValueError, match="order of their numbers"):
+        _native.Ring(buffers[::-1])
+    with pytest.raises(ValueError, match="at least one buffer"):
+        _native.Ring(buffers[:0])
     ring = _native.Ring(buffers)
 
-    def initiate(pattern="pingpong", in_=ring, window=1, stamps=stamps, clock=clock):
-        _native.initiate(sides[0], pattern, ring, in_, window, 0, 1, stamps, clock)
+    def initiate(pattern="pingpong", in_=ring, window=1, timestamps=timestamps, clock=clock):
+        _native.initiate(sides[0], pattern, ring, in_, window, 0, 1, timestamps, clock)
 
     with pytest.raises(TypeError):
-        initiate(stamps=stamps.astype(np.int32))
+        initiate(timestamps=timestamps.astype(np.int32))
     with pytest.raises(ValueError, match="differ in size"):
         initiate(in_=_native.Ring(buffers[:, :4]))
     with pytest.raises(ValueError, match="no such clock"):
         initiate(clock="sundial")
     with pytest.raises(ValueError, match="cannot do that pattern"):
         initiate(pattern="put")
+
+
+def test_a_cache_line_carries_empty_messages_only():
+    segment = SharedSegment(_native.shm_segment_size)
+    ends = [_native.CacheLine(segment.bytes) for _ in range(2)]
+    rings = [_native.Ring(np.zeros((1, size), dtype=np.uint8)) for size in (0, 1)]
+
+    def take_part(call, end, pattern, ring):
+        call(end, pattern, ring, ring, 5, 1, 2, np.zeros(4, dtype=np.int64), "monotonic")
+
+    for pattern in _native.CacheLine.patterns:
+        with pytest.raises(ValueError, match="empty messages only"):
+            take_part(_native.initiate, ends[0], pattern, rings[1])
+        part = partial(take_part, _native.respond, ends[1], pattern, rings[0])
+        finish = in_thread(part)
+        take_part(_native.initiate, ends[0], pattern, rings[0])
+        assert finish() is None
+    with pytest.raises(ValueError, match="empty messages only"):
+        ends[0].send(np.zeros(1, dtype=np.uint8))
+    segment.close()
 
 
 def test_a_segment_must_be_large_enough_and_aligned():
@@ -157,27 +185,52 @@ def test_a_segment_must_be_large_enough_and_aligned():
         _native.Shm(room[start:], 0, False)
 
 
+def test_the_poll_pause_is_what_it_was_set_to():
+    before = _native.poll_pause()
+    assert 1 <= _native.calibrate_poll_pause() <= 16
+    assert _native.poll_pause() == before
+    try:
+        for pause in (1, 16):
+            _native.set_poll_pause(pause)
+            assert _native.poll_pause() == pause
+            for wrong in (0, -1, 17):
+                with pytest.raises(ValueError, match="from 1 to 16"):
+                    _native.set_poll_pause(wrong)
+            assert _native.poll_pause() == pause
+    finally:
+        _native.set_poll_pause(before)
+
+
+def test_the_poll_pause_is_3_until_it_is_set():
+    """In a fresh process, however busy the machine is: nothing is measured at import."""
+    script = "from halftrip import _native; print(_native.poll_pause())"
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "3\n"
+
+
 @pytest.mark.parametrize("source", sorted({best_source(), "monotonic"}))
-def test_a_clock_agrees_with_the_kernel_s(source):
+def test_a_clock_agrees_with_the_kernel(source):
     clock = Clock(source)
     assert 0 < clock.cost < 10_000
     assert 0 < clock.resolution < 1_000_000
-    stamps = np.zeros(2, dtype=np.int64)
-    stamps[0] = _native.clock_pair(source, 5)[0]
+    timestamps = np.zeros(2, dtype=np.int64)
+    timestamps[0] = _native.clock_pair(source, 5)[0]
     began = time.monotonic()
     time.sleep(0.2)
-    stamps[1] = _native.clock_pair(source, 5)[0]
+    timestamps[1] = _native.clock_pair(source, 5)[0]
     slept = (time.monotonic() - began) * 1e9
-    assert clock.intervals(stamps)[0] == pytest.approx(slept, rel=0.02)
+    assert clock.intervals(timestamps)[0] == pytest.approx(slept, rel=0.02)
     assert abs(clock.drift()) < 1000
 
 
 def test_copies_are_timed_and_made(clock):
     source, target = message(1000, 5), np.zeros(1000, dtype=np.uint8)
-    stamps = np.zeros(6, dtype=np.int64)
-    _native.copy(target, source, 3, stamps, clock)
+    timestamps = np.zeros(6, dtype=np.int64)
+    _native.copy(target, source, 3, timestamps, clock)
     assert np.array_equal(source, target)
-    assert (np.diff(stamps) > 0).all()
+    assert (np.diff(timestamps) > 0).all()
 
 
 def test_the_stub_names_what_the_module_has():

@@ -1,4 +1,4 @@
-"""Every pattern over every endpoint: which bytes arrive where, and in which order they go."""
+"""Every pattern over every endpoint: which bytes arrive where, and in which order."""
 
 import fcntl
 import socket
@@ -14,7 +14,7 @@ import pytest
 from halftrip import _native
 from halftrip.clock import Clock, best_source
 from halftrip.results.patterns import SHAPES
-from harness.ends import KINDS, PAIRS, in_thread, messages, window_pair
+from harness.ends import KINDS, PAIRS, in_thread, messages, shm_pair, window_pair
 
 SIZES = [1, 2, 3, 7, 8, 31, 32, 56, 57, 64, 504, 505, 4096, 4097, 70_000, 600_000, 1_500_000]
 CASES = [
@@ -26,22 +26,22 @@ CASES = [
 CLOCK = best_source()
 
 
-def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3), arrivals=(None, None)):
-    """Takes part at both ends; the buffers (out, in) of both, and the stamps. `arrivals` are filled
-    where there are any."""
-    lead, batch, samples = timing
+def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3), receive_times=(None, None)):
+    """Takes part at both ends. Returns the buffers (out, in) and the timestamps of both. `timing`
+    is (warm-up, batch, samples); `receive_times` are arrays to be filled, or None."""
+    warmup, batch, samples = timing
     buffers = [(messages(slots, size, end), np.zeros((slots, size), np.uint8)) for end in (1, 2)]
-    stamps = [np.zeros(samples + 1, dtype=np.int64) for _ in ends]
+    timestamps = [np.zeros(samples + 1, dtype=np.int64) for _ in ends]
 
     def part(call, end):
         out, in_ = (_native.Ring(array) for array in buffers[end])
-        call(ends[end], pattern, out, in_, window, lead, batch, stamps[end], CLOCK,
-             arrivals[end])  # fmt: skip
+        call(ends[end], pattern, out, in_, window, warmup, batch, timestamps[end], CLOCK,
+             receive_times[end])  # fmt: skip
 
     finish = in_thread(lambda: part(_native.respond, 1))
     part(_native.initiate, 0)
     assert finish() is None
-    return buffers, stamps
+    return buffers, timestamps
 
 
 @pytest.fixture(params=CASES, ids=lambda case: "-".join(case).replace(" ", "-"))
@@ -55,65 +55,88 @@ def path(request):
 @pytest.mark.parametrize("size", SIZES)
 def test_every_byte_arrives(path, size):
     ends, pattern = path
-    ((out, in_), (back, at_peer)), stamps = run(ends, pattern, size, window=3)
+    ((out, in_), (back, at_peer)), timestamps = run(ends, pattern, size, window=3)
     shape = SHAPES[pattern]
     assert np.array_equal(at_peer, out if shape.responder else np.zeros_like(out))
     assert np.array_equal(in_, back if shape.initiator else np.zeros_like(back))
-    assert (np.diff(stamps[0]) > 0).all()
-    # The responder's clock would be in the way of what a ping-pong's initiator times.
-    assert (np.diff(stamps[1]) > 0).all() == (pattern != "pingpong")
+    assert (np.diff(timestamps[0]) > 0).all()
+    # In a ping-pong the responder's clock reads would add to what the initiator times.
+    assert (np.diff(timestamps[1]) > 0).all() == (pattern != "pingpong")
 
 
 @pytest.mark.parametrize("name", [name for name, pattern in CASES if pattern == "bidirectional"])
 @pytest.mark.parametrize("size", [1, 4096, 300_000])
-def test_what_comes_has_come_before_the_exchange_is_over(name, size):
+def test_the_last_receive_completes_before_the_exchange_does(name, size):
     ends, release = PAIRS[name]()
-    arrivals = [np.zeros(5, dtype=np.int64) for _ in ends]
-    _, stamps = run(ends, "bidirectional", size, window=4, timing=(1, 3, 5), arrivals=arrivals)
-    for arrived, stamp in zip(arrivals, stamps, strict=True):
-        assert (arrived > 0).all()
-        assert (arrived < np.diff(stamp)).all()
+    receive_times = [np.zeros(5, dtype=np.int64) for _ in ends]
+    _, timestamps = run(
+        ends, "bidirectional", size, window=4, timing=(1, 1, 5), receive_times=receive_times
+    )
+    for received, times in zip(receive_times, timestamps, strict=True):
+        assert (received > 0).all()
+        assert (received < np.diff(times)).all()
+    release()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "batch", "count", "said"),
+    [
+        ("bidirectional", 2, 3, "one exchange each"),
+        ("bidirectional", 1, 4, "between each two timestamps"),
+        ("exchange", 1, 3, "no receive times"),
+        ("pingpong", 1, 3, "no receive times"),
+    ],
+)
+def test_receive_times_are_refused_where_there_are_none(pattern, batch, count, said):
+    ends, release = shm_pair()
+    rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
+    times = np.zeros(4, np.int64), np.zeros(count, np.int64)
+    for call, end in zip((_native.initiate, _native.respond), ends, strict=True):
+        with pytest.raises(ValueError, match=said):
+            call(end, pattern, *rings, 4, 0, batch, times[0], CLOCK, receive_times=times[1])
     release()
 
 
 def unread(end):
-    """How many bytes lie in a socket."""
+    """How many bytes wait in a socket."""
     (count,) = struct.unpack("i", fcntl.ioctl(end, termios.FIONREAD, b"\0" * 4))
     return count
 
 
 @pytest.mark.parametrize("slow", [0, 1])
 def test_each_way_has_its_own_time(slow):
-    """What one way holds up is not laid to the charge of the other."""
+    """A delay in one direction does not count in the receive times of the other."""
     pairs = [socket.socketpair() for _ in range(2)]
-    held = 0.1
+    delay = 0.1
     passed = threading.Event()
 
-    def hand_on(way):
-        """What end `way` sends; the slow way's first when the other's has been read for a while,
-        so that both ends have begun."""
+    def forward(way):
+        """Forwards what end `way` sends. The slow way's first piece leaves when the other way's has
+        been read for a while, so that both ends have begun."""
         first = True
         while piece := pairs[way][1].recv(1 << 16):
             if first and way == slow:
                 passed.wait(10)
                 while unread(pairs[slow][0]):
                     time.sleep(0.001)
-                time.sleep(held)
+                time.sleep(delay)
             pairs[1 - way][1].sendall(piece)
             if way != slow:
                 passed.set()
             first = False
 
-    finish = [in_thread(partial(hand_on, way)) for way in (0, 1)]
+    finish = [in_thread(partial(forward, way)) for way in (0, 1)]
     for pair in pairs:
         pair[0].setblocking(False)
     ends = [_native.PollingStream(pair[0].fileno(), pair[0].fileno(), True) for pair in pairs]
-    arrivals = [np.zeros(1, dtype=np.int64) for _ in ends]
-    _, stamps = run(ends, "bidirectional", 100, window=2, timing=(0, 1, 1), arrivals=arrivals)
-    ticks = held * Clock().hertz
-    assert arrivals[1 - slow][0] >= 0.99 * ticks
-    # The other end's messages did not wait, but its acknowledgement did.
-    assert arrivals[slow][0] < np.diff(stamps[slow])[0] - 0.9 * ticks
+    receive_times = [np.zeros(1, dtype=np.int64) for _ in ends]
+    _, timestamps = run(
+        ends, "bidirectional", 100, window=2, timing=(0, 1, 1), receive_times=receive_times
+    )
+    ticks = delay * Clock().hertz
+    assert receive_times[1 - slow][0] >= 0.99 * ticks
+    # The messages to the other end were not delayed, but the acknowledgement from it was.
+    assert receive_times[slow][0] < np.diff(timestamps[slow])[0] - 0.9 * ticks
     for pair in pairs:
         pair[0].shutdown(socket.SHUT_RDWR)
     assert [end() for end in finish] == [None, None]
@@ -150,14 +173,42 @@ def test_one_sided_patterns_reach_into_the_peer_s_memory(size, window):
     slots = 3
     ends, windows, release = window_pair(slots * size)
     theirs = windows[1].reshape(slots, size)
-    ((out, _), _), stamps = run(ends, "put", size, slots, window)
+    ((out, _), _), timestamps = run(ends, "put", size, slots, window)
     assert np.array_equal(theirs, out)
     theirs[:] = messages(slots, size, 9)
     ((_, in_), _), _ = run(ends, "get", size, slots, window)
     assert np.array_equal(in_, theirs)
     # The peer takes no part.
-    assert not stamps[1].any()
+    assert not timestamps[1].any()
     release()
+
+
+@pytest.mark.parametrize("pattern", ["put", "get"])
+def test_buffers_that_do_not_fit_the_window_are_refused(pattern):
+    """Before anything is copied, and before the call waits for the peer."""
+    ends, windows, release = window_pair(64)
+    times = np.zeros(2, dtype=np.int64)
+
+    def initiate(slots, size, stride):
+        region = np.zeros(slots * stride, dtype=np.uint8)
+        rows = np.lib.stride_tricks.as_strided(region, (slots, size), (stride, 1))
+        rings = [_native.Ring(rows) for _ in range(2)]
+        _native.initiate(ends[0], pattern, *rings, 1, 0, 1, times, CLOCK)
+
+    for slots, size, stride in [(1, 1 << 20, 1 << 20), (1, 65, 65), (3, 32, 32), (2, 1, 64)]:
+        with pytest.raises(ValueError, match="do not fit into the peer's window"):
+            initiate(slots, size, stride)
+    assert not windows[1].any()
+    # The last byte of the last buffer may be the window's last.
+    finish = in_thread(lambda: respond_to(ends[1], pattern))
+    initiate(2, 32, 32)
+    assert finish() is None
+    release()
+
+
+def respond_to(end, pattern):
+    rings = [_native.Ring(np.zeros((1, 32), np.uint8)) for _ in range(2)]
+    _native.respond(end, pattern, *rings, 1, 0, 1, np.zeros(2, np.int64), CLOCK)
 
 
 def numbers(*values):
@@ -185,18 +236,22 @@ def test_a_wrong_byte_is_found_wherever_it_is(size):
 def test_every_message_is_where_its_number_says(step):
     size, slots = 24, 5
     array = np.zeros((slots, size // 8 * step), dtype=np.uint8)
-    those = numbers(3, 0, 4)
-    _native.fill(array, size, step, those, those + 70)
-    assert _native.first_difference(array, size, step, those, those + 70, 0) is None
-    # Nothing else is written to, between the words neither.
+    chosen = numbers(3, 0, 4)
+    _native.fill(array, size, step, chosen, chosen + 70)
+    assert _native.first_difference(array, size, step, chosen, chosen + 70, 0) is None
+    # Nothing else is written to, nor between the words.
     words = array.reshape(slots, size // 8, step)
     assert not words[[1, 2]].any()
     assert not words[:, :, 8:].any()
-    assert len({bytes(words[slot, :, :8].tobytes()) for slot in those}) == 3
+    assert len({bytes(words[slot, :, :8].tobytes()) for slot in chosen}) == 3
     words[4, 2, 7] ^= 1
-    at, expected, found = _native.first_difference(array, size, step, those, those + 70, 0)
+    at, expected, found = _native.first_difference(array, size, step, chosen, chosen + 70, 0)
     assert (at, expected ^ found) == (23, 1)
     with pytest.raises(ValueError, match="no buffer"):
         _native.fill(array, size, step, numbers(5), numbers(0))
+    with pytest.raises(ValueError, match="no buffer"):
+        _native.fill(array, size, step, numbers(-1), numbers(0))
+    with pytest.raises(ValueError, match="side by side"):
+        _native.fill(np.zeros((1, 16), dtype=np.uint8)[:, ::2], 8, 8, numbers(0), numbers(0))
     with pytest.raises(ValueError, match="does not fit"):
         _native.fill(array, size + 1 + step - 8, step, numbers(0), numbers(0))

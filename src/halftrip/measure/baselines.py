@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.host import HOST
+from halftrip.results.block import Times
 
 # One probe of a cache line: this many samples of this many round trips, some 50 us in all.
 _LINE_SAMPLES = 10
@@ -32,7 +32,7 @@ class CacheLineProbe:
     def __init__(self, segment: Bytes, clock: Clock) -> None:
         size = _native.probed_line_size
         self._lines = [
-            _native.Line(segment[number * size : (number + 1) * size])
+            _native.CacheLine(segment[number * size : (number + 1) * size])
             for number in range(_native.probed_lines)
         ]
         self._clock = clock
@@ -42,7 +42,7 @@ class CacheLineProbe:
         """The fastest line's median round trip, ns. The other rank calls `follow` meanwhile."""
         return min(self._time(line) for line in self._lines)
 
-    def _time(self, line: _native.Line) -> float:
+    def _time(self, line: _native.CacheLine) -> float:
         timestamps = self._exchange(_native.initiate, line)
         return float(np.median(self._clock.intervals(timestamps))) / _LINE_BATCH
 
@@ -50,7 +50,7 @@ class CacheLineProbe:
         for line in self._lines:
             self._exchange(_native.respond, line)
 
-    def _exchange(self, part: Callable[..., None], line: _native.Line) -> npt.NDArray[np.int64]:
+    def _exchange(self, part: Callable[..., None], line: _native.CacheLine) -> Times:
         timestamps = np.zeros(_LINE_SAMPLES + 1, dtype=np.int64)
         nothing, source = self._nothing, self._clock.source
         part(line, "pingpong", nothing, nothing, 1, _LINE_WARM_UP, _LINE_BATCH, timestamps, source)

@@ -88,6 +88,8 @@ class Connection:
 
         def check() -> None:
             reason = transport.missing(self.pair) if self.member else None
+            if not any(transport.capabilities.patterns.values()):
+                reason = "not in this build of halftrip"
             if reason is not None:
                 raise Unavailable(reason)
 

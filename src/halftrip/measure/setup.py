@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.control.collectives import Group
 from halftrip.control.hosts import host_identity
@@ -21,6 +22,7 @@ from halftrip.plan.pairing import rounds
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
 from halftrip.results.case import Case, Wait
+from halftrip.results.patterns import SHAPES
 from halftrip.results.records import ClockInfo, Environment
 from halftrip.telemetry import environment, topology
 from halftrip.telemetry.process import Meter
@@ -76,9 +78,13 @@ class Setup:
         return Side(connection, case, path, self.layout(case), self.clock, self.meter, lossy)
 
     def clock_figures(self, case: Case) -> tuple[float, float]:
-        """The cost of reading the clock that times a case, and its resolution, ns."""
+        """The cost of the clock readings in a sample of a case, and the clock's resolution, ns."""
         clock = self.environments[case.pair[0]].clock
-        return self.transport(case).clock_figures or (clock.cost, clock.resolution)
+        cost, resolution = self.transport(case).clock_figures or (clock.cost, clock.resolution)
+        reads = _native.clock_reads
+        if SHAPES[case.pattern].each_way:
+            reads = _native.clock_reads_with_receive_times
+        return reads * cost, resolution
 
     def most_exchanges(self, case: Case) -> int | None:
         """How many exchanges of a case have a buffer of their own for each message; None where
@@ -133,7 +139,8 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     own = places[group.rank]
     if own[0].core is not None:
         os.sched_setaffinity(0, {own[0].core})
-    described = _environment(group.rank, own, views[group.rank], clock, process)
+    poll_pause = _agree_on_poll_pause(group, views)
+    described = _environment(group.rank, own, views[group.rank], clock, process, poll_pause)
     environments: list[Environment] = group.allgather(described, Environment)
     caches: list[int] = group.allgather(topology.last_level_cache(own[0].core or 0), int)
     hosts = [view.host for view in views]
@@ -155,6 +162,20 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         connections=connections,
         missing={name: _missing(found, connections) for name, found in transports.items()},
     )
+
+
+def _agree_on_poll_pause(group: Group, views: Sequence[topology.View]) -> int:
+    """Sets how many pauses a polling loop makes between two polls, the same for all ranks of a
+    host, and returns it. To be called after this rank has been pinned.
+
+    The largest number that a rank of the host finds: a busy machine makes a pause seem longer, and
+    so the number too low.
+    """
+    calibrated: list[int] = group.allgather(_native.calibrate_poll_pause(), int)
+    here = views[group.rank].host
+    pause = max(count for count, view in zip(calibrated, views, strict=True) if view.host == here)
+    _native.set_poll_pause(pause)
+    return pause
 
 
 def _places(
@@ -179,6 +200,7 @@ def _environment(
     view: topology.View,
     clock: Clock,
     process: ProcessContext,
+    poll_pause: int,
 ) -> Environment:
     core = places[0].core
     has_mpi = process.communicator is not None
@@ -196,6 +218,7 @@ def _environment(
         clock=ClockInfo(
             source=clock.source, hertz=clock.hertz, cost=clock.cost, resolution=clock.resolution
         ),
+        poll_pause=poll_pause,
         thp=environment.thp(),
         governor=environment.governor(core),
         hypervisor=environment.hypervisor(),

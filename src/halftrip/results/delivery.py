@@ -12,7 +12,8 @@ from halftrip.results.case import Case
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """What became of datagrams: how many were `sent`, how many were `lost` (never received), and
     how many were `late` (received after one that was sent later). In a ping-pong, replies are lost
-    or late. `jitter` is that of RFC 3550 at the end, ns; None where it is not measured."""
+    or late. `jitter` is that of RFC 3550 at the end, ns; None where it is not measured, as without
+    a rate."""
 
     sent: int
     lost: int

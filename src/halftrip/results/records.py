@@ -198,8 +198,9 @@ class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="environment"):
-    """Where one rank ran in one launch, and on what. `thread_cores` are those of its threads, where
-    several talk."""
+    """Where one rank ran in one launch, and on what. `thread_cores` are the cores of its threads,
+    where several talk. `poll_pause` is how many pauses its polling loops make between two polls
+    (None: before format 5)."""
 
     rank: int
     host: str
@@ -219,6 +220,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     variables: dict[str, str]
     launch: int = 0
     thread_cores: list[int | None] | None = None
+    poll_pause: int | None = None
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):

@@ -1,11 +1,11 @@
-"""What the processor counts of a thread, where it has counters and they may be used."""
+"""The hardware counters of a thread, where there are any and they may be used."""
 
 from __future__ import annotations
 
 import contextlib
 from typing import Literal, NamedTuple
 
-from halftrip._native import Counter
+from halftrip import _native
 
 # Of linux/perf_event.h: PERF_TYPE_HARDWARE, and PERF_COUNT_HW_ of both.
 _HARDWARE = 0
@@ -14,26 +14,27 @@ _CYCLES = 0
 
 
 class HardwareReading(NamedTuple):
-    """Where a thread's counters stand: each its count, and for how long it was wanted and ran."""
+    """A reading of each counter of a thread: its count, and how long it was enabled and ran, ns."""
 
     instructions: tuple[int, int, int]
     cycles: tuple[int, int, int]
 
 
 class HardwareCounters:
-    """Instructions and cycles of the thread that makes it, in the kernel, too, where that is
-    allowed."""
+    """Instructions and cycles of the thread that makes it, those in the kernel included where that
+    is allowed."""
 
     def __init__(self) -> None:
         self.counted: Literal["user", "all"] | None = None
-        self._counters: tuple[Counter, Counter] | None = None
-        for counted in ("all", "user"):
+        self._counters: tuple[_native.Counter, _native.Counter] | None = None
+        kinds: tuple[Literal["all", "user"], ...] = ("all", "user")
+        for counted in kinds if "counters" in _native.parts else ():
             with contextlib.suppress(OSError):
                 self._counters = (
-                    Counter(_HARDWARE, _INSTRUCTIONS, counted == "all"),
-                    Counter(_HARDWARE, _CYCLES, counted == "all"),
+                    _native.Counter(_HARDWARE, _INSTRUCTIONS, counted == "all"),
+                    _native.Counter(_HARDWARE, _CYCLES, counted == "all"),
                 )
-                self.counted = "all" if counted == "all" else "user"
+                self.counted = counted
                 break
 
     def read(self) -> HardwareReading | None:
@@ -49,9 +50,9 @@ class HardwareCounters:
 
 
 def counted_between(before: tuple[int, int, int], after: tuple[int, int, int]) -> int | None:
-    """What a counter has counted between two readings; scaled up where it ran a part of the time,
+    """The count between two readings of a counter; scaled up where it ran for a part of the time,
     None where it never did."""
-    count, wanted, ran = (b - a for a, b in zip(before, after, strict=True))
+    count, enabled, ran = (b - a for a, b in zip(before, after, strict=True))
     if ran <= 0 or count < 0:
         return None
-    return count if ran == wanted else round(count * wanted / ran)
+    return count if ran == enabled else round(count * enabled / ran)

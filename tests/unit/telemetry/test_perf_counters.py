@@ -57,7 +57,7 @@ class Counted:
 @pytest.mark.parametrize(("ran", "scale"), [(10, 1), (5, 2)])
 def test_instructions_and_cycles_are_differences_of_readings(monkeypatch, ran, scale):
     """Scaled up where a counter ran for a part of the time."""
-    monkeypatch.setattr("halftrip.telemetry.perf_counters.Counter", Counted)
+    monkeypatch.setattr("halftrip._native.Counter", Counted)
     monkeypatch.setattr(Counted, "ran", ran)
     usage = one_reading()
     assert (usage.instructions, usage.cycles) == (1000 * scale, 500 * scale)
@@ -67,7 +67,7 @@ def test_instructions_and_cycles_are_differences_of_readings(monkeypatch, ran, s
 
 def test_a_counter_that_never_ran_gives_no_figure(monkeypatch):
     """As one of another kind of core than the one in use."""
-    monkeypatch.setattr("halftrip.telemetry.perf_counters.Counter", Counted)
+    monkeypatch.setattr("halftrip._native.Counter", Counted)
     monkeypatch.setattr(Counted, "ran", 0)
     usage = one_reading()
     assert (usage.instructions, usage.cycles, usage.counted) == (None, None, None)
@@ -77,6 +77,6 @@ def test_a_counter_that_can_no_longer_be_read_gives_no_figure(monkeypatch):
     def broken(self):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("halftrip.telemetry.perf_counters.Counter", Counted)
+    monkeypatch.setattr("halftrip._native.Counter", Counted)
     monkeypatch.setattr(Counted, "read", broken)
     assert one_reading().instructions is None

@@ -77,6 +77,7 @@ def test_what_it_cannot_do_is_refused(the_case, reason):
     [
         # With a rate, a number and when the message was sent; else a number.
         (case("stream", rate=1e6), (1, 8, 12, 16, 100), [1, 8, 8, 16, 16]),
+        (case("stream"), (1, 8, 12, 16, 100), [1, 8, 8, 8, 8]),
         (case(), (1, 8, 100), [1, 8, 8]),
     ],
 )
@@ -86,6 +87,14 @@ def test_the_header_is_what_the_path_writes_itself(the_case, sizes, headers):
                  for size in sizes]  # fmt: skip
         found = [CaseEnd(ends[0], each, initiates=True).endpoint.header_size for each in cases]
     assert found == headers
+
+
+@pytest.mark.parametrize("rate", [None, 1e6])
+def test_a_stream_has_jitter_only_at_a_rate(rate):
+    round_ = measure(case("stream", 64, 8, rate=rate))
+    assert round_.problems == [None]
+    delivery = round_.kept[-1].blocks[0].delivery
+    assert (delivery.jitter is None) == (rate is None)
 
 
 def test_several_exchanges_in_a_sample_are_a_mistake_of_the_program():

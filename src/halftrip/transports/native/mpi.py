@@ -104,11 +104,11 @@ class MpiPath(Path):
             return MpiWindow(path, window, target, case, self._pair.initiates, buffers)
         if case.mode == "nonblocking":
             kind, functions = "MpiNonblocking", _addresses(_NONBLOCKING)
-            end = _kind(kind)(path, functions, most=2 * case.window)
+            end = _kind(kind)(path, functions, max_window=case.window)
         elif case.mode == "persistent":
             kind, functions = "MpiPersistent", _addresses(_PERSISTENT)
             out, in_ = buffers.out.native, buffers.in_.native
-            end = _kind(kind)(path, functions, out, in_, most=case.window)
+            end = _kind(kind)(path, functions, out, in_, max_window=case.window)
         else:
             end = _kind("Mpi")(path, _addresses((_SENDS[case.mode], *_BLOCKING)))
         return NativeEndpoint(end, case, self._pair.initiates, buffers)
@@ -121,7 +121,8 @@ class MpiPath(Path):
             communicator=MPI._addressof(self._process.communicator),
             byte=MPI._addressof(MPI.BYTE),
             datatype=MPI._addressof(datatype),
-            typed=case.size if datatype is not MPI.BYTE else 0,
+            typed_size=case.size if datatype is not MPI.BYTE else 0,
+            typed_extent=datatype.Get_true_extent()[1],
             peer=self._pair.peer,
             tag=self._tag,
         )
@@ -168,15 +169,18 @@ class MpiWindow(NativeEndpoint):
         from mpi4py import MPI
 
         self._window, self._resources = window
+        exposed = np.asarray(self._window.tomemory(), dtype=np.uint8)
         end = _kind("MpiWindow")(
             path,
             _addresses(_WINDOW),
             window=MPI._addressof(self._window),
             target=target,
             base=case.align,
+            # Both ends expose as much.
+            size=exposed.size,
         )
         super().__init__(end, case, initiates, buffers)
-        self.exposed = np.asarray(self._window.tomemory(), dtype=np.uint8)
+        self.exposed = exposed
 
     def synchronize(self) -> None:
         self._window.Sync()

@@ -44,7 +44,7 @@ _MOST_TIMED_OUT_NS = 1_000_000_000
 
 class UdpTransport(Transport):
     capabilities = Capabilities(
-        patterns={"blocking": patterns_of("Datagrams")},
+        patterns={"blocking": patterns_of("DatagramSocket")},
         no_mode={"onesided": "a datagram has no memory to reach into"},
         waits=("block", "spin"),
         rated=("stream",),
@@ -92,12 +92,12 @@ class UdpPath(Path):
         self._resources.callback(self._socket.close)
         self._socket.setblocking(not self._spins)
         # A call that sleeps wakes up this often to see whether it is to stop or its time is over.
-        tick = struct.pack("@ll", 0, _native.Datagrams.tick_ns // 1000)
+        tick = struct.pack("@ll", 0, _native.DatagramSocket.tick_ns // 1000)
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             self._socket.setsockopt(socket.SOL_SOCKET, option, tick)
         self._default_buffer = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
         timeout_ns = round(self._process.timeout * 1e9)
-        self._end = _native.Datagrams(
+        self._end = _native.DatagramSocket(
             self._socket.fileno(), self._spins, self._pair.shares_core, timeout_ns
         )
 
@@ -141,14 +141,17 @@ class UdpPath(Path):
 
 class UdpEndpoint(Endpoint):
     def __init__(
-        self, end: _native.Datagrams, case: Case, initiates: bool, buffers: Buffers
+        self, end: _native.DatagramSocket, case: Case, initiates: bool, buffers: Buffers
     ) -> None:
         self._end = end
         self._case = case
         self._initiates = initiates
         self._buffers = buffers
-        stamped = case.pattern == "stream" and case.size >= end.stamped_size
-        self.header_size = min(case.size, end.stamped_size if stamped else end.number_size)
+        # A rate is what makes jitter mean something.
+        self._jitter = case.rate is not None
+        timestamped = self._jitter and case.size >= end.timestamped_size
+        header_size = end.timestamped_size if timestamped else end.number_size
+        self.header_size = min(case.size, header_size)
 
     def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
         if exchanges != 1:
@@ -170,17 +173,18 @@ class UdpEndpoint(Endpoint):
             source_slots,
             clock.source,
             clock.hertz,
+            self._jitter,
         )
         return Timed(
             times=clock.durations(ticks[: result.samples]),
             start=clock.raw_ns(result.start) if result.start else 0,
-            timed_out=int(result.waited * 1e9 / clock.hertz),
+            timed_out=int(result.timed_out_ticks * 1e9 / clock.hertz),
             delivery=_delivery(result) if self._initiates else None,
             source_slots=source_slots if case.verify else None,
         )
 
 
-def _delivery(result: _native.Tally) -> Delivery:
+def _delivery(result: _native.DatagramResult) -> Delivery:
     return Delivery(
         sent=result.sent,
         lost=result.lost,

@@ -1,4 +1,4 @@
-// What the parts of the Python module have in common.
+// What the source files of the Python module have in common.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,13 +12,13 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "clock.hpp"
-#include "endpoint.hpp"
-#include "patterns/duplex.hpp"
-#include "patterns/onesided.hpp"
-#include "patterns/pingpong.hpp"
-#include "patterns/stream.hpp"
-#include "timing.hpp"
+#include "../clock.hpp"
+#include "../endpoint.hpp"
+#include "../patterns/duplex.hpp"
+#include "../patterns/onesided.hpp"
+#include "../patterns/pingpong.hpp"
+#include "../patterns/stream.hpp"
+#include "../timing.hpp"
 
 namespace halftrip {
 
@@ -28,7 +28,8 @@ using namespace nb::literals;
 using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ConstBytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Slots = nb::ndarray<std::uint8_t, nb::ndim<2>, nb::device::cpu>;
-using Stamps = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Int64s = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// Timed code runs without the interpreter's lock.
 using Released = nb::call_guard<nb::gil_scoped_release>;
 
 inline std::span<std::byte> bytes(Bytes& array) {
@@ -39,28 +40,29 @@ inline std::span<const std::byte> bytes(const ConstBytes& array) {
   return {reinterpret_cast<const std::byte*>(array.data()), array.shape(0)};
 }
 
-inline std::span<Ticks> ticks(Stamps& array) { return {array.data(), array.shape(0)}; }
+inline std::span<Ticks> ticks(Int64s& array) { return {array.data(), array.shape(0)}; }
 
-// Where a mapping begins that is at least `needed` bytes long and aligned to a cache line.
+// The start of `segment`. Throws std::invalid_argument unless it is at least `needed` bytes long
+// and aligned to a cache line.
 void* mapped(Bytes& segment, std::size_t needed);
 
-// Calls timed(clock) with the clock of that name.
-template <class Timed>
-auto with_clock(std::string_view name, Timed timed) {
-  if (name == CounterClock::name && CounterClock::exists()) return timed(CounterClock{});
-  if (name == MonotonicClock::name) return timed(MonotonicClock{});
+// Calls run(clock) with the clock of that name.
+template <class Run>
+auto with_clock(std::string_view name, Run run) {
+  if (name == CounterClock::name && CounterClock::exists()) return run(CounterClock{});
+  if (name == MonotonicClock::name) return run(MonotonicClock{});
   throw std::invalid_argument("no such clock on this machine");
 }
 
-// The same for timing loops.
-inline AnyClock clock_called(std::string_view name) {
+// That clock for timing loops.
+inline AnyClock clock_named(std::string_view name) {
   return with_clock(
       name, []<class Clock>(Clock) { return AnyClock(std::is_same_v<Clock, CounterClock>); });
 }
 
 template <class... Pattern>
 struct Patterns {
-  // The names of those patterns that endpoint E can do.
+  // The names of the patterns that endpoint E can do.
   template <class E>
   static nb::list names() {
     nb::list names;
@@ -95,33 +97,48 @@ struct Patterns {
 
 using AllPatterns = Patterns<PingPong, Stream, Bidirectional, Exchange, PingPing, Put, Get>;
 
-// What endpoint E can do: single messages, where it has them, and every pattern it is fit for.
+inline void check_receive_times(const Timing& timing, bool pattern_has_them) {
+  if (!pattern_has_them) throw std::invalid_argument("this pattern has no receive times");
+  if (timing.batch != 1)
+    throw std::invalid_argument("receive times need samples of one exchange each");
+  if (timing.receive_times.size() + 1 != timing.timestamps.size())
+    throw std::invalid_argument("there is one receive time between each two timestamps");
+}
+
+// What endpoint E can do: single messages if it has them, and every pattern that it can carry.
 template <class E>
 nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
   nb::class_<E> type(module, name);
   type.attr("patterns") = nb::tuple(AllPatterns::names<E>());
-  if constexpr (BlockingEndpoint<E>) {
+  if constexpr (BlockingEndpoint<E> && !is_bound_to_buffers<E>) {
     type.def(
-        "send", [](E& endpoint, ConstBytes out) { endpoint.send(bytes(out).data(), out.shape(0)); },
+        "send",
+        [](E& endpoint, ConstBytes out) {
+          check_message(endpoint, out.shape(0));
+          endpoint.send(bytes(out).data(), out.shape(0));
+        },
         "out"_a.noconvert(), Released());
     type.def(
-        "recv", [](E& endpoint, Bytes in) { endpoint.recv(bytes(in).data(), in.shape(0)); },
+        "recv",
+        [](E& endpoint, Bytes in) {
+          check_message(endpoint, in.shape(0));
+          endpoint.recv(bytes(in).data(), in.shape(0));
+        },
         "in_"_a.noconvert(), Released());
   }
   const auto part = [&]<bool initiates>(const char* side, std::bool_constant<initiates>) {
     module.def(
         side,
         [](E& endpoint, std::string_view pattern, Ring& out, Ring& in, std::int64_t window,
-           std::int64_t lead, std::int64_t batch, Stamps stamps, std::string_view clock,
-           std::optional<Stamps> arrivals) {
+           std::int64_t warmup, std::int64_t batch, Int64s timestamps, std::string_view clock,
+           std::optional<Int64s> receive_times) {
           if (in.size() != out.size()) throw std::invalid_argument("out and in differ in size");
-          if (arrivals && arrivals->shape(0) + 1 != stamps.shape(0))
-            throw std::invalid_argument("there is an arrival between each two stamps");
-          const Timing timing{lead, batch, ticks(stamps),
-                              arrivals ? ticks(*arrivals) : std::span<Ticks>(),
-                              clock_called(clock)};
+          const Timing timing{warmup, batch, ticks(timestamps),
+                              receive_times ? ticks(*receive_times) : std::span<Ticks>(),
+                              clock_named(clock)};
           Buffers buffers{out, in, window};
           AllPatterns::with<E>(pattern, [&]<class Pattern>(Pattern) {
+            if (receive_times) check_receive_times(timing, has_receive_times<Pattern>);
             if constexpr (initiates)
               initiate<Pattern>(endpoint, buffers, timing);
             else
@@ -130,16 +147,38 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
           out = buffers.out;
           in = buffers.in;
         },
-        "endpoint"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "lead"_a, "batch"_a,
-        "stamps"_a.noconvert(), "clock"_a, "arrivals"_a.noconvert() = nb::none(), Released());
+        "endpoint"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "warmup"_a, "batch"_a,
+        "timestamps"_a.noconvert(), "clock"_a, "receive_times"_a.noconvert() = nb::none(),
+        Released());
   };
   part("initiate", std::true_type{});
   part("respond", std::false_type{});
   return type;
 }
 
-void define_datagrams(nb::module_& module);
 void define_local_endpoints(nb::module_& module);
-void define_mpi_endpoints(nb::module_& module);
+
+// A part of the module that a build may leave out. Each is a static object of its source file, so
+// that the list of sources alone decides which parts there are.
+class Part {
+ public:
+  using Define = void (*)(nb::module_& module);
+
+  Part(const char* name, Define define) : name_(name), define_(define), next_(first_) {
+    first_ = this;
+  }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+  // Defines every part there is, and `parts`, their names.
+  static void define_all(nb::module_& module);
+
+ private:
+  static inline constinit Part* first_ = nullptr;
+
+  const char* name_;
+  Define define_;
+  Part* next_;
+};
 
 }  // namespace halftrip

@@ -1,13 +1,11 @@
-// Memory of the peer's that a rank reaches by itself: an MPI window, or a mapping.
+// An MPI window: the peer's memory, which a rank reaches by MPI_Put and MPI_Get.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
+#include <stdexcept>
 
 #include "mpi.hpp"
-#include "shm.hpp"
 
 namespace halftrip {
 
@@ -15,18 +13,30 @@ namespace halftrip {
 template <class Handle>
 class MpiWindow {
  public:
-  // `target` is the peer's rank in the window, in which the buffers begin at `base`. The addresses
-  // of: MPI_Put, MPI_Get, MPI_Win_flush, MPI_Send, MPI_Recv.
+  // `target` is the peer's rank in the window. The peer's memory there has `size` bytes; its
+  // buffers begin `base` bytes into it. The addresses of: MPI_Put, MPI_Get, MPI_Win_flush,
+  // MPI_Send, MPI_Recv.
   MpiWindow(MpiPath<Handle> path, const MpiAddresses& functions, Handle window, int target,
-            std::ptrdiff_t base)
+            std::size_t base, std::size_t size)
       : path_(path),
         put_(mpi_function<Put>(functions, 0)),
         get_(mpi_function<Get>(functions, 1)),
         flush_(mpi_function<Flush>(functions, 2)),
-        blocking_(path, {functions.at(3), functions.at(4), 0, 0, 0}),
+        acks_(path, functions, 3, 4),
         window_(window),
         target_(target),
-        base_(base) {}
+        base_(static_cast<std::ptrdiff_t>(base)),
+        room_(size) {
+    if (base > size) throw std::invalid_argument("the buffers begin behind the peer's window");
+    room_ -= base;
+  }
+
+  // Both rings: a pattern uses one of them, and a case has two of the same layout.
+  void check(const Buffers& buffers) const {
+    path_.check_message(buffers.out.size());
+    if (std::max(extent(buffers.out), extent(buffers.in)) > room_)
+      throw std::invalid_argument("the buffers do not fit into the peer's window");
+  }
 
   void put(const std::byte* out, std::size_t offset, std::size_t size) {
     const int count = path_.count(size);
@@ -45,50 +55,27 @@ class MpiWindow {
   void flush() { check_mpi(flush_(target_, window_)); }
 
   // The peer sits in MPI_Recv meanwhile: some MPIs move nothing unless both ends are in a call.
-  void send_ack() { blocking_.send(nullptr, 0); }
-  void recv_ack() { blocking_.recv(nullptr, 0); }
+  void send_ack() { acks_.send_ack(); }
+  void recv_ack() { acks_.recv_ack(); }
 
  private:
   using Put = int (*)(const void*, int, Handle, int, std::ptrdiff_t, int, Handle, Handle);
   using Get = int (*)(void*, int, Handle, int, std::ptrdiff_t, int, Handle, Handle);
   using Flush = int (*)(int, Handle);
 
+  std::size_t extent(const Ring& ring) const {
+    return ring.extent() - ring.size() + path_.extent(ring.size());
+  }
+
   MpiPath<Handle> path_;
   Put put_;
   Get get_;
   Flush flush_;
-  Mpi<Handle> blocking_;
+  MpiSendRecv<Handle> acks_;
   Handle window_;
   int target_;
   std::ptrdiff_t base_;
-};
-
-// A plain copy to or from memory that both ranks map.
-class ShmWindow {
- public:
-  // `window` is the peer's; `messages` is for acknowledgements.
-  ShmWindow(Shm& messages, std::byte* window) : messages_(messages), window_(window) {}
-
-  void put(const std::byte* out, std::size_t offset, std::size_t size) {
-    std::memcpy(window_ + offset, out, size);
-    // What is overwritten by a later copy has to be written all the same.
-    asm volatile("" ::: "memory");
-  }
-
-  void get(std::byte* in, std::size_t offset, std::size_t size) {
-    std::memcpy(in, window_ + offset, size);
-    asm volatile("" ::: "memory");
-  }
-
-  // Returns when the other core can see all that was put.
-  void flush() { std::atomic_thread_fence(std::memory_order_seq_cst); }
-
-  void send_ack() { halftrip::send_ack(messages_); }
-  void recv_ack() { halftrip::recv_ack(messages_); }
-
- private:
-  Shm& messages_;
-  std::byte* window_;
+  std::size_t room_;  // from `base_` to the end of the window
 };
 
 }  // namespace halftrip

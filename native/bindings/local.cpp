@@ -1,17 +1,17 @@
-// The Python module's endpoints between ranks of one host, and byte streams.
+// The Python module's endpoints between ranks of one host, and those over byte streams.
 #include <nanobind/stl/string.h>
 
+#include "../endpoints/cache_line.hpp"
+#include "../endpoints/shm.hpp"
+#include "../endpoints/shm_window.hpp"
+#include "../endpoints/stream.hpp"
 #include "bindings.hpp"
-#include "endpoints/line.hpp"
-#include "endpoints/shm.hpp"
-#include "endpoints/stream.hpp"
-#include "endpoints/windows.hpp"
 
 namespace halftrip {
 
 void* mapped(Bytes& segment, std::size_t needed) {
   if (segment.shape(0) < needed) throw std::invalid_argument("the segment is too small");
-  if (reinterpret_cast<std::uintptr_t>(segment.data()) % kCacheLine != 0)
+  if (reinterpret_cast<std::uintptr_t>(segment.data()) % kCacheLineSize != 0)
     throw std::invalid_argument("the segment is not aligned to a cache line");
   return segment.data();
 }
@@ -27,10 +27,12 @@ void define_stream(nb::module_& module, const char* name) {
 }  // namespace
 
 void define_local_endpoints(nb::module_& module) {
-  define_endpoint<Line>(module, "Line")
+  define_endpoint<CacheLine>(module, "CacheLine")
       .def(
           "__init__",
-          [](Line* self, Bytes segment) { new (self) Line(mapped(segment, kCacheLine)); },
+          [](CacheLine* self, Bytes segment) {
+            new (self) CacheLine(mapped(segment, kCacheLineSize));
+          },
           "segment"_a.noconvert(), nb::keep_alive<1, 2>());
   module.attr("shm_segment_size") = sizeof(ShmSegment);
   module.attr("probed_lines") = sizeof(ShmSegment::probed) / sizeof(ShmSegment::ProbedLine);
@@ -48,7 +50,7 @@ void define_local_endpoints(nb::module_& module) {
       .def(
           "__init__",
           [](ShmWindow* self, Shm& messages, Bytes window) {
-            new (self) ShmWindow(messages, bytes(window).data());
+            new (self) ShmWindow(messages, bytes(window));
           },
           "messages"_a, "window"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
   define_stream<Wait::block>(module, "BlockingStream");

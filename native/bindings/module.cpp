@@ -1,0 +1,184 @@
+// The Python module: clocks, buffers, endpoints, and the kernels that time them.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <vector>
+
+#include "../errors.hpp"
+#include "../patterns/copy.hpp"
+#include "../sequence.hpp"
+#include "../wait.hpp"
+#include "bindings.hpp"
+
+namespace halftrip {
+
+namespace {
+
+void define_clock(nb::module_& module) {
+  module.attr("clock_reads") = kClockReads;
+  module.attr("clock_reads_with_receive_times") = kClockReadsWithReceiveTimes;
+  module.attr("counter_clock") = CounterClock::exists() ? CounterClock::name : std::string_view();
+  module.def(
+      "clock_pair",
+      [](std::string_view clock, int tries) {
+        return with_clock(clock, [&]<class Clock>(Clock) {
+          const ClockPair pair = clock_pair<Clock>(tries);
+          return std::tuple(pair.ticks, pair.raw_ns, pair.spread);
+        });
+      },
+      "clock"_a, "tries"_a, Released());
+  module.def(
+      "clock_figures",
+      [](std::string_view clock) {
+        return with_clock(clock, []<class Clock>(Clock) {
+          const ClockFigures figures = clock_figures<Clock>();
+          return std::tuple(figures.cost, figures.resolution);
+        });
+      },
+      "clock"_a, Released());
+}
+
+void define_waiting(nb::module_& module) {
+  module.def("request_stop", [](bool stop) { stop_requested.store(stop); }, "stop"_a = true);
+  module.def("calibrate_poll_pause", &calibrate_poll_pause, Released());
+  module.def("poll_pause", [] { return poll_pause.load(); });
+  module.def(
+      "set_poll_pause",
+      [](int pause) {
+        if (pause < 1 || pause > kMostPollPause)
+          throw std::invalid_argument("a poll pause is from 1 to " +
+                                      std::to_string(kMostPollPause));
+        poll_pause.store(pause);
+      },
+      "pause"_a);
+}
+
+void define_copy(nb::module_& module) {
+  module.def(
+      "copy",
+      [](Bytes to, ConstBytes from, std::int64_t batch, Int64s timestamps, std::string_view clock) {
+        if (to.shape(0) != from.shape(0)) throw std::invalid_argument("to and from differ in size");
+        with_clock(clock, [&]<class Clock>(Clock) {
+          copy<Clock>(bytes(from), bytes(to).data(), batch, ticks(timestamps));
+        });
+      },
+      "to"_a.noconvert(), "from_"_a.noconvert(), "batch"_a, "timestamps"_a.noconvert(), "clock"_a,
+      Released());
+}
+
+// Where the buffers of an array of shape (slots, bytes) are. Throws std::invalid_argument where the
+// bytes of a buffer are apart.
+std::byte* first_buffer(Slots& slots) {
+  if (slots.shape(1) > 1 && slots.stride(1) != 1)
+    throw std::invalid_argument("a buffer's bytes do not lie side by side");
+  return reinterpret_cast<std::byte*>(slots.data());
+}
+
+// Calls each(buffer, layout, seed) for the buffers of those numbers until one call returns false.
+template <class Each>
+void each_message(Slots& slots, Layout layout, Int64s& numbers, Int64s& seeds, Each each) {
+  if (numbers.shape(0) != seeds.shape(0)) throw std::invalid_argument("a seed for each number");
+  const std::size_t words = (layout.size + 7) / 8;
+  if (layout.step < 8 ||
+      (words > 0 && (words - 1) * layout.step + layout.size - 8 * (words - 1) > slots.shape(1)))
+    throw std::invalid_argument("the message does not fit into its buffer");
+  std::byte* first = first_buffer(slots);
+  for (std::size_t i = 0; i < numbers.shape(0); ++i) {
+    const std::int64_t number = numbers.data()[i];
+    if (number < 0 || static_cast<std::size_t>(number) >= slots.shape(0))
+      throw std::invalid_argument("there is no buffer of that number");
+    if (!each(first + number * slots.stride(0), layout,
+              static_cast<std::uint64_t>(seeds.data()[i])))
+      return;
+  }
+}
+
+void define_buffers(nb::module_& module) {
+  nb::class_<Ring>(module, "Ring")
+      .def(
+          "__init__",
+          [](Ring* self, Slots slots) {
+            std::byte* first = first_buffer(slots);
+            if (slots.shape(0) == 0) throw std::invalid_argument("a ring has at least one buffer");
+            const bool several = slots.shape(0) > 1;
+            if (several && slots.stride(0) < 0)
+              throw std::invalid_argument("the buffers do not lie in the order of their numbers");
+            new (self) Ring(first, slots.shape(0), slots.shape(1),
+                            several ? static_cast<std::size_t>(slots.stride(0)) : slots.shape(1));
+          },
+          "slots"_a.noconvert(), nb::keep_alive<1, 2>())
+      .def_prop_ro("position", &Ring::position);
+  module.def(
+      "fill",
+      [](Slots slots, std::size_t size, std::size_t step, Int64s numbers, Int64s seeds) {
+        each_message(slots, {size, step}, numbers, seeds,
+                     [](std::byte* buffer, Layout layout, auto seed) {
+                       fill(buffer, layout, seed);
+                       return true;
+                     });
+      },
+      "slots"_a.noconvert(), "size"_a, "step"_a, "numbers"_a.noconvert(), "seeds"_a.noconvert(),
+      Released());
+  module.def(
+      "first_difference",
+      [](Slots slots, std::size_t size, std::size_t step, Int64s numbers, Int64s seeds,
+         std::size_t header) -> std::optional<std::tuple<std::size_t, int, int>> {
+        std::optional<Difference> found;
+        each_message(slots, {size, step}, numbers, seeds,
+                     [&](std::byte* buffer, Layout layout, auto seed) {
+                       found = first_difference(buffer, layout, seed, header);
+                       return !found;
+                     });
+        if (!found) return std::nullopt;
+        return std::tuple(found->at, static_cast<int>(found->expected),
+                          static_cast<int>(found->found));
+      },
+      "slots"_a.noconvert(), "size"_a, "step"_a, "numbers"_a.noconvert(), "seeds"_a.noconvert(),
+      "header"_a, Released());
+}
+
+}  // namespace
+
+void Part::define_all(nb::module_& module) {
+  // The order of static objects of several files is the linker's.
+  std::vector<const Part*> parts;
+  for (const Part* part = first_; part != nullptr; part = part->next_) parts.push_back(part);
+  std::ranges::sort(parts, {}, [](const Part* part) { return std::string_view(part->name_); });
+  nb::list names;
+  for (const Part* part : parts) {
+    part->define_(module);
+    names.append(nb::str(part->name_));
+  }
+  module.attr("parts") = nb::tuple(names);
+}
+
+}  // namespace halftrip
+
+NB_MODULE(_native, module) {
+  using namespace halftrip;
+  nb::exception<Stopped>(module, "Stopped");
+  nb::exception<PeerClosed>(module, "PeerClosed");
+  const nb::exception<NoAnswer> no_answer(module, "NoAnswer");
+  nb::exception<VersionMismatch>(module, "VersionMismatch", no_answer);
+  nb::exception<MpiError>(module, "MpiError");
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const std::system_error& error) {
+      errno = error.code().value();
+      PyErr_SetFromErrno(PyExc_OSError);
+    }
+  });
+  define_waiting(module);
+  define_clock(module);
+  define_buffers(module);
+  define_copy(module);
+  define_local_endpoints(module);
+  Part::define_all(module);
+}

@@ -1,0 +1,49 @@
+// The peer's memory, mapped: a put or a get is a plain copy.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+
+#include "../buffers.hpp"
+#include "shm.hpp"
+
+namespace halftrip {
+
+class ShmWindow {
+ public:
+  // `window` is the peer's memory; `messages` is for acknowledgements.
+  ShmWindow(Shm& messages, std::span<std::byte> window) : messages_(messages), window_(window) {}
+
+  // Both rings: a pattern uses one of them, and a case has two of the same layout.
+  void check(const Buffers& buffers) const {
+    if (std::max(buffers.out.extent(), buffers.in.extent()) > window_.size())
+      throw std::invalid_argument("the buffers do not fit into the peer's window");
+  }
+
+  void put(const std::byte* out, std::size_t offset, std::size_t size) {
+    std::memcpy(window_.data() + offset, out, size);
+    // A compiler could otherwise leave out a copy that a later one overwrites.
+    asm volatile("" ::: "memory");
+  }
+
+  void get(std::byte* in, std::size_t offset, std::size_t size) {
+    std::memcpy(in, window_.data() + offset, size);
+    asm volatile("" ::: "memory");
+  }
+
+  // Returns when the other core can see all that was put.
+  void flush() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+  void send_ack() { halftrip::send_ack(messages_); }
+  void recv_ack() { halftrip::recv_ack(messages_); }
+
+ private:
+  Shm& messages_;
+  std::span<std::byte> window_;
+};
+
+}  // namespace halftrip

@@ -1,0 +1,174 @@
+"""A command that goes on until a test does something to it."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from halftrip.results.run_file import load
+from harness.marked import abstract_sockets
+from harness.mpi import AS_ROOT
+from harness.shell import AMPLE_SECONDS, END_SECONDS, HALFTRIP, Result
+
+_LOOK_SECONDS = 0.005
+
+
+class Victim:
+    """``halftrip run ARGUMENTS``, after `prefix`, and the processes of which it consists. `ignored`
+    are signals that it is started with ignored."""
+
+    def __init__(self, shell, *arguments, prefix=(), ignored=(), **environment):
+        self.shell = shell
+        self.path = shell.path
+        self.process = shell.start(
+            *(*prefix, HALFTRIP, "run", "-o", self.path, *arguments),
+            environment=environment | (AS_ROOT if prefix else {}),
+            start_new_session=True,
+            ignored=ignored,
+        )
+
+    # States that can be seen from outside, in the order in which they come.
+
+    def await_handler(self):
+        """Until the command has a handler for SIGTERM: halftrip's first line. What comes before is
+        Python's own."""
+        self._await(lambda: self.catches(signal.SIGTERM), "no handler")
+
+    def await_file(self):
+        """Until there is a run file. Then the ranks are being started."""
+        self._await(lambda: self._count(b"\n"), "no run file")
+
+    def await_process(self):
+        """Until the command has started one."""
+        self._await(self._command().children, "no process")
+
+    def await_rank(self):
+        """Until there is a process of a rank."""
+        self._await(self.workers, "no rank")
+
+    def await_connection(self):
+        """Until a rank has connected to the launcher."""
+        self._await(lambda: any(self.shell.marked.sockets().values()), "no connection")
+
+    def await_ranks(self):
+        """Until the ranks have said where they are: their set-up is done."""
+        self._await(lambda: self._count(b'"record":"environment"') >= 2, "no set-up")
+
+    def await_measurements(self, count=1):
+        """Until the file holds so many: what happens now, happens while others are made."""
+        self._await(lambda: self._count(b'"record":"measurement"') >= count, "no measurement")
+
+    def await_launch(self, number):
+        """Until both ranks of the launch of that number are there; their processes, by rank."""
+        found = {}
+
+        def is_there():
+            here = [e for e in self._environments() if e.launch == number]
+            found.update({e.rank: e.pid for e in here})
+            return len(here) == 2
+
+        self._await(is_there, f"no launch {number}")
+        return found
+
+    def await_work(self, number, seconds=0.2):
+        """Until that rank has computed for so long since its set-up: it is in a timed loop, or
+        waits in one."""
+        self.await_ranks()
+        process = psutil.Process(self.rank(number))
+
+        def computed():
+            times = process.cpu_times()
+            return times.user + times.system
+
+        before = computed()
+        self._await(lambda: computed() >= before + seconds, "nothing is computed")
+
+    def _await(self, is_there, said):
+        deadline = time.monotonic() + AMPLE_SECONDS
+        while not is_there():
+            if self.process.poll() is not None:
+                out, err = self.process.communicate()
+                pytest.fail(f"{said}: it has ended: {out}{err}")
+            assert time.monotonic() < deadline, said
+            self.shell.marked.note_segments()
+            time.sleep(_LOOK_SECONDS)
+
+    def _count(self, part):
+        return self.path.read_bytes().count(part) if self.path.exists() else 0
+
+    def _environments(self):
+        return load(self.path).environments if self._count(b"\n") else ()
+
+    # The processes.
+
+    def _command(self):
+        return psutil.Process(self.process.pid)
+
+    def workers(self):
+        """The processes of ranks, youngest last."""
+        try:
+            found = self._command().children(recursive=True)
+            return [child for child in found if "halftrip.job.worker" in child.cmdline()]
+        except psutil.Error:
+            return []
+
+    def rank(self, number):
+        """The process of a rank, as the file has it."""
+        return self._environments()[number].pid
+
+    def launcher(self):
+        """The mpiexec that halftrip has started."""
+        (child,) = self._command().children()
+        return child.pid
+
+    def catches(self, number):
+        """Whether the command has a handler, its own or Python's, for a signal."""
+        return self._has("SigCgt", number)
+
+    def ignores(self, number):
+        return self._has("SigIgn", number)
+
+    def _has(self, mask, number):
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        (found,) = re.findall(rf"{mask}:\s*(\w+)", status)
+        return bool(int(found, 16) >> (number - 1) & 1)
+
+    # What is done to them.
+
+    def kill(self, pid, number=signal.SIGKILL):
+        """Sends a signal; the command ends within what is promised, and nothing is left of it but a
+        file that holds all that was measured, and why no more was."""
+        marked = self.shell.marked
+        marked.note_segments()
+        names = set(marked.sockets())
+        measured = self._count(b'"record":"measurement"')
+        began = time.monotonic()
+        os.kill(pid, number)
+        ended = self.wait(END_SECONDS)
+        assert marked.await_end(began + END_SECONDS - time.monotonic()) == []
+        assert not names & {name for _, _, name in abstract_sockets()}
+        assert "Traceback" not in ended.err
+        if self.path.exists():
+            assert len(ended.run.measurements) >= measured
+            assert ended.run.interrupted is not None
+            assert ended.run.problems == ()
+        return ended
+
+    def interrupt(self):
+        """Sends SIGINT to the command, as a terminal does."""
+        return self.kill(self.process.pid, signal.SIGINT)
+
+    def wait(self, seconds):
+        """How the command ends, within so many seconds."""
+        try:
+            out, err = self.process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.shell.marked.end()
+            out, err = self.process.communicate()
+            pytest.fail(f"it has not ended after {seconds:.1f} s: {out}{err}")
+        return Result(self.process.returncode, out, err, self.path)

@@ -1,0 +1,96 @@
+"""How often timed code reads the clock: as often as native/timing.hpp says, and no more."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+# Counts the reads of both ends of one call, with few samples and with many.
+SCRIPT = """
+import ctypes, json, sys
+import numpy as np
+from halftrip import _native
+from halftrip.clock import Clock
+from harness.datagrams import ends_of, run_batch
+from harness.ends import in_thread, shm_pair
+from harness.relay import Relay
+
+reads = ctypes.CDLL(None).monotonic_reads
+reads.restype = ctypes.c_long
+
+def kernel(pattern, samples, receive_times=False):
+    ends, _ = shm_pair()
+    rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
+    def part(call, end):
+        received = np.zeros(samples, np.int64) if receive_times else None
+        times = np.zeros(samples + 1, np.int64)
+        call(end, pattern, *rings, 2, 0, 1, times, "monotonic", received)
+    finish = in_thread(lambda: part(_native.respond, ends[1]))
+    before = reads()
+    part(_native.initiate, ends[0])
+    assert finish() is None
+    return reads() - before
+
+def datagrams(pattern, samples, jitter, window):
+    clock = Clock("monotonic")
+    with Relay() as relay:
+        ends = ends_of(relay, clock, 64, "block", window=window, jitter=jitter)
+        # Without a relay between them, which would read the clock, too.
+        addresses = [end.getsockname() for end in relay.ends]
+        for end, address in zip(relay.ends, reversed(addresses)):
+            end.connect(address)
+        before = reads()
+        run_batch(ends, pattern, samples)
+        return reads() - before
+
+def per_sample(count, *arguments, few=100, many=2100, **options):
+    return (count(arguments[0], many, *arguments[1:], **options)
+            - count(arguments[0], few, *arguments[1:], **options)) / (many - few)
+
+print(json.dumps({
+    "pingpong": per_sample(kernel, "pingpong"),
+    "bidirectional": per_sample(kernel, "bidirectional"),
+    "receive times": per_sample(kernel, "bidirectional", receive_times=True),
+    "datagram pingpong": per_sample(datagrams, "pingpong", False, 1),
+    "datagram stream": per_sample(datagrams, "stream", False, 100, few=2, many=22),
+    "datagram stream with jitter": per_sample(datagrams, "stream", True, 100, few=2, many=22),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def reads(tmp_path_factory):
+    library = tmp_path_factory.mktemp("clock") / "count.so"
+    compiler = os.environ.get("CXX", "c++")
+    source = HERE / "count_clock_reads.cpp"
+    subprocess.run([compiler, "-O1", "-fPIC", "-shared", source, "-o", library], check=True)
+    environment = os.environ | {"LD_PRELOAD": str(library), "PYTHONPATH": str(HERE.parent)}
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_a_sample_reads_the_clock_as_often_as_is_said(reads):
+    from halftrip import _native
+
+    once, twice = _native.clock_reads, _native.clock_reads_with_receive_times
+    # A ping-pong's responder takes no timestamps; otherwise both ends do. A thread that waits for
+    # the interpreter's lock reads the clock now and then.
+    assert reads["pingpong"] == pytest.approx(once, abs=0.1)
+    assert reads["bidirectional"] == pytest.approx(2 * once, abs=0.1)
+    assert reads["receive times"] == pytest.approx(2 * twice, abs=0.1)
+
+
+def test_a_datagram_costs_no_clock_read_unless_jitter_is_asked_for(reads):
+    assert reads["datagram pingpong"] == pytest.approx(2, abs=0.2)
+    # For a window and its report, at both ends; not for each of its 100 datagrams.
+    assert reads["datagram stream"] < 10
+    extra = reads["datagram stream with jitter"] - reads["datagram stream"]
+    assert extra == pytest.approx(200, abs=5)

@@ -1,0 +1,103 @@
+"""The tests of the native module once more, on a build with AddressSanitizer and
+UndefinedBehaviorSanitizer: it reports every access outside an object and every undefined operation.
+
+The module is tested, not a program of its own: so its bindings are, too, with the arrays and the
+endpoints that all other tests use.
+"""
+
+import os
+import subprocess
+import sys
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nanobind
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+UNIT = ROOT / "tests" / "unit"
+BINDINGS = sorted((ROOT / "native" / "bindings").glob("*.cpp"))
+COMPILER = os.environ.get("CXX", "c++")
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+# Both halves take about as long; most of it is sleep.
+HALVES = (
+    ["test_datagram_pingpong.py", "test_native.py", "test_native_mpi.py"],
+    ["test_datagram_policy.py", "test_datagram_stream.py", "test_datagram_wire.py",
+     "test_native_patterns.py"],
+)  # fmt: skip
+
+
+def test_every_test_of_the_module_is_here():
+    found = {path.name for kind in ("native", "datagram") for path in UNIT.glob(f"test_{kind}*.py")}
+    assert found == {name for half in HALVES for name in half}
+
+
+def compile_object(source, target):
+    """nanobind itself is not under test, so it is compiled as it is."""
+    includes = (nanobind.include_dir(), sysconfig.get_path("include"))
+    flags = ["-std=c++20", "-Og", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-omit-frame-pointer"]
+    if source in BINDINGS:
+        flags += SANITIZERS
+    else:
+        robin_map = Path(nanobind.source_dir()).parent / "ext" / "robin_map" / "include"
+        flags += ["-fno-strict-aliasing", f"-I{robin_map}"]
+    flags += [flag for path in includes for flag in ("-isystem", path)]
+    subprocess.run([COMPILER, *flags, "-c", source, "-o", target], check=True)
+    return target
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory):
+    """The module, built with the sanitizers."""
+    folder = tmp_path_factory.mktemp("sanitized")
+    # The longest first.
+    sources = sorted(BINDINGS, key=lambda path: path.stem not in {"local", "mpi"})
+    sources.append(Path(nanobind.source_dir()) / "nb_combined.cpp")
+    with ThreadPoolExecutor(2) as pool:
+        objects = list(
+            pool.map(lambda source: compile_object(source, folder / f"{source.stem}.o"), sources)
+        )
+    built = folder / "_native.so"
+    subprocess.run([COMPILER, "-shared", *SANITIZERS, *objects, "-o", built], check=True)
+    return built
+
+
+def runtime(name):
+    """The path of a library of the compiler."""
+    path = subprocess.run(
+        [COMPILER, f"-print-file-name={name}"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    assert Path(path).is_file(), f"{COMPILER} has no {name}: g++ and its sanitizers are needed"
+    return path
+
+
+def test_no_access_is_out_of_bounds_and_nothing_is_undefined(module):
+    environment = os.environ | {
+        # The interpreter is not built with the sanitizer, which has to come first all the same; and
+        # it looks for the C++ library's functions as soon as it is loaded.
+        "LD_PRELOAD": f"{runtime('libasan.so')}:{runtime('libstdc++.so.6')}",
+        # The interpreter never frees much of what it allocates, so a report of leaks would be of
+        # that alone. Requests of MPI that leak are counted by test_native_mpi.py.
+        "ASAN_OPTIONS": "detect_leaks=0:print_legend=0",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        # Each object in memory of its own, with a guard behind it.
+        "PYTHONMALLOC": "malloc",
+    }
+    runs = [
+        subprocess.Popen(
+            # -s: what pytest captures is lost where a sanitizer ends the process.
+            [sys.executable, HERE / "run_with_module.py", module, "-q", "-s", "-p",
+             "no:cacheprovider", *(UNIT / name for name in half)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+        )
+        for half in HALVES
+    ]  # fmt: skip
+    outputs = [run.communicate()[0] for run in runs]
+    for run, output in zip(runs, outputs, strict=True):
+        assert run.returncode == 0, output[-20_000:]
