@@ -14,7 +14,7 @@ from halftrip import __version__
 from halftrip.errors import HalftripError
 from halftrip.job.join import join, surrounding
 from halftrip.job.start import DEFAULT_RANKS, launch
-from halftrip.job.supervisor import View
+from halftrip.job.view import NoView, View
 from halftrip.plan.layers import Layer, check_ranks, file_layer, make_plan, plan_layer, python_layer
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results import run as results
@@ -42,18 +42,6 @@ class Run(results.Run, frozen=True, kw_only=True, dict=True):
 def load(path: str | os.PathLike[str]) -> Run:
     """Reads a run file. Raises UsageError if it cannot be read, or is none."""
     return Run(**msgspec.structs.asdict(run_file.load(path)))
-
-
-class NoView:
-    """Shows nothing."""
-
-    visible = False
-
-    def update(self, done: int, total: int, what: str) -> None:
-        pass
-
-    def quote(self, who: str, lines: list[str]) -> None:
-        pass
 
 
 def run(plan: Plan | Mapping[str, Any] | str | os.PathLike[str] | None = None, **keys: Any) -> Run:

@@ -21,7 +21,7 @@ from halftrip.control.watchdog import Watchdog
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job import shm_cleanup
 from halftrip.job.spec import new_token
-from halftrip.job.supervisor import View
+from halftrip.job.view import View
 from halftrip.measure.runner import Runner
 from halftrip.mpi import launcher, library
 from halftrip.plan.layers import check_ranks

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from halftrip.job.supervisor import View
+from halftrip.job.view import View
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
 from halftrip.results.case import Case
 from halftrip.results.records import Failure, Measurement, RunEnd

@@ -12,7 +12,8 @@ from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
 from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import new_token
-from halftrip.job.supervisor import LaunchFailed, Supervisor, View
+from halftrip.job.supervisor import LaunchFailed, Supervisor
+from halftrip.job.view import View
 from halftrip.plan.plan import Plan
 from halftrip.registry import LAUNCHERS
 from halftrip.results.records import RunEnd, Skip

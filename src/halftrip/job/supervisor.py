@@ -30,6 +30,7 @@ from halftrip.job import shm_cleanup
 from halftrip.job.processes import LOOK_SECONDS, Started, job_processes
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
+from halftrip.job.view import View
 from halftrip.plan.plan import Plan
 
 # How long all ranks may take to start and connect. Large jobs wait for slow file systems.
@@ -49,17 +50,6 @@ _KILLED_STATUSES = {
 
 class LaunchFailed(HalftripError):
     """The ranks did not start; the reason is the launcher's own."""
-
-
-class View(Protocol):
-    """Where progress is shown, and what else there is to say."""
-
-    visible: bool
-
-    def update(self, done: int, total: int, what: str) -> None: ...
-
-    def quote(self, who: str, lines: list[str]) -> None:
-        """What an mpiexec, called `who`, and its ranks have printed in a run that went well."""
 
 
 class Records(Protocol):

@@ -5,10 +5,10 @@ import msgspec
 import pytest
 
 from halftrip import registry
-from halftrip.api import NoView
 from halftrip.errors import Interrupted, Unavailable
 from halftrip.job import start as launching
 from halftrip.job.series import LaunchRecords, Progress, launch_all
+from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
 from halftrip.results.records import CopyTime, Failure, RunEnd, Skip
 from halftrip.results.run_file import RunFile, encode, load

@@ -19,17 +19,11 @@ from halftrip.control.protocol import (
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job.spec import Job
 from halftrip.job.supervisor import LaunchFailed, Supervisor
+from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
 from halftrip.results.run_file import RunFile
 
 TOKEN = "a token of this test alone"
-
-
-class NoView:
-    visible = False
-
-    def update(self, done, total, what):
-        pass
 
 
 class SupervisedJob:
