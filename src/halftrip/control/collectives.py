@@ -94,13 +94,7 @@ class SocketGroup(Group):
 
 def lead_socket_group(listener: Listener, size: int, timeout: float) -> SocketGroup:
     """Rank 0's end: takes the connections of all others. Raises TimeoutError if one stays away."""
-    channels: dict[int, Channel] = {}
-    deadline = time.monotonic() + timeout
-    while len(channels) < size - 1:
-        accepted = listener.accept(max(0.01, deadline - time.monotonic()))
-        if accepted is not None:
-            channel, hello = accepted
-            channels[hello.rank] = channel
+    channels = {hello.rank: channel for channel, hello in listener.connections(size - 1, timeout)}
     listener.close()
     return SocketGroup(0, size, channels)
 

@@ -13,11 +13,13 @@ import secrets
 import socket
 import struct
 import time
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 
 from halftrip.control.hosts import host_identity, own_addresses
+from halftrip.errors import HalftripError, UsageError
 
 _LENGTH = struct.Struct("!I")
 # Larger than any message of a run; a length beyond it is not ours.
@@ -91,10 +93,23 @@ class Ack(msgspec.Struct, frozen=True, tag=True):
 
 
 class Abort(msgspec.Struct, frozen=True, tag=True):
-    """The run is over, and why. `usage`: because of something that was asked for wrongly."""
+    """The run is over, and why. `usage`: because of a mistake of the user's."""
 
     reason: str
     usage: bool = False
+
+    @classmethod
+    def of(cls, error: BaseException, rank: int) -> Abort:
+        """The message of a rank whose work ended with this error. Its text names the rank and the
+        error's type if the error is a defect of the program."""
+        if isinstance(error, HalftripError):
+            reason = str(error) or type(error).__name__
+            return cls(reason, usage=isinstance(error, UsageError))
+        return cls(f"rank {rank} failed: {type(error).__name__}: {error}")
+
+    def error(self) -> HalftripError:
+        """The error to raise at the receiver: a UsageError or a HalftripError."""
+        return (UsageError if self.usage else HalftripError)(self.reason)
 
 
 class Bye(msgspec.Struct, frozen=True, tag=True):
@@ -209,6 +224,16 @@ class Listener:
             return None
         connection.settimeout(None)
         return channel, hello
+
+    def connections(self, count: int, seconds: float) -> Iterator[tuple[Channel, Hello]]:
+        """The next `count` connections from peers that know the token, each as soon as it is there.
+        Raises TimeoutError if all of them together take longer than `seconds`."""
+        deadline = time.monotonic() + seconds
+        while count > 0:
+            accepted = self.accept(max(deadline - time.monotonic(), 0.01))
+            if accepted is not None:
+                count -= 1
+                yield accepted
 
     def _knows(self, hello: Hello) -> bool:
         """Whether it has the token, compared as bytes: not every text can be."""

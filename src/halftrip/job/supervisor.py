@@ -25,7 +25,7 @@ from halftrip.control.protocol import (
     Progress,
     RecordLine,
 )
-from halftrip.errors import HalftripError, Interrupted, UsageError
+from halftrip.errors import HalftripError, Interrupted
 from halftrip.job import shm_cleanup
 from halftrip.job.processes import LOOK_SECONDS, Started, job_processes
 from halftrip.job.signals import catching
@@ -212,8 +212,8 @@ class Supervisor:
             self._selector.unregister(rank.control)
         elif isinstance(message, Abort):
             self._selector.unregister(rank.control)
-            kind: type[HalftripError] = UsageError if message.usage else HalftripError
-            report = (LaunchFailed if rank.hello.rank < 0 else kind)(message.reason)
+            has_started = rank.hello.rank >= 0
+            report = message.error() if has_started else LaunchFailed(message.reason)
             if not self._ending:
                 raise report
             self._reports.append(report)

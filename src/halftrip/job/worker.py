@@ -30,7 +30,7 @@ from halftrip.control.protocol import (
     introduce,
 )
 from halftrip.control.watchdog import Watchdog
-from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
+from halftrip.errors import HalftripError, Interrupted, Unavailable
 from halftrip.job.spec import RANK_VARIABLE, Job
 from halftrip.measure.runner import Runner
 from halftrip.mpi import library
@@ -133,9 +133,13 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         on_end=on_end,
     )
     error = watch.guard(walk)
-    watch.close(_abort(error, rank))
-    if error is not None:
-        os._exit(1)
+    if error is None:
+        watch.close()
+        return
+    if not isinstance(error, HalftripError):
+        sys.excepthook(type(error), error, error.__traceback__)
+    watch.close(Abort.of(error, rank))
+    os._exit(1)
 
 
 def _form_group(
@@ -152,16 +156,6 @@ def _form_group(
     if leader is None:
         raise HalftripError("the launcher does not say where rank 0 is")
     return join_socket_group(leader, introduce(job.token, "group", rank), job.ranks)
-
-
-def _abort(error: BaseException | None, rank: int) -> Abort | None:
-    """What to tell the launcher."""
-    if error is None:
-        return None
-    if isinstance(error, HalftripError):
-        return Abort(str(error), usage=isinstance(error, UsageError))
-    sys.excepthook(type(error), error, error.__traceback__)
-    return Abort(f"rank {rank} failed: {type(error).__name__}: {error}")
 
 
 def _clean_up_for_launcher(job: Job, rank: int, stderr: int, reason: str) -> None:
