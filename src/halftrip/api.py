@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,8 @@ import msgspec
 
 from halftrip import __version__
 from halftrip.errors import HalftripError
-from halftrip.job.join import join, surrounding
+from halftrip.job.existing import existing_job
+from halftrip.job.join import join
 from halftrip.job.start import DEFAULT_RANKS, launch
 from halftrip.job.view import NoView, View
 from halftrip.plan.layers import Layer, check_ranks, file_layer, make_plan, plan_layer, python_layer
@@ -74,32 +77,31 @@ def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
     Returns where the file is, which in a job of several ranks is rank 0's `path`. Raises what `run`
     does; the file holds all that was measured until then.
     """
-
-    def create(plan: Plan) -> RunFile:
-        created = RunFile(path)
-        head = Header(
-            format=FORMAT,
-            halftrip=__version__,
-            started=utc_now(),
-            command=command,
-            plan=plan_record(plan),
-        )
-        try:
-            created.append(encode(head))
-        except HalftripError:
-            created.close()
-            created.discard()
-            raise
-        return created
-
     check_possible(plan)
-    job = surrounding(os.environ)
+    create = partial(_create, path, plan, command)
+    job = existing_job(os.environ)
     if job is not None:
         return join(job, plan, create, view)
     check_ranks(plan, plan.ranks or DEFAULT_RANKS)
-    created = create(plan)
-    try:
-        launch(plan, created, view)
-    finally:
-        created.close()
+    with contextlib.closing(create()) as run_file:
+        launch(plan, run_file, view)
     return path
+
+
+def _create(path: Path, plan: Plan, command: list[str]) -> RunFile:
+    """A new run file, with its first record. Raises HalftripError if it cannot be written."""
+    run_file = RunFile(path)
+    header = Header(
+        format=FORMAT,
+        halftrip=__version__,
+        started=utc_now(),
+        command=command,
+        plan=plan_record(plan),
+    )
+    try:
+        run_file.append(encode(header))
+    except HalftripError:
+        run_file.close()
+        run_file.discard()
+        raise
+    return run_file

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,9 +10,8 @@ from rich.console import Console
 
 from halftrip.api import measure
 from halftrip.cli.show import print_table
-from halftrip.cli.speaker import speaks
+from halftrip.cli.speaker import in_job, speaks
 from halftrip.errors import Interrupted
-from halftrip.job.join import surrounding
 from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.report.progress import ProgressLine
 from halftrip.results.run_file import default_name, load
@@ -28,20 +26,20 @@ def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) ->
     plan = make_plan(*layers, options_layer(options))
     path = Path(plan.output or default_name())
     # Within a job, output goes through its launcher, some of which pose as a terminal.
-    in_job = surrounding(os.environ) is not None
+    plain = in_job()
     try:
-        with ProgressLine(Console(stderr=True), hidden=plan.quiet or in_job) as view:
+        with ProgressLine(Console(stderr=True), hidden=plan.quiet or plain) as view:
             path = measure(plan, path, view, sys.argv)
     except Interrupted:
         if not plan.quiet and speaks() and path.exists():
-            _print_run(path, plain=in_job)
+            _print_run(path, plain)
         raise
     if not speaks():
         return 0
     if plan.quiet:
         print(path)
     else:
-        _print_run(path, plain=in_job)
+        _print_run(path, plain)
         for who, lines in view.quotes:
             _print_quote(who, lines)
     run = load(path)
