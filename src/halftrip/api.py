@@ -1,4 +1,4 @@
-"""halftrip from Python: measure, load."""
+"""The Python interface: measures plans, and loads run files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Run", "load", "measure", "run"]
 
+PlanSource: TypeAlias = Plan | Mapping[str, Any] | str | os.PathLike[str] | None
+
 
 class Run(results.Run, frozen=True, kw_only=True, dict=True):
-    """Everything that a run file holds, and a data frame of it."""
+    """The content of a run file, also as a data frame."""
 
     def frame(self) -> pandas.DataFrame:
         """One row per measurement; see `report.frame`. Needs the extra ``frame``."""
@@ -43,25 +45,26 @@ class Run(results.Run, frozen=True, kw_only=True, dict=True):
 
 
 def load(path: str | os.PathLike[str]) -> Run:
-    """Reads a run file. Raises UsageError if it cannot be read, or is none."""
+    """Reads a run file. Raises UsageError if it cannot be read, or is not a run file."""
     return Run(**msgspec.structs.asdict(run_file.load(path)))
 
 
-def run(plan: Plan | Mapping[str, Any] | str | os.PathLike[str] | None = None, **keys: Any) -> Run:
-    """Measures `plan` and returns the run; it stays in the file that `output` names, or a new one.
+def run(plan: PlanSource = None, **keys: Any) -> Run:
+    """Measures `plan` and returns the run. Its file stays: it is the one that `output` names, or a
+    new one in the current directory.
 
     `plan` is a Plan, the keys of one, or the path of a TOML file; `keys` win over it. In a job that
-    an mpiexec or srun has started, every rank calls this, and every rank that can see rank 0's file
-    gets the run.
+    an mpiexec or srun has started, every rank calls this, and reads rank 0's file at the end.
 
-    Raises UsageError for a plan that is none, Interrupted if a rank died, HalftripError otherwise.
+    Raises UsageError for an invalid plan, or if the file cannot be read; Interrupted if a rank or
+    the launcher died, or a signal arrived; HalftripError otherwise.
     """
-    made = make_plan(*_layers(plan), python_layer(keys))
-    path = Path(made.output or default_name())
-    return load(measure(made, path, NoView(), sys.argv))
+    whole_plan = make_plan(*_layers(plan), python_layer(keys))
+    path = Path(whole_plan.output or default_name())
+    return load(measure(whole_plan, path, NoView(), sys.argv))
 
 
-def _layers(plan: Plan | Mapping[str, Any] | str | os.PathLike[str] | None) -> list[Layer]:
+def _layers(plan: PlanSource) -> list[Layer]:
     if plan is None:
         return []
     if isinstance(plan, Plan):
@@ -72,10 +75,11 @@ def _layers(plan: Plan | Mapping[str, Any] | str | os.PathLike[str] | None) -> l
 
 
 def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
-    """Measures `plan` into a new file at `path`, with `view` to show how far it is.
+    """Measures `plan` into a new file at `path`; `view` shows the progress, and `command` is
+    recorded.
 
-    Returns where the file is, which in a job of several ranks is rank 0's `path`. Raises what `run`
-    does; the file holds all that was measured until then.
+    Returns the path of the file: rank 0's, in a job that another launcher has started. Raises what
+    `run` does; the file then has everything that was measured before.
     """
     check_possible(plan)
     create = partial(_create, path, plan, command)
