@@ -291,8 +291,8 @@ class ControlMessage:
         of another version."""
 
 class DatagramResult:
-    """The result of a batch. `start` and `timed_out_ticks`, the time spent waiting for lost replies,
-    are ticks; `jitter` is ns, -1 if it is unknown; the rest are counts."""
+    """The result of a batch. `start` and `timed_out_ticks`, the time spent on waits for lost
+    replies, are ticks; `jitter` is ns, -1 if it is unknown; the rest are counts."""
 
     samples: int
     start: int

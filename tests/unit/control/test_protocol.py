@@ -128,12 +128,12 @@ def drip(stranger):
 
 
 def hello(token):
-    return Hello(token=token, purpose="control", rank=1, pid=1, host="here")
+    return Hello(token=token, purpose="control", rank=1, pid=1)
 
 
 GREETINGS = {
     "wrong token": lambda stranger: Channel(stranger).send(hello("wrong")),
-    "odd token": lambda stranger: Channel(stranger).send(hello("fälsch")),
+    "token beyond ASCII": lambda stranger: Channel(stranger).send(hello("fälsch")),
     "no greeting": lambda stranger: Channel(stranger).send(Bye()),
     "garbage": lambda stranger: stranger.sendall(b"GET / HTTP/1.1\r\n\r\n"),
     "endless": lambda stranger: stranger.sendall(struct.pack("!I", 1 << 29) + b"x" * 5000),
