@@ -1,4 +1,4 @@
-"""An existing job: which options fit it, and what all ranks do where rank 0 has no file."""
+"""A rank that joins a job: which options fit the job, and what happens if rank 0 has no file."""
 
 import pytest
 
