@@ -20,12 +20,12 @@ _QUOTED_LINES = 20
 
 
 def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) -> int:
-    """Measures, prints, and returns the exit status: 1 if nothing could be measured, or something
-    went wrong."""
+    """Measures, prints the table, and returns the exit status: 1 if nothing was measured, or a case
+    failed."""
     layers = [file_layer(plan_file)] if plan_file is not None else []
     plan = make_plan(*layers, options_layer(options))
     path = Path(plan.output or default_name())
-    # Within a job, output goes through its launcher, some of which pose as a terminal.
+    # In a job, output goes through the launcher, and some launchers pretend to be a terminal.
     plain = in_job()
     try:
         with ProgressLine(Console(stderr=True), hidden=plan.quiet or plain) as view:
@@ -47,7 +47,7 @@ def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) ->
 
 
 def _print_quote(who: str, lines: list[str]) -> None:
-    """What else was printed, by whoever printed it: warnings, as a rule."""
+    """Prints the output of an mpiexec and its ranks: warnings, as a rule."""
     print(f"{who} or its ranks printed:", *lines[:_QUOTED_LINES], sep="\n", file=sys.stderr)
     if len(lines) > _QUOTED_LINES:
         print(f"... and {len(lines) - _QUOTED_LINES} lines more", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Which rank of an existing job prints: one of them does."""
+"""In a job that another launcher has started, only one rank speaks to the user."""
 
 from __future__ import annotations
 
