@@ -78,8 +78,8 @@ def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
     """Measures `plan` into a new file at `path`; `view` shows the progress, and `command` is
     recorded.
 
-    Returns the path of the file: rank 0's, in a job that another launcher has started. Raises what
-    `run` does; the file then has everything that was measured before.
+    Returns the path of the file: rank 0's, in a job that another launcher has started. Raises the
+    errors of `run`; the file then has everything that was measured before.
     """
     check_possible(plan)
     create = partial(_create, path, plan, command)

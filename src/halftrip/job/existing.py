@@ -1,5 +1,4 @@
-"""A job that another launcher has started, with this process as one of its ranks: what its
-environment says of it."""
+"""Finds the job that another launcher has started this process in, by its environment."""
 
 from __future__ import annotations
 

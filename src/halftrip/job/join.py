@@ -98,8 +98,8 @@ class _FileSink:
 
 
 class _EarlyEnd:
-    """This rank's duties when the run ends early. `told`: they were done, and the user was told,
-    when the watchdog noticed the end."""
+    """Writes into rank 0's file why the run ended early, tells the user, and removes MPI's shared
+    memory. `told`: all of this was done when the watchdog noticed the end."""
 
     def __init__(self, rank: int, run_file: RunFile | None) -> None:
         self.told = False
@@ -107,7 +107,7 @@ class _EarlyEnd:
         self._run_file = run_file
 
     def tell(self, reason: str) -> None:
-        """Does everything at once: where a rank has died, the launcher is about to kill this one.
+        """Does everything, at once: where a rank has died, the launcher is about to kill this one.
         Open MPI waits a quarter of a second or more before it does."""
         self._end_file(reason)
         self.told = True
@@ -120,8 +120,7 @@ class _EarlyEnd:
         shm_cleanup.remove_own()
 
     def clean_up(self, reason: str) -> None:
-        """Does what `tell` does, if it has not been done, except for telling the user: the caller
-        raises the reason."""
+        """Does the same as `tell`, but leaves it to the caller's error to tell the user."""
         self._end_file(reason)
         shm_cleanup.remove_own()
 

@@ -32,8 +32,8 @@ def launch(plan: Plan, run_file: RunFile, view: View) -> None:
     works, MPI is skipped with the reason, and local processes measure the rest. A launcher or an
     mpiexec that the plan names has to work.
 
-    Raises what Supervisor.run does, or Unavailable, after writing the reason into the file. After a
-    UsageError there is no file.
+    Raises the errors of Supervisor.run, and Unavailable, after writing the reason into the file. A
+    UsageError removes the file.
     """
     try:
         # Signals count before the supervisor catches them, too: an mpiexec may hang while it is

@@ -11,8 +11,8 @@ RANKS = 3
 
 
 def agreed(steps):
-    """Every rank takes its own of `steps`; what each gets, or raises, and whether the group can
-    still agree after it."""
+    """Every rank takes its own of `steps`. Returns the result of each, or its error, after a check
+    that the group can still agree."""
 
     def work(group):
         try:

@@ -120,7 +120,7 @@ def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
         def __init__(self, plan):
             made.append(plan)
             if len(made) == 2:
-                raise Unavailable("the mpiexec has gone")
+                raise Unavailable("the mpiexec was removed")
 
         def job(self, listener, token, ranks):
             listener.close()
@@ -139,10 +139,10 @@ def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(launching, "Supervisor", NoSupervisor)
     run_file = created(tmp_path)
     plan = msgspec.structs.replace(Plan(), transport=("mpi", "shm"), launches=3)
-    with pytest.raises(Interrupted, match="launch 2: the mpiexec has gone"):
+    with pytest.raises(Interrupted, match="launch 2: the mpiexec was removed"):
         launching.launch(plan, run_file, NoView())
     run_file.close()
     run = load(run_file.path)
     assert len(made) == 2
     assert run.skips == ()
-    assert run.interrupted == "launch 2: the mpiexec has gone"
+    assert run.interrupted == "launch 2: the mpiexec was removed"
