@@ -1,6 +1,8 @@
-# make run    sets everything up and runs the main job
-# make test   sets everything up and runs all tests
-# make check  format, lint, types, import contracts
+# make run     installs halftrip and runs it without arguments
+# make test    installs halftrip and runs its tests
+# make check   format, lint, types, import contracts, compiler warnings
+# make format  formats all files
+# make bench   halftrip beside its peers
 
 PYTHON ?= python3
 VENV := .venv
@@ -42,7 +44,7 @@ $(VENV)/bin/pip:
 	@sh scripts/needs.sh $(PYTHON)
 	$(PYTHON) -m venv $(VENV)
 
-# Installed in place: Python is used where it lies; the native part is built again when it changes.
+# An editable install: Python files are used in place, the native part is rebuilt when it changes.
 $(VENV)/installed: $(VENV)/bin/pip $(NATIVE)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[mpi]'
 	touch $@

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says what is missing to build halftrip, and which package of Debian and of Fedora brings it.
+# Prints what is missing to build halftrip, and the packages of Debian and Fedora that have it.
 # Usage: needs.sh PYTHON
 python=$1
 missing=0

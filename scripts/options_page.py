@@ -44,7 +44,7 @@ def _row(name: str, option: Option) -> tuple[str, ...]:
 
 
 def _meaning(option: Option) -> tuple[str, str]:
-    """The help without its brackets, and what is in these: the default."""
+    """The help text without its brackets, and the default, which is in them."""
     found = re.search(r" \[([^]]*)\]", option.help)
     if found is None:
         return option.help, "no" if option.is_flag else "none"

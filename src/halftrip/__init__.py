@@ -9,8 +9,8 @@ halftrip.load("run.jsonl")
 
 from __future__ import annotations
 
-# Nothing is imported here: it would come before `halftrip.__main__` sees to interrupts, and typing
-# alone takes longer than all that Python does before. Type checkers know this name.
+# Nothing is imported here: imports would run before `halftrip.__main__` handles interrupts, and
+# `typing` alone takes longer than the start of Python. Type checkers know the name TYPE_CHECKING.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 __all__ = ["Plan", "Run", "__version__", "load", "run"]
 
 # Imported when first used: `halftrip --help` needs none of it.
-_PLACES = {
+_MODULES = {
     "Plan": "halftrip.plan.plan",
     "Run": "halftrip.api",
     "load": "halftrip.api",
@@ -31,8 +31,8 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PLACES:
+    if name in _MODULES:
         from importlib import import_module
 
-        return getattr(import_module(_PLACES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'halftrip' has no attribute {name!r}")

@@ -19,15 +19,16 @@ class VersionMismatch(NoAnswer): ...
 class PeerClosed(Exception): ...
 class MpiError(Exception): ...
 
-# What this build has of "counters", "datagrams" and "mpi"; see the options in CMakeLists.txt. The
-# names of a part that it lacks are missing from the module; the exceptions are always there.
+# The optional parts of this build: "counters", "datagrams", "mpi"; see the options of
+# CMakeLists.txt. The module lacks the names of a missing part, but never the exceptions.
 parts: tuple[str, ...]
 # Empty where the processor's counter cannot be used.
 counter_clock: str
 # How often a sample of `initiate` or `respond` reads the clock, without and with receive times.
 clock_reads: int
 clock_reads_with_receive_times: int
-# How much memory two Shm share; it begins with lines for CacheLine, this many of this size each.
+# The bytes that two Shm share. They begin with `probed_lines` lines for CacheLine, of
+# `probed_line_size` bytes each.
 shm_segment_size: int
 probed_lines: int
 probed_line_size: int
@@ -47,10 +48,11 @@ def set_poll_pause(pause: int) -> None:
     is from 1 to 16."""
 
 def clock_pair(clock: str, tries: int) -> tuple[int, int, int]:
-    """One moment in ticks, as CLOCK_MONOTONIC_RAW in ns, and the ticks of uncertainty."""
+    """One moment in ticks and in ns of CLOCK_MONOTONIC_RAW, and its uncertainty in ticks: the best
+    of `tries` readings."""
 
 def clock_figures(clock: str) -> tuple[float, int]:
-    """Ticks that one read costs, and the smallest step between two reads."""
+    """The cost of a reading, and the smallest step between two readings, both in ticks."""
 
 def initiate(
     endpoint: _EndpointBase,
@@ -65,7 +67,7 @@ def initiate(
     receive_times: _Int64s | None = None,
 ) -> None:
     """Initiates `warmup` exchanges untimed, then `batch` between each two timestamps. `window` is
-    how many messages an exchange has, in patterns that have windows.
+    the number of messages in an exchange, in patterns that have windows.
 
     `receive_times`, shape (samples,), ticks, is filled with the time from the beginning of each
     sample until its last receive completed. Only a bidirectional pattern has them, and only with a
@@ -84,8 +86,8 @@ def respond(
     clock: str,
     receive_times: _Int64s | None = None,
 ) -> None:
-    """The other end of the same exchanges. It leaves the timestamps as they are in patterns where
-    its clock reads would add to what the initiator times."""
+    """The other end of the same exchanges. It leaves the timestamps unchanged in patterns where its
+    clock reads would add to the initiator's times."""
 
 def initiate_datagrams(
     socket: DatagramSocket,
@@ -103,14 +105,14 @@ def initiate_datagrams(
     jitter: bool,
 ) -> DatagramResult:
     """Initiates `warmup` exchanges untimed, then one for each of `times`, ticks, shape (samples,).
-    Of `times` fewer are filled where replies are lost, and a ping-pong ends early when replies that
-    did not come have taken `max_timed_out_ns`. `rate` is bytes per second, 0: as fast as it can.
+    Fewer of `times` are filled where replies are lost. A ping-pong ends early when its waits for
+    lost replies add up to `max_timed_out_ns`. `rate` is bytes per second; 0: as fast as possible.
 
-    `source_slots`, shape (slots,) or (0,), is filled with the number of the sender's buffer,
-    counted from 1, whose message each buffer of `in_` holds, 0 where that is unknown.
+    `source_slots`, shape (slots,) or (0,), gets for each buffer of `in_` the number of the sender's
+    buffer whose message it holds, counted from 1; 0 if that is unknown.
 
     With `jitter`, datagrams of a stream with room for it carry the time when they were sent, which
-    costs each end a clock read per datagram. Both ends are given the same. Raises NoAnswer.
+    costs each end a clock read per datagram. Both ends pass the same value. Raises NoAnswer.
     """
 
 def respond_datagrams(
@@ -131,30 +133,30 @@ def respond_datagrams(
     """The other end of the same exchanges."""
 
 def fill(slots: _Bytes, size: int, step: int, numbers: _Int64s, seeds: _Int64s) -> None:
-    """Writes messages into the buffers of these numbers, of `slots`, shape (slots, bytes). Each
-    seed gives a message: `size` bytes, in words of 8 bytes that are `step` bytes apart."""
+    """Writes a message for each of `seeds` into the buffers `numbers` of `slots`, shape (slots,
+    bytes): `size` bytes, in words of 8 bytes that are `step` bytes apart."""
 
 def first_difference(
     slots: _Bytes, size: int, step: int, numbers: _Int64s, seeds: _Int64s, header: int
 ) -> tuple[int, int, int] | None:
-    """The first byte that differs from these messages: its offset in its message, what it should
-    be, and what it is. The first `header` bytes of each message are not compared."""
+    """The first byte that differs from the messages of `fill`: its offset in its message, the
+    expected value, and the found one; None if all are equal. The first `header` bytes of each
+    message are not compared."""
 
 def copy(to: _Bytes, from_: _Bytes, batch: int, timestamps: _Int64s, clock: str) -> None:
     """Copies `batch` times between each two timestamps."""
 
 class Counter:
     """Counts for the thread that constructs it; `kind` and `config` are `type` and `config` of
-    perf_event_open(2). Counts user mode only, or `everywhere`, in the kernel, too. `read` returns
-    the count so far, for how long it has been enabled, and for how long it has run, ns. Both raise
-    OSError."""
+    perf_event_open(2). Counts in user mode, or `everywhere`: in the kernel, too. `read` returns the
+    count so far, and for how many ns it has been enabled, and has run. Both raise OSError."""
 
     def __init__(self, kind: int, config: int, everywhere: bool) -> None: ...
     def read(self) -> tuple[int, int, int]: ...
 
 class Ring:
-    """Buffers to be used in turn, shape (slots, bytes), at least one. Raises ValueError unless the
-    bytes of each lie side by side and the buffers lie in order."""
+    """One or more buffers that are used in turn, shape (slots, bytes). Raises ValueError unless the
+    bytes of each are contiguous and the buffers are in ascending order of addresses."""
 
     def __init__(self, slots: _Bytes) -> None: ...
     @property
@@ -162,15 +164,15 @@ class Ring:
         """The number of the next buffer."""
 
 class _EndpointBase:
-    # What this end can do, by the names of patterns.
+    # The names of the patterns that this end can do.
     patterns: ClassVar[tuple[str, ...]]
 
 class _Messages(_EndpointBase):
     def send(self, out: _Bytes) -> None:
-        """Sends one message; the peer's `recv` asks for as many bytes."""
+        """Sends one message; the peer receives it with an array of the same size."""
 
     def recv(self, in_: _Bytes) -> None:
-        """Receives one message of just the array's size."""
+        """Receives one message of exactly the array's size."""
 
 class CacheLine(_Messages):
     def __init__(self, segment: _Bytes) -> None: ...
@@ -192,8 +194,8 @@ class PollingStream(_Messages):
 
 class DatagramSocket:
     patterns: ClassVar[tuple[str, ...]]
-    # How long the socket may sleep in a call; and how many bytes at the start of a datagram are its
-    # number, or its number and when it was sent.
+    # The longest time that the socket sleeps in a call; and the size of a datagram's header: its
+    # number, or its number and the time when it was sent.
     tick_ns: ClassVar[int]
     number_size: ClassVar[int]
     timestamped_size: ClassVar[int]
@@ -206,14 +208,14 @@ class DatagramSocket:
     @property
     def reply_timeout(self) -> ReplyTimeout: ...
     def restart(self) -> None:
-        """A new case begins: its first message is in the first buffer, and its replies take their
-        own time."""
+        """Begins a new case: its first message is in the first buffer, and the reply times of the
+        one before are forgotten."""
 
     def end_wait(self) -> None:
-        """From another thread: ends the current wait, or else the next one, as if its time were
-        over."""
+        """From another thread: ends the current wait, or else the next one, as if it had timed
+        out."""
 
-# What the patterns over datagrams decide; see native/datagram_policy.hpp.
+# The policies of the patterns over datagrams; see native/datagram_policy.hpp.
 class ReplyTimeout:
     """How long to wait for a reply; all times are ns."""
 
@@ -229,7 +231,7 @@ class ReplyTimeout:
     def replied(self, ns: int) -> None: ...
     def was_too_short(self) -> None: ...
     def missed(self) -> None:
-        """Raises NoAnswer after too many in a row that had the whole limit."""
+        """Raises NoAnswer after too many misses in a row, each after a wait of `limit`."""
 
     def reset(self) -> None: ...
 
@@ -243,7 +245,7 @@ class Pacer:
     def forgive(self) -> None: ...
 
 class Jitter:
-    """That of RFC 3550; all times are ns."""
+    """The interarrival jitter of RFC 3550; all times are ns."""
 
     def __init__(self) -> None: ...
     @property
@@ -253,7 +255,7 @@ class Jitter:
     def arrived(self, sent: int, received: int) -> None: ...
 
 class DuplicateFilter:
-    """Which of the latest numbers have arrived; it knows at least `span` below the highest."""
+    """Knows which of the latest numbers have arrived: at least of the `span` below the highest."""
 
     def __init__(self, first: int, span: int) -> None: ...
     @property
@@ -262,7 +264,7 @@ class DuplicateFilter:
         """Whether `number` is new."""
 
 class ControlMessage:
-    """What both ends tell each other beside the data; see native/endpoints/control_message.hpp."""
+    """A message beside the data, between both ends; see native/endpoints/control_message.hpp."""
 
     version: ClassVar[int]
     def __init__(
@@ -285,12 +287,12 @@ class ControlMessage:
     def encode(self) -> bytes: ...
     @staticmethod
     def decode(datagram: bytes) -> ControlMessage | None:
-        """None where it is no control message or a broken one. Raises VersionMismatch where it is
+        """None if it is malformed or not a control message at all. Raises VersionMismatch if it is
         of another version."""
 
 class DatagramResult:
-    """What became of a batch. `start` and `timed_out_ticks`, how long replies were waited for that
-    did not come, are ticks; `jitter` is ns, -1 where it is unknown; the rest are counts."""
+    """The result of a batch. `start` and `timed_out_ticks`, the time spent on waits for lost
+    replies, are ticks; `jitter` is ns, -1 if it is unknown; the rest are counts."""
 
     samples: int
     start: int
@@ -300,8 +302,8 @@ class DatagramResult:
     late: int
     jitter: int
 
-# For each kind of handle, MPI's types. `functions` are addresses, in the order that
-# native/endpoints says; handles are given by their addresses.
+# The MPI types exist for each kind of handle: int or pointer. `functions` are the addresses of
+# MPI's functions, in the order that native/endpoints/mpi*.hpp says. Handles are passed by address.
 class MpiPathInt:
     def __init__(
         self,
@@ -328,7 +330,7 @@ class MpiPersistentInt(_EndpointBase):
         self, path: MpiPathInt, functions: list[int], out: Ring, in_: Ring, max_window: int
     ) -> None:
         """Exchanges have at most `max_window` messages each way, in these buffers. Raises MpiError
-        where a request cannot be made, and then frees those that were."""
+        if a request cannot be made, after freeing the requests before it."""
 
 class MpiWindowInt(_EndpointBase):
     def __init__(

@@ -1,20 +1,23 @@
-"""halftrip from Python: measure, load."""
+"""The Python interface: measures plans, and loads run files."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from halftrip import __version__
 from halftrip.errors import HalftripError
-from halftrip.job.join import join, surrounding
+from halftrip.job.existing import existing_job
+from halftrip.job.join import join
 from halftrip.job.start import DEFAULT_RANKS, launch
-from halftrip.job.supervisor import View
+from halftrip.job.view import NoView, View
 from halftrip.plan.layers import Layer, check_ranks, file_layer, make_plan, plan_layer, python_layer
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results import run as results
@@ -28,9 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Run", "load", "measure", "run"]
 
+PlanSource: TypeAlias = Plan | Mapping[str, Any] | str | os.PathLike[str] | None
+
 
 class Run(results.Run, frozen=True, kw_only=True, dict=True):
-    """Everything that a run file holds, and a data frame of it."""
+    """The content of a run file, also as a data frame."""
 
     def frame(self) -> pandas.DataFrame:
         """One row per measurement; see `report.frame`. Needs the extra ``frame``."""
@@ -40,37 +45,26 @@ class Run(results.Run, frozen=True, kw_only=True, dict=True):
 
 
 def load(path: str | os.PathLike[str]) -> Run:
-    """Reads a run file. Raises UsageError if it cannot be read, or is none."""
+    """Reads a run file. Raises UsageError if it cannot be read, or is not a run file."""
     return Run(**msgspec.structs.asdict(run_file.load(path)))
 
 
-class NoView:
-    """Shows nothing."""
-
-    visible = False
-
-    def update(self, done: int, total: int, what: str) -> None:
-        pass
-
-    def quote(self, who: str, lines: list[str]) -> None:
-        pass
-
-
-def run(plan: Plan | Mapping[str, Any] | str | os.PathLike[str] | None = None, **keys: Any) -> Run:
-    """Measures `plan` and returns the run; it stays in the file that `output` names, or a new one.
+def run(plan: PlanSource = None, **keys: Any) -> Run:
+    """Measures `plan` and returns the run. Its file stays: it is the one that `output` names, or a
+    new one in the current directory.
 
     `plan` is a Plan, the keys of one, or the path of a TOML file; `keys` win over it. In a job that
-    an mpiexec or srun has started, every rank calls this, and every rank that can see rank 0's file
-    gets the run.
+    an mpiexec or srun has started, every rank calls this, and reads rank 0's file at the end.
 
-    Raises UsageError for a plan that is none, Interrupted if a rank died, HalftripError otherwise.
+    Raises UsageError for an invalid plan, or if the file cannot be read; Interrupted if a rank or
+    the launcher died, or a signal arrived; HalftripError otherwise.
     """
-    made = make_plan(*_layers(plan), python_layer(keys))
-    path = Path(made.output or default_name())
-    return load(measure(made, path, NoView(), sys.argv))
+    whole_plan = make_plan(*_layers(plan), python_layer(keys))
+    path = Path(whole_plan.output or default_name())
+    return load(measure(whole_plan, path, NoView(), sys.argv))
 
 
-def _layers(plan: Plan | Mapping[str, Any] | str | os.PathLike[str] | None) -> list[Layer]:
+def _layers(plan: PlanSource) -> list[Layer]:
     if plan is None:
         return []
     if isinstance(plan, Plan):
@@ -81,37 +75,37 @@ def _layers(plan: Plan | Mapping[str, Any] | str | os.PathLike[str] | None) -> l
 
 
 def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
-    """Measures `plan` into a new file at `path`, with `view` to show how far it is.
+    """Measures `plan` into a new file at `path`; `view` shows the progress, and `command` is
+    recorded.
 
-    Returns where the file is, which in a job of several ranks is rank 0's `path`. Raises what `run`
-    does; the file holds all that was measured until then.
+    Returns the path of the file: rank 0's, in a job that another launcher has started. Raises the
+    errors of `run`; the file then has everything that was measured before.
     """
-
-    def create(plan: Plan) -> RunFile:
-        created = RunFile(path)
-        head = Header(
-            format=FORMAT,
-            halftrip=__version__,
-            started=utc_now(),
-            command=command,
-            plan=plan_record(plan),
-        )
-        try:
-            created.append(encode(head))
-        except HalftripError:
-            created.close()
-            created.discard()
-            raise
-        return created
-
     check_possible(plan)
-    job = surrounding(os.environ)
+    create = partial(_create, path, plan, command)
+    job = existing_job(os.environ)
     if job is not None:
         return join(job, plan, create, view)
     check_ranks(plan, plan.ranks or DEFAULT_RANKS)
-    created = create(plan)
-    try:
-        launch(plan, created, view)
-    finally:
-        created.close()
+    with contextlib.closing(create()) as run_file:
+        launch(plan, run_file, view)
     return path
+
+
+def _create(path: Path, plan: Plan, command: list[str]) -> RunFile:
+    """A new run file, with its first record. Raises HalftripError if it cannot be written."""
+    run_file = RunFile(path)
+    header = Header(
+        format=FORMAT,
+        halftrip=__version__,
+        started=utc_now(),
+        command=command,
+        plan=plan_record(plan),
+    )
+    try:
+        run_file.append(encode(header))
+    except HalftripError:
+        run_file.close()
+        run_file.discard()
+        raise
+    return run_file

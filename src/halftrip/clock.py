@@ -1,4 +1,4 @@
-"""The clock of one rank: which counter, how fast it ticks, what it costs."""
+"""The clock of one rank: its source, its rate, and what a reading costs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from halftrip import _native
 from halftrip.kernel_files import HOST_FILES, Reader
 
 CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-# Two readings this far apart, each good to some 50 ns, give the rate to a few parts per million.
+# Two readings this far apart, each accurate to about 50 ns, give the rate to a few parts per
+# million.
 _BASELINE_SECONDS = 0.05
 _TRIES = 50
 
 
 def kernel_clock_source(reader: Reader = HOST_FILES) -> str | None:
-    """The clock that the kernel itself uses, as ``tsc`` or ``kvm-clock``; None where it does not
-    say."""
+    """The clock that the kernel itself uses, such as ``tsc`` or ``kvm-clock``; None if unknown."""
     return reader.line(CLOCK_SOURCE)
 
 
@@ -33,7 +33,10 @@ def best_source() -> str:
 
 
 class Clock:
-    """A clock that is calibrated against CLOCK_MONOTONIC_RAW when it is opened."""
+    """A clock that is calibrated against CLOCK_MONOTONIC_RAW when it is made.
+
+    `hertz` is its rate, ticks per second; `cost` of a reading and `resolution` are ns.
+    """
 
     def __init__(self, source: str | None = None) -> None:
         self.source = source or best_source()
@@ -49,19 +52,18 @@ class Clock:
         return (ticks - self._start[0]) * 1e9 / (raw - self._start[1])
 
     def drift(self) -> float:
-        """By how much the rate since the start differs from `hertz`, parts per million."""
+        """The difference of the rate since the start from `hertz`, parts per million."""
         return (self._rate_until_now() / self.hertz - 1.0) * 1e6
 
-    def intervals(self, stamps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The time between stamps of shape (n + 1,): shape (n,), whole ns."""
-        return self.durations(np.diff(stamps))
+    def intervals(self, timestamps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The times between timestamps of shape (n + 1,): shape (n,), whole ns."""
+        return self.durations(np.diff(timestamps))
 
     def durations(self, ticks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """What so many ticks last, whole ns."""
+        """Times in ticks as whole ns."""
         return np.rint(np.multiply(ticks, 1e9 / self.hertz)).astype(np.int64)
 
-    def raw_ns(self, stamp: int) -> int:
-        """When `stamp`, of a moment ago, was taken: ns of CLOCK_MONOTONIC_RAW, which all ranks of a
-        host share."""
+    def raw_ns(self, timestamp: int) -> int:
+        """A recent timestamp as ns of CLOCK_MONOTONIC_RAW, which all ranks of a host share."""
         ticks, raw, _ = _native.clock_pair(self.source, _TRIES)
-        return int(raw - (ticks - stamp) * 1e9 / self.hertz)
+        return int(raw - (ticks - timestamp) * 1e9 / self.hertz)

@@ -1,4 +1,4 @@
-"""What can go wrong in ways that a person can mend."""
+"""Errors that a person can cause or mend. Each message is one line."""
 
 
 class HalftripError(Exception):
@@ -10,13 +10,13 @@ class UsageError(HalftripError):
 
 
 class Unavailable(HalftripError):
-    """A transport or a case cannot be had here; it is skipped with this reason, the rest runs."""
+    """A transport or a case cannot be used here: it is skipped with this reason, the rest runs."""
 
 
 class Interrupted(HalftripError):
-    """The run was ended from outside: a rank or the launcher died, or a signal came.
+    """The run was ended from outside: a rank or the launcher died, or a signal arrived.
 
-    `told`: the user has been told already, at the moment at which it was noticed.
+    `told`: the user has been told already, as soon as the end was noticed.
     """
 
     def __init__(self, reason: str, told: bool = False) -> None:

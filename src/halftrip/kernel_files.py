@@ -6,13 +6,14 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-# The kernel counts in 64 bits or fewer, with so many digits at most; what has fewer digits fits.
+# The kernel counts in 64 bits or fewer: in this many digits at most. Every number with fewer digits
+# fits.
 _LARGEST = 2**64 - 1
 _DIGITS = 20
 
 
 class Reader:
-    """Reads files below `root`. What is malformed is left out, and reported once by
+    """Reads files below `root`. Malformed parts are left out, and reported once by
     `take_warnings`."""
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -22,11 +23,11 @@ class Reader:
         self._new: list[str] = []
 
     def text(self, path: str) -> str | None:
-        """The content of a file; None where there is none, or it cannot be read (a warning)."""
+        """The content of a file; None if it is missing or, with a warning, cannot be read."""
         try:
             with open(self._prefix + path, "rb", buffering=0) as file:
                 return file.read().decode("latin-1")
-        # A path that was read from another file may be none: a ValueError.
+        # ValueError: a path that was read from another file may have a null character in it.
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
         except OSError as error:
@@ -39,19 +40,19 @@ class Reader:
         return None if text is None else text.partition("\n")[0].strip()
 
     def number(self, path: str) -> int | None:
-        """The whole number in a file; None where there is none, or it may not be read, which is not
-        a warning: some counters are for root alone."""
+        """The whole number in a file; None if it is missing, malformed, or cannot be read. The last
+        is no reason for a warning: some counters are for root alone."""
         try:
             with open(self._prefix + path, "rb", buffering=0) as file:
                 text = file.read().decode("latin-1").strip()
         except (OSError, ValueError):
             return None
-        # The kernel says -1 where it does not know.
+        # The kernel writes -1 for an unknown number.
         return None if text == "-1" else self.count(path, "", text)
 
     def names(self, path: str) -> list[str]:
-        """The names in a directory, in order; none where there is none, or it cannot be read (a
-        warning)."""
+        """The names in a directory, sorted; none if it is missing or, with a warning, cannot be
+        read."""
         try:
             return sorted(os.listdir(self._prefix + path))
         except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -63,8 +64,8 @@ class Reader:
     def counts(
         self, path: str, what: str, names: Sequence[str], texts: Sequence[str]
     ) -> dict[str, int]:
-        """The whole numbers `texts` by `names`, from the part `what` of a file. Those that are not
-        whole numbers are left out, with a warning each."""
+        """The whole numbers `texts` by `names`, from the part `what` of a file. Malformed ones
+        are left out, with a warning each."""
         if all(text.isdecimal() and len(text) < _DIGITS for text in texts):
             return dict(zip(names, map(int, texts), strict=False))
         read = {
@@ -75,15 +76,15 @@ class Reader:
 
     def count(self, path: str, what: str, text: str) -> int | None:
         """The whole number `text`, which is `what` in a file; None, with a warning, if it is
-        not one."""
+        malformed."""
         if text.isdecimal() and len(text) <= _DIGITS and int(text) <= _LARGEST:
             return int(text)
-        said = f"{what} is {text[:40]!r}" if what else f"{text[:40]!r}"
-        self.warn(path, f"{said}, which is no number of the kernel's; left out", what)
+        found = f"{what} is {text[:40]!r}" if what else f"{text[:40]!r}"
+        self.warn(path, f"{found}, which is not a count of 64 bits; left out", what)
         return None
 
     def warn(self, path: str, why: str, what: str = "") -> None:
-        """Reports once what is wrong with `what` in a file."""
+        """Reports the reason why `what` in a file is left out, once."""
         if f"{path} {what}" not in self._known:
             self._known.add(f"{path} {what}")
             self._new.append(f"{path}: {why}")

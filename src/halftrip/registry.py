@@ -1,6 +1,6 @@
-"""What can be chosen by name: transports, kinds of memory, launchers, styles.
+"""The objects that are chosen by name: transports, kinds of memory, launchers, styles.
 
-Another package adds one by an entry point, as in its pyproject.toml:
+Another package adds one by an entry point in its pyproject.toml:
 
     [project.entry-points."halftrip.transports"]
     example = "my_package.example:ExampleTransport"
@@ -17,8 +17,11 @@ from halftrip.errors import UsageError
 
 
 class Registry:
-    """Names, each of which stands for an object ``module:attribute`` that is imported when it is
-    chosen. The built-in ones come first; `group` is the entry-point group of all others."""
+    """Objects by name, each written as ``module:attribute`` and imported when it is chosen.
+
+    The `built_in` names come first. The others are the entry points of `group`; one with a built-in
+    name is ignored.
+    """
 
     def __init__(self, group: str, built_in: dict[str, str]) -> None:
         self.group = group
@@ -40,11 +43,12 @@ class Registry:
         return len(self.built_in) + len(self._plug_ins)
 
     def __contains__(self, name: object) -> bool:
-        # Reading all packages' entry points takes longer than all else that a --help does.
+        # Built-in names first: reading the entry points of all packages takes longer than the rest
+        # of a --help.
         return name in self.built_in or name in self._plug_ins
 
     def place(self, name: str) -> tuple[int, str]:
-        """What to sort by for the order of tables. A name that is not known comes last."""
+        """The sort key of a name in tables: built-in names in their order, then others by name."""
         names = list(self.built_in)
         return (names.index(name) if name in names else len(names), name)
 
@@ -76,7 +80,7 @@ TRANSPORTS = Registry(
         SIMULATED: "halftrip.transports.simulated:SimulatedTransport",
     },
 )
-# What is measured where nothing else is asked for.
+# The transports of a plan that names none.
 DEFAULT_TRANSPORTS = tuple(name for name in TRANSPORTS.built_in if name != SIMULATED)
 
 # Each is a memory.allocator.Memory.
@@ -91,7 +95,7 @@ LAUNCHERS = Registry(
     },
 )
 
-# Each is a report.document.Style: what a document is printed as.
+# Each is a report.document.Style: a function of a document.
 STYLES = Registry(
     "halftrip.styles",
     {

@@ -1,4 +1,4 @@
-"""Sizes and times as people write them, numbers as people read them, names as programs do."""
+"""Reads sizes and times that people write; formats numbers for people, and names for programs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TIME_UNITS = {
     "m": 60.0,
     "h": 3600.0,
 }
-# No memory holds more, and a schedule of it would never end.
+# No memory is larger, and a series of sizes without a limit could go on for ever.
 _LARGEST_SIZE = 1 << 60
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)", re.IGNORECASE)
 
@@ -48,7 +48,7 @@ def parse_size(text: str) -> int:
     """Bytes from ``8``, ``64K``, ``1.5MiB``, ``2MB``: K, M, G and KiB, MiB, GiB are powers of 1024,
     kB, MB, GB powers of 1000.
 
-    Raises UsageError if it is no size, no whole number of bytes, or more than any memory.
+    Raises UsageError if it is not a size, not a whole number of bytes, or more than any memory.
     """
     parts = _split(text, _SIZE_UNITS)
     if parts is None:
@@ -62,7 +62,8 @@ def parse_size(text: str) -> int:
 
 
 def parse_duration(text: str) -> float:
-    """Seconds from ``0.3s``, ``300ms``, ``2min`` or a bare number of seconds; UsageError if not."""
+    """Seconds from ``0.3s``, ``300ms``, ``2min`` or a bare number of seconds. Raises
+    UsageError if it is not a time."""
     parts = _split(text, _TIME_UNITS)
     if parts is None:
         raise UsageError(f"{text!r} is not a time; write 0.3s, 300ms, 2min or seconds")
@@ -70,7 +71,7 @@ def parse_duration(text: str) -> float:
 
 
 def parse_share(text: str) -> float:
-    """A share of one from ``1%`` or ``0.01``; UsageError if it is neither."""
+    """The number 0.01 from ``1%`` or ``0.01``. Raises UsageError if it is neither."""
     number = text.strip().removesuffix("%")
     try:
         share = float(number) / (100.0 if text.strip().endswith("%") else 1.0)
@@ -87,7 +88,7 @@ def format_size(size: int) -> str:
     return str(size)
 
 
-# Names that programs are given end in their unit.
+# The units of figures. In CSV, JSON and data frames, the names end in them.
 _UNITS = {
     "size": "bytes",
     "sizes": "bytes",
@@ -114,7 +115,7 @@ _UNITS = {
 
 def with_units(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The same values, in the same order, by names that end in the unit: ``size_bytes``,
-    ``latency_ns``, ``bandwidth_bytes_per_s``. What has no unit keeps its name."""
+    ``latency_ns``, ``bandwidth_bytes_per_s``. A value without a unit keeps its name."""
     return {
         f"{name}_{_UNITS[name]}" if name in _UNITS else name: value
         for name, value in fields.items()

@@ -64,7 +64,7 @@ def test_a_number_that_cannot_be_read_is_none_without_a_warning(kernel, unreadab
         ("0\n", 0),
         (" 42 \n", 42),
         ("18446744073709551615", 2**64 - 1),
-        # The kernel says so where it does not know.
+        # The kernel writes it for an unknown number.
         ("-1\n", None),
     ],
 )
@@ -77,12 +77,12 @@ def test_a_number_is_read(kernel, text, number):
 @pytest.mark.parametrize(
     "text", ["", "-2", "x", "1 2", "1.5", "0x10", "\xb2", "18446744073709551616", "9" * 5000]
 )
-def test_what_is_no_number_of_the_kernel_s_is_none_with_one_warning(kernel, text):
+def test_a_malformed_number_is_none_with_one_warning(kernel, text):
     (kernel.root / "proc/number").write_bytes(text.encode("latin-1"))
     for _ in range(2):
         assert kernel.reader.number("/proc/number") is None
     (warning,) = kernel.reader.take_warnings()
-    assert warning.startswith(f"/proc/number: {text[:40]!r}, which is no number")
+    assert warning.startswith(f"/proc/number: {text[:40]!r}, which is not a count")
 
 
 def test_counts_are_read_by_name_and_malformed_ones_left_out(kernel):
@@ -93,7 +93,7 @@ def test_counts_are_read_by_name_and_malformed_ones_left_out(kernel):
     assert reader.counts("/proc/x", "eth0", ("in", "out"), ("1",)) == {"in": 1}
     assert reader.counts("/proc/x", "", ("in",), (str(2**64 - 1),)) == {"in": 2**64 - 1}
     (warning,) = reader.take_warnings()
-    assert warning == "/proc/x: eth0 out is '?', which is no number of the kernel's; left out"
+    assert warning == "/proc/x: eth0 out is '?', which is not a count of 64 bits; left out"
 
 
 def test_names_are_in_order(kernel):
@@ -102,9 +102,13 @@ def test_names_are_in_order(kernel):
 
 def test_warnings_are_by_file_and_part(kernel):
     for part in ("a", "b", "a"):
-        kernel.reader.warn("/proc/x", "odd", part)
-    kernel.reader.warn("/proc/y", "odd", "a")
-    assert kernel.reader.take_warnings() == ["/proc/x: odd", "/proc/x: odd", "/proc/y: odd"]
+        kernel.reader.warn("/proc/x", "malformed", part)
+    kernel.reader.warn("/proc/y", "malformed", "a")
+    assert kernel.reader.take_warnings() == [
+        "/proc/x: malformed",
+        "/proc/x: malformed",
+        "/proc/y: malformed",
+    ]
 
 
 def test_the_root_is_put_before_every_path(kernel):

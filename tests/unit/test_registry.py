@@ -1,4 +1,4 @@
-"""What can be chosen by name: built-in objects, and those of other packages by entry points."""
+"""Objects that are chosen by name: built-in ones, and entry points of other packages."""
 
 import importlib.metadata
 
@@ -44,7 +44,7 @@ broken = example_plug_in:no_such_function
 
 
 def forget_plug_ins():
-    """What other packages offer is looked up once."""
+    """Entry points are read once per registry."""
     for registry in REGISTRIES:
         vars(registry).pop("_plug_ins", None)
 

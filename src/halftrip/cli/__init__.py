@@ -1,4 +1,4 @@
-"""The command: one file per subcommand, each imported when it is called."""
+"""The command line: one file per subcommand, each imported when it is called."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from halftrip import __version__
 from halftrip.errors import HalftripError, Interrupted, UsageError
-from halftrip.plan.options import OPTIONS
+from halftrip.plan.options import OPTIONS, Option
 
 # Rich markup would double the time that --help takes.
 app = typer.Typer(
@@ -25,8 +25,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(f"halftrip {__version__}")
         raise typer.Exit
 
@@ -44,13 +44,13 @@ def _root(
 Text = str | None
 
 
-def _run(**given: Any) -> None:
+def _run(**arguments: Any) -> None:
     """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB."""
-    plan = given.pop("plan")
-    # A flag that is not given leaves it to the plan.
+    plan = arguments.pop("plan")
+    # Without its flag, an option has the plan's value.
     options = {
         name: None if value is False and not OPTIONS[name].negatable else value
-        for name, value in given.items()
+        for name, value in arguments.items()
     }
     from halftrip.cli.run import run_plan
 
@@ -58,27 +58,33 @@ def _run(**given: Any) -> None:
 
 
 def _parameters() -> list[inspect.Parameter]:
-    """The plan, and every option of the table that has a place on the command line."""
+    """The parameters of ``run``: the plan, and every option that has a help text."""
     plan = Annotated[Text, typer.Argument(help="A plan in TOML; options win over it.")]
-    kinds: dict[str, tuple[Any, bool | None]] = {"plan": (plan, None)}
-    for name, option in OPTIONS.items():
-        dashed = f"--{name.replace('_', '-')}"
-        long = f"{dashed}/--no-{name.replace('_', '-')}" if option.negatable else dashed
-        names = [option.short, long] if option.short else [long]
-        kind = bool if option.is_flag and not option.negatable else bool | None
-        kind = kind if option.is_flag else Text
-        default = False if option.is_flag and not option.negatable else None
-        if option.help:
-            kinds[name] = (Annotated[kind, typer.Option(*names, help=option.help)], default)
-    return [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in kinds.items()
-    ]
+    options = [_option(name, option) for name, option in OPTIONS.items() if option.help]
+    return [_parameter("plan", plan, None), *options]
 
 
-# Typer makes the command line of a function's signature.
-_run.__signature__ = inspect.Signature(_parameters())  # type: ignore[attr-defined]
-_run.__annotations__ = {p.name: p.annotation for p in _parameters()}
+def _option(name: str, option: Option) -> inspect.Parameter:
+    dashed = name.replace("_", "-")
+    long = f"--{dashed}/--no-{dashed}" if option.negatable else f"--{dashed}"
+    names = [option.short, long] if option.short else [long]
+    help_text = typer.Option(*names, help=option.help)
+    if not option.is_flag:
+        return _parameter(name, Annotated[Text, help_text], None)
+    if option.negatable:
+        return _parameter(name, Annotated[bool | None, help_text], None)
+    return _parameter(name, Annotated[bool, help_text], False)
+
+
+def _parameter(name: str, annotation: Any, default: bool | None) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
+# Typer makes the command line from a function's signature.
+_signature = inspect.Signature(_parameters())
+_run.__signature__ = _signature  # type: ignore[attr-defined]
+_run.__annotations__ = {name: each.annotation for name, each in _signature.parameters.items()}
 app.command("run")(_run)
 
 
@@ -103,7 +109,7 @@ def show(
     from halftrip.cli.show import show_run
 
     views = {"flags": flags, "usage": usage, "system-log": system_log}
-    show_run(file, style, rtt, [name for name, wanted in views.items() if wanted])
+    show_run(file, style, rtt, [name for name, requested in views.items() if requested])
 
 
 @app.command()
@@ -116,57 +122,61 @@ def doctor(
     examine(json)
 
 
-_MISTAKE = 2
-# How long the rank of a job that speaks stays until it has been heard, and the others for it.
-_HEARD_SECONDS = 0.3
-_LISTENING_SECONDS = 1.5
+_USAGE_STATUS = 2
+# In a job that another launcher has started: how long the rank that reports a usage error stays, so
+# that the launcher passes its message on, and how long the other ranks wait for it.
+_REPORTER_SECONDS = 0.3
+_OTHERS_SECONDS = 1.5
 
 
 def main() -> NoReturn:
-    """Runs the command line and exits: 0; 1 if nothing was measured or the run broke off; 2 for a
-    mistake in what was asked; 128 and the signal's number if it was stopped by one."""
+    """Runs the command line and exits with a status: 0; 1 if nothing was measured or the run ended
+    early; 2 for a usage error; 128 plus the signal's number if a signal stopped it."""
     status = 0
     try:
         status = app(standalone_mode=False) or 0
     except typer.TyperException as error:
-        # The usage of a command that was called without arguments is no error.
-        help_wanted = not sys.argv[1:]
-        status = 0 if help_wanted else _complain(f"{error.format_message()}".rstrip("."), _MISTAKE)
-        if help_wanted:
-            print(error.format_message())
+        message = error.format_message()
+        if sys.argv[1:]:
+            status = _report(message.rstrip("."), _USAGE_STATUS)
+        else:
+            # Without arguments there is no mistake: the message is the help.
+            print(message)
     except UsageError as error:
-        status = _complain(str(error), _MISTAKE)
+        status = _report(str(error), _USAGE_STATUS)
     except Interrupted as error:
         status = _status_of(str(error))
         if not error.told:
-            _complain(str(error), status)
+            _report(str(error), status)
     except HalftripError as error:
-        status = _complain(str(error), 1)
+        status = _report(str(error), 1)
     sys.stdout.flush()
     sys.stderr.flush()
     if status and "mpi4py.MPI" in sys.modules:
         from halftrip.job import shm_cleanup
 
-        # MPI_Finalize would wait for ranks that are gone.
+        # MPI_Finalize would wait for ranks that have ended.
         shm_cleanup.remove_own()
         os._exit(status)
     sys.exit(status)
 
 
-def _complain(message: str, status: int) -> int:
+def _report(message: str, status: int) -> int:
+    """Prints an error, on one rank of a job, and returns the status."""
     from halftrip.cli.speaker import in_job, speaks
 
     speaking = speaks(message)
     if speaking:
         print(f"halftrip: {message}", file=sys.stderr, flush=True)
-    if status == _MISTAKE and in_job():
-        # All ranks see a mistake by themselves; and an mpiexec ends the others as soon as one has
-        # gone, whether they have spoken or not, and has something to say of it itself.
-        time.sleep(_HEARD_SECONDS if speaking else _LISTENING_SECONDS)
+    if status == _USAGE_STATUS and in_job():
+        # Every rank finds a mistake by itself, and an mpiexec kills all ranks as soon as the first
+        # has exited, even if the one that reports the mistake has not done so.
+        time.sleep(_REPORTER_SECONDS if speaking else _OTHERS_SECONDS)
     return status
 
 
 def _status_of(reason: str) -> int:
+    """The exit status of a run that was interrupted for this reason."""
     import signal
 
     name = reason.removeprefix("stopped by ")

@@ -14,7 +14,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "unknown": "dim"}
 
 
 def examine(as_json: bool) -> None:
-    """Prints the answer to every question, for a person or a program."""
+    """Prints the result of every check, as a table or as JSON."""
     checks = [*machine_checks(), doctor_mpi.check()]
     if as_json:
         print(msgspec.json.format(msgspec.json.encode(checks), indent=2).decode())

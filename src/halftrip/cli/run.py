@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,9 +10,8 @@ from rich.console import Console
 
 from halftrip.api import measure
 from halftrip.cli.show import print_table
-from halftrip.cli.speaker import speaks
+from halftrip.cli.speaker import in_job, speaks
 from halftrip.errors import Interrupted
-from halftrip.job.join import surrounding
 from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.report.progress import ProgressLine
 from halftrip.results.run_file import default_name, load
@@ -22,26 +20,26 @@ _QUOTED_LINES = 20
 
 
 def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) -> int:
-    """Measures, prints, and returns the exit status: 1 if nothing could be measured, or something
-    went wrong."""
+    """Measures, prints the table, and returns the exit status: 1 if nothing was measured, or a case
+    failed."""
     layers = [file_layer(plan_file)] if plan_file is not None else []
     plan = make_plan(*layers, options_layer(options))
     path = Path(plan.output or default_name())
-    # Within a job, output goes through its launcher, some of which pose as a terminal.
-    in_job = surrounding(os.environ) is not None
+    # In a job, output goes through the launcher, and some launchers pretend to be a terminal.
+    plain = in_job()
     try:
-        with ProgressLine(Console(stderr=True), hidden=plan.quiet or in_job) as view:
+        with ProgressLine(Console(stderr=True), hidden=plan.quiet or plain) as view:
             path = measure(plan, path, view, sys.argv)
     except Interrupted:
         if not plan.quiet and speaks() and path.exists():
-            _print_run(path, plain=in_job)
+            _print_run(path, plain)
         raise
     if not speaks():
         return 0
     if plan.quiet:
         print(path)
     else:
-        _print_run(path, plain=in_job)
+        _print_run(path, plain)
         for who, lines in view.quotes:
             _print_quote(who, lines)
     run = load(path)
@@ -49,7 +47,7 @@ def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) ->
 
 
 def _print_quote(who: str, lines: list[str]) -> None:
-    """What else was printed, by whoever printed it: warnings, as a rule."""
+    """Prints the output of an mpiexec and its ranks: warnings, as a rule."""
     print(f"{who} or its ranks printed:", *lines[:_QUOTED_LINES], sep="\n", file=sys.stderr)
     if len(lines) > _QUOTED_LINES:
         print(f"... and {len(lines) - _QUOTED_LINES} lines more", file=sys.stderr)

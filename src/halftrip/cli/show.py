@@ -16,8 +16,8 @@ from halftrip.report.usage import render_usage
 from halftrip.results.run import Run
 from halftrip.results.run_file import load
 
-# A table is never cut off: where the terminal is narrower, or there is none, lines may be this
-# long.
+# A table is never cut off: lines may be this long even where the terminal is narrower, or where
+# there is none.
 _LEAST_WIDTH = 400
 
 _VIEWS: dict[str, Style] = {
@@ -25,7 +25,7 @@ _VIEWS: dict[str, Style] = {
     "usage": render_usage,
     "system-log": render_system_log,
 }
-# Where else what they show can be had, if anywhere.
+# Why another style than the table has no such view.
 _ELSEWHERE = {
     "flags": "has them in every row",
     "usage": "has it in every row",
@@ -35,7 +35,7 @@ _ELSEWHERE = {
 
 def show_run(path: str, style: str, rtt: bool = False, views: Sequence[str] = ()) -> None:
     """Prints the run in the file at `path`, or the named views of it. Raises UsageError for a file
-    or style that is none."""
+    that is not a run file, an unknown style, or options that exclude each other."""
     if style not in STYLES:
         raise UsageError(f"--style: {style!r} is not known; allowed: {', '.join(STYLES)}")
     run = load(path)
@@ -46,13 +46,13 @@ def show_run(path: str, style: str, rtt: bool = False, views: Sequence[str] = ()
     for view in views:
         if style != "table":
             raise UsageError(f"--{view}: --style {style} {_ELSEWHERE[view]}; leave it out")
-    made = document(run, rtt)
+    content = document(run, rtt)
     for render in [_VIEWS[view] for view in views] or [STYLES.load(style)]:
-        _print(render(made))
+        _print(render(content))
 
 
 def print_table(run: Run, plain: bool = False) -> None:
-    """Prints the table; `plain` without colours, even on what looks like a terminal."""
+    """Prints the table; `plain`: without colours, even if the output looks like a terminal."""
     style: Style = STYLES.load("table")
     _print(style(document(run)), plain)
 

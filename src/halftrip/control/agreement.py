@@ -1,4 +1,4 @@
-"""Steps that all ranks take together, so that each knows how the others fared."""
+"""Steps that all ranks take together: every rank learns whether it succeeded on all of them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from halftrip.errors import Unavailable
 
 
 class StepResult(msgspec.Struct, frozen=True):
-    """What a rank's part in a step gave, or why it failed."""
+    """The result of a rank's part in a step, or the reason why it failed."""
 
     value: Any = None
     problem: str | None = None
 
 
 def agree(group: Group, step: Callable[[], Any]) -> list[Any]:
-    """Takes a step on every rank and returns what it gave on each, in order of rank.
+    """Calls `step` on every rank, and returns its results on all of them, in order of rank.
 
-    Raises Unavailable on all of them, with the reason, if it raised Unavailable, Closed or OSError
-    on any.
+    If it raises Unavailable, Closed or OSError on any rank, all ranks raise Unavailable with that
+    reason.
     """
     try:
         result = StepResult(value=step())

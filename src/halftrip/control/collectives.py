@@ -1,8 +1,7 @@
 """The ranks of a run as a group: broadcast, allgather, barrier; over sockets or over MPI.
 
-Rank 0 is the hub of a star. These calls only coordinate; nothing that is timed goes through here.
-Waiting costs no processor time: a rank that has nothing to do must not disturb the ones being
-timed.
+Rank 0 is the hub of a star. These calls only coordinate; timed messages never go through here. A
+rank that waits sleeps, so that it does not disturb those that are being timed.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from halftrip.mpi.library import GROUP_TAG
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-# MPI has no wait that sleeps; this is how long we do between two looks.
+# MPI has no wait that sleeps, so a rank sleeps this long between two polls.
 _NAP_SECONDS = 50e-6
 
 
@@ -40,7 +39,7 @@ class Group(ABC):
     def close(self) -> None: ...
 
     def broadcast(self, value: Any, kind: Any) -> Any:
-        """Rank 0's `value`, which is of type `kind`, on every rank; other ranks' is ignored."""
+        """Rank 0's `value`, of type `kind`, on every rank; other ranks' values are ignored."""
         if self.rank != 0:
             return msgspec.msgpack.decode(self._receive(0), type=kind)
         payload = msgspec.msgpack.encode(value)
@@ -57,7 +56,7 @@ class Group(ABC):
         return [value, *(msgspec.msgpack.decode(payload, type=kind) for payload in received)]
 
     def allgather(self, value: Any, kind: Any) -> list[Any]:
-        """As `gather`, and every rank gets it."""
+        """As `gather`, but every rank gets the list."""
         values = self.gather(value, kind)
         return list(self.broadcast(values, list[kind]))
 
@@ -67,8 +66,8 @@ class Group(ABC):
 
 
 class SocketGroup(Group):
-    """A group over sockets; see `lead_socket_group` and `join_socket_group`. `channels` lead to the
-    other ranks on rank 0, and to rank 0 on the others."""
+    """A group over sockets, made by `lead_socket_group` and `join_socket_group`. Rank 0 has
+    `channels` to all other ranks, the others have one to rank 0."""
 
     def __init__(self, rank: int, size: int, channels: dict[int, Channel]) -> None:
         self.rank = rank
@@ -93,14 +92,9 @@ class SocketGroup(Group):
 
 
 def lead_socket_group(listener: Listener, size: int, timeout: float) -> SocketGroup:
-    """Rank 0's end: takes the connections of all others. Raises TimeoutError if one stays away."""
-    channels: dict[int, Channel] = {}
-    deadline = time.monotonic() + timeout
-    while len(channels) < size - 1:
-        accepted = listener.accept(max(0.01, deadline - time.monotonic()))
-        if accepted is not None:
-            channel, hello = accepted
-            channels[hello.rank] = channel
+    """Rank 0's end: accepts the connections of all other ranks. Raises TimeoutError if they are not
+    there within `timeout` seconds."""
+    channels = {hello.rank: channel for channel, hello in listener.connections(size - 1, timeout)}
     listener.close()
     return SocketGroup(0, size, channels)
 
@@ -135,4 +129,4 @@ class MpiGroup(Group):
         return bytes(payload)
 
     def close(self) -> None:
-        """Nothing is to be released."""
+        """Does nothing: COMM_WORLD is MPI's own."""

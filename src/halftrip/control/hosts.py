@@ -10,10 +10,11 @@ import psutil
 
 
 def host_identity() -> str:
-    """Equal for two processes that can share memory, pipes and abstract sockets, else different.
+    """A text that is the same in two processes only if they can share memory, pipes and abstract
+    sockets.
 
-    The host's name alone is not enough: two containers on one machine can have the same, and two
-    network namespaces on one machine are hosts to each other.
+    The name of the host is not enough: two containers on one machine can have the same name, and
+    two network namespaces on one machine are different hosts to each other.
     """
     boot = Path("/proc/sys/kernel/random/boot_id")
     parts = [socket.gethostname(), boot.read_text().strip() if boot.exists() else ""]
@@ -32,7 +33,7 @@ def own_addresses() -> tuple[str, ...]:
         for interface in psutil.net_if_addrs().values()
         for address in interface
         if address.family in (socket.AF_INET, socket.AF_INET6)
-        # A link-local address means nothing without its interface.
+        # A link-local IPv6 address is useless without its interface.
         and not address.address.startswith("fe80")
     ]
     loopback = [a for a in addresses if a.startswith("127.") or a == "::1"]

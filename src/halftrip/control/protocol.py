@@ -1,7 +1,7 @@
 """Messages between the processes of one run: MessagePack, framed by a length, over sockets.
 
-Every connection begins with a Hello that carries the job's random token; without it a connection is
-dropped. Nothing that arrives is ever executed or unpickled.
+Every connection begins with a Hello that has the job's random token; a connection without it is
+closed. Nothing that arrives is ever executed or unpickled.
 """
 
 from __future__ import annotations
@@ -13,44 +13,39 @@ import secrets
 import socket
 import struct
 import time
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 
-from halftrip.control.hosts import host_identity, own_addresses
+from halftrip.control.hosts import own_addresses
+from halftrip.errors import HalftripError, UsageError
 
 _LENGTH = struct.Struct("!I")
-# Larger than any message of a run; a length beyond it is not ours.
+# Longer than any message of a run: a peer that announces more is not halftrip.
 _LONGEST = 1 << 30
-# How long a connection may take to say who it is, in all, and in how many bytes: whoever takes it
-# has other things to do, and does not know yet whom it belongs to.
+# The limits of a Hello, in time and in bytes: before it the peer may be a stranger, and the process
+# that accepts the connection has other work.
 _GREETING_SECONDS = 1.0
 _LONGEST_GREETING = 4096
-# How long the other host may stay silent when it should have answered.
+# How long another host may leave packets unanswered.
 _SILENCE_SECONDS = 4
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True):
-    """Who connects, and for what. `group` is where this rank's group listens, if it does."""
+    """Who connects, and for what: ``control``, ``events``, ``group`` or ``life``. `rank` is -1 if
+    it is unknown; `group` is where rank 0 listens for its group, if that uses sockets."""
 
     token: str
     purpose: str
     rank: int
     pid: int
-    host: str
     group: Address | None = None
 
 
 def introduce(token: str, purpose: str, rank: int, group: Address | None = None) -> Hello:
     """The Hello of this process."""
-    return Hello(
-        token=token,
-        purpose=purpose,
-        rank=rank,
-        pid=os.getpid(),
-        host=host_identity(),
-        group=group,
-    )
+    return Hello(token=token, purpose=purpose, rank=rank, pid=os.getpid(), group=group)
 
 
 class Address(msgspec.Struct, frozen=True, tag=True):
@@ -62,8 +57,8 @@ class Address(msgspec.Struct, frozen=True, tag=True):
 
 
 class Assignment(msgspec.Struct, frozen=True, tag=True):
-    """What a launched rank is to do: a Plan in JSON, where rank 0's group listens, if it does,
-    whether anybody looks at progress, and which launch of several it is."""
+    """The task of a launched rank: a Plan in JSON, where rank 0 listens for the group, if that uses
+    sockets, whether progress is shown, and the number of the launch."""
 
     plan: bytes
     group: Address | None
@@ -72,14 +67,14 @@ class Assignment(msgspec.Struct, frozen=True, tag=True):
 
 
 class RecordLine(msgspec.Struct, frozen=True, tag=True):
-    """A line for the run file; `last` if it is the end."""
+    """A line for the run file; `last` if it is the end record."""
 
     line: bytes
     last: bool = False
 
 
 class Progress(msgspec.Struct, frozen=True, tag=True):
-    """How far a run is: `done` of `total` cases, and what is being measured now."""
+    """The progress of a run: `done` of `total` cases are over, and `what` is being measured."""
 
     done: int
     total: int
@@ -87,14 +82,27 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
 
 
 class Ack(msgspec.Struct, frozen=True, tag=True):
-    """The message before this one in the other direction has been dealt with."""
+    """The last message in the other direction has been handled."""
 
 
 class Abort(msgspec.Struct, frozen=True, tag=True):
-    """The run is over, and why. `usage`: because of something that was asked for wrongly."""
+    """The run is over, and why. `usage`: because of a mistake of the user's."""
 
     reason: str
     usage: bool = False
+
+    @classmethod
+    def of(cls, error: BaseException, rank: int) -> Abort:
+        """The message of a rank whose work ended with this error. Its text names the rank and the
+        error's type if the error is a defect of the program."""
+        if isinstance(error, HalftripError):
+            reason = str(error) or type(error).__name__
+            return cls(reason, usage=isinstance(error, UsageError))
+        return cls(f"rank {rank} failed: {type(error).__name__}: {error}")
+
+    def error(self) -> HalftripError:
+        """The error to raise at the receiver: a UsageError or a HalftripError."""
+        return (UsageError if self.usage else HalftripError)(self.reason)
 
 
 class Bye(msgspec.Struct, frozen=True, tag=True):
@@ -107,7 +115,7 @@ _decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
 
 
 class Closed(Exception):
-    """The other end of a channel is gone."""
+    """The other end of a channel has closed it, or has sent bytes that are not a message."""
 
 
 class Channel:
@@ -126,12 +134,12 @@ class Channel:
         self.send_bytes(_encoder.encode(message))
 
     def receive(self, longest: int = _LONGEST, deadline: float | None = None) -> Message:
-        """The next message, of no more than `longest` bytes. Raises Closed where there is none to
-        come, or not before `deadline` (by time.monotonic)."""
+        """The next message, of no more than `longest` bytes. Raises Closed if there is
+        none, or not before `deadline` (by time.monotonic)."""
         try:
             return _decoder.decode(self.receive_bytes(longest, deadline))
         except msgspec.DecodeError as error:
-            raise Closed(f"a message that is none: {error}") from None
+            raise Closed(f"malformed message: {error}") from None
 
     def send_bytes(self, payload: bytes) -> None:
         try:
@@ -164,17 +172,18 @@ class Channel:
         self.socket.close()
 
 
-# From where a listener can be reached: this host by an abstract Unix socket or by loopback, or any.
+# From where a listener can be reached: this host, by an abstract Unix socket or by loopback, or any
+# host.
 Reach = Literal["unix", "loopback", "network"]
 
 
 class Listener:
-    """Takes the connections of one job."""
+    """Accepts the connections of one job."""
 
     def __init__(self, token: str, reach: Reach = "unix") -> None:
         self._token = token
         if reach == "unix":
-            # Abstract: it has no name in the file system that could be left behind.
+            # Abstract: it leaves no name behind in the file system.
             name = f"halftrip-{secrets.token_hex(8)}"
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             self._socket.bind(f"\0{name}")
@@ -193,7 +202,7 @@ class Listener:
         return self._socket.fileno()
 
     def accept(self, timeout: float | None = None) -> tuple[Channel, Hello] | None:
-        """The next connection, or None if what connected did not know the token.
+        """The next connection, or None if the peer did not know the token.
 
         Raises TimeoutError after `timeout` seconds (None: waits for ever).
         """
@@ -210,8 +219,18 @@ class Listener:
         connection.settimeout(None)
         return channel, hello
 
+    def connections(self, count: int, seconds: float) -> Iterator[tuple[Channel, Hello]]:
+        """The next `count` connections from peers that know the token, each as soon as it is there.
+        Raises TimeoutError if all of them together take longer than `seconds`."""
+        deadline = time.monotonic() + seconds
+        while count > 0:
+            accepted = self.accept(max(deadline - time.monotonic(), 0.01))
+            if accepted is not None:
+                count -= 1
+                yield accepted
+
     def _knows(self, hello: Hello) -> bool:
-        """Whether it has the token, compared as bytes: not every text can be."""
+        """Whether it has the token. Compared as bytes: compare_digest refuses text beyond ASCII."""
         return hmac.compare_digest(hello.token.encode(), self._token.encode())
 
     def close(self) -> None:
@@ -219,8 +238,8 @@ class Listener:
 
 
 def connect(address: Address, hello: Hello, timeout: float = 10.0) -> Channel:
-    """Connects and says `hello`. Raises OSError with what was tried if nothing answers, Closed if
-    what answers is gone at once."""
+    """Connects and sends `hello`. Raises OSError, with every address that was tried, if nothing
+    answers; Closed if the peer closes the connection at once."""
     if address.unix is not None:
         connection = _connect_unix(address.unix)
     else:
@@ -260,8 +279,8 @@ def _connect_any(address: Address, timeout: float) -> socket.socket:
 
 
 def _notice_dead_hosts(connection: socket.socket) -> None:
-    """Makes the kernel notice within 5 s that the other host is gone without a word, whether we
-    wait to hear from it or for what we sent to be acknowledged."""
+    """Makes the kernel notice within 5 s that the other host has vanished, whether this end waits
+    for data or for an acknowledgement."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (
         (socket.TCP_KEEPIDLE, 2),

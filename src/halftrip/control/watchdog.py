@@ -23,7 +23,7 @@ from halftrip.errors import Interrupted
 # A signal that interrupts system calls, so that the stop is seen; it does nothing else.
 _INTERRUPT = signal.SIGURG
 _INTERRUPT_SECONDS = 0.02
-# How long the main thread has to leave timed code before the process is ended; it may be in MPI.
+# How long the main thread has to leave timed code before the process is ended: it may be in MPI.
 GRACE_SECONDS = 1.0
 # Errors by which the main thread may notice the end before the watchdog knows the reason.
 _ENDS = (Interrupted, _native.Stopped, _native.PeerClosed, Closed, ConnectionError)
@@ -34,9 +34,9 @@ class Watchdog:
 
     `channels` are connections to them, and `processes` are processes on this host, each with its
     name in messages. When a channel closes without a Bye or says Abort, when a process ends, or
-    when one of `signals` comes, the run is over: `on_end` is called with the reason, in this thread
-    and at once, the other channels are told, and the main thread is stopped. If it has not called
-    `close` GRACE_SECONDS later, the process exits with status 1.
+    when one of `signals` arrives, the run is over: `on_end` is called with the reason, at once and
+    in the watchdog's thread, the peers of all channels get an Abort, and the main thread is
+    stopped. If it has not called `close` GRACE_SECONDS later, the process exits with status 1.
 
     Must be made and closed in the main thread.
     """
@@ -67,14 +67,14 @@ class Watchdog:
             number: signal.signal(number, self._on_signal) for number in (_INTERRUPT, *signals)
         }
         self._old_wakeup = signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
-        self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
+        self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._thread.start()
 
     def guard(self, work: Callable[[], None]) -> BaseException | None:
-        """Does `work`, and returns the error that ended it early, or None.
+        """Calls `work`, and returns the error that ended it early, or None.
 
-        That is Interrupted, with the reason, where the run ended from outside. Where `work` only
-        sees a closed connection, the reason follows within GRACE_SECONDS.
+        That is Interrupted, with the reason, if the run was ended from outside. If `work` has only
+        seen a closed connection, this waits for the reason, at most GRACE_SECONDS.
         """
         try:
             self._guarding = True
@@ -83,17 +83,17 @@ class Watchdog:
             except _ENDS as error:
                 self._known.wait(GRACE_SECONDS)
                 return Interrupted(self._reason or str(error))
-            except BaseException as error:  # noqa: BLE001 (whatever it is, others must be told)
+            except BaseException as error:  # noqa: BLE001 (other ranks are told of any error)
                 return error
             finally:
                 self._guarding = False
         except Interrupted as error:
-            # The reason came while another sign was being dealt with.
+            # The signal arrived while another error was being handled.
             return error
         return None
 
     def close(self, abort: Abort | None = None) -> None:
-        """Ends the watchdog and tells the others: that this rank is done, or to `abort`."""
+        """Ends the watchdog, and tells the others that this rank is done, or sends them `abort`."""
         self._closed.set()
         with contextlib.suppress(OSError):
             self._wake.send(b"\0")
@@ -111,7 +111,7 @@ class Watchdog:
         _native.request_stop(False)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        # Once, and neither before the work nor on the way out, which must not be stopped.
+        # Only once, and only during the work: what comes before and after it must not be stopped.
         if self._reason is not None and self._guarding:
             self._guarding = False
             raise Interrupted(self._reason)
@@ -123,11 +123,11 @@ class Watchdog:
 
     def _watch(self) -> None:
         with self._selector as selector:
-            selector.register(self._sleeper, selectors.EVENT_READ, self._look_for_signal)
+            selector.register(self._sleeper, selectors.EVENT_READ, self._read_signal)
             for descriptor in self._processes:
-                selector.register(descriptor, selectors.EVENT_READ, self._name_process)
+                selector.register(descriptor, selectors.EVENT_READ, self._process_end)
             for channel in self._channels:
-                selector.register(channel, selectors.EVENT_READ, self._look_at)
+                selector.register(channel, selectors.EVENT_READ, self._read_message)
             while not self._closed.is_set():
                 for key, _ in selector.select():
                     reason = key.data(key.fileobj)
@@ -137,16 +137,16 @@ class Watchdog:
                         self._stop_main(reason)
                         return
 
-    def _name_process(self, descriptor: int) -> str:
+    def _process_end(self, descriptor: int) -> str:
         return f"{self._processes[descriptor]} died"
 
-    def _look_for_signal(self, sleeper: socket.socket) -> str | None:
+    def _read_signal(self, sleeper: socket.socket) -> str | None:
         for number in sleeper.recv(4096):
             if number in self._signals:
                 return f"stopped by {self._signals[number]}"
         return None
 
-    def _look_at(self, channel: Channel) -> str | None:
+    def _read_message(self, channel: Channel) -> str | None:
         try:
             message = channel.receive()
         except Closed:
@@ -161,14 +161,14 @@ class Watchdog:
         try:
             self._on_end(reason)
         finally:
-            # Also where that failed: the main thread must not go on unwatched.
+            # Even if that failed: nothing watches the main thread any longer.
             self._interrupt_main(reason)
 
     def _interrupt_main(self, reason: str) -> None:
         self._tell(Abort(reason))
         _native.request_stop()
         deadline = time.monotonic() + GRACE_SECONDS
-        # Repeatedly: a signal that comes just before a system call does not interrupt it.
+        # Repeatedly: a signal that arrives just before a system call does not interrupt it.
         while time.monotonic() < deadline:
             signal.pthread_kill(self._main, _INTERRUPT)
             if self._closed.wait(_INTERRUPT_SECONDS):

@@ -1,29 +1,26 @@
-"""A job that some other launcher has started already, with this process as one of its ranks."""
+"""Measures a plan as one rank of a job that another launcher has started."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from halftrip.control.collectives import Group, MpiGroup
-from halftrip.control.hosts import host_identity
-from halftrip.control.protocol import Abort, Address, Channel, Closed, Listener, connect, introduce
+from halftrip.control.protocol import Abort
 from halftrip.control.watchdog import Watchdog
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job import shm_cleanup
+from halftrip.job.existing import ExistingJob, library_of, speaks
+from halftrip.job.lifelines import connect_lifelines
 from halftrip.job.spec import new_token
-from halftrip.job.supervisor import View
+from halftrip.job.view import View
 from halftrip.measure.runner import Runner
-from halftrip.mpi import launcher, library
+from halftrip.mpi import library
 from halftrip.plan.layers import check_ranks
 from halftrip.plan.plan import Plan
 from halftrip.results.records import RunEnd
@@ -33,97 +30,28 @@ from halftrip.transports.base import ProcessContext
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-_CONNECT_SECONDS = 30.0
 
+def join(job: ExistingJob, plan: Plan, create: Callable[[], RunFile], view: View) -> Path:
+    """Measures the plan with the other ranks of the job. Returns the path of the run file, which
+    rank 0 makes with `create`.
 
-class Surrounding(NamedTuple):
-    """The job around this process, as its launcher describes it in the environment."""
-
-    rank: int
-    size: int
-    family: launcher.Family | None
-
-
-# Which variables launchers set, most telling first: rank, size, and the MPI they speak for.
-_SIGNS: tuple[tuple[str, str, launcher.Family | None], ...] = (
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "openmpi"),
-    ("PMI_RANK", "PMI_SIZE", "mpich"),
-    # Set within srun, not in the shell of a batch job.
-    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", None),
-)
-
-
-def surrounding(environ: Mapping[str, str]) -> Surrounding | None:
-    """The job of two ranks or more that this process was started in, or None."""
-    for rank, size, family in _SIGNS:
-        if not (environ.get(rank, "").isdecimal() and environ.get(size, "").isdecimal()):
-            continue
-        if int(environ[size]) > 1:
-            return Surrounding(int(environ[rank]), int(environ[size]), family)
-    return None
-
-
-def library_of(job: Surrounding) -> Path | None:
-    """The MPI library of the launcher that started this process, None where that is unknown."""
-    if library.LIBRARY_VARIABLE in os.environ or job.family is None:
-        return None
-    for program in (*_ancestors(), shutil.which("mpiexec")):
-        beside = launcher.library_beside(Path(program), job.family) if program else None
-        if beside is not None:
-            return beside
-    return None
-
-
-def _ancestors(generations: int = 3) -> list[str]:
-    """The programs of this process's parents: mpiexec, or whatever it has on each host."""
-    programs = []
-    pid = os.getppid()
-    for _ in range(generations):
-        try:
-            programs.append(os.readlink(f"/proc/{pid}/exe"))
-            # After the name, which is in brackets and may hold anything: state and parent.
-            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            break
-    return programs
-
-
-class FileSink:
-    """Rank 0's records, straight into the file."""
-
-    def __init__(self, run_file: RunFile | None, view: View) -> None:
-        self._run_file = run_file
-        self._view = view
-
-    def record(self, record: Record) -> None:
-        if self._run_file is not None:
-            self._run_file.append(encode(record), last=isinstance(record, RunEnd))
-
-    def progress(self, done: int, total: int, what: str) -> None:
-        self._view.update(done, total, what)
-
-
-def join(job: Surrounding, plan: Plan, create: Callable[[Plan], RunFile], view: View) -> Path:
-    """Walks through the plan with the other ranks of the job, and returns where rank 0, which makes
-    it with `create`, has put the run file.
-
-    Raises what launch.run.launch does, on every rank that is still there to see it.
+    Raises what `job.start.launch` does, on every rank that is still alive.
     """
     check_fit(job, plan)
     library.select_library(library_of(job))
     communicator = library.start(job.size, plan.threads)
     group = MpiGroup(communicator)
-    run_file = _create(group, plan, create)
+    run_file = _create(group, create)
     try:
-        return _walk(group, plan, run_file, view, communicator)
+        return _measure(group, communicator, plan, run_file, view)
     finally:
         group.close()
         if run_file is not None:
             run_file.close()
 
 
-def check_fit(job: Surrounding, plan: Plan) -> None:
-    """Raises UsageError if a plan asks for what this job is not."""
+def check_fit(job: ExistingJob, plan: Plan) -> None:
+    """Raises UsageError if the plan has options that this job cannot satisfy."""
     for name in ("launcher", "mpiexec"):
         if getattr(plan, name) is not None:
             raise UsageError(f"--{name}: the job that this runs in has been started; leave it out")
@@ -139,137 +67,105 @@ def check_fit(job: Surrounding, plan: Plan) -> None:
     check_ranks(plan, job.size)
 
 
-def _walk(
-    group: Group, plan: Plan, run_file: RunFile | None, view: View, communicator: MPI.Intracomm
-) -> Path:
-    token = group.broadcast(new_token(), str)
-
-    def end(reason: str) -> None:
-        if run_file is not None:
-            with contextlib.suppress(HalftripError):  # a full disk is reason enough
-                run_file.end(RunEnd(reason=reason))
-
-    told = False
-
-    def end_at_once(reason: str) -> None:
-        # All that matters, before anything else: where a rank has died, the launcher is about to
-        # kill this one. Open MPI waits a quarter of a second or more before it does.
-        nonlocal told
-        end(reason)
-        told = True
-        _say(group.rank, reason)
-        shm_cleanup.remove_own()
-
-    try:
-        channels = _lifelines(group, token)
-    except HalftripError as error:
-        end(str(error))
-        shm_cleanup.remove_own()
-        raise
-    watch = Watchdog(
-        channels=channels,
-        processes={os.getppid(): "the launcher"} if os.getppid() else {},
-        on_end=end_at_once,
-        signals=(signal.SIGINT, signal.SIGTERM),
-    )
-    path = ""
-
-    def walk() -> None:
-        nonlocal path
-        agreed = group.broadcast(plan, Plan)
-        process = ProcessContext.of(agreed, group.rank, token, communicator)
-        Runner(agreed, group, process, FileSink(run_file, view)).run()
-        path = group.broadcast(str(run_file.path.absolute()) if run_file is not None else "", str)
-
-    ended = watch.guard(walk)
-    if ended is not None:
-        reason = str(ended) or type(ended).__name__
-        end(reason)
-        shm_cleanup.remove_own()
-        mistake = isinstance(ended, UsageError)
-        if mistake and run_file is not None:
-            run_file.discard()
-        watch.close(Abort(reason, usage=mistake))
-        if told:
-            raise Interrupted(reason, told=True)
-        raise ended
-    watch.close()
-    return Path(path)
-
-
-class Refusal(msgspec.Struct, frozen=True):
-    """Why there is no run file, and whether because of something that was asked for wrongly."""
-
-    reason: str
-    usage: bool
-
-
-def _create(group: Group, plan: Plan, create: Callable[[Plan], RunFile]) -> RunFile | None:
+def _create(group: Group, create: Callable[[], RunFile]) -> RunFile | None:
     """Rank 0's file. Raises UsageError or HalftripError, on all ranks, if it cannot be made."""
     run_file, refusal = None, None
     if group.rank == 0:
         try:
-            run_file = create(plan)
+            run_file = create()
         except HalftripError as error:
-            refusal = Refusal(str(error), isinstance(error, UsageError))
-    refusal = group.broadcast(refusal, Refusal | None)
+            refusal = Abort.of(error, group.rank)
+    refusal = group.broadcast(refusal, Abort | None)
     if refusal is not None:
-        raise (UsageError if refusal.usage else HalftripError)(refusal.reason)
+        raise refusal.error()
     return run_file
 
 
-def _lifelines(group: Group, token: str) -> dict[Channel, str]:
-    """Connections over which the ranks notice each other's end: from all others to rank 0.
+class _FileSink:
+    """Writes rank 0's records into the run file."""
 
-    Raises Interrupted where they cannot be made; ranks that have one notice by it.
-    """
-    identities = group.allgather(host_identity(), str)
-    if group.rank == 0:
-        listener = Listener(token, "unix" if len(set(identities)) == 1 else "network")
-        group.broadcast(listener.address, Address)
-        try:
-            return _accept_all(listener, group.size - 1)
-        finally:
-            listener.close()
-    address = group.broadcast(None, Address)
+    def __init__(self, run_file: RunFile | None, view: View) -> None:
+        self._run_file = run_file
+        self._view = view
+
+    def record(self, record: Record) -> None:
+        if self._run_file is None:
+            raise RuntimeError("only rank 0 has records")
+        self._run_file.append(encode(record), last=isinstance(record, RunEnd))
+
+    def progress(self, done: int, total: int, what: str) -> None:
+        self._view.update(done, total, what)
+
+
+class _EarlyEnd:
+    """Writes into rank 0's file why the run ended early, tells the user, and removes MPI's shared
+    memory. `told`: all of this was done when the watchdog noticed the end."""
+
+    def __init__(self, rank: int, run_file: RunFile | None) -> None:
+        self.told = False
+        self._rank = rank
+        self._run_file = run_file
+
+    def tell(self, reason: str) -> None:
+        """Does everything, at once: where a rank has died, the launcher is about to kill this one.
+        Open MPI waits a quarter of a second or more before it does."""
+        self._end_file(reason)
+        self.told = True
+        if speaks(self._rank, reason):
+            # Where the launcher was killed, nobody reads what its ranks write.
+            with contextlib.suppress(OSError):
+                # In one piece: other processes write to the same place.
+                sys.stderr.write(f"halftrip: {reason}\n")
+                sys.stderr.flush()
+        shm_cleanup.remove_own()
+
+    def clean_up(self, reason: str) -> None:
+        """Does the same as `tell`, but leaves it to the caller's error to tell the user."""
+        self._end_file(reason)
+        shm_cleanup.remove_own()
+
+    def _end_file(self, reason: str) -> None:
+        if self._run_file is not None:
+            with contextlib.suppress(HalftripError):  # the reason may be that the disk is full
+                self._run_file.end(RunEnd(reason=reason))
+
+
+def _measure(
+    group: Group, communicator: MPI.Intracomm, plan: Plan, run_file: RunFile | None, view: View
+) -> Path:
+    token = group.broadcast(new_token(), str)
+    early_end = _EarlyEnd(group.rank, run_file)
     try:
-        channel = connect(address, introduce(token, "life", group.rank))
-    except (OSError, Closed) as error:
-        raise Interrupted(f"rank {group.rank} cannot reach rank 0: {error}") from None
-    return {channel: "rank 0"}
+        lifelines = connect_lifelines(group, token)
+    except HalftripError as error:
+        early_end.clean_up(str(error))
+        raise
+    path = ""
 
+    def work() -> None:
+        nonlocal path
+        agreed = group.broadcast(plan, Plan)
+        process = ProcessContext.of(agreed, group.rank, token, communicator)
+        Runner(agreed, group, process, _FileSink(run_file, view)).run()
+        # After the last record: other ranks may read the file as soon as they have its path.
+        path = group.broadcast(str(run_file.path.absolute()) if run_file is not None else "", str)
 
-def _accept_all(listener: Listener, count: int) -> dict[Channel, str]:
-    channels: dict[Channel, str] = {}
-    deadline = time.monotonic() + _CONNECT_SECONDS
-    while len(channels) < count:
-        try:
-            accepted = listener.accept(max(deadline - time.monotonic(), 0.01))
-        except TimeoutError:
-            missing = count - len(channels)
-            reason = (
-                f"{missing} of {count} ranks could not reach rank 0 in {_CONNECT_SECONDS:.0f} s"
-            )
-            for channel in channels:
-                with contextlib.suppress(Closed):
-                    channel.send(Abort(reason))
-                channel.close()
-            raise Interrupted(reason) from None
-        if accepted is not None:
-            channel, hello = accepted
-            channels[channel] = f"rank {hello.rank} (process {hello.pid})"
-    return channels
-
-
-def _say(rank: int, reason: str) -> None:
-    if speaks(rank, reason):
-        # Where the launcher was killed, nobody reads what its ranks say.
-        with contextlib.suppress(OSError):
-            # In one piece: other processes write to the same place.
-            sys.stderr.write(f"halftrip: {reason}\n")
-            sys.stderr.flush()
-
-
-def speaks(rank: int, reason: str) -> bool:
-    """Whether this rank is the one to tell the user: rank 0, or the next where rank 0 died."""
-    return rank == (1 if reason.startswith("rank 0 ") else 0)
+    watchdog = Watchdog(
+        channels=lifelines,
+        # Process 0 is a parent outside this PID namespace, which cannot be watched.
+        processes={os.getppid(): "the launcher"} if os.getppid() else {},
+        on_end=early_end.tell,
+        signals=(signal.SIGINT, signal.SIGTERM),
+    )
+    failure = watchdog.guard(work)
+    if failure is None:
+        watchdog.close()
+        return Path(path)
+    abort = Abort.of(failure, group.rank)
+    early_end.clean_up(abort.reason)
+    if abort.usage and run_file is not None:
+        run_file.discard()
+    watchdog.close(abort)
+    if early_end.told:
+        raise Interrupted(abort.reason, told=True)
+    raise failure

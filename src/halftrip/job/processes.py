@@ -1,4 +1,4 @@
-"""The processes of a job: those that a launcher has started, and all that belong to it."""
+"""The processes of a job: the ones that a launcher started, and all of them on this host."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from typing import IO
 
 from halftrip.errors import Interrupted
 
-LOOK_SECONDS = 0.02
+# How often a wait for the end of processes looks for it.
+POLL_SECONDS = 0.02
 
 
 @dataclass
 class Started:
     """The processes that a launcher has started, each with its name in messages.
 
-    `output` is what an mpiexec and its ranks print. `directory` is where they keep temporary files.
-    `stopped` says why the run is over before all have been started.
+    `output` is the file that an mpiexec and its ranks print into, `directory` has their temporary
+    files. `stopped` is the reason why no more are to be started.
     """
 
     processes: dict[subprocess.Popen[bytes], str] = field(default_factory=dict)
@@ -30,37 +31,37 @@ class Started:
     stopped: str | None = None
 
     def add(self, process: subprocess.Popen[bytes], name: str) -> None:
-        """Adds a process that has just been started. Raises Interrupted if no more are to be
-        started."""
+        """Adds a process that has just been started. Raises Interrupted if the run ended
+        meanwhile."""
         self.processes[process] = name
         if self.stopped is not None:
             raise Interrupted(self.stopped)
 
     def lines(self) -> list[str]:
-        """What has been printed: each line once, without those that have no words."""
+        """The printed lines that have words in them, each once."""
         if self.output is None:
             return []
         self.output.seek(0)
         printed = self.output.read().decode(errors="replace").splitlines()
-        worded = (line.rstrip() for line in printed if re.search(r"[A-Za-z]{3}", line))
-        return list(dict.fromkeys(worded))
+        with_words = (line.rstrip() for line in printed if re.search(r"[A-Za-z]{3}", line))
+        return list(dict.fromkeys(with_words))
 
     def first_line(self) -> str | None:
-        """The first line of the output that has words, None if there is none."""
+        """The first printed line that has words in it, None if there is none."""
         return next((line.strip() for line in self.lines()), None)
 
     def exited(self) -> dict[str, int]:
-        """The exit codes of those that have ended, by name."""
+        """The exit codes of the processes that have ended, by name."""
         codes = {name: process.poll() for process, name in self.processes.items()}
         return {name: code for name, code in codes.items() if code is not None}
 
     def wait(self, seconds: float) -> bool:
-        """Waits until all have ended, at most this long; whether they have."""
+        """Waits until all have ended, at most `seconds`. Returns whether they have."""
         deadline = time.monotonic() + seconds
         while len(self.exited()) < len(self.processes):
             if time.monotonic() > deadline:
                 return False
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         return True
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from halftrip.job.supervisor import View
+from halftrip.job.view import View
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
 from halftrip.results.case import Case
 from halftrip.results.records import Failure, Measurement, RunEnd
@@ -19,9 +19,9 @@ _SKIP = b'{"record":"skip"'
 _MEASURED = (b'{"record":"measurement"', b'{"record":"failure"')
 
 
-class Progress:
-    """What is known of the intervals while launches go on: the times of every case, with --until-ci
-    alone, since they take as much memory as the file takes space on disk."""
+class Intervals:
+    """The confidence intervals of all cases, while launches go on. It keeps times with --until-ci
+    alone: they take as much memory as the file takes on disk."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -38,9 +38,9 @@ class Progress:
         elif isinstance(record, Failure):
             self._failed.add(record.case)
 
-    def is_enough(self, launches: int) -> bool:
-        """Whether --until-ci has what it waits for after that many launches: every row's interval
-        is as narrow as was asked for."""
+    def are_narrow(self, launches: int) -> bool:
+        """Whether --until-ci ends the run after this many launches: every row's interval is as
+        narrow as requested."""
         plan = self._plan
         if not plan.until_ci or plan.ci is None or launches < max(plan.launches, FEWEST_UNTIL_CI):
             return False
@@ -51,21 +51,21 @@ class Progress:
 
 def _width(series: list[Series]) -> float:
     """The relative width of a case's interval; infinite before FEWEST_UNTIL_CI launches."""
-    known = case_times(series)
-    if len(known.by_launch) < FEWEST_UNTIL_CI:
+    times = case_times(series)
+    if len(times.by_launch) < FEWEST_UNTIL_CI:
         return float("inf")
-    return relative_width(summarize_case(known))
+    return relative_width(summarize_case(times))
 
 
 class LaunchRecords:
-    """The records of one launch, into the file of all of them. Its end is kept back, since others
-    may follow, and no skip is written twice."""
+    """Writes the records of one launch into the file of all launches. The launch's `end` is kept
+    back, since others may follow, and a skip is written only once."""
 
-    def __init__(self, run_file: RunFile, skips: set[bytes], progress: Progress) -> None:
+    def __init__(self, run_file: RunFile, skips: set[bytes], intervals: Intervals) -> None:
         self.end = RunEnd(reason=None)
         self._run_file = run_file
         self._skips = skips
-        self._progress = progress
+        self._intervals = intervals
 
     def append(self, line: bytes, last: bool = False) -> None:
         if last:
@@ -76,11 +76,11 @@ class LaunchRecords:
                 return
             self._skips.add(line)
         self._run_file.append(line)
-        self._progress.take(line)
+        self._intervals.take(line)
 
 
 class LaunchView:
-    """Shows progress with the number of the launch, and what else is printed, once."""
+    """Adds the number of the launch to all that is shown, and shows a printed line only once."""
 
     def __init__(self, view: View, launch: int, launches: int, quoted: set[str]) -> None:
         self.visible = view.visible
@@ -104,14 +104,14 @@ def launch_all(
     view: View,
     launch: Callable[[int, LaunchRecords, View], None],
 ) -> None:
-    """Calls `launch(number, records, view)` as often as the plan asks for, and ends the file."""
+    """Calls `launch(number, records, view)` for every launch of the plan, and ends the file."""
     ends: list[RunEnd] = []
     skips: set[bytes] = set()
     quoted: set[str] = set()
-    progress = Progress(plan)
+    intervals = Intervals(plan)
     most = plan.max_launches if plan.until_ci else plan.launches
-    while not ends or (len(ends) < most and not progress.is_enough(len(ends))):
-        records = LaunchRecords(run_file, skips, progress)
+    while not ends or (len(ends) < most and not intervals.are_narrow(len(ends))):
+        records = LaunchRecords(run_file, skips, intervals)
         launch(len(ends), records, LaunchView(view, len(ends), most, quoted))
         ends.append(records.end)
     run_file.end(
@@ -126,7 +126,7 @@ def launch_all(
 
 
 def _worst(drifts: list[list[float] | None]) -> list[float] | None:
-    """By rank, the drift of the launch in which it was the largest."""
+    """The largest drift of each rank in any launch."""
     known = [launch for launch in drifts if launch]
     return [max(ranks, key=abs) for ranks in zip(*known, strict=False)] or None
 

@@ -1,4 +1,4 @@
-"""What dead processes leave behind: MPI's shared memory, which has names that nobody removes."""
+"""Removes shared memory of MPI that dead processes leave behind: its names stay in /dev/shm."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def orphans(
 
 
 def mapped_segments(maps: Path = Path("/proc/self/maps")) -> set[str]:
-    """MPI's segments that a process maps, by its list of mappings; none if it is gone."""
+    """MPI's segments that a process maps, from its list of mappings; none if it has ended."""
     try:
         lines = maps.read_text().splitlines()
     except OSError:
@@ -37,13 +37,13 @@ def mapped_segments(maps: Path = Path("/proc/self/maps")) -> set[str]:
 
 
 def remove_own() -> None:
-    """Removes MPI's segments that this process maps, which is about to end without MPI_Finalize.
-    Whoever else maps them keeps them."""
+    """Removes the names of MPI's segments that this process maps, for an end without MPI_Finalize.
+    Other processes that map them keep them."""
     remove([Path(path) for path in mapped_segments()])
 
 
 def remove(paths: list[Path]) -> None:
-    """Removes files, those that are gone already included."""
+    """Removes files, of which some may be missing."""
     for path in paths:
         with contextlib.suppress(OSError):
             path.unlink()

@@ -14,8 +14,8 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextlib.contextmanager
 def catching(stop: Callable[[str], None]) -> Iterator[None]:
-    """Has `stop` called with the reason when one of them comes. Outside the main thread, to which
-    signals belong, nothing is caught."""
+    """Calls `stop` with the reason when one of them arrives. Outside the main thread, where Python
+    has no signal handlers, nothing is caught."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -32,5 +32,5 @@ def catching(stop: Callable[[str], None]) -> Iterator[None]:
 
 
 def interrupt(reason: str) -> None:
-    """Raises Interrupted: what to do when there is nothing yet to clear away."""
+    """Raises Interrupted; for `catching`, while there is nothing to clean up."""
     raise Interrupted(reason)

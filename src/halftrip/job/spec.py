@@ -1,4 +1,4 @@
-"""What a launcher tells its ranks through the environment."""
+"""A job as its launcher describes it to the ranks, in the environment."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import msgspec
 from halftrip.control.protocol import Address
 
 JOB_VARIABLE = "HALFTRIP_JOB"
-# Set by launchers that know it; under mpiexec MPI says.
+# A rank's number, from launchers that know it; under an mpiexec, MPI knows it.
 RANK_VARIABLE = "HALFTRIP_RANK"
 
 
 class Job(msgspec.Struct, frozen=True):
-    """Where the launcher listens, and the token that proves who belongs to the job.
+    """The address at which the launcher listens, and the token that proves who belongs to the job.
 
-    `launcher` is its process, `ranks` is how many ranks there are. `mpi` says whether an mpiexec
-    starts them, `threads` how many of a rank's threads call MPI, `library` which MPI library
-    belongs to it, if that is known, and `directory` where it keeps its files.
+    `launcher` is the launcher's process ID, and `ranks` the number of ranks. `mpi` says whether an
+    mpiexec starts them, `threads` how many threads of a rank call MPI. `library` is the MPI library
+    of the mpiexec, if that is known, and `directory` has its temporary files.
     """
 
     address: Address

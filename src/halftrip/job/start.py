@@ -1,4 +1,4 @@
-"""A whole run, wherever its ranks come from."""
+"""Runs a plan with ranks of its own: chooses a launcher, and starts ranks once per launch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
 from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import new_token
-from halftrip.job.supervisor import LaunchFailed, Supervisor, View
+from halftrip.job.supervisor import LaunchFailed, Supervisor
+from halftrip.job.view import View
 from halftrip.plan.plan import Plan
 from halftrip.registry import LAUNCHERS
 from halftrip.results.records import RunEnd, Skip
@@ -25,23 +26,25 @@ DEFAULT_RANKS = 2
 
 
 def launch(plan: Plan, run_file: RunFile, view: View) -> None:
-    """Starts ranks and has them walk through the plan; all that they measure is in `run_file`.
+    """Starts ranks that measure the plan, and writes their records into `run_file`.
 
-    Where no launcher is asked for, an mpiexec starts them if MPI is to be measured. If there is
-    none that can, MPI is skipped with the reason, and the rest is measured with local processes.
-    A launcher or an mpiexec that was asked for has to do.
+    If the plan names no launcher, an mpiexec starts the ranks if MPI is to be measured. If none
+    works, MPI is skipped with the reason, and local processes measure the rest. A launcher or an
+    mpiexec that the plan names has to work.
 
-    Raises HalftripError, of the kinds that Supervisor.run does, after writing why into the file.
+    Raises the errors of Supervisor.run, and Unavailable, after writing the reason into the file. A
+    UsageError removes the file.
     """
     try:
-        # A launcher that is only being looked for can be waited for in vain as well.
+        # Signals count before the supervisor catches them, too: an mpiexec may hang while it is
+        # asked for its version.
         with catching(interrupt):
             _launch(plan, run_file, view)
     except UsageError:
         run_file.discard()
         raise
     except HalftripError as error:
-        with contextlib.suppress(HalftripError):  # a full disk is reason enough
+        with contextlib.suppress(HalftripError):  # the reason may be that the disk is full
             run_file.end(RunEnd(reason=str(error)))
         raise
 

@@ -25,18 +25,20 @@ from halftrip.control.protocol import (
     Progress,
     RecordLine,
 )
-from halftrip.errors import HalftripError, Interrupted, UsageError
+from halftrip.errors import HalftripError, Interrupted
 from halftrip.job import shm_cleanup
-from halftrip.job.processes import LOOK_SECONDS, Started, job_processes
+from halftrip.job.processes import POLL_SECONDS, Started, job_processes
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
+from halftrip.job.view import View
 from halftrip.plan.plan import Plan
 
 # How long all ranks may take to start and connect. Large jobs wait for slow file systems.
 _START_SECONDS = 60.0
-# After the first death others follow; how long to wait for reports before naming one.
+# After the first death others follow at once: how long to wait for reports before naming one.
 _REPORTS_SECONDS = 0.2
-# Ranks leave within a second of being told, see watch.GRACE_SECONDS; then they are made to.
+# How long ranks may take to leave when told to (control.watchdog.GRACE_SECONDS, and some more), and
+# then to end after SIGTERM.
 _LEAVE_SECONDS = 1.5
 _TERMINATE_SECONDS = 0.7
 # How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number.
@@ -51,26 +53,15 @@ class LaunchFailed(HalftripError):
     """The ranks did not start; the reason is the launcher's own."""
 
 
-class View(Protocol):
-    """Where progress is shown, and what else there is to say."""
-
-    visible: bool
-
-    def update(self, done: int, total: int, what: str) -> None: ...
-
-    def quote(self, who: str, lines: list[str]) -> None:
-        """What an mpiexec, called `who`, and its ranks have printed in a run that went well."""
-
-
 class Records(Protocol):
-    """Where the lines of a run file go; `last` is its end."""
+    """Takes the lines of a run file; `last` marks the end record."""
 
     def append(self, line: bytes, last: bool = False) -> None: ...
 
 
 @dataclass
 class ConnectedRank:
-    """A rank that has connected. `finished`: it has said that its work is done."""
+    """A rank that has connected. `finished`: it has reported that its work is done."""
 
     hello: Hello
     control: Channel
@@ -93,8 +84,8 @@ class Supervisor:
         self._view = view
         self._ranks: dict[int, ConnectedRank] = {}
         self._events: list[Channel] = []
-        # What ranks have reported about the end, and which closed their connection without a word,
-        # in the order in which that was noticed.
+        # The reasons that ranks have sent, and the ranks that closed their connection without one,
+        # in the order in which these were noticed.
         self._reports: list[HalftripError] = []
         self._ending = False
         self._began = time.time()
@@ -104,11 +95,11 @@ class Supervisor:
         self._leaving = False
 
     def run(self, plan: Plan, start: Callable[[Job, Started], None], launch: int = 0) -> None:
-        """Has `start` start the ranks and these walk through `plan`, as the launch of that number;
-        returns when they are done and gone.
+        """Calls `start` to start the ranks, and has them measure `plan`, as the launch of this
+        number. Returns when they have ended.
 
         Raises LaunchFailed if they did not start, UsageError or HalftripError if one of them gave
-        up, Interrupted if somebody died or a signal came. No process is left in any case.
+        up, Interrupted if a process died or a signal arrived. No process is left in any case.
         """
         with catching(self._on_signal):
             self._run(plan, start, launch)
@@ -126,30 +117,31 @@ class Supervisor:
                 self._serve(None)
             self._leaving = True
             if not self._started.wait(_LEAVE_SECONDS):
-                self._clear_away("the run is over")
+                self._clean_up("the run is over")
             lines = self._started.lines()
             if lines:
                 self._view.quote(", ".join(self._started.processes.values()), lines)
         except HalftripError as error:
-            self._clear_away(str(error))
+            self._clean_up(str(error))
             raise
         except BaseException as error:
-            self._clear_away(f"the launcher failed: {type(error).__name__}")
+            self._clean_up(f"the launcher failed: {type(error).__name__}")
             raise
         finally:
             self._close()
 
     def _on_signal(self, reason: str) -> None:
-        # Once: what comes after it must not keep us from clearing away.
+        # Only the first signal raises: later ones must not interrupt the clean-up.
         if self._starting:
-            # A process that is just being started would not be noted.
+            # Started.add raises: here, a process that is just being started would be lost.
             self._started.stopped = reason
         elif not self._leaving:
             self._leaving = True
             raise Interrupted(reason)
 
     def _serve(self, timeout: float | None) -> None:
-        """Deals with whatever comes next. Raises what `run` does."""
+        """Waits for the next events, at most `timeout` seconds, and handles them. Raises what `run`
+        does."""
         for key, _ in self._selector.select(timeout):
             key.data(key.fileobj)
 
@@ -191,7 +183,7 @@ class Supervisor:
             self._events.append(channel)
             self._selector.register(channel, selectors.EVENT_READ, self._on_event)
         if self._events and len(self._ranks) == self._job.ranks:
-            # All are here: nobody else may connect.
+            # All ranks have connected: nobody else may.
             self._selector.unregister(listener)
             listener.close()
 
@@ -204,7 +196,7 @@ class Supervisor:
                 progress=self._view.visible,
                 launch=launch,
             )
-            with contextlib.suppress(Closed):  # it is noticed as a death
+            with contextlib.suppress(Closed):  # _on_control notices the death
                 rank.control.send(assignment)
 
     # Serving.
@@ -222,8 +214,8 @@ class Supervisor:
             self._selector.unregister(rank.control)
         elif isinstance(message, Abort):
             self._selector.unregister(rank.control)
-            kind: type[HalftripError] = UsageError if message.usage else HalftripError
-            report = (LaunchFailed if rank.hello.rank < 0 else kind)(message.reason)
+            has_started = rank.hello.rank >= 0
+            report = message.error() if has_started else LaunchFailed(message.reason)
             if not self._ending:
                 raise report
             self._reports.append(report)
@@ -238,7 +230,7 @@ class Supervisor:
             self._records.append(message.line, last=message.last)
         elif isinstance(message, Progress):
             self._view.update(message.done, message.total, message.what)
-        with contextlib.suppress(Closed):  # it is noticed as a death
+        with contextlib.suppress(Closed):  # _on_control notices the death
             channel.send(Ack())
 
     def _on_exit(self, descriptor: int) -> None:
@@ -248,8 +240,7 @@ class Supervisor:
             self._end_early()
 
     def _end_early(self) -> None:
-        """Raises the death that came first. Others follow at once, so it waits for all reports of a
-        moment."""
+        """Raises an error that names the first death, after waiting for the reports that follow."""
         if self._ending:
             return
         self._ending = True
@@ -269,40 +260,40 @@ class Supervisor:
         for name, code in codes.items():
             if code in _KILLED_STATUSES and not all_connected:
                 return Interrupted(f"a rank was killed by {_KILLED_STATUSES[code].name}")
-            said = self._started.first_line()
-            reason = f"{name} ended with status {code}" + (f": {said}" if said else "")
+            printed = self._started.first_line()
+            reason = f"{name} ended with status {code}" + (f": {printed}" if printed else "")
             # Once all have connected, the launch itself has not failed.
             return Interrupted(reason) if all_connected else LaunchFailed(reason)
         return Interrupted("a rank died")
 
     # Ending.
 
-    def _clear_away(self, reason: str) -> None:
-        """Ends every process of the job on this host, and removes what they left behind."""
+    def _clean_up(self, reason: str) -> None:
+        """Ends every process of the job on this host, and removes their shared memory."""
         self._leaving = True
         for rank in self._ranks.values():
             with contextlib.suppress(Closed):
                 rank.control.send(Abort(reason))
-        # Ranks without an assignment have nothing to finish, and those that have not connected yet
+        # Ranks without an assignment have nothing to finish, and ranks that have not connected
         # cannot be told.
-        if not (self._assigned and self._all_gone(_LEAVE_SECONDS)):
+        if not (self._assigned and self._await_end(_LEAVE_SECONDS)):
             for process in self._started.processes:
                 process.terminate()
-            if not self._all_gone(_TERMINATE_SECONDS):
+            if not self._await_end(_TERMINATE_SECONDS):
                 for pid in job_processes(self._job.token):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
-                self._all_gone(_TERMINATE_SECONDS)
+                self._await_end(_TERMINATE_SECONDS)
         shm_cleanup.remove(shm_cleanup.orphans(self._began))
 
-    def _all_gone(self, seconds: float) -> bool:
-        """Waits until no process of the job is left, at most so long; whether that is so."""
+    def _await_end(self, seconds: float) -> bool:
+        """Waits until no process of the job is left, at most `seconds`. Returns whether none is."""
         deadline = time.monotonic() + seconds
-        # Ranks of an mpiexec are not our children, and can outlive it.
+        # The ranks of an mpiexec are not children of this process, and can outlive it.
         while not self._started.wait(0.0) or job_processes(self._job.token):
             if time.monotonic() > deadline:
                 return False
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         return True
 
     def _close(self) -> None:

@@ -1,6 +1,6 @@
-"""One rank of a run that a launcher of ours has started: ``python -m halftrip.job.worker``.
+"""One rank that a launcher of halftrip's has started: ``python -m halftrip.job.worker``.
 
-It connects to the launcher, learns the plan, and walks through it with the other ranks.
+It connects to the launcher, gets the plan, and measures it with the other ranks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from halftrip.control.protocol import (
     introduce,
 )
 from halftrip.control.watchdog import Watchdog
-from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
+from halftrip.errors import HalftripError, Interrupted, Unavailable
 from halftrip.job.spec import RANK_VARIABLE, Job
 from halftrip.measure.runner import Runner
 from halftrip.mpi import library
@@ -42,7 +42,7 @@ from halftrip.transports.base import ProcessContext
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-# All ranks have started when the group forms; this is for a slow host.
+# All ranks have started when the group forms, so this is for slow hosts.
 _GROUP_SECONDS = 30.0
 # A launcher that exits by itself waits longer than this for its ranks.
 _EXIT_SECONDS = 0.2
@@ -51,8 +51,8 @@ _NO_MPI = "the ranks were not started by an mpiexec (--launcher mpiexec)"
 
 
 class LauncherSink:
-    """Sends records and progress to the launcher, and waits until it has dealt with each, so that
-    none of that work overlaps with a timed region."""
+    """Sends records and progress to the launcher, and waits until it has handled each, so that none
+    of that work overlaps with a timed region."""
 
     def __init__(self, channel: Channel | None, progress: bool) -> None:
         self._channel = channel
@@ -77,7 +77,7 @@ class LauncherSink:
 
 def main() -> NoReturn:
     """Runs this rank and exits: 0 if the run is complete, else 1."""
-    # Without atexit handlers where anything went wrong: MPI_Finalize would wait for the dead.
+    # After a failure without atexit handlers: MPI_Finalize would wait for dead ranks.
     job = Job.from_environment(os.environ)
     communicator: MPI.Intracomm | None = None
     if job.mpi:
@@ -101,24 +101,24 @@ def _give_up(job: Job, reason: str) -> NoReturn:
 
 
 def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
-    on_end = partial(_clean_up_for_launcher, job, rank, _stderr_of(job.launcher))
+    on_end = partial(_on_launcher_death, job, rank, _stderr_of(job.launcher))
     listener = None
     if rank == 0 and communicator is None:
         listener = Listener(job.token)
-    own_group = listener.address if listener is not None else None
+    group_address = listener.address if listener is not None else None
     try:
-        control = connect(job.address, introduce(job.token, "control", rank, own_group))
+        control = connect(job.address, introduce(job.token, "control", rank, group_address))
         assignment = control.receive()
     except (OSError, Closed):
-        # It is dead, or about to exit for a reason that it reports itself.
+        # The launcher is dead, or about to exit for a reason that it reports itself.
         if not _outlives(job.launcher, _EXIT_SECONDS):
             on_end(f"{_LAUNCHER} (process {job.launcher}) died")
         os._exit(1)
     if not isinstance(assignment, Assignment):
-        # The run is over before it began.
+        # An Abort: the run ended before it began.
         os._exit(1)
 
-    def walk() -> None:
+    def work() -> None:
         group = _form_group(job, rank, communicator, listener, assignment.group)
         events = connect(job.address, introduce(job.token, "events", 0)) if rank == 0 else None
         sink = LauncherSink(events, assignment.progress)
@@ -127,15 +127,19 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         Runner(plan, group, process, sink).run()
         group.close()
 
-    watch = Watchdog(
+    watchdog = Watchdog(
         channels={control: f"{_LAUNCHER} (process {job.launcher})"},
         processes={},
         on_end=on_end,
     )
-    error = watch.guard(walk)
-    watch.close(_abort(error, rank))
-    if error is not None:
-        os._exit(1)
+    failure = watchdog.guard(work)
+    if failure is None:
+        watchdog.close()
+        return
+    if not isinstance(failure, HalftripError):
+        sys.excepthook(type(failure), failure, failure.__traceback__)
+    watchdog.close(Abort.of(failure, rank))
+    os._exit(1)
 
 
 def _form_group(
@@ -154,19 +158,9 @@ def _form_group(
     return join_socket_group(leader, introduce(job.token, "group", rank), job.ranks)
 
 
-def _abort(error: BaseException | None, rank: int) -> Abort | None:
-    """What to tell the launcher."""
-    if error is None:
-        return None
-    if isinstance(error, HalftripError):
-        return Abort(str(error), usage=isinstance(error, UsageError))
-    sys.excepthook(type(error), error, error.__traceback__)
-    return Abort(f"rank {rank} failed: {type(error).__name__}: {error}")
-
-
-def _clean_up_for_launcher(job: Job, rank: int, stderr: int, reason: str) -> None:
-    """Where the launcher died, rank 0 says so and removes its files; any other end the launcher
-    reports itself."""
+def _on_launcher_death(job: Job, rank: int, stderr: int, reason: str) -> None:
+    """Rank 0's duties if the launcher died: it reports that, and removes the launcher's files. The
+    launcher reports any other end itself."""
     if rank == 0 and reason.startswith(_LAUNCHER):
         with contextlib.suppress(OSError):
             os.write(stderr, f"halftrip: {reason}\n".encode())
@@ -175,7 +169,7 @@ def _clean_up_for_launcher(job: Job, rank: int, stderr: int, reason: str) -> Non
 
 
 def _outlives(pid: int, seconds: float) -> bool:
-    """Whether a process of this host is still there after so long."""
+    """Whether a process of this host is still alive after `seconds`."""
     try:
         descriptor = os.pidfd_open(pid)
     except OSError:
@@ -186,7 +180,7 @@ def _outlives(pid: int, seconds: float) -> bool:
 
 
 def _stderr_of(launcher: int) -> int:
-    """The launcher's standard error, if it is on this host; under mpiexec ours goes elsewhere."""
+    """The launcher's standard error, if that is on this host: an mpiexec hides a rank's own."""
     try:
         return os.open(f"/proc/{launcher}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""Which mpiexec starts MPI jobs here, and which MPI library belongs to it."""
+"""Finds an mpiexec, and the MPI library that belongs to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from halftrip.errors import Unavailable, UsageError
 
 Family = Literal["openmpi", "mpich"]
 
-# What mpi4py's wheels ask the loader for, and the names under which that may lie on a disk.
+# The library that mpi4py's wheels ask the loader for, and the file names that it may have instead.
 _LIBRARY_NAMES: dict[Family, tuple[str, ...]] = {
     "openmpi": ("libmpi.so.40", "libmpi.so"),
     "mpich": ("libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12", "libmpi.so"),
@@ -23,8 +23,8 @@ _LIBRARY_NAMES: dict[Family, tuple[str, ...]] = {
 
 
 class Mpiexec(NamedTuple):
-    """A launcher of MPI jobs: its command with any arguments that were given, the family of MPIs it
-    belongs to, and its library. `library` is None where none was found beside it: mpi4py then
+    """A launcher of MPI jobs: its command, with the arguments that the user gave, and the family
+    and the library of its MPI. `library` is None if none was found beside it: mpi4py then
     chooses."""
 
     command: tuple[str, ...]
@@ -35,7 +35,7 @@ class Mpiexec(NamedTuple):
 def find_mpiexec(requested: str | None = None) -> Mpiexec:
     """The mpiexec to use: `requested`, or the one beside this Python, or the first on the PATH.
 
-    Raises UsageError if `requested` is no program, Unavailable if there is none at all.
+    Raises UsageError if `requested` is not a program, Unavailable if there is no mpiexec.
     """
     if requested is not None:
         try:
@@ -66,30 +66,30 @@ def _family(program: str) -> Family | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    said = (answer.stdout + answer.stderr).lower()
-    if any(name in said for name in ("open mpi", "openrte", "prrte", "open-mpi")):
+    version = (answer.stdout + answer.stderr).lower()
+    if any(name in version for name in ("open mpi", "openrte", "prrte", "open-mpi")):
         return "openmpi"
-    if any(name in said for name in ("hydra", "mpich", "intel(r) mpi")):
+    if any(name in version for name in ("hydra", "mpich", "intel(r) mpi")):
         return "mpich"
     return None
 
 
 def library_beside(program: Path, family: Family) -> Path | None:
-    """The MPI library that was installed together with `program`, by where both lie."""
+    """The MPI library that was installed together with `program`, judging by their directories."""
     multiarch = sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu"
-    # As it was called, then as it is: an alternative in /usr/bin may be a link to elsewhere.
-    for place in (program, program.resolve()):
-        prefix = place.parent.parent
+    # First beside its name, then beside its file: /usr/bin may have a link to another directory.
+    for path in (program, program.resolve()):
+        prefix = path.parent.parent
         for directory in (prefix / "lib", prefix / "lib64", prefix / "lib" / multiarch):
             for name in _LIBRARY_NAMES[family]:
-                # The generic name says nothing where several MPIs share a directory.
+                # Where several MPIs share a directory, libmpi.so may belong to any of them.
                 if (directory / name).exists() and not _is_other(directory / name, family):
                     return directory / name
     return None
 
 
 def _is_other(library: Path, family: Family) -> bool:
-    """Whether a file called libmpi.so, which every MPI has, is that of the other family."""
+    """Whether a file called libmpi.so, which every MPI has, belongs to the other family."""
     if library.name != "libmpi.so":
         return False
     return ("libmpi.so.40" in library.resolve().name) != (family == "openmpi")
@@ -104,7 +104,7 @@ _ARGUMENTS: dict[Family | None, dict[str, str]] = {
 
 
 def full_command(mpiexec: Mpiexec) -> tuple[str, ...]:
-    """Its command with what it has to be told, unless the user has told it otherwise."""
+    """Its command with the options that halftrip needs, except for those that the user gave."""
     added = _ARGUMENTS[mpiexec.family].items()
     return mpiexec.command + tuple(
         word for option in added if option[0] not in mpiexec.command for word in option
@@ -112,5 +112,5 @@ def full_command(mpiexec: Mpiexec) -> tuple[str, ...]:
 
 
 def root_environment() -> dict[str, str]:
-    """What Open MPI wants to hear from a user who is root, as one is in most containers."""
+    """The variables with which Open MPI lets root start jobs: most containers run as root."""
     return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

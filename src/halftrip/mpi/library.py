@@ -1,4 +1,4 @@
-"""The MPI library, found at run time: which one is loaded, its start, and its functions."""
+"""The MPI library, found at run time: selects and starts it, and finds its functions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 _MPICH_SONAME = "libmpi.so.12"
-# The variable by which mpi4py is told which library to load.
+# The variable that tells mpi4py which library to load.
 LIBRARY_VARIABLE = "MPI4PY_LIBMPI"
-# Unlikely to be anybody else's. Timed messages have the one before it; a rank's second thread has
-# the one before that, and so on.
+# Tags that no other software is likely to use. Timed messages of a rank's first thread have
+# TIMED_TAG, those of its second thread the tag before that, and so on.
 GROUP_TAG = 18517
 TIMED_TAG = GROUP_TAG - 1
 
@@ -26,8 +26,8 @@ def select_library(library: Path | None) -> None:
     """Makes mpi4py load `library` when it is first imported; None leaves the choice to mpi4py.
 
     Debian's MPICH is called libmpich.so.12 inside and out, but mpi4py's wheel asks for
-    libmpi.so.12. An empty library of that name, built with halftrip, answers the question, and the
-    functions are found in the real one, which is loaded before and for all to see.
+    libmpi.so.12. It gets an empty library of that name, built with halftrip. It finds the functions
+    in the real one, which is loaded first, with its symbols visible to all libraries.
     """
     if library is None:
         return
@@ -38,20 +38,19 @@ def select_library(library: Path | None) -> None:
         os.environ[LIBRARY_VARIABLE] = str(library)
 
 
-def start(expected_size: int | None, threads: int = 1) -> MPI.Intracomm:
-    """Initialises MPI, for so many threads of this process, and returns COMM_WORLD, which holds
-    `expected_size` ranks.
+def start(expected_size: int, threads: int = 1) -> MPI.Intracomm:
+    """Initialises MPI, for calls from `threads` threads of this process, and returns COMM_WORLD.
 
-    Not a duplicate of it: every communicator more makes messages slower in some MPIs, and it is
-    COMM_WORLD that programs use. Tags keep what is timed (TIMED_TAG) apart from the group's own
-    messages (GROUP_TAG). Raises Unavailable if there is no MPI, or if it does not see
-    the job that it was started in.
+    Not a duplicate of it: every additional communicator makes messages slower in some MPIs, and
+    programs use COMM_WORLD. Tags keep timed messages (TIMED_TAG) apart from the group's own
+    (GROUP_TAG). Raises Unavailable if there is no MPI, or if it does not see the `expected_size`
+    ranks of the job.
     """
     try:
         import mpi4py
     except ImportError:
         raise Unavailable("mpi4py is not installed; pip install 'halftrip[mpi]'") from None
-    # As MPI_Init does. Other threads of ours never call MPI, and any higher level costs time in
+    # As MPI_Init does. Other threads of halftrip never call MPI, and any higher level costs time in
     # every call: in Open MPI 4 even MPI_THREAD_FUNNELED adds a third to a small message.
     mpi4py.rc.thread_level = "single" if threads == 1 else "multiple"
     try:
@@ -59,7 +58,7 @@ def start(expected_size: int | None, threads: int = 1) -> MPI.Intracomm:
     except (ImportError, RuntimeError) as error:
         raise Unavailable(f"no MPI library: {str(error).splitlines()[-1]}") from None
     size = MPI.COMM_WORLD.Get_size()
-    if expected_size is not None and size != expected_size:
+    if size != expected_size:
         raise Unavailable(
             f"the launcher started {expected_size} ranks but {library_version()} sees {size}: it "
             f"belongs to another MPI (name its library in {LIBRARY_VARIABLE}), or it is srun "
@@ -68,21 +67,21 @@ def start(expected_size: int | None, threads: int = 1) -> MPI.Intracomm:
     return MPI.COMM_WORLD
 
 
-def library_says() -> str:
-    """All that the loaded MPI library says of itself: several lines, for some."""
+def full_version() -> str:
+    """The version text of the loaded MPI library: several lines, for some."""
     from mpi4py import MPI
 
     return str(MPI.Get_library_version())
 
 
 def library_version() -> str:
-    """The first line of what the loaded MPI library says of itself, as ``Open MPI v5.0.11``."""
-    first = library_says().splitlines()[0]
+    """The name and version of the loaded MPI library, such as ``Open MPI v5.0.11``."""
+    first = full_version().splitlines()[0]
     return " ".join(first.partition(",")[0].replace("Version:", "").split())
 
 
 def library_path() -> str | None:
-    """The file from which the MPI functions come."""
+    """The file that has the MPI functions, if that is known."""
 
     class Info(ctypes.Structure):
         _fields_ = (
@@ -99,10 +98,11 @@ def library_path() -> str | None:
 
 
 def function_address(name: str) -> int:
-    """Where the MPI function `name` is in the library that mpi4py has loaded."""
+    """The address of the MPI function `name` in the library that mpi4py has loaded. Raises
+    Unavailable if there is none."""
     from mpi4py import MPI
 
-    # The module's own dependencies first; then what is loaded for all to see.
+    # First the dependencies of mpi4py's module, then the symbols that are visible to all libraries.
     for handle in (ctypes.CDLL(MPI.__file__), ctypes.CDLL(None)):
         function = getattr(handle, name, None)
         if function is not None:

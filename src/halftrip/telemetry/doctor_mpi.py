@@ -83,7 +83,7 @@ def _say() -> None:
     communicator = library.start(2)
     if communicator.Get_rank() == 0:
         print(f"{_MARK}{library.library_version()}")
-        print(library.library_says())
+        print(library.full_version())
     communicator.Barrier()
 
 

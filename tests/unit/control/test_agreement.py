@@ -11,8 +11,8 @@ RANKS = 3
 
 
 def agreed(steps):
-    """Every rank takes its own of `steps`; what each gets, or raises, and whether the group can
-    still agree after it."""
+    """Every rank takes its own of `steps`. Returns the result of each, or its error, after a check
+    that the group can still agree."""
 
     def work(group):
         try:
@@ -42,7 +42,7 @@ def test_every_rank_gets_what_each_rank_s_step_gave():
         (Unavailable("no window"), "no window"),
         (Closed("the connection was closed"), "the connection was closed"),
         (PermissionError(13, "Permission denied", "/x"), "Permission denied"),
-        (OSError("no number of the kernel's"), "no number of the kernel's"),
+        (OSError("not a port"), "not a port"),
         (TimeoutError("timed out"), "timed out"),
     ],
 )

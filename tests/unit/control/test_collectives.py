@@ -1,4 +1,4 @@
-"""The group over sockets: every rank gets what the others have sent."""
+"""The group over sockets: every rank gets the values of the others."""
 
 import pytest
 
@@ -13,11 +13,11 @@ from harness.groups import TOKEN, in_group
 def test_values_reach_all_ranks_in_order(size, reach):
     def work(group):
         assert group.size == size
-        told = group.broadcast({"size": 8} if group.rank == 0 else None, dict)
+        received = group.broadcast({"size": 8} if group.rank == 0 else None, dict)
         gathered = group.gather(group.rank * 10, int)
         everybody = group.allgather(f"rank {group.rank}", str)
         group.barrier()
-        return told, gathered, everybody
+        return received, gathered, everybody
 
     names = [f"rank {rank}" for rank in range(size)]
     results = in_group(size, work, reach)
@@ -33,7 +33,7 @@ def test_large_values_arrive_whole():
 def test_a_rank_that_leaves_is_named():
     def work(group):
         if group.rank == 1:
-            return "gone"
+            return None
         return group.gather(None, None)
 
     results = in_group(2, work)

@@ -23,6 +23,7 @@ from halftrip.control.protocol import (
     connect,
     introduce,
 )
+from halftrip.errors import HalftripError, Interrupted, UsageError
 
 TOKEN = "right"
 
@@ -50,6 +51,26 @@ def pair():
 def test_every_message_arrives_as_it_was(pair, message):
     pair[0].send(message)
     assert pair[1].receive() == message
+
+
+@pytest.mark.parametrize(
+    ("error", "abort"),
+    [
+        (HalftripError("no space left"), Abort("no space left")),
+        (UsageError("--ranks: 1 is too few"), Abort("--ranks: 1 is too few", usage=True)),
+        (Interrupted(""), Abort("Interrupted")),
+        # A defect of the program, whose text alone says nothing.
+        (KeyError("size"), Abort("rank 3 failed: KeyError: 'size'")),
+    ],
+)
+def test_an_abort_says_why_a_rank_s_work_ended(error, abort):
+    assert Abort.of(error, rank=3) == abort
+
+
+def test_an_abort_is_raised_as_the_kind_of_error_that_it_was():
+    assert type(Abort("no space left").error()) is HalftripError
+    error = Abort("--ranks: 1 is too few", usage=True).error()
+    assert (type(error), str(error)) == (UsageError, "--ranks: 1 is too few")
 
 
 def test_messages_keep_their_order_and_boundaries(pair):
@@ -107,12 +128,12 @@ def drip(stranger):
 
 
 def hello(token):
-    return Hello(token=token, purpose="control", rank=1, pid=1, host="here")
+    return Hello(token=token, purpose="control", rank=1, pid=1)
 
 
 GREETINGS = {
     "wrong token": lambda stranger: Channel(stranger).send(hello("wrong")),
-    "odd token": lambda stranger: Channel(stranger).send(hello("fälsch")),
+    "token beyond ASCII": lambda stranger: Channel(stranger).send(hello("fälsch")),
     "no greeting": lambda stranger: Channel(stranger).send(Bye()),
     "garbage": lambda stranger: stranger.sendall(b"GET / HTTP/1.1\r\n\r\n"),
     "endless": lambda stranger: stranger.sendall(struct.pack("!I", 1 << 29) + b"x" * 5000),

@@ -1,4 +1,4 @@
-"""The watch: it ends the main thread's work, whatever that is, when the run is over."""
+"""The watchdog ends the main thread's work, whatever that is, when the run is over."""
 
 import os
 import signal
@@ -27,13 +27,13 @@ def channels():
 
 
 @pytest.fixture
-def watch(channels):
+def watchdog(channels):
     noted = []
-    watch = Watchdog({channels[0]: "rank 1"}, {}, on_end=noted.append)
-    watch.noted = noted
-    yield watch
-    if not watch._closed.is_set():
-        watch.close()
+    watchdog = Watchdog({channels[0]: "rank 1"}, {}, on_end=noted.append)
+    watchdog.noted = noted
+    yield watchdog
+    if not watchdog._closed.is_set():
+        watchdog.close()
 
 
 def sleep_in_python():
@@ -57,15 +57,15 @@ def compute():
 
 
 @pytest.mark.parametrize("work", [sleep_in_python, sleep_in_a_read, poll_memory, compute])
-def test_a_peer_that_dies_ends_any_work(watch, channels, work):
+def test_a_peer_that_dies_ends_any_work(watchdog, channels, work):
     threading.Timer(0.1, channels[1].close).start()
     began = time.monotonic()
-    error = watch.guard(work)
+    error = watchdog.guard(work)
     assert time.monotonic() - began < 1.0
     assert isinstance(error, Interrupted)
     assert str(error) == "rank 1 died"
-    watch.close(Abort(str(error)))
-    assert watch.noted == ["rank 1 died"]
+    watchdog.close(Abort(str(error)))
+    assert watchdog.noted == ["rank 1 died"]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -75,57 +75,57 @@ def test_the_work_ends_even_if_the_reason_cannot_be_reported(channels):
     def say(reason):
         raise BrokenPipeError
 
-    watch = Watchdog({channels[0]: "rank 1"}, {}, on_end=say)
+    watchdog = Watchdog({channels[0]: "rank 1"}, {}, on_end=say)
     channels[1].close()
-    assert str(watch.guard(sleep_in_python)) == "rank 1 died"
-    watch.close()
+    assert str(watchdog.guard(sleep_in_python)) == "rank 1 died"
+    watchdog.close()
 
 
-def test_a_reason_that_a_peer_sends_is_passed_on(watch, channels):
+def test_a_reason_that_a_peer_sends_is_passed_on(watchdog, channels):
     channels[1].send(Abort("rank 7 died"))
-    error = watch.guard(sleep_in_python)
+    error = watchdog.guard(sleep_in_python)
     assert str(error) == "rank 7 died"
-    watch.close()
+    watchdog.close()
 
 
-def test_a_peer_that_says_bye_does_not_end_the_work(watch, channels):
+def test_a_peer_that_says_bye_does_not_end_the_work(watchdog, channels):
     channels[1].send(Bye())
     channels[1].close()
-    assert watch.guard(lambda: time.sleep(0.2)) is None
-    watch.close()
+    assert watchdog.guard(lambda: time.sleep(0.2)) is None
+    watchdog.close()
 
 
-def test_closing_the_watch_says_bye_to_the_others(watch, channels):
-    assert watch.guard(lambda: None) is None
-    watch.close()
+def test_closing_the_watchdog_says_bye_to_the_others(watchdog, channels):
+    assert watchdog.guard(lambda: None) is None
+    watchdog.close()
     assert channels[1].receive() == Bye()
 
 
-def test_an_error_of_the_work_is_returned(watch, channels):
-    error = watch.guard(lambda: {}["key"])
+def test_an_error_of_the_work_is_returned(watchdog, channels):
+    error = watchdog.guard(lambda: {}["key"])
     assert isinstance(error, KeyError)
-    watch.close(Abort("rank 0 failed"))
+    watchdog.close(Abort("rank 0 failed"))
     assert channels[1].receive() == Abort("rank 0 failed")
 
 
 @pytest.mark.parametrize("sign", [_native.PeerClosed, Closed, ConnectionResetError])
-def test_after_a_closed_connection_the_guard_waits_for_the_reason(watch, channels, sign):
-    """A kernel sees that its peer has closed the connection before the watch knows who died."""
+def test_after_a_closed_connection_the_guard_waits_for_the_reason(watchdog, channels, sign):
+    """A kernel sees that its peer has closed the connection before the watchdog knows who died."""
 
     def work():
         threading.Timer(0.1, lambda: channels[1].send(Abort("rank 3 died"))).start()
         raise sign
 
-    assert str(watch.guard(work)) == "rank 3 died"
-    watch.close()
+    assert str(watchdog.guard(work)) == "rank 3 died"
+    watchdog.close()
 
 
 @pytest.mark.parametrize("ends", [_native.Stopped, KeyError, None])
-def test_nothing_is_interrupted_after_the_work_is_over(watch, channels, ends):
-    """A signal of the watch that comes late finds the main thread on its way out."""
+def test_nothing_is_interrupted_after_the_work_is_over(watchdog, channels, ends):
+    """A signal of the watchdog that comes late finds the main thread on its way out."""
 
     def work():
-        # The watch's signal stays pending until the guard has returned.
+        # The watchdog's signal stays pending until the guard has returned.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGURG})
         channels[1].send(Abort("rank 3 died"))
         while signal.SIGURG not in signal.sigpending():
@@ -134,30 +134,30 @@ def test_nothing_is_interrupted_after_the_work_is_over(watch, channels, ends):
             raise ends
 
     try:
-        error = watch.guard(work)
+        error = watchdog.guard(work)
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGURG})
     time.sleep(0.05)
     assert (error is None) == (ends is None)
-    watch.close()
+    watchdog.close()
 
 
 def test_a_process_that_ends_is_named(channels):
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    watch = Watchdog({channels[0]: "x"}, {child.pid: "the launcher"}, lambda _: None)
+    watchdog = Watchdog({channels[0]: "x"}, {child.pid: "the launcher"}, lambda _: None)
     threading.Timer(0.1, child.kill).start()
-    error = watch.guard(sleep_in_python)
-    watch.close()
+    error = watchdog.guard(sleep_in_python)
+    watchdog.close()
     child.wait()
     assert str(error) == f"the launcher (process {child.pid}) died"
 
 
 def test_a_signal_ends_the_work_and_its_old_handler_is_restored(channels):
     before = signal.getsignal(signal.SIGTERM)
-    watch = Watchdog({channels[0]: "x"}, {}, lambda _: None, signals=(signal.SIGTERM,))
+    watchdog = Watchdog({channels[0]: "x"}, {}, lambda _: None, signals=(signal.SIGTERM,))
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
-    error = watch.guard(poll_memory)
-    watch.close()
+    error = watchdog.guard(poll_memory)
+    watchdog.close()
     assert str(error) == "stopped by SIGTERM"
     assert signal.getsignal(signal.SIGTERM) == before
 

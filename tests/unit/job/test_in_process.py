@@ -88,19 +88,19 @@ def test_each_launch_is_a_path_of_its_own():
 
 
 def test_samples_are_long_where_the_clock_claims_to_be_coarse():
-    ticking = msgspec.structs.replace(STILL, clock=ClockModel(step=1e-6, claimed=1e-6))
-    (told,) = simulate(ticking, [case()], Plan()).measurements
+    coarse = msgspec.structs.replace(STILL, clock=ClockModel(step=1e-6, claimed=1e-6))
+    (claimed,) = simulate(coarse, [case()], Plan()).measurements
     # A step is then no more than 1 % of a sample.
-    assert told.exchanges * 2 * STILL.one_way(8) >= 100e-6
-    silent = msgspec.structs.replace(STILL, clock=ClockModel(step=1e-6))
-    (measurement,) = simulate(silent, [case()], Plan()).measurements
+    assert claimed.exchanges * 2 * STILL.one_way(8) >= 100e-6
+    unclaimed = msgspec.structs.replace(STILL, clock=ClockModel(step=1e-6))
+    (measurement,) = simulate(unclaimed, [case()], Plan()).measurements
     assert measurement.exchanges == 1
     assert {sample % 1000 for sample in measurement.samples} == {0}
 
 
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_warm_up_settles_where_the_clock_cannot_read_an_exchange(seed):
-    """Samples are then made long by what little is known; the next few say how long they are."""
+    """The first samples are then made long by a guess; the next few show how long they are."""
     clock = ClockModel(step=10e-6)
     path = PathModel(
         latency=1e-6, noise=Noise(kind="lognormal", spread=0.02), clock=clock, seed=seed

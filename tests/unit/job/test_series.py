@@ -1,14 +1,14 @@
 """Several launches in one file: which records it has once, when there are enough launches, and what
-happens where one cannot begin."""
+happens if one cannot begin."""
 
 import msgspec
 import pytest
 
 from halftrip import registry
-from halftrip.api import NoView
 from halftrip.errors import Interrupted, Unavailable
 from halftrip.job import start as launching
-from halftrip.job.series import LaunchRecords, Progress, launch_all
+from halftrip.job.series import Intervals, LaunchRecords, launch_all
+from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
 from halftrip.results.records import CopyTime, Failure, RunEnd, Skip
 from halftrip.results.run_file import RunFile, encode, load
@@ -27,15 +27,15 @@ def test_a_skip_is_written_once_and_all_else_every_time(tmp_path):
     run_file = created(tmp_path)
     skip, copy = Skip(transport="mpi", reason="no mpiexec"), CopyTime(rank=0, size=8, ns=1.0)
     skips = set()
-    progress = Progress(Plan())
+    intervals = Intervals(Plan())
     for _ in range(3):
-        records = LaunchRecords(run_file, skips, progress)
+        records = LaunchRecords(run_file, skips, intervals)
         for record in (skip, copy, runs.measurement()):
             records.append(encode(record))
     run_file.close()
-    # What is remembered does not grow with what is measured.
+    # The memory in use does not grow with the measurements.
     assert skips == {encode(skip)}
-    assert progress._series == {}
+    assert intervals._series == {}
     run = load(run_file.path)
     assert run.skips == (skip,)
     assert run.copy_times == (copy,) * 3
@@ -59,42 +59,42 @@ def test_the_end_is_of_all_launches(tmp_path):
 # With --until-ci.
 
 
-def launched(progress, medians, size=8):
-    """Progress has taken a measurement of each launch, whose samples all take so long."""
+def launched(intervals, medians, size=8):
+    """Gives `intervals` a measurement of each launch, whose exchanges all take its median, ns."""
     for number, ns in enumerate(medians):
         line = encode(runs.measurement(size=size, launch=number, samples=[round(20 * ns)] * 50))
-        progress.take(line)
-    return progress
+        intervals.take(line)
+    return intervals
 
 
 def test_launches_are_enough_when_their_medians_agree():
-    progress = Progress(UNTIL)
-    assert not launched(progress, [100, 100]).is_enough(2)
-    assert launched(progress, [100, 100, 100]).is_enough(3)
-    assert not launched(Progress(UNTIL), [100, 120, 90, 110]).is_enough(4)
+    intervals = Intervals(UNTIL)
+    assert not launched(intervals, [100, 100]).are_narrow(2)
+    assert launched(intervals, [100, 100, 100]).are_narrow(3)
+    assert not launched(Intervals(UNTIL), [100, 120, 90, 110]).are_narrow(4)
 
 
 def test_every_row_needs_a_narrow_interval():
-    progress = launched(Progress(UNTIL), [100, 100, 100, 100])
-    assert progress.is_enough(4)
-    assert not launched(progress, [100, 120, 90, 110], size=64).is_enough(4)
+    intervals = launched(Intervals(UNTIL), [100, 100, 100, 100])
+    assert intervals.are_narrow(4)
+    assert not launched(intervals, [100, 120, 90, 110], size=64).are_narrow(4)
 
 
 def test_a_row_that_was_measured_in_too_few_launches_is_not_enough():
-    progress = launched(Progress(UNTIL), [100] * 4)
-    assert not launched(progress, [100, 100], size=64).is_enough(4)
+    intervals = launched(Intervals(UNTIL), [100] * 4)
+    assert not launched(intervals, [100, 100], size=64).are_narrow(4)
 
 
 def test_a_row_that_only_failed_is_not_enough_and_one_that_failed_once_may_be():
-    progress = launched(Progress(UNTIL), [100] * 4)
+    intervals = launched(Intervals(UNTIL), [100] * 4)
     failure = Failure(case=runs.case(), repetition=0, reason="lost")
-    progress.take(encode(failure))
-    assert progress.is_enough(4)
-    progress.take(encode(msgspec.structs.replace(failure, case=runs.case(size=64))))
-    assert not progress.is_enough(4)
+    intervals.take(encode(failure))
+    assert intervals.are_narrow(4)
+    intervals.take(encode(msgspec.structs.replace(failure, case=runs.case(size=64))))
+    assert not intervals.are_narrow(4)
 
 
-def test_launches_end_at_the_first_that_is_enough(tmp_path):
+def test_launches_end_at_the_first_that_are_narrow(tmp_path):
     run_file = created(tmp_path)
     numbers = []
 
@@ -111,7 +111,7 @@ def test_launches_end_at_the_first_that_is_enough(tmp_path):
 
 
 def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
-    """It is no reason to measure what is left in another way, as at the first launch."""
+    """Only at the first launch is it a reason to measure the rest with local processes."""
     made = []
 
     class GoneLauncher:
@@ -120,7 +120,7 @@ def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
         def __init__(self, plan):
             made.append(plan)
             if len(made) == 2:
-                raise Unavailable("the mpiexec has gone")
+                raise Unavailable("the mpiexec was removed")
 
         def job(self, listener, token, ranks):
             listener.close()
@@ -139,10 +139,10 @@ def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(launching, "Supervisor", NoSupervisor)
     run_file = created(tmp_path)
     plan = msgspec.structs.replace(Plan(), transport=("mpi", "shm"), launches=3)
-    with pytest.raises(Interrupted, match="launch 2: the mpiexec has gone"):
+    with pytest.raises(Interrupted, match="launch 2: the mpiexec was removed"):
         launching.launch(plan, run_file, NoView())
     run_file.close()
     run = load(run_file.path)
     assert len(made) == 2
     assert run.skips == ()
-    assert run.interrupted == "launch 2: the mpiexec has gone"
+    assert run.interrupted == "launch 2: the mpiexec was removed"

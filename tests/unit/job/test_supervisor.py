@@ -19,29 +19,23 @@ from halftrip.control.protocol import (
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job.spec import Job
 from halftrip.job.supervisor import LaunchFailed, Supervisor
+from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
 from halftrip.results.run_file import RunFile
 
 TOKEN = "a token of this test alone"
 
 
-class NoView:
-    visible = False
-
-    def update(self, done, total, what):
-        pass
-
-
 class SupervisedJob:
-    """A job of one rank, and what its supervisor writes into `path`. `end_seen` is set when the
-    supervisor has seen a first sign of the end."""
+    """A job of one rank, whose supervisor writes into `path`. `end_seen` is set as soon as the
+    supervisor notices the end."""
 
     def __init__(self, path):
         self.path = path
         self.end_seen = threading.Event()
         self._listener = Listener(TOKEN)
         self.address = self._listener.address
-        # The mpiexec's standard input: it runs until nobody can write there any more.
+        # The mpiexec's standard input: it runs until the write end is closed.
         self._read_end, self._write_end = os.pipe()
 
     def end_mpiexec(self):
@@ -92,7 +86,7 @@ def job(tmp_path):
 
 @contextlib.contextmanager
 def in_thread(work):
-    """Does `work` meanwhile, and waits for it."""
+    """Does `work` in a thread, and waits for its end."""
     raised = []
 
     def run():
@@ -115,7 +109,7 @@ def test_an_mpiexec_that_ends_before_its_ranks_connect_has_not_started_them(job)
 
 
 def test_an_mpiexec_that_ends_while_its_ranks_are_there_has_died(job):
-    """Nothing is to be measured once more by other means."""
+    """Not a failed launch, after which the plan would be measured by other means."""
     channels = []
 
     def rank():

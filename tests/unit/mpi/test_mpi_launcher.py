@@ -1,4 +1,4 @@
-"""Which mpiexec is used, and which MPI library belongs to it, in file systems of every kind."""
+"""Which mpiexec is used, and which MPI library belongs to it, in various file systems."""
 
 import pytest
 
@@ -51,9 +51,9 @@ def test_an_mpiexec_may_have_arguments(tmp_path):
 
 
 def test_an_mpiexec_that_is_no_program_is_a_usage_error(tmp_path):
-    for wanted in ("/nowhere/mpiexec", "no-such-mpiexec", str(tmp_path), " "):
+    for requested in ("/nowhere/mpiexec", "no-such-mpiexec", str(tmp_path), " "):
         with pytest.raises(UsageError, match="--mpiexec"):
-            launcher.find_mpiexec(wanted)
+            launcher.find_mpiexec(requested)
 
 
 def test_without_any_mpiexec_mpi_is_unavailable(tmp_path, monkeypatch):

@@ -1,1 +1,1 @@
-"""How ranks come to be: one file per launcher."""
+"""The ways to start ranks: one file per launcher."""

@@ -1,4 +1,4 @@
-"""What every launcher does: say whether it can be used here, and start ranks."""
+"""The interface of a launcher: it says whether it can be used here, and starts ranks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from halftrip.job.processes import Started
 from halftrip.job.spec import Job
 from halftrip.plan.plan import Plan
 
-# What a rank runs.
+# The command that a rank runs.
 RANK_COMMAND = (sys.executable, "-m", "halftrip.job.worker")
 
 
 class Launcher(ABC):
-    """One way to start ranks. Made only where it can be used: raises Unavailable if not."""
+    """One way to start ranks. The constructor raises Unavailable if it cannot be used here."""
 
     @abstractmethod
     def __init__(self, plan: Plan) -> None: ...
@@ -23,14 +23,14 @@ class Launcher(ABC):
     @property
     @abstractmethod
     def reach(self) -> Reach:
-        """From where its ranks have to be able to connect."""
+        """From where its ranks connect."""
 
     @abstractmethod
     def job(self, listener: Listener, token: str, ranks: int) -> Job:
-        """What its ranks are told."""
+        """The job as its ranks see it."""
 
     @abstractmethod
     def start(self, job: Job, started: Started) -> None:
-        """Starts the ranks and notes each process in `started` as soon as it is there. They get no
-        input, and no signal that is meant for this process. Raises what Started.add does, OSError
-        if there is no such program."""
+        """Starts the ranks, and adds each process to `started` at once. They get no input, and no
+        signal that a terminal sends to this process. Raises what Started.add does, and OSError if
+        a program is missing."""

@@ -1,7 +1,7 @@
 """Measures a simulated path within this process: nothing is started, and no real time passes.
 
-The tests of statistics and flags use it: thousands of runs, each with the samples that a sampler
-asked for, as in a real one.
+For tests and benchmarks of statistics and flags, which take thousands of runs. As in a real run, a
+sampler decides what is measured.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ _PAIR = PairContext(peer=1, initiates=True, same_host=True, shares_core=False)
 
 
 def simulate(model: PathModel, cases: Sequence[Case], plan: Plan) -> Run:
-    """The run of `cases`, all of the transport ``simulated``, in this order, over the path that
-    `model` describes. `plan` says when to stop, how often to measure, and the timeout."""
+    """The run of `cases`, which have the transport ``simulated``, in this order, over the path that
+    `model` describes. `plan` has the limits of a case, the launches and repetitions, and the
+    timeout."""
     measurements = []
     for launch in range(plan.launches):
         process = ProcessContext(
@@ -87,7 +88,7 @@ def _measure(
         kept.append(RoundBlock([block]))
         sampler.keep(kept[-1].sampled, [each.sampled for each in kept], [])
     if sampler.stopped is None:
-        raise RuntimeError("a sampler that has ended says why")
+        raise RuntimeError("the sampler ended without a reason")
     return Measurement(
         case=case,
         repetition=0,

@@ -16,7 +16,7 @@ from halftrip.mpi.launcher import find_mpiexec, full_command, root_environment
 from halftrip.mpi.library import LIBRARY_VARIABLE
 from halftrip.plan.plan import Plan
 
-# Where an mpiexec may put ranks on other hosts without being told so on its command line.
+# Set by schedulers under which an mpiexec may put ranks on other hosts without an argument.
 _SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_URI")
 
 
@@ -26,18 +26,20 @@ class MpiexecLauncher(Launcher):
             raise Unavailable("mpi4py is not installed; pip install 'halftrip[mpi]'")
         self._mpiexec = find_mpiexec(plan.mpiexec)
         self._threads = plan.threads
-        # What an mpiexec that is killed leaves behind goes with this.
+        # Removed at the end, with the files that a killed mpiexec leaves in it.
         self._directory = tempfile.TemporaryDirectory(
             prefix="halftrip-", ignore_cleanup_errors=True
         )
 
     @property
     def reach(self) -> Reach:
-        spans = len(self._mpiexec.command) > 1 or any(name in os.environ for name in _SCHEDULERS)
-        return "network" if spans else "unix"
+        spans_hosts = len(self._mpiexec.command) > 1 or any(
+            name in os.environ for name in _SCHEDULERS
+        )
+        return "network" if spans_hosts else "unix"
 
     def job(self, listener: Listener, token: str, ranks: int) -> Job:
-        # Who names a library by hand is right.
+        # The user's own choice wins.
         library = None if LIBRARY_VARIABLE in os.environ else self._mpiexec.library
         return Job(
             address=listener.address,
@@ -54,12 +56,12 @@ class MpiexecLauncher(Launcher):
         # The supervisor closes both.
         started.output = tempfile.TemporaryFile(prefix="halftrip-")  # noqa: SIM115
         started.directory = self._directory
-        # To another host, Open MPI hands on only those variables that it is told to.
-        hand_on = ("-x", JOB_VARIABLE) if self._mpiexec.family == "openmpi" else ()
+        # Open MPI passes a variable on to other hosts only if told to.
+        passed_on = ("-x", JOB_VARIABLE) if self._mpiexec.family == "openmpi" else ()
         process = subprocess.Popen(
             (
                 *full_command(self._mpiexec),
-                *hand_on,
+                *passed_on,
                 *("-n", str(job.ranks)),
                 *RANK_COMMAND,
             ),

@@ -1,0 +1,30 @@
+"""Shows the progress of a run."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class View(Protocol):
+    """Shows progress, if it is `visible`, and keeps what other programs printed."""
+
+    visible: bool
+
+    def update(self, done: int, total: int, what: str) -> None:
+        """Shows that `done` of `total` cases are over and `what` is being measured."""
+
+    def quote(self, who: str, lines: list[str]) -> None:
+        """Takes the lines that an mpiexec, called `who`, and its ranks printed in a run that
+        succeeded."""
+
+
+class NoView:
+    """Shows nothing."""
+
+    visible = False
+
+    def update(self, done: int, total: int, what: str) -> None:
+        pass
+
+    def quote(self, who: str, lines: list[str]) -> None:
+        pass
