@@ -126,7 +126,7 @@ def _with_cores(plan: Plan, cores: tuple[int, ...]) -> Plan:
 
 
 def _place(layers: Sequence[Layer], *names: str) -> str:
-    """The place of the first of these keys that the last layer with any of them has."""
+    """The place of a key in the last layer that has it; of several, in the last that has any."""
     place: str = next(
         layer.place(name) for layer in reversed(layers) for name in names if name in layer.keys
     )

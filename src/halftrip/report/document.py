@@ -87,7 +87,7 @@ def document(run: Run, round_trips: bool = False) -> Document:
 def _curves(table_rows: list[Row]) -> list[Curve]:
     """The curves of the rows of one table."""
     fields = varying(row.case for row in table_rows)
-    # Also named where all rows have the same.
+    # The pattern is also named where all rows have the same.
     pattern = [field for field in FIELDS if field.name == "pattern" and field not in fields]
     curves: dict[str, dict[int, Row]] = {}
     for row in table_rows:

@@ -110,7 +110,7 @@ def _table(table_rows: Sequence[Row], shown: Sequence[Column]) -> Table:
 
 
 def _section(row: Row) -> tuple[object, ...]:
-    """What rows between two section lines have in common."""
+    """The settings that all rows between two section lines have in common."""
     case = row.case
     kind = (case.transport, case.pattern, case.mode, case.window)
     return (*kind, case.pair, case.both_ends("wait"))

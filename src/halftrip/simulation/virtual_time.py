@@ -135,7 +135,7 @@ class SimulatedPath:
         """Enters the state of this moment."""
         modes = self.model.modes
         if modes.share and self.now - self._until > _FORGOTTEN * modes.dwell / modes.share:
-            # Drawn anew. Dwell times are exponential: what is left of one has no memory, either.
+            # Drawn anew: dwell times are exponential, so the rest of one is independent of its age.
             self._slow = bool(self._random.random() < modes.share)
             self._until = self.now + self._dwell()
             return

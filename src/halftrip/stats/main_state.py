@@ -72,8 +72,9 @@ def rtt_states(series: Iterable[Series]) -> list[State]:
 def case_times(series: Sequence[Series]) -> CaseTimes:
     """The times of a case from all its measurements, at least one.
 
-    The main state is the one in which most was measured. Each launch has one vote, which is divided
-    by the number of its samples in each state: a noisier launch takes more samples.
+    The main state is the one in which most was measured. Each launch has one vote, divided among
+    the states by its samples there; its number of samples does not count, as a noisier launch takes
+    more.
     """
     launches = [each.launch for each in series]
     times = [each.times for each in series]

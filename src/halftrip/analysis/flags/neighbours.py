@@ -17,7 +17,7 @@ from halftrip.units import format_size
 _OFF = 1.3
 # A size and two neighbours on each side.
 _FEWEST_IN_CURVE = 5
-# A row contradicts another one by this factor; a machine may vary less from one second to the next.
+# A row contradicts another by this factor; less may be how a machine varies from second to second.
 _CONTRADICTS = 1.25
 # Two sizes lead to a third at most this many times their distance away.
 _FARTHEST = 4.5
@@ -134,7 +134,8 @@ def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Case, Flag]:
         if case.pattern == "stream":
             # A nonblocking ping-pong would have both messages on their way at once.
             pingpong = msgspec.structs.replace(case, pattern="pingpong", mode="blocking", window=1)
-            # The messages of a window and its acknowledgement each take at most half a round trip.
+            # The messages of a window and its acknowledgement should each take no longer than half
+            # a round trip.
             found |= _less_through(row, cases.get(pingpong), (case.window + 1) / case.window)
         elif case.pattern == "bidirectional":
             stream = msgspec.structs.replace(case, pattern="stream")
