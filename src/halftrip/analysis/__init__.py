@@ -1,1 +1,1 @@
-"""What the measurements of a run come to: pure functions of a run."""
+"""Summaries, usage, flags and breakpoints: pure functions of a run."""

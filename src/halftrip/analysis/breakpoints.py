@@ -17,10 +17,10 @@ class Breakpoint(NamedTuple):
 
 
 def breakpoints(points: Iterable[Point]) -> tuple[Breakpoint, ...]:
-    """Where the curve through `points` bends or jumps, ascending, as well as these points tell.
+    """Where the curve through `points` bends or jumps, ascending.
 
     A jump lies between two neighbouring points. A change of slope is known as well as the noise
-    allows: its interval, at about 95 %, may span many points and be wider than the resolution.
+    allows: its interval, at about 95 %, may span many points.
     """
     curve = usable(points)
     return tuple(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from halftrip.results.records import Measurement
 
-# Pauses that are at least this long stand out, ns.
+# A sample that is longer than the median by this much stands out, whatever the median is, ns.
 _PAUSE_NS = 1e6
 
 
@@ -25,11 +25,11 @@ def suspect(measurement: Measurement) -> npt.NDArray[np.bool_]:
     """Which samples were probably taken while an end had lost its core to other tasks or to the
     hypervisor, shape (n,).
 
-    Reading counters within a block would disturb it, so this is inferred. It is known how often
-    each end was preempted in each block: that many of its longest samples are suspect, if they are
-    longer than the median of all. It is also known how long the ends waited for their cores, and
-    how much time was stolen from these, in all: as many more of the longest samples are suspect as
-    that time explains, if they exceed the median by another median, or by a millisecond.
+    Reading counters within a block would disturb it, so this is inferred. In each block it is known
+    how often each end was preempted: that many of its longest samples are suspect, if they are
+    longer than the median of all. Of the whole measurement it is known how long the ends waited for
+    their cores, and how much time the hypervisor took: further longest samples are suspect, as many
+    as that time explains, if they exceed the median by another median, or by a millisecond.
     """
     samples = measurement.samples.astype(np.float64)
     found = np.zeros(samples.size, dtype=np.bool_)
@@ -52,10 +52,10 @@ def suspect(measurement: Measurement) -> npt.NDArray[np.bool_]:
 
 
 def _lost_ns(measurement: Measurement) -> float:
-    """How long the ends waited for a core, as far as is known, ns."""
+    """How long the ends waited for a core or the hypervisor had it, as far as is known, ns."""
     ends = measurement.usage or ()
     # An end that sleeps waits a little at every wake-up, which is no loss.
     waited = sum(u.waited or 0.0 for u in ends if u.hardly_sleeps or u.taken_share)
-    # The same pause may have hit both.
+    # The larger one, not the sum: the same pause may have hit both.
     stolen = max(((u.stolen_share or 0.0) * u.elapsed for u in ends), default=0.0)
     return (waited + stolen) * 1e9

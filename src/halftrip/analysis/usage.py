@@ -1,31 +1,20 @@
-"""What a case cost both ends, as figures."""
+"""The resource usage of both ends of a case, as figures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 from halftrip.results.case import Case
-from halftrip.results.records import Measurement
-from halftrip.results.usage import Usage, add_usages
+from halftrip.results.usage import Usage
 
-# What the ends of a pair are called, in the order of its ranks.
+# The names of the ends of a pair, in the order of its ranks.
 ENDS = ("initiator", "responder")
 
 
-def usages(measurements: Iterable[Measurement]) -> tuple[Usage, Usage] | None:
-    """What a case has cost its initiator and its responder in all; None where nobody looked."""
-    known = [m.usage for m in measurements if m.usage is not None]
-    if not known:
-        return None
-    one, other = (add_usages(those) for those in zip(*known, strict=True))
-    return one, other
-
-
 def cpu_per_gigabyte(case: Case, usage: Usage, delivered: float = 1.0) -> float:
-    """CPU time of an end for 10^9 bytes of payload, all ways together, of which the share
-    `delivered` arrived, s; NaN where there was none."""
+    """CPU time of an end for 10^9 bytes of payload that arrived, in all directions together, s; NaN
+    where none did. The share `delivered` of the messages arrived."""
     messages = usage.exchanges * case.messages_per_exchange * case.directions
     payload = messages * case.size * delivered
     return usage.busy / payload * 1e9 if payload else math.nan
@@ -34,7 +23,8 @@ def cpu_per_gigabyte(case: Case, usage: Usage, delivered: float = 1.0) -> float:
 def usage_figures(
     case: Case, ends: tuple[Usage, Usage] | None, delivered: float = 1.0
 ) -> dict[str, Any]:
-    """The figures of both ends by names that end in their unit; None where one does not exist."""
+    """The figures of both ends by names that end in their unit; None for a figure that does not
+    exist."""
     figures: dict[str, Any] = {}
     for name, usage in zip(ENDS, ends or (None, None), strict=True):
         core = usage.core if usage is not None else None
@@ -64,7 +54,7 @@ def usage_figures(
             "energy_j": core and core.joules,
         }
         figures |= {
-            f"{name}_{figure}": None if value != value else value  # noqa: PLR0124 (NaN)
+            f"{name}_{figure}": None if isinstance(value, float) and math.isnan(value) else value
             for figure, value in of_end.items()
         }
     return figures

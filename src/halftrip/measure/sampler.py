@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from halftrip.results.records import Stopped, WarmUp
-from halftrip.stats.median import Interval, half_width, median_interval
+from halftrip.stats.median import half_width, median_interval
+from halftrip.stats.quantile import Interval
 
 Times = npt.NDArray[np.int64]
 

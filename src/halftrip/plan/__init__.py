@@ -1,1 +1,1 @@
-"""What to measure: the options, the sizes, the cases, the pairs."""
+"""What to measure: the plan, its options, sizes, cases and pairs."""

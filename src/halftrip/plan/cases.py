@@ -1,4 +1,4 @@
-"""The cases that a plan asks for."""
+"""The cases of a plan."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from halftrip.units import significant
 
 
 def expand(plan: Plan, ranks: int, waits: Mapping[str, tuple[Wait, ...]]) -> list[tuple[Case, ...]]:
-    """Every case of the plan, in the order of a table; those in one tuple are measured at the same
-    time. `waits` has the transports that are there, and how each can wait, its default first."""
+    """Every case of the plan, in the order of a table; the cases of one tuple are measured at the
+    same time. `waits` has the available transports and the ways in which each can wait, its default
+    first."""
     return [
         tuple(
             _between(plan, case, pair, thread) for pair in pairs for thread in range(plan.threads)
@@ -28,7 +29,7 @@ def expand(plan: Plan, ranks: int, waits: Mapping[str, tuple[Wait, ...]]) -> lis
 
 
 def _between(plan: Plan, case: Case, pair: Pair, thread: int) -> Case:
-    """The case between the threads of that number of two ranks."""
+    """`case` as measured between thread number `thread` of both ranks of `pair`."""
     initiator, responder = (
         msgspec.structs.replace(end, core=_requested_core(plan, rank, thread))
         for end, rank in zip(case.ends, pair, strict=True)
@@ -78,7 +79,7 @@ def _cases(plan: Plan, waits: Mapping[str, tuple[Wait, ...]], concurrency: int) 
 
 
 def _ends(memory: str, pages: str, wait: str) -> tuple[CaseEnd, CaseEnd]:
-    """The initiator's and the responder's, of settings such as ``spin`` or ``spin:block``."""
+    """Both ends with the settings in texts such as ``spin`` or ``spin:block``."""
     initiator, responder = (
         msgspec.convert({"memory": m, "pages": p, "wait": w}, CaseEnd)
         for m, p, w in zip(*map(_both, (memory, pages, wait)), strict=True)
@@ -91,15 +92,15 @@ def _both(setting: str) -> tuple[str, str]:
     return initiator, responder or initiator
 
 
-# Hardly any path is faster, bytes per second: puts of what stays in the first cache, by a little.
+# Hardly any path is faster, bytes per second; only puts within the first-level cache are, slightly.
 _FASTEST = 1e11
-# A window that takes more than so many times the time allowed is not begun: a case has several.
+# A window that takes longer than this many times --time is refused: a case needs several.
 _MOST_TIMES = 10
 
 
 def outlasts(plan: Plan, case: Case) -> str | None:
-    """Why one window of a case alone would go on far beyond the time allowed, or None. What it
-    takes is its payload over its rate, or, where it has none, over more than any path can do."""
+    """Why a single window of a case takes far longer than --time allows, or None. Its time is its
+    payload over its rate, or, without a rate, over the bandwidth of the fastest path."""
     if plan.iterations is not None:
         return None
     seconds = case.window * case.size / (case.rate or _FASTEST)
@@ -111,5 +112,5 @@ def outlasts(plan: Plan, case: Case) -> str | None:
 
 
 def _windows(plan: Plan, pattern: Pattern) -> tuple[int, ...]:
-    usual = SHAPES[pattern].window
-    return (1,) if usual is None else plan.window or (usual,)
+    default = SHAPES[pattern].window
+    return (1,) if default is None else plan.window or (default,)

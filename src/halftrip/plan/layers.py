@@ -1,15 +1,14 @@
 """Makes a plan of layers: a preset, a TOML file, the command line, keys given in Python.
 
-Every key of a plan is an option of ``halftrip run`` and the other way round (`options`), so that a
+A layer may have any key of the table `options`, which is also that of the command line, so that a
 file, the command line and Python accept the same values and refuse the same mistakes.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,24 +19,48 @@ from halftrip.errors import UsageError
 from halftrip.plan import presets
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.pairing import rounds
+from halftrip.plan.parsing import no_such_key
 from halftrip.plan.plan import FEWEST_UNTIL_CI, MOST_LAUNCHES, STOPS_EARLY, Plan, plan_keys
 from halftrip.results.patterns import SHAPES
 
 
 class Layer(NamedTuple):
-    """Some keys of a plan, as somebody wrote them; `place` says where one stands, for an error."""
+    """Some keys of a plan, not yet parsed; `place` says where a key stands, for errors."""
 
     keys: Mapping[str, Any]
     place: Callable[[str], str]
 
 
 def make_plan(*layers: Layer) -> Plan:
-    """The plan that the layers make together; where they disagree, the last one wins.
+    """The plan of all layers together; where they disagree, the last one wins.
 
     Raises UsageError that says what is wrong, where, and what is allowed.
     """
+    layers = (*_preset_layer(layers), *layers)
+    plan = Plan(**_merge(layers))
+    if isinstance(plan.cores, tuple):
+        plan = _at(_place(layers, "cores"), partial(_with_cores, plan), plan.cores)
+    _check_window(plan, layers)
+    _check_launches(plan, layers)
+    if plan.ranks is not None:
+        _at(_place(layers, "cores", "ranks"), partial(check_ranks, plan), plan.ranks)
+    return plan
+
+
+def _preset_layer(layers: Sequence[Layer]) -> list[Layer]:
+    """A layer of the preset that the last layer with one names; empty if none does."""
+    for layer in reversed(layers):
+        if layer.keys.get("preset") is not None:
+            name = _parse("preset", layer.keys["preset"], layer.place)
+            return [Layer(presets.PRESETS[name], partial("preset {}: {}".format, name))]
+    return []
+
+
+def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
+    """The parsed keys of all layers. Keys that stop early replace the fixed count of a layer before
+    them; a plan with a fixed count does not stop early."""
     keys: dict[str, Any] = {}
-    for layer in _with_preset(layers):
+    for layer in layers:
         parsed = {name: _parse(name, value, layer.place) for name, value in layer.keys.items()}
         early = [name for name in STOPS_EARLY if name in parsed]
         if "iterations" in parsed and early:
@@ -49,55 +72,36 @@ def make_plan(*layers: Layer) -> Plan:
         keys |= parsed
     if keys.get("simulated") is not None:
         keys.setdefault("transport", ("simulated",))
-    plan = Plan(**keys)
-    if isinstance(plan.cores, tuple):
-        place = next(layer.place for layer in reversed(layers) if "cores" in layer.keys)
-        plan = _at(place, "cores", partial(_with_cores, plan), plan.cores)
+    return keys
+
+
+def _check_window(plan: Plan, layers: Sequence[Layer]) -> None:
+    """Raises UsageError for a window where no pattern has any."""
     if plan.window and all(SHAPES[pattern].window is None for pattern in plan.pattern):
-        place = next(layer.place for layer in reversed(layers) if "window" in layer.keys)
         have = ", ".join(pattern for pattern, shape in SHAPES.items() if shape.window is not None)
         raise UsageError(
-            f"{place('window')}: {', '.join(plan.pattern)} has no window; --pattern {have}"
+            f"{_place(layers, 'window')}: {', '.join(plan.pattern)} has no window; --pattern {have}"
         )
-    _check_launches(plan, layers)
-    if plan.ranks is not None:
-        named = ("cores", "ranks")
-        layer = next(layer for layer in reversed(layers) if any(n in layer.keys for n in named))
-        name = next(name for name in named if name in layer.keys)
-        _at(layer.place, name, partial(check_ranks, plan), plan.ranks)
-    return plan
 
 
 def _check_launches(plan: Plan, layers: Sequence[Layer]) -> None:
-    """Raises UsageError where what is said of launches contradicts itself."""
-
-    def place(name: str) -> str:
-        return str(next(layer.place(name) for layer in reversed(layers) if name in layer.keys))
-
+    """Raises UsageError where the keys about launches contradict each other."""
     if plan.until_ci and plan.ci is None:
-        raise UsageError(f"{place('until_ci')}: there is no interval to wait for; give --ci")
+        place = _place(layers, "until_ci")
+        raise UsageError(f"{place}: there is no interval to wait for; give --ci")
     fewest = max(plan.launches, FEWEST_UNTIL_CI)
     if plan.until_ci and plan.max_launches < fewest:
-        where = place("max_launches" if plan.max_launches != MOST_LAUNCHES else "launches")
+        place = _place(layers, "max_launches" if plan.max_launches != MOST_LAUNCHES else "launches")
         raise UsageError(
-            f"{where}: --until-ci takes {fewest} launches at least, {plan.max_launches} at most"
+            f"{place}: --until-ci takes {fewest} launches at least, {plan.max_launches} at most"
         )
     if not plan.until_ci and plan.max_launches != MOST_LAUNCHES:
-        raise UsageError(f"{place('max_launches')}: only --until-ci has such a limit; --launches")
-
-
-def _with_preset(layers: Sequence[Layer]) -> Iterator[Layer]:
-    """The layers, and beneath them what the preset stands for that they name."""
-    for layer in reversed(layers):
-        if layer.keys.get("preset") is not None:
-            name = _parse("preset", layer.keys["preset"], layer.place)
-            yield Layer(presets.PRESETS[name], partial("preset {}: {}".format, name))
-            break
-    yield from layers
+        place = _place(layers, "max_launches")
+        raise UsageError(f"{place}: only --until-ci has such a limit; --launches")
 
 
 def check_ranks(plan: Plan, ranks: int) -> None:
-    """Raises UsageError if so many ranks cannot form the pairs that the plan asks for."""
+    """Raises UsageError if this number of ranks cannot form the pairs of the plan."""
     most = max(len(pairs) for pairs in rounds(ranks, plan.pairs))
     if plan.pairs_at_once is not None and plan.pairs_at_once > most:
         pairs = "1 pair" if most == 1 else f"{most} pairs"
@@ -107,8 +111,8 @@ def check_ranks(plan: Plan, ranks: int) -> None:
 
 
 def _with_cores(plan: Plan, cores: tuple[int, ...]) -> Plan:
-    """The plan with as many ranks as its cores are for. Raises UsageError if that does not come
-    out even."""
+    """The plan with as many ranks as it has cores for. Raises UsageError if there is not one core
+    for each thread of each rank."""
     ranks = max(2, len(cores) // plan.threads) if plan.ranks is None else plan.ranks
     needed = ranks * plan.threads
     if len(cores) != needed:
@@ -121,24 +125,30 @@ def _with_cores(plan: Plan, cores: tuple[int, ...]) -> Plan:
     return msgspec.structs.replace(plan, ranks=ranks)
 
 
-def _at(place: Callable[[str], str], name: str, parse: Callable[[Any], Any], value: Any) -> Any:
-    """What `parse` makes of `value`; its UsageError says where the value stands."""
+def _place(layers: Sequence[Layer], *names: str) -> str:
+    """The place of a key in the last layer that has it; of several, in the last that has any."""
+    place: str = next(
+        layer.place(name) for layer in reversed(layers) for name in names if name in layer.keys
+    )
+    return place
+
+
+def _at(place: str, parse: Callable[[Any], Any], value: Any) -> Any:
+    """The result of `parse(value)`; its UsageError is raised with the place of the value."""
     try:
         return parse(value)
     except UsageError as error:
-        raise UsageError(f"{place(name)}: {error}") from None
+        raise UsageError(f"{place}: {error}") from None
 
 
 def _parse(name: str, value: Any, place: Callable[[str], str]) -> Any:
     if name not in OPTIONS:
-        close = difflib.get_close_matches(name, OPTIONS, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"allowed: {', '.join(OPTIONS)}"
-        raise UsageError(f"{place(name)}: no such key; {hint}")
-    return _at(place, name, OPTIONS[name].read, value)
+        raise no_such_key(place(name), name, OPTIONS)
+    return _at(place(name), OPTIONS[name].read, value)
 
 
 def options_layer(options: Mapping[str, Any]) -> Layer:
-    """The options of a command line; those that are None were not given."""
+    """The options of a command line; an option that is None was not given."""
     given = {name: value for name, value in options.items() if value is not None}
     return Layer(given, lambda name: f"--{name.replace('_', '-')}")
 
@@ -149,7 +159,7 @@ def python_layer(keys: Mapping[str, Any]) -> Layer:
 
 
 def plan_layer(plan: Plan) -> Layer:
-    """All keys of a plan, so that one that was made by hand is looked at like any other."""
+    """All keys of a plan, so that a Plan made in Python is checked like any other."""
     return python_layer(plan_keys(plan))
 
 
@@ -164,6 +174,6 @@ def file_layer(path: str | os.PathLike[str]) -> Layer:
         raise UsageError(f"{path}: not a text file; a plan is TOML") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not TOML: {error}") from None
-    # Written as options are.
+    # A key may be written with dashes, as options are.
     keys = {name.replace("-", "_"): value for name, value in keys.items()}
     return Layer(keys, lambda name: f"{path}: {name.replace('_', '-')}")

@@ -17,10 +17,10 @@ from halftrip.results.patterns import Mode, Pattern
 
 
 class Option(NamedTuple):
-    """`read` makes of a value, as it stands in a file or on the command line, what the plan holds;
-    it raises UsageError, which says what is allowed. `help` ends in the default, in brackets; an
+    """`read` converts a value, as written in a file or on the command line, to that of the plan; it
+    raises UsageError, which says what is allowed. `help` ends with the default in brackets; an
     option without help is a key of plans alone. `short` is the short form on the command line. A
-    `negatable` flag has a form --no-NAME, too."""
+    `negatable` flag also has the form --no-NAME."""
 
     read: Callable[[Any], Any]
     help: str = ""

@@ -1,10 +1,11 @@
-"""How the keys of a plan are read: from text, as options have it, or from what TOML has.
+"""Readers of the keys of a plan: from text, as options are given, or from the types of TOML.
 
-Each function raises UsageError that says what is allowed.
+Each reader raises UsageError that says what is allowed.
 """
 
 from __future__ import annotations
 
+import difflib
 import mmap
 import re
 from collections.abc import Callable, Collection
@@ -14,13 +15,22 @@ from halftrip.errors import UsageError
 from halftrip.plan.sizes import parse_sizes
 from halftrip.units import parse_duration, parse_share, parse_size
 
-# A count beyond this is a slip of the pen; it also has to fit into every number on its way.
+# A larger count is a mistake; counts also have to fit the integers of the timed code.
 _MOST = 10**15
+# Each message in flight may need a request and a buffer.
+_LARGEST_WINDOW = 1_000_000
 _CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 
 
+def no_such_key(place: str, name: str, allowed: Collection[str]) -> UsageError:
+    """The error for a key `name` that is none of the `allowed`."""
+    close = difflib.get_close_matches(name, allowed, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
+    return UsageError(f"{place}: no such key; {hint}")
+
+
 def one_of(allowed: Collection[str]) -> Callable[[Any], str]:
-    """One of the allowed texts."""
+    """A reader of one of the allowed texts."""
 
     def parse(value: Any) -> str:
         if not isinstance(value, str) or value not in allowed:
@@ -31,12 +41,14 @@ def one_of(allowed: Collection[str]) -> Callable[[Any], str]:
 
 
 def items(value: Any) -> list[Any]:
+    """The items of a list, or of a text between its commas; a single value is one item."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")]
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def some_of(allowed: Collection[str]) -> Callable[[Any], tuple[str, ...]]:
+    """A reader of some of the allowed texts, each once."""
     parse = one_of(allowed)
 
     def parse_all(value: Any) -> tuple[str, ...]:
@@ -46,8 +58,8 @@ def some_of(allowed: Collection[str]) -> Callable[[Any], tuple[str, ...]]:
 
 
 def per_end(allowed: Collection[str]) -> Callable[[Any], tuple[str, ...]]:
-    """Of settings that each end has: ``a`` for both, or ``a:b`` for the initiator's and the
-    responder's."""
+    """A reader of settings that the two ends have: ``a`` is that of both, ``a:b`` those of the
+    initiator and the responder."""
     parse = one_of(allowed)
 
     def parse_both(value: Any) -> tuple[str, ...]:
@@ -113,10 +125,6 @@ def ranks(value: Any) -> int:
     return count(value, least=2)
 
 
-# Each message in flight may need a request and a buffer.
-_LARGEST_WINDOW = 1_000_000
-
-
 def windows(value: Any) -> tuple[int, ...]:
     windows = tuple(dict.fromkeys(count(item) for item in items(value)))
     if max(windows, default=0) > _LARGEST_WINDOW:
@@ -129,7 +137,8 @@ def perturbation(value: Any) -> int:
 
 
 def alignments(value: Any) -> tuple[int, ...]:
-    """Powers of two below a page: the buffer is aligned to just that; 0 or a page: to the page."""
+    """Powers of two below a page, each meaning that alignment and no higher one; 0 or a page means
+    a page."""
     alignments = []
     for item in items(value):
         align = parse_size(str(item))

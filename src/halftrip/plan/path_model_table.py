@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_type_hints
 
 import msgspec
 
 from halftrip.errors import UsageError
-from halftrip.plan.parsing import one_of
+from halftrip.plan.parsing import no_such_key, one_of
 from halftrip.simulation.path_model import ClockModel, Modes, Noise, PathModel, Segment, Spikes
 from halftrip.units import parse_duration, parse_share, parse_size
 
@@ -27,7 +26,7 @@ _TABLES: dict[str, type[msgspec.Struct]] = {
 }
 _NOISES = get_args(get_type_hints(Noise)["kind"])
 _WEEK = 7 * 86400.0
-# What has to be more than 0, and less than this; what may be 0 as well; and what is a share.
+# Upper limits of keys that have to be more than 0, and of keys that may be 0; and shares below 1.
 _POSITIVE = {"latency": _WEEK, "line": _WEEK, "dwell": _WEEK, "bandwidth": 1e18, "factor": 1e6}
 _NOT_NEGATIVE = {"first": _WEEK, "extra": _WEEK, "step": _WEEK, "claimed": _WEEK, "from": 1e18,
                  "warm_up": 1e9, "seed": 1e18, "spread": 10.0, "launch": 10.0,
@@ -40,13 +39,13 @@ def parse_path_model(table: Any) -> PathModel:
     try:
         return msgspec.convert(_read(table, PathModel, ""), PathModel, strict=False)
     except msgspec.ValidationError as error:
-        # Of what is a number or a truth value by its form, so the key is all that there is to say.
-        said, _, where = str(error).replace("`", "").partition(" - at $.")
-        raise UsageError(f"{where}: {said[0].lower()}{said[1:]}".removeprefix(": ")) from None
+        # The key comes first, as in all other errors.
+        problem, _, where = str(error).replace("`", "").partition(" - at $.")
+        raise UsageError(f"{where}: {problem[0].lower()}{problem[1:]}".removeprefix(": ")) from None
 
 
 def path_model_record(model: PathModel) -> dict[str, Any]:
-    """The table that tells it again."""
+    """The table from which `parse_path_model` makes this model again."""
     record: dict[str, Any] = msgspec.to_builtins(model)
     record["segments"] = [
         {name: value for name, value in segment.items() if value is not None}
@@ -56,18 +55,17 @@ def path_model_record(model: PathModel) -> dict[str, Any]:
 
 
 def _read(table: Any, kind: type[msgspec.Struct], where: str) -> dict[str, Any]:
-    """A table for `kind`, which stands at `where`, with all its values as numbers."""
+    """The fields of `kind` in a table, with texts such as 2us as numbers. `where` is the place of
+    the table, with a dot at its end, for errors."""
     if not isinstance(table, Mapping):
         raise UsageError(f"{where.rstrip('.')}: {table!r} is not a table".removeprefix(": "))
     allowed = [field.encode_name for field in msgspec.structs.fields(kind)]
     read = {}
     for written, value in table.items():
-        # Written as options are.
+        # A key may be written with dashes, as options are.
         name = str(written).replace("-", "_")
         if name not in allowed:
-            close = difflib.get_close_matches(name, allowed, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
-            raise UsageError(f"{where}{written}: no such key; {hint}")
+            raise no_such_key(f"{where}{written}", name, allowed)
         read[name] = _value(name, value, where)
     return read
 
@@ -111,7 +109,7 @@ def _parsed(parse: Callable[[str], Any], value: str) -> Any:
 
 
 def _check(name: str, value: Any) -> None:
-    """Raises UsageError where something cannot be so."""
+    """Raises UsageError if the value is out of range."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return
     if name in _POSITIVE and not 0 < value < _POSITIVE[name]:

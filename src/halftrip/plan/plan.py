@@ -16,7 +16,7 @@ from halftrip.simulation.path_model import PathModel
 from halftrip.units import format_size
 
 Placement = Literal["near", "far"]
-# With until_ci, an interval over fewer launches is wide whatever they found; and there is an end.
+# With until_ci: an interval over fewer launches is always wide; and the default of max_launches.
 FEWEST_UNTIL_CI = 3
 MOST_LAUNCHES = 30
 
@@ -26,19 +26,20 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `window` each pattern's.
 
     `rate` is bytes per second; `timeout`, seconds, is how long an answer to a datagram may take.
-    `ranks` is how many a launcher starts, two unless told otherwise or `cores` has more. `cores`
-    has one for each rank; None: they are chosen; "none": ranks are left to the scheduler.
+    `ranks` is how many ranks a launcher starts; by default two, or as many as `cores` are for.
+    `cores` has one for each thread of each rank; None: cores are chosen; "none": ranks are left to
+    the scheduler.
 
     A case ends when its interval is within `ci` (a share of the median; None: never for that
     reason) or `time` seconds of sampling are over; or, with `iterations`, after exactly that many
     exchanges. Fresh processes are started `launches` times; with `until_ci`, until every row's
     interval over them is within `ci`, `max_launches` times at most.
 
-    `preset` names keys that hold where nothing else says otherwise. With `placement_state`, only
-    samples count that were taken while the line between the cores was the shortest that there is
-    ("near"), or the longest ("far"). `simulated` is the truth of the transport of that name, which
-    is the only one measured then, unless others are named. With `system_log`, every host's counters
-    are recorded: for a second before and after all, and after each case.
+    `preset` names keys that hold unless another layer says otherwise. With `placement_state`, only
+    samples count that were taken while the core-to-core round trip was in its fastest state
+    ("near"), or in its slowest ("far"). `simulated` is the path model of the transport of that
+    name; with it, only that transport is measured unless others are named. With `system_log`, every
+    host's counters are recorded: for a second before and after all cases, and after each case.
     """
 
     transport: tuple[str, ...] = DEFAULT_TRANSPORTS
@@ -81,12 +82,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     quiet: bool = False
 
 
-# A case ends for one of these reasons, or after `iterations`.
+# A case ends by these keys, or after `iterations`.
 STOPS_EARLY = ("ci", "time")
 
 
 def plan_keys(plan: Plan) -> dict[str, Any]:
-    """The keys that give the plan again, where they say anything."""
+    """The keys from which `layers.make_plan` makes the plan again, without those that are None."""
     keys = msgspec.structs.asdict(plan)
     keys["ci"] = "none" if plan.ci is None else plan.ci
     for name in STOPS_EARLY if plan.iterations is not None else ("iterations",):
@@ -99,7 +100,7 @@ def plan_keys(plan: Plan) -> dict[str, Any]:
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
-    """The plan as it stands in a run file: the keys of a TOML plan that would give it again."""
+    """The plan as a run file has it: the keys of a TOML plan that makes it again."""
     record = plan_keys(plan)
     record["sizes"] = ",".join(format_size(size) for size in plan.sizes)
     return {

@@ -1,4 +1,4 @@
-"""What `--preset` stands for: keys of a plan that hold where nothing else says otherwise."""
+"""The presets: keys of a plan that hold unless a file, an option or a key says otherwise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PRESETS: dict[str, Mapping[str, Any]] = {
     # Answers in seconds: every fourth size, a wide interval.
     "quick": {"sizes": "1..4M*4", "ci": "5%", "time": "50ms"},
     "standard": {},
-    # What can be published: fresh processes are a factor of their own, and so is the cache.
+    # For publication: launches of fresh processes are a factor of their own, and so is the cache.
     "paper": {
         "launches": 10,
         "repetitions": 3,

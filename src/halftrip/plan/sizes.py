@@ -9,7 +9,7 @@ from halftrip.units import parse_size
 
 DEFAULT_SIZES = "1..4M"
 _GRAMMAR = "write a size (8, 64K, 2MB), a range (1..4M, 1..4M*4, 0..4000+4) or a list of these"
-# A schedule longer than this is a slip of the pen.
+# A longer schedule is a mistake.
 MOST_SIZES = 100_000
 
 
@@ -27,14 +27,14 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 
 
 def perturb(sizes: Sequence[int], by: int) -> tuple[int, ...]:
-    """`sizes` and what lies `by` bytes below and above each, ascending, each once.
+    """`sizes` and the sizes `by` bytes below and above each, ascending, each once.
 
-    NetPIPE's perturbation: sizes that are no power of two meet other alignments and buffers. What
-    would fall below one byte is left out; 0 stays where it was asked for.
+    NetPIPE's perturbation: sizes that are no power of two meet other alignments and buffers. No
+    size below one byte is added; a requested 0 stays.
     """
-    asked = set(sizes)
-    beside = {size + offset for size in asked for offset in (-by, by)}
-    return tuple(sorted(asked | {size for size in beside if size >= 1}))
+    requested = set(sizes)
+    beside = {size + offset for size in requested for offset in (-by, by)}
+    return tuple(sorted(requested | {size for size in beside if size >= 1}))
 
 
 def _parse_part(part: str) -> list[int]:

@@ -1,1 +1,1 @@
-"""What is looked at: tables and styles, each a pure function of a Run."""
+"""Tables, views and styles: each a pure function of the document of a run."""

@@ -1,4 +1,4 @@
-"""The columns of a table: the name of each, its unit, and what it shows of a row."""
+"""The columns of halftrip's table: the name of each, its unit, and its cell for a row."""
 
 from __future__ import annotations
 
@@ -6,39 +6,37 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from halftrip.report.cells import NOTHING, number
 from halftrip.report.rows import Row
 from halftrip.results.patterns import is_in_turn
-from halftrip.units import format_size, significant
-
-# What is written where a figure does not exist.
-NOTHING = "-"
+from halftrip.units import format_size
 
 
 class Column(NamedTuple):
-    """A column: its name and unit, and what it shows of a row."""
+    """A column: its name, its unit, and its cell for a row."""
 
     name: str
     unit: str
     cell: Callable[[Row], str]
-    # Left out where it says nothing of any row.
+    # Left out where no row has the figure.
     optional: bool = False
 
 
-def _us(ns: float, digits: int = 3) -> str:
-    return NOTHING if math.isnan(ns) else significant(ns / 1e3, digits)
+def _us(ns: float | None, digits: int = 3) -> str:
+    return number(ns, digits, 1e3)
 
 
 def _megabytes(rate: float | None, digits: int = 3) -> str:
-    return NOTHING if rate is None or math.isnan(rate) else significant(rate / 1e6, digits)
+    return number(rate, digits, 1e6)
 
 
-def _latency(rtt: bool) -> Callable[[Row], float]:
-    """By what a one-way time is multiplied: 2 where round trips are asked for and were made."""
+def _one_way_times(rtt: bool) -> Callable[[Row], float]:
+    """How many one-way times a row shows as its time: with `rtt` those of a round trip, else 1."""
     return lambda row: row.case.messages_per_exchange if rtt and row.case.window == 1 else 1
 
 
 def is_round_trip(row: Row) -> bool:
-    """Whether an exchange of this row is there and back."""
+    """Whether an exchange of this row is a round trip."""
     return is_in_turn(row.case.pattern, row.case.mode)
 
 
@@ -64,9 +62,9 @@ LINE = Column("line", "ns", _line)
 
 
 def latency_columns(rtt: bool) -> tuple[Column, ...]:
-    """For patterns of which one wants to know how long a message takes; one way, or with `rtt`
-    there and back."""
-    times = _latency(rtt)
+    """The columns of patterns whose result is the time of a message: one way, or with `rtt` the
+    round trip."""
+    times = _one_way_times(rtt)
 
     def of(name: str, digits: int = 3) -> Callable[[Row], str]:
         return lambda row: _us(getattr(row.summary, name) * times(row), digits)
@@ -88,7 +86,7 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
 def _bandwidth_interval(row: Row) -> str:
     if not row.summary.bandwidth > 0 or row.is_over_all_time:
         return NOTHING
-    # Of the initiator's times; as much wider as the sum is more than its share of it.
+    # From the interval of the initiator's times, for the bandwidth of all directions.
     size = row.case.size * row.delivered * row.bandwidth / row.summary.bandwidth
     ends = [size / ns * 1e9 if ns > 0 else math.nan for ns in (row.summary.high, row.summary.low)]
     return _between(_megabytes(ends[0], 4), _megabytes(ends[1], 4))
@@ -108,12 +106,12 @@ def _window_us(name: str) -> Callable[[Row], str]:
     return lambda row: _us(getattr(row.summary, name) * row.case.messages_per_exchange)
 
 
-# For patterns of which one wants to know how much gets through.
+# For patterns whose result is a bandwidth.
 RATE_COLUMNS = (
     SIZE,
     Column("bandwidth", "MB/s", lambda row: _megabytes(row.bandwidth, 4)),
     Column("95 % interval", "MB/s", _bandwidth_interval),
-    Column("messages", "10^6/s", lambda row: significant(row.rate / 1e6, 3)),
+    Column("messages", "10^6/s", lambda row: number(row.rate, 3, 1e6)),
     Column("receiver", "MB/s", _received, optional=True),
     Column("each way", "MB/s", _each_way, optional=True),
     Column("window p99", "us", _window_us("p99")),
@@ -123,14 +121,14 @@ RATE_COLUMNS = (
     LINE,
 )
 
-# Where datagrams can be lost.
+# Where messages can be lost.
 DELIVERY_COLUMNS = (
     Column("sent", "", lambda row: f"{row.delivery.sent:,}" if row.delivery else NOTHING),
     Column("lost", "%", lambda row: _share(row, "lost")),
     Column("late", "%", lambda row: _share(row, "late")),
     Column("jitter", "us", lambda row: _jitter(row), optional=True),
 )
-# Where fresh processes were started several times.
+# Where there are several launches.
 LAUNCH_COLUMNS = (
     Column("launches", "", lambda row: str(row.launches)),
     Column("between", "%", lambda row: _component(row, "between")),
@@ -142,20 +140,14 @@ VERIFIED = Column(
 
 
 def _component(row: Row, name: str) -> str:
-    share = getattr(row.components, name) if row.components is not None else math.nan
-    if math.isnan(share):
-        return NOTHING
-    return significant(100 * share, 2) if share else "0"
+    return NOTHING if row.components is None else number(100 * getattr(row.components, name), 2)
 
 
 def _share(row: Row, name: str) -> str:
     if row.delivery is None or not row.delivery.sent:
         return NOTHING
-    count = getattr(row.delivery, name)
-    return significant(100 * count / row.delivery.sent, 2) if count else "0"
+    return number(100 * getattr(row.delivery, name) / row.delivery.sent, 2)
 
 
 def _jitter(row: Row) -> str:
-    if row.delivery is None or row.delivery.jitter is None:
-        return NOTHING
-    return _us(row.delivery.jitter)
+    return NOTHING if row.delivery is None else _us(row.delivery.jitter)

@@ -10,7 +10,7 @@ from halftrip.report.flat import flat
 
 
 def render(document: Document) -> str:
-    """One line per row, with a heading; empty where a figure does not exist."""
+    """One line per row, below a heading; a figure that does not exist is empty."""
     rows = [flat(row) for row in document.rows]
     text = io.StringIO()
     if rows:

@@ -1,4 +1,4 @@
-"""What a run says, collected once: every style prints from it."""
+"""The document of a run: all that can be shown of it, computed once. Every style prints one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import RenderableType
 
 from halftrip.analysis.breakpoints import Breakpoint, breakpoints
-from halftrip.report.fields import varying
+from halftrip.report.fields import FIELDS, varying
 from halftrip.report.rows import Row, rows
 from halftrip.results.records import Aggregate, Failure, Skip
 from halftrip.results.run import Run
@@ -17,16 +17,16 @@ from halftrip.stats.piecewise import Point
 
 
 class Baselines(NamedTuple):
-    """The machine's own limits: every core-to-core round trip that was measured, ns, and the time
-    of a memcpy by its size in bytes, ns, the median over launches."""
+    """The machine's own limits: all core-to-core round trips of the run, ns, and the time of a
+    memcpy by its size in bytes, ns, the median over launches."""
 
     cache_line_rtts: list[float]
     copy_times: dict[int, float]
 
 
 class Curve(NamedTuple):
-    """The rows of a curve by size, what tells it from the others, and where it bends; `is_rate` as
-    in its cases."""
+    """The rows of a curve by size, a name that tells it from the others, and where it bends;
+    `is_rate` is that of its cases."""
 
     name: str
     is_rate: bool
@@ -35,10 +35,11 @@ class Curve(NamedTuple):
 
 
 class Document(NamedTuple):
-    """`latency_rows` are of patterns whose result is the time of a message, `rate_rows` of those
-    whose result is a bandwidth. `curves` has those of both, with --refine. `aggregates` are in the
-    order of a table, `skips` as they were found. `warnings` are lines about what was odd in the
-    kernel's files. `round_trips`: a ping-pong is shown by its round trip, not by half of it."""
+    """All that can be shown of a run. `latency_rows` are of patterns whose result is the time of a
+    message, `rate_rows` of patterns whose result is a bandwidth, `rows` are both. `curves` has the
+    curves of both, with --refine only. `aggregates` are in the order of a table, `skips` in that of
+    the file. `warnings` are lines about what could not be read in the kernel's files.
+    `round_trips`: a ping-pong is shown by its round trip, not by half of it."""
 
     run: Run
     rows: list[Row]
@@ -58,19 +59,19 @@ class Document(NamedTuple):
         return self.run.interrupted
 
 
-# What a style makes of a document: text, or something that rich can print.
+# A style makes of a document a text, or something that rich can print.
 Style = Callable[[Document], str | RenderableType]
 
 
 def document(run: Run, round_trips: bool = False) -> Document:
-    """The document of a run. `round_trips` is also true where the plan says so."""
-    every = rows(run)
-    latency = [row for row in every if not row.case.is_rate]
-    rate = [row for row in every if row.case.is_rate]
+    """The document of a run. Round trips are also shown where its plan says so."""
+    all_rows = rows(run)
+    latency = [row for row in all_rows if not row.case.is_rate]
+    rate = [row for row in all_rows if row.case.is_rate]
     curves = [*_curves(latency), *_curves(rate)] if run.header.plan.get("refine") else []
     return Document(
         run=run,
-        rows=every,
+        rows=all_rows,
         latency_rows=latency,
         rate_rows=rate,
         curves=curves,
@@ -84,13 +85,15 @@ def document(run: Run, round_trips: bool = False) -> Document:
 
 
 def _curves(table_rows: list[Row]) -> list[Curve]:
+    """The curves of the rows of one table."""
     fields = varying(row.case for row in table_rows)
+    # The pattern is also named where all rows have the same.
+    pattern = [field for field in FIELDS if field.name == "pattern" and field not in fields]
     curves: dict[str, dict[int, Row]] = {}
     for row in table_rows:
         case = row.case
-        pattern = [] if any(field.name == "pattern" for field in fields) else [case.pattern]
-        words = [case.transport, *pattern, *(field.of(case) for field in fields)]
-        name = " ".join([*words, case.both_ends("wait")])
+        values = [field.of(case) for field in (*pattern, *fields)]
+        name = " ".join([case.transport, *values, case.both_ends("wait")])
         curves.setdefault(name, {})[case.size] = row
     return [
         Curve(

@@ -1,5 +1,5 @@
-"""The fields of a case in a table: those that vary have a column, the others are named once in its
-heading."""
+"""The fields of a case in a table: a field that varies has a column, the others are named once in
+the heading."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from halftrip.units import format_size
 
 
 class Field(NamedTuple):
-    """A field of a case: its name, and its value in words. A heading does not mention it where all
-    cases have the value that is `usual`."""
+    """A field of a case: its name, and its value as text. The heading leaves it out where all cases
+    have the `usual` value."""
 
     name: str
     of: Callable[[Case], str]
     usual: str | None = None
-    # Of the buffers, which a simulated path does not have.
+    # A simulated path has no buffers.
     is_of_buffers: bool = False
 
 
@@ -43,12 +43,12 @@ FIELDS = (
 
 
 def varying(cases: Iterable[Case]) -> list[Field]:
-    """The fields in which the cases differ."""
+    """The fields in which these cases differ."""
     distinct = dict.fromkeys(cases)
     return [field for field in FIELDS if len({field.of(case) for case in distinct}) > 1]
 
 
 def name_of(case: Case, varying: Sequence[Field]) -> str:
-    """What tells a case from others that differ from it in these fields alone."""
-    words = [case.transport, case.both_ends("wait"), *(field.of(case) for field in varying)]
-    return " ".join([*words, format_size(case.size)])
+    """A name for one of several cases, which differ in these fields, transport, wait and size."""
+    values = [case.transport, case.both_ends("wait"), *(field.of(case) for field in varying)]
+    return " ".join([*values, format_size(case.size)])

@@ -1,4 +1,4 @@
-"""Every flag of a run with its figures and its advice."""
+"""The flags of a run: one line about all, and the view with the figures and advice of each."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from halftrip.report.rows import Row
 
 
 def flagged(table_rows: Sequence[Row]) -> list[str]:
-    """One line that says how many rows have which flags; none where no row has any."""
+    """One line on how many rows have which flags; none where no row has any."""
     counts = dict.fromkeys(NAMES, 0)
     for row in table_rows:
         for flag in row.flags:
             counts[flag.name] += 1
-    said = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
-    some = sum(bool(row.flags) for row in table_rows)
-    if not some:
+    names = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+    with_flags = sum(bool(row.flags) for row in table_rows)
+    if not with_flags:
         return []
-    return [f"flags: {some} of {len(table_rows)} rows have some ({said}); show --flags says why"]
+    share = f"{with_flags} of {len(table_rows)} rows"
+    return [f"flags: {share} have some ({names}); show --flags says why"]
 
 
 def render_flags(document: Document) -> Group:
-    """Each flag, by name and by what to do, with the rows that have it: what was seen."""
+    """The flags by name and by advice, each with the rows that have it and what was seen there."""
     table_rows = document.rows
     fields = varying(row.case for row in table_rows)
     parts: list[RenderableType] = []

@@ -1,4 +1,4 @@
-"""Rows for programs: flat, with names that end in the unit."""
+"""Rows for programs: one level of figures, with names that end in their unit."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from halftrip.units import with_units
 
 
 def or_none(value: float) -> float | None:
-    """None for NaN, for which JSON has no word."""
+    """None for NaN, which JSON does not have."""
     return None if math.isnan(value) else value
 
 
 def case_fields(case: Case) -> dict[str, Any]:
-    """The fields of a case. Settings of its ends are as in ``spin``, or ``spin:block``."""
+    """The fields of a case. Settings of both ends are texts such as ``spin``, or ``spin:block``."""
     fields = msgspec.structs.asdict(case)
     return {
         "transport": case.transport,
@@ -41,7 +41,7 @@ def case_fields(case: Case) -> dict[str, Any]:
 
 
 def flat(row: Row) -> dict[str, Any]:
-    """A row as one level of names and values; None where a figure does not exist."""
+    """The figures of a row by name; None for one that does not exist."""
     low, high = row.cache_line_rtt if row.cache_line_rtt is not None else (None, None)
     summary = {name: or_none(value) for name, value in row.summary._asdict().items()}
     figures = {

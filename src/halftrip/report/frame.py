@@ -1,4 +1,4 @@
-"""A run as a table of measurements, for pandas."""
+"""A run as a pandas data frame, with a row for each measurement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def frame(run: Run) -> pandas.DataFrame:
     """One row per measurement: the fields of its case, and its statistics as `stats.summary` gives
-    them. Names end in their unit, as those of ``halftrip show --style csv``.
+    them. Names end in their unit, as in ``halftrip show --style csv``.
 
     Raises HalftripError without pandas (``pip install 'halftrip[frame]'``).
     """

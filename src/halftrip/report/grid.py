@@ -1,4 +1,4 @@
-"""Tables of figures, one line each."""
+"""Tables with a column for each figure, and none for a figure that is always 0 or not known."""
 
 from __future__ import annotations
 
@@ -8,28 +8,27 @@ from typing import NamedTuple, TypeVar
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from halftrip.report.columns import NOTHING
-from halftrip.units import significant
+from halftrip.report.cells import NOTHING
 
 _Line = TypeVar("_Line")
-# How 0 is written, as a number and as a share, and what is not known.
+# A number or a share of 0, and a figure that is not known.
 _ZERO = {"0", "0.0", NOTHING}
 
 
 class Figure(NamedTuple):
-    """A column: its name, its unit, and what it says of a line."""
+    """A column: its name, its unit, and its cell for a line."""
 
     name: str
     unit: str
     cell: Callable[..., str]
     is_text: bool = False
-    # As a rule it is 0, and has no column where it is 0 in all lines.
+    # Usually 0, and without a column where it is 0 in all lines.
     is_rare: bool = False
 
 
 class Grid(NamedTuple):
-    """A table, and what has no column in it: because it is 0 in all lines, or because there is no
-    such figure."""
+    """A table, and the names of the figures without a column: those that are 0 in all lines, and
+    those that are known in none."""
 
     table: Table
     zero: list[str]
@@ -37,6 +36,7 @@ class Grid(NamedTuple):
 
 
 def grid(lines: Sequence[_Line], figures: Sequence[Figure]) -> Grid:
+    """The table of these lines, with a column for each figure that has one."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     every = [(figure, [figure.cell(line) for line in lines]) for figure in figures]
     unknown = [figure for figure, cells in every if not set(cells) - {NOTHING, ""}]
@@ -57,8 +57,8 @@ def _named(figure: Figure) -> str:
     return " ".join(word for word in (figure.name, figure.unit) if word not in ("", "%"))
 
 
-def without(made: Grid) -> list[str]:
-    """What has no column, in a line or two."""
+def without_column(made: Grid) -> list[str]:
+    """The figures without a column, in at most two lines."""
     lines = []
     if made.zero:
         lines.append(f"all 0: {', '.join(made.zero)}")
@@ -66,21 +66,3 @@ def without(made: Grid) -> list[str]:
     if unknown:
         lines.append(f"not known here: {', '.join(unknown)}")
     return lines
-
-
-def number(value: float | None, digits: int = 3, scale: float = 1.0) -> str:
-    """A figure, divided by `scale`, or nothing where there is none."""
-    if value is None or value != value:  # noqa: PLR0124 (NaN alone is not what it is)
-        return NOTHING
-    return significant(value / scale, digits)
-
-
-def percent(share: float | None) -> str:
-    """A share in per cent, to a tenth: what is less is not known as well."""
-    if share is None or share != share:  # noqa: PLR0124
-        return NOTHING
-    return f"{100 * share:.1f}"
-
-
-def whole(count: float | None) -> str:
-    return NOTHING if count is None else f"{count:,.0f}"

@@ -10,7 +10,8 @@ from halftrip.units import with_units
 
 
 def render(document: Document) -> str:
-    """The rows, the baselines, what was not measured, and how the run ended."""
+    """The plan, the rows, the baselines, the aggregates, what failed or was skipped, and how the
+    run ended."""
     header = document.run.header
     content = {
         "halftrip": header.halftrip,

@@ -1,4 +1,4 @@
-"""What stands under a table: a line for each column that needs one and is there."""
+"""The legend under a table: lines about the columns that are shown and need one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SAMPLES_SAY = "p99, max: of the samples; a sample is one {0}, or the mean of as
 _ONE_SIDED_SAYS = (
     "put, get: until done at both ends; the peer does not look, so the line is no bound of them."
 )
-_COMPANY_SAYS = (
+_AGGREGATE_SAYS = (
     "together: over all the time in which all were active; a row is a median, without the stalls."
 )
 _LAUNCHES_SAY = (
@@ -26,7 +26,7 @@ _VERIFIED_SAYS = "verified: messages of which every byte was looked at and found
 
 
 def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> list[str]:
-    """The lines for the columns that are `shown` of these rows, all of one table."""
+    """The lines for the columns that are `shown`; the rows are all those of the table."""
     names = {column.name for column in shown}
     is_rate = table_rows[0].case.is_rate
     lines = _rate(table_rows, names) if is_rate else _latency(table_rows, rtt)
@@ -43,15 +43,15 @@ def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> lis
     if "verified" in names:
         lines.append(_VERIFIED_SAYS)
     if any(row.case.concurrency > 1 for row in table_rows):
-        lines.append(_COMPANY_SAYS)
+        lines.append(_AGGREGATE_SAYS)
     return lines
 
 
 def _latency(table_rows: Sequence[Row], rtt: bool) -> list[str]:
-    turns = [is_round_trip(row) for row in table_rows]
+    round_trips = [is_round_trip(row) for row in table_rows]
     time = "round trip" if rtt else "latency"
     half = "half a round trip" if rtt else time
-    if not any(turns):
+    if not any(round_trips):
         return [
             "latency: median of the whole exchange, of one message, or of one each way at once;",
             "interval: of that median, 95 % confidence. first: the first exchange.",
@@ -62,16 +62,16 @@ def _latency(table_rows: Sequence[Row], rtt: bool) -> list[str]:
     first = f"first: the first exchange{', half' if not rtt else ''}."
     lines = [
         f"{time}: median{of}; interval: of that median, 95 % confidence.",
-        _SAMPLES_SAY.format("round trip" if all(turns) else "exchange"),
+        _SAMPLES_SAY.format("round trip" if all(round_trips) else "exchange"),
         f"bandwidth: size / {half}, one direction, 1 MB = 10^6 bytes. {first}",
     ]
-    if not all(turns):
-        lines.append(_others(table_rows))
+    if not all(round_trips):
+        lines.append(_no_round_trips(table_rows))
     return lines
 
 
-def _others(table_rows: Sequence[Row]) -> str:
-    """Of the rows beside round trips that are none."""
+def _no_round_trips(table_rows: Sequence[Row]) -> str:
+    """The line about rows that are no round trips, beside others that are."""
     kinds = dict.fromkeys(
         f"{row.case.mode} {row.case.pattern}"
         if row.case.pattern == "pingpong"
@@ -83,25 +83,25 @@ def _others(table_rows: Sequence[Row]) -> str:
 
 
 def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
-    two = any(row.case.directions == 2 for row in table_rows)
-    summed = "the sum of both directions where both send" if two else "one direction"
-    whole = [row.is_over_all_time for row in table_rows]
+    both = any(row.case.directions == 2 for row in table_rows)
+    summed = "the sum of both directions where both send" if both else "one direction"
+    over_all_time = [row.is_over_all_time for row in table_rows]
     lines = []
-    if not all(whole):
+    if not all(over_all_time):
         lines += [
             f"bandwidth: payload that was acknowledged / time, {summed},",
             "median, with its 95 % confidence interval; 1 MB = 10^6 bytes. messages: likewise.",
         ]
-    if any(whole):
+    if any(over_all_time):
         of = "bandwidth at a rate, and where some got lost" if lines else "bandwidth"
         lines.append(f"{of}: all that arrived / all the time, without an interval.")
-        if all(whole):
+        if all(over_all_time):
             lines.append("1 MB = 10^6 bytes. messages: likewise.")
-    whose = {
+    at_peer = {
         "receiver": "receiver: by its own clock.",
         "each way": "each way: there + back, each until all of a window had come.",
     }
-    if whose.keys() & names:
-        lines.append(" ".join(text for name, text in whose.items() if name in names))
+    if at_peer.keys() & names:
+        lines.append(" ".join(text for name, text in at_peer.items() if name in names))
     lines.append("window p99, max, first: a window and its acknowledgement; first: the very first.")
     return lines

@@ -1,4 +1,4 @@
-"""The lines under a table: breakpoints, aggregates, baselines, and what was not measured."""
+"""The lines under a table: breakpoints, aggregates, baselines, skips and failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BENDS_SAY = (
 
 
 def breakpoints(curves: Sequence[Curve]) -> list[str]:
-    """Where the time over size bends, one line for each curve."""
+    """Where the time over size bends, a line for each curve."""
     lines = []
     for curve in curves:
         where = [_between(point, curve.rows) for point in curve.breakpoints]
@@ -31,7 +31,7 @@ def breakpoints(curves: Sequence[Curve]) -> list[str]:
 
 def _between(point: Breakpoint, rows: dict[int, Row]) -> str:
     times = (significant(rows[size].summary.latency / 1e3, 3) for size in point)
-    # 8128 to 8K is hard to read.
+    # Both in the same form: 8128 to 8K is hard to read.
     names = [format_size(size) for size in point]
     if any(name == str(size) for name, size in zip(names, point, strict=True)):
         names = [str(size) for size in point]
@@ -39,19 +39,19 @@ def _between(point: Breakpoint, rows: dict[int, Row]) -> str:
 
 
 def aggregates(items: Sequence[Aggregate]) -> list[str]:
-    """What pairs that talked at the same time transferred together, one line each."""
+    """What pairs that talked at the same time transferred in total, a line for each round."""
     lines = []
     for aggregate in items:
         case = aggregate.case
         pairs = ", ".join(dict.fromkeys(f"{a}-{b}" for a, b in aggregate.pairs))
         threads = len(aggregate.pairs) // len(set(aggregate.pairs))
         by = f"{pairs}, {threads} threads each" if threads > 1 else pairs
-        what = f"together: {case.transport} {case.pattern} {format_size(case.size)}, ranks {by}: "
+        who = f"together: {case.transport} {case.pattern} {format_size(case.size)}, ranks {by}: "
         if not aggregate.spans:
-            lines.append(f"{what}never all active at the same moment; allow more with --time")
+            lines.append(f"{who}never all active at the same moment; allow more with --time")
             continue
         lines.append(
-            f"{what}{significant(aggregate.bandwidth / 1e6, 4)} MB/s, "
+            f"{who}{significant(aggregate.bandwidth / 1e6, 4)} MB/s, "
             f"{significant(aggregate.rate / 1e6, 3)} million messages/s "
             f"(in {significant(sum(aggregate.spans) / 1e6, 3)} ms in which all were active)"
         )
@@ -59,7 +59,7 @@ def aggregates(items: Sequence[Aggregate]) -> list[str]:
 
 
 def baselines(found: Baselines) -> list[str]:
-    """The machine's own limits, one line each."""
+    """The machine's own limits, a line for each."""
     lines = []
     rtts = found.cache_line_rtts
     if rtts:
@@ -76,7 +76,7 @@ def baselines(found: Baselines) -> list[str]:
 
 
 def skips(items: Sequence[Skip]) -> list[str]:
-    """What was not measured and why, one line for each reason."""
+    """What was not measured and why, a line for each skip."""
     lines = []
     for skip in items:
         what = [skip.transport]
@@ -90,7 +90,7 @@ def skips(items: Sequence[Skip]) -> list[str]:
 
 
 def failures(items: Sequence[Failure]) -> list[str]:
-    """What went wrong, one line each."""
+    """What went wrong, a line for each failure."""
     lines = []
     for failure in items:
         case = failure.case
@@ -100,5 +100,5 @@ def failures(items: Sequence[Failure]) -> list[str]:
 
 
 def warnings(document: Document) -> list[str]:
-    """What was odd in the kernel's files and left out, one line each."""
+    """What could not be read in the kernel's files and was left out, a line for each."""
     return [f"left out: {warning}" for warning in document.warnings]

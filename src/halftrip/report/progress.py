@@ -1,4 +1,4 @@
-"""A live line on a terminal while a run goes on; nothing where there is no terminal."""
+"""A live line on a terminal during a run; nothing without a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 class ProgressLine:
-    """Drawn only when `update` is called, and by nothing in between: no thread, no timer."""
+    """The line is drawn only when `update` is called: no thread or timer disturbs the run."""
 
     def __init__(self, console: Console, hidden: bool = False) -> None:
         self.visible = console.is_terminal and not hidden
@@ -47,5 +47,5 @@ class ProgressLine:
             self._progress.refresh()
 
     def quote(self, who: str, lines: list[str]) -> None:
-        """Keeps what others have printed, until the line is gone and the table is there."""
+        """Keeps what a rank has printed in `quotes`, to be shown when the line is removed."""
         self.quotes.append((who, lines))

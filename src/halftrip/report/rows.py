@@ -1,9 +1,9 @@
-"""The rows of a table: one for each case, summarised."""
+"""The rows of a table: the summary of each case."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,11 +12,9 @@ import numpy as np
 from halftrip.analysis.flags import Evidence, Flag, judge
 from halftrip.analysis.summaries import is_over_all_time, launch_components
 from halftrip.analysis.suspect import count_suspect
-from halftrip.analysis.usage import usages
 from halftrip.registry import TRANSPORTS
 from halftrip.results.case import Case
-from halftrip.results.delivery import Delivery, add_deliveries, delivered_share
-from halftrip.results.records import Measurement
+from halftrip.results.delivery import Delivery, delivered_share
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage
 from halftrip.stats.summary import Summary
@@ -24,17 +22,18 @@ from halftrip.stats.variance import Components
 
 
 class Row(NamedTuple):
-    """A case and what a reader wants to know about it.
+    """A case and its figures.
 
     `exchanges` is how many a sample holds, at most. `cache_line_rtt` is the lowest and the highest
-    core-to-core round trip around its blocks, ns, in the state of the machine that it is of.
+    core-to-core round trip before and after its blocks, ns, in the main state of the machine.
     `peer_bandwidth` is what the responder received by its own clock, bytes per second; None where
     it takes no times, where both send, and where `is_over_all_time`. Where both send, `each_way` is
     the bandwidth to the responder and to the initiator, each until the last receive of a window
-    completed. `verified` is how many messages were found to be as they were sent; None without
-    --verify. `usage` is what the initiator and the responder spent (None in virtual time), and
-    `suspect` how many samples were probably taken while one of them had lost its core (None: not
-    known). `launches` is how many the row is of, and `components` by how much they differ.
+    completed. `verified` is how many messages were checked and found intact; None without --verify.
+    `usage` is the resource usage of the initiator and the responder (None: not known, or virtual
+    time), and `suspect` how many samples were probably taken while one of them had lost its core
+    (None: not known). `launches` is how many launches were in the main state, and `components` by
+    how much they differ.
     """
 
     case: Case
@@ -63,14 +62,13 @@ class Row(NamedTuple):
 
     @property
     def bandwidth(self) -> float:
-        """Payload in all directions in which it is on its way at once, bytes per second, while both
-        windows were under way."""
+        """Payload in all directions in which it is sent at once, bytes per second, over the time in
+        which both windows were under way."""
         return self.case.directions * self.summary.bandwidth
 
     @property
     def rate(self) -> float:
-        """Messages per second that arrived, in all directions likewise; NaN where no time
-        passed."""
+        """Messages per second that arrived, in the same directions; NaN where no time passed."""
         if self.is_over_all_time:
             return self.bandwidth / self.case.size
         latency = self.summary.latency
@@ -92,49 +90,47 @@ def _order(case: Case) -> tuple[Any, ...]:
 
 
 def _row(evidence: Evidence, flags: tuple[Flag, ...]) -> Row:
-    case, measurements = evidence.case, evidence.measurements
-    rtts = evidence.rtts
-    # The responder's medians are of all states of the machine.
+    measurements, rtts = evidence.measurements, evidence.rtts
+    # The responder's times are not split by the state of the machine.
     one_state = evidence.times.main is None
     return Row(
-        case=case,
+        case=evidence.case,
         summary=evidence.summary,
         exchanges=max(measurement.exchanges for measurement in measurements),
         cache_line_rtt=(min(rtts), max(rtts)) if rtts else None,
         flags=flags,
-        peer_bandwidth=_peer_bandwidth(case, measurements) if one_state else None,
-        each_way=_each_way(case, measurements) if one_state else None,
-        delivery=add_deliveries(m.delivery for m in measurements),
+        peer_bandwidth=_peer_bandwidth(evidence) if one_state else None,
+        each_way=_each_way(evidence) if one_state else None,
+        delivery=evidence.delivery,
         verified=_total([m.verified for m in measurements]),
-        usage=usages(measurements),
+        usage=evidence.usage,
         suspect=count_suspect(measurements),
         launches=len(evidence.times.by_launch),
         components=launch_components(evidence.times),
     )
 
 
-def _peer_bandwidth(case: Case, measurements: Sequence[Measurement]) -> float | None:
-    # The median window of the receiver says as little about all of them as the sender's.
-    delivery = add_deliveries(m.delivery for m in measurements)
-    if case.directions == 2 or is_over_all_time(case, delivery):
+def _peer_bandwidth(evidence: Evidence) -> float | None:
+    # The receiver's median window is no better than the sender's where all the time counts.
+    if evidence.case.directions == 2 or evidence.is_over_all_time:
         return None
-    known = [(m.peer_median, m.exchanges) for m in measurements]
-    return _bandwidth(case, [(ns, exchanges) for ns, exchanges in known if ns])
+    return _bandwidth(evidence.case, [(m.peer_median, m.exchanges) for m in evidence.measurements])
 
 
-def _each_way(case: Case, measurements: Sequence[Measurement]) -> tuple[float, float] | None:
-    known = [(m.receive_medians, m.exchanges) for m in measurements]
-    medians = [(both, exchanges) for both, exchanges in known if both is not None]
-    there = _bandwidth(case, [(both[0], exchanges) for both, exchanges in medians])
-    back = _bandwidth(case, [(both[1], exchanges) for both, exchanges in medians])
+def _each_way(evidence: Evidence) -> tuple[float, float] | None:
+    medians = [(m.receive_medians or (None, None), m.exchanges) for m in evidence.measurements]
+    there, back = (
+        _bandwidth(evidence.case, [(both[end], exchanges) for both, exchanges in medians])
+        for end in (0, 1)
+    )
     return None if there is None or back is None else (there, back)
 
 
-def _bandwidth(case: Case, samples: list[tuple[float, int]]) -> float | None:
-    """Of the median of the repetitions, each of which has a typical sample: how long it took, ns,
-    and how many exchanges it holds."""
+def _bandwidth(case: Case, samples: Iterable[tuple[float | None, int]]) -> float | None:
+    """The bandwidth of the median of several measurements, of each of which the median sample is
+    given: its time, ns (None: not known), and how many exchanges it holds."""
     messages = case.messages_per_exchange
-    times = [ns / (exchanges * messages) for ns, exchanges in samples if ns > 0]
+    times = [ns / (exchanges * messages) for ns, exchanges in samples if ns]
     return case.size / float(np.median(times)) * 1e9 if times else None
 
 

@@ -1,4 +1,4 @@
-"""The system log: what every host's counters have counted, before, in and after each case."""
+"""The view of the system log: the counters of every host, case by case."""
 
 from __future__ import annotations
 
@@ -8,46 +8,51 @@ from typing import NamedTuple
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from halftrip.report.columns import NOTHING
+from halftrip.report.cells import NOTHING, number, percent, whole
 from halftrip.report.document import Document
 from halftrip.report.fields import name_of, varying
-from halftrip.report.grid import Figure, grid, number, percent, whole, without
+from halftrip.report.grid import Figure, grid, without_column
 from halftrip.report.notes import warnings
 from halftrip.results.case import Case
 from halftrip.results.records import HostCounters
 from halftrip.results.run import Run
 
-# A processor that is never at this load is not worth a line in each record.
+# A processor whose load is always below this has no line in each record.
 _AWAKE = 0.05
-_MOST = {"user", "system", "idle"}
+# Without these, the total time of a processor is not known.
+_NEEDED = {"user", "system", "idle"}
 _BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
 
 
 class Line(NamedTuple):
-    """Of a record, the part about `name`: a processor, or an interface; "" for the whole host."""
+    """A line of a table: a record, what it is about in words, and the processor or interface whose
+    counters are shown; "" for the whole host."""
 
-    system: HostCounters
+    record: HostCounters
     what: str
     name: str = ""
 
 
 def render_system_log(document: Document) -> Group:
-    """For each host its processors and memory, each processor by itself, and its interfaces."""
+    """For each host a table of the whole host, one of its processors, and one of its interfaces."""
     run = document.run
     if not run.host_counters:
         return Group(Text(f"no system log: {_why_none(run)}"))
     parts: list[RenderableType] = []
-    describe = _describe([case for s in run.host_counters for case in s.cases])
-    hosts = sorted({(s.host, s.rank) for s in run.host_counters}, key=lambda host: host[1])
-    several = len({s.launch for s in run.host_counters}) > 1
-    # Of the same name there may be several, as containers are.
-    alone = len({name for name, _ in hosts}) == len(hosts)
+    describe = _describe([case for record in run.host_counters for case in record.cases])
+    hosts = sorted(
+        {(record.host, record.rank) for record in run.host_counters}, key=lambda host: host[1]
+    )
+    several = len({record.launch for record in run.host_counters}) > 1
+    # Several hosts may have the same name, as containers do.
+    unique = len({name for name, _ in hosts}) == len(hosts)
     for name, rank in hosts:
-        own = [s for s in run.host_counters if (s.host, s.rank) == (name, rank)]
-        lines = [Line(s, describe(s)) for s in sorted(own, key=lambda s: (s.launch, s.at))]
+        own = [record for record in run.host_counters if (record.host, record.rank) == (name, rank)]
+        own.sort(key=lambda record: (record.launch, record.at))
+        lines = [Line(record, describe(record)) for record in own]
         ranks = [e for e in run.environments if e.host == name]
         cores = [core for e in ranks for core in (e.core, *(e.thread_cores or ()))]
-        parts += _host(name if alone else f"{name} (rank {rank})", lines, cores, several)
+        parts += _host(name if unique else f"{name} (rank {rank})", lines, cores, several)
     parts += [Text(line, style="dim") for line in _LEGEND]
     parts += [Text(line) for line in _cost(run)]
     parts += [Text(line, style="yellow") for line in warnings(document)]
@@ -57,7 +62,8 @@ def render_system_log(document: Document) -> Group:
 def _host(
     host: str, lines: Sequence[Line], cores: Sequence[int | None], several: bool
 ) -> Iterator[RenderableType]:
-    """The tables of one host, some of whose cores ranks have; in one or `several` launches."""
+    """The tables of one host. `cores` are those of its ranks; lines name their launch where there
+    are `several`."""
     awake, asleep = _processors(lines, cores)
     busy, quiet = _interfaces(lines)
     for title, names, figures in (
@@ -70,7 +76,7 @@ def _host(
             made = grid(each, (*_WHEN[not several :], *figures))
             yield Text(f"host {host}{title}", style="bold")
             yield made.table
-            yield from (Text(line) for line in without(made))
+            yield from (Text(line) for line in without_column(made))
     if asleep:
         yield Text(f"never at a load of {_AWAKE:.0%}: CPU {', '.join(asleep)}")
     if quiet:
@@ -87,19 +93,23 @@ def _why_none(run: Run) -> str:
 
 
 def _cost(run: Run) -> list[str]:
-    """What the log took of the time in which anything was done."""
+    """The time that the log took, in all and as a share of the run without its rest."""
     end = run.end
     if end is None or end.logged is None or end.seconds is None:
         return []
-    first = min(s.rank for s in run.host_counters)
-    rest = sum(s.seconds for s in run.host_counters if s.rank == first and s.phase != "case")
+    first = min(record.rank for record in run.host_counters)
+    rest = sum(
+        record.seconds
+        for record in run.host_counters
+        if record.rank == first and record.phase != "case"
+    )
     share = number(100 * end.logged / (end.seconds - rest), 2)
     of = f"of the run's {end.seconds:.1f} s without the {rest:.1f} s of rest that belong to it"
     return [f"the log took {number(end.logged)} s, {share} % {of}"]
 
 
 def _describe(cases: Sequence[Case]) -> Callable[[HostCounters], str]:
-    """Names the cases of a record, in the words that tell them from the others."""
+    """A function that names the cases of a record by the fields in which all cases differ."""
     fields = varying(cases)
 
     def describe(counters: HostCounters) -> str:
@@ -111,12 +121,12 @@ def _describe(cases: Sequence[Case]) -> Callable[[HostCounters], str]:
 
 
 def _processors(lines: Sequence[Line], own: Collection[int | None]) -> tuple[list[str], list[str]]:
-    """Those that ranks have, or that did anything worth a word, and the others."""
-    names = dict.fromkeys(name for line in lines for name in line.system.cpus if name != "all")
+    """The processors that were awake or are a rank's `own`, and the others."""
+    names = dict.fromkeys(name for line in lines for name in line.record.cpus if name != "all")
     awake = {
         name
         for line in lines
-        for name, times in line.system.cpus.items()
+        for name, times in line.record.cpus.items()
         if sum(times.get(kind, 0.0) for kind in _BUSY) >= _AWAKE * sum(times.values()) > 0
     }
     awake |= {str(core) for core in own}
@@ -124,10 +134,10 @@ def _processors(lines: Sequence[Line], own: Collection[int | None]) -> tuple[lis
 
 
 def _interfaces(lines: Sequence[Line]) -> tuple[list[str], list[str]]:
-    """Those through which anything went, and those through which nothing did."""
+    """The interfaces that carried anything, and the others."""
     carried: dict[str, bool] = {}
     for line in lines:
-        for name, counts in line.system.interfaces.items():
+        for name, counts in line.record.interfaces.items():
             carried[name] = carried.get(name, False) or any(counts.values())
     return (
         [name for name, carries in carried.items() if carries],
@@ -140,62 +150,57 @@ def _named(heading: str) -> Figure:
 
 
 def _time(kinds: Sequence[str]) -> Callable[[Line], str]:
-    """The share of a processor's time, or of all of them, that was of these kinds."""
+    """The share of a processor's time, or of that of all, that it spent in these kinds."""
 
     def cell(line: Line) -> str:
-        times = line.system.cpus.get(line.name or "all", {})
+        times = line.record.cpus.get(line.name or "all", {})
         known = [times[kind] for kind in kinds if kind in times]
-        # Of a whole that lacks what was most of it there are no shares.
-        total = sum(times.values()) if times.keys() >= _MOST else 0.0
+        total = sum(times.values()) if times.keys() >= _NEEDED else 0.0
         return percent(sum(known) / total if known and total else None)
 
     return cell
 
 
-def _rate(name: str, scale: float = 1.0) -> Callable[[Line], str]:
-    """So many per second, in the whole host."""
+def _per_second(count: int | None, line: Line, scale: float = 1.0) -> str:
+    return number(None if count is None else count / line.record.seconds, 3, scale)
 
-    def cell(line: Line) -> str:
-        count = line.system.counts.get(name)
-        return number(None if count is None else count / line.system.seconds, 3, scale)
 
-    return cell
+def _rate(name: str) -> Callable[[Line], str]:
+    """A count of the whole host per second."""
+    return lambda line: _per_second(line.record.counts.get(name), line)
 
 
 def _count(name: str) -> Callable[[Line], str]:
-    return lambda line: whole(line.system.counts.get(name))
+    return lambda line: whole(line.record.counts.get(name))
 
 
 def _softnet(name: str) -> Callable[[Line], str]:
-    return lambda line: whole(line.system.softnet.get(line.name, {}).get(name))
+    return lambda line: whole(line.record.softnet.get(line.name, {}).get(name))
 
 
 def _interface(name: str) -> Callable[[Line], str]:
-    return lambda line: whole(line.system.interfaces.get(line.name, {}).get(name))
+    return lambda line: whole(line.record.interfaces.get(line.name, {}).get(name))
 
 
 def _megabytes(name: str) -> Callable[[Line], str]:
-    def cell(line: Line) -> str:
-        count = line.system.interfaces.get(line.name, {}).get(name)
-        return number(None if count is None else count / line.system.seconds, 3, 1e6)
-
-    return cell
+    """A count of bytes of an interface, in MB per second."""
+    return lambda line: _per_second(line.record.interfaces.get(line.name, {}).get(name), line, 1e6)
 
 
 def _interrupts(line: Line) -> str:
-    counts = line.system.interrupts.get(line.name, {})
+    counts = line.record.interrupts.get(line.name, {})
     return ", ".join(f"{cpu}: {count:,}" for cpu, count in counts.items()) or NOTHING
 
 
 def _repetition(line: Line) -> str:
-    repetitions = dict.fromkeys(line.system.repetitions)
+    repetitions = dict.fromkeys(line.record.repetitions)
     return ", ".join(str(number + 1) for number in repetitions) or NOTHING
 
 
 _WHEN = (
-    Figure("launch", "", lambda line: str(line.system.launch + 1)),
-    Figure("at", "s", lambda line: f"{line.system.at:.2f}"),
-    Figure("for", "s", lambda line: number(line.system.seconds)),
+    Figure("launch", "", lambda line: str(line.record.launch + 1)),
+    Figure("at", "s", lambda line: f"{line.record.at:.2f}"),
+    Figure("for", "s", lambda line: number(line.record.seconds)),
     Figure("repetition", "", _repetition),
     Figure("what", "", lambda line: line.what, True),
 )
@@ -210,7 +215,7 @@ _CPU = (
     Figure("steal", "%", _time(("steal",)), is_rare=True),
 )
 _HOST = (
-    Figure("memory", "MiB", lambda line: number(line.system.memory_used, 4, 1 << 20)),
+    Figure("memory", "MiB", lambda line: number(line.record.memory_used, 4, 1 << 20)),
     Figure("interrupts", "/s", _rate("interrupts")),
     Figure("switches", "/s", _rate("context_switches")),
     Figure("from disk", "KiB", _count("kib_in"), is_rare=True),

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from halftrip.report import columns, notes
+from halftrip.report.cells import NOTHING
 from halftrip.report.columns import Column
 from halftrip.report.document import Document
 from halftrip.report.fields import FIELDS, varying
@@ -20,15 +21,15 @@ from halftrip.results.run import Run
 
 
 def render(document: Document) -> Group:
-    """Everything that a run says: its rows, what was not measured, the baselines."""
+    """The whole document: its rows with their legend, the baselines, what was not measured."""
     parts: list[RenderableType] = []
     for table_rows in (document.latency_rows, document.rate_rows):
         if table_rows:
-            # Where nothing goes there and back there is no round trip to show.
-            turns = document.round_trips and any(map(columns.is_round_trip, table_rows))
-            shown = _columns(table_rows, turns)
+            # Where no pattern makes round trips, there is none to show.
+            rtt = document.round_trips and any(map(columns.is_round_trip, table_rows))
+            shown = _columns(table_rows, rtt)
             parts += [_heading(document.run, table_rows), _table(table_rows, shown)]
-            parts += [Text(line, style="dim") for line in legend(table_rows, shown, turns)]
+            parts += [Text(line, style="dim") for line in legend(table_rows, shown, rtt)]
             is_rate = table_rows[0].case.is_rate
             curves = [curve for curve in document.curves if curve.is_rate == is_rate]
             parts += [Text(line) for line in notes.breakpoints(curves)]
@@ -45,9 +46,9 @@ def render(document: Document) -> Group:
     return Group(*parts)
 
 
-def _columns(table_rows: Sequence[Row], round_trips: bool) -> list[Column]:
+def _columns(table_rows: Sequence[Row], rtt: bool) -> list[Column]:
     is_rate = table_rows[0].case.is_rate
-    shown = list(columns.RATE_COLUMNS if is_rate else columns.latency_columns(round_trips))
+    shown = list(columns.RATE_COLUMNS if is_rate else columns.latency_columns(rtt))
     if any(row.delivery is not None for row in table_rows):
         shown += columns.DELIVERY_COLUMNS
     if any(row.launches > 1 for row in table_rows):
@@ -57,33 +58,33 @@ def _columns(table_rows: Sequence[Row], round_trips: bool) -> list[Column]:
     return [
         column
         for column in shown
-        if not column.optional or any(column.cell(row) != columns.NOTHING for row in table_rows)
+        if not column.optional or any(column.cell(row) != NOTHING for row in table_rows)
     ]
 
 
 def _heading(run: Run, table_rows: Sequence[Row]) -> Text:
-    """What all rows have in common, and where they were measured."""
+    """What all rows have in common, and on which cores they were measured."""
     cases = [row.case for row in table_rows]
-    differing = varying(cases)
+    fields = varying(cases)
     simulated = all(case.is_simulated for case in cases)
-    said = [
+    common = [
         f"{field.name} {field.of(cases[0])}"
         for field in FIELDS
-        if field not in differing
+        if field not in fields
         and field.of(cases[0]) != field.usual
         and not (simulated and field.is_of_buffers)
     ]
     state = run.header.plan.get("placement_state")
     if state is not None:
-        said.append(f"only while the cores are {state}")
+        common.append(f"only while the cores are {state}")
     if simulated:
-        return Text(f"{', '.join(said)}; simulated: virtual time, no machine")
+        return Text(f"{', '.join(common)}; simulated: virtual time, no machine")
     cores = [
         f"{e.rank} on {e.host}, {'any core' if e.core is None else f'core {e.core}'}"
         for e in run.environments
         if e.launch == 0
     ]
-    return Text(", ".join(said) + (f"; rank {'; rank '.join(cores)}" if cores else ""))
+    return Text(", ".join(common) + (f"; rank {'; rank '.join(cores)}" if cores else ""))
 
 
 def _table(table_rows: Sequence[Row], shown: Sequence[Column]) -> Table:
@@ -109,7 +110,7 @@ def _table(table_rows: Sequence[Row], shown: Sequence[Column]) -> Table:
 
 
 def _section(row: Row) -> tuple[object, ...]:
-    """Rows of one curve stand together."""
+    """The settings that all rows between two section lines have in common."""
     case = row.case
     kind = (case.transport, case.pattern, case.mode, case.window)
     return (*kind, case.pair, case.both_ends("wait"))

@@ -1,4 +1,4 @@
-"""What each row has cost both ends."""
+"""The view of the resource usage of both ends of each row."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.usage import ENDS, cpu_per_gigabyte
-from halftrip.report.columns import NOTHING
+from halftrip.report.cells import NOTHING, number, percent, whole
 from halftrip.report.document import Document
 from halftrip.report.fields import Field, varying
-from halftrip.report.grid import Figure, grid, number, percent, whole, without
+from halftrip.report.grid import Figure, grid, without_column
 from halftrip.report.rows import Row
 from halftrip.results.usage import Usage
 from halftrip.units import format_size
 
 
 class End(NamedTuple):
-    """One end of a row, 0 for the initiator or 1, and what it has spent."""
+    """One end of a row, 0 for the initiator or 1, and its resource usage."""
 
     row: Row
     number: int
     usage: Usage
 
 
-def _how(end: End) -> str:
+def _busy_poll(end: End) -> str:
     return "busy-poll" if end.usage.is_busy_poll else ""
 
 
-def _first(cell: Callable[[Row], str]) -> Callable[[End], str]:
-    """What is the same for both ends stands once."""
+def _of_row(cell: Callable[[Row], str]) -> Callable[[End], str]:
+    """A cell about the whole row, which only the first of its two lines has."""
     return lambda end: cell(end.row) if end.number == 0 else ""
 
 
-def _per_payload(end: End) -> str:
+def _cpu(end: End) -> str:
     row = end.row
     return number(cpu_per_gigabyte(row.case, end.usage, row.delivered))
 
@@ -52,14 +52,14 @@ def _of_core(name: str, digits: int, scale: float = 1.0) -> Callable[[End], str]
 
 
 _FIGURES = (
-    Figure("bandwidth", "MB/s", _first(lambda row: number(row.bandwidth, 3, 1e6))),
+    Figure("bandwidth", "MB/s", _of_row(lambda row: number(row.bandwidth, 3, 1e6))),
     Figure("end", "", lambda end: f"{ENDS[end.number]} {end.row.case.pair[end.number]}", True),
     Figure("core", "", _core),
     Figure("load", "%", lambda end: percent(end.usage.load)),
     Figure("user", "%", lambda end: percent(end.usage.user_share)),
     Figure("system", "%", lambda end: percent(end.usage.system_share)),
     Figure("in kernel", "% of load", lambda end: percent(end.usage.kernel_share)),
-    Figure("CPU", "s/GB", _per_payload),
+    Figure("CPU", "s/GB", _cpu),
     Figure("elapsed", "s", lambda end: number(end.usage.elapsed)),
     Figure("voluntary", "switches", lambda end: whole(end.usage.voluntary)),
     Figure("involuntary", "switches", lambda end: whole(end.usage.involuntary)),
@@ -72,8 +72,8 @@ _FIGURES = (
     Figure("frequency", "GHz", _of_core("hertz", 3, 1e9)),
     Figure("instructions", "per cycle", lambda end: number(end.usage.instructions_per_cycle)),
     Figure("energy", "J", _of_core("joules", 3)),
-    Figure("marked", "samples", _first(lambda row: whole(row.suspect))),
-    Figure("", "", _how, True),
+    Figure("marked", "samples", _of_row(lambda row: whole(row.suspect))),
+    Figure("", "", _busy_poll, True),
 )
 _LEGEND = (
     "Of the kept samples and what leads in to them. end: which, and its rank. load: user + system",
@@ -90,31 +90,31 @@ _ENERGY_SAYS = "energy: of the whole package that the core is in, first sample t
 
 
 def render_usage(document: Document) -> Group:
-    """A line for each end of each row."""
+    """A table with a line for each end of each row, and its legend."""
     table_rows = [row for row in document.rows if row.usage is not None]
     if not document.run.measurements:
         return Group(Text("no usage: nothing was measured"))
     if not table_rows:
         return Group(Text("no usage: this run has none (simulated, or of an older halftrip)"))
     fields = [
-        Figure(field.name, "", _first(_of_case(field)), True)
+        Figure(field.name, "", _of_row(_field(field)), True)
         for field in varying(row.case for row in table_rows)
     ]
     figures = (
-        Figure("transport", "", _first(lambda row: row.case.transport), True),
-        Figure("wait", "", _first(lambda row: row.case.both_ends("wait")), True),
+        Figure("transport", "", _of_row(lambda row: row.case.transport), True),
+        Figure("wait", "", _of_row(lambda row: row.case.both_ends("wait")), True),
         *fields,
-        Figure("size", "bytes", _first(lambda row: format_size(row.case.size))),
+        Figure("size", "bytes", _of_row(lambda row: format_size(row.case.size))),
         *_FIGURES,
     )
     ends = [End(row, end, usage) for row in table_rows for end, usage in enumerate(row.usage or ())]
-    said = list(_LEGEND)
+    legend = list(_LEGEND)
     if any(end.usage.core is not None and end.usage.core.joules is not None for end in ends):
-        said.append(_ENERGY_SAYS)
+        legend.append(_ENERGY_SAYS)
     made = grid(ends, figures)
-    lines = [Text(line) for line in without(made)]
-    return Group(made.table, *lines, *(Text(line, style="dim") for line in said))
+    lines = [Text(line) for line in without_column(made)]
+    return Group(made.table, *lines, *(Text(line, style="dim") for line in legend))
 
 
-def _of_case(field: Field) -> Callable[[Row], str]:
+def _field(field: Field) -> Callable[[Row], str]:
     return lambda row: field.of(row.case)

@@ -1,1 +1,1 @@
-"""What was measured, as frozen values, and the file that holds them."""
+"""The results of a run as frozen values, and the file that holds them."""

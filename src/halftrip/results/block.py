@@ -1,4 +1,4 @@
-"""A block: the samples of one kernel call, with what was observed around it."""
+"""A block: the samples of one kernel call, and what was recorded before and after it."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ class RoundTrips(NamedTuple):
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, eq=False):
-    """All arrays have shape (n,), for n samples, in ns and in time order; an empty one was not
-    taken.
+    """The samples of one kernel call. An array has shape (n,), one value per sample, in ns and in
+    time order; it is empty where these times were not taken.
 
-    `times` are the initiator's, and the first sample began at `start`, ns of its
-    CLOCK_MONOTONIC_RAW (None: not known). `peer_times` are the times of the same samples by the
-    responder's clock. Where a window goes each way, `receive_times` and `peer_receive_times` are
-    the times until the last receive of a sample completed, at the initiator and at the responder.
+    `times` are the initiator's; the first sample began at `start`, ns of its CLOCK_MONOTONIC_RAW
+    (None: not known). `peer_times` are the times of the same samples by the responder's clock.
+    Where a window goes each way, `receive_times` and `peer_receive_times` are the times until the
+    last receive of a sample completed, at the initiator and at the responder.
 
-    `cache_line_rtt` is None between hosts, and where cores are shared. Where messages can be lost,
-    `timed_out` is how long, ns, was waited for replies that did not come, and `delivery` counts
-    the messages. `usage` is what the initiator and the responder spent; None in virtual time.
+    `cache_line_rtt` is None where it cannot be probed: between hosts, on a shared core, and between
+    several threads. Where messages can be lost, `timed_out` is the time, ns, spent waiting for
+    replies that did not arrive, and `delivery` counts the messages. `usage` is the resource usage
+    of the initiator and the responder; None in virtual time.
     """
 
     times: Times
@@ -59,32 +60,32 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, eq=Fa
 
     @property
     def elapsed(self) -> int:
-        """The time of the samples and of what timed out, ns."""
+        """The time of all samples and of the timeouts, ns."""
         return int(self.times.sum()) + self.timed_out
 
 
 def concatenate(arrays: Iterable[Times]) -> Times:
-    """All of them as one, shape (n,)."""
+    """The arrays, one after the other, shape (n,)."""
     parts = [array for array in arrays if array.size]
     return np.concatenate(parts) if parts else NO_TIMES
 
 
 def encode_array(value: Any) -> Any:
-    """What msgspec is to write for an array: a list of whole numbers."""
+    """msgspec's hook for writing: an array becomes a list of whole numbers."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     raise NotImplementedError(f"{type(value).__name__} cannot be written")
 
 
 def decode_array(_: type, value: Any) -> Any:
-    """The array that msgspec has read as a list. Raises ValueError if it is none of whole
-    numbers."""
+    """msgspec's hook for reading: a list of whole numbers becomes an array. Raises ValueError for
+    anything else."""
     if not isinstance(value, list) or not all(type(item) is int for item in value):
         raise ValueError("expected an array of whole numbers")
     return np.array(value, dtype=np.int64)
 
 
 def median_or_none(arrays: Sequence[Times]) -> float | None:
-    """The median of all of them together; None where there is nothing."""
+    """The median of the values of all arrays together; None if all are empty."""
     values = concatenate(arrays)
     return float(np.median(values)) if values.size else None

@@ -7,23 +7,23 @@ from typing import Literal
 import msgspec
 
 from halftrip.registry import SIMULATED
-from halftrip.results.patterns import Mode, Pattern, at_once, trips
+from halftrip.results.patterns import Mode, Pattern, is_both_ways, trips
 
 Wait = Literal["block", "spin"]
 Buffers = Literal["same", "separate"]
 Pages = Literal["4K", "huge"]
 Cache = Literal["hot", "cold"]
 Datatype = Literal["byte", "contiguous", "vector"]
-# What may differ between the two ends of a case.
+# The settings that may differ between the two ends of a case.
 EndField = Literal["memory", "pages", "wait"]
 
 
 class CaseEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """What belongs to one end of a case.
+    """The settings of one end of a case.
 
     `memory` is the kind of memory that its buffers are in, `pages` their page size. `wait` is how
-    it waits for a message: in the kernel, or by polling. `core` is the core that was asked for;
-    None: one was chosen, see `records.Environment`.
+    it waits for a message: in the kernel, or by polling. `core` is the requested core; None: not
+    requested, `records.Environment` says which one was used.
     """
 
     memory: str = "host"
@@ -33,14 +33,14 @@ class CaseEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """What is measured between the two ranks of `pair`, by their threads of number `thread`.
+    """One point of a plan: what thread number `thread` of each rank of `pair` measures.
 
     `buffers` says whether a rank receives into the buffer that it sends from. `window` is how many
     messages are in flight. With `align`, buffers start that many bytes after a multiple of twice
-    `align`; 0: the first starts a page. `datatype` is what MPI is told a message is made of. `rate`
-    is what a sender offers, bytes per second; None: as much as it can. With `verify`, messages are
-    filled and checked between batches, and each of a window has a buffer of its own. `concurrency`
-    is how many pairs, threads counted, talk at the same time, this one included.
+    `align`; with 0, the first starts a page. `datatype` is what MPI is told a message is made of.
+    `rate` is what a sender offers, bytes per second; None: as much as it can. With `verify`,
+    messages are filled and checked between batches, and each message of a window has a buffer of
+    its own. `concurrency` is how many pairs of threads talk at the same time, this one included.
     """
 
     transport: str
@@ -62,22 +62,22 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ends(self) -> tuple[CaseEnd, CaseEnd]:
-        """The initiator's and the responder's."""
+        """The settings of the initiator and of the responder."""
         return self.initiator, self.responder
 
     def both_ends(self, field: EndField) -> str:
-        """A field of both ends in words: ``spin``, or ``spin:block`` where they differ."""
+        """A setting of both ends as text: ``spin``, or ``spin:block`` where they differ."""
         values = [str(getattr(end, field)) for end in self.ends]
         return ":".join(dict.fromkeys(values))
 
     @property
     def messages_per_exchange(self) -> int:
-        """How many messages go one way, one after the other, in an exchange."""
+        """How many one-way messages follow each other in an exchange."""
         return trips(self.pattern, self.mode) * self.window
 
     @property
     def is_simulated(self) -> bool:
-        """Whether it is measured in virtual time, on no machine."""
+        """Whether it is measured in virtual time, not on a machine."""
         return self.transport == SIMULATED
 
     @property
@@ -88,4 +88,4 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def directions(self) -> int:
         """In how many directions payload is sent at once."""
-        return 2 if at_once(self.pattern, self.mode) else 1
+        return 2 if is_both_ways(self.pattern, self.mode) else 1

@@ -1,4 +1,4 @@
-"""What became of datagrams, which can be lost."""
+"""How many datagrams arrived, were lost, or came late."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from halftrip.results.case import Case
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of datagrams: how many were `sent`, how many were `lost` (never received), and
-    how many were `late` (received after one that was sent later). In a ping-pong, replies are lost
-    or late. `jitter` is that of RFC 3550 at the end, ns; None where it is not measured, as without
-    a rate."""
+    """Counts of datagrams: `sent`, `lost` (never received) and `late` (received after one that was
+    sent later). In a ping-pong, replies are lost or late. `jitter` is the interarrival jitter of
+    RFC 3550 after the last datagram, ns; None where it is not measured, as without a rate."""
 
     sent: int
     lost: int
@@ -22,7 +21,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def add_deliveries(deliveries: Iterable[Delivery | None]) -> Delivery | None:
-    """The sum of those that are known; the jitter is that of the last one that has any."""
+    """The sum of the known ones, None if none is; the jitter is the last known one."""
     known = [delivery for delivery in deliveries if delivery is not None]
     if not known:
         return None
@@ -36,8 +35,8 @@ def add_deliveries(deliveries: Iterable[Delivery | None]) -> Delivery | None:
 
 
 def delivered_share(case: Case, delivery: Delivery | None) -> float:
-    """The share of the messages in the samples that arrived, 0 to 1. Below 1 only in a stream: its
-    samples last as long whatever was lost, while a lost exchange of a ping-pong is no sample."""
+    """The share of the messages in the samples that arrived, 0 to 1. Only a stream can have less
+    than 1: its samples include lost messages; a lost exchange of a ping-pong is no sample."""
     if delivery is None or not delivery.sent or not case.is_rate:
         return 1.0
     return 1.0 - delivery.lost / delivery.sent

@@ -1,6 +1,6 @@
-"""Run files of older formats: their records, and what became of them.
+"""The records of older formats of the run file, and their migration to the present format.
 
-Format 5 brought one record per block, settings of each end of a case, and names: ``aggregate`` was
+Format 5 has one record per block, settings of each end of a case, and new names: ``aggregate`` was
 ``together``, ``concurrency`` was ``company``, ``busiest_task`` was ``culprit``.
 """
 
@@ -26,7 +26,7 @@ class Migrating(Protocol):
     """A record of an older format."""
 
     def migrate(self) -> Any:
-        """The same in the present format."""
+        """The record of the present format."""
 
 
 class OldCase(msgspec.Struct, kw_only=True):
@@ -66,19 +66,22 @@ class OldCoreUse(CoreUse, frozen=True, kw_only=True):
 
 
 class OldUsage(Usage, frozen=True, kw_only=True):
-    """Of format 4: of the whole measurement, with what became of the core."""
+    """The usage in format 4: of the whole measurement, the use of the core included."""
 
     core: OldCoreUse | None = None
 
 
 class OldLine(msgspec.Struct):
+    """The core-to-core round trip before and after a whole measurement, ns."""
+
     before: float
     after: float
 
 
 class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="measurement"):
-    """`blocks` are numbers of samples (format 3 and 4), `lines` the core-to-core round trips after
-    each block; all else is of the whole measurement."""
+    """A measurement of formats 1 to 4. `blocks` are the numbers of samples of each block, `lines`
+    the core-to-core round trips after each (both since format 3), `preemptions` the involuntary
+    switches of both ends in each (format 4); all else is of the whole measurement."""
 
     case: OldCase
     repetition: int
@@ -100,14 +103,14 @@ class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="meas
     preemptions: list[tuple[int, int]] = []
 
     def migrate(self) -> records.Measurement:
-        """What an older file has of the whole measurement alone stands in the first block."""
+        """The measurement with its figures of the whole in the first block."""
         blocks = self._blocks()
-        there, back = self.arrival_ns or (None, None)
+        at_responder, at_initiator = self.arrival_ns or (None, None)
         blocks[0] = msgspec.structs.replace(
             blocks[0],
             peer_times=_with_median(self.peer_ns),
-            peer_receive_times=_with_median(there),
-            receive_times=_with_median(back),
+            peer_receive_times=_with_median(at_responder),
+            receive_times=_with_median(at_initiator),
             delivery=self.delivery,
         )
         return records.Measurement(
@@ -125,6 +128,7 @@ class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="meas
         )
 
     def _blocks(self) -> list[Block]:
+        """The samples in blocks; in one where the file does not tell them apart."""
         samples = np.array(self.samples, dtype=np.int64)
         counts = self.blocks if sum(self.blocks) == samples.size else []
         if self.line is not None and len(counts) != len(self.lines):
@@ -133,14 +137,14 @@ class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="meas
         rtts: list[RoundTrips | None] = [None] * (len(ends) - 1)
         if self.line is not None:
             after = self.lines if counts else [self.line.after]
-            rtts = [RoundTrips(*ends) for ends in pairwise((self.line.before, *after))]
+            rtts = [RoundTrips(*probes) for probes in pairwise((self.line.before, *after))]
         return [
             Block(times=samples[begin:end], cache_line_rtt=rtt)
             for (begin, end), rtt in zip(pairwise(ends), rtts, strict=True)
         ]
 
     def _with_usage(self, blocks: list[Block]) -> list[Block]:
-        """Of each block only the number of preemptions is known."""
+        """The blocks with all usage in the first, but the preemptions of each where known."""
         if self.usage is None:
             return blocks
         totals = [_without_core(usage) for usage in self.usage]
@@ -156,12 +160,14 @@ class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="meas
     def _cores(self) -> tuple[CoreUse | None, CoreUse | None] | None:
         if self.usage is None:
             return None
-        one, other = (None if usage.core is None else usage.core.migrate() for usage in self.usage)
-        return one, other
+        initiator, responder = (
+            None if usage.core is None else usage.core.migrate() for usage in self.usage
+        )
+        return initiator, responder
 
 
 def _with_median(median: float | None) -> Times:
-    """Whole numbers of this median, which is one itself, or lies in the middle of two."""
+    """One or two whole numbers with this median, which is whole or half-way between two."""
     if median is None:
         return NO_TIMES
     return np.unique(np.array([math.floor(median), math.ceil(median)], dtype=np.int64))
@@ -175,15 +181,16 @@ def _without_core(usage: OldUsage) -> Usage:
 def _usage_of_block(
     number: int, totals: list[Usage], preemptions: tuple[int, int]
 ) -> tuple[Usage, Usage]:
-    one, other = (
-        msgspec.structs.replace(total if number == 0 else _nothing_spent(total), involuntary=count)
+    """The usage of both ends in block `number`: everything is in the first."""
+    initiator, responder = (
+        msgspec.structs.replace(total if number == 0 else _zeros(total), involuntary=count)
         for total, count in zip(totals, preemptions, strict=True)
     )
-    return one, other
+    return initiator, responder
 
 
-def _nothing_spent(total: Usage) -> Usage:
-    """No usage beside that of the first block; what is unknown stays unknown."""
+def _zeros(total: Usage) -> Usage:
+    """A usage that adds nothing to `total`: 0 where that has a figure, None where it has none."""
     fields = msgspec.structs.asdict(total)
     kept = ("peak_memory", "counted", "core")
     return Usage(

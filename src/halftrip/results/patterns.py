@@ -1,6 +1,6 @@
-"""The patterns: who sends when, how an exchange counts, which modes there are of it.
+"""The patterns: who sends when, how many one-way trips an exchange has, and in which modes.
 
-How each is timed is in native/patterns, one file for each kind.
+The timed code is in native/patterns, one file for each kind of pattern.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _ONE_SIDED: tuple[Mode, ...] = ("onesided",)
 
 
 class Shape(NamedTuple):
-    """What a pattern is made of.
+    """The properties of a pattern.
 
-    `modes`: the kinds of call that it can be made of, its default first. `window`: how many
-    messages are in flight unless told otherwise, None where there is no such choice. `initiator`
-    and `responder`: whether that end receives payload.
+    `modes`: the kinds of call that it can use, its default first. `window`: the default number of
+    messages in flight; None for a pattern without windows. `initiator` and `responder`: whether
+    that end receives payload.
     """
 
     modes: tuple[Mode, ...]
@@ -30,8 +30,7 @@ class Shape(NamedTuple):
 
     @property
     def each_way(self) -> bool:
-        """Whether there is a window in each direction, neither of which need be as fast as the
-        other."""
+        """Whether there is a window in each direction; one may be faster than the other."""
         return self.window is not None and self.initiator and self.responder
 
 
@@ -47,17 +46,17 @@ SHAPES: dict[Pattern, Shape] = {
 
 
 def trips(pattern: Pattern, mode: Mode) -> int:
-    """How many one-way trips, one after the other, an exchange of one message is made of."""
+    """How many one-way trips follow each other in an exchange of one message."""
     return 2 if is_in_turn(pattern, mode) else 1
 
 
 def is_in_turn(pattern: Pattern, mode: Mode) -> bool:
-    """Whether a message comes back where another one went."""
+    """Whether the reply is sent after the request arrives."""
     return pattern == "pingpong" and mode != "nonblocking"
 
 
-def at_once(pattern: Pattern, mode: Mode) -> bool:
-    """Whether a rank sends and receives at the same moment."""
+def is_both_ways(pattern: Pattern, mode: Mode) -> bool:
+    """Whether payload is on its way in both directions at the same time."""
     if pattern in ("bidirectional", "exchange", "pingping"):
         return True
     return pattern == "pingpong" and mode == "nonblocking"

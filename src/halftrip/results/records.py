@@ -1,4 +1,4 @@
-"""The records of a run file. Times are ns and sizes are bytes, unless a docstring says else."""
+"""The records of a run file. Times are ns, sizes are bytes, unless a docstring says otherwise."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from halftrip.results.block import Block, Times, concatenate, median_or_none
 from halftrip.results.case import Case
 from halftrip.results.delivery import Delivery, add_deliveries
-from halftrip.results.usage import CoreUse, Usage, add_usages
+from halftrip.results.usage import CoreUse, Usage, add_both_ends
 from halftrip.stats.main_state import Series
-
-Floats = npt.NDArray[np.float64]
+from halftrip.stats.quantile import Floats
 
 Phase = Literal["before", "case", "after"]
 Stopped = Literal["converged", "time", "count", "full"]
 
 
 class WarmUp(msgspec.Struct, frozen=True):
-    """What preceded the samples: exchanges, their time in ns, and whether times had settled."""
+    """The untimed exchanges before the samples: how many, their time in ns, and whether the times
+    had settled by then."""
 
     exchanges: int
     ns: int
@@ -33,13 +31,13 @@ class WarmUp(msgspec.Struct, frozen=True):
 class Measurement(
     msgspec.Struct, frozen=True, kw_only=True, dict=True, tag_field="record", tag="measurement"
 ):
-    """A case, measured once: its blocks in time order, and how they came about.
+    """A case, measured once: its blocks in time order, and how they were taken.
 
-    `at` is when it began, s after its launch, the one of number `launch`, did. `first` is the very
-    first exchange, ns, timed by itself. Each sample is the time of `exchanges` exchanges. Blocks in
-    between may have been rejected. `verified` is how many messages were found to be as they were
-    sent; None without --verify. `cores` is what became of the initiator's and the responder's core
-    from the first block to the last; None where that is not known.
+    `at` is when it began, s after the launch of number `launch` began. `first` is the very first
+    exchange, ns, timed by itself. Each sample is the time of `exchanges` exchanges. Blocks between
+    these may have been rejected. `verified` is how many messages were checked and found intact;
+    None without --verify. `cores` is the use of the initiator's and the responder's core from the
+    first block to the last; None where that is not known.
     """
 
     case: Case
@@ -61,19 +59,19 @@ class Measurement(
 
     @property
     def one_way_blocks(self) -> list[Floats]:
-        """Of each block the times of one message one way, shape (n,), ns."""
+        """For each block, the one-way times of a message, shape (n,), ns."""
         messages = self.exchanges * self.case.messages_per_exchange
         return [block.times / messages for block in self.blocks]
 
     @property
     def series(self) -> Series:
-        """Its times and the state of the machine, for statistics."""
+        """Its launch, times and core-to-core round trips, for statistics."""
         return Series(self.launch, self.one_way_blocks, self.cache_line_rtts)
 
     @property
     def cache_line_rtts(self) -> list[float]:
-        """The core-to-core round trips before the first block and after each, ns; empty where that
-        of a block is not known."""
+        """The core-to-core round trips before the first block and after each, ns; empty where they
+        are not known of every block."""
         known = [block.cache_line_rtt for block in self.blocks if block.cache_line_rtt is not None]
         if not known or len(known) < len(self.blocks):
             return []
@@ -94,27 +92,25 @@ class Measurement(
 
     @cached_property
     def delivery(self) -> Delivery | None:
-        """What became of all messages in the samples; None where none can be lost."""
+        """The counts of all messages in the samples; None where none can be lost."""
         return add_deliveries(block.delivery for block in self.blocks)
 
     @cached_property
     def usage(self) -> tuple[Usage, Usage] | None:
-        """What the initiator and the responder spent on all blocks; None where that is not
-        known."""
-        known = [block.usage for block in self.blocks if block.usage is not None]
-        if not known:
+        """The resource usage of the initiator and the responder in all blocks; None where that is
+        not known."""
+        total = add_both_ends(block.usage for block in self.blocks)
+        if total is None:
             return None
         initiator, responder = (
-            msgspec.structs.replace(add_usages(usages), core=core)
-            for usages, core in zip(
-                zip(*known, strict=True), self.cores or (None, None), strict=True
-            )
+            msgspec.structs.replace(usage, core=core)
+            for usage, core in zip(total, self.cores or (None, None), strict=True)
         )
         return initiator, responder
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="failure"):
-    """A case that went wrong, and how."""
+    """A case that could not be measured to its end, and the reason."""
 
     case: Case
     repetition: int
@@ -123,10 +119,10 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag
 
 
 class Aggregate(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="aggregate"):
-    """What pairs that talked at the same time transferred together. `case` is the first pair's.
+    """What pairs that talked at the same time transferred in total. `case` is the first pair's.
 
-    Of each block, `spans` has the time in which all pairs were active, ns, and `messages` how many
-    messages all of them together sent one way in that time.
+    For each block, `spans` has the time in which all pairs were active, ns, and `messages` how many
+    messages of all pairs went one way in that time and arrived.
     """
 
     case: Case
@@ -138,12 +134,13 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", t
 
     @property
     def bandwidth(self) -> float:
-        """Of all pairs, bytes per second, in all directions in which a pair sends at once."""
+        """Bytes per second of all pairs, in both directions where a pair sends both ways at once.
+        NaN if the pairs were never all active."""
         return self.rate * self.case.size
 
     @property
     def rate(self) -> float:
-        """Of all pairs, messages per second, in the same directions."""
+        """Messages per second of all pairs, in the same directions."""
         time = sum(self.spans)
         return sum(self.messages) * self.case.directions / time * 1e9 if time else math.nan
 
@@ -151,16 +148,17 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", t
 class HostCounters(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="system"):
     """What the counters of a host counted in `seconds` from `at`, s after the launch began, by rank
     0's clock. `rank` is the lowest rank of the host. `phase` is "before" all cases or "after" them,
-    while nothing was measured, or "case": from the record before this one to the end of the last of
-    `cases`, which are in order. Several short cases share a record; of a round of pairs the first
-    case is named. `repetitions` has the repetition of each case.
+    while nothing was measured, or "case": from the previous record to the end of the last of
+    `cases`, which are in order. Several short cases share a record; a round of pairs is named by
+    its first case. `repetitions` has the repetition of each case.
 
-    `cpus` are s of each kind (user, nice, system, idle, iowait, irq, softirq, steal) by processor,
-    and by "all". `memory_used` is bytes at the end, without buffers and cache. `counts` are of the
-    whole host: interrupts, context switches, KiB read from and written to disks, pages swapped in
-    and out, and the counters of TCP and UDP. `interfaces` has packets, bytes, drops and errors in
-    and out by interface, `interrupts` how often each interrupted which processor, and `softnet` the
-    packets that each processor was handed. What cannot be read is absent.
+    `cpus` has the seconds of each kind (user, nice, system, idle, iowait, irq, softirq, steal) of
+    each processor, and of "all". `memory_used` is bytes at the end, without buffers and cache.
+    `counts` are of the whole host: interrupts, context switches, KiB read from and written to
+    disks, pages swapped in and out, and the counters of TCP and UDP. `interfaces` has packets,
+    bytes, drops and errors in and out of each interface, `interrupts` how often each interface
+    interrupted each processor, and `softnet` the packets handed to each processor. Figures that
+    cannot be read are absent.
     """
 
     host: str
@@ -180,7 +178,7 @@ class HostCounters(msgspec.Struct, frozen=True, kw_only=True, tag_field="record"
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="notice"):
-    """What a rank has found odd and left out."""
+    """What a rank could not read or make sense of in the kernel's files, and so left out."""
 
     rank: int
     host: str
@@ -198,9 +196,9 @@ class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="environment"):
-    """Where one rank ran in one launch, and on what. `thread_cores` are the cores of its threads,
-    where several talk. `poll_pause` is how many pauses its polling loops make between two polls
-    (None: before format 5)."""
+    """Where one rank ran in one launch: host, core, software. `thread_cores` are the cores of its
+    threads, where several talk. `poll_pause` is how many pauses its polling loops make between two
+    polls (None: before format 5)."""
 
     rank: int
     host: str
@@ -224,8 +222,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):
-    """What was asked for and not measured, and why: a whole transport, or only some patterns,
-    modes, sizes or pairs of it."""
+    """A requested transport that was not measured, and why; or only some patterns, modes, sizes or
+    pairs of it."""
 
     transport: str
     reason: str
@@ -244,12 +242,12 @@ class CopyTime(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", ta
 
 
 class RunEnd(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="end"):
-    """How a run ended. `reason` is None for one that is complete.
+    """How a run ended. `reason` is None for a complete run.
 
-    `seconds` is the wall time of the session, `timed` that spent in kernels by rank 0, and `logged`
-    that spent on the system log, without the two seconds of rest.
-    `clock_drift` is, by rank, how far the clock's rate over the whole run differs from the one it
-    was given at the start, parts per million.
+    `seconds` is the wall time of all launches, of which rank 0 spent `timed` in timed code, and
+    `logged` on the system log, without its two seconds of rest. `clock_drift` is, by rank, how far
+    the clock's rate over the whole run differs from the rate measured at the start, parts per
+    million; of several launches, the largest.
     """
 
     reason: str | None

@@ -37,7 +37,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     problems: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        # Not the samples, of which there may be millions.
+        # Without the samples: there may be millions.
         cases, taken = len(self.by_case), len(self.measurements)
         return f"Run({self.header.started}, {cases} cases, {taken} measurements)"
 
@@ -50,7 +50,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def by_case(self) -> dict[Case, list[Measurement]]:
-        """The measurements of each case, in order of repetition; cases as they were first met."""
+        """The measurements of each case in the order of the file, which is that of launch and
+        repetition; cases in the order of their first measurement."""
         cases: dict[Case, list[Measurement]] = {}
         for measurement in self.measurements:
             cases.setdefault(measurement.case, []).append(measurement)

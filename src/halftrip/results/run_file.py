@@ -1,28 +1,28 @@
 """The run file: JSON Lines, one record a line, each written as soon as it exists.
 
-Records, in the order in which they come:
+Records (`records`), in the order in which they come:
 
-- ``run`` (Head): format version, plan, command; always the first line;
+- ``run``: format version, plan, command; always the first line;
 - ``environment``: one for each rank;
-- ``skip``: what was asked for and cannot be measured, with the reason;
+- ``skip``: a request that cannot be measured, with the reason;
 - ``measurement``: a case in one repetition, with its samples;
 - ``failure``: a case that went wrong;
 - ``aggregate``: pairs that talked at the same time, after the measurements of each;
 - ``copy``: the time of a memcpy;
 - ``system``: the counters of a host, before all cases, after each, and after all;
-- ``notice``: what was found odd in the kernel's files, and left out;
+- ``notice``: what could not be read in the kernel's files, and was left out;
 - ``end``: complete, or why not. A file without one was cut off.
 
-Format versions, newest first; every one that was ever released can be read (`migration`):
+Format versions, newest first; every version that was ever released can be read (`migration`):
 
 - 5: one record of each block in ``measurement``; ``initiator`` and ``responder`` in a case; the
   names ``aggregate``, ``concurrency``, ``busiest_task``.
 - 4: ``usage`` and ``preemptions`` in ``measurement``, ``logged`` in ``end``; records ``system`` and
-  ``notice``. What an older file says of switches is not read.
+  ``notice``. The context switches in older files are not read.
 - 3: launches: a number in most records, and cores of threads in ``environment``; blocks of samples,
-  and the line after each, in ``measurement``. Of older files there is one launch, 0.
-- 2: patterns other than ping-pong, and what they need; records ``failure`` and ``together``.
-- 1: the first. What is new since has defaults that say what was meant.
+  and the core-to-core round trip after each, in ``measurement``. Older files have one launch, 0.
+- 2: patterns other than ping-pong, and their settings; records ``failure`` and ``together``.
+- 1: the first. Fields that are newer have defaults that describe what it measured.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def encode(record: Record) -> bytes:
 
 
 def decode(line: bytes) -> Record:
-    """A line of the present format. Raises msgspec.DecodeError for one that is no record."""
+    """The record in a line of the present format. Raises msgspec.DecodeError if it is none."""
     return _decoder.decode(line)
 
 
@@ -80,7 +80,7 @@ def _old_decoder() -> msgspec.json.Decoder[migration.OldRecord]:
 
 
 def _decode_old(line: bytes) -> Record:
-    """A line of an older format, as a record of the present one."""
+    """The record in a line of an older format, migrated to the present one."""
     record = _old_decoder().decode(line)
     if isinstance(record, migration.Migrating):
         return cast("Record", record.migrate())
@@ -104,14 +104,14 @@ def utc_now() -> str:
 
 
 class RunFile:
-    """A run file that is being written. What has been appended is out, in whole lines."""
+    """A run file that is being written, in whole lines and without a buffer."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Creates the file; raises UsageError if it exists already or cannot be created."""
         self.path = Path(path)
         self._ended = False
         self._size = 0
-        # A watch may end the file while the main thread is still writing to it.
+        # The watchdog's thread may end the file while the main thread writes to it.
         self._lock = threading.Lock()
         try:
             self._descriptor = os.open(
@@ -124,8 +124,8 @@ class RunFile:
             raise UsageError(f"{path}: cannot be written: {reason}") from None
 
     def append(self, line: bytes, last: bool = False) -> None:
-        """Writes one line, `last` if it is the end: a second end is not written. Raises
-        HalftripError if it cannot be written (a full disk); then nothing of it is."""
+        """Writes one line; `last` marks the end, and a second end is not written. Raises
+        HalftripError if it cannot be written (a full disk); then no part of it stays."""
         with self._lock:
             if last and self._ended:
                 return
@@ -140,14 +140,14 @@ class RunFile:
             self._ended = self._ended or last
 
     def end(self, end: records.RunEnd) -> None:
-        """Writes how the run ended, unless that has been said already."""
+        """Writes how the run ended, unless the file has an end already."""
         self.append(encode(end), last=True)
 
     def close(self) -> None:
         os.close(self._descriptor)
 
     def discard(self) -> None:
-        """Removes the file: what was asked for was a mistake, and nothing came of it."""
+        """Removes the file, for a run that failed before it measured anything."""
         self.path.unlink(missing_ok=True)
 
 
@@ -155,7 +155,7 @@ def load(path: str | os.PathLike[str]) -> Run:
     """Reads a run file, one line at a time.
 
     A last line that was cut off is left out and named in the run's `problems`. Raises UsageError if
-    the file cannot be read, is not a run file, or has a line before the last that is not a record.
+    the file cannot be read, is not a run file, or has a whole line that is not a record.
     """
     try:
         with open(path, "rb") as file:
@@ -179,7 +179,8 @@ def load(path: str | os.PathLike[str]) -> Run:
 
 
 def _header(path: str | os.PathLike[str], line: bytes) -> records.Header:
-    """Raises UsageError unless the line begins a run file of a format that is known here."""
+    """The header in the first line. Raises UsageError if this is no run file, or its format is
+    newer than this halftrip."""
     try:
         head = msgspec.json.decode(line)
     except msgspec.DecodeError:
@@ -196,7 +197,7 @@ def _header(path: str | os.PathLike[str], line: bytes) -> records.Header:
 
 
 def assemble(header: records.Header, found: Iterable[Record], problems: Iterable[str] = ()) -> Run:
-    """The run that these records make."""
+    """The run that consists of these records."""
     by_kind: dict[type, list[Any]] = {}
     for record in found:
         by_kind.setdefault(type(record), []).append(record)

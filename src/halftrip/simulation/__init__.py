@@ -1,1 +1,1 @@
-"""A path that exists only in virtual time, of known latency, bandwidth and noise."""
+"""A simulated path in virtual time, whose latency, bandwidth and noise are known."""

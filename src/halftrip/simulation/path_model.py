@@ -1,6 +1,6 @@
-"""A path of known truth, in virtual time: what a measurement of it has to find is known beforehand.
+"""The model of a simulated path, whose known properties every estimate has to recover.
 
-Given as a table of the plan:
+It is a table of the plan:
 
     [simulated]
     latency = "2us"                   # of an empty message, one way
@@ -19,8 +19,8 @@ import msgspec
 class Segment(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"start": "from"}
 ):
-    """From `start` bytes on, one way takes `latency` seconds, and a byte 1 / `bandwidth`; what is
-    None goes on as it was before."""
+    """From `start` bytes on, a message takes `latency` seconds one way, and 1 / `bandwidth` more
+    for each byte; None: as below `start`."""
 
     start: int
     latency: float | None = None
@@ -28,12 +28,12 @@ class Segment(
 
 
 class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Factors with a median of 1 by which exchanges take longer or shorter: none, lognormal with
-    `spread` as the standard deviation of the logarithm, or the same with the autocorrelation of a
-    first-order process, `correlation` from one exchange to the next.
+    """A random factor for the time of each exchange, with a median of 1: none, lognormal with
+    `spread` as the standard deviation of the logarithm, or the same as a first-order autoregression
+    (ar1) with `correlation` from one exchange to the next.
 
     The median is that of single exchanges. A sample of several is a sum, whose median is nearer to
-    its mean: more, by up to the share `spread` ** 2 / 2."""
+    its mean, so it is larger, by up to the share `spread` ** 2 / 2."""
 
     kind: Literal["none", "lognormal", "ar1"] = "none"
     spread: float = 0.0
@@ -41,16 +41,16 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Spikes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The `share` of exchanges that take `extra` seconds more."""
+    """A `share` of the exchanges takes `extra` seconds longer."""
 
     share: float = 0.0
     extra: float = 0.0
 
 
 class Modes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A second state, in which everything takes `factor` times as long: the `share` of the time,
-    for `dwell` seconds each time on average. With `moves_line` the line between the cores takes as
-    many times longer then, as it does where virtual cores move apart."""
+    """A second state, in which exchanges take `factor` times as long. It holds for the `share` of
+    the time, `dwell` seconds at a time on average. With `moves_line`, the core-to-core round trip
+    takes `factor` times as long then, too, as it does when virtual cores move apart."""
 
     factor: float = 1.0
     share: float = 0.0
@@ -59,20 +59,20 @@ class Modes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class ClockModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A clock that moves on in steps of `step` seconds. `claimed` is what it says of that."""
+    """A clock with steps of `step` seconds, which reports `claimed` seconds as its resolution."""
 
     step: float = 0.0
     claimed: float = 1e-9
 
 
 class PathModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is so about a simulated path. Times are seconds, `bandwidth` is bytes per second.
+    """The properties of a simulated path. Times are seconds, `bandwidth` is bytes per second.
 
-    `segments` say what changes from some size on. `first` is how much longer the first exchange
-    takes, `warm_up` how many exchanges it takes until that has faded. `drift` is by which share all
-    gets slower in each second. `loss` is the share of messages that get lost; a timeout then
-    passes. `launch` is the spread of a factor that each launch has to itself (the standard
-    deviation of its logarithm). `line` is the cache-line round trip.
+    `segments` are changes from some size on. `first` is how much longer the first exchange takes;
+    exchange n takes exp(-n / `warm_up`) of that longer, or with a `warm_up` of 0, only the first.
+    `drift` is the share by which exchanges get slower in each second. `loss` is the share of
+    exchanges that are lost and take a timeout. `launch` is the spread of a random factor for each
+    launch (the standard deviation of its logarithm). `line` is the core-to-core round trip.
     """
 
     latency: float = 1e-6
@@ -91,7 +91,7 @@ class PathModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     seed: int = 1
 
     def one_way(self, size: int) -> float:
-        """How long a message of `size` bytes takes one way in the usual state, without noise, s."""
+        """The time of a message of `size` bytes one way in the usual state, without noise, s."""
         latency, bandwidth = self.at(size)
         return latency + size / bandwidth
 

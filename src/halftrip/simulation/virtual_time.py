@@ -1,4 +1,4 @@
-"""What a simulated path does, exchange by exchange, in a time of its own."""
+"""A simulated path: the times of its exchanges, one by one, in virtual time."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from halftrip.simulation.path_model import PathModel
 
 Floats = npt.NDArray[np.float64]
 
-# After so many turns of both states nothing of the first is left.
+# After this many mean cycles of both states, the state does not depend on the first one.
 _FORGOTTEN = 50.0
-# Beside 1, a number does not hold it.
+# Too small to change a sum of the order of 1.
 _NOTHING = 1e-17
 
 
 class SimulatedPath:
-    """The path that `model` describes, in one launch. It has a clock of its own, which only its
-    exchanges move on. `timeout` is how long is waited for what got lost, s."""
+    """The path of `model`, in the launch of that number. Virtual time, `now`, s, passes only in its
+    exchanges and in `rest`. A lost exchange takes `timeout` seconds."""
 
     def __init__(self, model: PathModel, launch: int = 0, timeout: float = 1.0) -> None:
         self.model = model
@@ -37,18 +37,18 @@ class SimulatedPath:
         self._made = 0
 
     def rest(self, seconds: float) -> None:
-        """Lets time pass without an exchange."""
+        """Lets virtual time pass without an exchange."""
         self.now += seconds
 
     def cache_line_rtt(self) -> float:
-        """The cache-line round trip at this moment, s."""
+        """The core-to-core round trip at this moment, s, with 1 % of noise."""
         self._change_state()
-        moved = self.model.modes.factor if self.model.modes.moves_line and self._slow else 1.0
-        return self.model.line * moved * float(np.exp(0.01 * self._random.normal()))
+        factor = self.model.modes.factor if self.model.modes.moves_line and self._slow else 1.0
+        return self.model.line * factor * float(np.exp(0.01 * self._random.normal()))
 
     def exchanges(self, one: float, count: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """How long each of `count` exchanges takes of which one takes `one` seconds, shape
-        (count,), s, and which of them got lost; these took a timeout."""
+        """The times of `count` exchanges, each of which takes `one` seconds without noise, s, and
+        which of them were lost and took a timeout. Both have shape (count,)."""
         if count == 0:
             return np.empty(0), np.empty(0, dtype=np.bool_)
         model = self.model
@@ -65,7 +65,7 @@ class SimulatedPath:
         return times, lost
 
     def read_clock(self, times: Floats) -> Floats:
-        """What a clock makes of consecutive times, s: it is looked at before and after each."""
+        """Consecutive times, s, as the model's clock measures them: read before and after each."""
         step = self.model.clock.step
         if not step:
             return times
@@ -82,11 +82,12 @@ class SimulatedPath:
         return np.asarray(np.exp(noise.spread * normal))
 
     def _correlate(self, normal: Floats, correlation: float) -> Floats:
-        """x[i] = correlation * x[i - 1] + what is new, with a variance of 1 throughout."""
+        """The first-order autoregression x[i] = correlation * x[i - 1] + noise, with a variance of
+        1 throughout; it continues that of the last call."""
         series = normal * math.sqrt(1.0 - correlation**2)
         series[0] += correlation * self._correlated
-        # Of sums over the last k values those over the last 2 k follow, until nothing is left to be
-        # added (Hillis and Steele, CACM 29, 1986): a loop in Python, or scipy, takes a second.
+        # From the sums over the last k values come those over the last 2 k, until the weights
+        # vanish (Hillis and Steele, CACM 29, 1986). A loop in Python, or scipy, takes a second.
         reach = 1
         while reach < series.size and correlation**reach > _NOTHING:
             series[reach:] += correlation**reach * series[:-reach].copy()
@@ -95,8 +96,8 @@ class SimulatedPath:
         return np.asarray(series)
 
     def _in_time(self, times: Floats, lost: npt.NDArray[np.bool_]) -> Floats:
-        """How long exchanges take that took `times` in the usual state and without drift: one after
-        the other, each in the state, and with the drift, of the moment when it begins."""
+        """The times of consecutive exchanges, each in the state and with the drift of the moment
+        when it begins. `times` are those in the usual state, without drift."""
         work = np.concatenate(([0.0], np.cumsum(np.where(lost, 0.0, times))))
         ends = [*np.flatnonzero(lost).tolist(), times.size]
         taken = np.empty_like(times)
@@ -112,20 +113,20 @@ class SimulatedPath:
         return taken
 
     def _in_state(self, times: Floats, work: Floats, taken: Floats, begin: int, end: int) -> int:
-        """Fills in `taken` from `begin` on, to `end` or to where the state changes; returns which
-        is the next. `work` is how much of `times` went before each."""
+        """Fills in `taken` from `begin` on, to `end` or to the next change of state, and returns
+        the index where it stopped. `work` is the sum of `times` before each exchange."""
         drift = self.model.drift
         factor = self.model.modes.factor if self._slow else 1.0
-        # The moment t after work w, with dt / dw = factor * (1 + drift * t), and the other way
-        # round.
-        lag = 1.0 + drift * self.now
-        left = (self._until - self.now) / (factor * lag)
+        # The time t after work w follows dt / dw = factor * (1 + drift * t): solved for the work
+        # that is left in this state, then for the times at which exchanges begin and end.
+        slowness = 1.0 + drift * self.now
+        left = (self._until - self.now) / (factor * slowness)
         if drift:
             left = math.log1p(drift * factor * left) / (drift * factor)
         # At least one: it begins before the state ends.
         stop = begin + max(1, int(np.searchsorted(work[begin:end] - work[begin], left)))
-        gone = factor * (work[begin : stop + 1] - work[begin])
-        moments = lag * (np.expm1(drift * gone) / drift if drift else gone)
+        done = factor * (work[begin : stop + 1] - work[begin])
+        moments = slowness * (np.expm1(drift * done) / drift if drift else done)
         taken[begin:stop] = factor * times[begin:stop] if not drift else np.diff(moments)
         self.now += float(moments[-1])
         return stop
@@ -134,7 +135,7 @@ class SimulatedPath:
         """Enters the state of this moment."""
         modes = self.model.modes
         if modes.share and self.now - self._until > _FORGOTTEN * modes.dwell / modes.share:
-            # Dwell times are exponential: what follows does not depend on what was.
+            # Drawn anew: dwell times are exponential, so the rest of one is independent of its age.
             self._slow = bool(self._random.random() < modes.share)
             self._until = self.now + self._dwell()
             return
@@ -143,7 +144,7 @@ class SimulatedPath:
             self._until += self._dwell()
 
     def _dwell(self) -> float:
-        """How long the state lasts that has just begun, s."""
+        """A random duration for the state that has just begun, s."""
         modes = self.model.modes
         usual = modes.dwell * (1.0 - modes.share) / modes.share if modes.share else math.inf
         mean = modes.dwell if self._slow else usual

@@ -1,4 +1,4 @@
-"""Samples in fewer numbers: medians of blocks, in time order."""
+"""Medians of blocks of samples, in time order."""
 
 from __future__ import annotations
 

@@ -9,22 +9,29 @@ from typing import NamedTuple
 import numpy as np
 
 from halftrip.stats.median import FEWEST_FOR_INTERVAL
-from halftrip.stats.quantile import Floats, Interval, Samples, quantile_interval, student_95
+from halftrip.stats.quantile import (
+    FEW_STUDENT_95,
+    NORMAL_95,
+    Floats,
+    Interval,
+    Samples,
+    quantile_interval,
+    student_95,
+)
 
 _LEVEL = 0.05
-# In standard errors of an interval's width. A series that ended when its interval was narrow ended
-# where the width was underestimated; of two that did, with an autocorrelation of 0.6, 5.8 % of 2500
-# differed significantly without this, and 4.7 % with it (benchmarks/truth.py).
+# By how many standard errors of its width an interval is widened. A series that ended when its
+# interval was narrow tends to have an underestimated width: of 2500 pairs of equal series with an
+# autocorrelation of 0.6, 5.8 % differed significantly without this, and 4.7 % with it
+# (benchmarks/truth.py).
 _STOPPED_CAUTION = 0.5
-# The two-sided 95 % quantile of Student's t with one degree of freedom; student_95 begins at two.
-_STUDENT_ONE = 12.706204736432095
-# Beyond so many pairs the normal approximation is as good as the exact distribution.
+# With more pairs the normal approximation is as good as the exact distribution.
 _MOST_PAIRS = 2500
 
 
 class Difference(NamedTuple):
-    """`ratio` of the second to the first, within `low` to `high` at 95 % confidence, 0 to infinity
-    where nothing can be told. `significant`: that excludes 1."""
+    """`ratio` of the second to the first, within `low` to `high` at 95 % confidence; 0 to infinity
+    where there is too little data. `significant`: the interval excludes 1."""
 
     ratio: float
     low: float
@@ -33,13 +40,13 @@ class Difference(NamedTuple):
 
 
 def differ(a: Sequence[float], b: Sequence[float]) -> Difference:
-    """By what factor the launches whose medians are `b` differ from those of `a`; all > 0.
+    """The factor from launches with the medians `a` to launches with the medians `b`, all > 0.
 
     With enough launches (four of each, three and five, two and eight) the ratio is the median of
-    all ratios and its interval that of Hodges and Lehmann (Annals of Mathematical Statistics
-    34, 1963): what Mann and Whitney's test, exact, does not reject. With fewer, Welch's t test of
-    the logarithms (Biometrika 34, 1947). One launch against one cannot be told apart: not
-    significant; one against several supposes that both vary alike.
+    all ratios, and its interval that of Hodges and Lehmann (Annals of Mathematical Statistics
+    34, 1963): all factors that the exact test of Mann and Whitney does not reject. With fewer, it
+    is by Welch's t test of the logarithms (Biometrika 34, 1947). One launch of each cannot be told
+    apart: not significant. One against several: both are assumed to vary equally.
     """
     first, second = np.log(np.asarray(a, np.float64)), np.log(np.asarray(b, np.float64))
     if min(first.size, second.size) < 1 or first.size + second.size < 3:
@@ -51,12 +58,12 @@ def differ(a: Sequence[float], b: Sequence[float]) -> Difference:
 
 
 def differ_series(a: Samples, b: Samples) -> Difference:
-    """By what factor the median of `b` differs from that of `a`, each of one launch, shape (n,), in
-    time order.
+    """The factor from the median of `a` to that of `b`, each of one launch, shape (n,), in time
+    order.
 
-    From the two intervals, honest under autocorrelation, of the logarithms (Zou and Donner,
-    Statistics in Medicine 27, 2008). It speaks of these two launches: what fresh processes
-    would differ by anyway is not in it, and often is more.
+    Its interval comes from those of the two logarithms (Zou and Donner, Statistics in Medicine 27,
+    2008), which allow for autocorrelation. It compares these two launches only: the differences
+    between launches of fresh processes are not in it, and are often larger.
     """
     one, other = _cautious_interval(a), _cautious_interval(b)
     middle_a, middle_b = (float(np.median(s)) if s.size else math.nan for s in (a, b))
@@ -75,7 +82,7 @@ def _cautious_interval(samples: Samples) -> Interval | None:
 
 
 def _difference(middle: float, low: float, high: float) -> Difference:
-    """From logarithms."""
+    """The difference whose ratio and bounds have these logarithms."""
     return Difference(math.exp(middle), math.exp(low), math.exp(high), not low <= 0.0 <= high)
 
 
@@ -87,12 +94,13 @@ def _rank_difference(first: Floats, second: Floats) -> Difference:
 
 
 def _outside(n: int, m: int) -> int:
-    """How many of the n m ordered differences lie outside the interval on either side: the most
-    for which Mann and Whitney's statistic is below it in no more than 2.5 % of cases."""
+    """How many of the n m ordered differences lie outside the interval on either side: the largest
+    number that Mann and Whitney's statistic does not exceed in at most 2.5 % of cases."""
     if n * m > _MOST_PAIRS:
-        return math.floor(n * m / 2 - 1.959963984540054 * math.sqrt(n * m * (n + m + 1) / 12) - 0.5)
-    # How many orders give each value: the Gaussian binomial coefficient (Mann and Whitney, Annals
-    # of Mathematical Statistics 18, 1947), the product over i of (1 - x**(m + i)) / (1 - x**i).
+        return math.floor(n * m / 2 - NORMAL_95 * math.sqrt(n * m * (n + m + 1) / 12) - 0.5)
+    # How many orders give each value of the statistic: the Gaussian binomial coefficient (Mann and
+    # Whitney, Annals of Mathematical Statistics 18, 1947), the product over i of
+    # (1 - x**(m + i)) / (1 - x**i).
     orders = np.zeros(n * m + 1)
     orders[0] = 1.0
     for i in range(1, n + 1):
@@ -113,8 +121,8 @@ def _student_difference(first: Floats, second: Floats) -> Difference:
     else:
         one, other = float(first.var(ddof=1)) / n, float(second.var(ddof=1)) / m
         error = math.sqrt(one + other)
-        # Welch and Satterthwaite's, no less than that of the smaller set.
+        # Welch and Satterthwaite's, at least those of the smaller set.
         weighed = one**2 / (n - 1) + other**2 / (m - 1)
         dof = (one + other) ** 2 / weighed if weighed > 0 else float(min(n, m) - 1)
-    width = error * (student_95(dof) if dof >= 2 else _STUDENT_ONE)
+    width = error * (student_95(dof) if dof >= 2 else FEW_STUDENT_95[1])
     return _difference(middle, middle - width, middle + width)

@@ -1,4 +1,4 @@
-"""What changes in the course of a case: a trend, or steps."""
+"""Changes in the course of a case: a trend, or steps."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from halftrip.stats.autocorrelation import ranks
 from halftrip.stats.blocks import block_medians
 from halftrip.stats.quantile import Floats, Samples
 
-# A slope needs no more points than these, and a test of it still fewer: then blocks are longer than
-# what correlates them.
+# Enough points for a slope; its test has fewer, so that their blocks are longer than correlations.
 _SLOPE_BLOCKS = 300
 _TEST_BLOCKS = 30
 _FEWEST_FOR_TREND = 10
@@ -22,27 +21,30 @@ _FEWEST_FOR_TREND = 10
 _TREND_Z = 2.5758293035489004
 
 _STEP_BLOCKS = 500
-# A block of fewer samples is correlated with the next for no better reason than noise.
+# In shorter blocks, correlated noise alone makes the medians of neighbours similar.
 _FEWEST_IN_BLOCK = 8
-# A level that lasts for fewer blocks is a spike.
+# A level of fewer blocks is a spike.
 _SHORTEST_LEVEL = 5
-# Blocks of eight of samples with an autocorrelation of 0.6 have 0.2, of 0.9 have 0.6. Much more,
-# from few blocks, is chance, and would hide a step.
+# The largest autocorrelation of block medians that is believed. Blocks of eight samples with one of
+# 0.6 have 0.2, with one of 0.9 have 0.6. Much more, from few blocks, is chance, and would hide a
+# step.
 _MOST_LAG1 = 0.5
-# A change must lower the squares by so many long-run variances, beyond 2 ln(number of blocks).
+# A change must lower the sum of squares by this many long-run variances and 2 ln(number of blocks).
 _PENALTY = 14.0
+# Half of a normal distribution lies within this many standard deviations.
+_HALF_WITHIN = 0.6744897501960817
 
 
 class Trend(NamedTuple):
-    """`slope_share`: by how much the samples rise from first to last, as a share of their median;
-    `significant`: chance alone gives as much in less than 1 % of cases."""
+    """`slope_share`: the rise of the samples from first to last, as a share of their median;
+    `significant`: chance alone gives such a trend in less than 1 % of cases."""
 
     slope_share: float
     significant: bool
 
 
 class ChangePoint(msgspec.Struct, frozen=True):
-    """From sample `index` on the median is `after`, where it was `before`; samples' unit."""
+    """From sample `index` on the median is `after`; it was `before`. Both in the samples' unit."""
 
     index: int
     before: float
@@ -50,12 +52,12 @@ class ChangePoint(msgspec.Struct, frozen=True):
 
 
 def trend(samples: Samples) -> Trend:
-    """The trend of `samples`, shape (n,), in time order; none where there are fewer than ten.
+    """The trend of `samples`, shape (n,), in time order; of fewer than ten samples, none.
 
     Its size is the median of the slopes between all pairs of points (Sen, Journal of the American
-    Statistical Association 63, 1968), its significance Kendall's test against time (Mann,
+    Statistical Association 63, 1968), its significance that of Kendall's test against time (Mann,
     Econometrica 13, 1945), with the variance of the statistic for correlated points (Hamed and Rao,
-    Journal of Hydrology 204, 1998). Both are of medians of blocks.
+    Journal of Hydrology 204, 1998). The points are medians of blocks.
     """
     if samples.size < _FEWEST_FOR_TREND:
         return Trend(0.0, False)
@@ -83,13 +85,13 @@ def _kendall_z(points: Floats) -> float:
     if variance <= 0:
         return 0.0
     variance *= _inflation(points - _slope(points) * np.arange(n))
-    # One less, because a score is whole.
+    # One less: a continuity correction, since a score is whole.
     return math.copysign(max(0.0, abs(score) - 1.0), score) / math.sqrt(variance)
 
 
 def _inflation(residuals: Floats) -> float:
-    """By how much correlation widens Kendall's statistic: Hamed and Rao, equation 9, for ranks
-    whose correlation falls off like that of an autoregression of first order."""
+    """The factor by which correlation increases the variance of Kendall's statistic: Hamed and Rao,
+    equation 9, for ranks correlated like a first-order autoregression."""
     n = residuals.size
     series = ranks(residuals)
     series -= series.mean()
@@ -97,7 +99,7 @@ def _inflation(residuals: Floats) -> float:
     if square <= 0:
         return 1.0
     lag1 = float(series[1:] @ series[:-1]) / square
-    # What an estimate from few points falls short by, most of it due to the slope taken off
+    # Corrects the bias of an estimate from few points, most of which is due to the subtracted slope
     # (Kendall, Biometrika 41, 1954).
     lag1 = min(0.9, max(0.0, lag1 + (2.0 + 4.0 * lag1) / n))
     lags = np.arange(1, n)
@@ -106,14 +108,14 @@ def _inflation(residuals: Floats) -> float:
 
 
 def change_points(samples: Samples, least: float = 0.0) -> list[ChangePoint]:
-    """Where the level of `samples`, shape (n,), in time order, changes, by more than the share
-    `least` of what it was.
+    """The places where the level of `samples`, shape (n,), in time order, changes by more than the
+    share `least` of the level before.
 
-    The partition of the medians of at most 500 blocks that lowers the sum of squares by most, at a
-    price for each change (Jackson et al., An algorithm for optimal partitioning of data on an
-    interval, IEEE Signal Processing Letters 12, 2005: dynamic programming, exact). The price is
-    in long-run variances, so that correlated noise does not pass for changes: less than 1 %
-    of cases with a first-order autocorrelation of 0.6 show one, up to 4 % with 0.9.
+    They come from the partition of the medians of at most 500 blocks that lowers the sum of squares
+    most, at a price for each change (Jackson et al., An algorithm for optimal partitioning of data
+    on an interval, IEEE Signal Processing Letters 12, 2005: dynamic programming, exact). The price
+    is in long-run variances, so that correlated noise does not pass for changes: less than 1 % of
+    cases with a first-order autocorrelation of 0.6 show one, up to 4 % with 0.9.
     """
     most = min(_STEP_BLOCKS, samples.size // _FEWEST_IN_BLOCK)
     if most < 2 * _SHORTEST_LEVEL:
@@ -121,7 +123,7 @@ def change_points(samples: Samples, least: float = 0.0) -> list[ChangePoint]:
     points, length = block_medians(samples, most)
     variance = _level_variance(points)
     if variance <= 0:
-        # All but a few blocks are equal: any step of a coarse clock would be a change.
+        # Nearly all blocks are equal: each step of a coarse clock would be a change.
         variance = float(points.var()) or 1.0
     price = variance * (_PENALTY + 2.0 * math.log(points.size))
     bounds = [0, *(length * end for end in partition(points, price)), samples.size]
@@ -129,13 +131,13 @@ def change_points(samples: Samples, least: float = 0.0) -> list[ChangePoint]:
 
 
 def _level_variance(points: Floats) -> float:
-    """The long-run variance of `points` about levels that may step a few times.
+    """The long-run variance of `points` about levels with a few steps.
 
-    Steps hardly show in the medians of differences. Those over two points are wider than those over
-    one by 1 + the lag-1 autocorrelation, of an autoregression of first order, in variance.
+    A few steps hardly change the median of differences. In a first-order autoregression, the
+    variance of differences over two points is 1 + the lag-1 autocorrelation times that over one.
     """
-    one = float(np.median(np.abs(np.diff(points)))) / 0.6744897501960817
-    two = float(np.median(np.abs(points[2:] - points[:-2]))) / 0.6744897501960817
+    one = float(np.median(np.abs(np.diff(points)))) / _HALF_WITHIN
+    two = float(np.median(np.abs(points[2:] - points[:-2]))) / _HALF_WITHIN
     if one <= 0:
         return 0.0
     lag1 = min(_MOST_LAG1, max(0.0, (two / one) ** 2 - 1.0))
@@ -143,10 +145,12 @@ def _level_variance(points: Floats) -> float:
 
 
 def partition(points: Floats, price: float) -> list[int]:
-    """Where the levels of the best partition end, the last one's end left out."""
+    """The ends of the levels of the best partition at this price for each level, as indices,
+    without the end of the last."""
     n = points.size
     sums = np.concatenate(([0.0], np.cumsum(points - points.mean())))
-    # What levels are explained by: the sum of their sums squared over their lengths.
+    # For each end, the most that levels up to there explain: a level explains its sum squared over
+    # its length.
     best = np.full(n + 1, -math.inf)
     best[0] = 0.0
     start_of = np.zeros(n + 1, dtype=np.intp)
@@ -164,7 +168,7 @@ def partition(points: Floats, price: float) -> list[int]:
 
 
 def _describe(samples: Samples, bounds: list[int], length: int, least: float) -> list[ChangePoint]:
-    """The changes at the inner `bounds` that are large enough, each moved to where it is."""
+    """The large enough changes at the inner `bounds`, each moved from there to its own sample."""
     found: list[ChangePoint] = []
     start = bounds[0]
     for place, end in itertools.pairwise(bounds[1:]):
@@ -172,7 +176,8 @@ def _describe(samples: Samples, bounds: list[int], length: int, least: float) ->
         after = float(np.median(samples[place:end]))
         if abs(after - before) <= least * abs(before):
             continue
-        # Within a block on either side: where most are on their own side of the middle of both.
+        # Within a block on either side, the place with the most samples on their own side of the
+        # mean of both levels.
         first = max(start, place - length)
         window = samples[first : min(end, place + length)]
         above = np.sign(window - (before + after) / 2) * math.copysign(1.0, after - before)

@@ -1,4 +1,4 @@
-"""By how much samples step: what a coarse clock leaves in them."""
+"""The step between sample values that a coarse clock makes."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import numpy as np
 
 from halftrip.stats.quantile import Floats, Samples
 
-# The commonest values that hold this share of the samples are looked at: the rest are spikes.
+# Only the most frequent values with this share of the samples count: the others are spikes.
 _COMMON = 0.95
 # Samples lie on a lattice if their cosine quantogram there is at least this; 1: exactly on it.
 _ON_LATTICE = 0.97
-# More steps than this need no search: the least gap is so small a part of the spread.
+# With more different values there is no search: a gap is then very small beside the spread.
 _MOST_VALUES = 512
-# Of the gaps between values, at least this share is a step wide. Of times that are whole ns while
-# the step is not, half are; between two modes there is one gap.
+# At least this share of the gaps between values is one step wide. Where times are whole ns and the
+# step is not, half of them are; a gap between two modes is a single one.
 _TYPICAL = 0.25
-# So many gaps are tried as a step.
+# At most this many gaps are tried as the step.
 _MOST_CANDIDATES = 64
 
 
 def granularity(samples: Samples) -> float:
-    """By how much `samples`, shape (n,), step, in their unit; 0.0 where there are none.
+    """The step of `samples`, shape (n,), in their unit; 0.0 without samples.
 
-    The widest lattice on which they all but lie, of those whose step is a gap between neighbours
-    among their values: D. G. Kendall's cosine quantogram (Hunting quanta, Philosophical
-    Transactions of the Royal Society A 276, 1974), here of any phase. So a step that is no whole
-    number of ns, rounded up and down, is found too. Where all samples are equal, the step is
-    taken to be their value: it divides it, and no more can be told.
+    It is the step of the widest lattice on which nearly all of them lie, where the candidates are
+    the gaps between neighbouring values: D. G. Kendall's cosine quantogram (Hunting quanta,
+    Philosophical Transactions of the Royal Society A 276, 1974), here of any phase. So a step that
+    is no whole number of ns is also found in rounded times. Where all samples are equal, it is
+    their value: the step divides it, and no more can be told.
     """
     if samples.size == 0:
         return 0.0
@@ -52,5 +52,6 @@ def granularity(samples: Samples) -> float:
 
 
 def _quantogram(offsets: Floats, weights: Floats, step: float) -> float:
+    """How well the offsets lie on a lattice of this step, 0 to 1: exactly on it."""
     turns = np.exp(2j * np.pi * offsets / step)
     return float(abs(np.sum(weights * turns)) / weights.sum())

@@ -14,7 +14,7 @@ from halftrip.stats.summary import Summary, summarize
 
 
 class Series(NamedTuple):
-    """What one measurement of a case gave, in the launch of that number.
+    """The times of one measurement of a case, in the launch of number `launch`.
 
     `blocks` are the one-way times of each block, shape (n,), ns, in time order, and `rtts` the
     core-to-core round trips before the first block and after each, ns; empty where they are not
@@ -27,16 +27,17 @@ class Series(NamedTuple):
 
     @property
     def times(self) -> Floats:
-        """Those of all blocks, shape (n,)."""
+        """The times of all blocks, shape (n,)."""
         return np.concatenate(self.blocks) if self.blocks else np.empty(0)
 
 
 class CaseTimes(NamedTuple):
-    """The times of a case, of all its measurements.
+    """The times of a case in all its measurements.
 
-    `times` are those of each measurement, ns. `states` are the states of the machine that were
-    seen, the fastest first; where there are several, `split` has the times of each measurement by
-    state, and `main` is the state that the case's summary is of (None: there are no several).
+    `times` has the times of each measurement, ns. `states` are the states of the machine in these,
+    the fastest first; where there are several, `split` has the times of each measurement by state,
+    and `main` is the number of the state that the summary of the case is of (None: all times
+    count).
     """
 
     launches: Sequence[int]
@@ -54,7 +55,7 @@ class CaseTimes(NamedTuple):
 
     @property
     def by_launch(self) -> dict[int, list[Floats]]:
-        """The same by launch, without the empty ones."""
+        """The times of each measurement in the main state by launch, without empty ones."""
         found: dict[int, list[Floats]] = {}
         for launch, times in zip(self.launches, self.steady, strict=True):
             if times.size:
@@ -63,16 +64,17 @@ class CaseTimes(NamedTuple):
 
 
 def rtt_states(series: Iterable[Series]) -> list[State]:
-    """The states of the machine while these were taken, the fastest first; none where round trips
-    are not known."""
+    """The states of the machine during these measurements, the fastest first; none where round
+    trips are not known."""
     return states([rtt for each in series for rtt in each.rtts])
 
 
 def case_times(series: Sequence[Series]) -> CaseTimes:
     """The times of a case from all its measurements, at least one.
 
-    The main state is the one in which most was measured. Every launch has one vote, shared out by
-    the number of its samples: a noisier one takes more of them.
+    The main state is the one in which most was measured. Each launch has one vote, divided among
+    the states by its samples there; its number of samples does not count, as a noisier launch takes
+    more.
     """
     launches = [each.launch for each in series]
     times = [each.times for each in series]
@@ -91,7 +93,7 @@ def case_times(series: Sequence[Series]) -> CaseTimes:
 
 def _by_state(series: Series, known: Sequence[State]) -> list[Floats]:
     """The times of the blocks in each of the states `known`; blocks in which the state changed
-    belong to none."""
+    belong to none. Without round trips, all count as the first state."""
     nothing = np.empty(0)
     if not series.rtts:
         return [series.times, *[nothing] * (len(known) - 1)]
@@ -105,12 +107,12 @@ def _by_state(series: Series, known: Sequence[State]) -> list[Floats]:
 
 
 def summarize_case(
-    known: CaseTimes, size: int = 0, first: float = 0.0, delivered: float = 1.0
+    times: CaseTimes, size: int = 0, first: float = 0.0, delivered: float = 1.0
 ) -> Summary:
     """The summary of a case in its main state; see `summary.summarize`."""
-    by_launch = known.by_launch
+    by_launch = times.by_launch
     summary = summarize(list(by_launch.values()), size, first, delivered)
-    if len(by_launch) == 1 and len(set(known.launches)) > 1:
-        # A single launch in the main state says nothing about the others.
+    if len(by_launch) == 1 and len(set(times.launches)) > 1:
+        # An interval of the only launch in the main state would not hold for the others.
         return summary._replace(low=math.nan, high=math.nan)
     return summary

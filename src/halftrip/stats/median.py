@@ -9,39 +9,22 @@ import math
 
 import numpy as np
 
-from halftrip.stats.quantile import (
-    Floats,
-    Interval,
-    Samples,
-    long_run_variance,
-    quantile_interval,
-    student_95,
-)
-
-__all__ = [
-    "FEWEST_FOR_INTERVAL",
-    "Floats",
-    "Interval",
-    "Samples",
-    "half_width",
-    "long_run_variance",
-    "median_interval",
-    "student_95",
-]
+from halftrip.stats.quantile import Interval, Samples, quantile_interval
 
 # Below this the order statistics of independent samples cannot bound the median at 95 %:
 # 2 * 0.5**n > 0.05. At six the lowest and the highest do.
 FEWEST_FOR_INTERVAL = 6
-# In standard errors of the width. Without it, stopping at 1 % covers 92 % of cases with a first-
-# order autocorrelation of 0.6 and some 300 samples; with it, 93 % (benchmarks/coverage.py).
+# By how many standard errors of its width an interval to stop by is widened. Without this, stopping
+# at 1 % covers 92 % of cases with a first-order autocorrelation of 0.6 and some 300 samples; with
+# it, 93 % (benchmarks/coverage.py).
 _STOPPING_CAUTION = math.sqrt(2.0)
 
 
 def median_interval(samples: Samples) -> Interval | None:
     """The 95 % confidence interval of the median of `samples`, shape (n,), in time order.
 
-    None where there are fewer than FEWEST_FOR_INTERVAL samples, or so few that count as independent
-    that no two of them bound the median.
+    None where there are fewer than FEWEST_FOR_INTERVAL samples, or where too few of them count as
+    independent to bound the median.
     """
     if samples.size < FEWEST_FOR_INTERVAL:
         return None
@@ -49,13 +32,13 @@ def median_interval(samples: Samples) -> Interval | None:
 
 
 def half_width(samples: Samples) -> float:
-    """The interval's wider side, relative to the median; infinite where there is no interval. To
-    stop by, so somewhat wider than the interval to report.
+    """The interval's wider side, relative to the median; infinite where there is no interval. This
+    interval is to stop by, and somewhat wider than the interval to report.
 
-    Who stops as soon as an interval is narrow stops where its width happens to be underestimated,
-    and covers too little; the more so, the less is known of the width. So that it is known well
-    enough, it counts with some of its own error (a width that is inflated while samples are few:
-    Glynn and Whitt, Annals of Applied Probability 2, 1992).
+    Sampling that stops as soon as an interval is narrow stops where its width happens to be
+    underestimated, and the interval covers too little; the more so, the less well the width is
+    known. So some of the width's own error is added to it (a width that is inflated while samples
+    are few: Glynn and Whitt, Annals of Applied Probability 2, 1992).
     """
     if samples.size < FEWEST_FOR_INTERVAL:
         return math.inf

@@ -1,4 +1,4 @@
-"""Whether samples come in two kinds."""
+"""Whether samples have two modes."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from halftrip.stats.granularity import granularity
 from halftrip.stats.quantile import Floats, Samples
 
 _FEWEST = 20
-# So many order statistics stand for all samples.
+# At most this many quantiles stand for all samples.
 _POINTS = 1000
-# The dip of one mode exceeds this over the square root of the number of samples in less than 1 % of
-# cases, whatever the mode (simulated: 0.65 for the uniform distribution, the worst; 0.46 at most
-# for normal, lognormal and gamma; 0.54 for an autocorrelation of 0.9).
+# The dip of samples with one mode exceeds this over the square root of their number in less than
+# 1 % of cases, whatever their distribution (simulated: 0.65 for the uniform distribution, the
+# worst; 0.46 at most for normal, lognormal and gamma; 0.54 for an autocorrelation of 0.9).
 _CRITICAL = 0.65
-# A dip below this is not worth a word, however many samples show it: it is the most that a mode of
-# 2 % of the samples makes.
+# A smaller dip is ignored, however many samples show it: a mode of 2 % of the samples makes no
+# larger one.
 _LEAST_DIP = 0.01
 # Each mode holds at least this share of the samples, ...
 _LEAST_SHARE = 0.05
 # ... and they differ by this share of the median.
 LEAST_DISTANCE = 0.05
-# The lower of them is denser than the valley between by this factor.
+# The less dense mode is denser than the valley between them by this factor.
 _LEAST_DEPTH = 1.3
 
 
@@ -42,10 +42,10 @@ class Modes(NamedTuple):
 def two_modes(samples: Samples, least: float = LEAST_DISTANCE) -> Modes | None:
     """The two modes of `samples`, shape (n,); None where there is no more than one.
 
-    Two where the dip (Hartigan and Hartigan, The dip test of unimodality, Annals of Statistics 13,
-    1985) is more than chance gives, each mode holds 5 % of the samples, they are apart by the share
-    `least` of the median, and samples are rarer between. Samples of a coarse clock are
-    spread over its steps first: ties would pass for modes.
+    There are two where the dip (Hartigan and Hartigan, The dip test of unimodality, Annals of
+    Statistics 13, 1985) is more than chance gives, each mode holds 5 % of the samples, they are
+    apart by the share `least` of the median, and samples are rarer between them. Samples of a
+    coarse clock are spread over its steps first: ties would pass for modes.
     """
     n = samples.size
     if n < _FEWEST:
@@ -78,12 +78,12 @@ def spread_ties(ordered: Floats, step: float) -> Floats:
 
 
 def dip(ordered: Floats) -> float:
-    """The dip of `ordered`, shape (n,), ascending, no two equal, n >= 2: how far their distribution
-    is, at most, from the nearest one of a single mode.
+    """The dip of `ordered`, shape (n,), ascending, no two equal, n >= 2: the largest distance of
+    their distribution function from the nearest one with a single mode.
 
-    Hartigan (Algorithm AS 217, Applied Statistics 34, 1985): the mode is narrowed down between the
-    greatest convex minorant and the least concave majorant of the distribution function until these
-    differ by no more than what is misfit outside.
+    Hartigan (Algorithm AS 217, Applied Statistics 34, 1985): the interval of the mode is narrowed
+    until the greatest convex minorant and the least concave majorant of the distribution function
+    differ within it by no more than the misfit outside.
     """
     n = ordered.size
     low, high = 0, n - 1
@@ -93,7 +93,7 @@ def dip(ordered: Floats) -> float:
         ranks = np.arange(x.size, dtype=np.float64)
         convex = _minorant(x)
         concave = (x.size - 1 - _minorant(-x[::-1]))[::-1]
-        # How far the two curves are apart, at the corners of each; one more for the step there.
+        # The distance of the two curves at the corners of each; one more for the step there.
         at_convex = np.interp(x[convex], x[concave], ranks[concave]) - ranks[convex] + 1.0
         at_concave = ranks[concave] - np.interp(x[concave], x[convex], ranks[convex]) + 1.0
         gap = max(float(at_convex.max()), float(at_concave.max()))
@@ -127,7 +127,7 @@ def _minorant(x: Floats) -> npt.NDArray[np.intp]:
     for i, here in enumerate(xs):
         while len(corners) > 1:
             first, second = corners[-2], corners[-1]
-            # A corner that does not lie below the line past it is none.
+            # Only a point below the line between its neighbours is a corner.
             if (second - first) * (here - xs[first]) < (i - first) * (xs[second] - xs[first]):
                 break
             corners.pop()
@@ -136,26 +136,26 @@ def _minorant(x: Floats) -> npt.NDArray[np.intp]:
 
 
 def _valley(points: Floats) -> tuple[float, float] | None:
-    """Where the samples are rarest, compared with the denser of either side, and by what factor
-    they are denser on the sparser of those; None where there is no room for a valley.
+    """The deepest valley, and its depth: the densest places on either side are denser than the
+    valley by at least this factor. None where there is no room for a valley.
 
-    `points` has shape (m,), ascending, and stands for the samples as their quantiles. Density is
-    that of so many neighbours (Loftsgaarden and Quesenberry, Annals of Mathematical Statistics 36,
-    1965).
+    `points` has shape (m,), ascending: quantiles that stand for the samples. The density comes from
+    the width of a fixed number of neighbours (Loftsgaarden and Quesenberry, Annals of Mathematical
+    Statistics 36, 1965).
     """
     neighbours = max(3, points.size // 40)
     widths = points[neighbours:] - points[:-neighbours]
     edge = max(1, int(_LEAST_SHARE * points.size) - neighbours // 2)
     if widths.size <= 2 * edge or widths.min() < 0:
         return None
-    # The narrowest on either side, against the width here.
+    # The width of the densest place on either side, beside the width here.
     left = np.minimum.accumulate(widths)
     right = np.minimum.accumulate(widths[::-1])[::-1]
     peaks = np.maximum(left, right)
     with np.errstate(divide="ignore", invalid="ignore"):
         depths = np.nan_to_num(widths / peaks, nan=1.0, posinf=np.inf)[edge:-edge]
     place = edge + int(np.argmax(depths))
-    # Within these neighbours, the widest gap.
+    # The valley is in the widest gap between these neighbours.
     inside = points[place : place + neighbours + 1]
     gap = int(np.argmax(np.diff(inside)))
     return float((inside[gap] + inside[gap + 1]) / 2), float(depths.max())

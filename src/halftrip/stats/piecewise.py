@@ -1,6 +1,5 @@
 """Cuts a curve of time over size into straight pieces: where it bends or jumps, one piece ends and
-the next begins.
-"""
+the next begins."""
 
 from __future__ import annotations
 
@@ -9,29 +8,27 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from halftrip.stats.quantile import Floats
 from halftrip.stats.summary import Summary
 
-Floats = npt.NDArray[np.float64]
-
-# A straight piece may be off by this share of the time, as a standard deviation: no real curve is
-# straighter, and an interval does not know what differs from one size to the next (alignment).
+# Points may be off a straight piece by this share of the time, as a standard deviation: no real
+# curve is straighter, and intervals do not contain differences between sizes, as of alignment.
 STRAIGHTNESS = 0.01
-# What stands for an interval that could not be had: only what is far off is seen then.
+# The spread of a point without an interval: only large changes are found there.
 UNKNOWN_SPREAD = 0.25
-# By how much a further piece must lower the sum of squared errors, in standard deviations. Two more
-# numbers and a place, chosen as the best of all: by chance, about once in 10**4 curves.
+# By how much a further piece must lower the sum of squared errors, in squared standard deviations.
+# A piece has two more parameters and the best of all places: by chance, about once in 10**4 curves.
 PIECE_COST = 25.0
 # The rounding of sums of squares, which are of the order of the square of 1 / STRAIGHTNESS.
 _ROUNDING = 1e-6
 
 
 class Point(NamedTuple):
-    """One measured size.
+    """One point of a curve.
 
-    `size` in bytes, `time` one way in ns, `spread` the half width of its 95 % interval relative to
-    the time, infinite or NaN where there is none.
+    `size` is in bytes, `time` one way in ns, `spread` the half width of its 95 % interval relative
+    to the time, infinite or NaN where there is none.
     """
 
     size: int
@@ -40,7 +37,7 @@ class Point(NamedTuple):
 
     @classmethod
     def of(cls, size: int, summary: Summary) -> Point:
-        """The point of a case."""
+        """The point of a case of that size."""
         width = summary.high - summary.low
         spread = width / (2 * summary.latency) if summary.latency else math.nan
         return cls(size, summary.latency, spread)
@@ -49,7 +46,7 @@ class Point(NamedTuple):
 class Joint(NamedTuple):
     """Where two pieces meet: between the points with the indices `low` and `high`.
 
-    `gain` is how much worse one straight line would do, in squared standard deviations.
+    `gain` is by how much more one straight line would be off, in squared standard deviations.
     """
 
     low: int
@@ -58,18 +55,20 @@ class Joint(NamedTuple):
 
 
 def usable(points: Iterable[Point]) -> list[Point]:
-    """Ascending, each size once; without those that took no time a clock could see."""
+    """The points in order of size, each size once, the last one; without those that have no time or
+    a time of 0."""
     by_size = {point.size: point for point in points if 0 < point.time < math.inf}
     return [by_size[size] for size in sorted(by_size)]
 
 
 def joints(curve: Sequence[Point]) -> list[Joint]:
+    """The joints of a curve, ascending; `curve` is as `usable` returns it."""
     columns = np.array(curve, dtype=np.float64).reshape(-1, 3)
     size, time, spread = columns.T
     # Half a 95 % interval of a normal distribution is 1.96 standard deviations.
     deviation = np.where(np.isfinite(spread), spread, UNKNOWN_SPREAD) / 1.96
     deviation = np.maximum(deviation, STRAIGHTNESS) * time
-    weight = (deviation * _unrest(size, time, deviation)) ** -2
+    weight = (deviation * _scatter(size, time, deviation)) ** -2
     starts = _pieces(size, time, weight)
     ends = [*starts[2:], len(curve)]
     return [
@@ -78,12 +77,13 @@ def joints(curve: Sequence[Point]) -> list[Joint]:
     ]
 
 
-def _unrest(size: Floats, time: Floats, deviation: Floats) -> float:
-    """How many times more than `deviation` (ns) the points scatter about the curve, at least 1.
+def _scatter(size: Floats, time: Floats, deviation: Floats) -> float:
+    """The factor by which points scatter about the curve more than `deviation` (ns), at least 1.
 
-    An interval tells how a case varied while it lasted, not how it would differ in another hour.
-    Neighbours do: how far each point is from the line between those beside it; the median, as bends
-    are few (Gasser, Sroka and Jennen-Steinmetz, Biometrika 73, 1986). All arrays: shape (n,).
+    An interval shows how a case varied while it was measured, not how it would differ in another
+    hour. Neighbours show that: the distance of each point from the line between the points beside
+    it; the median of these, as bends are few (Gasser, Sroka and Jennen-Steinmetz, Biometrika 73,
+    1986). All arrays: shape (n,).
     """
     if size.size < 3:
         return 1.0
@@ -107,7 +107,7 @@ class _Lines:
         self._weight, self._x, self._y, self._xx, self._xy, self._yy = np.zeros((6, count))
 
     def add(self, lines: slice, x: float, y: float, weight: float) -> Floats:
-        """Adds a point to some lines; the sum of squared errors of each of them, shape (lines,)."""
+        """Adds a point to some lines. Returns the sum of squared errors of each, shape (lines,)."""
         before = self._weight[lines].copy()
         self._weight[lines] += weight
         share = weight / self._weight[lines]
@@ -123,7 +123,8 @@ class _Lines:
 
 
 def _pieces(size: Floats, time: Floats, weight: Floats) -> list[int]:
-    """Where the straight pieces begin, as indices, that fit the curve best at PIECE_COST each.
+    """The first points, as indices, of the straight pieces that fit the curve best at PIECE_COST
+    each.
 
     Bellman and Roth, Curve Fitting by Segmented Straight Lines, JASA 64 (1969): the best pieces up
     to a point are the best up to where its piece begins, and that piece. All arrays: shape (n,).
@@ -154,11 +155,11 @@ def _errors(size: Floats, time: Floats, weight: Floats) -> Floats:
 
 
 def _locate(size: Floats, time: Floats, weight: Floats, first: int, end: int) -> Joint:
-    """The joint between the two pieces that the points `first` to `end` - 1 are made of.
+    """The joint between the two pieces that the points `first` to `end` - 1 consist of.
 
-    Every split that fits not significantly worse than the best belongs to it: a likelihood-ratio
-    interval, scaled by how well the best one fits, or a change of slope in clean data would seem no
-    better known than STRAIGHTNESS lets it.
+    It spans all splits that do not fit significantly worse than the best: a likelihood-ratio
+    interval. This is scaled by the errors of the best split, or a change of slope in clean data
+    would seem known no better than STRAIGHTNESS allows.
     """
     x, y, w = size[first:end], time[first:end], weight[first:end]
     before = _errors(x, y, w)
@@ -167,8 +168,8 @@ def _locate(size: Floats, time: Floats, weight: Floats, first: int, end: int) ->
     least = float(split.min())
     dof = x.size - 4
     scale = least / dof if dof > 0 else 1.0
-    # The 95 % quantile of chi-square for a place and two numbers; about that of F for few points.
-    # Simulated, it holds a change of slope in 98 % of all cases with noise of half a per cent.
+    # The 95 % quantile of chi-square for a place and two parameters; about that of F for few
+    # points. Simulated with noise of half a per cent, it holds a change of slope in 98 % of cases.
     limit = least + scale * (8.0 + 20.0 / max(1, dof)) + _ROUNDING
     as_good = np.flatnonzero(split <= limit)
     return Joint(

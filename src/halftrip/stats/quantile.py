@@ -14,10 +14,19 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Samples = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
-
-# Fewer show no correlation; and no more of it is taken out beforehand than this: what remains is
-# left to the batches, or samples that only rise would seem to say nothing at all.
+# The two-sided 95 % quantiles of the normal distribution, and of Student's t with one to four
+# degrees of freedom.
+NORMAL_95 = 1.959963984540054
+FEW_STUDENT_95 = {
+    1: 12.706204736432095,
+    2: 4.302652729911275,
+    3: 3.182446305284263,
+    4: 2.7764451051977987,
+}
+# Fewer samples show no correlation.
 _FEWEST = 3
+# The largest correlation that is taken out beforehand. The rest is left to the batches: otherwise,
+# samples that only rise would seem to have no information at all.
 _MOST_LAG1 = 0.8
 
 
@@ -33,7 +42,7 @@ def student_95(dof: float) -> float:
 
     The expansion about the normal quantile of Abramowitz and Stegun, 26.7.5.
     """
-    z = 1.959963984540054
+    z = NORMAL_95
     terms = (
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,
@@ -47,20 +56,21 @@ def long_run_variance(series: Floats) -> tuple[float, float]:
     """n times the variance of the mean of a stationary series, its autocorrelation included, and
     the degrees of freedom of this estimate. `series` has shape (n,), n >= 3.
 
-    Overlapping batch means (Meketon and Schmeiser, Winter Simulation Conference 1984), whose
-    degrees of freedom are 1.5 times those of n / b separate batches, of what an autoregression of
-    first order leaves unexplained: prewhitened so (Andrews and Monahan, Econometrica 60, 1992),
-    batches of n**0.55 are long enough, and their estimate varies less than that of longer ones.
+    By overlapping batch means (Meketon and Schmeiser, Winter Simulation Conference 1984), whose
+    degrees of freedom are 1.5 times those of n / b separate batches of length b. The batches are of
+    the residuals of a first-order autoregression: with this prewhitening (Andrews and Monahan,
+    Econometrica 60, 1992), batches of n**0.55 are long enough, and the estimate varies less than
+    that of longer ones.
     """
-    away = series - series.mean()
+    deviations = series - series.mean()
     # Sums of products, not the `@` of BLAS: that would start threads beside a rank that measures.
-    square = float(np.sum(away * away))
+    square = float(np.sum(deviations * deviations))
     if square <= 0:
         return 0.0, 2.0
-    lag1 = float(np.sum(away[1:] * away[:-1])) / square
-    # What an estimate from n falls short by (Kendall, Biometrika 41, 1954).
+    lag1 = float(np.sum(deviations[1:] * deviations[:-1])) / square
+    # With the bias of an estimate from n samples taken out (Kendall, Biometrika 41, 1954).
     lag1 = min(_MOST_LAG1, lag1 + (1.0 + 3.0 * lag1) / series.size) if lag1 > 0 else 0.0
-    shocks = away[1:] - lag1 * away[:-1]
+    shocks = deviations[1:] - lag1 * deviations[:-1]
     n = shocks.size
     batch = max(1, int(n**0.55))
     sums = np.concatenate(([0.0], np.cumsum(shocks - shocks.mean())))
@@ -73,17 +83,16 @@ def quantile_interval(samples: Samples, q: float, caution: float = 0.0) -> Inter
     """The 95 % confidence interval of the quantile `q`, 0 < q < 1, of `samples`, shape (n,), in
     time order.
 
-    Order statistics bound a quantile whatever the distribution: how many samples lie below the true
-    one is a sum of n indicators with mean n q. For independent samples its variance is n q (1 - q);
-    for dependent ones it is n times the long-run variance of the indicator (Sen, Journal of
-    Multivariate Analysis 2, 1972), estimated here from the samples' order and never taken below
-    that of independent ones.
+    Order statistics bound a quantile whatever the distribution: the number of samples below the
+    true quantile is a sum of n indicators with mean n q. For independent samples its variance is
+    n q (1 - q); for dependent ones it is n times the long-run variance of the indicator (Sen,
+    Journal of Multivariate Analysis 2, 1972), estimated here from the samples' order and never
+    taken below that of independent ones.
 
-    `caution` widens the interval by so many of the relative standard errors of its width; none
+    `caution` widens the interval by that many relative standard errors of its width, which are 0
     where the samples show no dependence.
 
-    None where the samples, or those that count as independent, are so few that no two of them
-    bound the quantile.
+    None where too few samples, or too few that count as independent, bound the quantile.
     """
     n = samples.size
     if n < _FEWEST:
@@ -91,13 +100,13 @@ def quantile_interval(samples: Samples, q: float, caution: float = 0.0) -> Inter
     ordered = np.sort(samples)
     place = (n - 1) * q
     middle = 0.5 * (ordered[math.floor(place)] + ordered[math.ceil(place)])
-    # Ties with the quantile count half, or samples of a coarse clock would look one-sided.
+    # Samples equal to the quantile count half, or those of a coarse clock would look one-sided.
     below = 0.5 * ((samples < middle).astype(np.float64) + (samples <= middle))
     variance, dof = at_least_independent(*long_run_variance(below), q)
     # The variance's relative standard error is sqrt(2 / dof), that of its root half of that.
     margin = student_95(dof) * (1.0 + caution / math.sqrt(2.0 * dof))
     # Half a sample more, because a count is whole (Yates): without it the coverage of independent
-    # samples falls to 92 % where n is unlucky.
+    # samples falls to 92 % for some n.
     spread = margin * math.sqrt(n * variance) + 0.5
     below_low, above_high = math.floor(n * q - spread), math.floor(n * (1 - q) - spread)
     if below_low < 0 or above_high < 0:
@@ -107,12 +116,12 @@ def quantile_interval(samples: Samples, q: float, caution: float = 0.0) -> Inter
 
 def at_least_independent(variance: float, dof: float, q: float) -> tuple[float, float]:
     """The long-run variance of an indicator with mean `q`, and its degrees of freedom, from their
-    estimates, given that it is not below that of independent samples.
+    estimates, given that it is at least that of independent samples.
 
-    What chance alone puts above that would widen the interval of independent samples; so an excess
-    x counts the less, the smaller it is beside its variance, 2 / dof: x**2 / (x**2 + v), as in a
-    Wiener filter. A quarter of v lets coverage be right for samples that depend and for those that
-    do not (benchmarks/coverage.py).
+    An excess by chance alone would widen the interval of independent samples. So the relative
+    excess x counts with the weight x**2 / (x**2 + v / 4), as in a Wiener filter, where v = 2 / dof
+    is its variance. With a quarter of v, coverage is right for samples that depend on each other
+    and for independent ones (benchmarks/coverage.py).
     """
     independent = q * (1.0 - q)
     excess = variance / independent - 1.0

@@ -1,4 +1,4 @@
-"""In which of several states a machine was, by how long a cache line took between two cores."""
+"""The states of a machine, told by the round trips of a cache line between two cores."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 # Two probes that differ by more than this factor, with none in between, are of two states.
 _GAP = 1.25
-# A state that fewer probes saw than this share, or than this many, is a disturbance.
+# A smaller share of the probes, or fewer of them, are a disturbance and not a state.
 _LEAST_SHARE = 0.05
 _FEWEST = 2
-# No state is so narrow that a probe outside it by this factor does not belong to it.
+# A probe outside a state by no more than this factor belongs to it.
 _ROUNDING = 1.05
-
-Floats = npt.NDArray[np.float64]
 
 
 class State(NamedTuple):
-    """Probes from `low` to `high`, ns."""
+    """A state with round trips from `low` to `high`, ns."""
 
     low: float
     high: float
@@ -40,16 +37,16 @@ def states(probes: Sequence[float]) -> list[State]:
         return []
     cuts = np.flatnonzero(ordered[1:] > _GAP * ordered[:-1]) + 1
     groups = np.split(ordered, cuts)
-    # The largest is one, however many there are.
+    # The largest group is a state, however few probes it has.
     least = max(_FEWEST, _LEAST_SHARE * ordered.size)
     least = min(least, max(group.size for group in groups))
     return [State(float(g[0]), float(g[-1])) for g in groups if g.size >= least]
 
 
 def block_states(known: Sequence[State], probes: Sequence[float]) -> list[int | None]:
-    """In which of the states `known` each of n blocks was, by its number, from the n + 1 `probes`
-    around them; None where it changed in between. A probe in none of them was disturbed, and says
-    nothing."""
+    """The number of the state of each of n blocks, of the states `known`, from the n + 1 `probes`
+    before the first block and after each. None where it changed within a block, or is not known. A
+    probe in no state was disturbed: the other probe of the block decides."""
     ends = [_state_of(known, probe) for probe in probes]
     return [
         one if one == other or other is None else other if one is None else None

@@ -1,4 +1,4 @@
-"""What a table says about one case."""
+"""The summary of one case, as a table shows it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.median import Floats, Interval, median_interval
+from halftrip.stats.median import median_interval
+from halftrip.stats.quantile import Floats, Interval
 from halftrip.stats.variance import launch_interval
 
-# Of fewer samples none is the hundredth part that p99 leaves out.
-_FEWEST_OF_P99 = 100
+# With fewer samples, not even one is the highest 1 %.
+_FEWEST_FOR_P99 = 100
+_UNKNOWN = Interval(math.nan, math.nan)
 
 
 class Summary(NamedTuple):
     """One-way times of a message, ns; `bandwidth` is bytes per second in one direction.
 
-    `low` and `high` bound `latency`, the median, at 95 %; they are NaN where the samples cannot.
-    Of several repetitions, `latency` is the median of their medians, and of several launches again.
-    `p99` and `max` are of all
-    samples: of single exchanges only where a sample is one exchange. `first` is the first exchange
-    of all, and `samples` how many were taken; of fewer than 100, `p99` is NaN.
+    `low` and `high` bound `latency`, the median, at 95 %; they are NaN where there is no interval.
+    With several repetitions, `latency` is the median of their medians, and with several launches
+    the median of these. `p99` and `max` are of all samples: of single exchanges only where a sample
+    is one exchange. `p99` is NaN with fewer than 100 samples. `first` is the very first exchange,
+    and `samples` the number of samples.
     """
 
     latency: float
@@ -38,12 +40,12 @@ class Summary(NamedTuple):
 def summarize(
     launches: Sequence[Sequence[Floats]], size: int, first: float, delivered: float = 1.0
 ) -> Summary:
-    """The summary of a case whose launches each have repetitions, of shape (n,), n >= 1, one-way
-    times in time order, ns. Of the messages the share `delivered` arrived.
+    """The summary of a case. `launches` has the repetitions of each launch, each of shape (n,),
+    n >= 1: one-way times in time order, ns. The share `delivered` of the messages arrived.
 
-    Repetitions count alike, however many samples each took: the calmer one would take fewer; and so
-    do launches. Of one launch, the interval spans those of all repetitions, so that what differs
-    from one to the next widens it; of several, it is that of their medians.
+    All repetitions of a launch have the same weight, and so have all launches: a calmer one takes
+    fewer samples. With one launch, the interval spans those of all repetitions, so that differences
+    between them widen it; with several, it is that of the launches' medians.
     """
     repetitions = [repetition for launch in launches for repetition in launch]
     pooled = np.concatenate(repetitions)
@@ -57,7 +59,7 @@ def summarize(
         latency=latency,
         low=interval.low,
         high=interval.high,
-        p99=float(np.quantile(pooled, 0.99)) if pooled.size >= _FEWEST_OF_P99 else math.nan,
+        p99=float(np.quantile(pooled, 0.99)) if pooled.size >= _FEWEST_FOR_P99 else math.nan,
         max=float(pooled.max()),
         bandwidth=size * delivered / latency * 1e9 if latency > 0 else math.nan,
         first=first,
@@ -65,10 +67,8 @@ def summarize(
     )
 
 
-_UNKNOWN = Interval(math.nan, math.nan)
-
-
 def _span(intervals: list[Interval | None]) -> Interval:
+    """The interval from the lowest to the highest bound; unknown if one of them is None."""
     known = [interval for interval in intervals if interval is not None]
     if len(known) < len(intervals):
         return _UNKNOWN

@@ -9,13 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from scipy import stats
 
-from halftrip.stats.median import (
-    FEWEST_FOR_INTERVAL,
-    half_width,
-    long_run_variance,
-    median_interval,
-    student_95,
-)
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, half_width, median_interval
+from halftrip.stats.quantile import long_run_variance, student_95
 from harness.noise import autoregression
 
 samples = nps.arrays(

@@ -12,7 +12,7 @@ from halftrip.results.run import Run
 
 __all__ = ["NAMES", "Evidence", "Flag", "judge", "verdicts"]
 
-# In the order in which they are shown; docs/flags.md explains each.
+# In the order of tables; docs/flags.md explains each.
 NAMES = (
     "coarse-clock",
     "cold-start",
@@ -42,8 +42,8 @@ _RULES: tuple[Callable[[Evidence], Flag | None], ...] = (
     machine.unpinned,
     machine.oversubscribed,
 )
-# What is seen only because of what another flag says already.
-_BECAUSE = {
+# Flags that are left out where one of these others explains them.
+_EXPLAINED_BY = {
     "autocorrelated": ("drift", "bimodal"),
     "drift": ("bimodal",),
 }
@@ -55,7 +55,7 @@ def verdicts(run: Run) -> dict[Case, tuple[Flag, ...]]:
 
 
 def judge(run: Run) -> list[tuple[Evidence, tuple[Flag, ...]]]:
-    """What is known of every row of a run, and its flags."""
+    """The evidence and the flags of every row of a run."""
     rows = [evidence(run, case, measurements) for case, measurements in run.by_case.items()]
     found: dict[Case, list[Flag]] = {
         row.case: [flag for rule in _RULES if (flag := rule(row)) is not None] for row in rows
@@ -63,7 +63,7 @@ def judge(run: Run) -> list[tuple[Evidence, tuple[Flag, ...]]]:
     for curve in neighbours.curves(rows):
         outliers = neighbours.outlier_sizes(curve)
         _add(found, outliers)
-        # An outlier contradicts its neighbours, which says nothing more.
+        # That an outlier contradicts its neighbours is nothing new.
         _add(
             found,
             neighbours.faster_when_larger([row for row in curve if row.case not in outliers]),
@@ -73,12 +73,14 @@ def judge(run: Run) -> list[tuple[Evidence, tuple[Flag, ...]]]:
 
 
 def _add(found: dict[Case, list[Flag]], more: dict[Case, Flag]) -> None:
+    """Adds a flag to each case that does not have one of that name."""
     for case, flag in more.items():
         if flag.name not in (known.name for known in found[case]):
             found[case].append(flag)
 
 
 def _in_order(flags: list[Flag]) -> tuple[Flag, ...]:
+    """The flags that no other flag explains, in the order of NAMES."""
     names = {flag.name for flag in flags}
-    left = [flag for flag in flags if not names.intersection(_BECAUSE.get(flag.name, ()))]
-    return tuple(sorted(left, key=lambda flag: NAMES.index(flag.name)))
+    kept = [flag for flag in flags if not names.intersection(_EXPLAINED_BY.get(flag.name, ()))]
+    return tuple(sorted(kept, key=lambda flag: NAMES.index(flag.name)))

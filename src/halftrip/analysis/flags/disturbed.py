@@ -1,4 +1,4 @@
-"""Whether something else had the cores while a row was measured, and what it did to the samples."""
+"""The flag disturbed: whether others had the cores of a row, and what that did to the samples."""
 
 from __future__ import annotations
 
@@ -6,39 +6,42 @@ import numpy as np
 
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percent
 from halftrip.analysis.flags.machine import ranks_of
-from halftrip.analysis.suspect import suspect
-from halftrip.analysis.usage import ENDS, usages
+from halftrip.analysis.suspect import count_suspect
+from halftrip.analysis.usage import ENDS
 from halftrip.results.usage import Usage
 
-# A sample that takes so many medians is a disturbance; these may take this share of all the time.
+# A sample of more medians than this is a spike; spikes may take this share of all the time.
 _SPIKE = 10.0
 _MOST_SPIKES = 0.1
 
 
-def disturbed(e: Evidence) -> Flag | None:
-    for found in (_taken(e), _stolen(e), _spikes(e)):
+def disturbed(row: Evidence) -> Flag | None:
+    for found in (_taken(row), _stolen(row), _spikes(row)):
         if found is not None:
             return found
     return None
 
 
-def _taken(e: Evidence) -> Flag | None:
-    """Others that had the core of an end for much of the time."""
-    # Whoever has the core of a rank that shares it is a rank of ours.
-    shared = {environment.rank for environment in ranks_of(e) if environment.oversubscribed}
-    ends = zip(e.case.pair, usages(e.measurements) or (), strict=False)
-    taken = [_had(r, usage) for r, usage in ends if usage.taken_share and r not in shared]
+def _taken(row: Evidence) -> Flag | None:
+    """Other tasks had the core of an end for much of the time."""
+    # Where ranks share a core, the other task is a rank of this run: `oversubscribed` says so.
+    shared = {environment.rank for environment in ranks_of(row) if environment.oversubscribed}
+    taken = [
+        _others_had(rank, usage)
+        for rank, usage in row.usage_by_rank
+        if usage.taken_share and rank not in shared
+    ]
     if not taken:
         return None
     return Flag(
         "disturbed",
-        f"{'; '.join(taken)}{_marks(e)}",
+        f"{'; '.join(taken)}{_losses(row)}",
         "end what else runs there, or choose other cores with --cores",
     )
 
 
-def _had(rank: int, usage: Usage) -> str:
-    """Of one end, for how much of the time others had its core, and who was seen there."""
+def _others_had(rank: int, usage: Usage) -> str:
+    """For how much of the time others had the core of one end, and the busiest task there."""
     core = usage.core
     where = f"core {core.number} (rank {rank})" if core is not None else f"the core of rank {rank}"
     seen = f"others had {where} for {percent(usage.taken_share)} of the time"
@@ -47,50 +50,50 @@ def _had(rank: int, usage: Usage) -> str:
     return seen
 
 
-def _stolen(e: Evidence) -> Flag | None:
-    ends = zip(e.case.pair, usages(e.measurements) or (), strict=False)
+def _stolen(row: Evidence) -> Flag | None:
+    """The hypervisor had the core of an end for much of the time."""
     stolen = [
         f"core {usage.core.number} (rank {rank}) for {percent(usage.stolen_share or 0.0)}"
-        for rank, usage in ends
+        for rank, usage in row.usage_by_rank
         if usage.core is not None and usage.much_stolen
     ]
     if not stolen:
         return None
     return Flag(
         "disturbed",
-        f"the hypervisor had {' and '.join(stolen)} of the time{_marks(e)}",
+        f"the hypervisor had {' and '.join(stolen)} of the time{_losses(row)}",
         "measure again when its other machines are quiet, or on one of your own",
     )
 
 
-def _spikes(e: Evidence) -> Flag | None:
-    times = np.concatenate(e.steady) if e.steady else np.empty(0)
-    if times.size < FEWEST or not e.summary.latency > 0:
+def _spikes(row: Evidence) -> Flag | None:
+    """Few samples took much of the time."""
+    times = np.concatenate(row.steady) if row.steady else np.empty(0)
+    if times.size < FEWEST or not row.summary.latency > 0:
         return None
-    spikes = times > _SPIKE * e.summary.latency
-    share = float((times[spikes] - e.summary.latency).sum() / times.sum())
+    spikes = times > _SPIKE * row.summary.latency
+    share = float((times[spikes] - row.summary.latency).sum() / times.sum())
     if share <= _MOST_SPIKES:
         return None
     return Flag(
         "disturbed",
         f"{counted(int(spikes.sum()), 'sample')} of more than {_SPIKE:.0f} medians took "
-        f"{percent(share)} of the time{_marks(e)}",
+        f"{percent(share)} of the time{_losses(row)}",
         "look for what else runs on these cores; the median does not show it, mean and max do",
     )
 
 
-def _marks(e: Evidence) -> str:
-    """How often each end lost its core, for how long it waited for one, and how many samples are
-    marked because of that, where it is known."""
-    ends = usages(e.measurements)
-    if ends is None:
+def _losses(row: Evidence) -> str:
+    """How often each end lost its core, for how long it waited for it, and how many samples are
+    suspect because of that; empty where that is not known."""
+    suspect = count_suspect(row.measurements)
+    if row.usage is None or suspect is None:
         return ""
-    lost = [_lost(name, usage) for name, usage in zip(ENDS, ends, strict=True)]
-    marks = sum(int(suspect(m).sum()) for m in e.measurements)
-    return f"; {'; '.join(lost)}; {counted(marks, 'sample')} marked"
+    lost = [_lost(name, usage) for name, usage in zip(ENDS, row.usage, strict=True)]
+    return f"; {'; '.join(lost)}; {counted(suspect, 'sample')} marked"
 
 
 def _lost(name: str, usage: Usage) -> str:
-    said = f"{name}: core lost {counted(usage.involuntary, 'time')}"
+    lost = f"{name}: core lost {counted(usage.involuntary, 'time')}"
     share = usage.waited_share
-    return said if share is None else f"{said}, waited {percent(share)} of the time"
+    return lost if share is None else f"{lost}, waited {percent(share)} of the time"

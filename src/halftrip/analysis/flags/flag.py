@@ -1,4 +1,4 @@
-"""A reason to doubt a row, and what the rules look at to find one."""
+"""A flag: a reason to doubt a row; and the evidence from which the rules find one."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from halftrip.analysis.summaries import case_times, summarize_case
+from halftrip.analysis.summaries import case_times, is_over_all_time, summarize_case
 from halftrip.results.case import Case
+from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
+from halftrip.results.usage import Usage, add_both_ends
 from halftrip.stats.main_state import CaseTimes
+from halftrip.stats.quantile import Floats
 from halftrip.stats.summary import Summary
 from halftrip.units import significant
 
-Floats = npt.NDArray[np.float64]
-
-# Fewer samples tell nothing of what lies between them.
+# The rules need this many samples: warm-up compares three blocks of eight.
 FEWEST = 24
 
 
@@ -33,22 +33,34 @@ class Flag(NamedTuple):
 
 class Evidence(NamedTuple):
     """What is known of one row of a run: its measurements, their times by the state of the machine,
-    and its summary."""
+    its summary, how many of its messages arrived, and the resource usage of both ends."""
 
     run: Run
     case: Case
     measurements: Sequence[Measurement]
     times: CaseTimes
     summary: Summary
+    delivery: Delivery | None
+    usage: tuple[Usage, Usage] | None
+
+    @property
+    def is_over_all_time(self) -> bool:
+        """Whether the bandwidth is not that of the median window; see `summaries`."""
+        return is_over_all_time(self.case, self.delivery)
+
+    @property
+    def usage_by_rank(self) -> list[tuple[int, Usage]]:
+        """The ranks of both ends and their usage; empty where it is not known."""
+        return [] if self.usage is None else list(zip(self.case.pair, self.usage, strict=True))
 
     @property
     def steady(self) -> list[Floats]:
-        """The times of each measurement in the main state, none of them empty."""
+        """The times of each measurement in the main state, without empty ones."""
         return [times for times in self.times.steady if times.size]
 
     @property
     def rtts(self) -> list[float]:
-        """The core-to-core round trips meanwhile, in the main state, ns."""
+        """The core-to-core round trips of the measurements, in the main state, ns."""
         rtts = [rtt for measurement in self.measurements for rtt in measurement.cache_line_rtts]
         if self.times.main is not None:
             state = self.times.states[self.times.main]
@@ -57,24 +69,34 @@ class Evidence(NamedTuple):
 
     @property
     def median_rtt(self) -> float | None:
-        """Their median; None if none is known."""
+        """The median of `rtts`; None if none is known."""
         return float(np.median(self.rtts)) if self.rtts else None
 
 
 def evidence(run: Run, case: Case, measurements: Sequence[Measurement]) -> Evidence:
+    """The evidence of one row; `measurements` are all those of its case, at least one."""
     times = case_times(measurements)
-    return Evidence(run, case, measurements, times, summarize_case(measurements, times))
+    return Evidence(
+        run=run,
+        case=case,
+        measurements=measurements,
+        times=times,
+        summary=summarize_case(measurements, times),
+        delivery=add_deliveries(measurement.delivery for measurement in measurements),
+        usage=add_both_ends(measurement.usage for measurement in measurements),
+    )
 
 
 def us(ns: float) -> str:
-    """A time as it stands in a flag."""
+    """A time in the text of a flag."""
     return f"{significant(ns / 1e3, 3)} us"
 
 
 def counted(count: int, noun: str) -> str:
-    """How many of what."""
+    """A number of things: ``1 sample``, ``1,234 samples``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def percent(share: float) -> str:
+    """A share in the text of a flag; ``anything`` for an infinite one."""
     return f"{significant(100 * share, 2)} %" if math.isfinite(share) else "anything"

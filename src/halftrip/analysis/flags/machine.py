@@ -1,4 +1,4 @@
-"""Flags that the machine raises: where ranks ran, and what it could not have been."""
+"""Flags about the machine: its bounds, its state, and where the ranks ran."""
 
 from __future__ import annotations
 
@@ -8,37 +8,40 @@ from halftrip.results.records import Environment
 from halftrip.stats.main_state import rtt_states
 from halftrip.units import format_size, significant
 
-# What is measured at another moment differs by so much without meaning anything.
+# Tolerance between measurements at different times.
 _SLACK = 1.25
 
 
-def ranks_of(e: Evidence) -> list[Environment]:
-    return [environment for environment in e.run.environments if environment.rank in e.case.pair]
+def ranks_of(row: Evidence) -> list[Environment]:
+    """The environments of the two ranks of a row, in all launches."""
+    return [
+        environment for environment in row.run.environments if environment.rank in row.case.pair
+    ]
 
 
-def above_bound(e: Evidence) -> Flag | None:
-    """No message comes sooner than a cache line, and none faster than memory is copied."""
-    rtts = [rtt for m in e.measurements for rtt in m.cache_line_rtts]
-    if rtts and _crosses_once(e):
-        trips = 1 if is_in_turn(e.case.pattern, e.case.mode) else 2
+def above_bound(row: Evidence) -> Flag | None:
+    """No message arrives sooner than a cache line, and none has more bandwidth than memcpy."""
+    rtts = [rtt for m in row.measurements for rtt in m.cache_line_rtts]
+    if rtts and _crosses_once(row):
+        trips = 1 if is_in_turn(row.case.pattern, row.case.mode) else 2
         half = min(rtts) / 2
-        if e.summary.latency * trips < half / _SLACK:
+        if row.summary.latency * trips < half / _SLACK:
             return Flag(
                 "above-bound",
-                f"{us(e.summary.latency)} one way, where a cache line alone takes {us(half)}",
+                f"{us(row.summary.latency)} one way, where a cache line alone takes {us(half)}",
                 "doubt the clock, the cores that the line was probed on, or what is counted",
             )
-    copies = {copy.size: copy.size / copy.ns for copy in e.run.copy_times if copy.ns > 0}
+    copies = {copy.size: copy.size / copy.ns for copy in row.run.copy_times if copy.ns > 0}
     if (
         not copies
-        or not e.case.size
-        or e.case.is_simulated
-        or not e.measurements[0].cache_line_rtts
+        or not row.case.size
+        or row.case.is_simulated
+        or not row.measurements[0].cache_line_rtts
     ):
         return None
     fastest = max(copies.values())
-    rate = e.summary.bandwidth / 1e9
-    # Of no time there is no rate, which is NaN.
+    rate = row.summary.bandwidth / 1e9
+    # NaN where no time passed.
     if not rate > _SLACK * fastest:
         return None
     return Flag(
@@ -49,38 +52,38 @@ def above_bound(e: Evidence) -> Flag | None:
     )
 
 
-def _crosses_once(e: Evidence) -> bool:
+def _crosses_once(row: Evidence) -> bool:
     """Whether every exchange waits for at least one line to cross."""
-    return e.case.window == 1 and e.case.mode != "onesided"
+    return row.case.window == 1 and row.case.mode != "onesided"
 
 
-def other_state(e: Evidence) -> Flag | None:
-    """With --placement-state: what was measured before the wanted state was met."""
-    wanted = e.run.header.plan.get("placement_state")
-    if wanted is None:
+def other_state(row: Evidence) -> Flag | None:
+    """With --placement-state: rows that were measured before the requested state was seen."""
+    requested = row.run.header.plan.get("placement_state")
+    if requested is None:
         return None
-    # A line that is only thought of says nothing of one that is there.
+    # The round trips of a simulated path are not those of this machine.
     alike = [
         m
-        for m in e.run.measurements
-        if m.case.pair == e.case.pair and m.case.is_simulated == e.case.is_simulated
+        for m in row.run.measurements
+        if m.case.pair == row.case.pair and m.case.is_simulated == row.case.is_simulated
     ]
     known = rtt_states([m.series for m in alike])
     if not known:
         return None
-    state = known[0 if wanted == "near" else -1]
-    if all(state.has(end) for other in e.times.states for end in other):
+    state = known[0 if requested == "near" else -1]
+    if all(state.has(end) for other in row.times.states for end in other):
         return None
     return Flag(
         "other-state",
         f"measured before it was known that the line can take {state.low:.0f} to "
-        f"{state.high:.0f} ns, which is {wanted}",
+        f"{state.high:.0f} ns, which is {requested}",
         "measure it again, or in more repetitions",
     )
 
 
-def unpinned(e: Evidence) -> Flag | None:
-    ranks = ranks_of(e)
+def unpinned(row: Evidence) -> Flag | None:
+    ranks = ranks_of(row)
     loose = [environment.rank for environment in ranks if environment.core is None]
     if not loose:
         return None
@@ -91,8 +94,8 @@ def unpinned(e: Evidence) -> Flag | None:
     )
 
 
-def oversubscribed(e: Evidence) -> Flag | None:
-    ranks = ranks_of(e)
+def oversubscribed(row: Evidence) -> Flag | None:
+    ranks = ranks_of(row)
     shared = [environment for environment in ranks if environment.oversubscribed]
     if not shared:
         return None

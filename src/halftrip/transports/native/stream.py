@@ -11,7 +11,7 @@ from halftrip import _native
 from halftrip.control.protocol import Address, Channel, Listener, Reach, connect, introduce
 from halftrip.errors import Unavailable
 from halftrip.results.case import Case, Wait
-from halftrip.results.patterns import at_once
+from halftrip.results.patterns import is_both_ways
 from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Transport
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
@@ -50,7 +50,7 @@ class StreamPath(Path):
     def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
         if self.pair.end_of(case).wait == "spin":
             kind: type[Any] = _native.SpinningStream
-        elif at_once(case.pattern, case.mode):
+        elif is_both_ways(case.pattern, case.mode):
             # Asleep in a write, a rank could not read what its peer is asleep in writing.
             kind = _native.PollingStream
         else:

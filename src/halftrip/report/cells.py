@@ -1,0 +1,29 @@
+"""Figures as text, in the cells of tables."""
+
+from __future__ import annotations
+
+import math
+
+from halftrip.units import significant
+
+# Stands where a figure does not exist.
+NOTHING = "-"
+
+
+def number(value: float | None, digits: int = 3, scale: float = 1.0) -> str:
+    """`value / scale` with at least that many significant digits; NOTHING for None and NaN."""
+    if value is None or math.isnan(value):
+        return NOTHING
+    return significant(value / scale, digits)
+
+
+def percent(share: float | None) -> str:
+    """A share in per cent, to a tenth: it is not known more precisely."""
+    if share is None or math.isnan(share):
+        return NOTHING
+    return f"{100 * share:.1f}"
+
+
+def whole(count: float | None) -> str:
+    """A whole number with its thousands grouped."""
+    return NOTHING if count is None else f"{count:,.0f}"

@@ -1,0 +1,29 @@
+"""Figures in the cells of tables, and figures that do not exist."""
+
+import math
+
+from halftrip.report.cells import NOTHING, number, percent, whole
+from halftrip.report.table import render
+from harness import runs
+from harness.screens import cells, printed
+
+
+def test_figures_have_significant_digits_and_grouped_thousands():
+    assert (number(1234567.0), number(0.01234), number(2048, 3, 1024)) == (
+        "1,234,567",
+        "0.0123",
+        "2.00",
+    )
+    assert percent(0.12345) == "12.3"
+    assert whole(12345) == "12,345"
+
+
+def test_a_figure_that_does_not_exist_is_nothing():
+    assert [number(None), number(math.nan)] == [NOTHING, NOTHING]
+    assert [percent(None), percent(math.nan), whole(None)] == [NOTHING, NOTHING, NOTHING]
+
+
+def test_a_stream_that_took_no_time_has_no_rates():
+    lines = printed(render, runs.run(runs.stream(samples=[0] * 40)))
+    for column in ("bandwidth", "95 % interval", "messages"):
+        assert cells(lines, column) == [NOTHING]
