@@ -191,12 +191,12 @@ def main() -> int:
     for group in arguments.only.split(","):
         for line in GROUPS[group](arguments.trials):
             bounds = stats.binomtest(line.hits, line.trials).proportion_ci()
-            fair = bounds.high >= line.least and bounds.low <= line.most
-            missed += not fair
+            is_met = bounds.high >= line.least and bounds.low <= line.most
+            missed += not is_met
             print(
                 f"{line.what:16} {line.noise:20} {line.n:7} {line.hits / line.trials:6.1%}"
                 f"  {bounds.low:5.1%} to {bounds.high:5.1%}  {line.least:.0%} to {line.most:.0%}"
-                f"{'' if fair else '  missed'}",
+                f"{'' if is_met else '  missed'}",
                 flush=True,
             )
     return int(missed > 0)
