@@ -1,4 +1,4 @@
-"""Two contenders in turn: the ratio of their figures, and the bound of the machine beside it."""
+"""Two contenders in turn: the ratio of their figures, with the bound of the machine beside it."""
 
 from __future__ import annotations
 
@@ -16,92 +16,92 @@ from halftrip.measure.baselines import CacheLineProbe
 from halftrip.memory.shared import SharedSegment, open_offer
 
 CORES = sorted(os.sched_getaffinity(0))[:2]
-# Two bounds of the same state are no further apart than this.
+# Bounds of one state of the machine differ by no more than this factor.
 SAME_STATE = 1.3
 
-# What a contender finds: the time of one message in one direction, microseconds, by size.
+# The result of a contender: the time of one message in one direction, microseconds, by size.
 Times = dict[int, float]
 Contender = Callable[[], Times]
 
 
 class Goal(NamedTuple):
-    """What is compared: `figure`, of a size and the time of one message, us; which of two is
-    better; and what the ratio of halftrip's to its peer's has to be."""
+    """`figure` computes the compared figure from a size and the time of one message, us. `target`
+    is the ratio of halftrip's figure to its peer's that is to be reached."""
 
     unit: str
     figure: Callable[[int, float], float]
     more_is_better: bool
-    wanted: float
+    target: float
 
     @property
     def heading(self) -> str:
         return f"{self.unit}, {'more' if self.more_is_better else 'less'} is better"
 
     def verdict(self, ratio: float) -> str:
-        met = ratio >= self.wanted if self.more_is_better else ratio <= self.wanted
+        is_met = ratio >= self.target if self.more_is_better else ratio <= self.target
         bound = "at least" if self.more_is_better else "at most"
-        return f"{bound} {self.wanted:.2f}: {'ok' if met else 'missed'}"
+        return f"{bound} {self.target:.2f}: {'ok' if is_met else 'missed'}"
 
 
-# What is compared at a size.
+# The goal at each size.
 Goals = Callable[[int], Goal]
 
 
-def latency(wanted: float) -> Goals:
-    """One way, no more than so many times the peer's."""
-    goal = Goal("us", lambda _, us: us, more_is_better=False, wanted=wanted)
+def latency(target: float) -> Goals:
+    """One-way time, at most `target` times the peer's."""
+    goal = Goal("us", lambda _, us: us, more_is_better=False, target=target)
     return lambda _: goal
 
 
 def throughput(directions: int = 1) -> Goals:
-    """Bandwidth, but the rate of messages where these are small; the sum of both directions where
-    both send."""
-    rate = Goal("10^6 messages/s", lambda _, us: directions / us, more_is_better=True, wanted=0.97)
+    """Messages per second below 1 KiB, else bandwidth; the sum of both directions where both
+    send."""
+    rate = Goal("10^6 messages/s", lambda _, us: directions / us, more_is_better=True, target=0.97)
     bandwidth = Goal(
-        "MB/s", lambda size, us: directions * size / us, more_is_better=True, wanted=0.98
+        "MB/s", lambda size, us: directions * size / us, more_is_better=True, target=0.98
     )
     return lambda size: rate if size < 1024 else bandwidth
 
 
 class Bound:
-    """The cache-line round trip between the two cores, whenever it is asked for."""
+    """The core-to-core round trip of a cache line between the two cores."""
 
     def __init__(self) -> None:
         self._clock = Clock()
 
     def probe(self) -> float:
-        """ns, measured by two processes that live for this alone."""
+        """The round trip now, ns, measured by this process and a child."""
         segment = SharedSegment(_native.shm_segment_size)
         child = os.fork()
         if child == 0:
             os.sched_setaffinity(0, {CORES[1]})
             CacheLineProbe(open_offer(segment.offer), self._clock).follow()
             os._exit(0)
-        mine = os.sched_getaffinity(0)
+        own_cores = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {CORES[0]})
         bound = CacheLineProbe(segment.bytes, self._clock).lead()
-        os.sched_setaffinity(0, mine)
+        os.sched_setaffinity(0, own_cores)
         os.waitpid(child, 0)
         segment.close()
         return bound
 
 
 class Round(NamedTuple):
-    """What both found in one round, and the bounds around them, ns."""
+    """The results of both contenders in one round, and the bounds around them, ns."""
 
     ours: Times
     peer: Times
     bounds: tuple[float, ...]
 
     @property
-    def steady(self) -> bool:
-        """Whether the machine was in one state all through it."""
+    def is_steady(self) -> bool:
+        """Whether the machine stayed in one state."""
         return max(self.bounds) <= SAME_STATE * min(self.bounds)
 
 
 @dataclass
 class Comparison:
-    """Two contenders and what came of them, round by round."""
+    """Two contenders and their results, round by round."""
 
     name: str
     ours: Contender
@@ -110,7 +110,7 @@ class Comparison:
     rounds: list[Round] = field(default_factory=list)
 
     def run(self, bound: Bound) -> None:
-        """One round: ours, theirs, and the bounds around them."""
+        """Measures one round: halftrip, its peer, and the bounds around them."""
         bounds = [bound.probe()]
         ours = self.ours()
         bounds.append(bound.probe())
@@ -119,10 +119,10 @@ class Comparison:
         self.rounds.append(Round(ours, peer, tuple(bounds)))
 
     def report(self) -> Iterator[str]:
-        """A line for each size. Steady rounds count; all do where there are not three of these."""
-        steady = [r for r in self.rounds if r.steady]
+        """A line for each size, of the steady rounds; of all, if fewer than three are steady."""
+        steady = [r for r in self.rounds if r.is_steady]
         counted = steady if len(steady) >= 3 else self.rounds
-        lines = [min(r.bounds) for r in counted]
+        bounds = [min(r.bounds) for r in counted]
         for size in sorted(counted[0].ours):
             goal = self.goals(size)
             ours = np.array([goal.figure(size, r.ours[size]) for r in counted])
@@ -131,7 +131,7 @@ class Comparison:
             yield (
                 f"| {self.name} | {size} | {goal.heading} | {statistics.median(ours):.5g} "
                 f"| {statistics.median(peer):.5g} | {ratio:#.4g} ({low:#.4g} to {high:#.4g}) "
-                f"| {goal.verdict(float(ratio))} | {min(lines):.0f} to {max(lines):.0f} "
+                f"| {goal.verdict(float(ratio))} | {min(bounds):.0f} to {max(bounds):.0f} "
                 f"| {len(steady)} of {len(self.rounds)} |"
             )
 

@@ -1,4 +1,4 @@
-"""Who is compared: halftrip, and each of its peers. All say the time of one message."""
+"""The contenders: halftrip and its peers. All give the time of one message."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from halftrip.results.run_file import load
 
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
-# NetPIPE reports the best of so many averages.
+# NetPIPE reports the best of this many averages.
 NETPIPE_TRIALS = 7
-# Now and then it says "No valid observations found".
+# sockperf sometimes fails with "No valid observations found".
 SOCKPERF_ATTEMPTS = 5
-# Debian's packages.
+# Programs and their Debian packages.
 PACKAGES = {
     "mpirun.openmpi": "openmpi-bin",
     "mpicc.openmpi": "libopenmpi-dev",
@@ -41,8 +41,8 @@ PACKAGES = {
 }
 
 
-def needed(*programs: str) -> None:
-    """Ends here if some of these are not installed."""
+def require(*programs: str) -> None:
+    """Exits, and names the packages, if some of these programs are not installed."""
     missing = [program for program in programs if shutil.which(program) is None]
     if missing:
         packages = " ".join(dict.fromkeys(PACKAGES[program] for program in missing))
@@ -50,7 +50,7 @@ def needed(*programs: str) -> None:
 
 
 def run(*command: str | Path) -> str:
-    """The output of a command, which has to succeed."""
+    """The output of a command; exits if it fails."""
     result = subprocess.run(
         [str(word) for word in command],
         env=os.environ | root_environment(),
@@ -70,18 +70,18 @@ def median_ns(measurement: Measurement) -> float:
 
 
 def mean_ns(measurement: Measurement) -> float:
-    """What a rate over the whole time is made of."""
+    """The mean time of one message, for a rate over the whole time."""
     return float(measurement.series.times.mean())
 
 
 def best_of_trials_ns(measurement: Measurement) -> float:
-    """What NetPIPE would say: the least of the averages over its trials."""
+    """The statistic of NetPIPE: the least of the averages over its trials."""
     parts = np.array_split(measurement.series.times, NETPIPE_TRIALS)
     return min(float(part.mean()) for part in parts if part.size)
 
 
 def halftrip(*arguments: str, statistic: Callable[[Measurement], float] = median_ns) -> Contender:
-    """halftrip's figure for each size: the median, or another statistic of a measurement, ns."""
+    """halftrip's figure at each size: the median, or another statistic of a measurement, ns."""
 
     def measure() -> Times:
         with tempfile.TemporaryDirectory() as directory:
@@ -103,15 +103,15 @@ def plain_c(
     directory: Path,
     options: tuple[str, ...],
 ) -> Contender:
-    """A C program of this directory, built with the same MPI. It is told `words`, the cores and
-    the sizes, and prints each size and its time in microseconds."""
+    """A C program of this directory, built with the same MPI. Its arguments are `words`, the cores
+    and the sizes; it prints each size and its time in microseconds."""
     program = directory / f"{Path(source).stem}-{mpicc.name}"
     run(mpicc, "-O2", HERE / source, "-o", program)
 
     def measure() -> Times:
         numbers = [str(number) for number in (*CORES, *sizes)]
-        said = run(mpiexec, *options, "-n", "2", program, *words, *numbers)
-        lines = (line.split() for line in said.splitlines())
+        output = run(mpiexec, *options, "-n", "2", program, *words, *numbers)
+        lines = (line.split() for line in output.splitlines())
         return {int(words[0]): float(words[1]) for words in lines if len(words) == 2}
 
     return measure
@@ -120,11 +120,11 @@ def plain_c(
 NETPIPE_LINE = re.compile(r"(\d+) bytes\s+\d+ times -->\s+([\d.]+) Mbps in\s+([\d.]+) usec")
 
 
-def netpipe_times(said: str) -> Times:
-    """One-way times; worked out from the rate, which has more digits than the time."""
+def netpipe_times(output: str) -> Times:
+    """One-way times, computed from the rate, which has more digits than the printed time."""
     return {
         int(size): int(size) * 8 / (float(rate) * 1.048576) if float(rate) else float(time_)
-        for size, rate, time_ in NETPIPE_LINE.findall(said)
+        for size, rate, time_ in NETPIPE_LINE.findall(output)
     }
 
 
@@ -133,7 +133,7 @@ def netpipe_mpi(
 ) -> Contender:
     """NetPIPE over MPI, each rank on its core."""
     pinned = [str(core) for core in CORES]
-    # The ranks inherit nothing that tells them apart before MPI_Init, so a shell looks.
+    # NetPIPE cannot pin itself; a shell reads the rank from the launcher's variables.
     script = (
         'rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; core=$1; [ "$rank" = 1 ] && core=$2; '
         'shift 2; exec taskset -c "$core" "$@"'
@@ -178,11 +178,11 @@ def sockperf(*options: str, size: int = 64) -> Contender:
     def measure() -> Times:
         for _ in range(SOCKPERF_ATTEMPTS):
             with server("sockperf", "server", *where):
-                said = client("sockperf", "ping-pong", *where, "-m", str(size), "-t", "1")
-            match = re.search(r"percentile 50\.000 =\s+([\d.]+)", said)
+                output = client("sockperf", "ping-pong", *where, "-m", str(size), "-t", "1")
+            match = re.search(r"percentile 50\.000 =\s+([\d.]+)", output)
             if match is not None:
                 return {size: float(match[1])}
-        sys.exit(f"sockperf: {said}")
+        sys.exit(f"sockperf: {output}")
 
     return measure
 
@@ -199,15 +199,16 @@ def netpipe_tcp(size: int = 64) -> Contender:
 
 
 def iperf3(size: int, *options: str) -> Contender:
-    """iperf3 over TCP: one stream of writes of `size`, its receiver's own rate over a second; with
-    --bidir, one each way, and the mean of both rates."""
+    """iperf3 over TCP: one stream of writes of `size` for a second, and the rate at its receiver;
+    with --bidir, a stream each way, and the mean of both rates."""
     where = ("-p", "11121")
 
     def measure() -> Times:
         with server("iperf3", "-s", "-1", *where):
             one = ("-t", "1", "-P", "1", "-l", str(size), *options)
-            said = client("iperf3", "-c", "127.0.0.1", *where, "-J", *one)
-        ended = json.JSONDecoder().raw_decode(said)[0]["end"]
+            output = client("iperf3", "-c", "127.0.0.1", *where, "-J", *one)
+        # Text may follow the JSON object.
+        ended = json.JSONDecoder().raw_decode(output)[0]["end"]
         ways = [sums for name, sums in ended.items() if name.startswith("sum_received")]
         rate = sum(way["bits_per_second"] for way in ways) / len(ways)
         return {size: size * 8 / rate * 1e6}

@@ -1,10 +1,10 @@
-"""How often intervals cover and tests raise false alarms, by simulation, with binomial intervals.
+"""How often intervals cover the true value, and tests raise false alarms, by simulation.
 
     .venv/bin/python benchmarks/coverage.py [--trials N] [--only median,sequential,...]
 
-One line for each: what, of which noise and how many samples, the share in % with its own 95 %
-interval (Clopper and Pearson), what is asked of it, and whether that is within the interval. The
-exit status is 1 where it is not.
+Prints one line for each: the statistic, the noise, the number of samples, the share in % with its
+own 95 % interval (Clopper and Pearson), and the required range. A line is missed if its interval
+lies outside that range; then the exit status is 1.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Noise = Callable[[Generator, int], Floats]
 
 
 class Line(NamedTuple):
-    """`hits` of `trials`; `least` to `most` is asked for, shares."""
+    """`hits` of `trials`; the required share is `least` to `most`."""
 
     what: str
     noise: str
@@ -46,9 +46,9 @@ def autoregression(rho: float) -> Noise:
     """Normal, of unit variance, with this first-order autocorrelation."""
 
     def noise(generator: Generator, n: int) -> Floats:
-        lead = 200
-        shocks = generator.standard_normal(n + lead) * math.sqrt(1 - rho**2)
-        series: Floats = signal.lfilter([1.0], [1.0, -rho], shocks)[lead:]
+        warm_up = 200
+        shocks = generator.standard_normal(n + warm_up) * math.sqrt(1 - rho**2)
+        series: Floats = signal.lfilter([1.0], [1.0, -rho], shocks)[warm_up:]
         return series
 
     return noise
@@ -63,18 +63,18 @@ def gamma(generator: Generator, n: int) -> Floats:
 
 
 def spikes(generator: Generator, n: int) -> Floats:
-    """Three in a hundred are late, by a time of no mean (Pareto)."""
+    """Three in a hundred take longer, by a Pareto time, which has no mean."""
     return generator.standard_normal(n) + 3.0 * generator.pareto(0.9, n) * (
         generator.random(n) < 0.03
     )
 
 
 def coarse(generator: Generator, n: int) -> Floats:
-    """Of a clock whose step is one standard deviation."""
+    """Samples of a clock whose step is one standard deviation."""
     return np.round(autoregression(0.6)(generator, n))
 
 
-# Each with median 0 and about unit width.
+# Each has median 0 and about unit width.
 NOISES: dict[str, Noise] = {
     "independent": autoregression(0.0),
     "lognormal": lognormal,
@@ -97,8 +97,9 @@ def coverage_of_median(trials: int) -> Iterator[Line]:
 
 
 def coverage_of_stopped(trials: int) -> Iterator[Line]:
-    """Where the sampler stops as soon as the interval is within 1 %: it looks after a tenth of all
-    samples, then whenever there are half as many more. `n` is of all samples, were none spared."""
+    """With a sampler that stops as soon as the interval is within 1 %: it looks after a tenth of
+    all samples, then whenever there are half as many more. `n` counts all samples, as if it did not
+    stop."""
     for total in (1000, 10_000):
         for name in TRUTHS:
             for spread in (0.02, 0.035, 0.05, 0.1, 0.2):
@@ -190,12 +191,12 @@ def main() -> int:
     for group in arguments.only.split(","):
         for line in GROUPS[group](arguments.trials):
             bounds = stats.binomtest(line.hits, line.trials).proportion_ci()
-            fair = bounds.high >= line.least and bounds.low <= line.most
-            missed += not fair
+            is_met = bounds.high >= line.least and bounds.low <= line.most
+            missed += not is_met
             print(
                 f"{line.what:16} {line.noise:20} {line.n:7} {line.hits / line.trials:6.1%}"
                 f"  {bounds.low:5.1%} to {bounds.high:5.1%}  {line.least:.0%} to {line.most:.0%}"
-                f"{'' if fair else '  missed'}",
+                f"{'' if is_met else '  missed'}",
                 flush=True,
             )
     return int(missed > 0)

@@ -1,4 +1,4 @@
-"""What is compared with what: one function for each family of comparisons."""
+"""The comparisons: one function for each family."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from contenders import (
     iperf3,
     mean_ns,
     median_ns,
-    needed,
     netpipe_mpi,
     netpipe_tcp,
     plain_c,
+    require,
     sockperf,
 )
 from halftrip.results.records import Measurement
@@ -26,8 +26,8 @@ from halftrip.results.records import Measurement
 LATENCY_SIZES = (8, 1024, 65536, 1 << 20)
 WINDOW_SIZES = (8, 65536, 1 << 20)
 WRITE_SIZES = (8192, 131072)
-# A window over TCP carries so much, 10 ms or more, that its acknowledgement, which iperf3 does not
-# have, is nothing beside it.
+# The bytes of a window over TCP: 10 ms or more, so that its acknowledgement, which iperf3 does not
+# have, does not matter.
 STREAM_BYTES = 32 << 20
 
 
@@ -62,7 +62,7 @@ def over_mpi(mpi: Mpi, sizes: tuple[int, ...]) -> tuple[str, ...]:
 
 def mpi_comparisons(directory: Path) -> Iterator[Comparison]:
     """Each MPI's ping-pong against the plain loop and NetPIPE."""
-    needed(*MPI_PROGRAMS, "NPopenmpi", "NPmpich2")
+    require(*MPI_PROGRAMS, "NPopenmpi", "NPmpich2")
     for mpi in MPIS:
         built = (mpi.mpiexec, mpi.mpicc, directory, mpi.unbound)
         plain = plain_c("pingpong.c", (), LATENCY_SIZES, *built)
@@ -76,7 +76,7 @@ def mpi_comparisons(directory: Path) -> Iterator[Comparison]:
 
 def window_comparisons(directory: Path, pattern: str, directions: int) -> Iterator[Comparison]:
     """Each MPI's windows of 64 messages against the plain loop."""
-    needed(*MPI_PROGRAMS)
+    require(*MPI_PROGRAMS)
     for mpi in MPIS:
         built = (mpi.mpiexec, mpi.mpicc, directory, mpi.unbound)
         plain = plain_c("window.c", (pattern,), WINDOW_SIZES, *built)
@@ -87,7 +87,7 @@ def window_comparisons(directory: Path, pattern: str, directions: int) -> Iterat
 
 def stream_comparisons(directory: Path) -> Iterator[Comparison]:
     """One way: over MPI, and over TCP with writes of two sizes."""
-    needed("iperf3")
+    require("iperf3")
     yield from window_comparisons(directory, "stream", directions=1)
     for size in WRITE_SIZES:
         ours = over_tcp("stream", size)
@@ -98,7 +98,7 @@ def stream_comparisons(directory: Path) -> Iterator[Comparison]:
 
 
 def over_tcp(pattern: str, size: int) -> Contender:
-    """halftrip's windows over TCP, as iperf3: for a second, and the mean over all of it."""
+    """halftrip's windows over TCP, like iperf3: for a second, and the mean over all of it."""
     window = str(STREAM_BYTES // size)
     case = ("-t", "tcp", "-p", pattern, "-s", str(size), "--window", window, "--wait", "block")
     return halftrip(*case, "--time", "1s", "--ci", "none", statistic=mean_ns)
@@ -106,7 +106,7 @@ def over_tcp(pattern: str, size: int) -> Contender:
 
 def bidirectional_comparisons(directory: Path) -> Iterator[Comparison]:
     """Both ways at once: over MPI, and over TCP with writes of two sizes."""
-    needed("iperf3")
+    require("iperf3")
     yield from window_comparisons(directory, "bidirectional", directions=2)
     for size in WRITE_SIZES:
         peer = iperf3(size, "-N", "--bidir")
@@ -116,7 +116,7 @@ def bidirectional_comparisons(directory: Path) -> Iterator[Comparison]:
 
 def tcp_comparisons(_: Path) -> Iterator[Comparison]:
     """TCP on loopback at 64 bytes."""
-    needed("sockperf", "NPtcp")
+    require("sockperf", "NPtcp")
     ours = ("-t", "tcp", "-s", "64")
     for wait, option in (("block", ()), ("spin", ("--nonblocked",))):
         peer = sockperf("--tcp", *option)
@@ -128,31 +128,31 @@ def tcp_comparisons(_: Path) -> Iterator[Comparison]:
 
 def udp_comparisons(_: Path) -> Iterator[Comparison]:
     """UDP on loopback at 64 bytes."""
-    needed("sockperf")
+    require("sockperf")
     for wait, option in (("block", ()), ("spin", ("--nonblocked",))):
         ours = halftrip("-t", "udp", "-p", "pingpong", "-s", "64", "--wait", wait)
         yield Comparison(f"udp {wait}, sockperf", ours, sockperf(*option), latency(1.03))
 
 
-def shm_with_line() -> tuple[Contender, Contender]:
-    """shm at 8 bytes, and half of the cache-line round trip that the same run had around it."""
+def shm_with_bound() -> tuple[Contender, Contender]:
+    """shm at 8 bytes, and half of the core-to-core round trip around it in the same run."""
     last: Times = {}
 
-    def keep_line(measurement: Measurement) -> float:
+    def keep_bound(measurement: Measurement) -> float:
         rtts = measurement.cache_line_rtts
         if not rtts:
             sys.exit("no cache-line round trip is known between these ranks")
         last[8] = (rtts[0] + rtts[-1]) / 4 / 1e3
         return median_ns(measurement)
 
-    return halftrip("-t", "shm", "-s", "8", statistic=keep_line), last.copy
+    return halftrip("-t", "shm", "-s", "8", statistic=keep_bound), last.copy
 
 
 def shm_comparisons(_: Path) -> Iterator[Comparison]:
     """Shared memory against the bound, and against each MPI for large messages."""
-    needed("mpirun.openmpi", "mpirun.mpich")
-    shm, line = shm_with_line()
-    yield Comparison("shm, half a line", shm, line, latency(1.3))
+    require("mpirun.openmpi", "mpirun.mpich")
+    shm, bound = shm_with_bound()
+    yield Comparison("shm, half a line", shm, bound, latency(1.3))
     large = halftrip("-t", "shm", "-s", "1M")
     for mpi in MPIS:
         peer = halftrip(*over_mpi(mpi, (1 << 20,)))

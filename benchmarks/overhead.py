@@ -1,4 +1,4 @@
-"""What halftrip itself costs: how soon it answers, and how much of a run is measuring.
+"""halftrip's own cost: how fast it starts, and how much of a run is measuring.
 
 python benchmarks/overhead.py
 """
@@ -24,8 +24,10 @@ LOG_RUNS = 5
 
 def help_seconds() -> float:
     """The median time of ``halftrip --help``, as a whole process."""
-    # As for any user from the second time on: what Python has compiled it keeps.
-    environment = {name: v for name, v in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    # With cached bytecode, as users have it from the second start on.
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     times = []
     for _ in range(1 + HELP_RUNS):
         began = time.perf_counter()
@@ -35,7 +37,7 @@ def help_seconds() -> float:
 
 
 def default_run() -> tuple[float, float, int]:
-    """The default run: its wall time as a whole command, the share of that in timed loops, and the
+    """The wall time of the default run as a whole command, the share of it in timed loops, and the
     size of its file."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "run.jsonl"
@@ -45,13 +47,13 @@ def default_run() -> tuple[float, float, int]:
         end = load(path).end
         size = path.stat().st_size
     if end is None or end.timed is None:
-        sys.exit("the run did not end well")
+        sys.exit("the run is not complete")
     return wall, end.timed / wall, size
 
 
 def with_and_without_log() -> tuple[list[float], list[float]]:
-    """Of each row the ratio of its median latency with a system log to that without, over several
-    runs of either in turn; and the share of the time that each log took."""
+    """For each row the ratio of its median latency with a system log to that without, over several
+    runs of each in turn; and the share of the time that each log took."""
     latencies: dict[bool, dict[Case, list[float]]] = {False: {}, True: {}}
     shares = []
     with tempfile.TemporaryDirectory() as directory:

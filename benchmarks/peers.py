@@ -1,9 +1,9 @@
 """halftrip beside its peers, in turn, with the machine's bound beside every figure.
 
 Each comparison runs its contenders A B A B ... and prints the ratio of halftrip's figure to the
-peer's: its median over the rounds and its quartiles. Before and after each contender the cache-line
-round trip is probed; a round counts only if the machine was in one state all through it, because
-virtual cores move, and what differs by more than that is not the contender.
+peer's: its median over the rounds and its quartiles. Before and after each contender the
+core-to-core round trip is probed. Virtual cores move, so only rounds count in which the machine
+stayed in one state; if fewer than three did, all count.
 
     python benchmarks/peers.py [--rounds 11] [--only mpi,stream,bidirectional,tcp,udp,shm]
 """

@@ -1,5 +1,5 @@
-/* A plain ping-pong over MPI, to measure halftrip against: the loop that one writes by hand.
-   Prints, for each size given, the size and the median of half a round trip in microseconds. */
+/* A plain ping-pong over MPI, as written by hand, to compare halftrip with. Prints, for each given
+   size, the size and the median of half a round trip in microseconds. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>

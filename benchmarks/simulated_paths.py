@@ -1,4 +1,4 @@
-"""The simulated paths of truth.py: with a known flaw, and without any."""
+"""The simulated paths of truth.py: with a known flaw, and without one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from halftrip.simulation.path_model import ClockModel, Modes, Noise, PathModel, 
 IID = Noise(kind="lognormal", spread=0.02)
 WILD = Noise(kind="lognormal", spread=0.3)
 AR1 = Noise(kind="ar1", spread=0.1, correlation=0.6)
-# Of 10 us every sample is one exchange: a clock of 20 ns costs less than 1 % of it.
+# With 10 us every sample is one exchange: reading a clock takes 20 ns, less than 1 % of it.
 PATH = PathModel(latency=10e-6, noise=IID)
 JUMP = (Segment(start=8192, latency=14e-6, bandwidth=20e9),)
 SIZES = (8, 64, 512, 4096, 8192, 32768, 131072, 262144)
@@ -25,7 +25,7 @@ def changed(**changes: object) -> PathModel:
 
 
 class Flaw(NamedTuple):
-    """A path on which the rows of the sizes `flawed` have to have the flag `name`."""
+    """A path on which the rows of the sizes `flawed` must have the flag `name`."""
 
     name: str
     path: str

@@ -1,10 +1,10 @@
-"""How often halftrip finds the known properties of simulated paths, by whole runs.
+"""How often halftrip finds the known properties of simulated paths, in whole runs.
 
     .venv/bin/python benchmarks/truth.py [--runs N] [--only coverage,flaw,...] [--processes N]
 
-Prints a Markdown table: what was looked for on which path, how often it was found, with a 95 %
-interval (Clopper and Pearson), and what is promised. The exit status is 1 where a promise is out of
-its interval. Each run has its own seed and passes in virtual time, with the samples that the
+Prints a Markdown table: the property, the path, how often it was found, with a 95 % interval
+(Clopper and Pearson), and the promised range. The exit status is 1 if an interval lies outside its
+promised range. Each run has its own seed and passes in virtual time, with the samples that the
 sampler asks for.
 """
 
@@ -37,20 +37,20 @@ from halftrip.stats.piecewise import Point
 from halftrip.stats.summary import Summary, relative_width
 from simulated_paths import AR1, CURVE, FLAWS, IID, SIZES, SOUND, WILD, Flaw, changed
 
-# So many steps of an autoregression are left out, until it is stationary.
+# The first steps of an autoregression, left out: it is not stationary yet.
 _WARM_UP = 50
 
 
 class Score(NamedTuple):
-    """`hits` of so many cases."""
+    """`hits` of `of` cases."""
 
     hits: int
     of: int
 
 
 class Claim(NamedTuple):
-    """A promise: `what` is found on a `path` in `least` to `most` of all cases. `trial` is one run,
-    by its seed."""
+    """A promise: `what` is found on `path` in a share of `least` to `most` of all cases. `trial`
+    makes one run with a seed."""
 
     group: str
     what: str
@@ -69,13 +69,13 @@ def simulated(size: int, **fields: Any) -> Case:
 def measure(
     model: PathModel, seed: int, sizes: Sequence[int] = (8,), plan: Plan | None = None
 ) -> Run:
-    """A run of these sizes over that path, whose random numbers are those of `seed`."""
+    """A run of these sizes over the path `model`, with the random numbers of `seed`."""
     cases = [simulated(size) for size in sizes]
     return simulate(msgspec.structs.replace(model, seed=seed), cases, plan or Plan())
 
 
 def summaries(run: Run) -> dict[int, Summary]:
-    """By size."""
+    """The summary of each case, by size."""
     return {case.size: summarize_case(measured) for case, measured in run.by_case.items()}
 
 
@@ -83,7 +83,7 @@ def summaries(run: Run) -> dict[int, Summary]:
 
 
 def covers(model: PathModel, plan: Plan, seed: int) -> Score:
-    """Whether the interval of the row holds the true median of a sample."""
+    """Whether the interval of the row contains the true median of a sample."""
     run = measure(model, seed, plan=plan)
     (row,) = summaries(run).values()
     factor = median_of_means(model.noise, run.measurements[0].exchanges)
@@ -92,11 +92,11 @@ def covers(model: PathModel, plan: Plan, seed: int) -> Score:
 
 @cache
 def median_of_means(noise: Noise, exchanges: int) -> float:
-    """The median of the mean of so many factors of a noise, each of which has a median of 1."""
+    """The median of the mean of `exchanges` factors of a noise, each of which has a median of 1."""
     if exchanges == 1:
         return 1.0
     normal = np.random.default_rng(1).standard_normal((50_000, exchanges + _WARM_UP))
-    # With their opposites, or the result would be known no better than the intervals.
+    # Antithetic numbers: without them the result would be no more precise than the intervals.
     normal = np.concatenate((normal, -normal))
     if noise.kind == "ar1":
         shocks = normal * math.sqrt(1 - noise.correlation**2)
@@ -110,8 +110,8 @@ def coverage() -> list[Claim]:
         for what, latency in (("interval of a row", 10e-6), ("the same, of batches", 1e-6)):
             trial = partial(covers, PathModel(latency=latency, noise=noise), Plan())
             claims.append(Claim("coverage", what, path, trial, 0.93, 0.97))
-    # Whole launches bound the median in steps: of ten, at 97.9 %. And the intervals of several
-    # repetitions are spanned, which covers more than each of them.
+    # An interval over launches ends at one of a few order statistics: with ten it covers 97.9 %.
+    # The interval of several repetitions spans theirs, which covers more than each of them.
     for launches in (3, 5, 10):
         trial = partial(covers, changed(launch=0.02), Plan(launches=launches))
         what = f"{launches} launches, spread 2 %"
@@ -191,13 +191,14 @@ def sameness() -> list[Claim]:
 
 
 def latency_is_found(seed: int) -> Score:
-    """Within 1 % of the true latency at 8 bytes."""
+    """Whether the latency at 8 bytes is within 1 % of the true one."""
     row = summaries(measure(CURVE, seed))[8]
     return Score(int(abs(row.latency / (CURVE.one_way(8) * 1e9) - 1) <= 0.01), 1)
 
 
 def bandwidth_is_found(seed: int) -> Score:
-    """By windows of 64, within 1 % of the true bandwidth, the acknowledgement included."""
+    """Whether the bandwidth of windows of 64 is within 1 % of the true one, which includes the
+    acknowledgement."""
     size = 1 << 20
     case = simulated(size, pattern="stream", window=64)
     model = msgspec.structs.replace(CURVE, seed=seed)
@@ -208,8 +209,8 @@ def bandwidth_is_found(seed: int) -> Score:
 
 
 def jump_is_found(seed: int) -> Score:
-    """Whether there is one breakpoint, known within 2 % of its size, whose jump is right within
-    7 %: from some sizes, and those that --refine adds."""
+    """Whether the scheduled sizes and those that --refine adds show one breakpoint, known within
+    2 % of its size, whose jump is right within 7 %."""
     schedule = tuple(1 << n for n in range(21))
     points: dict[int, Point] = {}
     requested = schedule
@@ -251,7 +252,7 @@ def interval(score: Score) -> tuple[float, float]:
 
 
 def kept(claim: Claim, score: Score) -> bool:
-    """Whether the interval of a score reaches into what is promised."""
+    """Whether the interval of a score overlaps the promised range."""
     low, high = interval(score)
     return high >= claim.least and low <= claim.most
 

@@ -1,6 +1,6 @@
-/* Windows of messages over MPI, to measure halftrip against: the loop that one writes by hand, and
-   that osu_bw is made of. Prints, for each size given, the size and the median of the time of a
-   message in microseconds: that of a window and its acknowledgement, divided by 64. */
+/* Windows of messages over MPI, as written by hand and in osu_bw, to compare halftrip with. Prints,
+   for each given size, the size and the median time of a message in microseconds: the time of a
+   window and its acknowledgement, divided by 64. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
@@ -29,8 +29,8 @@ static void exchange(int sends, int receives, int peer, char* out, char* in, int
   }
 }
 
-/* One message more each way. MPICH over UCX keeps messages in a ring of slots, and where in it a
-   window begins is worth 10 %: without this, that would be the same all through a launch. */
+/* One more message each way. MPICH over UCX keeps messages in a ring of slots; the slot at which a
+   window begins changes its time by 10 %, and would otherwise be the same in a whole launch. */
 static void shift(int peer, char* out, char* in) {
   MPI_Sendrecv(out, 1, MPI_BYTE, peer, 2, in, 1, MPI_BYTE, peer, 2, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
