@@ -20,6 +20,7 @@ from halftrip.control.collectives import Group
 from halftrip.errors import Unavailable
 from halftrip.measure import baselines
 from halftrip.measure.adaptive_sizes import point, refined
+from halftrip.measure.aggregate import aggregate
 from halftrip.measure.clock_offsets import clock_offsets
 from halftrip.measure.host_log import HostLog
 from halftrip.measure.placement_filter import PlacementFilter
@@ -206,7 +207,8 @@ class Runner:
             self._record_case(round_, number, sampler, repetition, at)
         if several and sampler.stopped is not None:
             ahead = [offsets[case.pair[0]] for case in cases]
-            spans, messages = round_.spans(sampler.exchanges, ahead)
+            kept = [batch.blocks for batch in round_.kept]
+            spans, messages = aggregate(cases, kept, sampler.exchanges, ahead)
             self._record(
                 Aggregate(
                     case=cases[0],
