@@ -75,11 +75,11 @@ class Bound:
         child = os.fork()
         if child == 0:
             os.sched_setaffinity(0, {CORES[1]})
-            CacheLineProbe(open_offer(segment.offer), self._clock).follow()
+            CacheLineProbe(open_offer(segment.offer), self._clock).respond()
             os._exit(0)
         own_cores = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {CORES[0]})
-        bound = CacheLineProbe(segment.bytes, self._clock).lead()
+        bound = CacheLineProbe(segment.bytes, self._clock).initiate()
         os.sched_setaffinity(0, own_cores)
         os.waitpid(child, 0)
         segment.close()

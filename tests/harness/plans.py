@@ -47,10 +47,10 @@ class KnownProbe:
     def __init__(self, segment, clock):
         pass
 
-    def lead(self):
+    def initiate(self):
         return 100.0
 
-    def follow(self):
+    def respond(self):
         pass
 
 

@@ -1,1 +1,1 @@
-"""Walks through a plan and times it."""
+"""Measures a plan, with all ranks."""

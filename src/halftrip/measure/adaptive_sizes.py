@@ -1,4 +1,4 @@
-"""Which sizes to measure next to locate the breakpoints of a curve (--refine).
+"""Which sizes to measure next, to locate the breakpoints of a curve (--refine).
 
 The idea is mpptest's (Gropp and Lusk, Reproducible Measurements of MPI Performance Characteristics,
 1999): measure between the sizes of the schedule, and halve where the curve is not straight. mpptest
@@ -21,34 +21,33 @@ from halftrip.results.records import Measurement
 from halftrip.stats.main_state import case_times, summarize_case
 from halftrip.stats.piecewise import Point, joints, usable
 
-# A bend is located once it is known within so many bytes, or within this share of its size.
+# A breakpoint is located once it is known to within this many bytes, or this share of its size.
 RESOLUTION_BYTES = 8
 RESOLUTION_SHARE = 0.01
-# A bend that may be in any of so many gaps, equally wide, is hidden by noise, and more of them
-# would not show it: how well it is known where lines cross depends on how long they are.
-HIDDEN = 8
+# A breakpoint that may lie in any of this many gaps of equal width is hidden by noise, and more
+# sizes would not reveal it: how well the crossing of two lines is known depends on their lengths.
+_HIDING_GAPS = 8
 
 
 def next_sizes(
     points: Iterable[Point], schedule: Sequence[int], budget: int = 200
 ) -> tuple[int, ...]:
-    """What to measure next to locate the bends of one curve; empty when nothing is left to do.
+    """The sizes to measure next, to locate the breakpoints of one curve; empty when none are left.
 
-    `points` is all that was tried so far, in any order; of a size that is there twice, the later
-    counts, and one that could not be measured has the time NaN, or it is asked for again.
-    `schedule` is the sizes that were asked for. First come the middles of the schedule's intervals,
-    then those of the gaps in which the curve may bend, clearest bends first, until the bend is
-    known within RESOLUTION_BYTES or RESOLUTION_SHARE of its size, or it is noise that hides it
-    among so many. In all calls together never more than `budget` sizes outside the schedule.
+    `points` are all that were tried so far, in any order; of two with the same size the later one
+    counts. A size that could not be measured has the time NaN, or it is requested again. `schedule`
+    are the sizes of the plan. First come the middles of the schedule's intervals, then the middles
+    of the gaps that may hold a breakpoint, clearest breakpoints first, until each is located or
+    hidden by noise. All calls together request at most `budget` sizes outside the schedule.
     """
     points = list(points)
     tried = {point.size for point in points}
     curve = usable(points)
     measured = {point.size for point in curve}
-    asked = sorted(set(schedule))
+    scheduled = sorted(set(schedule))
     requested = [
         _middle(low, high)
-        for low, high in pairwise(asked)
+        for low, high in pairwise(scheduled)
         if {low, high} <= measured and _divisible(low, high)
     ]
     for joint in sorted(joints(curve), key=lambda joint: -joint.gain):
@@ -56,22 +55,22 @@ def next_sizes(
         if not _divisible(within[0].size, within[-1].size):
             continue
         width = within[-1].size - within[0].size
-        # Half the resolution: what falls exactly on a measured size is in the gaps on both sides.
+        # Half the resolution: a breakpoint exactly on a measured size is in the gaps on both sides.
         requested += [
             _middle(low.size, high.size)
             for low, high in pairwise(within)
-            if _divisible(low.size, high.size, 0.5) and high.size - low.size > width / HIDDEN
+            if _divisible(low.size, high.size, 0.5) and high.size - low.size > width / _HIDING_GAPS
         ]
-    left = budget - len(tried.difference(asked))
+    left = budget - len(tried.difference(scheduled))
     fresh = [size for size in dict.fromkeys(requested) if size not in tried]
     return tuple(fresh[: max(0, left)])
 
 
-def refined(
+def next_rounds(
     rounds: Sequence[Cases], measured: Mapping[Case, Point], schedule: Sequence[int]
 ) -> list[Cases]:
-    """The rounds to measure next, to locate the breakpoints of the curves that `rounds` are of;
-    none on a rank that has measured nothing."""
+    """The rounds to measure next, to locate the breakpoints of the curves of `rounds`. `measured`
+    are the points so far; on ranks other than 0 there are none, and so no rounds."""
     curves: dict[Cases, list[Cases]] = {}
     for round_ in rounds:
         curves.setdefault(_resized(round_, 0), []).append(round_)
@@ -83,7 +82,7 @@ def refined(
 
 
 def point(measurement: Measurement) -> Point:
-    """The point of the curve that a measurement makes."""
+    """A measurement as a point of its curve."""
     return Point.of(measurement.case.size, summarize_case(case_times([measurement.series])))
 
 

@@ -1,4 +1,4 @@
-"""The machine's own limits, which no path between two ranks can beat."""
+"""The machine's own limits: no path between two ranks is faster."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from halftrip.results.block import Times
 _LINE_SAMPLES = 10
 _LINE_BATCH = 20
 _LINE_WARM_UP = 20
-# One copy time: this many samples of at least this length.
+# One copy time: this many samples of about this length.
 _COPY_SAMPLES = 15
 _COPY_SAMPLE_NS = 400_000
 COPY_SIZES = (4096, 65536, 1 << 20, 4 << 20, 32 << 20)
 
 
 class CacheLineProbe:
-    """Measures the round trip of a cache line between the cores of two ranks; both have one.
+    """Measures the round trip of a cache line between the cores of two ranks; each has a probe.
 
-    How long a line takes depends on its address, so several are tried and the fastest is the bound.
-    `segment` is memory that both map, zeros at first, and begins with these lines.
+    The time depends on the address of the line, so several lines are tried, and the fastest is the
+    bound. `segment` is memory that both ranks map, zeros at first, which begins with these lines.
     """
 
     def __init__(self, segment: Bytes, clock: Clock) -> None:
@@ -36,24 +36,24 @@ class CacheLineProbe:
             for number in range(_native.probed_lines)
         ]
         self._clock = clock
-        self._nothing = _native.Ring(np.empty((1, 0), dtype=np.uint8))
+        self._empty = _native.Ring(np.empty((1, 0), dtype=np.uint8))
 
-    def lead(self) -> float:
-        """The fastest line's median round trip, ns. The other rank calls `follow` meanwhile."""
+    def initiate(self) -> float:
+        """The fastest line's median round trip, ns. The other rank calls `respond` meanwhile."""
         return min(self._time(line) for line in self._lines)
 
     def _time(self, line: _native.CacheLine) -> float:
         timestamps = self._exchange(_native.initiate, line)
         return float(np.median(self._clock.intervals(timestamps))) / _LINE_BATCH
 
-    def follow(self) -> None:
+    def respond(self) -> None:
         for line in self._lines:
             self._exchange(_native.respond, line)
 
     def _exchange(self, part: Callable[..., None], line: _native.CacheLine) -> Times:
         timestamps = np.zeros(_LINE_SAMPLES + 1, dtype=np.int64)
-        nothing, source = self._nothing, self._clock.source
-        part(line, "pingpong", nothing, nothing, 1, _LINE_WARM_UP, _LINE_BATCH, timestamps, source)
+        empty, source = self._empty, self._clock.source
+        part(line, "pingpong", empty, empty, 1, _LINE_WARM_UP, _LINE_BATCH, timestamps, source)
         return timestamps
 
 
@@ -62,13 +62,10 @@ def copy_time(size: int, clock: Clock) -> float:
     source, target = HOST.allocate(size, "4K"), HOST.allocate(size, "4K")
 
     def time(batch: int, samples: int) -> float:
+        """The median time of a copy, ns, in samples of `batch` copies."""
         timestamps = np.zeros(samples + 1, dtype=np.int64)
         _native.copy(target, source, batch, timestamps, clock.source)
         return float(np.median(clock.intervals(timestamps))) / batch
 
-    return _in_long_batches(time)
-
-
-def _in_long_batches(time: Callable[[int, int], float]) -> float:
     once = max(time(1, 3), 1.0)
     return time(max(1, int(_COPY_SAMPLE_NS / once)), _COPY_SAMPLES)

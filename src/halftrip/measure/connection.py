@@ -1,7 +1,8 @@
-"""Two ranks that talk: the memory that they share, the paths that are open between them.
+"""A pair of ranks: the memory that they share, and the paths that are open between them.
 
-Every rank has a connection for every pair and calls it alike, a member of the pair or not: all
-ranks take the steps of opening a path together, so that each knows how the others fared.
+Every rank has a connection for every pair, whether it is a member or not, and all ranks call its
+methods in the same order: they take the steps of opening a path together, so that each knows
+whether the others succeeded.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _PathKey = tuple[str, Wait, Wait]
 
 
 class Connection:
-    """The ranks `ranks`, of which the first initiates. `pair` is what this rank, if it is one of
-    them, knows of the other."""
+    """The connection between `ranks`, of which the first initiates. `pair` is their context at this
+    rank, if this rank is one of them."""
 
     def __init__(
         self, group: Group, ranks: tuple[int, int], pair: PairContext, clock: Clock
@@ -39,8 +40,8 @@ class Connection:
         segment, reason = self._share_memory(pair.same_host)
         self.pair = dataclasses.replace(pair, segment=segment, no_segment=reason)
         self._probe: CacheLineProbe | None = None
-        # Where two ranks share a core, a cache line moves by a context switch, which bounds
-        # nothing. Threads other than the first run on cores that are not probed.
+        # Where two ranks share a core, a cache line takes a context switch, which is no bound.
+        # Threads other than the first run on cores that are not probed.
         if segment is not None and not pair.shares_core and pair.thread == 0:
             self._probe = CacheLineProbe(segment, clock)
         self.has_probe = any(agree(group, lambda: self._probe is not None))
@@ -100,9 +101,9 @@ class Connection:
         return None
 
     def path(self, transport: Transport, case: Case) -> Path | None:
-        """This rank's end of the path that a case uses, opened when it is first asked for; None on
-        a rank that is not of the pair. Raises Unavailable on all ranks, now and whenever asked
-        again, if it cannot be opened."""
+        """This rank's end of the path that a case uses, opened at the first call; None on a rank
+        that is not a member. Raises Unavailable on all ranks, at every call, if it cannot be
+        opened."""
         key = (case.transport, case.initiator.wait, case.responder.wait)
         if key not in self._paths:
             try:
@@ -145,12 +146,12 @@ class Connection:
         return path if isinstance(path, Path) else None
 
     def probe(self) -> float | None:
-        """The core-to-core round trip of a cache line now, ns, on the initiator; None elsewhere."""
+        """The core-to-core round trip at this moment, ns, on the initiator; None elsewhere."""
         if self._probe is None:
             return None
         if self.initiates:
-            return self._probe.lead()
-        self._probe.follow()
+            return self._probe.initiate()
+        self._probe.respond()
         return None
 
     def close(self) -> None:

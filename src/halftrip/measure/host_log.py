@@ -1,4 +1,4 @@
-"""The system log: the counters of every host while a run goes on."""
+"""The system log: the counters of every host during a run."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from halftrip.results.case import Case
 from halftrip.results.records import HostCounters, Phase
 from halftrip.telemetry.host import Counted, Counters
 
-# For how long nothing is measured before all cases, and after.
+# The rest before all cases, and after them.
 _IDLE_SECONDS = 1.0
-# Clocks run apart by some millionths, a few ms in so long.
+# Clocks are compared again after this time: their rates may differ by tens of ppm, a few ms.
 _CLOCKS_SECONDS = 60.0
-# Of the time in which anything is done the log may take this share.
+# The log may take this share of the time in which the run is active.
 _LARGEST_SHARE = 0.005
-# The records that are still to come when one is made: this, the last cases', and that after all.
-_TO_COME = 3
+# When a record is due, these are still to come: itself, that of the last cases, and the one after
+# all cases.
+_COMING_RECORDS = 3
 
 
 class HostLog:
-    """The log of every host that has a rank; all ranks have one and call it alike.
+    """The log of every host of the run. Every rank has one; all call its methods in the same order.
 
-    Of each host its lowest rank reads the counters. `record` takes what rank 0 has learnt; `began`
-    is when the launch of number `launch` did, ns of this rank's CLOCK_MONOTONIC_RAW.
+    On each host the lowest rank reads the counters. On rank 0, `record` takes the records; `began`
+    is when the launch of number `launch` began, ns of this rank's CLOCK_MONOTONIC_RAW.
     """
 
     def __init__(
@@ -42,27 +43,28 @@ class HostLog:
         self._launch = launch
         self._began = began
         self._offsets: list[int] = []
+        # The cases since the last record, with their repetitions.
         self._cases: list[tuple[int, Case]] = []
-        # How long it all took, without the rest, and since when, if that had not been; what a
-        # record takes, on the average; when clocks were compared.
-        self.seconds = 0.0
+        # When this log began, moved on by the length of each rest.
         self._since = began_here
-        self._cost = 0.0
+        # How many records there are, and the mean time of one, s.
         self._records = 0
-        self._compared = 0.0
-        leads = setup.hosts.index(setup.hosts[setup.group.rank]) == setup.group.rank
-        # Of one host rank 0 tells alone, and nobody has to wait for it.
-        self._several = len(set(setup.hosts)) > 1
-        self._counters = Counters(setup.meter.reader) if leads else None
+        self._record_seconds = 0.0
+        self._clocks_compared = 0.0
+        # On a single host rank 0 decides and records alone; no other rank waits for it.
+        self._several_hosts = len(set(setup.hosts)) > 1
+        reads = setup.hosts.index(setup.hosts[setup.group.rank]) == setup.group.rank
+        self._counters = Counters(setup.meter.reader) if reads else None
+        # The time that the log has taken, rests not included.
         self.seconds = time.perf_counter() - began_here
 
     def flush(self) -> None:
-        """Logs the cases that wait for more, if any."""
+        """Records the cases that have no record yet, if any."""
         if self._cases:
             self._log("case")
 
     def rest(self, phase: Phase) -> None:
-        """Logs what was left, does nothing for a second, and logs that."""
+        """Records the cases that have no record yet, rests for a second, and records that."""
         self.flush()
         began = time.perf_counter()
         self._advance()
@@ -73,40 +75,43 @@ class HostLog:
         self._log(phase)
 
     def note(self, case: Case, repetition: int) -> None:
-        """Logs a case that has just been measured, or waits for more: where cases are short, a
-        record of each would take too large a share of the time, and tell nothing in ticks of 10 ms.
+        """Records a case that has just been measured, or keeps it for a later record: where cases
+        are short, one record each would take too large a share of the time, and show nothing in
+        ticks of 10 ms.
         """
         began = time.perf_counter()
         self._cases.append((repetition, case))
-        due = self.seconds + _TO_COME * self._cost <= _LARGEST_SHARE * (began - self._since)
-        stale = due and began - self._compared > _CLOCKS_SECONDS
-        if self._several:
-            due, stale = self._group.broadcast((due, stale), tuple[bool, bool])
-        if stale:
+        expected = self.seconds + _COMING_RECORDS * self._record_seconds
+        is_due = expected <= _LARGEST_SHARE * (began - self._since)
+        is_stale = is_due and began - self._clocks_compared > _CLOCKS_SECONDS
+        if self._several_hosts:
+            is_due, is_stale = self._group.broadcast((is_due, is_stale), tuple[bool, bool])
+        if is_stale:
             self._compare_clocks()
-        self._count(began)
-        if due:
+        self._add_time_since(began)
+        if is_due:
             self._log("case")
 
     def _compare_clocks(self) -> None:
-        """Learns again by how much the hosts' clocks differ."""
+        """Measures the offsets of the hosts' clocks again."""
         self._offsets = clock_offsets(self._group, self._setup.hosts)
-        self._compared = time.perf_counter()
+        self._clocks_compared = time.perf_counter()
 
     def _log(self, phase: Phase) -> None:
-        """Logs what has been counted since the last time."""
+        """Records the growth of all counters since the last record."""
         began = time.perf_counter()
         own = self._advance()
-        counted = self._group.gather(own, Counted | None) if self._several else [own]
-        for rank, found in enumerate(counted or ()):
-            if found is not None:
-                self._record(self._system(rank, found, phase))
+        gathered = self._group.gather(own, Counted | None) if self._several_hosts else [own]
+        for rank, counted in enumerate(gathered or ()):
+            if counted is not None:
+                self._record(self._host_counters(rank, counted, phase))
         self._cases = []
         self._records += 1
-        self._cost += (self._count(began) - self._cost) / self._records
+        took = self._add_time_since(began)
+        self._record_seconds += (took - self._record_seconds) / self._records
 
-    def _count(self, began: float) -> float:
-        """Counts what has been done since then, s."""
+    def _add_time_since(self, began: float) -> float:
+        """Adds the time since `began` to the log's, and returns it, s."""
         took = time.perf_counter() - began
         self.seconds += took
         return took
@@ -114,8 +119,8 @@ class HostLog:
     def _advance(self) -> Counted | None:
         return None if self._counters is None else self._counters.advance()
 
-    def _system(self, rank: int, found: Counted, phase: Phase) -> HostCounters:
-        """In rank 0's time, seconds since the launch began."""
+    def _host_counters(self, rank: int, counted: Counted, phase: Phase) -> HostCounters:
+        """The record of the host that `rank` reads, in rank 0's time since the launch began."""
         return HostCounters(
             host=self._setup.environments[rank].host,
             rank=rank,
@@ -123,12 +128,12 @@ class HostLog:
             cases=[case for _, case in self._cases],
             repetitions=[repetition for repetition, _ in self._cases],
             launch=self._launch,
-            at=(found.began - self._offsets[rank] - self._began) * 1e-9,
-            seconds=(found.ended - found.began) * 1e-9,
-            cpus=found.cpus,
-            memory_used=found.memory_used,
-            counts=found.counts,
-            interfaces=found.interfaces,
-            interrupts=found.interrupts,
-            softnet=found.softnet,
+            at=(counted.began - self._offsets[rank] - self._began) * 1e-9,
+            seconds=(counted.ended - counted.began) * 1e-9,
+            cpus=counted.cpus,
+            memory_used=counted.memory_used,
+            counts=counted.counts,
+            interfaces=counted.interfaces,
+            interrupts=counted.interrupts,
+            softnet=counted.softnet,
         )

@@ -1,4 +1,4 @@
-"""Which blocks count where only one state of the machine is to be measured (--placement-state)."""
+"""Selects the blocks that were measured in one state of the machine (--placement-state)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from halftrip.results.block import Block
 from halftrip.results.case import Case
 from halftrip.stats.states import State, states
 
-# How many probes, spread over how many seconds, tell at first what is near and what is far.
+# The first probes, and the time that they are spread over: they tell which states there are.
 _SURVEY_PROBES = 32
 _SURVEY_SECONDS = 0.1
+# A state that was probed this often exists, even if it is not seen again.
 _FEWEST_PROBES = 6
 
-# Whose core-to-core round trip: of a pair, of a thread of it, and whether in virtual time.
+# What has a core-to-core round trip: a pair, its thread, and whether in virtual time.
 _Probed = tuple[tuple[int, int], int, bool]
 
 
 class PlacementState:
-    """The state `requested` of one pair's cores, as far as all probes so far tell. New states may
-    appear at any time, and change which state is the nearest or the farthest."""
+    """The requested state of one pair's cores, as far as it is known from the probes so far. New
+    states may appear at any time, and change which state is the nearest or the farthest."""
 
     def __init__(self, requested: Placement) -> None:
         self._requested = requested
@@ -29,21 +30,20 @@ class PlacementState:
         self._states: list[State] = []
 
     def add(self, probes: Sequence[float]) -> None:
-        """Takes core-to-core round trips, ns."""
+        """Takes new core-to-core round trips, ns."""
         self._probes += probes
         seen = states(self._probes)
-        # Keep states that are no longer seen, if they were seen _FEWEST_PROBES times.
-        gone = [
+        unseen = [
             old
             for old in self._states
             if not any(_overlap(old, new) for new in seen)
             and sum(old.has(probe) for probe in self._probes) >= _FEWEST_PROBES
         ]
-        self._states = sorted([*seen, *gone])
+        self._states = sorted([*seen, *unseen])
 
     @property
     def known(self) -> State:
-        """The requested state, or the only one."""
+        """The nearest or the farthest state that is known; the same, if there is only one."""
         return self._states[0 if self._requested == "near" else -1]
 
 
@@ -52,8 +52,8 @@ def _overlap(one: State, other: State) -> bool:
 
 
 class PlacementFilter:
-    """Those of all pairs; with `requested` None everything counts. All ranks have one; only rank
-    0's knows anything."""
+    """The requested states of all pairs; with `requested` None every block counts. All ranks have a
+    filter, but only rank 0's gets probes."""
 
     def __init__(self, requested: Placement | None, setup: Setup) -> None:
         self._requested = requested
@@ -61,7 +61,7 @@ class PlacementFilter:
         self._pairs: dict[_Probed, PlacementState] = {}
 
     def survey(self, case: Case) -> None:
-        """Probes the case's pair for a while, unless that has been done. All ranks call it."""
+        """Probes the case's pair for a while, if that has not been done. All ranks call it."""
         probed = _probed(case)
         if self._requested is not None and probed not in self._pairs:
             probes = self._setup.survey(case, _SURVEY_PROBES, _SURVEY_SECONDS)
@@ -69,8 +69,8 @@ class PlacementFilter:
             self._pairs[probed].add(probes)
 
     def accepted(self, cases: Sequence[Case], blocks: Sequence[Sequence[Block]]) -> list[bool]:
-        """Which batches of a round count, after one more: those between two probes in the requested
-        state, for all its `cases`. `blocks` has, of each batch, a block of each case."""
+        """Which batches of a round count: those between two probes in the requested state, for all
+        of its `cases`. `blocks` has for each batch a block of each case; the last batch is new."""
         counts = [True] * len(blocks)
         for number, case in enumerate(cases):
             pair = self._pairs.get(_probed(case))
@@ -88,7 +88,7 @@ class PlacementFilter:
         state = self._pairs[_probed(case)].known
         return (
             f"--placement-state {self._requested}: never long enough in that state, "
-            f"in which the line takes {state.low:.0f} to {state.high:.0f} ns"
+            f"in which the cache-line round trip takes {state.low:.0f} to {state.high:.0f} ns"
         )
 
 

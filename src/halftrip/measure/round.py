@@ -1,5 +1,5 @@
-"""Cases that are measured at the same time: what the sampler asks for, done by both ranks of each
-pair at once."""
+"""A round: cases that are measured at the same time. Every batch that the sampler requests is timed
+by all pairs at once."""
 
 from __future__ import annotations
 
@@ -14,38 +14,39 @@ from halftrip.errors import Unavailable
 from halftrip.measure.placement_filter import PlacementFilter
 from halftrip.measure.sampler import Batch, Sampled, Sampler
 from halftrip.measure.setup import Setup
-from halftrip.measure.side import Report, Side
-from halftrip.results.block import NO_TIMES, Block, RoundTrips, Times
+from halftrip.measure.side import Report, Side, unpack_times
+from halftrip.results.block import Block, RoundTrips
 from halftrip.results.case import Case
-from halftrip.results.delivery import add_deliveries, delivered_share
 from halftrip.results.usage import CoreUse
 
 
 class RoundBlock:
-    """A batch that is kept: a block of each case, in order. All pairs have to have enough samples:
-    `sampled` has, of each sample, the slowest pair's time."""
+    """A batch of a round: a block of each case, in order. `sampled` is what the sampler gets of it:
+    the slowest pair's time of each sample, so that every pair has enough of them."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self.blocks = blocks
         self.sampled = _slowest([Sampled(block.times, block.timed_out) for block in blocks])
 
 
-class Finished(msgspec.Struct, frozen=True):
-    """What became of the cores of a rank, by the number of the case, and its warnings."""
+class FinalReport(msgspec.Struct, frozen=True):
+    """What a rank reports after a round: how its cores were used, by the number of the case, and
+    its warnings."""
 
     cores: dict[int, CoreUse | None]
     warnings: list[str]
 
 
 class Round:
-    """The cases of a round, whose paths are open. Every rank of the group makes one, a member of
-    its pairs or not.
+    """The cases of a round, whose paths are open. Every rank of the group makes one, whether it is
+    in a pair of the round or not.
 
-    On rank 0, after `run`: `first` is each case's first exchange, ns, `kept` the blocks, `verified`
-    how many messages of each case were found to be as they were sent, `cores` what became of both
-    ends' cores, `problems` what went wrong with each case, and `warnings` those of each rank.
+    On rank 0, after `run`: `kept` are the batches that count. By the number of the case, `first` is
+    the time of the first exchange, ns, `verified` how many messages arrived as they were sent,
+    `cores` how the cores of initiator and responder were used, and `problems` what went wrong.
+    `warnings` has the warnings of each rank.
 
-    Raises Unavailable, on all ranks, if the buffers or an endpoint cannot be had.
+    Raises Unavailable, on all ranks, if buffers or an endpoint cannot be made.
     """
 
     def __init__(self, setup: Setup, cases: Sequence[Case], placement: PlacementFilter) -> None:
@@ -69,12 +70,13 @@ class Round:
             addresses = agree(self._group, lambda: self._each(Side.open))
             agree(self._group, lambda: self._connect(addresses))
         except Unavailable:
-            # What one end has made is released at both.
+            # One end may have succeeded where the other failed.
             self.close()
             raise
         self._pool = ThreadPoolExecutor(len(self._sides)) if len(self._sides) > 1 else None
 
     def _each(self, step: Callable[[Side], object]) -> dict[int, object]:
+        """The results of a step of this rank's sides, by the number of the case."""
         return {number: step(side) for number, side in self._sides.items()}
 
     def _connect(self, addresses: Sequence[dict[int, object]]) -> None:
@@ -84,37 +86,41 @@ class Round:
             side.connect(addresses[peer][number])
 
     def close(self) -> None:
-        """Releases what belongs to these cases alone."""
+        """Releases what belongs to these cases alone; their paths stay open."""
         for side in self._sides.values():
             side.close()
 
     def run(self, sampler: Sampler | None) -> Iterator[int]:
-        """Times what `sampler`, which is rank 0's, asks for, until it has enough; ends early where
-        a case has a problem. Gives the timed part of each batch on rank 0, ns, elsewhere 0."""
-        rtts: list[float | None] | None = None
+        """Times the batches that `sampler`, rank 0's, requests, until it has enough or a case has a
+        problem. Yields the timed part of each batch on rank 0, ns, elsewhere 0."""
+        after: list[float | None] | None = None
         while True:
-            failed = any(problem is not None for problem in self.problems)
-            requested = sampler.next() if sampler is not None and not failed else None
+            requested = sampler.next() if sampler is not None and not self._failed else None
             batch: Batch | None = self._group.broadcast(requested, Batch | None)
             if batch is None:
                 break
-            before = None
-            if batch.keep:
-                before = rtts or self._probe()
-            gathered = self._group.gather(self._run(batch), dict[int, Report])
-            rtts = self._probe() if batch.keep else None
-            if gathered is None or sampler is None:
+            # The probe after a batch is also the one before the next.
+            before = (after or self._probe()) if batch.keep else None
+            reports = self._group.gather(self._run(batch), dict[int, Report])
+            after = self._probe() if batch.keep else None
+            if reports is None or sampler is None:
                 yield 0
                 continue
-            yield self._take(sampler, batch, gathered, before, rtts)
+            rtts = _round_trips(before, after) if before and after else [None] * len(self.cases)
+            yield self._take(sampler, batch, reports, rtts)
         self._finish()
+
+    @property
+    def _failed(self) -> bool:
+        return any(problem is not None for problem in self.problems)
 
     def _probe(self) -> list[float | None]:
         """The core-to-core round trip of each case's pair now, ns, on rank 0."""
         return [self._setup.probe(case) for case in self.cases]
 
     def _run(self, batch: Batch) -> dict[int, Report]:
-        """This rank's parts of a batch, all at the same time, by the number of the case."""
+        """Runs this rank's sides of a batch at the same time; their reports, by the number of the
+        case."""
         for side in self._sides.values():
             side.prepare(batch)
         if len(self.cases) > 1:
@@ -130,19 +136,18 @@ class Round:
         self,
         sampler: Sampler,
         batch: Batch,
-        gathered: Sequence[dict[int, Report]],
-        before: Sequence[float | None] | None,
-        after: Sequence[float | None] | None,
+        reports: Sequence[dict[int, Report]],
+        rtts: Sequence[RoundTrips | None],
     ) -> int:
-        """Takes what both ends of each case report of a batch; its timed part, ns."""
+        """Takes the reports of a batch, by rank and number of the case. Returns the timed part of
+        the batch, ns."""
         blocks = []
         for number, case in enumerate(self.cases):
-            initiator, responder = (gathered[rank][number] for rank in case.pair)
+            initiator, responder = (reports[rank][number] for rank in case.pair)
             self.problems[number] = initiator.problem or responder.problem
             self.verified[number] += initiator.verified + responder.verified
-            ends = (before[number], after[number]) if before and after else (None, None)
-            blocks.append(_block(initiator, responder, *ends))
-        if any(problem is not None for problem in self.problems):
+            blocks.append(_block(initiator, responder, rtts[number]))
+        if self._failed:
             return 0
         latest = RoundBlock(blocks)
         if batch.keep:
@@ -154,8 +159,8 @@ class Round:
         return latest.sampled.elapsed
 
     def _keep(self, sampler: Sampler, latest: RoundBlock) -> None:
-        """Keeps what was taken in the state of the machine that was asked for, as it is known by
-        now."""
+        """Keeps the batches that were taken in the requested state of the machine, as far as the
+        states are known by now."""
         taken = [*self.kept, latest]
         counts = self._placement.accepted(self.cases, [block.blocks for block in taken])
         self.kept = [block for block, count in zip(taken, counts, strict=True) if count]
@@ -167,81 +172,51 @@ class Round:
         )
 
     def _finish(self) -> None:
-        """Looks what became of all cores, and collects warnings."""
+        """Collects how all cores were used, and the warnings."""
         if self._pool is not None:
             self._pool.shutdown()
         cores = {number: side.finish() for number, side in self._sides.items()}
-        own = Finished(cores, self._setup.meter.reader.take_warnings())
-        gathered = self._group.gather(own, Finished) or []
-        self.warnings = [each.warnings for each in gathered]
+        own = FinalReport(cores, self._setup.meter.reader.take_warnings())
+        reports = self._group.gather(own, FinalReport)
+        if reports is None:
+            return
+        self.warnings = [report.warnings for report in reports]
         for number, case in enumerate(self.cases):
-            if gathered:
-                initiator, responder = (gathered[rank].cores[number] for rank in case.pair)
-                self.cores.append((initiator, responder))
-
-    def spans(self, exchanges: int, offsets: Sequence[int]) -> tuple[list[int], list[float]]:
-        """For each block, the time in which all pairs were active, ns, and how many messages went
-        one way in it and arrived, those of all pairs together.
-
-        `exchanges` is how many a sample holds; `offsets` are how far the clock of each case's
-        initiator is ahead, ns. A sample that is partly within that time counts in part.
-        """
-        shares = []
-        for number, case in enumerate(self.cases):
-            delivery = add_deliveries(block.blocks[number].delivery for block in self.kept)
-            shares.append(exchanges * case.messages_per_exchange * delivered_share(case, delivery))
-        spans, messages = [], []
-        for round_block in self.kept:
-            ends = [
-                _sample_ends(block, offset)
-                for block, offset in zip(round_block.blocks, offsets, strict=True)
-            ]
-            low, high = max(int(end[0]) for end in ends), min(int(end[-1]) for end in ends)
-            if high <= low:
-                continue
-            samples = [np.interp([low, high], end, np.arange(end.size)) for end in ends]
-            spans.append(high - low)
-            messages.append(
-                sum(float(last - first) * share
-                    for (first, last), share in zip(samples, shares, strict=True))
-            )  # fmt: skip
-        return spans, messages
+            initiator, responder = (reports[rank].cores[number] for rank in case.pair)
+            self.cores.append((initiator, responder))
 
 
-def _block(
-    initiator: Report, responder: Report, before: float | None, after: float | None
-) -> Block:
+def _round_trips(
+    before: Sequence[float | None], after: Sequence[float | None]
+) -> list[RoundTrips | None]:
+    return [
+        None if first is None or last is None else RoundTrips(first, last)
+        for first, last in zip(before, after, strict=True)
+    ]
+
+
+def _block(initiator: Report, responder: Report, rtt: RoundTrips | None) -> Block:
+    """The block that both ends of a case report of a batch."""
     usage = None
     if initiator.usage is not None and responder.usage is not None:
         usage = (initiator.usage, responder.usage)
     return Block(
         start=initiator.start,
-        times=_times(initiator.times),
-        peer_times=_times(responder.times),
-        receive_times=_times(initiator.receive_times),
-        peer_receive_times=_times(responder.receive_times),
-        cache_line_rtt=None if before is None or after is None else RoundTrips(before, after),
+        times=unpack_times(initiator.times),
+        peer_times=unpack_times(responder.times),
+        receive_times=unpack_times(initiator.receive_times),
+        peer_receive_times=unpack_times(responder.receive_times),
+        cache_line_rtt=rtt,
         timed_out=initiator.timed_out,
         delivery=initiator.delivery,
         usage=usage,
     )
 
 
-def _times(payload: bytes) -> Times:
-    return np.frombuffer(payload, dtype=np.int64) if payload else NO_TIMES
-
-
 def _slowest(pairs: Sequence[Sampled]) -> Sampled:
-    """Of each sample the longest time; of as many as every pair has."""
+    """The longest time of each sample, for as many samples as every pair has."""
     if len(pairs) == 1:
         return pairs[0]
     fewest = min(pair.times.size for pair in pairs)
     times = np.maximum.reduce([pair.times[:fewest] for pair in pairs])
     return Sampled(times, max(pair.timed_out for pair in pairs))
-
-
-def _sample_ends(block: Block, offset: int) -> np.ndarray:
-    """When the samples of a block began and ended, shape (n + 1,), ns by rank 0's clock. What timed
-    out is taken to be spread evenly."""
-    timed_out = block.timed_out / max(block.times.size, 1)
-    return (block.start or 0) - offset + np.concatenate(([0], np.cumsum(block.times + timed_out)))

@@ -1,4 +1,4 @@
-"""Which cases of a plan can be measured here, and which are skipped, with the reason."""
+"""Selects the cases of a plan that can be measured here; the others are skipped, with reasons."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from halftrip.results.records import Skip
 Cases = tuple[Case, ...]
 
 
-def planned(setup: Setup) -> tuple[list[Cases], list[Skip]]:
-    """All that the plan asks for of the transports that are there, and which of these are not."""
+def planned_rounds(setup: Setup) -> tuple[list[Cases], list[Skip]]:
+    """All rounds of the plan over the available transports, and why the others are missing."""
     skips = [
         Skip(transport=name, reason=next(iter(reasons.values())))
         for name, reasons in setup.missing.items()
@@ -28,7 +28,7 @@ def planned(setup: Setup) -> tuple[list[Cases], list[Skip]]:
     return expand(setup.plan, setup.group.size, setup.waits), skips
 
 
-def possible(setup: Setup, rounds: Sequence[Cases]) -> tuple[list[Cases], list[Skip]]:
+def possible_rounds(setup: Setup, rounds: Sequence[Cases]) -> tuple[list[Cases], list[Skip]]:
     """The rounds without the cases that some rank refuses, and why these are skipped. All ranks
     call it."""
     cases = [case for round_ in rounds for case in round_]
@@ -39,18 +39,18 @@ def possible(setup: Setup, rounds: Sequence[Cases]) -> tuple[list[Cases], list[S
             refused[index] = reason
     for other in setup.group.allgather(refused, dict[int, str]):
         refused |= other
-    left = iter(index not in refused for index in range(len(cases)))
-    kept = [tuple(case for case in round_ if next(left)) for round_ in rounds]
-    return [concurrent(round_) for round_ in kept if round_], _skips(cases, refused)
+    is_kept = iter(index not in refused for index in range(len(cases)))
+    kept = [tuple(case for case in round_ if next(is_kept)) for round_ in rounds]
+    return [with_concurrency(round_) for round_ in kept if round_], _skips(cases, refused)
 
 
-def concurrent(cases: Sequence[Case]) -> Cases:
-    """Cases that are measured at the same time, each with how many these are."""
+def with_concurrency(cases: Sequence[Case]) -> Cases:
+    """The cases of a round, each with its `concurrency` set to their number."""
     return tuple(msgspec.structs.replace(case, concurrency=len(cases)) for case in cases)
 
 
 def _refusal(setup: Setup, case: Case) -> str | None:
-    """Why this rank refuses a case, or None; it has no say about others' pairs."""
+    """Why this rank refuses a case, or None; it refuses none of other pairs."""
     connection = setup.connection(case)
     if not connection.member:
         return None
@@ -64,18 +64,18 @@ def _refusal(setup: Setup, case: Case) -> str | None:
 
 
 def _no_placement(setup: Setup, case: Case) -> str | None:
-    """Why --placement-state cannot be kept to, or None."""
+    """Why --placement-state is not possible, or None."""
     pair = setup.connection(case).pair
     if setup.plan.placement_state is None or case.is_simulated:
         return None
-    why = None
+    reason = None
     if pair.segment is None:
-        why = pair.no_segment
+        reason = pair.no_segment
     elif pair.shares_core:
-        why = "the ranks share a core"
+        reason = "the ranks share a core"
     elif setup.plan.threads > 1:
-        why = "where threads run is not looked at, only where ranks do"
-    return None if why is None else f"--placement-state: there is no line to tell by: {why}"
+        reason = "only the cores of ranks are probed, not those of threads"
+    return None if reason is None else f"--placement-state: no core-to-core round trip: {reason}"
 
 
 def _no_memory(setup: Setup, case: Case, end: CaseEnd) -> str | None:
@@ -84,26 +84,27 @@ def _no_memory(setup: Setup, case: Case, end: CaseEnd) -> str | None:
     missing = memory.missing(end.pages)
     if missing is not None:
         return missing
-    # Out and in, or one for both; and, one-sided, what is exposed.
+    # One to send from and one to receive into, or one for both; one-sided, another is exposed.
     rings = 1 + (case.buffers == "separate") + (case.mode == "onesided")
     here = setup.hosts[setup.group.rank]
     ends = sum(setup.hosts[rank] == here for rank in case.pair) * case.concurrency
     needed = rings * (setup.layout(case).bytes + case.align) * ends
-    left = memory.available()
-    if needed > left:
-        return f"buffers need {needed >> 20} MiB on one host, where {left >> 20} MiB are left"
+    available = memory.available()
+    if needed > available:
+        return f"buffers need {needed >> 20} MiB on one host, where {available >> 20} MiB are left"
     return None
 
 
 def _skips(cases: Sequence[Case], refused: Mapping[int, str]) -> list[Skip]:
-    """The refused cases, by number, put together where transport and reason are the same."""
+    """The records of the refused cases, whose reasons are by number: one for each transport and
+    reason."""
     groups: dict[tuple[str, str], list[Case]] = {}
     for index, reason in sorted(refused.items()):
         groups.setdefault((cases[index].transport, reason), []).append(cases[index])
     skips = []
     for (transport, reason), skipped in groups.items():
-        gone = set(skipped)
-        left = [case for case in cases if case.transport == transport and case not in gone]
+        refused_cases = set(skipped)
+        left = [case for case in cases if case.transport == transport and case not in refused_cases]
         skips.append(
             Skip(
                 transport=transport,
@@ -120,8 +121,8 @@ def _skips(cases: Sequence[Case], refused: Mapping[int, str]) -> list[Skip]:
 _Value = TypeVar("_Value", int, str, tuple[int, int])
 
 
-def _distinct(gone: Sequence[_Value], left: Sequence[_Value]) -> list[_Value] | None:
-    """The values of a field among the skipped cases, each once, if they tell these from the cases
-    that are left, else None."""
-    values = sorted(set(gone))
+def _distinct(skipped: Sequence[_Value], left: Sequence[_Value]) -> list[_Value] | None:
+    """The values of a field of the skipped cases, each once, if the cases that are left have other
+    values; else None."""
+    values = sorted(set(skipped))
     return values if left and values != sorted(set(left)) else None

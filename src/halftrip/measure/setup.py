@@ -1,5 +1,5 @@
-"""What is set up before anything is measured: every rank on its core, every pair with the memory
-that it shares, every transport that is there."""
+"""The set-up before anything is measured: each rank on its core, each pair with its shared memory,
+and the available transports."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from halftrip.telemetry import environment, topology
 from halftrip.telemetry.process import Meter
 from halftrip.transports.base import PairContext, Path, ProcessContext, Transport
 
-# Two ranks, in the order in which they talk, and the number of their thread.
+# Two ranks, the initiator first, and the number of their thread.
 ThreadPair = tuple[tuple[int, int], int]
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What `set_up` has made on this rank.
+    """The set-up of this rank, as `set_up` makes it.
 
     `hosts` and `environments` are by rank. `cache_bytes` is the largest last-level cache of all
-    ranks. `waits` has the transports that some pair can use, and how each can wait; `missing` has,
-    of every transport, the pairs that cannot use it, and why.
+    ranks. `missing` has for each transport the pairs that cannot use it, and why. `waits` has the
+    transports that some pair can use, and the ways in which each can wait.
     """
 
     plan: Plan
@@ -61,18 +61,18 @@ class Setup:
         }
 
     def connection(self, case: Case) -> Connection:
-        """That of the ranks and threads of a case."""
+        """The connection between the ranks of a case, of its thread."""
         return self.connections[case.pair, case.thread]
 
     def transport(self, case: Case) -> Transport:
         return self.transports[case.transport]
 
     def layout(self, case: Case) -> Layout:
-        """How the buffers of a case lie, the same at every rank."""
+        """The layout of the buffers of a case, the same at every rank."""
         return layout(case, self.cache_bytes)
 
     def side(self, case: Case, path: Path) -> Side:
-        """This rank's part in a case, over an open path."""
+        """This rank's side of a case, over an open path."""
         lossy = self.transport(case).capabilities.lossy
         connection = self.connection(case)
         return Side(connection, case, path, self.layout(case), self.clock, self.meter, lossy)
@@ -88,12 +88,12 @@ class Setup:
 
     def most_exchanges(self, case: Case) -> int | None:
         """How many exchanges of a case have a buffer of their own for each message; None where
-        buffers are used again and again."""
+        messages may share buffers."""
         return self.layout(case).slots // case.window if case.verify else None
 
     def probe(self, case: Case) -> float | None:
-        """The core-to-core round trip of a cache line between the ranks of a case now, ns, on rank
-        0; None where there is none. All ranks call it."""
+        """The core-to-core round trip between the ranks of a case at this moment, ns, on rank 0;
+        None where it cannot be probed. All ranks call it."""
         connection = self.connection(case)
         rtt = None
         if case.is_simulated:
@@ -108,8 +108,8 @@ class Setup:
         return None if gathered is None else gathered[case.pair[0]]
 
     def survey(self, case: Case, probes: int, seconds: float) -> list[float]:
-        """That many core-to-core round trips, ns, spread over a while; none on ranks other than 0.
-        All ranks call it."""
+        """Probes the ranks of a case `probes` times, spread over `seconds`: the round trips, ns;
+        empty on ranks other than 0. All ranks call it."""
         found = []
         path = self.connection(case).opened(case)
         for _ in range(probes):
@@ -129,8 +129,8 @@ class Setup:
 
 
 def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
-    """Every rank of the group calls it. Raises UsageError or Unavailable if the ranks cannot have
-    the cores that were asked for."""
+    """Sets this rank up; all ranks of the group call it. Raises UsageError or Unavailable if the
+    requested cores cannot be used."""
     clock = Clock()
     meter = Meter(Reader(), whole=plan.threads == 1)
     views: list[topology.View] = group.allgather(topology.view(host_identity()), topology.View)
@@ -168,8 +168,8 @@ def _agree_on_poll_pause(group: Group, views: Sequence[topology.View]) -> int:
     """Sets how many pauses a polling loop makes between two polls, the same for all ranks of a
     host, and returns it. To be called after this rank has been pinned.
 
-    The largest number that a rank of the host finds: a busy machine makes a pause seem longer, and
-    so the number too low.
+    It is the largest number that a rank of the host finds: on a busy machine a pause seems longer,
+    and the number too low.
     """
     calibrated: list[int] = group.allgather(_native.calibrate_poll_pause(), int)
     here = views[group.rank].host
@@ -181,8 +181,8 @@ def _agree_on_poll_pause(group: Group, views: Sequence[topology.View]) -> int:
 def _places(
     plan: Plan, views: Sequence[topology.View], first: Sequence[tuple[int, int]]
 ) -> list[list[topology.Place]]:
-    """Where every rank's threads go, by rank; those that talk in the `first` round are placed side
-    by side."""
+    """The places of every rank's threads, by rank. Threads that talk in the `first` round are
+    placed side by side."""
     threads = plan.threads
     order = [
         rank * threads + thread for pair in first for thread in range(threads) for rank in pair

@@ -1,4 +1,4 @@
-"""One rank's part in one case: its buffers, its endpoint, and what it does in a batch."""
+"""One rank's side of a case: its buffers, its endpoint, and its part in a batch."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from halftrip import _native
 from halftrip.clock import Clock
@@ -16,6 +17,7 @@ from halftrip.measure.sampler import Batch
 from halftrip.measure.verification import Verification
 from halftrip.memory.layout import Layout
 from halftrip.memory.ring import Ring, WrongByte, aligned, allocate_ring
+from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.case import Case
 from halftrip.results.delivery import Delivery
 from halftrip.results.usage import CoreUse, Usage, add_usages
@@ -28,11 +30,12 @@ _READY_SECONDS = 0.002
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What one end reports of a batch.
+    """What one end reports to rank 0 of a batch.
 
-    `times` and `receive_times` are int64, ns, and `start` is ns, as in `transports.base.Timed`.
-    `verified` is how many messages were found to be as they were sent; `problem` is what went
-    wrong. `usage` is what this end spent on the batch; None in virtual time.
+    `times`, `start`, `receive_times`, `timed_out` and `delivery` are those of
+    `transports.base.Timed`; arrays are packed, see `unpack_times`. `verified` is how many messages
+    arrived as they were sent. `usage` is what this end spent on the batch; None in virtual time.
+    `problem` is what went wrong.
     """
 
     times: bytes = b""
@@ -45,9 +48,18 @@ class Report(msgspec.Struct, frozen=True):
     problem: str | None = None
 
 
+def pack_times(times: Times) -> bytes:
+    """An array as it travels between ranks: a list would be decoded number by number."""
+    return times.tobytes()
+
+
+def unpack_times(payload: bytes) -> Times:
+    return np.frombuffer(payload, dtype=np.int64) if payload else NO_TIMES
+
+
 class Side:
-    """This rank's part in `case` with the other rank of `connection`, over the open `path`.
-    `meter` reads what is spent; `lossy`: messages can be lost."""
+    """This rank's side of `case`: its peer is the other rank of `connection`, over the open `path`.
+    `meter` reads what this side spends; `lossy`: messages can be lost."""
 
     def __init__(
         self,
@@ -89,7 +101,7 @@ class Side:
         exposed = None
         if self._endpoint.exposed is not None:
             region = aligned(self._endpoint.exposed, self.case)
-            # Touched by the core that it belongs to.
+            # First touched by this rank's core.
             region[:] = 0xA5
             exposed = Ring(region, self._layout, self.case)
         if self.case.verify:
@@ -103,7 +115,7 @@ class Side:
         self._opened.connect(address)
 
     def close(self) -> None:
-        """Releases what belongs to this case alone; both ends call it."""
+        """Releases what belongs to this case alone. Both ends have to call it."""
         if self._endpoint is not None:
             self._endpoint.close()
             self._endpoint = None
@@ -121,7 +133,7 @@ class Side:
     # Timing.
 
     def prepare(self, batch: Batch) -> None:
-        """What precedes this end's part of a batch, so that all can begin at once."""
+        """Prepares this end for a batch, so that all ends can begin at once."""
         if batch.keep and self._core_watch is None and not self.case.is_simulated:
             self._core_watch = self._meter.watch_core(self._connection.pair.core)
         if self._verification is not None:
@@ -129,8 +141,8 @@ class Side:
         self._opened.synchronize()
 
     def run(self, batch: Batch) -> Report:
-        """This end's part of a batch. Raises HalftripError if it failed in a way that leaves the
-        peer waiting."""
+        """Takes this end's part in a batch. Raises HalftripError if it failed in a way that leaves
+        the peer waiting."""
         if self._connection.pair.core is not None:
             os.sched_setaffinity(0, {self._connection.pair.core})
         try:
@@ -143,7 +155,7 @@ class Side:
             reason = self._failure(error.strerror or str(error))
             if self._lossy:
                 return Report(problem=reason)
-            # The peer is in the midst of an exchange and would wait for ever.
+            # The peer is in the middle of an exchange and would wait for ever.
             raise HalftripError(f"{self._name} failed: {reason}") from None
         except _native.MpiError as error:
             reason = self._failure(f"MPI error {error}")
@@ -151,9 +163,9 @@ class Side:
         if batch.keep and usage is not None:
             self._spent.append(usage)
         return Report(
-            times=timed.times.tobytes(),
+            times=pack_times(timed.times),
             start=timed.start,
-            receive_times=timed.receive_times.tobytes(),
+            receive_times=pack_times(timed.receive_times),
             timed_out=timed.timed_out,
             delivery=timed.delivery,
             verified=verified,
@@ -161,7 +173,7 @@ class Side:
         )
 
     def _time(self, batch: Batch) -> tuple[Timed, Usage | None]:
-        """Takes part in a batch, and reads before and after it what it costs."""
+        """The times of a batch, and what this end spent on it."""
         numbers = (batch.warm_up, batch.exchanges, batch.samples)
         if self.case.is_simulated:
             return self._opened.run(*numbers), None
@@ -179,13 +191,13 @@ class Side:
         return self._verification.check(messages, timed.source_slots, header_size)
 
     def finish(self) -> CoreUse | None:
-        """What became of this end's core since the first batch that was kept, and where others had
-        much of it, which task was the busiest there; None where that is not known. To be called
-        once, after the last batch."""
+        """How this end's core was used since the first batch that was kept, with the busiest task
+        where others had much of it; None where that is not known. To be called once, after the last
+        batch."""
         if self._core_watch is None:
             return None
         core = self._core_watch.close()
-        # Where ranks share a core, the other task is a rank of ours.
+        # Where ranks share a core, the other task is a rank of this run.
         if not self._spent or self._connection.pair.shares_core:
             return core
         spent = msgspec.structs.replace(add_usages(self._spent), core=core)
@@ -194,6 +206,7 @@ class Side:
         return msgspec.structs.replace(core, busiest_task=busiest_task(core.number))
 
     def _failure(self, reason: str) -> str:
+        """`reason`, with the rank that it happened at."""
         rank = self._connection.ranks[0 if self._initiates else 1]
         return f"rank {rank}: {reason}"
 

@@ -1,7 +1,7 @@
-"""Whether messages arrive as they were sent.
+"""Checks that messages arrive as they were sent (--verify).
 
-The buffers of both ends are as many and are used alike, so each end knows which message is where; a
-batch has no more messages than there are buffers.
+Both ends have the same number of buffers and use them in the same order, so each end knows which
+message is in which buffer. A batch has no more messages than there are buffers.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from halftrip.results.patterns import SHAPES
 
 
 class Verification:
-    """Fills and checks one end's buffers: `out`, `in_`, and `exposed`, into which the peer reaches.
-    `rank` is this end's and `peer` the other's."""
+    """Fills and checks one end's buffers: `out`, `in_`, and `exposed`, which the peer accesses.
+    `ranks` are the initiator's and the responder's."""
 
     def __init__(
         self, case: Case, initiates: bool, ranks: tuple[int, int], out: Ring, in_: Ring,
@@ -32,16 +32,16 @@ class Verification:
         self._first = 0
 
     def fill(self, messages: int) -> None:
-        """Writes the next `messages` messages into the buffers that they are sent from."""
+        """Writes the messages of the next batch into the buffers that they are sent from."""
         if self._source is not None:
             numbers = self._numbers(messages)
             self._source.fill(numbers % self._slots, message_seeds(self._rank, numbers))
 
     def check(self, messages: int, source_slots: Numbers | None, header_size: int) -> int:
-        """How many of these messages are known to have arrived as they were sent, where their first
-        `header_size` bytes do not count. Raises WrongByte if one differs.
+        """How many messages of this batch are known to have arrived as they were sent; the first
+        `header_size` bytes of each are not compared. Raises WrongByte if one differs.
 
-        `source_slots` is as in `transports.base.Timed`.
+        `source_slots` is that of `transports.base.Timed`.
         """
         numbers = self._numbers(messages)
         self._first += messages
@@ -58,7 +58,7 @@ class Verification:
         return int(slots.size)
 
     def _numbers(self, messages: int) -> Numbers:
-        """The numbers of the next messages of this case."""
+        """The numbers of the messages of this batch, counted over the whole case."""
         return np.arange(self._first, self._first + messages, dtype=np.int64)
 
 

@@ -1,4 +1,4 @@
-"""What a kind of memory is: it allocates buffers."""
+"""The contract of a kind of memory: it allocates buffers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class Memory(Protocol):
-    """One kind of memory, by the name under which `registry.MEMORIES` has it."""
+    """One kind of memory; `registry.MEMORIES` has all of them by name."""
 
     def missing(self, pages: Pages) -> str | None:
-        """Why it cannot be had here with pages of this size, or None."""
+        """Why it is not available here with pages of this size, or None."""
 
     def available(self) -> int:
         """How many bytes this process may still allocate."""
 
     def allocate(self, size: int, pages: Pages) -> Bytes:
-        """`size` bytes that start a page, mapped and touched by the calling core. Raises
-        Unavailable or OSError."""
+        """`size` bytes that begin on a page boundary, mapped and touched by the calling core.
+        Raises Unavailable or OSError."""

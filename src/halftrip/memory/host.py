@@ -32,7 +32,7 @@ class HostMemory:
         return available_memory(self._reader)
 
     def allocate(self, size: int, pages: Pages) -> Bytes:
-        """Raises Unavailable, or OSError, if the kernel gives no huge pages."""
+        """Raises Unavailable or OSError if the kernel gives no huge pages."""
         step = HUGE_PAGE if pages == "huge" else mmap.PAGESIZE
         length = max(-(-size // step), 1) * step
         region = mmap.mmap(-1, length + step, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -41,7 +41,7 @@ class HostMemory:
         if pages == "huge":
             region.madvise(mmap.MADV_HUGEPAGE, offset, length)
         else:
-            # A kernel without huge pages knows no such advice, and needs none.
+            # A kernel without huge pages refuses this advice, and does not need it.
             with contextlib.suppress(OSError):
                 region.madvise(mmap.MADV_NOHUGEPAGE, offset, length)
         buffer = buffer[offset : offset + length]
@@ -56,7 +56,7 @@ HOST = HostMemory()
 
 
 def _is_huge(address: int) -> bool:
-    """Whether the mapping at `address` has huge pages, as /proc/self/smaps tells."""
+    """Whether the mapping at `address` has huge pages, by /proc/self/smaps."""
     inside = False
     for line in (HOST_FILES.text("/proc/self/smaps") or "").splitlines():
         first = line.split(None, 1)[0]

@@ -10,17 +10,18 @@ from halftrip.results.case import Case
 BLOCK = 8
 BLOCK_STRIDE = 16
 _CACHE_LINE = 64
-# Where messages are verified, each of a batch has a buffer of its own: about this many bytes of
-# them, or as many as one untimed window and another need.
+# With --verify, each message of a batch has a buffer of its own. The buffers are about this many
+# bytes in all, but enough for one untimed window and one timed.
 _VERIFIED_BYTES = 1 << 20
 _VERIFIED_WINDOWS = 2
-# A ring this many times larger than the cache leaves nothing of itself there.
-_CACHES = 2
+# A ring of this many times the cache's size: when a buffer is used again, the cache has lost it.
+_CACHE_MULTIPLE = 2
 
 
 class Layout(NamedTuple):
-    """`slots` buffers, `stride` bytes apart, each of `extent` bytes, and in each the words of a
-    message, `step` bytes apart. A strided datatype has gaps as wide as its blocks."""
+    """`slots` buffers of `extent` bytes each, which begin `stride` bytes apart. Within a buffer the
+    words of a message begin `step` bytes apart: a strided datatype has gaps as wide as its blocks.
+    """
 
     slots: int
     stride: int
@@ -29,21 +30,21 @@ class Layout(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Of all buffers, from the first byte to the last."""
+        """The size of all buffers together, from the first byte to the last."""
         return (self.slots - 1) * self.stride + self.extent
 
 
 def layout(case: Case, cache_bytes: int) -> Layout:
     """The buffers of a case in one direction. `cache_bytes` is the largest last-level cache of the
     ranks."""
-    extent, word = case.size, BLOCK
+    extent, step = case.size, BLOCK
     if case.datatype == "vector":
-        extent, word = case.size // BLOCK * BLOCK_STRIDE, BLOCK_STRIDE
-    step = max(_CACHE_LINE, 2 * case.align)
-    stride = -(-max(extent, 1) // step) * step
+        extent, step = case.size // BLOCK * BLOCK_STRIDE, BLOCK_STRIDE
+    unit = max(_CACHE_LINE, 2 * case.align)
+    stride = -(-max(extent, 1) // unit) * unit
     slots = 1
     if case.verify:
         slots = max(_VERIFIED_WINDOWS * case.window, _VERIFIED_BYTES // stride)
     if case.cache == "cold":
-        slots = max(slots, -(-_CACHES * cache_bytes // stride))
-    return Layout(slots, stride, extent, word)
+        slots = max(slots, -(-_CACHE_MULTIPLE * cache_bytes // stride))
+    return Layout(slots, stride, extent, step)

@@ -1,4 +1,4 @@
-"""The buffers of a case, and what they hold: one for each message in turn, or one for all."""
+"""The buffers of a case, used in turn, and the messages in them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Ring:
         self._layout = layout
         self._case = case
         self._buffers = _rows(region, layout, layout.extent)
-        # The messages, shape (slots, bytes), and the same for native code.
+        # The messages, shape (slots, bytes), and the same memory for native code.
         self.messages = _rows(region, layout, case.size)
         self.native = _native.Ring(self.messages)
 
@@ -32,13 +32,13 @@ class Ring:
         return self._layout.slots
 
     def fill(self, slots: Numbers, seeds: Numbers) -> None:
-        """Writes the messages that `seeds` name into the buffers of these numbers, both of shape
+        """Writes the messages of `seeds` into the buffers of the numbers `slots`; both have shape
         (n,)."""
         _native.fill(self._buffers, self._case.size, self._layout.step, slots, seeds)
 
     def check(self, slots: Numbers, seeds: Numbers, header: int = 0) -> None:
-        """Raises WrongByte unless these buffers hold the messages that `seeds` name, but for the
-        first `header` bytes of each."""
+        """Raises WrongByte unless these buffers hold the messages of `seeds`; the first `header`
+        bytes of each are not compared."""
         found = _native.first_difference(
             self._buffers, self._case.size, self._layout.step, slots, seeds, header
         )
@@ -52,26 +52,26 @@ def _rows(region: Bytes, layout: Layout, size: int) -> Bytes:
 
 
 class WrongByte(HalftripError):
-    """A byte that arrived is not the one that was sent."""
+    """A byte arrived that differs from the one sent."""
 
     def __init__(self, offset: int, expected: int, found: int) -> None:
         super().__init__(f"byte {offset} is 0x{found:02x}, 0x{expected:02x} was sent")
 
 
 def allocate_ring(layout: Layout, case: Case, end: CaseEnd) -> Ring:
-    """Touched buffers in the kind of memory that an end of the case has. Raises Unavailable or
-    OSError."""
+    """The buffers of one end of a case, touched, in that end's kind of memory. Raises Unavailable
+    or OSError."""
     memory: Memory = MEMORIES.load(end.memory)
     region = memory.allocate(layout.bytes + case.align, end.pages)
     return Ring(aligned(region, case), layout, case)
 
 
 def aligned(region: Bytes, case: Case) -> Bytes:
-    """`region`, which starts a page, from where the case's buffers are to start."""
+    """`region`, which begins on a page boundary, from the first byte of the case's buffers on."""
     return region[case.align :]
 
 
 def message_seeds(rank: int, numbers: Numbers) -> Numbers:
-    """The seeds of the messages of these numbers, shape (n,), that a rank sends in a case: no two
-    have the same."""
+    """The seeds, shape (n,), of the messages of these numbers that a rank sends in a case. No two
+    messages of a case have the same seed."""
     return (rank << 48) + numbers

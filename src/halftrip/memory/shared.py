@@ -1,4 +1,4 @@
-"""Memory that two ranks on one host share, without a name that could be left behind."""
+"""Memory that two ranks on one host share. It has no name, so none can be left behind."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class SharedOffer(msgspec.Struct, frozen=True):
 class SharedSegment:
     """`size` bytes of zeros that another rank can map with `open_offer`.
 
-    A memfd: its memory is reserved here, so that it cannot run out under the feet of timed code,
-    and is gone with the last process that maps it, however that ends.
+    A memfd: its memory is reserved here, so that timed code cannot run out of it, and is freed when
+    the last process that maps it ends, in whatever way.
     """
 
     def __init__(self, size: int) -> None:
@@ -50,7 +50,7 @@ def open_offer(offer: SharedOffer) -> Bytes:
         descriptor = os.open(f"/proc/{offer.pid}/fd/{offer.descriptor}", os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
         raise Unavailable(
-            f"no way to process {offer.pid}'s shared memory: {error.strerror}"
+            f"cannot open the shared memory of process {offer.pid}: {error.strerror}"
         ) from None
     try:
         return _map(descriptor, offer.size)

@@ -1,4 +1,4 @@
-"""Who else runs on a core."""
+"""Which other process runs most on a core."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from typing import NamedTuple
 from halftrip.results.usage import BusiestTask
 
 _WATCH_SECONDS = 0.02
-# Who runs for less is not the one that is looked for.
+# A task that runs for a smaller share of the time is not worth naming.
 _LEAST_SHARE = 0.1
-# In /proc/PID/task/TID/stat, counted from the state, which follows the name: where it ran last.
+# In /proc/PID/task/TID/stat, counted from the state, which follows the name: the core that it ran
+# on last.
 _PROCESSOR = 36
+# The process that all threads of the kernel descend from.
 _KTHREADD = 2
 
 
 class Task(NamedTuple):
-    """A thread of some process: where it runs, and for how long it has, ns."""
+    """A thread of the process `pid`, or of the kernel; `ran` is its CPU time so far, ns."""
 
     pid: int
     name: str
@@ -27,8 +29,8 @@ class Task(NamedTuple):
 
 
 def busiest_task(core: int, proc: Path = Path("/proc")) -> BusiestTask | None:
-    """Who of other processes runs most on a core now, while this thread rests; None where nobody
-    is seen to: it is gone, or may not be seen from here."""
+    """The task of another process that runs most on a core now, while this thread sleeps; None if
+    none is seen: it may have ended, or be invisible from here."""
     before, began = _tasks(core, proc), time.perf_counter_ns()
     time.sleep(_WATCH_SECONDS)
     after, ended = _tasks(core, proc), time.perf_counter_ns()
@@ -45,27 +47,28 @@ def busiest_task(core: int, proc: Path = Path("/proc")) -> BusiestTask | None:
 
 
 def _tasks(core: int, proc: Path) -> dict[int, Task]:
-    """The tasks of other processes that ran on a core when they last did, by their number."""
+    """The tasks of other processes that ran last on this core, by number."""
     found = {}
     for directory in _numbered(proc):
         if int(directory.name) == os.getpid():
             continue
         for task in _numbered(directory / "task"):
-            seen = _task(int(directory.name), task, core)
-            if seen is not None:
-                found[int(task.name)] = seen
+            read = _task(int(directory.name), task, core)
+            if read is not None:
+                found[int(task.name)] = read
     return found
 
 
 def _numbered(directory: Path) -> list[Path]:
+    """The entries of a directory whose names are numbers."""
     try:
         return [entry for entry in directory.iterdir() if entry.name.isdigit()]
-    except OSError:  # it has ended meanwhile, or is nobody's business
+    except OSError:  # it has ended meanwhile, or may not be read
         return []
 
 
 def _task(pid: int, directory: Path, core: int) -> Task | None:
-    """None for one that ran elsewhere, has ended meanwhile, or is odd."""
+    """None if it ran on another core, has ended meanwhile, or has malformed files."""
     try:
         before, _, after = (directory / "stat").read_text(errors="replace").rpartition(")")
         fields = after.split()

@@ -1,12 +1,11 @@
 """What on this machine will spoil the numbers: one function for each question.
 
-Each takes the root of a file system, so that any machine can be made up for a test, and answers
-with a Check. What cannot be read is unknown, never ok.
+Each takes a Reader, so that a test can make up any machine, and answers with a Check. An answer
+that cannot be read is "unknown", never "ok".
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from typing import Literal
@@ -14,16 +13,19 @@ from typing import Literal
 import msgspec
 import psutil
 
+from halftrip.clock import kernel_clock_source
 from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.telemetry import environment
+from halftrip.telemetry.control_group import own_group
+from halftrip.telemetry.processors import KINDS, read_processors
 
 State = Literal["ok", "warning", "unknown"]
 
 _CPU = "/sys/devices/system/cpu"
-# A share of /dev/shm that MPI libraries need for their own segments, as a rule.
+# Free space in /dev/shm that MPI libraries usually need for their segments, bytes.
 _SHARED_MEMORY_NEEDED = 64 << 20
 _MEMORY_NEEDED = 1 << 30
-# More steal than this since boot, and others want these cores too.
+# With a larger share of steal since boot, other guests compete for these cores.
 _STEAL_SHARE = 0.01
 
 
@@ -41,7 +43,7 @@ def _unknown(name: str, why: str = "the kernel does not say") -> Check:
 
 
 def clock(reader: Reader) -> Check:
-    source = reader.line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    source = kernel_clock_source(reader)
     if not source:
         return _unknown("clock source")
     if source in ("tsc", "arch_sys_counter"):
@@ -65,7 +67,7 @@ def governor(reader: Reader) -> Check:
 
 
 def turbo(reader: Reader) -> Check:
-    # Where it may be turned off, and how that reads.
+    # The switches that kernels have, and their values for "off".
     switches = ((f"{_CPU}/intel_pstate/no_turbo", "1"), (f"{_CPU}/cpufreq/boost", "0"))
     found = [(reader.line(path), off) for path, off in switches]
     known = [value == off for value, off in found if value is not None]
@@ -117,11 +119,12 @@ def hypervisor(reader: Reader) -> Check:
 
 
 def steal(reader: Reader) -> Check:
-    fields = (reader.line("/proc/stat") or "").split()
-    ticks = [int(field) for field in fields[1:9] if field.isdigit()]
-    if len(ticks) < 8:
+    times = read_processors(reader).times.get("all", {})
+    total = sum(times.values())
+    # Without all kinds the total is unknown.
+    if len(times) < len(KINDS) or not total:
         return _unknown("steal")
-    share = ticks[7] / max(sum(ticks), 1)
+    share = times["steal"] / total
     found = f"{share:.2%} of all time since boot"
     if share <= _STEAL_SHARE:
         return Check("steal", "ok", found)
@@ -186,11 +189,10 @@ def ptrace(reader: Reader) -> Check:
 
 
 def limits(reader: Reader) -> Check:
-    """What the control group of this process allows it."""
-    group = (reader.line("/proc/self/cgroup") or "").rpartition(":")[2]
-    directory = os.path.normpath(f"/sys/fs/cgroup/{group}")
-    quota = reader.line(f"{directory}/cpu.max")
-    memory_limit = reader.line(f"{directory}/memory.max")
+    """The limits of this process's control group."""
+    group = own_group(reader)
+    quota = reader.line(f"{group}/cpu.max")
+    memory_limit = reader.line(f"{group}/memory.max")
     if quota is None and memory_limit is None:
         return _unknown("container limits", "no control group limits to be seen")
     found = f"processor {quota or 'unknown'}, memory {memory_limit or 'unknown'}"
@@ -236,5 +238,5 @@ CHECKS: tuple[Callable[[Reader], Check], ...] = (
 
 
 def machine_checks(reader: Reader = HOST_FILES) -> list[Check]:
-    """The answers to all questions about the machine whose files are read."""
+    """The answers to all questions about the machine whose files `reader` reads."""
     return [check(reader) for check in CHECKS]

@@ -1,7 +1,6 @@
-"""Which MPI is there, and through which of its components two ranks would talk.
+"""Which MPI is installed, and which of its components carry messages between two ranks.
 
-The surest way to know is to start two ranks and look: each of them runs
-``python -m halftrip.telemetry.doctor_mpi``.
+The surest way to know is to start two ranks: each runs ``python -m halftrip.telemetry.doctor_mpi``.
 """
 
 from __future__ import annotations
@@ -18,15 +17,16 @@ from halftrip.mpi import launcher, library
 from halftrip.telemetry.doctor import Check
 
 _NAME = "MPI"
-_SECONDS = 60
+_TIMEOUT_SECONDS = 60
 _INSTALL = "pip install 'halftrip[mpi]'"
-# Makes each MPI say what it chooses: Open MPI in its log, MPICH in a summary.
-_TALKATIVE = {
+# Makes each MPI print the components that it chooses: Open MPI in its log, MPICH in a summary.
+_VERBOSE = {
     "OMPI_MCA_pml_base_verbose": "10",
     "OMPI_MCA_btl_base_verbose": "10",
     "MPIR_CVAR_DEBUG_SUMMARY": "1",
 }
-_MARK = "halftrip finds "
+# Begins the line with the version, among all that an MPI prints.
+_VERSION_MARK = "halftrip finds "
 
 
 def check() -> Check:
@@ -40,52 +40,54 @@ def check() -> Check:
     command = (*launcher.full_command(mpiexec), "-n", "2", sys.executable, "-m")
     path = (str(mpiexec.library),) if mpiexec.library is not None else ()
     try:
-        answer = subprocess.run(
+        ranks = subprocess.run(
             (*command, "halftrip.telemetry.doctor_mpi", *path),
-            env=os.environ | launcher.root_environment() | _TALKATIVE,
+            env=os.environ | launcher.root_environment() | _VERBOSE,
             capture_output=True,
             text=True,
-            timeout=_SECONDS,
+            timeout=_TIMEOUT_SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        found = f"{mpiexec.command[0]} started no ranks within {_SECONDS} s"
+        found = f"{mpiexec.command[0]} started no ranks within {_TIMEOUT_SECONDS} s"
         return Check(_NAME, "warning", found, "try it with a small MPI program")
-    said = answer.stdout + answer.stderr
-    versions = re.findall(rf"{_MARK}(.+)", said)
-    if answer.returncode != 0 or not versions:
-        words = [line.strip() for line in said.splitlines() if re.search(r"[A-Za-z]{3}", line)]
-        found = f"{mpiexec.command[0]} fails" + (f": {words[-1]}" if words else "")
+    output = ranks.stdout + ranks.stderr
+    versions = re.findall(rf"{_VERSION_MARK}(.+)", output)
+    if ranks.returncode != 0 or not versions:
+        # The last line with words in it, not a frame around a message.
+        lines = [line.strip() for line in output.splitlines() if re.search(r"[A-Za-z]{3}", line)]
+        found = f"{mpiexec.command[0]} fails" + (f": {lines[-1]}" if lines else "")
         return Check(_NAME, "warning", found, "try it with a small MPI program")
-    return Check(_NAME, "ok", f"{versions[0]}, {mpiexec.command[0]}{components(said)}")
+    return Check(_NAME, "ok", f"{versions[0]}, {mpiexec.command[0]}{components(output)}")
 
 
-def components(said: str) -> str:
-    """The components that a talkative MPI names, as ``; pml ob1, btl self sm``; empty if none."""
+def components(output: str) -> str:
+    """The components that an MPI names in its output, as ``; pml ob1, btl self sm``; empty if
+    none."""
     parts = []
-    chosen = sorted(set(re.findall(r"select: component (\w+) selected", said)))
+    chosen = sorted(set(re.findall(r"select: component (\w+) selected", output)))
     if chosen:
         parts.append(f"pml {' '.join(chosen)}")
-        transfers = sorted(set(re.findall(r"init of component (\w+) returned success", said)))
+        transfers = sorted(set(re.findall(r"init of component (\w+) returned success", output)))
         parts.append(f"btl {' '.join(name for name in transfers if name not in chosen)}")
-    device = re.search(r"MPICH Device:\s*(\S+)", said)
+    device = re.search(r"MPICH Device:\s*(\S+)", output)
     if device is not None:
         parts.append(f"device {device[1]}")
-    provider = re.search(r"provider(?:_name)?:\s*(\S+)", said)
+    provider = re.search(r"provider(?:_name)?:\s*(\S+)", output)
     if provider is not None:
         parts.append(f"provider {provider[1]}")
     return f"; {', '.join(parts)}" if parts else ""
 
 
-def _say() -> None:
-    """What a rank runs."""
+def _print_library() -> None:
+    """Starts MPI on one of the two ranks; rank 0 prints which it is."""
     library.select_library(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
     communicator = library.start(2)
     if communicator.Get_rank() == 0:
-        print(f"{_MARK}{library.library_version()}")
+        print(f"{_VERSION_MARK}{library.library_version()}")
         print(library.full_version())
     communicator.Barrier()
 
 
 if __name__ == "__main__":
-    _say()
+    _print_library()

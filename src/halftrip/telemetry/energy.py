@@ -1,4 +1,4 @@
-"""What a processor's package takes, where the kernel tells (RAPL, by its powercap files)."""
+"""The energy that a processor package uses, where the kernel counts it (RAPL, powercap files)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import re
 from halftrip.kernel_files import Reader
 
 _ZONES = "/sys/class/powercap"
-# A zone of a package, not of its parts: intel-rapl:0, which AMD's are called, too.
+# A zone of a whole package, such as intel-rapl:0; those of its parts have two numbers. AMD's zones
+# have the same names.
 _PACKAGE = re.compile(r"intel-rapl:\d+")
 
 
 class Energy:
-    """The energy of the package that core `core` is in."""
+    """The energy counter of the package that core `core` is in."""
 
     def __init__(self, reader: Reader, core: int) -> None:
         self._reader = reader
@@ -25,7 +26,7 @@ class Energy:
         topology = f"/sys/devices/system/cpu/cpu{core}/topology"
         package = self._reader.number(f"{topology}/physical_package_id")
         die = self._reader.number(f"{topology}/die_id")
-        # The second where a package has several dies, each with a zone of its own.
+        # The second name is used where a package has several dies, each with its own zone.
         names = (f"package-{package}", f"package-{package}-die-{die}")
         for zone in zones if package is not None else ():
             name = self._reader.text(f"{_ZONES}/{zone}/name")
@@ -34,11 +35,11 @@ class Energy:
         return None
 
     def read(self) -> int | None:
-        """uJ since some moment; None where that cannot be read. Root alone may, as a rule."""
+        """The counter, uJ; None where it cannot be read. Usually only root may."""
         return None if self._zone is None else self._reader.number(f"{self._zone}/energy_uj")
 
     def joules(self, before: int | None, after: int | None) -> float | None:
-        """J between two readings; the counter begins again at 0 after its largest value."""
+        """J between two readings. After its largest value the counter begins again at 0."""
         if before is None or after is None:
             return None
         if after < before:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from halftrip.kernel_files import HOST_FILES, Reader
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
-# Variables with these beginnings are known to change how fast ranks talk. Others are never
-# recorded: they may be private.
+# Variables with these prefixes are known to change how fast ranks talk. Others are never recorded:
+# they may be private.
 VARIABLE_PREFIXES = (
     "FI_",
     "GLIBC_TUNABLES",
@@ -32,7 +32,7 @@ VARIABLE_PREFIXES = (
 
 
 def variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Those environment variables that are worth recording."""
+    """The environment variables to record, in order of name."""
     return {
         name: value for name, value in sorted(environ.items()) if name.startswith(VARIABLE_PREFIXES)
     }
@@ -46,8 +46,8 @@ def processor(reader: Reader = HOST_FILES) -> str:
 
 
 def hypervisor(reader: Reader = HOST_FILES) -> str | None:
-    """The hypervisor's name, ``unnamed`` if it does not give one, ``none`` on bare metal; None
-    where the kernel does not say, as on every processor but x86."""
+    """The hypervisor's name, ``unnamed`` if it gives none, ``none`` on bare metal; None where the
+    kernel does not say, as on every processor but x86."""
     name = reader.line("/sys/hypervisor/type")
     if name:
         return name
@@ -60,19 +60,15 @@ def hypervisor(reader: Reader = HOST_FILES) -> str | None:
     return reader.line("/sys/class/dmi/id/sys_vendor") or "unnamed"
 
 
-def bracketed(text: str | None) -> str | None:
-    """The choice that is in force in a file such as ``always [madvise] never``."""
-    match = re.search(r"\[(\w+)\]", text or "")
+def thp(reader: Reader = HOST_FILES) -> str | None:
+    """When the kernel uses transparent huge pages: ``always``, ``madvise`` or ``never``."""
+    # The file lists all choices, and the one in force in brackets: always [madvise] never.
+    match = re.search(r"\[(\w+)\]", reader.line(THP) or "")
     return match[1] if match else None
 
 
-def thp(reader: Reader = HOST_FILES) -> str | None:
-    """When the kernel uses transparent huge pages: ``always``, ``madvise`` or ``never``."""
-    return bracketed(reader.line(THP))
-
-
 def governor(core: int | None, reader: Reader = HOST_FILES) -> str | None:
-    """The frequency governor of a core, or None where there is none to choose."""
+    """The frequency governor of a core (None: of core 0); None where there is none to choose."""
     number = 0 if core is None else core
     return reader.line(f"/sys/devices/system/cpu/cpu{number}/cpufreq/scaling_governor")
 

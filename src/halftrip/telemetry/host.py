@@ -1,4 +1,4 @@
-"""The counters of a host, and what they have counted between two moments."""
+"""The counters of a host, and their growth between two moments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from halftrip.telemetry.network import (
 from halftrip.telemetry.processors import read_processors
 
 _VMSTAT = "/proc/vmstat"
-# The kernel's names and ours: KiB that came from disks and went there, pages to and from swap.
+# The kernel's names and ours: KiB read from disks and written to them, pages from and to swap.
 _PAGING = {
     "pgpgin": "kib_in",
     "pgpgout": "kib_out",
@@ -30,14 +30,14 @@ _PAGING = {
     "pswpout": "swapped_out",
 }
 _PAGING_LINE = re.compile(rf"^({'|'.join(_PAGING)}) (.*)$", re.MULTILINE)
-# psutil is told where to look by a variable of all of the process, and how by its warnings.
-_asking = threading.Lock()
+# psutil takes its path from a global variable, and warnings are global, too: one call at a time.
+_psutil_lock = threading.Lock()
 
 _Count = TypeVar("_Count", int, float)
 
 
 class _Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """As in `model.System`."""
+    """The fields that `results.records.HostCounters` describes."""
 
     memory_used: int | None
     cpus: dict[str, dict[str, float]]
@@ -48,21 +48,21 @@ class _Counts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counted(_Counts, frozen=True, kw_only=True):
-    """What a host's counters have counted from `began` to `ended`, ns of its CLOCK_MONOTONIC_RAW.
-    `memory_used` is that of the end, bytes."""
+    """The growth of a host's counters from `began` to `ended`, ns of its CLOCK_MONOTONIC_RAW.
+    `memory_used` is the value at the end, bytes."""
 
     began: int
     ended: int
 
 
 class _Snapshot(_Counts, frozen=True, kw_only=True):
-    """Where a host's counters stand at one moment."""
+    """A host's counters at one moment, `at`, ns of its CLOCK_MONOTONIC_RAW."""
 
     at: int
 
 
 class Counters:
-    """The counters of this host, or of what is made up below the reader's root."""
+    """The counters of the host whose files `reader` reads."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -70,23 +70,23 @@ class Counters:
         self._last = self._take()
 
     def advance(self) -> Counted:
-        """What has been counted since this was last called, or since the beginning."""
+        """The growth since the last call, or since this object was made."""
         before, self._last = self._last, self._take()
         now = self._last
         return Counted(
             began=before.at,
             ended=now.at,
             memory_used=now.memory_used,
-            cpus=_each_passed(before.cpus, now.cpus),
-            counts=_passed(before.counts, now.counts),
-            interfaces=_each_passed(before.interfaces, now.interfaces),
-            interrupts=_each_passed(before.interrupts, now.interrupts),
-            softnet=_each_passed(before.softnet, now.softnet),
+            cpus=_growth_of_each(before.cpus, now.cpus),
+            counts=_growth(before.counts, now.counts),
+            interfaces=_growth_of_each(before.interfaces, now.interfaces),
+            interrupts=_growth_of_each(before.interrupts, now.interrupts),
+            softnet=_growth_of_each(before.softnet, now.softnet),
         )
 
     def _take(self) -> _Snapshot:
         reader = self._reader
-        # In one go: psutil would read this file three times, and it is long where cores are many.
+        # Read once: psutil would read this file three times, and it is long on many cores.
         processors = read_processors(reader)
         return _Snapshot(
             at=time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW),
@@ -105,11 +105,11 @@ class Counters:
         return {_PAGING[name]: count for name, count in counts.items()}
 
     def _memory_used(self) -> int | None:
-        """Bytes, without buffers and cache; None, with a warning, where psutil finds it odd."""
-        with _asking, warnings.catch_warnings():
-            # That something is missing, and taken for 0.
+        """Bytes, without buffers and cache; None, with a warning, if /proc/meminfo is malformed."""
+        with _psutil_lock, warnings.catch_warnings():
+            # psutil warns where a figure is missing, and takes it for 0.
             warnings.simplefilter("error", RuntimeWarning)
-            usual, psutil.PROCFS_PATH = psutil.PROCFS_PATH, str(self._reader.root / "proc")
+            saved, psutil.PROCFS_PATH = psutil.PROCFS_PATH, str(self._reader.root / "proc")
             try:
                 memory = psutil.virtual_memory()
             except FileNotFoundError:
@@ -118,13 +118,14 @@ class Counters:
                 self._reader.warn("/proc/meminfo", f"psutil cannot read it: {error}; left out")
                 return None
             finally:
-                psutil.PROCFS_PATH = usual
+                psutil.PROCFS_PATH = saved
         return int(memory.total - memory.free - memory.buffers - memory.cached)
 
 
-def _passed(before: Mapping[str, _Count], now: Mapping[str, _Count]) -> dict[str, _Count]:
-    """By how much what is in both has grown; what has become less has begun anew."""
-    # Times are in whole ticks; their differences are, too.
+def _growth(before: Mapping[str, _Count], now: Mapping[str, _Count]) -> dict[str, _Count]:
+    """How much the counters in both have grown. One that became smaller was reset, and is left
+    out."""
+    # Times are whole ticks of 10 ms or so: rounding removes what the subtraction of floats adds.
     return {
         name: round(value - before[name], 6)
         for name, value in now.items()
@@ -132,7 +133,7 @@ def _passed(before: Mapping[str, _Count], now: Mapping[str, _Count]) -> dict[str
     }
 
 
-def _each_passed(
+def _growth_of_each(
     before: Mapping[str, Mapping[str, _Count]], now: Mapping[str, Mapping[str, _Count]]
 ) -> dict[str, dict[str, _Count]]:
-    return {name: _passed(before[name], counts) for name, counts in now.items() if name in before}
+    return {name: _growth(before[name], counts) for name, counts in now.items() if name in before}

@@ -7,29 +7,27 @@ from pathlib import PurePosixPath
 import psutil
 
 from halftrip.kernel_files import HOST_FILES, Reader
-
-_GROUPS = PurePosixPath("/sys/fs/cgroup")
+from halftrip.telemetry.control_group import GROUPS, own_group
 
 
 def available_memory(reader: Reader = HOST_FILES) -> int:
-    """Bytes that are left on the host, and in every control group (version 2) that this process is
-    in: the least of these."""
+    """The least of what is left on the host and in each control group that this process is in,
+    bytes."""
     left = [psutil.virtual_memory().available]
-    own = (reader.text("/proc/self/cgroup") or "").strip().rpartition("::")[2]
-    directory = _GROUPS / own.lstrip("/")
-    for group in (directory, *directory.parents):
+    own = own_group(reader)
+    for group in (own, *own.parents):
         limit = reader.line(f"{group}/memory.max") or ""
         used = reader.line(f"{group}/memory.current") or ""
         if limit.isdecimal() and used.isdecimal():
-            left.append(int(limit) - int(used) + _inactive(reader, group))
-        if group == _GROUPS:
+            left.append(int(limit) - int(used) + _inactive_cache(reader, group))
+        if group == GROUPS:
             break
     return max(min(left), 0)
 
 
-def _inactive(reader: Reader, group: PurePosixPath) -> int:
-    """File cache of a control group that has not been used for long, bytes: the kernel reclaims it
-    when memory is needed."""
+def _inactive_cache(reader: Reader, group: PurePosixPath) -> int:
+    """The file cache of a control group that has not been used lately, bytes: the kernel reclaims
+    it when memory is needed."""
     for line in (reader.text(f"{group}/memory.stat") or "").splitlines():
         name, _, value = line.partition(" ")
         if name == "inactive_file" and value.isdecimal():

@@ -1,4 +1,4 @@
-"""What has come and gone since the machine was started: by interface, by processor, by protocol."""
+"""Network counters since boot: by interface, by processor, by protocol."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Counts = dict[str, int]
 
 _INTERFACES = "/sys/class/net"
 _DEVICES = "/proc/net/dev"
-# Its columns: those of what came, and behind them those of what went.
-_CAME = {"bytes_in": 0, "packets_in": 1, "errors_in": 2, "drops_in": 3}
-_WENT = {"bytes_out": 8, "packets_out": 9, "errors_out": 10, "drops_out": 11}
+# The columns of /proc/net/dev: received, then sent.
+_RECEIVED = {"bytes_in": 0, "packets_in": 1, "errors_in": 2, "drops_in": 3}
+_SENT = {"bytes_out": 8, "packets_out": 9, "errors_out": 10, "drops_out": 11}
 _SOFTNET = "/proc/net/softnet_stat"
-# The columns of softnet_stat, in hexadecimal: packets that a processor has taken from its queue,
-# that found no room there, and how often there was not the time to take all. Newer kernels add the
+# The columns of softnet_stat, in hexadecimal: packets that a processor took from its queue, packets
+# that found no room there, and how often the time was too short to take all. Newer kernels add the
 # number of the processor.
 _SOFTNET_COLUMNS = {"processed": 0, "dropped": 1, "squeezed": 2}
 _SOFTNET_PROCESSOR = 12
 _HEXADECIMAL = re.compile(r"[0-9a-fA-F]{1,16}")
-# What is read of the protocols, by file and protocol: the kernel's name, and ours.
+# The counters to read, by file and protocol: the kernel's name, and ours.
 _PROTOCOLS: dict[str, dict[str, dict[str, str]]] = {
     "/proc/net/snmp": {
         "Tcp": {
@@ -51,21 +51,22 @@ _PROTOCOLS: dict[str, dict[str, dict[str, str]]] = {
 
 
 def read_interfaces(reader: Reader) -> dict[str, Counts]:
-    """By interface, what came and went. psutil has the same, but of none where one line is odd."""
+    """The traffic of each interface. psutil has the same, but none at all where one line is
+    malformed."""
     found: dict[str, Counts] = {}
-    columns = _CAME | _WENT
+    columns = _RECEIVED | _SENT
     # Two lines of headings come first.
     for line in (reader.text(_DEVICES) or "").splitlines()[2:]:
         name, _, rest = line.rpartition(":")
         texts = rest.split()
-        there = {own: texts[at] for own, at in columns.items() if at < len(texts)}
-        counts = reader.counts(_DEVICES, name.strip(), list(there), list(there.values()))
+        present = {own: texts[at] for own, at in columns.items() if at < len(texts)}
+        counts = reader.counts(_DEVICES, name.strip(), list(present), list(present.values()))
         found[name.strip()] = counts
     return found
 
 
 def read_softnet(reader: Reader) -> dict[str, Counts]:
-    """By processor, what became of packets that it was handed."""
+    """The packets that each processor was handed, by processor."""
     found: dict[str, Counts] = {}
     for number, line in enumerate((reader.text(_SOFTNET) or "").splitlines()):
         columns = line.split()
@@ -81,24 +82,24 @@ def read_softnet(reader: Reader) -> dict[str, Counts]:
 
 
 def read_protocols(reader: Reader) -> Counts:
-    """What TCP and UDP have counted, of all interfaces."""
+    """The counters of TCP and UDP, over all interfaces."""
     found: Counts = {}
     for path, protocols in _PROTOCOLS.items():
         lines = (reader.text(path) or "").splitlines()
-        # Each line of names has one of values below.
+        # Below each line of names there is a line of values.
         for above, below in zip(lines[::2], lines[1::2], strict=False):
             protocol, _, names = above.partition(":")
-            same, _, values = below.partition(":")
-            if same != protocol:
+            protocol_below, _, values = below.partition(":")
+            if protocol_below != protocol:
                 reader.warn(path, f"{above[:20]!r} has no values below it; the rest is left out")
                 break
-            wanted = protocols.get(protocol)
-            if wanted is None:
+            own_names = protocols.get(protocol)
+            if own_names is None:
                 continue
             texts = dict(zip(names.split(), values.split(), strict=False))
-            there = [name for name in wanted if name in texts]
-            counts = reader.counts(path, protocol, there, [texts[name] for name in there])
-            found |= {wanted[name]: count for name, count in counts.items()}
+            present = [name for name in own_names if name in texts]
+            counts = reader.counts(path, protocol, present, [texts[name] for name in present])
+            found |= {own_names[name]: count for name, count in counts.items()}
     return found
 
 
@@ -114,7 +115,7 @@ class InterfaceInterrupts:
         self._lines = re.compile(rf"^ *({numbers}):(.*)$", re.MULTILINE)
 
     def read(self) -> dict[str, Counts]:
-        """By interface and processor."""
+        """How often, by interface and processor."""
         if not self._interfaces:
             return {}
         text = self._reader.text(self._PATH) or ""
@@ -131,34 +132,34 @@ class InterfaceInterrupts:
 
 
 def _interrupt_numbers(reader: Reader, interrupts: str) -> Mapping[str, list[str]]:
-    """Of each interrupt that belongs to network interfaces, their names."""
+    """The interrupts of network interfaces: by number, the names of the interfaces."""
     found: dict[str, list[str]] = {}
     root = reader.root.resolve()
     for interface in reader.names(_INTERFACES):
         device = root / _INTERFACES.lstrip("/") / interface / "device"
-        # What is made up, as lo, has none.
+        # A virtual interface, such as lo, has no device.
         if not os.path.exists(device):
             continue
         device = device.resolve()
-        for number in _interrupts_of(reader, root, device) or _called(
+        for number in _listed_interrupts(reader, root, device) or _named_interrupts(
             interrupts, (interface, device.name)
         ):
             found.setdefault(number, []).append(interface)
     return found
 
 
-def _interrupts_of(reader: Reader, root: Path, device: Path) -> list[str]:
-    """Those that the kernel lists with the device."""
-    # A virtio device is on a PCI device, to which the interrupts belong.
+def _listed_interrupts(reader: Reader, root: Path, device: Path) -> list[str]:
+    """The interrupts that the kernel lists in the directory of the device."""
+    # The interrupts of a virtio device belong to the PCI device that it is on.
     is_virtio = (device / "subsystem").resolve().name == "virtio"
-    place = "/" + os.path.relpath(device.parent if is_virtio else device, root)
-    number = reader.number(f"{place}/irq")
-    return reader.names(f"{place}/msi_irqs") or ([str(number)] if number else [])
+    directory = "/" + os.path.relpath(device.parent if is_virtio else device, root)
+    number = reader.number(f"{directory}/irq")
+    return reader.names(f"{directory}/msi_irqs") or ([str(number)] if number else [])
 
 
-def _called(interrupts: str, names: Sequence[str]) -> list[str]:
-    """The interrupts that are called by one of these names, as eth0, eth0-rx-1 or virtio0-input.0,
-    by the last words of their lines: of what is on no PCI bus nothing else is known."""
+def _named_interrupts(interrupts: str, names: Sequence[str]) -> list[str]:
+    """The interrupts whose lines end in one of these names, such as eth0, eth0-rx-1 or
+    virtio0-input.0: nothing else tells of devices that are not on a PCI bus."""
     either = "|".join(map(re.escape, names))
     line = rf"^ *(\d+):.*[ ,](?:{either})(?:[-.,@: ].*)?$"
     return re.findall(line, interrupts, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The hardware counters of a thread, where there are any and they may be used."""
+"""The hardware counters of a thread, where the machine has them and the kernel allows them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 
 from halftrip import _native
 
-# Of linux/perf_event.h: PERF_TYPE_HARDWARE, and PERF_COUNT_HW_ of both.
+# From linux/perf_event.h: PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS and
+# PERF_COUNT_HW_CPU_CYCLES.
 _HARDWARE = 0
 _INSTRUCTIONS = 1
 _CYCLES = 0
@@ -21,8 +22,8 @@ class HardwareReading(NamedTuple):
 
 
 class HardwareCounters:
-    """Instructions and cycles of the thread that makes it, those in the kernel included where that
-    is allowed."""
+    """Instructions and cycles of the thread that makes it. `counted` is "all" where the kernel
+    allows its own to be counted, else "user"; None where nothing is counted."""
 
     def __init__(self) -> None:
         self.counted: Literal["user", "all"] | None = None
@@ -38,7 +39,7 @@ class HardwareCounters:
                 break
 
     def read(self) -> HardwareReading | None:
-        """None where there are no counters, or none any more."""
+        """None where there are no counters, or they can no longer be read."""
         if self._counters is None:
             return None
         instructions, cycles = self._counters
@@ -50,8 +51,8 @@ class HardwareCounters:
 
 
 def counted_between(before: tuple[int, int, int], after: tuple[int, int, int]) -> int | None:
-    """The count between two readings of a counter; scaled up where it ran for a part of the time,
-    None where it never did."""
+    """The count between two readings of a counter, scaled up if it ran for only a part of the time;
+    None if it never ran."""
     count, enabled, ran = (b - a for a, b in zip(before, after, strict=True))
     if ran <= 0 or count < 0:
         return None

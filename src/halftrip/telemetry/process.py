@@ -1,4 +1,4 @@
-"""What this rank spends, and what becomes of its core: read before and after what is timed."""
+"""What a rank spends, and how its core is used: read before and after timed code."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from halftrip.telemetry.perf_counters import HardwareCounters, HardwareReading, 
 from halftrip.telemetry.processors import read_core
 
 _SCHEDULED = "/proc/thread-self/schedstat"
-# In less the kernel's steps of 10 ms say nothing of what became of a core.
+# In a shorter time the kernel's steps of 10 ms say nothing about a core.
 _LEAST_SECONDS = 0.1
-# Of the time that passes so much is counted as something, idle included, where anything is.
+# A kernel that counts at all counts at least this share of the time, idle included.
 _LEAST_COUNTED = 0.5
 
 
 class Reading(NamedTuple):
-    """Where counters stand at one moment; `at` and `waited` are ns. `spent` is of the process or
-    the thread, the others are of the thread."""
+    """The counters at one moment; `at` and `waited` are ns. `spent` is of the process or of the
+    thread, see `Meter`; the others are of the thread."""
 
     at: int
     spent: resource.struct_rusage
@@ -33,29 +33,29 @@ class Reading(NamedTuple):
 
 
 class Meter:
-    """Reads what is spent: by the whole process, or where it is not `whole`, by each thread."""
+    """Reads what this process spends: the whole of it or, if not `whole`, the calling thread."""
 
     def __init__(self, reader: Reader, whole: bool) -> None:
         self.reader = reader
-        self.whole = whole
+        self._whole = whole
         self._who = resource.RUSAGE_SELF if whole else resource.RUSAGE_THREAD
         self._threads = threading.local()
         self._energies: dict[int, Energy] = {}
 
     @property
     def _hardware(self) -> HardwareCounters:
-        """Those of this thread, which go with it."""
+        """The counters of the calling thread, which end with it."""
         if not hasattr(self._threads, "hardware"):
             self._threads.hardware = HardwareCounters()
         counters: HardwareCounters = self._threads.hardware
         return counters
 
     def _waited(self) -> int | None:
-        """For how long this thread could have run, but had no core, ns; None where the kernel does
+        """For how long this thread was ready to run but had no core, ns; None where the kernel does
         not say."""
         texts = (self.reader.text(_SCHEDULED) or "").split()
         figures = self.reader.counts(_SCHEDULED, "", ("ran", "waited", "turns"), texts)
-        # Whoever reads this has had a turn: where that is not counted, nothing is.
+        # The reading thread has had a turn: where turns are not counted, nothing is.
         return figures.get("waited") if figures.get("turns") else None
 
     def read(self) -> Reading:
@@ -64,8 +64,8 @@ class Meter:
         return Reading(time.perf_counter_ns(), spent, thread, waited, hardware)
 
     def since(self, before: Reading, exchanges: int) -> Usage:
-        """What has been spent since then on so many exchanges."""
-        # In the opposite order, so that what is read first then is read last now.
+        """The resources used since the reading `before`, on this number of exchanges."""
+        # In the opposite order: what `read` reads first is read last here.
         at, spent = time.perf_counter_ns(), resource.getrusage(self._who)
         thread = resource.getrusage(resource.RUSAGE_THREAD)
         waited, hardware = self._waited(), self._hardware.read()
@@ -92,19 +92,20 @@ class Meter:
         )
 
     def watch_core(self, core: int | None = None) -> CoreWatch | None:
-        """Watches a core from now on, or the one that this thread is pinned to; None where it is
-        not."""
+        """Watches a core from now on (None: the one that this thread is pinned to). None if the
+        thread is not pinned."""
         cores = os.sched_getaffinity(0) if core is None else {core}
         return CoreWatch(self, next(iter(cores))) if len(cores) == 1 else None
 
     def energy(self, core: int) -> Energy:
+        """The energy counter of a core's package."""
         if core not in self._energies:
             self._energies[core] = Energy(self.reader, core)
         return self._energies[core]
 
     def own_seconds(self) -> float | None:
-        """CPU time of this process; None where it runs on several cores."""
-        if not self.whole:
+        """The CPU time of this process; None where its threads run on several cores."""
+        if not self._whole:
             return None
         spent = resource.getrusage(resource.RUSAGE_SELF)
         return spent.ru_utime + spent.ru_stime
@@ -122,7 +123,7 @@ class CoreWatch:
         self._began = time.perf_counter()
 
     def close(self) -> CoreUse:
-        """What became of it; nobody is blamed yet."""
+        """The use of the core so far, without its `busiest_task`."""
         reader, energy = self._meter.reader, self._meter.energy(self.core)
         watched = time.perf_counter() - self._began
         own = self._meter.own_seconds()
@@ -133,17 +134,20 @@ class CoreWatch:
         )
         passed = {}
         if watched >= _LEAST_SECONDS:
-            # Some may become a little less, see proc(5).
-            passed = {k: max(times[k] - t, 0.0) for k, t in self._times.items() if k in times}
+            # Some counters may decrease a little, see proc(5).
+            passed = {
+                kind: max(times[kind] - before, 0.0)
+                for kind, before in self._times.items()
+                if kind in times
+            }
             if sum(passed.values()) < _LEAST_COUNTED * watched:
-                # What has the columns does not count in all kernels, sandboxes among them.
+                # Some kernels, such as those of sandboxes, have the columns but do not count.
                 passed = {}
         others = None
         if own is not None and self._own is not None and "idle" in passed:
-            # What it rested, waited for a disk or was stolen, nobody had; the rest we had, or
-            # others.
-            nobody = sum(passed.get(kind, 0.0) for kind in ("idle", "iowait", "steal"))
-            others = max(watched - nobody - (own - self._own), 0.0)
+            # Idle, waiting for a disk, or stolen: no task of this host had the core.
+            unused = sum(passed.get(kind, 0.0) for kind in ("idle", "iowait", "steal"))
+            others = max(watched - unused - (own - self._own), 0.0)
         return CoreUse(
             number=self.core,
             watched=watched,

@@ -1,4 +1,4 @@
-"""What the processors have been doing since the machine was started: /proc/stat."""
+"""The time of processors, interrupts and context switches since boot: /proc/stat."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import NamedTuple
 from halftrip.kernel_files import Reader
 
 _PATH = "/proc/stat"
-# In the order of proc(5). Of the columns that follow, guest and guest_nice are in user and nice.
+# In the order of proc(5). The columns that follow, guest and guest_nice, are part of user and nice.
 KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _TOTALS = {"intr": "interrupts", "ctxt": "context_switches"}
 
 
 class Processors(NamedTuple):
-    """Seconds of each kind, by processor: its number, or "all"; and how often the host's processors
-    were interrupted, and switched from task to task. What is not there is absent."""
+    """`times` has the seconds of each kind by processor: its number, or "all". `counts` has the
+    interrupts and context switches of the host. Missing columns are left out."""
 
     times: dict[str, dict[str, float]]
     counts: dict[str, int]
@@ -26,7 +26,7 @@ def read_processors(reader: Reader) -> Processors:
     times: dict[str, dict[str, float]] = {}
     counts: dict[str, int] = {}
     for line in (reader.text(_PATH) or "").splitlines():
-        # Of interrupts there may be thousands after their sum.
+        # After the sum of interrupts there may be thousands of single ones: do not split them.
         name, _, rest = line.partition(" ")
         if name.startswith("cpu"):
             times[name[3:] or "all"] = _times(reader, name, rest)
@@ -38,7 +38,7 @@ def read_processors(reader: Reader) -> Processors:
 
 
 def read_core(reader: Reader, core: int) -> dict[str, float]:
-    """Seconds of each kind of one processor."""
+    """The seconds of each kind of one processor; empty where they cannot be read."""
     for line in (reader.text(_PATH) or "").splitlines():
         name, _, rest = line.partition(" ")
         if name == f"cpu{core}":

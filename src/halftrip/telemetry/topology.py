@@ -14,7 +14,7 @@ from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.units import parse_size
 
 _CPUS = "/sys/devices/system/cpu"
-_USUAL_CACHE = 32 << 20
+_DEFAULT_CACHE_BYTES = 32 << 20
 
 
 class Core(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class Core(msgspec.Struct, frozen=True):
 
 
 class View(msgspec.Struct, frozen=True):
-    """What one rank sees of its host: the cores that it may use, and all there are."""
+    """The cores of a host, as one of its ranks sees it: those that it may use, and all present."""
 
     host: str
     allowed: tuple[Core, ...]
@@ -34,16 +34,16 @@ class View(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a rank goes; `core` is None where that is the scheduler's business. `shared`: another
-    rank of this run has the same core, or may have to."""
+    """Where a rank runs. `core` None: the scheduler decides. `shared`: another rank of this run has
+    the same core, or may get it."""
 
     core: int | None
     shared: bool
 
 
 def view(host: str, reader: Reader = HOST_FILES) -> View:
-    """What this process sees. Where the kernel does not tell, every core is one of its own, and all
-    share a cache."""
+    """The view of this process. Where the kernel does not tell, each core is a physical core, and
+    all share a cache."""
     allowed = sorted(os.sched_getaffinity(0))
     present = tuple(parse_list(reader.line(f"{_CPUS}/present") or "")) or tuple(allowed)
     return View(host, tuple(_core(reader, number) for number in allowed), present)
@@ -77,7 +77,7 @@ def _caches(reader: Reader, core: int) -> list[str]:
 
 
 def last_level_cache(core: int, reader: Reader = HOST_FILES) -> int:
-    """The size of a core's last cache, bytes; 32 MiB where the kernel does not tell."""
+    """The size of a core's last-level cache, bytes; 32 MiB where the kernel does not tell."""
     sizes = []
     for cache in _caches(reader, core):
         level, size = reader.line(f"{cache}/level"), reader.line(f"{cache}/size")
@@ -85,26 +85,26 @@ def last_level_cache(core: int, reader: Reader = HOST_FILES) -> int:
             sizes.append((int(level or ""), parse_size(size or "")))
         except (ValueError, UsageError):
             continue
-    return max(sizes)[1] if sizes else _USUAL_CACHE
+    return max(sizes)[1] if sizes else _DEFAULT_CACHE_BYTES
 
 
 def place(
     views: Sequence[View],
-    wanted: Sequence[int] | Literal["none"] | None = None,
+    requested: Sequence[int] | Literal["none"] | None = None,
     order: Sequence[int] | None = None,
 ) -> list[Place]:
-    """A core for every rank; `views` in order of rank, `wanted` the cores that were asked for.
+    """A core for every rank; `views` and `requested`, the cores of --cores, are by rank.
 
-    Where there are fewer cores than ranks, those that stand side by side in `order` get different
-    ones. With "none" ranks get no core of their own.
+    Where there are fewer cores than ranks, neighbours in `order` get different ones. With "none"
+    ranks get no core of their own.
 
     Raises UsageError for a core that does not exist, Unavailable for one that a rank may not use.
     """
-    if wanted == "none":
+    if requested == "none":
         return [Place(None, _is_crowded(seen, views)) for seen in views]
-    chosen = list(wanted) if wanted is not None else [0] * len(views)
-    if wanted is not None:
-        for rank, (core, seen) in enumerate(zip(wanted, views, strict=True)):
+    chosen = list(requested) if requested is not None else [0] * len(views)
+    if requested is not None:
+        for rank, (core, seen) in enumerate(zip(requested, views, strict=True)):
             _check(rank, core, seen)
     else:
         for host in dict.fromkeys(seen.host for seen in views):
@@ -117,22 +117,22 @@ def place(
 
 
 def _is_crowded(seen: View, views: Sequence[View]) -> bool:
-    """Whether the host that is `seen` has fewer cores for its ranks than ranks."""
+    """Whether the host of the view `seen` has fewer cores for its ranks than ranks."""
     allowed = [other.allowed for other in views if other.host == seen.host]
     return len({core.number for cores in allowed for core in cores}) < len(allowed)
 
 
 def _check(rank: int, core: int, seen: View) -> None:
     if core not in seen.present:
-        there = ", ".join(str(number) for number in seen.present)
-        raise UsageError(f"--cores: there is no core {core} (there are {there})")
-    if core not in [allowed.number for allowed in seen.allowed]:
-        there = ", ".join(str(allowed.number) for allowed in seen.allowed)
-        raise Unavailable(f"rank {rank} may not use core {core} (allowed: {there})")
+        present = ", ".join(str(number) for number in seen.present)
+        raise UsageError(f"--cores: there is no core {core} (there are {present})")
+    if core not in [other.number for other in seen.allowed]:
+        allowed = ", ".join(str(other.number) for other in seen.allowed)
+        raise Unavailable(f"rank {rank} may not use core {core} (allowed: {allowed})")
 
 
 def _choose(allowed: Sequence[Sequence[Core]]) -> list[int]:
-    """A core for each rank of one host: the first way of sharing out that serves them all."""
+    """A core for each rank of one host, by the best way of sharing out that serves all of them."""
     for slots in _ways(allowed):
         match = _match(slots)
         if match is not None:
@@ -142,17 +142,18 @@ def _choose(allowed: Sequence[Sequence[Core]]) -> list[int]:
 
 
 def _ways(allowed: Sequence[Sequence[Core]]) -> Iterator[list[dict[str, int]]]:
-    """Ways of sharing out, best first. Each gives every rank its choice: a slot that only one rank
-    may have, and the core that it stands for."""
+    """Ways of sharing out the cores, best first: for each rank the slots that it may take, and the
+    core of each slot. Only one rank may take a slot."""
     caches = dict.fromkeys(core.cache for cores in allowed for core in cores)
-    # Cores of their own that share a last-level cache, then cores of their own anywhere.
+    # Physical cores that share a last-level cache, then physical cores anywhere.
     for cache in (*caches, None):
         yield [_physical(cores, cache) for cores in allowed]
-    # Logical processors of their own.
+    # Logical processors.
     yield [{str(core.number): core.number for core in cores} for cores in allowed]
 
 
 def _physical(cores: Sequence[Core], cache: str | None) -> dict[str, int]:
+    """The physical cores, those of one cache or (None) all, each with its first processor."""
     slots: dict[str, int] = {}
     for core in cores:
         if cache is None or core.cache == cache:
@@ -165,7 +166,7 @@ def _match(choices: list[dict[str, int]]) -> list[int] | None:
     holder: dict[str, int] = {}
 
     def give(rank: int, seen: set[str]) -> bool:
-        # A free slot before one that somebody else would have to leave.
+        # Free slots first, then slots whose holder would have to move.
         for slot in sorted(choices[rank], key=lambda slot: slot in holder):
             if slot not in seen:
                 seen.add(slot)

@@ -1,1 +1,1 @@
-"""How bytes move: one file per transport, each says by itself whether it can be used here."""
+"""How bytes move: one file per transport, which itself says whether it can be used here."""

@@ -1,7 +1,7 @@
-"""What a transport is: it opens paths between ranks, and makes an endpoint of one for each case.
+"""The contract of a transport: it opens paths between ranks, and makes endpoints for cases.
 
-There is one object per process and transport. A path is opened in steps, after each of which both
-ranks know how the other fared, so that neither waits for one that has failed:
+There is one object per process and transport. A path is opened in steps. After each step both ranks
+know whether the other succeeded, so that neither waits for a rank that has failed:
 
 1. both make a `Path`, which says how the peer reaches it (`address`);
 2. they exchange addresses;
@@ -36,8 +36,8 @@ class ProcessContext:
 
     `token` proves to a peer that this process belongs to the job. `communicator` has all ranks and
     is for timed messages alone; where it is None, `no_mpi` says why. `threads` is how many threads
-    of each rank talk. `timeout` is how long a reply to a datagram may take, s. `path_model` is what
-    the transport ``simulated`` simulates, in the launch of number `launch`.
+    of each rank talk. `timeout` is how long a reply to a datagram may take, s. `path_model` is the
+    path that the transport ``simulated`` simulates, in the launch of number `launch`.
     """
 
     rank: int
@@ -59,7 +59,7 @@ class ProcessContext:
         no_mpi: str = "",
         launch: int = 0,
     ) -> ProcessContext:
-        """That of a rank which measures `plan`."""
+        """The context of a rank that measures `plan`."""
         return cls(
             rank=rank,
             token=token,
@@ -74,12 +74,12 @@ class ProcessContext:
 
 @dataclass(frozen=True, kw_only=True)
 class PairContext:
-    """This rank and its peer, the rank `peer`, of which one `initiates`.
+    """A pair of ranks, as one of them sees it: `peer` is the other one's number.
 
-    `shares_core`: one of them shares its core with another rank, so that who polls has to give it
-    away. `segment` is memory that both map, zeros at first, or None, and then `no_segment` says
-    why. `thread` is the number of the thread that talks, and `core` where it has to run; None:
-    where the rank runs.
+    `initiates`: this rank is the initiator. `shares_core`: one of the two shares its core with
+    another rank, so whoever polls has to yield it. `segment` is memory that both map, zeros at
+    first; where it is None, `no_segment` says why. `thread` is the number of the thread that talks,
+    and `core` the core that it has to run on; None: wherever the rank runs.
     """
 
     peer: int
@@ -98,8 +98,8 @@ class PairContext:
 
 @dataclass(frozen=True, kw_only=True)
 class Buffers:
-    """What an endpoint sends from, receives into, and is timed by. If it exposes memory, that has
-    room for `exposed_bytes`."""
+    """The buffers that an endpoint sends from and receives into, and the clock that times it. An
+    endpoint that exposes memory exposes at least `exposed_bytes`."""
 
     out: Ring
     in_: Ring
@@ -108,16 +108,18 @@ class Buffers:
 
 
 class Timed(NamedTuple):
-    """What a batch gave at this end.
+    """The samples of one batch, as this end timed them.
 
-    `times`, shape (n,), ns, are those of the samples, and `start` is when the first began, ns of
-    CLOCK_MONOTONIC_RAW; empty and 0 at an end that takes none. `receive_times`, shape (n,), ns, are
-    the times until the last receive of a sample completed, where that is not its end.
+    `times`, shape (n,), ns, are the times of the samples, and `start` is when the first began, ns
+    of CLOCK_MONOTONIC_RAW; empty and 0 at an end that takes no times. `receive_times`, shape (n,)
+    or (0,), ns, are the times until the last receive of each sample completed, where a sample may
+    end later.
 
-    Where messages can be lost there are fewer samples, `timed_out` is how long, ns, was waited for
-    replies that did not come, and `delivery` counts the messages. `source_slots` then tells, for
-    each buffer that is received into, which of the sender's buffers its message came from, counted
-    from 1, or 0 where that is not known; None: the buffer of the same number.
+    Where messages can be lost, there may be fewer samples than requested, `timed_out` is the time
+    spent waiting for replies that did not come, ns, and `delivery` counts the messages.
+    `source_slots`, shape (slots,), then has for each receive buffer the number of the sender's
+    buffer whose message it holds, counted from 1; 0: not known. None: the buffer of the same
+    number.
     """
 
     times: Times = NO_TIMES
@@ -129,9 +131,9 @@ class Timed(NamedTuple):
 
 
 class Endpoint(ABC):
-    """One end of a path, for one case. `exposed` is memory of this rank that the peer reaches into,
-    and `address` what the peer's `connect` needs: builtins that msgpack can write. The path itself
-    writes the first `header_size` bytes of each message."""
+    """One end of a path, for one case. `exposed` is memory of this rank that the peer reads and
+    writes, and `address` what the peer's `connect` needs: builtins that msgpack can write. The path
+    itself writes the first `header_size` bytes of each message."""
 
     address: Any = None
     exposed: Bytes | None = None
@@ -142,18 +144,18 @@ class Endpoint(ABC):
 
     @abstractmethod
     def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
-        """This end's part in a batch: `warm_up` exchanges untimed, then `samples` samples of
-        `exchanges` each. Raises OSError, MpiError, NoAnswer, PeerClosed or Stopped."""
+        """Takes part in a batch: `warm_up` exchanges untimed, then `samples` samples of `exchanges`
+        each. Raises OSError, MpiError, NoAnswer, PeerClosed or Stopped."""
 
     def synchronize(self) -> None:  # noqa: B027 (most expose no memory)
-        """Is called between what this rank does to `exposed` and what the peer does."""
+        """Called between this rank's accesses to `exposed` and the peer's."""
 
     def close(self) -> None:  # noqa: B027 (most belong to their path)
         """Releases what belongs to this case alone."""
 
 
 class VirtualTime(Protocol):
-    """The time in which a simulated path is measured."""
+    """The time of a simulated path, which only its own exchanges and rests advance."""
 
     def cache_line_rtt(self) -> float:
         """The core-to-core round trip at this moment, ns."""
@@ -163,8 +165,9 @@ class VirtualTime(Protocol):
 
 
 class Path(ABC):
-    """One end of a path to a peer; all cases that wait alike use it. `address` is what the peer's
-    `connect` needs: builtins that msgpack can write. `virtual_time` is that of a simulated path."""
+    """One end of a path to a peer, for all cases whose ends wait in the same way. `address` is what
+    the peer's `connect` needs: builtins that msgpack can write. Only a simulated path has a
+    `virtual_time`."""
 
     address: Any = None
     virtual_time: VirtualTime | None = None

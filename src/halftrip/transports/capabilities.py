@@ -14,14 +14,14 @@ _SAME = "only a ping-pong in turn sends from the buffer that it receives into"
 
 
 class Capabilities(NamedTuple):
-    """`patterns` are those of each mode; `no_mode` says why a mode is missing, where there is more
-    to say than that. `waits` are the ways in which a receiver can wait, the default first, and
+    """`patterns` has the patterns of each mode; `no_mode` has a reason for a missing mode, where
+    one can be given. `waits` are the ways in which a receiver can wait, the default first, and
     `no_other_wait` says why there are no others.
 
-    `smallest` and `largest` are sizes in bytes (`largest` None: any), each with what to say beyond
-    it. `rated` are the patterns that can offer a --rate. `lossy`: messages can be lost, so that no
-    end waits for the other for ever, and every exchange is a sample by itself. `no_verify` is
-    empty, or why messages cannot be verified.
+    `smallest` and `largest` are message sizes in bytes (`largest` None: no limit), `too_small` and
+    `too_large` the refusals of other sizes. `rated` are the patterns that can offer a --rate.
+    `lossy`: messages can be lost, so no end waits for the other for ever, and every exchange is a
+    sample by itself. `no_verify` is empty, or why messages cannot be verified.
     """
 
     patterns: Mapping[Mode, tuple[Pattern, ...]]

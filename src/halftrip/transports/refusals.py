@@ -1,4 +1,4 @@
-"""What of a plan no machine could measure: found before any process is started."""
+"""Refuses a plan that no machine could measure, before any process is started."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ _MOST_REASONS = 4
 
 
 def check_possible(plan: Plan) -> None:
-    """Raises UsageError, with the reasons, if every case of the plan is refused whatever the
-    machine: then nothing can be measured here or elsewhere."""
-    process = ProcessContext(rank=0, token="")
+    """Raises UsageError, with the reasons, if every case of the plan is refused on any machine."""
+    process = ProcessContext.of(plan, rank=0, token="")
     transports: dict[str, Transport] = {
         name: TRANSPORTS.load(name)(process) for name in plan.transport
     }
@@ -25,7 +24,7 @@ def check_possible(plan: Plan) -> None:
     refused: dict[str, dict[str, None]] = {}
     one_pair = msgspec.structs.replace(plan, pairs="halves", pairs_at_once=None, threads=1)
     for (case,) in expand(one_pair, 2, waits):
-        # Without a rate, how long a window takes is for the machine to say.
+        # Without a rate, the time of a window depends on the machine.
         slow = outlasts(plan, case) if case.rate is not None else None
         reason = transports[case.transport].refuses(case) or slow
         if reason is None:

@@ -21,7 +21,7 @@ from halftrip.transports.base import (
 )
 from halftrip.transports.capabilities import Capabilities
 
-# What reading a clock costs, ns: about that of every clock there is.
+# The cost of reading a clock, ns: about that of a real one.
 _CLOCK_COST_NS = 20.0
 
 
@@ -32,9 +32,9 @@ class SimulatedTransport(Transport):
         self.capabilities = Capabilities(
             patterns={"blocking": ("pingpong", "stream")},
             waits=("spin",),
-            no_other_wait="nobody waits for what is only thought of",
+            no_other_wait="a simulated path runs in virtual time, where nothing waits",
             lossy=self.model.loss > 0,
-            no_verify="nothing is sent that could be looked at",
+            no_verify="a simulated path transfers no bytes",
         )
 
     def missing(self, pair: PairContext) -> str | None:
@@ -42,7 +42,7 @@ class SimulatedTransport(Transport):
 
     def refuses(self, case: Case) -> str | None:
         if self.capabilities.lossy and case.pattern != "pingpong":
-            return "loss: what becomes of a stream that loses some is not thought of"
+            return f"loss: no {case.pattern} on a simulated path that loses messages, only pingpong"
         return super().refuses(case)
 
     @property
@@ -54,7 +54,8 @@ class SimulatedTransport(Transport):
 
 
 class VirtualPath(Path):
-    """Both ends have one; the initiator's says what happens. It is its own `virtual_time`."""
+    """Both ends have one, but only the initiator's makes up times. It is its own
+    `virtual_time`."""
 
     def __init__(self, process: ProcessContext, model: PathModel, initiates: bool) -> None:
         self.virtual_time = self
@@ -81,10 +82,10 @@ class VirtualEndpoint(Endpoint):
     def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
         if not self._initiates:
             return Timed()
-        one = exchange_seconds(self._path.model, self._case)
-        self._path.exchanges(one, warm_up)
+        undisturbed = exchange_seconds(self._path.model, self._case)
+        self._path.exchanges(undisturbed, warm_up)
         start = round(self._path.now * 1e9)
-        times, lost = self._path.exchanges(one, samples * exchanges)
+        times, lost = self._path.exchanges(undisturbed, samples * exchanges)
         if not self._path.model.loss:
             times = times.reshape(samples, exchanges).sum(axis=1)
             return Timed(_ns(self._path.read_clock(times)), start)

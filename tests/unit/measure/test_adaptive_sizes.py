@@ -1,4 +1,4 @@
-"""Adaptive sizes locate every breakpoint of a curve and no others, with few measurements."""
+"""Adaptive sizes locate every breakpoint of a curve, and no others, with few measurements."""
 
 import math
 import random
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.analysis.breakpoints import Breakpoint, breakpoints
-from halftrip.measure.adaptive_sizes import next_sizes, point, refined
+from halftrip.measure.adaptive_sizes import next_rounds, next_sizes, point
 from halftrip.stats.piecewise import Point
 from harness import runs
 
@@ -21,12 +21,12 @@ def line(size):
 
 
 def jump(at, share, base=line):
-    """From `at` bytes on slower by this share of the time there, a constant."""
+    """From `at` bytes on, the time is longer by this share of the time there, a constant."""
     return lambda size: base(size) + (share * base(at) if size >= at else 0)
 
 
 def slope(at, share):
-    """From `at` bytes on each byte takes longer by this share."""
+    """From `at` bytes on, each byte takes longer by this share."""
     return lambda size: line(size) + max(0, size - at) * share / 10
 
 
@@ -206,12 +206,12 @@ def test_the_next_cases_of_each_curve_are_like_its_others():
         for size in schedule
     ]
     measured = {round_[0]: Point(round_[0].size, line(round_[0].size), 0.01) for round_ in rounds}
-    more = refined(rounds, measured, schedule)
+    more = next_rounds(rounds, measured, schedule)
     assert [tuple(case.size for case in round_) for round_ in more] == [(2560, 2560)] * 2
     assert [round_[0].transport for round_ in more] == ["shm", "tcp"]
     assert [case.pair for case in more[0]] == [(0, 2), (1, 3)]
     # A rank that has measured nothing requests nothing.
-    assert refined(rounds, {}, schedule) == []
+    assert next_rounds(rounds, {}, schedule) == []
 
 
 def test_the_point_of_a_measurement():

@@ -14,8 +14,8 @@ AHEAD = 7 * 10**9
 
 
 class TimedGroup:
-    """Rank 0's end of a group of three in a time of its own, ns. Each round trip takes so long
-    there and so long back, as the next of `delays` says; rank 1's clock is ahead."""
+    """Rank 0's end of a group of three, on a made-up clock, ns. The next of `delays` are the times
+    of a round trip there and back; rank 1's clock is ahead."""
 
     rank = 0
 
@@ -46,7 +46,7 @@ def offsets(monkeypatch, delays):
 def test_the_shortest_round_trip_gives_the_offset(monkeypatch, shortest):
     delays = [(5000 + 10 * number, 100) for number in range(10)]
     delays[shortest] = (40, 40)
-    # Rank 2 is on rank 0's own host, whose clock they share.
+    # Rank 2 shares the clock of rank 0, on the same host.
     assert offsets(monkeypatch, delays) == [0, AHEAD, 0]
 
 
@@ -57,7 +57,7 @@ def test_the_offset_is_wrong_by_half_of_the_round_trip_at_most(monkeypatch, ther
 
 
 def test_only_rank_0_learns_the_offsets(monkeypatch):
-    """Over a real group; each rank's clock is that of its thread."""
+    """Over a real group, whose ranks are threads, each with a clock of its own."""
     ahead = {}
     clock = SimpleNamespace(
         CLOCK_MONOTONIC_RAW=time.CLOCK_MONOTONIC_RAW,

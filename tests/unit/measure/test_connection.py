@@ -13,7 +13,7 @@ from harness.runs import case
 
 
 class NotedPath(Path):
-    """A path that notes what is done to it, and fails at a step if it is told to."""
+    """A path that notes the calls it gets; with `fails`, it cannot connect."""
 
     def __init__(self, notes, rank, fails):
         self.address = {"rank": rank}
@@ -52,7 +52,7 @@ class NotedTransport(Transport):
 
 
 def connection(group):
-    """Ranks 0 and 1; others are not of the pair."""
+    """The connection of ranks 0 and 1; other ranks are not members."""
     return Connection(group, (0, 1), pair(min(group.rank, 1)), clock())
 
 
@@ -76,7 +76,7 @@ def test_cases_that_wait_alike_at_both_ends_share_a_path():
         return transport.waits, transport.notes.count("close")
 
     results = in_group(3, work)
-    # Each end's own way to wait; a rank that is not of the pair opens nothing.
+    # Each end has its own way to wait; a rank that is not a member opens nothing.
     assert results == [
         (["spin", "block", "spin"], 3),
         (["block", "spin", "spin"], 3),

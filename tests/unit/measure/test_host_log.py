@@ -1,5 +1,5 @@
-"""The log of several hosts, in rank 0's time, and that its counters are read while nothing is
-timed."""
+"""The system log: records of several hosts in rank 0's time, and counters that are read only while
+nothing is timed."""
 
 import os
 import threading
@@ -32,7 +32,7 @@ def _short_rest(monkeypatch):
 
 
 def setup_of(group, hosts):
-    """What the log asks of a set-up: two ranks, each on a host of its own, or both on one."""
+    """The parts of a Setup that the log uses: two ranks, on one host or on two."""
     environments = [SimpleNamespace(host=name) for name in hosts]
     meter = SimpleNamespace(reader=Reader())
     return SimpleNamespace(group=group, hosts=hosts, environments=environments, meter=meter)
@@ -69,7 +69,7 @@ def test_each_host_has_a_record_in_the_time_of_rank_0(monkeypatch):
     assert {r.launch for r in records} == {3}
     pairs = zip(records[::2], records[1::2], strict=True)
     for one, other in pairs:
-        # The other host's clock is seven seconds ahead; here both are the same.
+        # The other host's clock is said to be seven seconds ahead; really it is the same clock.
         assert other.at == pytest.approx(one.at - 7, abs=0.2)
         assert other.seconds == pytest.approx(one.seconds, abs=0.2)
     assert [case for r in records if r.host == "a" for case in r.cases] == [CASES[0]]
@@ -97,7 +97,7 @@ def test_short_cases_share_a_record_where_one_each_costs_too_much(monkeypatch, s
 
 
 def test_a_log_that_has_taken_too_long_keeps_cases_for_a_later_record(monkeypatch):
-    """Whatever took so long; it may have been a pause of the machine."""
+    """Such as after a pause of the machine."""
 
     def script(log):
         log.rest("before")
@@ -130,15 +130,14 @@ def test_clocks_are_compared_again_after_a_while(monkeypatch, interval, times):
 
 
 class Moments:
-    """When something was done: `spans` are (begin, end, what), ns, in the order in which they
-    ended."""
+    """The times of calls: `spans` are (begin, end, what), ns, in the order in which they ended."""
 
     def __init__(self):
         self.spans = []
         self._lock = threading.Lock()
 
     def note(self, function, what, cost=0.0):
-        """Notes each call of `function`, as `what` of its arguments. It takes `cost` s more."""
+        """`function`, with its calls noted as `what(arguments)`, and slower by `cost`, s."""
 
         def noted(*arguments):
             began = time.monotonic_ns()
@@ -155,8 +154,8 @@ READ = "read"
 
 
 def test_counters_are_read_while_nothing_is_timed(monkeypatch):
-    """By the order of calls, with counters that take long: no rank's part in a batch overlaps a
-    reading, and each case warms up between a reading and its first kept block."""
+    """With slow counters, by the times of calls: no rank's part in a batch overlaps a reading, and
+    each case warms up between a reading and its first kept block."""
     skip_baselines(monkeypatch)
     monkeypatch.setattr(host_log, "_LARGEST_SHARE", 1e9)
     moments = Moments()
@@ -197,10 +196,10 @@ class Alternating:
 @pytest.mark.extended
 @pytest.mark.parametrize("transport", ["shm", "tcp"])
 def test_samples_after_a_reading_are_as_those_without(transport):
-    """In turn in one process: of four blocks the second and the third come after both ranks have
-    read all counters, the others do not. By how much these differ from those is less than by how
-    much the first two of four differ from the last two, or else a few per cent. A run does less to
-    its samples: it reads between cases, each of which begins with a warm-up."""
+    """In one process, in turn: of four blocks the second and the third come after both ranks have
+    read all counters, the others do not. The effect of reading is below a few per cent, or below
+    three times the difference between the first two blocks and the last two, which is chance. A run
+    disturbs its samples less: it reads between cases, each of which begins with a warm-up."""
     the_case = runs.case(transport, 8, "spin" if transport == "shm" else "block")
     rounds = []
     cores = sorted(os.sched_getaffinity(0))
@@ -212,7 +211,7 @@ def test_samples_after_a_reading_are_as_those_without(transport):
         counters, number = Counters(Reader()), iter(range(10**6))
 
         def probe(self, case):
-            # Between two blocks, on both ranks: before the first, and after each.
+            # Called on both ranks before the first block and after each.
             if next(number) % 4 in (1, 2):
                 counters.advance()
 

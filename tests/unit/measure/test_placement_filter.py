@@ -19,8 +19,8 @@ ALLOWED = 0.05
 
 
 def moving(share, seed=1, latency="20us", dwell=ALLOWED):
-    """Cores that are far apart for this share of the time, for `dwell` seconds on average; then all
-    takes three times as long."""
+    """Cores that are far apart for this share of the time, for `dwell` seconds on average;
+    everything takes three times as long then."""
     return {
         "latency": latency,
         "noise": {"kind": "lognormal", "spread": 0.02},
@@ -63,13 +63,13 @@ def check_that_only_the_requested_state_is_measured(requested, table, repetition
     measured = records.of(Measurement)
     assert len(measured) == repetitions
     expected = one_way_ns(table) * (3.0 if requested == "far" else 1.0)
-    # Until the other state is met for the first time, there is nothing to choose from.
+    # Before the other state is seen for the first time, any state is accepted.
     for measurement in measured[-(repetitions // 2) :]:
         times = measurement.series.times
         assert np.median(times) == pytest.approx(expected, rel=0.01)
-        # As much of it as without any choice.
+        # As much time as without a requested state.
         assert measurement.samples.sum() >= 0.9 * allowed * 1e9
-        # No summary has to leave out any of it.
+        # Its summary leaves nothing out.
         assert len(states_of(measurement)) == 1
         assert all(block.cache_line_rtt is not None for block in measurement.blocks)
         assert summarize_case([measurement]).samples == measurement.samples.size
@@ -96,16 +96,19 @@ def test_a_single_state_is_near_and_far(requested):
     assert np.median(measurement.series.times) == pytest.approx(one_way_ns(table), rel=0.01)
 
 
-def test_a_state_that_never_comes_is_given_up(monkeypatch):
+def test_a_state_that_never_comes_back_is_given_up(monkeypatch):
     monkeypatch.setattr(Setup, "survey", lambda *_: [100.0] * 16 + [300.0] * 16)
     records = measure(moving(0.0), placement_state="far", sizes="8,64", time="20ms")
     assert records.of(Measurement) == []
-    reason = "--placement-state far: never long enough in that state, in which the line takes "
-    assert [f.reason for f in records.of(Failure)] == [f"{reason}300 to 300 ns"] * 2
+    reason = (
+        "--placement-state far: never long enough in that state, "
+        "in which the cache-line round trip takes 300 to 300 ns"
+    )
+    assert [failure.reason for failure in records.of(Failure)] == [reason] * 2
 
 
 def test_blocks_kept_before_a_better_state_was_known_are_dropped(monkeypatch):
-    """The near state is met in the course of a case; what had been kept of the far one goes."""
+    """The near state is seen in the course of a case: blocks of the far state are dropped."""
     monkeypatch.setattr(Setup, "survey", lambda *_: [300.0] * 3)
     table = moving(0.0)
     (measurement,) = measure(table, placement_state="near").of(Measurement)
@@ -119,7 +122,7 @@ def test_ranks_that_share_a_core_are_skipped():
     records, _ = walk((0, 0), placement_state="near")
     assert records.of(Measurement) == []
     (skip,) = records.of(Skip)
-    assert skip.reason == "--placement-state: there is no line to tell by: the ranks share a core"
+    assert skip.reason == "--placement-state: no core-to-core round trip: the ranks share a core"
 
 
 def test_the_round_trips_of_a_real_pair_are_probed(monkeypatch):
@@ -138,7 +141,7 @@ def test_states_seen_once_or_twice_are_forgotten_and_others_are_not():
     state.add([100.0] * 30 + [300.0, 310.0])
     state.add([100.0] * 60)
     assert state.known == (100.0, 100.0)
-    # A state that was there for a while still is one, however long ago.
+    # A state that lasted for a while stays known, however long ago it was.
     state.add([300.0] * 10)
     state.add([100.0] * 500)
     assert state.known == (300.0, 310.0)

@@ -1,12 +1,12 @@
 """Rounds of one case, measured by both ranks in one process."""
 
 import os
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from halftrip.measure.round import Round, RoundBlock
+from halftrip.measure.aggregate import aggregate
+from halftrip.measure.round import RoundBlock
 from halftrip.results.block import Block
 from halftrip.results.case import CaseEnd
 from halftrip.results.records import Measurement
@@ -17,7 +17,7 @@ from harness.runs import case
 
 @pytest.mark.parametrize(("size", "clock_cost", "timed"), [(1, 1e5, False), (300_000, 20.0, True)])
 def test_receives_are_timed_only_where_a_sample_is_one_exchange(size, clock_cost, timed):
-    """Elsewhere reading the clock once more in each exchange would take too much of it."""
+    """With several exchanges, one more clock read in each would take too much of the sample."""
     the_case = case("shm", size, pattern="bidirectional", window=8)
     round_ = measure(the_case, clock_cost=clock_cost)
     assert round_.problems == [None]
@@ -27,7 +27,7 @@ def test_receives_are_timed_only_where_a_sample_is_one_exchange(size, clock_cost
 
 
 @pytest.mark.parametrize("pattern", ["pingpong", "stream"])
-def test_the_responder_takes_times_where_its_clock_is_not_in_the_way(pattern):
+def test_the_responder_takes_times_where_they_do_not_lengthen_the_initiator_s(pattern):
     round_ = measure(case("unix", 64, pattern=pattern, window=1 if pattern == "pingpong" else 8))
     block = round_.kept[-1].blocks[0]
     assert block.peer_times.size == (block.times.size if pattern == "stream" else 0)
@@ -64,7 +64,7 @@ def test_ends_that_wait_in_different_ways_are_measured(transport, waits):
 
 
 def test_a_blocking_end_that_sends_and_receives_at_once_polls():
-    """Asleep in a write, it could not read what its peer is asleep in writing."""
+    """Two ends that both block in a write would wait for ever."""
     modes = {}
 
     def note(rank, path):
@@ -102,7 +102,7 @@ def block(times, start=0, timed_out=0):
 
 
 def test_a_sample_of_several_pairs_takes_as_long_as_the_slowest():
-    """Of as many samples as every pair has."""
+    """For as many samples as every pair has."""
     both = RoundBlock([block([1, 5, 4]), block([3, 2], timed_out=7)])
     assert both.sampled.times.tolist() == [3, 5]
     assert both.sampled.timed_out == 7
@@ -122,14 +122,12 @@ def test_a_sample_of_several_pairs_takes_as_long_as_the_slowest():
         ((0, 1000), (0, 0), None, None),
     ],
 )
-def test_together_count_the_messages_of_the_time_in_which_all_pairs_were_active(
+def test_an_aggregate_counts_the_messages_of_the_time_in_which_all_pairs_were_active(
     starts, offsets, span, samples
 ):
     pairs = [case("shm", pair=(0, 2)), case("shm", pair=(1, 3))]
-    kept = RoundBlock([block([100] * 10, start) for start in starts])
-    spans, messages = Round.spans(
-        SimpleNamespace(cases=pairs, kept=[kept]), exchanges=3, offsets=offsets
-    )
+    blocks = [block([100] * 10, start) for start in starts]
+    spans, messages = aggregate(pairs, [blocks], exchanges=3, offsets=offsets)
     # Two messages, one after the other, in each of three exchanges.
     assert spans == ([] if span is None else [span])
     assert messages == ([] if span is None else [pytest.approx(6 * samples)])

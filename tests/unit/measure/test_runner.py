@@ -1,4 +1,4 @@
-"""A whole plan with threads for ranks: its records, and how it leaves its caller."""
+"""A whole plan whose ranks are threads: its records, and what it leaves changed in its caller."""
 
 import gc
 import os

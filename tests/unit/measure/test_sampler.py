@@ -1,4 +1,4 @@
-"""The sampler with made times: it ends, with enough samples, on any path."""
+"""The sampler with made-up times: on any path it ends, with enough samples."""
 
 import itertools
 
@@ -40,7 +40,7 @@ def test_a_steady_path_converges(ns, clock_cost):
 
 @given(st.floats(50, 1e6), st.floats(0.01, 0.8), st.integers(0, 10))
 @settings(max_examples=30, deadline=None)
-def test_a_case_that_converged_has_the_interval_asked_for(ns, spread, seed):
+def test_a_case_that_converged_has_the_requested_interval(ns, spread, seed):
     stopping = Stopping(ci=0.02, time=1e-9 * ns * 5000)
     sampling = sample(stopping, noisy(ns, spread, seed))
     if sampling.sampler.stopped == "converged":
@@ -163,14 +163,14 @@ def test_a_coarse_clock_makes_longer_batches():
     assert fine.sampler.exchanges * 200 >= 2_000
 
 
-def test_nothing_is_taken_before_it_was_asked_for_nor_after_the_end():
+def test_nothing_is_taken_before_it_was_requested_nor_after_the_end():
     one = Sampled(np.array([1]))
-    with pytest.raises(RuntimeError, match="asked for"):
+    with pytest.raises(RuntimeError, match="not requested"):
         Sampling(Stopping()).sampler.keep(one, [one], [])
     sampler = sample(Stopping(iterations=3), steady(5000.0)).sampler
     with pytest.raises(RuntimeError, match="over"):
         sampler.feed(one)
-    with pytest.raises(RuntimeError, match="asked for"):
+    with pytest.raises(RuntimeError, match="not requested"):
         sampler.keep(one, [one], [])
 
 
@@ -189,7 +189,7 @@ def test_the_expected_time_only_sets_where_calibration_begins(expected_ns):
     assert sampling.sampler.exchanges == 100
     batches = [batch.exchanges * batch.samples for batch in sampling.batches]
     assert batches[0] == 1
-    # Before warm-up, no batch is longer than a hundred of the clock's readings need.
+    # Before warm-up, no sample is longer than a hundred readings of the clock need.
     assert batches[1] <= 3 * 2000
 
 
@@ -207,7 +207,7 @@ def test_the_interval_is_computed_a_few_times_however_short_the_batches(monkeypa
 
 
 def test_the_interval_is_computed_once_more_when_time_is_up():
-    """However much there was when it was last computed."""
+    """However little was added since it was last computed."""
     ended = []
     for seed in range(40):
         sampling = sample(Stopping(ci=0.02, time=0.001), noisy(2000, 0.16, seed))

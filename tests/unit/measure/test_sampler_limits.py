@@ -1,5 +1,4 @@
-"""The sampler where replies are lost, batches are rejected, or there are limits to what it may ask
-for."""
+"""The sampler where replies are lost, batches are rejected, or the size of batches is limited."""
 
 import numpy as np
 import pytest
@@ -45,7 +44,7 @@ def test_a_count_is_of_answered_exchanges(lost):
     assert sampling.samples.size == 200
 
 
-def test_a_batch_that_is_all_lost_is_asked_for_again():
+def test_a_batch_that_is_all_lost_is_requested_again():
     sampling = Sampling(Stopping(), single=True)
     for _ in range(3):
         batch = sampling.next()
@@ -58,6 +57,23 @@ def test_a_batch_that_is_all_lost_is_asked_for_again():
 def test_single_exchanges_stay_single_however_short():
     sampling = sample(Stopping(time=0.001), steady(50), 1000.0, single=True)
     assert {batch.exchanges for batch in sampling.batches} == {1}
+
+
+@pytest.mark.parametrize(
+    ("stopping", "options", "stopped"),
+    [
+        (Stopping(iterations=200), {"most_exchanges": 3}, "count"),
+        (Stopping(ci=None), {"single": True}, "full"),
+    ],
+)
+def test_samples_that_a_coarse_clock_reads_as_zero_are_samples(
+    monkeypatch, stopping, options, stopped
+):
+    """Where a sample may not hold enough exchanges for the clock."""
+    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
+    sampling = sample(stopping, steady(300), read=np.zeros_like, clock_resolution=1e6, **options)
+    assert sampling.sampler.stopped == stopped
+    assert set(sampling.samples.tolist()) == {0}
 
 
 @given(
@@ -133,7 +149,7 @@ def test_a_rejected_batch_takes_back_the_time_that_it_timed_out():
     assert sampling.samples.sum() >= 0.09e9
 
 
-def test_a_rejected_batch_does_not_count_and_is_asked_for_again():
+def test_a_rejected_batch_does_not_count_and_is_requested_again():
     sampling, batch = warmed(Stopping(iterations=50), ns=5000)
     for _ in range(3):
         latest = Sampled(np.full(batch.samples, 5000))
@@ -160,7 +176,7 @@ def test_after_too_much_was_rejected_the_sampler_gives_up(kept):
 
 
 def test_earlier_batches_that_are_rejected_make_room_for_as_much_time_again():
-    """They were kept until the latest showed that they were taken in another state."""
+    """They counted until the latest showed that they were of another state."""
     sampling, batch = warmed(Stopping(ci=None, time=0.1))
     sampling.give(batch, np.full(900, 100_000))
     early, latest = sampling.kept.pop(), Sampled(np.full(10, 100_000))
@@ -171,7 +187,7 @@ def test_earlier_batches_that_are_rejected_make_room_for_as_much_time_again():
 
 
 def test_the_interval_is_computed_anew_after_earlier_batches_were_rejected(monkeypatch):
-    """The last one that was computed is of samples that no longer count."""
+    """The last one was computed from samples that no longer count."""
     looks = []
 
     def look(samples):
@@ -179,7 +195,7 @@ def test_the_interval_is_computed_anew_after_earlier_batches_were_rejected(monke
         return half_width(samples)
 
     monkeypatch.setattr("halftrip.measure.sampler.half_width", look)
-    # So far apart that 300 of them are not enough.
+    # With so much spread that 300 samples are not enough.
     times = noisy(100_000, 1.0)
     sampling, batch = warmed(Stopping(ci=0.001, time=0.1))
     sampling.give(batch, times(0, 300))

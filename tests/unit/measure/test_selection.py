@@ -1,11 +1,11 @@
-"""Which cases are skipped, because there is not the memory for them, and why."""
+"""Which cases are skipped because their memory is not available, and with which reason."""
 
 from types import SimpleNamespace
 
 import msgspec
 import pytest
 
-from halftrip.measure.selection import possible
+from halftrip.measure.selection import possible_rounds
 from halftrip.memory.host import HOST
 from halftrip.memory.layout import layout
 from halftrip.plan.plan import Plan
@@ -19,7 +19,7 @@ MIB = 1 << 20
 
 
 def setup_of(the_case, rank=0, hosts=("a", "a")):
-    """What is asked of the set-up of one rank, whose peer refuses nothing."""
+    """The parts of a Setup that a selection uses, at a rank whose peer refuses nothing."""
     return SimpleNamespace(
         plan=Plan(),
         group=SimpleNamespace(rank=rank, allgather=lambda value, kind: [value, {}]),
@@ -33,14 +33,14 @@ def setup_of(the_case, rank=0, hosts=("a", "a")):
 
 def reason(the_case, **place):
     """Why a case is skipped, or None."""
-    kept, skips = possible(setup_of(the_case, **place), [(the_case,)])
+    kept, skips = possible_rounds(setup_of(the_case, **place), [(the_case,)])
     assert kept == ([] if skips else [(the_case,)])
     return skips[0].reason if skips else None
 
 
 # How many MiB the buffers of one case need on a host.
 NEEDS = [
-    # Both ends, each with a buffer out and one in.
+    # Two ends, each with a buffer to send from and one to receive into.
     (case(size=SIZE), ("a", "a"), 4),
     # One end is elsewhere.
     (case(size=SIZE), ("a", "b"), 2),
@@ -62,7 +62,7 @@ def test_a_case_is_skipped_where_its_buffers_do_not_fit(monkeypatch, the_case, h
 def test_pairs_that_talk_at_the_same_time_need_their_buffers_at_once(monkeypatch):
     pairs = msgspec.structs.replace(case(size=SIZE), concurrency=3)
     monkeypatch.setattr(HOST, "available", lambda: 11 * MIB)
-    _, (skip,) = possible(setup_of(pairs), [(pairs,)])
+    _, (skip,) = possible_rounds(setup_of(pairs), [(pairs,)])
     assert skip.reason == "buffers need 12 MiB on one host, where 11 MiB are left"
 
 

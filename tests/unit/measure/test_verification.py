@@ -1,4 +1,4 @@
-"""With --verify every message is checked, whichever of a batch and wherever a byte is wrong."""
+"""With --verify every message of a batch is checked, wherever in it a byte is wrong."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ POSITIONS = {
 @pytest.mark.parametrize("position", POSITIONS)
 @pytest.mark.parametrize("known", [False, True])
 def test_a_wrong_byte_is_found_wherever_it_is(position, known):
-    """Also where it is known, as of datagrams, from which buffer each message came."""
+    """With known source buffers, too, as datagrams have them."""
     slot, offset = POSITIONS[position]
     initiator, responder = both_ends(case())
     source_slots = np.arange(1, SLOTS + 1) if known else None
@@ -102,7 +102,7 @@ def test_a_header_does_not_count(header_size):
 
 
 def test_messages_of_other_buffers_are_known_by_where_they_came_from():
-    """One was lost, so that all after it lie a buffer earlier; of the last nothing is known."""
+    """One was lost, so all later ones are a buffer earlier; the source of the last is not known."""
     initiator, responder = both_ends(case())
     initiator.verification.fill(SLOTS)
     stride = responder.layout.stride
@@ -127,7 +127,7 @@ def check_again(end, source_slots):
 
 
 def test_no_two_batches_have_the_same_messages():
-    """One that is left from the batch before is not taken for a new one."""
+    """A message that is left from the batch before is not taken for a new one."""
     initiator, responder = both_ends(case())
     for end in (initiator, responder):
         end.verification.fill(SLOTS)
@@ -157,8 +157,7 @@ def test_ends_of_other_ranks_have_other_messages():
     assert (one.out.region != other.out.region).any()
 
 
-# Which buffers hold what, by pattern: from which the initiator and the responder send, and in which
-# they receive.
+# By pattern: the buffers that the initiator and the responder send from, and receive into.
 RINGS = [
     (case(), ("out", "out"), ("in_", "in_")),
     (case("stream"), ("out", None), (None, "in_")),

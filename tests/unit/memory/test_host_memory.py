@@ -1,4 +1,4 @@
-"""Buffers in a process's own memory: of which pages they are."""
+"""Buffers in a process's own memory, and their pages."""
 
 import mmap
 
@@ -26,7 +26,7 @@ def test_a_buffer_starts_a_page_and_is_touched(size):
 
 
 def test_a_kernel_without_huge_pages_gives_plain_ones(monkeypatch):
-    # No kernel knows this advice, and all give the same error for it.
+    # Every kernel refuses this advice, with the same error as an advice that it does not have.
     monkeypatch.setattr(mmap, "MADV_NOHUGEPAGE", 9999)
     buffer = HOST.allocate(10_000, "4K")
     assert buffer.size == 10_000
@@ -52,7 +52,7 @@ def test_huge_pages_are_missing_where_the_kernel_has_turned_them_off(tmp_path, m
     assert memory.missing("4K") is None
 
 
-def test_what_is_available_is_read_of_the_same_kernel(tmp_path):
+def test_available_memory_is_read_from_the_same_kernel(tmp_path):
     group = {"proc/self/cgroup": "0::/job\n", "sys/fs/cgroup/job/memory.max": "5000\n",
              "sys/fs/cgroup/job/memory.current": "2000\n"}  # fmt: skip
     assert HostMemory(Kernel(tmp_path, group).reader).available() == 3000

@@ -16,7 +16,7 @@ def test_a_cold_ring_is_larger_than_the_cache():
     assert hot == Layout(slots=1, stride=128, extent=100, step=8)
 
 
-def test_where_messages_are_verified_each_of_a_batch_has_its_own_buffer():
+def test_with_verify_each_message_of_a_batch_has_its_own_buffer():
     verified = case("mpi", 64, pattern="stream", window=7, verify=True)
     assert layout(verified, 0).slots == (1 << 20) // 64
     # An untimed window and a timed one, however large.
@@ -27,7 +27,7 @@ def test_where_messages_are_verified_each_of_a_batch_has_its_own_buffer():
 
 
 @pytest.mark.parametrize("align", [1, 2, 64, 1024])
-def test_buffers_have_just_the_alignment_asked_for(align):
+def test_buffers_have_exactly_the_requested_alignment(align):
     aligned = case(size=100, align=align, window=3, verify=True)
     found = layout(aligned, 0)
     ring = allocate_ring(found, aligned, aligned.initiator)

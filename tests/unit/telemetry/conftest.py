@@ -5,11 +5,11 @@ from harness.kernel import Kernel
 
 @pytest.fixture
 def kernel(tmp_path):
-    """A kernel that shows what most do."""
+    """A kernel with the files that most have."""
     return Kernel(tmp_path)
 
 
 @pytest.fixture
 def bare_kernel(tmp_path):
-    """A kernel that shows nothing."""
+    """A kernel without any file."""
     return Kernel(tmp_path, {})

@@ -1,4 +1,4 @@
-"""How much memory is left: on the host, and in every control group of this process."""
+"""How much memory is available: on the host, and in every control group of this process."""
 
 import psutil
 import pytest

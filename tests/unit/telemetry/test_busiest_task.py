@@ -1,4 +1,4 @@
-"""Which task of another process runs most on a core, in a time that only its rest moves on."""
+"""Which task of another process runs most on a core, on a clock that only its sleep advances."""
 
 import os
 from types import SimpleNamespace
@@ -48,7 +48,7 @@ def test_the_busiest_task_ran_most_on_the_core(tasks):
     tasks.meanwhile = run
     found = tasks.busiest(1)
     assert found.name == "so) so ( (process 20)"
-    # It has run for longer than was watched.
+    # It has run for longer than the core was watched.
     assert found.share == 1.0
     assert tasks.busiest(1) is None
     assert tasks.busiest(7) is None
@@ -63,11 +63,11 @@ def test_a_task_that_ran_for_less_than_a_tenth_of_the_time_is_not_named(tasks, s
     assert found is None or found.share == share
 
 
-@pytest.mark.parametrize("odd", ["", "x 1 2\n"])
-def test_a_task_whose_files_are_odd_is_left_out(tasks, odd):
-    tasks.show(20, 20, "odd", 1, 0)
+@pytest.mark.parametrize("malformed", ["", "x 1 2\n"])
+def test_a_task_whose_files_are_malformed_is_left_out(tasks, malformed):
+    tasks.show(20, 20, "unread", 1, 0)
     tasks.show(20, 21, "busy", 1, 0)
-    tasks.kernel("proc/20/task/20/schedstat", odd)
+    tasks.kernel("proc/20/task/20/schedstat", malformed)
     tasks.meanwhile = lambda: tasks.show(20, 21, "busy", 1, 10**9)
     assert tasks.busiest(1).name == "busy (process 20)"
 

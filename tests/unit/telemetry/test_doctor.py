@@ -1,4 +1,4 @@
-"""The doctor's questions, answered by made-up kernels."""
+"""The doctor's questions, answered from made-up kernels."""
 
 import pytest
 
@@ -37,6 +37,8 @@ def answer(kernel, name):
         ("container limits", "sys/fs/cgroup/memory.max", "max", "unknown", "processor unknown"),
         ("steal", "proc/stat", "cpu 100 0 100 800 0 0 0 0 0 0\n", "ok", "0.00%"),
         ("steal", "proc/stat", "cpu 100 0 100 700 0 0 0 100 0 0\n", "warning", "10.00%"),
+        # A sandbox may have the columns, and count nothing.
+        ("steal", "proc/stat", "cpu 0 0 0 0 0 0 0 0 0 0\n", "unknown", "does not say"),
         ("memory", "proc/meminfo", "MemAvailable: 8388608 kB\n", "ok", "8.0 GiB"),
         ("memory", "proc/meminfo", "MemAvailable: 1024 kB\n", "warning", "0.0 GiB"),
         ("transparent huge pages", THP, "always [madvise] never", "ok", "madvise"),
@@ -73,6 +75,15 @@ def test_turbo_is_off_only_where_every_switch_says_so(bare_kernel, no_turbo, boo
     assert answer(bare_kernel, "turbo").found == found
 
 
+def test_the_limits_are_those_of_the_group_of_version_2(bare_kernel):
+    """A host with both versions lists the groups of version 1 first."""
+    bare_kernel("proc/self/cgroup", "5:memory:/first\n0::/second\n")
+    bare_kernel("sys/fs/cgroup/second/cpu.max", "50000 100000\n")
+    assert answer(bare_kernel, "container limits").found == (
+        "processor 50000 100000, memory unknown"
+    )
+
+
 def test_a_missing_shared_memory_is_a_warning(bare_kernel):
     assert answer(bare_kernel, "/dev/shm").state == "warning"
     (bare_kernel.root / "dev" / "shm").mkdir(parents=True)
@@ -80,7 +91,7 @@ def test_a_missing_shared_memory_is_a_warning(bare_kernel):
 
 
 @pytest.mark.parametrize("content", ["", "\0\0", "nonsense\n", "cpu a b c d e f g h i\n"])
-def test_odd_files_leave_no_question_without_an_answer(bare_kernel, content):
+def test_malformed_files_leave_no_question_without_an_answer(bare_kernel, content):
     for path in ("proc/stat", "proc/meminfo", "proc/cpuinfo", CLOCK, THP, "proc/self/cgroup"):
         bare_kernel(path, content)
     assert len(machine_checks(bare_kernel.reader)) == len(CHECKS)
@@ -92,8 +103,8 @@ def test_this_host_answers_every_question():
     assert all(check.found for check in checks)
 
 
-def test_the_components_are_found_in_what_an_mpi_prints():
-    said = """
+def test_the_components_are_found_in_the_output_of_an_mpi():
+    output = """
 [vm:1] select: initializing pml component ob1
 [vm:1] select: init returned priority 20
 [vm:1] selected ob1 best priority 20
@@ -102,8 +113,8 @@ def test_the_components_are_found_in_what_an_mpi_prints():
 [vm:1] select: init of component ofi returned failure
 [vm:1] select: init of component sm returned success
 """
-    assert components(said) == "; pml ob1, btl self sm"
+    assert components(output) == "; pml ob1, btl self sm"
     assert components("MPICH Device:      ch4:ofi\nprovider: tcp;ofi_rxm\n") == (
         "; device ch4:ofi, provider tcp;ofi_rxm"
     )
-    assert components("nothing of note") == ""
+    assert components("nothing known") == ""

@@ -24,7 +24,7 @@ def test_energy_is_of_the_core_s_package(kernel):
     assert energy.joules(None, 5) is None
     (kernel.root / "sys/class/powercap/intel-rapl:1/energy_uj").unlink()
     assert energy.read() is None
-    # Of several dies each has a zone.
+    # With several dies, each has a zone.
     kernel("sys/devices/system/cpu/cpu0/topology/die_id", "1\n")
     kernel("sys/class/powercap/intel-rapl:0/name", "package-0-die-1\n")
     assert Energy(kernel.reader, 0).read() == 0

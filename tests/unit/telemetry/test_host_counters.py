@@ -15,7 +15,7 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def moved(kernel, path, text):
-    """What the counters say of a file that changes."""
+    """The growth of the counters when a file changes to `text`."""
     counters = Counters(kernel.reader)
     kernel(path, text)
     return counters.advance()
@@ -53,7 +53,7 @@ def test_counted_is_the_difference_between_two_moments(kernel):
 
 @pytest.mark.parametrize("hidden", ["sys/class/net", "sys/class/powercap"])
 def test_a_directory_that_cannot_be_read_is_one_warning(kernel, monkeypatch, hidden):
-    """As on hosts that show /sys to root alone; but root can read anything."""
+    """As on hosts that show /sys only to root. Root can read anything, so the error is made up."""
     listdir = os.listdir
 
     def listed(path):
@@ -68,15 +68,15 @@ def test_a_directory_that_cannot_be_read_is_one_warning(kernel, monkeypatch, hid
     assert kernel.reader.take_warnings() == [f"/{hidden}: permission denied"]
 
 
-@pytest.mark.parametrize("gone", ["stat", "meminfo", "vmstat", "interrupts", *(
+@pytest.mark.parametrize("missing", ["stat", "meminfo", "vmstat", "interrupts", *(
     f"net/{name}" for name in ("dev", "softnet_stat", "snmp", "netstat")
 )])  # fmt: skip
-def test_a_kernel_without_a_file_leaves_its_figures_out_and_no_others(kernel, gone):
+def test_a_kernel_without_a_file_leaves_its_figures_out_and_no_others(kernel, missing):
     whole = Counters(kernel.reader).advance()
-    (kernel.root / "proc" / gone).unlink()
+    (kernel.root / "proc" / missing).unlink()
     left = Counters(kernel.reader).advance()
     assert kernel.reader.take_warnings() == []
-    missing = {
+    lacking = {
         "stat": left.cpus == {} and "interrupts" not in left.counts,
         "meminfo": left.memory_used is None,
         "vmstat": "kib_in" not in left.counts,
@@ -86,7 +86,7 @@ def test_a_kernel_without_a_file_leaves_its_figures_out_and_no_others(kernel, go
         "net/snmp": "tcp_retransmits" not in left.counts,
         "net/netstat": "tcp_timeouts" not in left.counts,
     }
-    assert [path for path, lacks in missing.items() if lacks] == [gone]
+    assert [path for path, lacks in lacking.items() if lacks] == [missing]
     assert left.counts.items() <= whole.counts.items()
 
 
@@ -104,7 +104,7 @@ def test_columns_that_a_kernel_does_not_have_are_left_out(kernel):
 
 
 def figures(counted):
-    """The names of all that is there."""
+    """The names of all figures."""
     found = {f"cpu{cpu} {kind}" for cpu, kinds in counted.cpus.items() for kind in kinds}
     for part in ("interfaces", "interrupts", "softnet"):
         each = getattr(counted, part)
@@ -114,7 +114,7 @@ def figures(counted):
 
 
 DEV = FILES["proc/net/dev"]
-ODD = [
+MALFORMED = [
     ("proc/stat", STAT.replace("cpu3 20 1", "cpu3 20 x"), "cpu3 nice is 'x'", {"cpu3 nice"}),
     ("proc/stat", STAT.replace("ctxt 5678", "ctxt"), "ctxt is ''", {"context_switches"}),
     ("proc/stat", STAT.replace("intr 1234", "intr -3"), "intr is '-3'", {"interrupts"}),
@@ -141,8 +141,8 @@ ODD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("path", "text", "said", "lost"), ODD)
-def test_an_odd_figure_is_left_out_with_one_warning_and_all_others_are_read(
+@pytest.mark.parametrize(("path", "text", "said", "lost"), MALFORMED)
+def test_a_malformed_figure_is_left_out_with_one_warning_and_all_others_are_read(
     kernel, path, text, said, lost
 ):
     usual = figures(Counters(kernel.reader).advance())
@@ -156,7 +156,7 @@ def test_an_odd_figure_is_left_out_with_one_warning_and_all_others_are_read(
 
 
 def test_a_file_that_cannot_be_read_is_one_warning(kernel):
-    """As root anything can be read but what is no file."""
+    """Root can read any file, but not a directory as one."""
     (kernel.root / "proc/net/snmp").unlink()
     (kernel.root / "proc/net/snmp").mkdir()
     counters = Counters(kernel.reader)

@@ -1,4 +1,4 @@
-"""What the network has counted, and which interrupts belong to which interface."""
+"""The counters of the network, and which interrupts belong to which interface."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_a_virtio_interface_has_the_interrupts_of_its_device(kernel):
 
 @pytest.mark.parametrize("where", ["irq", "virtio0", "eth0"])
 def test_an_interface_off_the_pci_bus_has_the_interrupt_of_its_name(tmp_path, where):
-    """virtio on a PCI device with a line of its own, virtio elsewhere, and what a board has."""
+    """virtio on a PCI device with an interrupt line, virtio elsewhere, and a device on a board."""
     device = tmp_path / "sys/devices/port/virtio0"
     device.mkdir(parents=True)
     (tmp_path / "sys/bus/virtio").mkdir(parents=True)
@@ -54,7 +54,7 @@ def test_an_interface_off_the_pci_bus_has_the_interrupt_of_its_name(tmp_path, wh
 
 
 def test_interfaces_may_share_an_interrupt(kernel):
-    """What it is plugged into has some, too, which are none of its."""
+    """The port that it is plugged into has interrupts, too, which are not the interface's."""
     (kernel.root / "sys/devices/port/msi_irqs").mkdir(parents=True)
     (kernel.root / "sys/devices/port/msi_irqs/27").touch()
     for name, irq in (("eth1", 28), ("eth2", 28), ("eth3", 0)):

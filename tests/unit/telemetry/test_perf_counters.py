@@ -1,4 +1,4 @@
-"""What the processor counts of a thread: real counters, and made-up ones."""
+"""The processor's counters of a thread: real ones, and made-up ones."""
 
 import time
 
@@ -10,7 +10,7 @@ from halftrip.telemetry.perf_counters import HardwareCounters, counted_between
 from halftrip.telemetry.process import Meter
 from lab.hosts import need
 
-# Of linux/perf_event.h: the kernel's own clock of a thread, which every machine has.
+# From linux/perf_event.h: the kernel's clock of a thread, which every machine has.
 SOFTWARE, TASK_CLOCK = 1, 1
 
 
@@ -21,7 +21,7 @@ def one_reading():
 
 
 def test_a_counter_counts_what_its_thread_does():
-    """The kernel's clock of a thread is a counter, too; the processor's may not be there."""
+    """With the kernel's clock of a thread: not every machine shows the processor's counters."""
     try:
         counter = _native.Counter(SOFTWARE, TASK_CLOCK, False)
     except PermissionError as error:
@@ -66,7 +66,7 @@ def test_instructions_and_cycles_are_differences_of_readings(monkeypatch, ran, s
 
 
 def test_a_counter_that_never_ran_gives_no_figure(monkeypatch):
-    """As one of another kind of core than the one in use."""
+    """Such as a counter of another kind of core than the one in use."""
     monkeypatch.setattr("halftrip._native.Counter", Counted)
     monkeypatch.setattr(Counted, "ran", 0)
     usage = one_reading()

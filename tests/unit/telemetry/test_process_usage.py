@@ -1,4 +1,4 @@
-"""What a rank reads about itself: with real work, real sleep, and a real neighbour on its core."""
+"""The resource usage of a rank: with real work, real sleep, and a real neighbour on its core."""
 
 import os
 import resource
@@ -36,7 +36,7 @@ def one_core():
 
 
 def test_work_is_user_time_and_kernel_calls_are_system_time():
-    """The kernel learns at its ticks which it is; their sum is exact."""
+    """The kernel samples at its ticks which of the two it is; their sum is exact."""
     numbers = bytes(1000)
     working = spent(lambda: sum(numbers))
     assert working.exchanges == 5
@@ -104,9 +104,7 @@ class VirtualTime:
         return resource.struct_rusage((self.busy, 0.0, *[0] * 14))
 
 
-def test_what_others_took_of_a_core_is_neither_idle_nor_stolen_nor_its_own(
-    tmp_path, monkeypatch, one_core
-):
+def test_the_time_of_others_is_neither_idle_nor_stolen_nor_its_own(tmp_path, monkeypatch, one_core):
     """Of two seconds it ran for half of one, a fifth was idle, and a tenth stolen."""
     virtual = VirtualTime()
     monkeypatch.setattr(process, "time", virtual)
@@ -133,7 +131,7 @@ def test_what_others_took_of_a_core_is_neither_idle_nor_stolen_nor_its_own(
 
 @pytest.mark.extended
 def test_a_neighbour_on_the_core_is_named_with_its_share(one_core):
-    """Two that want the same core get about half of it each."""
+    """Two tasks that want the same core get about half of it each."""
     meter = Meter(Reader(), whole=True)
     with neighbour(one_core) as pid:
         watch = meter.watch_core()
@@ -162,7 +160,7 @@ def test_a_process_with_several_cores_watches_none(monkeypatch):
         "0 0 0 0 0 0 0 0",
     ],
 )
-def test_what_a_kernel_does_not_count_is_not_known(tmp_path, monkeypatch, one_core, columns):
+def test_times_that_a_kernel_does_not_count_are_not_known(tmp_path, monkeypatch, one_core, columns):
     monkeypatch.setattr(process, "_LEAST_SECONDS", 0.0)
     kernel = Kernel(tmp_path, {"proc/stat": f"cpu{one_core} {columns}\n"})
     meter = Meter(kernel.reader, whole=True)

@@ -1,4 +1,4 @@
-"""Which core each rank gets, on machines of every shape, and how a machine is read."""
+"""Which core each rank gets, on machines of every shape, and how their topology is read."""
 
 from itertools import product
 
@@ -71,7 +71,7 @@ def test_each_host_s_cores_are_its_own():
     assert not any(where.shared for where in places)
 
 
-def test_cores_asked_for_are_given():
+def test_requested_cores_are_given():
     cores = machine(cores=4)
     assert cores_of(place([see(cores), see(cores)], [3, 1])) == [3, 1]
     assert all(where.shared for where in place([see(cores), see(cores)], [2, 2]))

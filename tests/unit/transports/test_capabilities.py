@@ -1,4 +1,4 @@
-"""Why a case is refused, by what a transport can do: each rule at its limit and just beyond."""
+"""The refusals that capabilities give: each rule at its limit and just beyond."""
 
 import importlib.util
 from types import SimpleNamespace
@@ -151,7 +151,7 @@ def test_a_transport_without_its_native_part_refuses_every_case(name):
     kind = getattr(copy_of(usual.__module__), usual.__name__)
     transport = kind(process(no_mpi="no MPI here"))
     assert not any(transport.capabilities.patterns.values())
-    # Whether it can be used between two ranks can still be asked.
+    # It still says whether it can be used between two ranks.
     assert transport.missing(pair(no_segment="no segment")) in ("no segment", "no MPI here", None)
     for pattern, mode in (("pingpong", "blocking"), ("stream", "ssend"), ("put", "onesided")):
         assert transport.refuses(case(name, pattern=pattern, mode=mode)) is not None

@@ -1,5 +1,5 @@
-"""Paths of all native transports that need one process alone: they carry every pattern, and leave
-nothing open, however their ends fare."""
+"""Paths of all native transports that need only one process: they carry every pattern, and leave
+nothing open, whichever end fails."""
 
 import gc
 import os
@@ -35,7 +35,7 @@ CASES = [
 
 @pytest.fixture(scope="module", autouse=True)
 def _only_what_is_new_is_collected():
-    """Looking at all objects that there are takes longer than most tests here."""
+    """Collecting all objects of the process takes longer than most tests here."""
     paths.clock()
     gc.collect()
     gc.freeze()
@@ -45,10 +45,10 @@ def _only_what_is_new_is_collected():
 
 @pytest.fixture
 def leaves_nothing():
-    """File descriptors and threads are as many after the test as before."""
+    """The test leaves as many file descriptors and threads as it found."""
     before = held()
     yield
-    # What shared memory is mapped by has a descriptor.
+    # A mapping of shared memory keeps a descriptor until it is collected.
     gc.collect()
     assert settled(before) == before
 
@@ -92,7 +92,7 @@ def test_a_path_that_was_never_connected_is_closed(name, same_host):
 @pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("name", ["pipe", *LISTENING])
 def test_where_the_responder_cannot_connect_both_ends_are_closed(name):
-    """The initiator has gone, with all that its address names."""
+    """The initiator has closed everything that its address names."""
     initiator, responder = make_paths(name)
     initiator.close()
     with pytest.raises(OSError, match=r".+"):
@@ -131,7 +131,7 @@ def test_an_initiator_that_a_stranger_connects_to_gives_up(name):
 
 @pytest.mark.usefixtures("leaves_nothing")
 def test_an_initiator_of_datagrams_whose_peer_has_gone_gives_up():
-    """The peer connected, and went before it said where its datagrams come from."""
+    """The peer connected, and closed before it sent the port of its datagrams."""
     initiator, responder = make_paths("udp")
     connect(listener_of(initiator), introduce(TOKEN, "transport", 1)).close()
     with pytest.raises(Unavailable, match="the peer has gone"):
@@ -141,11 +141,11 @@ def test_an_initiator_of_datagrams_whose_peer_has_gone_gives_up():
 
 
 @pytest.mark.usefixtures("leaves_nothing")
-@pytest.mark.parametrize("gone", ["read", "write"])
-def test_a_responder_that_can_open_one_pipe_alone_closes_it(gone):
+@pytest.mark.parametrize("missing", ["read", "write"])
+def test_a_responder_that_can_open_one_pipe_alone_closes_it(missing):
     initiator, responder = make_paths("pipe")
     with pytest.raises(OSError, match=r".+"):
-        responder.connect(initiator.address | {gone: 10**6})
+        responder.connect(initiator.address | {missing: 10**6})
     for path in (initiator, responder):
         path.close()
 

@@ -1,5 +1,5 @@
-"""The patterns in Python: they send the messages that the native ones do, and a transport needs no
-more than them."""
+"""The patterns in Python: they send the same messages as the native ones, and a transport needs
+nothing else."""
 
 import socket
 import threading
@@ -52,7 +52,7 @@ class Recorder:
 
 
 class PythonMessages:
-    """What the endpoint of a Python transport calls."""
+    """The messages of a Python transport, over a socket."""
 
     def __init__(self, connection):
         self.connection = connection
@@ -157,7 +157,7 @@ def test_a_transport_of_python_calls_is_measured_and_verified(pattern):
     assert round_.verified[0] > 0
     (block,) = round_.kept[0].blocks
     assert (block.times > 0).all()
-    # The responder takes times, too, but not of what the initiator times in turn.
+    # The responder takes times, too, but not in a pattern whose messages go in turn.
     assert (block.peer_times.size > 0) == (pattern != "pingpong")
     assert threading.active_count() == threads
 

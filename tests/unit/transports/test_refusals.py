@@ -1,10 +1,12 @@
 """Cases that no machine can measure, and the reasons."""
 
+import contextlib
+
 import pytest
 
 from halftrip.errors import UsageError
 from halftrip.plan.cases import outlasts
-from halftrip.plan.layers import make_plan, options_layer
+from halftrip.plan.layers import make_plan, options_layer, python_layer
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.refusals import check_possible
 from harness import runs
@@ -54,12 +56,35 @@ def plan(**options):
             {"transport": "shm,mpi", "pattern": "put", "mode": "onesided", "pages": "4K:huge"},
             "shm, mpi: --pages huge: the pages of a window are not ours to choose",
         ),
+        # A simulated path.
+        (
+            {"transport": "simulated", "wait": "block"},
+            "simulated: --wait block: a simulated path runs in virtual time, where nothing waits",
+        ),
+        (
+            {"transport": "simulated", "verify": True},
+            "simulated: --verify: a simulated path transfers no bytes",
+        ),
     ],
 )  # fmt: skip
 def test_a_plan_without_a_possible_case_is_a_usage_error(options, reasons):
     with pytest.raises(UsageError) as caught:
         check_possible(plan(**options))
     assert str(caught.value) == f"nothing of this can be measured: {reasons}"
+
+
+@pytest.mark.parametrize(("loss", "pattern", "refused"), [
+    ("1%", "stream", True), ("1%", "pingpong", False), ("0%", "stream", False),
+])  # fmt: skip
+def test_a_simulated_path_that_loses_messages_has_a_pingpong_alone(loss, pattern, refused):
+    keys = {"simulated": {"loss": loss}, "pattern": pattern, "sizes": "8"}
+    expected = pytest.raises(UsageError) if refused else contextlib.nullcontext()
+    with expected as caught:
+        check_possible(make_plan(python_layer(keys)))
+    assert not refused or str(caught.value) == (
+        "nothing of this can be measured: simulated: "
+        "loss: no stream on a simulated path that loses messages, only pingpong"
+    )
 
 
 def test_a_kind_of_memory_is_refused_at_either_end():
@@ -89,9 +114,9 @@ def test_many_reasons_are_cut_short():
         {"rate": "1MB", "pattern": "pingpong,stream"},
         {"pattern": "put,stream", "mode": "onesided"},
         {"sizes": "0,8", "transport": "udp"},
-        # Ranks, pairs and threads are not what is looked at here.
+        # Ranks, pairs and threads are not checked here.
         {"ranks": "3", "pairs": "all", "threads": "2"},
-        # How fast a path is, is for the machine to say.
+        # How fast a path is depends on the machine.
         {"transport": "tcp", "pattern": "stream", "sizes": "1G", "window": "1000000"},
     ],
 )
@@ -113,5 +138,5 @@ def test_a_window_far_longer_than_the_time_allowed_is_refused():
     assert outlasts(allowed, case()) is None
     reason = outlasts(allowed, case(size=1 << 30, window=1000))
     assert reason == "a window of 1000 takes 11 s even at 100 GB/s, --time allows 1 s"
-    # A count is what was asked for, however long it takes.
+    # A requested count is made, however long it takes.
     assert outlasts(plan(iterations="1"), case(rate=1.0)) is None

@@ -42,7 +42,7 @@ def test_a_wrong_byte_is_found(pattern, window, buffers, monkeypatch):
 
 @PATTERNS
 def test_a_dead_path_is_a_problem_of_the_case(pattern, window):
-    """The responder's socket receives from somebody else from now on."""
+    """From now on the responder's socket receives only from another address."""
 
     def spoil(rank, path):
         if rank == 1:
@@ -105,7 +105,7 @@ def test_several_exchanges_in_a_sample_are_a_mistake_of_the_program():
 
 
 def test_the_socket_has_room_for_a_window(monkeypatch):
-    """Or as much as the kernel allows; never less than at first."""
+    """Or for as much as the kernel allows; never less than the default."""
     asked = []
     with opened("udp") as ends:
         default = ends[0]._default_buffer

@@ -19,8 +19,8 @@ def patterns_of(kind: str) -> tuple[Pattern, ...]:
 
 
 def touched(count: int) -> Times:
-    """Zeros, shape (count,), in pages that are mapped: the first touch of a page takes as long as
-    some samples do."""
+    """Zeros, shape (count,), in pages that are mapped already: the first touch of a page takes as
+    long as some samples."""
     zeros = np.empty(count, dtype=np.int64)
     zeros.fill(0)
     return zeros
@@ -39,7 +39,7 @@ class NativeEndpoint(Endpoint):
         clock = self._buffers.clock
         timestamps = touched(samples + 1)
         receive_times = None
-        # A second look at the clock in every exchange is too much where a sample holds several.
+        # With several exchanges in a sample, one more clock read in each would take too much of it.
         if SHAPES[self._case.pattern].each_way and exchanges == 1:
             receive_times = touched(samples)
         self._call(
@@ -55,7 +55,7 @@ class NativeEndpoint(Endpoint):
             receive_times,
         )
         if timestamps[-1] == 0:
-            # An end whose clock would be in the way of the other's takes no times.
+            # This end takes no times: its clock reads would lengthen the initiator's samples.
             return Timed()
         return Timed(
             times=clock.intervals(timestamps),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _LARGEST = 2**31 - 1
 
 _SENDS = {"blocking": "MPI_Send", "ssend": "MPI_Ssend"}
-# What each endpoint calls, in the order in which native/endpoints take it.
+# The functions that each native endpoint calls, in the order of its arguments.
 _BLOCKING = ("MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Wait")
 _NONBLOCKING = ("MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Send", "MPI_Recv")
 _PERSISTENT = (
@@ -88,7 +88,7 @@ class MpiTransport(Transport):
 
 
 class MpiPath(Path):
-    """Two ranks of the communicator, and a tag for the thread: nothing is to be opened."""
+    """Two ranks of the communicator, and a tag for the thread: there is nothing to open."""
 
     def __init__(self, process: ProcessContext, pair: PairContext) -> None:
         self._process = process
@@ -128,32 +128,32 @@ class MpiPath(Path):
         )
 
     def _window(self, size: int) -> tuple[MPI.Win, contextlib.ExitStack]:
-        """A window that MPI allocates, which can be faster than one over memory of ours: on one
-        host it can be shared. It is opened at once for an epoch as long as its life. Both ends call
-        this. Raises Unavailable."""
+        """A window in memory that MPI allocates: on one host it can be shared, which is faster than
+        a window over our own. Its access epoch lasts as long as the window. Both ends call this.
+        Raises Unavailable."""
         from mpi4py import MPI
 
         world = self._process.communicator
         if world is None:
             raise Unavailable(self._process.no_mpi)
-        with contextlib.ExitStack() as made:
+        with contextlib.ExitStack() as resources:
             try:
                 all_ranks = world.Get_group()
-                made.callback(all_ranks.Free)
-                # Of these two ranks alone, which are numbered in the same order there.
+                resources.callback(all_ranks.Free)
+                # These two ranks alone; the lower one becomes rank 0.
                 ends = all_ranks.Incl(sorted((self._process.rank, self._pair.peer)))
-                made.callback(ends.Free)
-                both = world.Create_group(ends, tag=self._tag)
-                made.callback(both.Free)
-                window = MPI.Win.Allocate(size, 1, comm=both)
-                made.callback(window.Free)
+                resources.callback(ends.Free)
+                communicator = world.Create_group(ends, tag=self._tag)
+                resources.callback(communicator.Free)
+                window = MPI.Win.Allocate(size, 1, comm=communicator)
+                resources.callback(window.Free)
                 if window.Get_attr(MPI.WIN_MODEL) != MPI.WIN_UNIFIED:
                     raise Unavailable("this MPI keeps a copy of a window apart from its memory")
                 window.Lock_all()
-                made.callback(window.Unlock_all)
+                resources.callback(window.Unlock_all)
             except MPI.Exception as error:
                 raise Unavailable(f"no window: {error}") from None
-            return window, made.pop_all()
+            return window, resources.pop_all()
 
 
 class MpiWindow(NativeEndpoint):
@@ -176,7 +176,7 @@ class MpiWindow(NativeEndpoint):
             window=MPI._addressof(self._window),
             target=target,
             base=case.align,
-            # Both ends expose as much.
+            # The peer's window has the same size.
             size=exposed.size,
         )
         super().__init__(end, case, initiates, buffers)

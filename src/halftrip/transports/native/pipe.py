@@ -36,8 +36,8 @@ class PipePath(StreamPath):
 
     def connect(self, address: Any) -> None:
         if self.pair.initiates:
-            # The ends that are the peer's now: as long as they are open here too, this rank does
-            # not notice the peer's death.
+            # The peer has these ends now: while they are open here, too, this rank does not notice
+            # the peer's death.
             self.resources.pop_all()
             os.close(self._request[0])
             os.close(self._reply[1])

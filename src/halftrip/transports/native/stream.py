@@ -1,4 +1,4 @@
-"""What pipes, Unix sockets and TCP have in common: a byte stream behind file descriptors."""
+"""A byte stream over file descriptors: the common part of pipes, Unix sockets and TCP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Trans
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
 
-# The peer has connected before this end accepts.
+# More than enough: the peer has connected before this end accepts.
 ACCEPT_SECONDS = 5.0
 
 
@@ -51,7 +51,7 @@ class StreamPath(Path):
         if self.pair.end_of(case).wait == "spin":
             kind: type[Any] = _native.SpinningStream
         elif is_both_ways(case.pattern, case.mode):
-            # Asleep in a write, a rank could not read what its peer is asleep in writing.
+            # Two ranks that both block in a write, with full buffers, would wait for ever.
             kind = _native.PollingStream
         else:
             kind = _native.BlockingStream
@@ -69,7 +69,7 @@ class SocketTransport(StreamTransport):
 
     @abstractmethod
     def reach(self, pair: PairContext) -> Reach:
-        """From where the peer has to be able to connect."""
+        """From where the peer has to be able to connect: this host, or another."""
 
     def missing(self, pair: PairContext) -> str | None:
         return None
@@ -85,10 +85,8 @@ class SocketPath(StreamPath):
         super().__init__(pair)
         self._process = transport.process
         if pair.initiates:
-            self._listening = contextlib.closing(
-                Listener(self._process.token, transport.reach(pair))
-            )
-            self._listener = self.resources.enter_context(self._listening)
+            self._listener = Listener(self._process.token, transport.reach(pair))
+            self.resources.callback(self._listener.close)
             address = self._listener.address
             self.address = {"unix": address.unix, "hosts": address.hosts, "port": address.port}
 

@@ -38,7 +38,7 @@ _PORT = struct.Struct("!H")
 _OVERHEAD = 1024
 # The option SO_RCVBUF is an int.
 _LARGEST_BUFFER = 2**31 - 1
-# A batch that has waited this long for lost replies ends early: the sampler decides what to do.
+# A batch that has waited this long for lost replies ends early: the sampler decides how to go on.
 _MOST_TIMED_OUT_NS = 1_000_000_000
 
 
@@ -75,8 +75,8 @@ class UdpPath(Path):
             return
         self._listener = Listener(process.token, "loopback" if pair.same_host else "network")
         self._resources.callback(self._listener.close)
-        # On any address at first: which one it will be is known when the peer has connected.
-        self._reserved = self._resources.enter_context(_any_address())
+        # The address to use is known only when the peer has connected.
+        self._reserved = self._resources.enter_context(_reserve_port())
         address = self._listener.address
         self.address = {
             "hosts": address.hosts,
@@ -91,7 +91,7 @@ class UdpPath(Path):
             raise Unavailable(f"the peer has gone: {error}") from None
         self._resources.callback(self._socket.close)
         self._socket.setblocking(not self._spins)
-        # A call that sleeps wakes up this often to see whether it is to stop or its time is over.
+        # A call that sleeps wakes up this often, to see whether to stop or to give up.
         tick = struct.pack("@ll", 0, _native.DatagramSocket.tick_ns // 1000)
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             self._socket.setsockopt(socket.SOL_SOCKET, option, tick)
@@ -122,7 +122,7 @@ class UdpPath(Path):
                 port=self._reserved.getsockname()[1],
                 peer_port=lambda: _PORT.unpack(channel.receive_bytes())[0],
             )
-        # What listened has done its part.
+        # The listener and the reserved port are no longer needed.
         self._resources.close()
         return end
 
@@ -147,7 +147,7 @@ class UdpEndpoint(Endpoint):
         self._case = case
         self._initiates = initiates
         self._buffers = buffers
-        # A rate is what makes jitter mean something.
+        # Jitter means something only where messages are sent at a given rate.
         self._jitter = case.rate is not None
         timestamped = self._jitter and case.size >= end.timestamped_size
         header_size = end.timestamped_size if timestamped else end.number_size
@@ -193,7 +193,8 @@ def _delivery(result: _native.DatagramResult) -> Delivery:
     )
 
 
-def _any_address() -> socket.socket:
+def _reserve_port() -> socket.socket:
+    """A socket on any address, which keeps a free port for `_bound`."""
     both = socket.has_dualstack_ipv6()
     end = socket.socket(socket.AF_INET6 if both else socket.AF_INET, socket.SOCK_DGRAM)
     end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -204,7 +205,7 @@ def _any_address() -> socket.socket:
 
 
 def _bound(own: str, port: int) -> socket.socket:
-    """A socket on one of this host's addresses; the port may be one that is reserved."""
+    """A socket on one of this host's addresses, and on a port that may be reserved."""
     family = socket.AF_INET6 if ":" in own else socket.AF_INET
     end = socket.socket(family, socket.SOCK_DGRAM)
     end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -223,7 +224,7 @@ def _connected(
     then: Callable[[socket.socket], None] = lambda _: None,
 ) -> socket.socket:
     """A datagram socket between the two hosts of `channel`, bound to `port` (0: any) and connected
-    to the peer's; `then` is called with it. It is closed if any of this fails."""
+    to the peer's port; `then` is called with the socket. It is closed if any of this fails."""
     own, peer = _addresses(channel)
     with contextlib.ExitStack() as undo:
         end = _bound(own, port)
@@ -240,7 +241,7 @@ def _addresses(channel: Channel) -> tuple[str, str]:
 
 
 def _plain(host: str) -> str:
-    """An IPv4 address as such, where it comes as one of IPv6."""
+    """`host`, an IP address; as IPv4 where it is an IPv4 address in IPv6 notation."""
     address = ipaddress.ip_address(host)
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return str(mapped or address)

@@ -1,4 +1,5 @@
-"""The patterns in Python, for transports whose calls are Python: what a Python program gets.
+"""The patterns in Python, for transports whose calls are Python: they time what a Python program
+gets.
 
 They send the same messages in the same order as those in native/patterns, so that one end of a path
 can be native and the other Python. A transport whose endpoint is a `PythonEndpoint` is one file:
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from halftrip.memory.allocator import Bytes
 from halftrip.results.block import Times
 from halftrip.results.case import Case
-from halftrip.results.patterns import Pattern
+from halftrip.results.patterns import Pattern, is_both_ways
 from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Timed
 
 _ACK_BYTES = 1
@@ -30,22 +31,22 @@ class Messages(Protocol):
     """One rank's end of a path, as in native/endpoint.hpp."""
 
     def send(self, message: Bytes, /) -> None:
-        """Returns when `message` may be written again."""
+        """Returns when `message` may be overwritten."""
 
     def recv(self, into: Bytes, /) -> None:
-        """Returns when a message of just this size has been received."""
+        """Returns when a message of exactly this size has been received."""
 
 
 class Exchanger:
     """One end of a pattern over `messages`: calling it makes one exchange.
 
-    `out` and `in_` are buffers to be used in turn, shape (slots, bytes).
+    `out` and `in_` are the buffers, used in turn, shape (slots, bytes).
     """
 
     def __init__(
         self,
         messages: Messages,
-        pattern: str,
+        pattern: Pattern,
         initiates: bool,
         out: npt.NDArray[np.uint8],
         in_: npt.NDArray[np.uint8],
@@ -56,8 +57,8 @@ class Exchanger:
         self._in: Iterator[Bytes] = itertools.cycle(in_)
         self._window = window
         self._ack = np.zeros(_ACK_BYTES, dtype=np.uint8)
-        # Who sends and receives at once needs a thread: Python's calls block.
-        self._sender = ThreadPoolExecutor(1) if pattern in _AT_ONCE else None
+        # Python's calls block: to send and receive at once takes a second thread.
+        self._sender = ThreadPoolExecutor(1) if is_both_ways(pattern, "blocking") else None
         ends = _PATTERNS[pattern]
         self._exchange = ends.initiate if initiates else ends.respond
 
@@ -104,7 +105,7 @@ class Exchanger:
 
 class _Ends(NamedTuple):
     """What each end of a pattern does in one exchange, and whether the responder takes times, too:
-    not where its clock would be in the way of what the initiator times."""
+    not where its clock reads would lengthen what the initiator times."""
 
     initiate: Callable[[Exchanger], None]
     respond: Callable[[Exchanger], None]
@@ -119,11 +120,11 @@ def _in_turn(*steps: Callable[[Exchanger], None]) -> Callable[[Exchanger], None]
     return exchange
 
 
-def _one_each(end: Exchanger) -> None:
+def _send_and_receive(end: Exchanger) -> None:
     end.both(1)
 
 
-_PATTERNS: dict[str, _Ends] = {
+_PATTERNS: dict[Pattern, _Ends] = {
     "pingpong": _Ends(
         _in_turn(Exchanger.send, Exchanger.recv),
         _in_turn(Exchanger.recv, Exchanger.send),
@@ -135,12 +136,11 @@ _PATTERNS: dict[str, _Ends] = {
         responder_timed=True,
     ),
     "bidirectional": _Ends(Exchanger.both_windows, Exchanger.both_windows, responder_timed=True),
-    "exchange": _Ends(_one_each, _one_each, responder_timed=True),
-    "pingping": _Ends(_one_each, _one_each, responder_timed=True),
+    "exchange": _Ends(_send_and_receive, _send_and_receive, responder_timed=True),
+    "pingping": _Ends(_send_and_receive, _send_and_receive, responder_timed=True),
 }
-_AT_ONCE = ("bidirectional", "exchange", "pingping")
 # For `Capabilities.patterns` of a transport whose endpoint is a PythonEndpoint.
-PATTERNS: tuple[Pattern, ...] = ("pingpong", "stream", "bidirectional", "exchange", "pingping")
+PATTERNS: tuple[Pattern, ...] = tuple(_PATTERNS)
 
 
 def run(
@@ -150,8 +150,8 @@ def run(
     timestamps: Times,
     now: Callable[[], int],
 ) -> None:
-    """`warm_up` exchanges untimed, then `batch` between each two of `timestamps`, shape
-    (samples + 1,), in the unit of `now`; as native/timing.hpp does."""
+    """Makes `warm_up` exchanges untimed, then `batch` between each two of `timestamps`, shape
+    (samples + 1,), which it fills in the unit of `now`; as native/timing.hpp does."""
     for _ in range(warm_up):
         exchange()
     timestamps[0] = now()
@@ -200,7 +200,7 @@ class PythonEndpoint(Endpoint):
 
 
 class PythonPath(Path):
-    """A path whose messages, once it is connected, go through `messages`."""
+    """A path whose messages go through `messages`, which `connect` sets."""
 
     messages: Messages
 
