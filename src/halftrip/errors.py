@@ -13,6 +13,11 @@ class Unavailable(HalftripError):
     """A transport or a case cannot be used here: it is skipped with this reason, the rest runs."""
 
 
+def system_reason(error: OSError) -> str:
+    """What the system says is wrong, without the number and the file names of the error."""
+    return error.strerror or str(error)
+
+
 class Interrupted(HalftripError):
     """The run was ended from outside: a rank or the launcher died, or a signal arrived.
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from halftrip.errors import system_reason
+
 # The kernel counts in 64 bits or fewer: in this many digits at most. Every number with fewer digits
 # fits.
 _LARGEST = 2**64 - 1
@@ -31,7 +33,7 @@ class Reader:
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
         except OSError as error:
-            self.warn(path, (error.strerror or str(error)).lower())
+            self.warn(path, system_reason(error).lower())
             return None
 
     def line(self, path: str) -> str | None:
@@ -58,7 +60,7 @@ class Reader:
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return []
         except OSError as error:
-            self.warn(path, (error.strerror or str(error)).lower())
+            self.warn(path, system_reason(error).lower())
             return []
 
     def counts(

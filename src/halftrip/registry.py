@@ -58,10 +58,13 @@ class Registry:
         module, _, attribute = target.partition(":")
         try:
             return getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
+        except Exception as error:
             if name in self.built_in:
                 raise
-            problem = f"{self.group} {name!r} ({target}) cannot be loaded: {error}"
+            said = str(error) or "no reason given"
+            if not isinstance(error, (ImportError, AttributeError)):
+                said = f"{type(error).__name__}: {said}"
+            problem = f"{self.group} {name!r} ({target}) cannot be loaded: {said.splitlines()[0]}"
             raise UsageError(problem) from None
 
 

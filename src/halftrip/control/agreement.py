@@ -9,7 +9,7 @@ import msgspec
 
 from halftrip.control.collectives import Group
 from halftrip.control.protocol import Closed
-from halftrip.errors import Unavailable
+from halftrip.errors import Unavailable, system_reason
 
 
 class StepResult(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ def agree(group: Group, step: Callable[[], Any]) -> list[Any]:
     except (Unavailable, Closed) as error:
         result = StepResult(problem=str(error))
     except OSError as error:
-        result = StepResult(problem=error.strerror or str(error))
+        result = StepResult(problem=system_reason(error))
     results: list[StepResult] = group.allgather(result, StepResult)
     for other in results:
         if other.problem is not None:

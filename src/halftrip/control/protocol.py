@@ -19,7 +19,7 @@ from typing import Literal
 import msgspec
 
 from halftrip.control.hosts import own_addresses
-from halftrip.errors import HalftripError, UsageError
+from halftrip.errors import HalftripError, UsageError, system_reason
 
 _LENGTH = struct.Struct("!I")
 # Longer than any message of a run: a peer that announces more is not halftrip.
@@ -145,7 +145,7 @@ class Channel:
         try:
             self.socket.sendall(_LENGTH.pack(len(payload)) + payload)
         except OSError as error:
-            raise Closed(error.strerror or str(error)) from None
+            raise Closed(system_reason(error)) from None
 
     def receive_bytes(self, longest: int = _LONGEST, deadline: float | None = None) -> bytes:
         (length,) = _LENGTH.unpack(self._receive_exactly(_LENGTH.size, deadline))
@@ -162,7 +162,7 @@ class Channel:
                     self.socket.settimeout(max(deadline - time.monotonic(), 0.001))
                 count = self.socket.recv_into(view)
             except OSError as error:
-                raise Closed(error.strerror or str(error)) from None
+                raise Closed(system_reason(error)) from None
             if count == 0:
                 raise Closed("the connection was closed")
             view = view[count:]
@@ -271,7 +271,7 @@ def _connect_any(address: Address, timeout: float) -> socket.socket:
                 (host, address.port), timeout / len(address.hosts)
             )
         except OSError as error:
-            reasons.append(f"{host}: {error.strerror or error}")
+            reasons.append(f"{host}: {system_reason(error)}")
         else:
             connection.settimeout(None)
             return connection

@@ -34,9 +34,10 @@ class Watchdog:
 
     `channels` are connections to them, and `processes` are processes on this host, each with its
     name in messages. When a channel closes without a Bye or says Abort, when a process ends, or
-    when one of `signals` arrives, the run is over: `on_end` is called with the reason, at once and
-    in the watchdog's thread, the peers of all channels get an Abort, and the main thread is
-    stopped. If it has not called `close` GRACE_SECONDS later, the process exits with status 1.
+    when one of `signals` arrives that was not ignored so far, the run is over: `on_end` is called
+    with the reason, at once and in the watchdog's thread, the peers of all channels get an Abort,
+    and the main thread is stopped. If it has not called `close` GRACE_SECONDS later, the process
+    exits with status 1.
 
     Must be made and closed in the main thread.
     """
@@ -54,7 +55,11 @@ class Watchdog:
         }
         self._selector = selectors.DefaultSelector()
         self._on_end = on_end
-        self._signals = {int(number): number.name for number in signals}
+        self._signals = {
+            int(number): number.name
+            for number in signals
+            if signal.getsignal(number) is not signal.SIG_IGN
+        }
         self._main = threading.get_ident()
         self._reason: str | None = None
         self._guarding = False
@@ -64,7 +69,8 @@ class Watchdog:
         self._wake.setblocking(False)
         self._sleeper.setblocking(False)
         self._old_handlers = {
-            number: signal.signal(number, self._on_signal) for number in (_INTERRUPT, *signals)
+            number: signal.signal(number, self._on_signal)
+            for number in (_INTERRUPT, *self._signals)
         }
         self._old_wakeup = signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)

@@ -15,7 +15,8 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @contextlib.contextmanager
 def catching(stop: Callable[[str], None]) -> Iterator[None]:
     """Calls `stop` with the reason when one of them arrives. Outside the main thread, where Python
-    has no signal handlers, nothing is caught."""
+    has no signal handlers, nothing is caught; nor is a signal that this process was started with
+    ignored, as with nohup, or in the background of a script."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -23,7 +24,11 @@ def catching(stop: Callable[[str], None]) -> Iterator[None]:
     def on_signal(number: int, _: object) -> None:
         stop(f"stopped by {signal.Signals(number).name}")
 
-    old = {number: signal.signal(number, on_signal) for number in _STOPPING}
+    old = {
+        number: signal.signal(number, on_signal)
+        for number in _STOPPING
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
     try:
         yield
     finally:

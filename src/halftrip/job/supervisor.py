@@ -25,7 +25,7 @@ from halftrip.control.protocol import (
     Progress,
     RecordLine,
 )
-from halftrip.errors import HalftripError, Interrupted
+from halftrip.errors import HalftripError, Interrupted, system_reason
 from halftrip.job import shm_cleanup
 from halftrip.job.processes import POLL_SECONDS, Started, job_processes
 from halftrip.job.signals import catching
@@ -152,9 +152,7 @@ class Supervisor:
         try:
             start(self._job, self._started)
         except OSError as error:
-            raise LaunchFailed(
-                f"{error.filename}: {(error.strerror or str(error)).lower()}"
-            ) from None
+            raise LaunchFailed(f"{error.filename}: {system_reason(error).lower()}") from None
         finally:
             self._starting = False
         if self._started.stopped is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from halftrip import _native
 from halftrip.clock import Clock
-from halftrip.errors import HalftripError
+from halftrip.errors import HalftripError, system_reason
 from halftrip.measure.connection import Connection
 from halftrip.measure.sampler import Batch
 from halftrip.measure.verification import Verification
@@ -152,9 +152,12 @@ class Side:
         except (WrongByte, _native.NoAnswer) as error:
             return Report(problem=self._failure(str(error)))
         except OSError as error:
-            reason = self._failure(error.strerror or str(error))
+            reason = self._failure(system_reason(error))
             if self._lossy:
                 return Report(problem=reason)
+            if isinstance(error, ConnectionError):
+                # The peer is gone: the watchdog says why.
+                raise
             # The peer is in the middle of an exchange and would wait for ever.
             raise HalftripError(f"{self._name} failed: {reason}") from None
         except _native.MpiError as error:

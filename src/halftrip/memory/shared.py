@@ -9,7 +9,7 @@ import os
 import msgspec
 import numpy as np
 
-from halftrip.errors import Unavailable
+from halftrip.errors import Unavailable, system_reason
 from halftrip.memory.allocator import Bytes
 
 
@@ -35,7 +35,7 @@ class SharedSegment:
             self.bytes = _map(self._descriptor, size)
         except OSError as error:
             os.close(self._descriptor)
-            raise Unavailable(f"no shared memory: {error.strerror}") from None
+            raise Unavailable(f"no shared memory: {system_reason(error)}") from None
         self.offer = SharedOffer(os.getpid(), self._descriptor, size)
 
     def close(self) -> None:
@@ -50,7 +50,7 @@ def open_offer(offer: SharedOffer) -> Bytes:
         descriptor = os.open(f"/proc/{offer.pid}/fd/{offer.descriptor}", os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
         raise Unavailable(
-            f"cannot open the shared memory of process {offer.pid}: {error.strerror}"
+            f"cannot open the shared memory of process {offer.pid}: {system_reason(error)}"
         ) from None
     try:
         return _map(descriptor, offer.size)

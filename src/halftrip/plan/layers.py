@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from halftrip.errors import UsageError
+from halftrip.errors import UsageError, system_reason
 from halftrip.plan import presets
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.pairing import rounds
@@ -169,7 +169,7 @@ def file_layer(path: str | os.PathLike[str]) -> Layer:
         text = Path(path).read_text(encoding="utf-8")
         keys = tomllib.loads(text)
     except OSError as error:
-        raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"{path}: {system_reason(error).lower()}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not a text file; a plan is TOML") from None
     except tomllib.TOMLDecodeError as error:

@@ -71,6 +71,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return ":".join(dict.fromkeys(values))
 
     @property
+    def curve(self) -> Case:
+        """The curve that this case is a point of: the same case with a size of 0."""
+        return msgspec.structs.replace(self, size=0)
+
+    @property
     def messages_per_exchange(self) -> int:
         """How many one-way messages follow each other in an exchange."""
         return trips(self.pattern, self.mode) * self.window

@@ -37,7 +37,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from halftrip.errors import HalftripError, UsageError
+from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.results import migration, records
 from halftrip.results.block import decode_array, encode_array
 from halftrip.results.run import Run
@@ -120,7 +120,7 @@ class RunFile:
         except FileExistsError:
             raise UsageError(f"{path}: exists already; choose another name") from None
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
+            reason = system_reason(error).lower()
             raise UsageError(f"{path}: cannot be written: {reason}") from None
 
     def append(self, line: bytes, last: bool = False) -> None:
@@ -135,7 +135,7 @@ class RunFile:
                     rest = rest[os.write(self._descriptor, rest) :]
             except OSError as error:
                 os.ftruncate(self._descriptor, self._size)
-                raise HalftripError(f"{self.path}: {(error.strerror or str(error))}") from None
+                raise HalftripError(f"{self.path}: {system_reason(error)}") from None
             self._size += len(line)
             self._ended = self._ended or last
 
@@ -174,7 +174,7 @@ def load(path: str | os.PathLike[str]) -> Run:
                         ) from None
                     problems.append(f"{path}: line {number}, the last, is cut off; it was left out")
     except OSError as error:
-        raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"{path}: {system_reason(error).lower()}") from None
     return assemble(header, found, problems)
 
 

@@ -15,7 +15,9 @@ from halftrip.results.case import Case, CaseEnd
 from halftrip.results.delivery import Delivery
 from halftrip.results.records import (
     Aggregate,
+    ClockInfo,
     CopyTime,
+    Environment,
     Failure,
     Header,
     HostCounters,
@@ -103,7 +105,24 @@ measurements = st.builds(
     verified=st.none() | counts,
     cores=st.none() | st.tuples(st.none() | cores, st.none() | cores),
 )
+environments = st.builds(
+    Environment,
+    rank=st.integers(0, 9),
+    host=names,
+    pid=counts,
+    core=st.none() | st.integers(0, 9),
+    allowed_cores=st.lists(st.integers(0, 9), max_size=3),
+    oversubscribed=st.booleans(),
+    **dict.fromkeys(("processor", "kernel", "python"), names),
+    clock=st.builds(ClockInfo, source=names, hertz=numbers, cost=numbers, resolution=numbers),
+    **dict.fromkeys(("thp", "governor", "hypervisor", "mpi", "mpi_library"), st.none() | names),
+    variables=st.dictionaries(names, names, max_size=2),
+    launch=launches,
+    thread_cores=st.none() | st.lists(st.none() | st.integers(0, 9), max_size=2),
+    poll_pause=st.none() | counts,
+)
 others = st.one_of(
+    environments,
     st.builds(
         Skip,
         transport=names,
@@ -174,6 +193,7 @@ def test_a_whole_run(tmp_path_factory, records, reason):
     assert run == assemble(HEADER, [*records, end])
     assert run.header == HEADER
     assert list(run.measurements) == [r for r in records if isinstance(r, Measurement)]
+    assert list(run.environments) == [r for r in records if isinstance(r, Environment)]
     assert list(run.skips) == [r for r in records if isinstance(r, Skip)]
     assert list(run.failures) == [r for r in records if isinstance(r, Failure)]
     assert list(run.aggregates) == [r for r in records if isinstance(r, Aggregate)]
