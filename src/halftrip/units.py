@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -123,13 +124,14 @@ def with_units(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def significant(value: float, digits: int = 4) -> str:
-    """`value` with at least `digits` significant digits, thousands grouped, no exponent.
+    """`value` with at least `digits` significant digits, thousands grouped, no exponent, or as
+    ``nan`` and ``inf``.
 
     >>> significant(0.15234), significant(81.126), significant(13122.7)
     ('0.1523', '81.13', '13,123')
     """
-    if value == 0:
-        return "0"
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
     before_point = len(str(int(abs(value)))) if abs(value) >= 1 else 0
     leading_zeros = 0
     if before_point == 0:

@@ -92,6 +92,7 @@ def test_significant_numbers_have_groups_and_no_exponent():
     assert significant(13122.7) == "13,123"
     assert significant(0) == "0"
     assert "e" not in significant(1.5e-7)
+    assert [significant(value) for value in (float("nan"), float("inf"))] == ["nan", "inf"]
 
 
 def test_names_end_in_their_unit():

@@ -238,7 +238,7 @@ class Runner:
 
     def _expected_ns(self, case: Case) -> float | None:
         """The time of an exchange of the nearest size measured so far, ns; None before any."""
-        nearest = self._exchange_ns.get(_curve(case), {})
+        nearest = self._exchange_ns.get(case.curve, {})
         if not nearest:
             return None
         return nearest[min(nearest, key=lambda size: abs(size - case.size))]
@@ -288,7 +288,7 @@ class Runner:
             if self._plan.refine:
                 self._points[case] = point(measurement)
             exchange_ns = float(np.median(measurement.samples)) / measurement.exchanges
-            self._exchange_ns.setdefault(_curve(case), {})[case.size] = exchange_ns
+            self._exchange_ns.setdefault(case.curve, {})[case.size] = exchange_ns
             self._record(measurement)
 
     def _record_failures(self, round_: Round, sampler: Sampler, repetition: int) -> None:
@@ -376,8 +376,3 @@ def _skip_of(cases: Sequence[Case], reason: str) -> Skip:
         modes=[first.mode],
         pairs=[case.pair for case in cases],
     )
-
-
-def _curve(case: Case) -> Case:
-    """The curve that a case is a point of: the case with a size of 0."""
-    return msgspec.structs.replace(case, size=0)

@@ -47,8 +47,10 @@ _LATEST_SAMPLES = 8
 # A case does not converge before this share of the time allowed has been kept: an interval holds
 # for no more than the time that it covers.
 _LEAST_SHARE = 0.1
-# Rejected batches may take this many times the time allowed.
+# Rejected batches may take this many times the time allowed. Each counts as this share of it at
+# least: where little time is left batches are short, but are probed for the state all the same.
 _MOST_REJECTED = 20
+_LEAST_REJECTED_SHARE = 0.005
 # At most about this many samples are kept: for more time, each holds more exchanges, as far as
 # there are buffers. Where each has to be a single exchange, sampling ends with this many. Drift,
 # tails and the interval are computed from all of them in time order; a selection would hide these.
@@ -221,7 +223,8 @@ class Sampler:
         if self._phase != "sample":
             raise RuntimeError("these samples were not requested")
         self._kept = kept
-        self._rejected_ns += sum(batch.elapsed for batch in rejected)
+        least_ns = _LEAST_REJECTED_SHARE * self._allowed_ns
+        self._rejected_ns += sum(max(batch.elapsed, least_ns) for batch in rejected)
         if any(batch is latest for batch in rejected):
             if self.gave_up:
                 self.stopped = "time" if self._kept_count else None

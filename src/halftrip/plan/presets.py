@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 PRESETS: dict[str, Mapping[str, Any]] = {
-    # Answers in seconds: every fourth size, a wide interval.
+    # Answers in seconds: sizes four times apart, a wide interval.
     "quick": {"sizes": "1..4M*4", "ci": "5%", "time": "50ms"},
     "standard": {},
     # For publication: launches of fresh processes are a factor of their own, and so is the cache.

@@ -187,7 +187,8 @@ class Alternating:
 
     def next(self):
         self.left -= 1
-        return Batch(exchanges=10, samples=10, keep=True) if self.left >= 0 else None
+        batch = Batch(exchanges=10, samples=10, warm_up=20, keep=True)
+        return batch if self.left >= 0 else None
 
     def keep(self, latest, kept, rejected):
         pass
@@ -199,7 +200,7 @@ def test_samples_after_a_reading_are_as_those_without(transport):
     """In one process, in turn: of four blocks the second and the third come after both ranks have
     read all counters, the others do not. The effect of reading is below a few per cent, or below
     three times the difference between the first two blocks and the last two, which is chance. A run
-    disturbs its samples less: it reads between cases, each of which begins with a warm-up."""
+    disturbs its samples less: it reads between cases, whose warm-up is longer than this one."""
     the_case = runs.case(transport, 8, "spin" if transport == "shm" else "block")
     rounds = []
     cores = sorted(os.sched_getaffinity(0))

@@ -31,7 +31,7 @@ def curves(rows: Iterable[Evidence]) -> list[Curve]:
     """The rows of each curve, in order of size."""
     groups: dict[Case, Curve] = {}
     for row in rows:
-        groups.setdefault(msgspec.structs.replace(row.case, size=0), []).append(row)
+        groups.setdefault(row.case.curve, []).append(row)
     return [sorted(curve, key=lambda row: row.case.size) for curve in groups.values()]
 
 
