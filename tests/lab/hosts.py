@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
-import secrets
+import shlex
 import shutil
 import signal
 import subprocess
@@ -15,9 +16,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import pytest
-
-from harness.shell import mpiexec
+from harness.mpi import mpiexec
+from harness.need import need, need_root
 from lab.journal import Journal
 from lab.relay import Rule
 
@@ -25,14 +25,8 @@ from lab.relay import Rule
 # also where it yields; the relay goes before that.
 FIRST = ("chrt", "--rr", "1")
 # How long a device or a program may take to be there.
-_PATIENCE = 10.0
-
-
-def need(has: bool, what: str) -> None:
-    """Skips the test where something is missing, with the reason; fails where tests must run."""
-    if not has:
-        assert "CI" not in os.environ, what
-        pytest.skip(what)
+_READY_SECONDS = 30.0
+_numbers = itertools.count()
 
 
 def run(*command: str) -> str:
@@ -74,9 +68,15 @@ class Host:
         assert shown["kind"] == "tbf"
         return shown
 
+    @property
+    def sent_bytes(self) -> int:
+        """What has gone out of the device so far, with its headers."""
+        (shown,) = json.loads(self.ip("-s", "-j", "link", "show", "dev", self.device))
+        return int(shown["stats64"]["tx"]["bytes"])
+
     def await_link(self) -> None:
         """Returns when the device is up and its addresses are settled."""
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _READY_SECONDS
         while True:
             said = self.ip("addr", "show", "dev", self.device)
             if "LOWER_UP" in said and "tentative" not in said:
@@ -135,7 +135,7 @@ class Relay:
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         try:
-            self._process.wait(_PATIENCE)
+            self._process.wait(_READY_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -161,11 +161,15 @@ class Lab:
         mca = "--mca" if name == "openmpi" else "--prtemca"
         return (program, mca, option, str(self.agent), "--bind-to", "none", "--host", hosts)
 
-    def measure(self, shell, *arguments, mpi="mpich", timeout=120):
+    def chosen(self, name: str) -> tuple[str, str]:
+        """The options of ``halftrip run`` that choose this mpiexec, with a rank on each host."""
+        return "--mpiexec", shlex.join(self.across(name))
+
+    def measure(self, shell, *arguments, mpi="mpich"):
         """``halftrip run ARGUMENTS`` with a rank on each host, started from the first."""
-        launched = ("--mpiexec", " ".join(self.across(mpi)), "-n", str(len(self.hosts)))
+        launched = (*self.chosen(mpi), "-n", str(len(self.hosts)))
         prefix = (*FIRST, *self.hosts[0].prefix())
-        result = shell.run(*arguments, *launched, prefix=prefix, timeout=timeout)
+        result = shell.run(*arguments, *launched, prefix=prefix)
         assert result.status == 0, result.err
         measured = result.run
         # A test may measure again.
@@ -179,7 +183,7 @@ class Lab:
 @contextlib.contextmanager
 def cabled(directory: Path, count: int = 2) -> Iterator[Lab]:
     """Hosts with a cable between them if they are two, else each with one to a switch."""
-    unique = secrets.token_hex(3)
+    unique = _unique()
     hosts = _hosts(unique, count)
     switch = f"ht{unique}s"
     with contextlib.ExitStack() as made:
@@ -204,7 +208,7 @@ def cabled(directory: Path, count: int = 2) -> Iterator[Lab]:
 @contextlib.contextmanager
 def relayed(directory: Path, mtu: int = 1500) -> Iterator[Lab]:
     """Two hosts with a relay between them."""
-    hosts = _hosts(secrets.token_hex(3), 2)
+    hosts = _hosts(_unique(), 2)
     with contextlib.ExitStack() as made:
         for host in hosts:
             made.enter_context(_namespace(host.name, hosts))
@@ -218,7 +222,7 @@ def relayed(directory: Path, mtu: int = 1500) -> Iterator[Lab]:
 
 def need_hosts() -> None:
     """Skips where hosts cannot be made."""
-    need(os.geteuid() == 0, "making network namespaces needs root")
+    need_root("making network namespaces")
     for program in ("ip", "tc", "unshare", "chrt"):
         need(shutil.which(program) is not None, f"{program} is not installed; see CONTRIBUTING.md")
     tried = subprocess.run(
@@ -231,6 +235,12 @@ def need_relay() -> None:
     """Skips where there are no TUN devices."""
     need_hosts()
     need(os.path.exists("/dev/net/tun"), "this kernel has no TUN devices")
+
+
+def _unique() -> str:
+    """A part of names that no other run of tests on this machine has, nor this one again. A device
+    has fifteen characters at most."""
+    return f"{os.getpid()}x{next(_numbers)}"
 
 
 def _hosts(unique: str, count: int) -> tuple[Host, ...]:

@@ -95,15 +95,18 @@ class Journal:
             chosen &= np.isin(packets["length"], lengths)
         return packets[chosen]
 
-    def added(self, protocol: int, lengths: range, quantile: float) -> float:
-        """How long packets of those lengths were in the relay: the mean of both directions'
-        quantiles, ns from read to written."""
-        each = []
-        for direction in (0, 1):
-            packets = self.chosen(direction, protocol, lengths)
-            packets = packets[packets["fate"] == SENT]
-            each.append(np.quantile(packets["written"] - packets["read"], quantile))
-        return float(np.mean(each))
+    def round_trips(self, protocol: int, lengths: range) -> tuple[np.ndarray, np.ndarray]:
+        """Of every message of the first host and the reply to it, ns: how long after the relay read
+        the message it wrote the reply, and for how much of that it had neither."""
+        messages = self.packets[
+            (self.packets["protocol"] == protocol)
+            & np.isin(self.packets["length"], lengths)
+            & (self.packets["fate"] == SENT)
+        ]
+        first, second = messages[:-1], messages[1:]
+        is_answered = (first["direction"] == 0) & (second["direction"] == 1)
+        message, reply = first[is_answered], second[is_answered]
+        return reply["written"] - message["read"], reply["read"] - message["written"]
 
     def datagrams(self, direction: int) -> list[Datagram]:
         """Those of UDP over IPv4 in one direction, as they were sent, whole again."""

@@ -2,13 +2,15 @@
 
 import pytest
 
+pytestmark = pytest.mark.extended
+
 # Of a TCP segment: Ethernet, IP, TCP and its timestamps; of a datagram: Ethernet, IP and UDP.
 HEADERS = {"tcp": 14 + 20 + 20 + 12, "udp": 14 + 20 + 8}
 
 
 @pytest.mark.parametrize(("transport", "size"), [("tcp", 65536), ("udp", 1400)])
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
-def test_the_cable_s_counters_are_what_was_sent_on_both_hosts(lab, shell, transport, size, mpi):
+def test_interfaces_count_what_was_sent_on_both_hosts(lab, shell, transport, size, mpi):
     run = lab.measure(
         shell, "-t", transport, "-p", "stream", "-s", size, "--window", "16", "--ci", "none",
         "--time", "0.5s", "--system-log", mpi=mpi,
@@ -20,8 +22,7 @@ def test_the_cable_s_counters_are_what_was_sent_on_both_hosts(lab, shell, transp
     out = here.interfaces[lab.hosts[0].device]
     into = there.interfaces[lab.hosts[1].device]
     payload = (m.warm_up.exchanges + m.usage[0].exchanges) * m.case.window * size
-    # What leads in to the blocks of the warm-up, and what the ranks tell each other, goes there,
-    # too.
+    # The untimed exchanges of the warm-up, and what the ranks tell each other, go there, too.
     carried = out["bytes_out"] - HEADERS[transport] * out["packets_out"]
     assert payload <= carried <= 1.03 * payload
     assert into["bytes_in"] == pytest.approx(out["bytes_out"], rel=0.01)

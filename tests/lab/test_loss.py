@@ -6,6 +6,8 @@ from scipy import stats
 from lab import journal
 from lab.relay import Rule
 
+pytestmark = pytest.mark.extended
+
 DELAY = 1_000_000
 # Room for a number of eight bytes and the moment of sending; in one packet.
 SIZE = 1000
@@ -44,7 +46,7 @@ def test_losses_are_counted(relayed, shell, loss):
         assert low <= m.delivery.lost <= high, pattern
 
 
-def test_what_is_overtaken_is_late(relayed, shell):
+def test_datagrams_that_were_overtaken_are_late(relayed, shell):
     """`late` is the number of datagrams of the kept samples that the relay wrote after one that was
     sent later. All come: what is held is there before the word that the batch is over, as that is
     said a round trip later. And `jitter` is, within 5 %, that of the relay's own times: at a rate,

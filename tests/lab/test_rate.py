@@ -4,6 +4,8 @@ import pytest
 
 from halftrip.analysis.summaries import summarize_case
 
+pytestmark = pytest.mark.extended
+
 MTU = 1500
 # What tbf counts of a frame: IP and its Ethernet header, but no preamble, checksum nor gap. What
 # TCP hands down as one counts as the frames that it will be (qdisc_pkt_len_init in net/core/dev.c
@@ -40,7 +42,7 @@ def test_a_limit_is_measured(lab, shell, rate, burst):
         assert [host.limiter()["drops"] for host in lab.hosts] == [0, 0]
 
 
-def test_what_a_queue_takes_is_no_bandwidth(lab, shell):
+def test_bandwidth_is_what_arrives_not_what_a_queue_takes(lab, shell):
     """More is offered than the link carries: a queue takes it for a while, and then drops what is
     too much. No more arrives than the link lets through in the time, and the queue, 64 kB, holds
     when it begins: 0.5 % of a second's. It may be less: a sender that was stopped for longer than

@@ -122,14 +122,17 @@ def test_what_was_kept_is_read(tmp_path):
     assert [p["fate"] for p in log.chosen(0, TCP)] == [WAITING]
 
 
-def test_what_was_added_is_that_of_both_ways():
-    packets = np.zeros(4, dtype=journal.KEPT)
+def test_round_trips_are_those_of_messages_that_were_answered():
+    packets = np.zeros(5, dtype=journal.KEPT)
     packets["protocol"], packets["length"], packets["fate"] = UDP, 228, SENT
-    packets["direction"] = [0, 1, 0, 1]
-    packets["written"] = [10, 20, 12, 30]
-    assert Journal(packets).added(UDP, range(228, 229), 0.5) == (11 + 25) / 2
-    packets["fate"][3] = DROPPED
-    assert Journal(packets).added(UDP, range(228, 229), 0.5) == (11 + 20) / 2
+    packets["direction"] = [0, 1, 0, 0, 1]
+    packets["read"] = [0, 15, 40, 60, 77]
+    packets["written"] = [10, 35, 50, 70, 99]
+    until_reply, at_second_host = Journal(packets).round_trips(UDP, range(228, 229))
+    assert (until_reply.tolist(), at_second_host.tolist()) == ([35, 39], [5, 7])
+    packets["fate"][0] = DROPPED
+    until_reply, _ = Journal(packets).round_trips(UDP, range(228, 229))
+    assert until_reply.tolist() == [39]
 
 
 @given(st.lists(st.integers(0, 9000), min_size=1, max_size=5))

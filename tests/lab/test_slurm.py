@@ -1,21 +1,24 @@
 """Jobs that srun has started, on a cluster of two nodes that are both this machine."""
 
+import contextlib
 import os
 import secrets
 import shutil
 import socket
 import subprocess
 import time
-from contextlib import ExitStack
 
 import pytest
 
-from lab.hosts import need
+from harness.need import need_root
+from harness.shell import AMPLE_SECONDS
+
+pytestmark = pytest.mark.extended
 
 WORK = ("-t", "mpi,shm,tcp", "-s", "8,64K", "--time", "30ms")
 
 CONFIGURATION = """\
-ClusterName=lab
+ClusterName=lab{pid}
 SlurmctldHost={host}(127.0.0.1)
 AuthType=auth/munge
 AuthInfo=socket={directory}/munge.sock
@@ -26,67 +29,99 @@ SlurmdPidFile={directory}/slurmd-%n.pid
 SlurmctldPidFile={directory}/slurmctld.pid
 SlurmctldLogFile={directory}/slurmctld.log
 SlurmdLogFile={directory}/slurmd-%n.log
-SlurmctldPort={port}
+SlurmctldPort={ports[0]}
 ProctrackType=proctrack/pgid
 TaskPlugin=task/none
 TmpFS={directory}/tmp-%n
 ReturnToService=2
-NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=1 RealMemory=500
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=1 RealMemory=500
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=1 RealMemory=500
 PartitionName=all Nodes=n[1-2] Default=YES MaxTime=10 State=UP
 """
 
 
-@pytest.fixture(scope="module")
-def slurm(tmp_path_factory):
-    """The environment in which srun finds the cluster."""
-    need(os.geteuid() == 0, "starting Slurm needs root")
-    for program in ("munged", "slurmctld", "slurmd", "srun"):
-        assert shutil.which(program) is not None, f"{program} is not installed; see CONTRIBUTING.md"
-    directory = tmp_path_factory.mktemp("slurm")
+def free_ports(count):
+    """Ports of this host that nobody listens on."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.create_server(("", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in sockets]
+
+
+def configure(directory):
+    """Makes what the daemons need, in a directory of their own; the path of the configuration."""
     for name in ("state", "tmp-n1", "tmp-n2"):
         (directory / name).mkdir()
     directory.chmod(0o755)
     key = directory / "key"
     key.write_bytes(secrets.token_bytes(1024))
     key.chmod(0o400)
-    port = 20000 + secrets.randbelow(10000)
     configuration = directory / "slurm.conf"
     configuration.write_text(
         CONFIGURATION.format(
-            host=socket.gethostname(), directory=directory, port=port, first=port + 1, last=port + 2
+            pid=os.getpid(), host=socket.gethostname(), directory=directory, ports=free_ports(3)
         )
     )
-    environment = os.environ | {"SLURM_CONF": str(configuration)}
-    munge = {"key-file": key, "socket": directory / "munge.sock", "pid-file": directory / "pid",
-             "log-file": directory / "munged.log", "seed-file": directory / "seed"}  # fmt: skip
-    daemons = (
-        ["munged", "--foreground", "--force", *(f"--{k}={v}" for k, v in munge.items())],
-        ["slurmctld", "-D"],
-        ["slurmd", "-D", "-N", "n1"],
-        ["slurmd", "-D", "-N", "n2"],
+    return configuration
+
+
+def run_daemons(directory, environment, running):
+    """Starts all daemons, which end with the stack `running`."""
+    munge = {"key-file": "key", "socket": "munge.sock", "pid-file": "pid",
+             "log-file": "munged.log", "seed-file": "seed"}  # fmt: skip
+    files = [f"--{option}={directory / name}" for option, name in munge.items()]
+    start_daemon(["munged", "--foreground", "--force", *files], environment, running)
+    await_true((directory / "munge.sock").exists, "no munged")
+    start_daemon(["slurmctld", "-D"], environment, running)
+    for node in ("n1", "n2"):
+        start_daemon(["slurmd", "-D", "-N", node], environment, running)
+
+    def is_idle():
+        said = subprocess.run(
+            ["sinfo", "-h", "-o", "%T %D"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return said.stdout.strip() == "idle 2"
+
+    await_true(is_idle, "the nodes do not become idle")
+
+
+def start_daemon(command, environment, running):
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    with ExitStack() as running:
-        for daemon in daemons:
-            process = subprocess.Popen(
-                daemon, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            running.callback(process.wait, 20)
-            running.callback(process.terminate)
-            time.sleep(0.5)
-        deadline = time.monotonic() + 60
-        while True:
-            said = subprocess.run(
-                ["sinfo", "-h", "-o", "%T %D"],
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if said.stdout.strip() == "idle 2":
-                break
-            assert time.monotonic() < deadline, said
-            time.sleep(0.2)
-        yield {"SLURM_CONF": str(configuration)}
+
+    def end():
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    running.callback(end)
+
+
+def await_true(is_so, said):
+    deadline = time.monotonic() + AMPLE_SECONDS
+    while not is_so():
+        assert time.monotonic() < deadline, said
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    """The environment in which srun finds the cluster."""
+    need_root("starting Slurm")
+    for program in ("munged", "slurmctld", "slurmd", "srun"):
+        assert shutil.which(program) is not None, f"{program} is not installed; see CONTRIBUTING.md"
+    directory = tmp_path_factory.mktemp(f"slurm{os.getpid()}")
+    found = {"SLURM_CONF": str(configure(directory))}
+    with contextlib.ExitStack() as running:
+        run_daemons(directory, os.environ | found, running)
+        yield found
 
 
 @pytest.mark.parametrize(("interface", "library"), [("pmix", "Open MPI v5"), ("pmi2", "MPICH 4")])
@@ -99,7 +134,7 @@ def test_a_job_of_srun_is_joined(slurm, shell, interface, library):
     assert result.out.count("run file:") == 1
 
 
-def test_srun_without_an_interface_for_mpi_is_said_so(slurm, shell):
+def test_srun_without_an_interface_for_mpi_is_a_failure_that_says_so(slurm, shell):
     prefix = ("srun", "-N2", "-n2", "--mpi=none")
     result = shell.run(*WORK, prefix=prefix, **slurm)
     assert result.status == 1

@@ -6,6 +6,8 @@ import pytest
 from halftrip.analysis.flags import verdicts
 from lab.relay import Rule
 
+pytestmark = pytest.mark.extended
+
 MTU = 1500
 # The largest message of one frame: without 20 bytes of IP, and 20 of TCP and 12 of its timestamps,
 # or 8 of UDP.
@@ -39,7 +41,7 @@ def midst(times):
 
 
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
-def test_a_frame_more_takes_its_time(lab, shell, transport):
+def test_one_frame_more_takes_the_time_of_one(lab, shell, transport):
     """Through a slow limit, half a round trip takes, within 0.5 %, half of what the limit needs for
     the frames of a message: each goes when its bucket has what it takes, and the buckets of both
     ends fill at the same time. One byte more is 0.07 %; where it makes one frame more it is 2.3 %,

@@ -1,5 +1,9 @@
 """More hosts than two, on a switch."""
 
+import pytest
+
+pytestmark = pytest.mark.extended
+
 
 def test_every_pair_of_three_hosts_is_measured(three, shell):
     run = three.measure(shell, "-t", "tcp,udp", "-s", "8", "--pairs", "all", "--time", "30ms")
