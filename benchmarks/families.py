@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -57,7 +58,14 @@ MPI_PROGRAMS = ("mpirun.openmpi", "mpicc.openmpi", "mpirun.mpich", "mpicc.mpich"
 
 def over_mpi(mpi: Mpi, sizes: tuple[int, ...]) -> tuple[str, ...]:
     """The options of halftrip for that MPI and these sizes."""
-    return ("-t", "mpi", "--mpiexec", str(mpi.mpiexec), "-s", ",".join(map(str, sizes)))
+    return (
+        "-t",
+        "mpi",
+        "--mpiexec",
+        shlex.quote(str(mpi.mpiexec)),
+        "-s",
+        ",".join(map(str, sizes)),
+    )
 
 
 def mpi_comparisons(directory: Path) -> Iterator[Comparison]:
