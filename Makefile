@@ -1,8 +1,9 @@
-# make run     installs halftrip and runs it without arguments
-# make test    installs halftrip and runs its tests
-# make check   format, lint, types, import contracts, compiler warnings
-# make format  formats all files
-# make bench   halftrip beside its peers
+# make run       installs halftrip and runs it without arguments
+# make test      installs halftrip and runs the tests that every change should pass
+# make test-all  runs the rest of them
+# make check     format, lint, types, import contracts, compiler warnings
+# make format    formats all files
+# make bench     halftrip beside its peers
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,13 +14,25 @@ NATIVE := CMakeLists.txt pyproject.toml $(SOURCES) $(HEADERS)
 FORMATTED := $(SOURCES) $(HEADERS) $(wildcard benchmarks/*.c) $(wildcard tests/native/*.cpp)
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
-.PHONY: run test check format bench clean
+.PHONY: run check test test-all format bench clean
 
 run: $(VENV)/installed
 	$(BIN)/halftrip run
 
+# Tests of units take both cores, and a third worker the time in which others sleep; those that start
+# ranks are alone, one after the other. What fails in one part does not keep the other from running.
+define run_tests
+@status=0; \
+	$(BIN)/pytest -m $(1) -n 3 tests/native tests/unit || status=1; \
+	$(BIN)/pytest -m $(1) tests/system tests/lab || status=1; \
+	exit $$status
+endef
+
 test: $(VENV)/developed
-	$(BIN)/pytest
+	$(call run_tests,"not extended")
+
+test-all: $(VENV)/developed
+	$(call run_tests,extended)
 
 check: $(VENV)/developed
 	$(BIN)/ruff format --check
@@ -49,9 +62,9 @@ $(VENV)/installed: $(VENV)/bin/pip $(NATIVE)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[mpi]'
 	touch $@
 
-$(VENV)/developed: $(VENV)/installed
+$(VENV)/developed: $(VENV)/bin/pip $(NATIVE)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@
+	touch $(VENV)/installed $@
 
 clean:
 	rm -rf $(VENV) build

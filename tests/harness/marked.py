@@ -21,6 +21,7 @@ class Marked:
         self.environment = {_VARIABLE: mark}
         self._entry = f"{_VARIABLE}={mark}".encode()
         self._segments = set()
+        self._sockets = set()
 
     def processes(self):
         """Their command lines by process number. One that has ended and is not yet waited for is
@@ -46,6 +47,10 @@ class Marked:
         """The noted segments that still exist."""
         return sorted(path for path in self._segments if os.path.exists(path))
 
+    def note_sockets(self):
+        """Notes the abstract sockets that they hold now."""
+        self._sockets |= set(self.sockets())
+
     def sockets(self):
         """The abstract sockets of halftrip that they hold: how many connections each name has."""
         held = set()
@@ -53,13 +58,14 @@ class Marked:
             with contextlib.suppress(OSError):
                 held |= {os.readlink(link) for link in (_PROC / str(pid) / "fd").iterdir()}
         found = {}
-        for state, inode, name in abstract_sockets():
+        for state, inode, name in _abstract_sockets():
             if f"socket:[{inode}]" in held:
                 found[name] = found.get(name, 0) + (state == _CONNECTED)
         return found
 
     def await_end(self, seconds):
-        """Waits until none is left, nor a segment, at most so long; what is left, in words."""
+        """Waits until none is left, nor what has been noted, at most so long; what is left, in
+        words."""
         deadline = time.monotonic() + seconds
         while (left := self._left()) and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -67,7 +73,8 @@ class Marked:
 
     def _left(self):
         processes = [f"process {pid} ({words})" for pid, words in self.processes().items()]
-        return [*processes, *self.segments()]
+        sockets = self._sockets and self._sockets & {name for _, _, name in _abstract_sockets()}
+        return [*processes, *self.segments(), *sorted(sockets)]
 
     def end(self):
         """Kills all that are left, and removes their segments."""
@@ -92,7 +99,7 @@ class Marked:
 _CONNECTED = "03"
 
 
-def abstract_sockets():
+def _abstract_sockets():
     """The state, inode and name of every abstract Unix socket of halftrip in this namespace."""
     lines = (_PROC / "net/unix").read_text().splitlines()
     fields = [line.split() for line in lines if "@halftrip-" in line]

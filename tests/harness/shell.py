@@ -83,6 +83,7 @@ class Shell:
         self.temporary = Path(temporary)
         self.path = directory / "run.jsonl"
         self.marked = Marked()
+        self._started = []
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith(_FORGOTTEN)
         }
@@ -91,17 +92,19 @@ class Shell:
     def start(self, *command, environment=None, ignored=(), **options):
         """Starts a command that ignores some signals; `options` are those of subprocess.Popen."""
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*_with_signals(ignored), *(str(word) for word in command)],
             cwd=self.directory,
             env=self.environment | (environment or {}),
             **(streams | options),
         )
+        self._started.append(process)
+        return process
 
     def execute(self, *command, timeout=AMPLE_SECONDS, environment=None, **options):
         """Runs a command to its end; fails the test if it takes longer than `timeout` seconds."""
-        with self.start(*command, environment=environment, **options) as process:
-            out, err = self._communicate(process, timeout)
+        process = self.start(*command, environment=environment, **options)
+        out, err = self._communicate(process, timeout)
         return Result(process.returncode, out, err, self.path)
 
     def _communicate(self, process, timeout):
@@ -128,26 +131,40 @@ class Shell:
         """Runs ``halftrip run -o run.jsonl ARGUMENTS``."""
         return self.halftrip("run", "-o", self.path.name, *arguments, **options)
 
+    def program(self, code):
+        """Runs a program in Python."""
+        return self.execute(sys.executable, "-c", code)
+
+    @contextlib.contextmanager
+    def inside(self):
+        """This process has the directory and the environment of a command, for a while."""
+        with (
+            mock.patch.dict(os.environ, self.environment, clear=True),
+            contextlib.chdir(self.directory),
+        ):
+            yield
+
     def call(self, *arguments):
         """The command line within this process: for what starts no ranks."""
-        return call(self.directory, *arguments)
+        with self.inside():
+            return call(self.directory, *arguments)
 
     def on_a_terminal(self, *arguments):
         """Runs ``halftrip run -o run.jsonl ARGUMENTS`` with a pseudo-terminal for its errors: how
         it ended, and what was seen on the terminal."""
         leader, follower = pty.openpty()
-        with self.start(
+        process = self.start(
             *(HALFTRIP, "run", "-o", self.path.name, *arguments),
             environment={"TERM": "xterm-256color", "COLUMNS": "100"},
             stderr=follower,
-        ) as process:
-            os.close(follower)
-            seen = b""
-            with open(leader, "rb", buffering=0) as shown, contextlib.suppress(OSError):
-                # It is an error to read what the other side has closed.
-                while part := shown.read(4096):
-                    seen += part
-            out, _ = self._communicate(process, AMPLE_SECONDS)
+        )
+        os.close(follower)
+        seen = b""
+        with open(leader, "rb", buffering=0) as shown, contextlib.suppress(OSError):
+            # It is an error to read what the other side has closed.
+            while part := shown.read(4096):
+                seen += part
+        out, _ = self._communicate(process, AMPLE_SECONDS)
         return Result(process.returncode, out, "", self.path), seen
 
     def patched(self, code):
@@ -168,6 +185,8 @@ class Shell:
         was left: processes, segments, halftrip's temporary files."""
         left = self.marked.await_end(END_SECONDS)
         self.marked.end()
+        for process in self._started:
+            process.communicate()
         return [*left, *(str(path) for path in self.temporary.glob("halftrip-*"))]
 
 
@@ -181,4 +200,4 @@ def opened_shell(directory):
             yield shell
         finally:
             left = shell.close()
-    assert left == [], "left behind, and killed or removed"
+    assert not left, f"left behind, and killed or removed: {'; '.join(left)}"

@@ -73,6 +73,7 @@ def runtime(name):
     return path
 
 
+@pytest.mark.extended
 def test_no_access_is_out_of_bounds_and_nothing_is_undefined(module):
     environment = os.environ | {
         # The interpreter is not built with the sanitizer, which has to come first all the same; and

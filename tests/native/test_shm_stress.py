@@ -9,6 +9,7 @@ import pytest
 HERE = Path(__file__).parent
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("sanitizers", ["thread", "address,undefined"])
 def test_shared_memory_orders_every_access(tmp_path, sanitizers):
     """ThreadSanitizer sees whether the protocol orders all accesses, the others whether they stay

@@ -1,55 +1,89 @@
-"""The benchmarks run, with every peer that they name."""
+"""The benchmarks: every family builds its comparisons, with every peer that it names."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
+from harness.files import module
 
-# How many comparisons each family has, and at how many sizes all of them are, together.
+# How many comparisons each family has: at one size each, as the fixture below has it.
 FAMILIES = {
-    "mpi": (5, 5 * 4),
-    # Three MPIs at three sizes, TCP at two.
-    "stream": (3 + 2, 3 * 3 + 2 * 2),
-    "bidirectional": (3 + 1, 3 * 3 + 2),
-    "tcp": (3, 3),
-    "udp": (2, 2),
-    "shm": (4, 4),
+    "mpi": 5,
+    # Three MPIs, and TCP twice or once.
+    "stream": 3 + 2,
+    "bidirectional": 3 + 1,
+    "tcp": 3,
+    "udp": 2,
+    "shm": 4,
 }
 THROUGHPUT = ("stream", "bidirectional")
 
 
-def peers(*options):
-    return subprocess.run(
-        [sys.executable, BENCHMARKS / "peers.py", *options],
-        capture_output=True,
-        text=True,
-        check=False,
+@pytest.fixture
+def peers(monkeypatch):
+    """The benchmark, with so little to measure as still shows that everything is compared."""
+    made = module("benchmarks/peers.py")
+    families = sys.modules["families"]
+    halftrip = families.halftrip
+    monkeypatch.setattr(families, "LATENCY_SIZES", (8,))
+    monkeypatch.setattr(families, "WINDOW_SIZES", (65536,))
+    monkeypatch.setattr(families, "WRITE_SIZES", (131072,))
+    monkeypatch.setattr(
+        families, "halftrip", lambda *given, **more: halftrip(*given, "--time", "20ms", **more)
     )
+    return made
+
+
+def compare(peers, monkeypatch, capsys, *arguments):
+    """What the benchmark prints: its lines and its errors."""
+    monkeypatch.setattr(sys, "argv", ["peers.py", *arguments])
+    peers.main()
+    printed = capsys.readouterr()
+    return printed.out.splitlines(), printed.err
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_peer_is_compared(family):
-    result = peers("--only", family, "--rounds", "1")
-    assert result.returncode == 0, result.stderr
-    rows = [
-        [cell.strip() for cell in line.split("|")[1:-1]] for line in result.stdout.splitlines()[2:]
-    ]
-    names, count = FAMILIES[family]
-    assert len({row[0] for row in rows}) == names
-    assert len(rows) == count
+def test_a_family_builds_its_comparisons(peers, monkeypatch, family):
+    """Without its peers: whether these are installed is looked up, and C is compiled, before."""
+    families = sys.modules["families"]
+    asked = []
+    monkeypatch.setattr(families, "require", lambda *programs: asked.extend(programs))
+    monkeypatch.setattr(families, "plain_c", lambda *_: dict)
+    made = list(families.FAMILIES[family](Path("unused")))
+    assert len({comparison.name for comparison in made}) == len(made) == FAMILIES[family]
+    for comparison in made:
+        assert callable(comparison.ours)
+        assert callable(comparison.peer)
+        goal = comparison.goals(64)
+        assert goal.more_is_better == (family in THROUGHPUT)
+    assert set(asked) <= set(sys.modules["contenders"].PACKAGES)
+    assert asked
+
+
+def test_every_family_is_known(peers):
+    assert set(sys.modules["families"].FAMILIES) == set(FAMILIES)
+
+
+def test_a_family_that_is_not_there_is_said(peers, monkeypatch, capsys):
+    with pytest.raises(SystemExit) as ended:
+        compare(peers, monkeypatch, capsys, "--only", "steam")
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "'steam'" in said
+    assert "stream" in said
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_peer_is_compared(shell, peers, monkeypatch, capsys, family):
+    with shell.inside():
+        lines, _ = compare(peers, monkeypatch, capsys, "--only", family, "--rounds", "1")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
+    assert len({row[0] for row in rows}) == len(rows) == FAMILIES[family]
     for _, _, figure, ours, peer, ratio, wanted, _, _ in rows:
         assert re.fullmatch(r"[\d.]+ \([\d.]+ to [\d.]+\)", ratio)
         assert float(ratio.split()[0]) == pytest.approx(float(ours) / float(peer), rel=0.01)
         assert figure.endswith("more is better" if family in THROUGHPUT else "less is better")
         assert wanted.startswith("at least" if family in THROUGHPUT else "at most")
-
-
-def test_a_family_that_is_not_there_is_said():
-    result = peers("--only", "steam")
-    assert result.returncode == 2
-    assert "'steam'" in result.stderr
-    assert "stream" in result.stderr

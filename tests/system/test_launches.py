@@ -3,9 +3,8 @@
 import json
 import os
 import re
+import shlex
 import signal
-import subprocess
-import time
 
 import numpy as np
 import pytest
@@ -13,9 +12,13 @@ import pytest
 from halftrip.analysis.summaries import summarize_case
 from halftrip.stats.summary import relative_width
 from halftrip.stats.variance import launch_interval
-from harness.shell import mpiexec
+from harness.mpi import EXTENDED, ONE_HOST, chosen, job, mpiexec, quick_start
+from harness.shell import opened_shell
+from harness.victim import Victim
 
 QUICK = ("--time", "10ms")
+# A second launch takes long enough for something to happen to it.
+LONG = ("-t", "shm", "-s", "8", "--launches", "2", "--ci", "none", "--time", "0.5s")
 
 SIMULATED = """
 sizes = "{sizes}"
@@ -27,39 +30,67 @@ launch = {launch}
 
 
 def plan(shell, launch=0.0, sizes="8"):
-    path = shell.directory / "simulated.toml"
-    path.write_text(SIMULATED.format(launch=launch, sizes=sizes))
-    return str(path)
+    """A plan of a path whose latency differs from launch to launch by this share."""
+    (shell.directory / "simulated.toml").write_text(SIMULATED.format(launch=launch, sizes=sizes))
+    return "simulated.toml"
 
 
-def records(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
+@pytest.fixture(scope="module")
+def launched(tmp_path_factory):
+    """A run of two launches on a terminal, and what was seen there."""
+    with opened_shell(tmp_path_factory.mktemp("launched")) as shell:
+        yield shell.on_a_terminal(
+            *("-t", "shm,udp", "-s", "1..16,128K", "--launches", "2", "-r", "2", "--time", "2ms")
+        )
 
 
-def test_every_launch_is_of_fresh_processes(shell):
-    result = shell.run("-t", "shm,udp", "-s", "8,128K", "--launches", "3", "-r", "2", *QUICK)
-    assert result.status == 0, result.err
+def test_every_launch_is_of_fresh_processes(launched):
+    result, _ = launched
+    assert result.status == 0
     run = result.run
-    done = [(m.launch, m.repetition, m.case.transport, m.case.size) for m in run.measurements]
-    cases = [("shm", 8), ("shm", 128 << 10), ("udp", 8)]
-    assert sorted(done) == sorted((k, r, *c) for k in range(3) for r in range(2) for c in cases)
-    # One launch after the other, as they stand in the file.
-    assert [k for k, *_ in done] == sorted(k for k, *_ in done)
-    assert [(e.launch, e.rank) for e in run.environments] == [
-        (k, r) for k in range(3) for r in (0, 1)
-    ]
-    assert len({e.pid for e in run.environments}) == 6
-    kinds = [record["record"] for record in records(result.path)]
-    assert kinds.count("run") == kinds.count("end") == kinds.count("skip") == 1
-    assert kinds[-1] == "end"
-    assert result.out.count("not measured: udp 128K") == 1
     assert run.interrupted is None
+    ranks = [(e.launch, e.rank) for e in run.environments]
+    assert ranks == [(launch, rank) for launch in range(2) for rank in range(2)]
+    assert len({e.pid for e in run.environments}) == 4
+
+
+def test_every_launch_measures_everything_in_an_order_of_its_own(launched):
+    run = launched[0].run
+    sizes = [2**n for n in range(5)]
+    cases = [*(("shm", size) for size in (*sizes, 128 << 10)), *(("udp", size) for size in sizes)]
+    done = [(m.launch, m.repetition, m.case.transport, m.case.size) for m in run.measurements]
+    expected = [(k, r, *case) for k in range(2) for r in range(2) for case in cases]
+    assert sorted(done) == sorted(expected)
+    # One launch after the other, as they stand in the file.
+    launches = [launch for launch, *_ in done]
+    assert launches == sorted(launches)
+    orders = [[case for launch, _, *case in done if launch == k] for k in range(2)]
+    assert orders[0] != orders[1]
+
+
+def test_the_file_is_of_one_run(launched):
+    result, _ = launched
+    records = [json.loads(line)["record"] for line in result.path.read_text().splitlines()]
+    assert records.count("run") == records.count("end") == records.count("skip") == 1
+    assert records[-1] == "end"
+    assert result.out.count("not measured: udp 128K") == 1
+    run = result.run
     assert run.end.seconds > run.end.timed > 0
     # However often they were measured.
-    assert len(run.copy_times) == 15
-    assert result.out.count("bound: memcpy") == result.out.count(" 32M ") == 1
+    assert len(run.copy_times) == 10
+    assert result.out.count("bound: memcpy") == 1
 
 
+def test_a_terminal_shows_which_launch_it_is_and_how_far(launched):
+    """There is a line that moves; it is gone in the end."""
+    _, seen = launched
+    for number in (1, 2):
+        assert re.search(rf"launch {number}/2 (shm|udp) pingpong".encode(), seen)
+    assert b"/22" in seen
+    assert seen.rstrip().endswith(b"\x1b[2K")
+
+
+@pytest.mark.extended
 def test_the_interval_is_over_the_medians_of_launches(shell):
     result = shell.run(plan(shell, 0.05), "--launches", "7", "-r", "2", *QUICK)
     assert result.status == 0, result.err
@@ -78,78 +109,11 @@ def test_the_interval_is_over_the_medians_of_launches(shell):
         (summary.low, summary.high) == (interval.low, interval.high) == (min(medians), max(medians))
     )
     assert summary.latency == float(np.median(medians))
-    row = json.loads(shell.halftrip("show", "run.jsonl", "--style", "json").out)["rows"][0]
+    row = json.loads(result.show("--style", "json").out)["rows"][0]
     assert row["low_ns"] == interval.low
 
 
-def test_launches_draw_orders_of_their_own(shell):
-    result = shell.run(plan(shell, sizes="1..4M"), "--launches", "2", *QUICK)
-    orders = [[m.case.size for m in result.run.measurements if m.launch == k] for k in range(2)]
-    assert len(orders[0]) == 23
-    assert sorted(orders[0]) == sorted(orders[1])
-    assert orders[0] != orders[1]
-
-
-def test_a_rank_that_dies_in_the_second_launch_ends_the_run_and_the_first_stays(shell):
-    with started(
-        shell, "-t", "shm", "-s", "8", "--launches", "3", "--ci", "none", "--time", "1s"
-    ) as process:
-        pids = await_launch(shell, 1)
-        os.kill(pids[1], signal.SIGKILL)
-        _, err = process.communicate(timeout=20)
-    assert process.returncode == 1
-    run = shell_run(shell)
-    assert [m.launch for m in run.measurements] == [0]
-    reason = f"rank 1 (process {pids[1]}) was killed by SIGKILL"
-    assert run.interrupted == reason
-    assert err == f"halftrip: {reason}\n"
-
-
-def test_an_interrupt_in_the_second_launch(shell):
-    with started(
-        shell, "-t", "shm", "-s", "8", "--launches", "3", "--ci", "none", "--time", "1s"
-    ) as process:
-        await_launch(shell, 1)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
-    assert process.returncode == 130
-    run = shell_run(shell)
-    assert [m.launch for m in run.measurements] == [0]
-    assert run.interrupted == "stopped by SIGINT"
-    assert err == "halftrip: stopped by SIGINT\n"
-    assert "interrupted: stopped by SIGINT" in out
-
-
-def test_a_launch_that_does_not_start_is_named(shell):
-    """The mpiexec works once."""
-    script = shell.directory / "mpiexec-once"
-    script.write_text(
-        f'#!/bin/sh\ncd "{shell.directory}"\n'
-        # To be asked for its version is no launch.
-        'case "$*" in *halftrip.job.worker*)\n'
-        '[ -e used ] && { echo "no more slots" >&2; exit 3; }; touch used;; esac\n'
-        f'exec {mpiexec("openmpi")} "$@"\n'
-    )
-    script.chmod(0o755)
-    result = shell.run("-t", "shm", "-s", "8", "--launches", "3", "--mpiexec", str(script), *QUICK)
-    assert result.status == 1
-    assert re.search(
-        r"halftrip: launch 2: mpiexec-once .* ended with status 3: no more slots", result.err
-    )
-    assert [m.launch for m in result.run.measurements] == [0]
-    assert "launch 2: mpiexec-once" in result.run.interrupted
-
-
-@pytest.mark.parametrize("name", ["wheel", "mpich"])
-def test_an_mpiexec_starts_every_launch(shell, name):
-    result = shell.run(
-        *("-t", "mpi", "-s", "8", "--launches", "2", *QUICK), "--mpiexec", mpiexec(name)
-    )
-    assert result.status == 0, result.err
-    assert [m.launch for m in result.run.measurements] == [0, 1]
-    assert len({e.pid for e in result.run.environments}) == 4
-
-
+@pytest.mark.extended
 def test_launches_go_on_until_the_interval_is_narrow(shell):
     result = shell.run(plan(shell, 0.02), "--until-ci", "--ci", "2%", *QUICK)
     assert result.status == 0, result.err
@@ -168,58 +132,78 @@ def test_launches_go_on_until_the_interval_is_narrow(shell):
 
 
 def test_launches_end_where_they_have_to(shell):
-    result = shell.run(plan(shell, 0.2), "--until-ci", "--max-launches", "4", *QUICK)
+    result = shell.run(plan(shell, 0.2), "--until-ci", "--max-launches", "3", *QUICK)
     assert result.status == 0, result.err
-    assert [m.launch for m in result.run.measurements] == [0, 1, 2, 3]
+    assert [m.launch for m in result.run.measurements] == [0, 1, 2]
     assert result.run.interrupted is None
     assert "not-converged" in result.out
 
 
+@pytest.mark.extended
+def test_a_rank_that_dies_in_a_later_launch_ends_the_run_and_the_first_stays(shell):
+    victim = Victim(shell, *LONG)
+    pids = victim.await_launch(1)
+    ended = victim.kill(pids[1])
+    assert ended.status == 1
+    assert [m.launch for m in ended.run.measurements] == [0]
+    reason = f"rank 1 (process {pids[1]}) was killed by SIGKILL"
+    assert ended.run.interrupted == reason
+    assert ended.err == f"halftrip: {reason}\n"
+
+
+@pytest.mark.extended
+def test_an_interrupt_in_a_later_launch_ends_the_run_and_the_first_stays(shell):
+    victim = Victim(shell, *LONG)
+    victim.await_launch(1)
+    ended = victim.interrupt()
+    assert ended.status == 128 + signal.SIGINT
+    assert [m.launch for m in ended.run.measurements] == [0]
+    assert ended.run.interrupted == "stopped by SIGINT"
+    assert ended.err == "halftrip: stopped by SIGINT\n"
+    assert "interrupted: stopped by SIGINT" in ended.out
+
+
+@pytest.mark.extended
+def test_a_launch_that_does_not_start_is_named(shell):
+    """The mpiexec works once."""
+    script = shell.directory / "mpiexec-once"
+    script.write_text(
+        f"#!/bin/sh\ncd {shlex.quote(str(shell.directory))}\n"
+        # To be asked for its version is no launch.
+        'case "$*" in *halftrip.job.worker*)\n'
+        '[ -e used ] && { echo "no more slots" >&2; exit 3; }; touch used;; esac\n'
+        f'exec {shlex.quote(mpiexec("wheel"))} "$@"\n'
+    )
+    script.chmod(0o755)
+    result = shell.run(
+        *("-t", "shm", "-s", "8", "--launches", "3", *QUICK),
+        *("--mpiexec", shlex.quote(str(script))),
+        **ONE_HOST,
+    )
+    assert result.status == 1
+    said = r"halftrip: launch 2: mpiexec-once .* ended with status 3: no more slots"
+    assert re.search(said, result.err)
+    assert [m.launch for m in result.run.measurements] == [0]
+    assert "launch 2: mpiexec-once" in result.run.interrupted
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("name", ["wheel", "mpich"])
+def test_an_mpiexec_starts_every_launch(shell, name):
+    result = shell.run(
+        *("-t", "mpi", "-s", "8", "--launches", "2", *QUICK, *chosen(name)), **quick_start(name)
+    )
+    assert result.status == 0, result.err
+    assert [m.launch for m in result.run.measurements] == [0, 1]
+    assert len({e.pid for e in result.run.environments}) == 4
+
+
+@pytest.mark.parametrize("name", EXTENDED)
 @pytest.mark.parametrize("option", [("--launches", "2"), ("--until-ci",)])
-def test_a_job_that_was_started_once_is_launched_once(shell, option):
-    result = shell.run("-t", "shm", "-s", "8", *option, prefix=(mpiexec("openmpi"), "-n", "2"))
+def test_a_job_that_was_started_once_is_launched_once(shell, option, name):
+    result = shell.run("-t", "shm", "-s", "8", *option, prefix=job(name))
     assert result.status == 2
     said = f"halftrip: {option[0]}: this job was started once; start it again as often by itself"
     assert result.err.splitlines()[0] == said
     assert result.err.count("halftrip:") == 1
-    assert not result.path.exists()
-
-
-def test_progress_says_which_launch_it_is(shell):
-    seen = shell.on_a_terminal("-t", "shm", "-s", "1..64", "--launches", "2")
-    for number in (1, 2):
-        assert f"launch {number}/2 shm pingpong".encode() in seen
-
-
-# Processes that go on while a test does something to them.
-
-
-def started(shell, *arguments):
-    return subprocess.Popen(
-        shell.command("run", "-o", "run.jsonl", *arguments),
-        cwd=shell.directory,
-        env=shell.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
-def shell_run(shell):
-    from halftrip.results.run_file import load
-
-    return load(shell.directory / "run.jsonl")
-
-
-def await_launch(shell, number, seconds=30.0):
-    """The processes of that launch, by rank, as soon as they measure."""
-    path = shell.directory / "run.jsonl"
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if path.exists():
-            here = [e for e in shell_run(shell).environments if e.launch == number]
-            if len(here) == 2:
-                return {e.rank: e.pid for e in here}
-        time.sleep(0.02)
-    pytest.fail(f"launch {number} does not come")
+    assert not os.path.exists(result.path)

@@ -5,45 +5,53 @@ import os
 
 import pytest
 
-from harness.shell import MPIEXECS, mpiexec
+from harness.mpi import EVERY_MPI, chosen, job, quick_start
 
-QUICK = ("-s", "8", "--time", "50ms", "--ci", "none")
+QUICK = ("-s", "8", "--time", "20ms", "--ci", "none")
 EVERYBODY = set(itertools.combinations(range(4), 2))
 
 
-def job(name):
-    """Four ranks on whatever cores there are."""
-    oversubscribe = ("--oversubscribe",) if name == "openmpi" else ()
-    oversubscribe = ("--map-by", ":OVERSUBSCRIBE") if name == "wheel" else oversubscribe
-    return (mpiexec(name), *oversubscribe, "-n", "4")
+def check_every_pair(run, transports):
+    """All pairs of four ranks appear once for each transport and pattern, two at a time."""
+    patterns = ("pingpong", "stream")
+    for kind in itertools.product(transports, patterns):
+        pairs = [c.pair for c in run.by_case if (c.transport, c.pattern) == kind]
+        assert sorted(pairs) == sorted(EVERYBODY)
+    assert len(run.measurements) == len(EVERYBODY) * len(transports) * len(patterns)
+    assert len(run.aggregates) == 3 * len(transports) * len(patterns)
+    for aggregate in run.aggregates:
+        assert sorted(itertools.chain(*aggregate.pairs)) == [0, 1, 2, 3]
+        assert len(aggregate.spans) > 0
+        assert aggregate.rate > 0
 
 
-@pytest.mark.parametrize("name", MPIEXECS)
-def test_all_pairs_of_a_job_appear_once(shell, name):
+def test_all_pairs_talk_two_at_a_time(shell):
     result = shell.run(
-        *("-t", "mpi,shm", "-p", "pingpong,stream", "--window", "4", "--pairs", "all", *QUICK),
-        prefix=job(name),
-        timeout=280,
+        *("-n", "4", "-t", "shm,tcp", "-p", "pingpong,stream", "--window", "4"),
+        *("--pairs", "all", *QUICK),
     )
     assert result.status == 0, result.err
-    run = result.run
-    for transport, pattern in itertools.product(("mpi", "shm"), ("pingpong", "stream")):
-        those = [m.case for m in run.measurements if m.case.transport == transport]
-        pairs = [case.pair for case in those if case.pattern == pattern]
-        assert len(pairs) == len(EVERYBODY)
-        assert set(pairs) == EVERYBODY
-    # Three rounds of two pairs at the same time.
-    assert len(run.aggregates) == 3 * 4
-    for those in run.aggregates:
-        assert len(set(itertools.chain(*those.pairs))) == 4
-        assert len(those.spans) > 0
-        assert those.rate > 0
+    check_every_pair(result.run, ("shm", "tcp"))
     few = len(os.sched_getaffinity(0)) < 4
-    assert any(environment.oversubscribed for environment in run.environments) == few
+    assert any(environment.oversubscribed for environment in result.run.environments) == few
     assert ("oversubscribed" in result.out) == few
+    assert result.out.count("together: tcp stream 8, ranks") == 3
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("name", EVERY_MPI)
+def test_all_pairs_of_a_job_talk_two_at_a_time(shell, name):
+    result = shell.run(
+        *("-t", "mpi,shm", "-p", "pingpong,stream", "--window", "4", "--pairs", "all", *QUICK),
+        prefix=job(name, ranks=4),
+        **quick_start(name),
+    )
+    assert result.status == 0, result.err
+    check_every_pair(result.run, ("mpi", "shm"))
     assert result.out.count("together: mpi stream 8, ranks") == 3
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("pairs", "expected"),
     [("halves", {(0, 2), (1, 3)}), ("neighbours", {(0, 1), (2, 3)}), ("all", EVERYBODY)],
@@ -57,47 +65,48 @@ def test_pairs_are_those_that_were_asked_for(shell, pairs, expected):
     assert result.run.aggregates == ()
 
 
-def test_the_two_ends_of_a_pair_have_different_cores_even_where_cores_are_few(shell):
-    result = shell.run("-n", "4", "-t", "shm", *QUICK)
-    core = {e.rank: e.core for e in result.run.environments}
+def test_four_ranks_are_two_pairs_whose_ends_have_different_cores(shell):
+    """Even where cores are few."""
+    result = shell.run("-n", "4", "-t", "shm,unix", *QUICK)
+    assert result.status == 0, result.err
+    run = result.run
+    assert {m.case.pair for m in run.measurements} == {(0, 2), (1, 3)}
+    assert [e.rank for e in run.environments] == [0, 1, 2, 3]
+    core = {e.rank: e.core for e in run.environments}
     assert core[0] != core[2]
     assert core[1] != core[3]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (("-n", "3"), "--ranks: 3 ranks cannot form halves; an even number is needed"),
-        (("-n", "3", "--pairs", "neighbours"), "--ranks: 3 ranks cannot form neighbours; an even"),
-    ],
-)
-def test_an_odd_number_of_ranks_is_said(shell, arguments, reason):
-    result = shell.run(*arguments, *QUICK)
-    assert result.status == 2
-    assert result.err.startswith(f"halftrip: {reason}")
-
-
+@pytest.mark.extended
 def test_three_ranks_have_three_pairs(shell):
     result = shell.run("-n", "3", "--pairs", "all", "-t", "unix", *QUICK)
     assert result.status == 0, result.err
     assert sorted(m.case.pair for m in result.run.measurements) == [(0, 1), (0, 2), (1, 2)]
 
 
-@pytest.mark.parametrize("name", ["wheel", "mpich"])
-def test_threads_talk_at_the_same_time(shell, name):
-    result = shell.run(
-        *("-t", "mpi,shm,tcp", "-p", "pingpong,stream", "--threads", "2", "--verify", *QUICK),
-        *("--mpiexec", mpiexec(name)),
-        timeout=280,
-    )
+def check_threads(result, transports):
     assert result.status == 0, result.err
     run = result.run
     assert run.failures == ()
-    for transport in ("mpi", "shm", "tcp"):
-        those = [m.case for m in run.measurements if m.case.transport == transport]
-        assert sorted((c.pattern, c.thread) for c in those) == [
-            ("pingpong", 0), ("pingpong", 1), ("stream", 0), ("stream", 1)
-        ]  # fmt: skip
-        assert {c.concurrency for c in those} == {2}
-    assert {len(t.pairs) for t in run.aggregates} == {2}
+    for transport in transports:
+        cases = [m.case for m in run.measurements if m.case.transport == transport]
+        expected = list(itertools.product(("pingpong", "stream"), (0, 1)))
+        assert sorted((c.pattern, c.thread) for c in cases) == expected
+        assert {c.concurrency for c in cases} == {2}
+    assert {len(aggregate.pairs) for aggregate in run.aggregates} == {2}
     assert "2 threads each" in result.out
+
+
+def test_threads_talk_at_the_same_time(shell):
+    threads = ("-p", "pingpong,stream", "--threads", "2", "--verify")
+    check_threads(shell.run("-t", "shm,tcp", *threads, *QUICK), ("shm", "tcp"))
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("name", ["wheel", "mpich"])
+def test_threads_of_mpi_talk_at_the_same_time(shell, name):
+    threads = ("-p", "pingpong,stream", "--threads", "2", "--verify")
+    # Four threads that poll on two cores: each lets the others run.
+    yielding = quick_start(name) | {"OMPI_MCA_mpi_yield_when_idle": "1"}
+    result = shell.run("-t", "mpi,shm,tcp", *threads, *QUICK, *chosen(name), **yielding)
+    check_threads(result, ("mpi", "shm", "tcp"))

@@ -14,7 +14,7 @@ truth = module("benchmarks/truth.py")
 # has its flag, no sound row has one, and no figure is wrong; a row that is covered in fewer than 4
 # of 6 runs, or a difference in 2 of 4 pairs, is refused.
 QUICK = {"coverage": 6, "flaw": 2, "sound": 1, "same": 4, "recovery": 2}
-THOROUGH = {"coverage": 200, "flaw": 60, "sound": 60, "same": 160, "recovery": 20}
+THOROUGH = {"coverage": 100, "flaw": 20, "sound": 20, "same": 80, "recovery": 10}
 
 CLAIMS = [claim for claims in truth.GROUPS.values() for claim in claims()]
 

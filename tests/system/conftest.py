@@ -1,0 +1,14 @@
+"""Runs that several tests look at: looking takes less time than measuring."""
+
+import pytest
+
+from harness.shell import opened_shell
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory):
+    """A run over every path within this host that is a stream of bytes or memory."""
+    with opened_shell(tmp_path_factory.mktemp("measured")) as shell:
+        result = shell.run("-t", "shm,pipe,unix,tcp", "-s", "8,4K,256K", "--time", "30ms")
+        assert result.status == 0, result.err
+        yield result

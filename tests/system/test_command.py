@@ -1,0 +1,240 @@
+"""``halftrip run`` and ``show`` with real ranks: measurements are in the file and in the table."""
+
+import csv
+import io
+import itertools
+import json
+import os
+
+import pytest
+
+import halftrip
+from halftrip.analysis.breakpoints import breakpoints
+from halftrip.analysis.summaries import summarize_case
+from halftrip.errors import Unavailable, UsageError
+from halftrip.measure.adaptive_sizes import next_sizes, point
+from halftrip.memory.host import HOST
+
+QUICK = ("--time", "20ms")
+LOCAL = ("shm", "pipe", "unix", "tcp")
+
+
+def rows_of(result):
+    """The words of each row of the table that was printed."""
+    first = tuple(f" {name}" for name in (*LOCAL, "udp", "mpi"))
+    return [line.split() for line in result.out.splitlines() if line.startswith(first)]
+
+
+def sizes(run):
+    return sorted({m.case.size for m in run.measurements})
+
+
+def test_every_path_has_a_row_for_each_size(measured):
+    assert measured.err == ""
+    shown = {(row[0], row[2]) for row in rows_of(measured)}
+    assert shown == {(name, size) for name in LOCAL for size in ("8", "4K", "256K")}
+    assert "run file: run.jsonl" in measured.out
+
+
+def test_the_file_says_where_and_how_each_row_was_measured(measured):
+    run = measured.run
+    assert run.interrupted is None
+    assert 0 < run.end.timed < run.end.seconds
+    assert [e.rank for e in run.environments] == [0, 1]
+    assert run.environments[0].core != run.environments[1].core
+    # Parts in a million.
+    assert all(abs(drift) < 1000 for drift in run.end.clock_drift)
+    for measurement in run.measurements:
+        assert measurement.first > 0
+        assert measurement.warm_up.exchanges > 0
+        assert len(measurement.cache_line_rtts) == 1 + len(measurement.blocks)
+        assert min(measurement.cache_line_rtts) > 0
+        assert min(measurement.samples) > 0
+
+
+def test_latencies_fit_the_machine(measured):
+    """Shared memory needs no kernel, so it takes a third of any other path's time at most; more
+    bytes take longer; no path is faster than the cache line by more than noise."""
+    run = measured.run
+    latency = {
+        (case.transport, case.size): summarize_case(found).latency
+        for case, found in run.by_case.items()
+    }
+    assert latency["shm", 8] * 3 < min(latency[name, 8] for name in ("pipe", "unix", "tcp"))
+    assert latency["shm", 8] < latency["shm", 4096] < latency["shm", 256 << 10]
+    rtt = min(m.cache_line_rtts[0] for m in run.measurements)
+    assert latency["shm", 8] > 0.4 * rtt
+
+
+def test_show_prints_the_same_table_again(measured):
+    again = measured.show()
+    assert again.status == 0
+    assert again.out in measured.out
+
+
+def test_programs_get_every_row(measured):
+    rows = json.loads(measured.show("--style", "json").out)["rows"]
+    shown = [(name, size) for name in LOCAL for size in (8, 4096, 256 << 10)]
+    assert [(row["transport"], row["size_bytes"]) for row in rows] == shown
+    table = csv.DictReader(io.StringIO(measured.show("--style", "csv").out))
+    assert [(row["transport"], int(row["size_bytes"])) for row in table] == shown
+
+
+def test_programs_get_what_it_cost(measured):
+    rows = json.loads(measured.show("--style", "json").out)["rows"]
+    frame = halftrip.load(measured.path).frame()
+    # The frame is in the order of the measurements.
+    costs = [row["initiator_cpu_s_per_gb"] for row in rows]
+    assert sorted(frame["initiator_cpu_s_per_gb"]) == sorted(costs)
+    for m in measured.run.measurements:
+        case = (m.case.transport, m.case.size)
+        (row,) = (row for row in rows if (row["transport"], row["size_bytes"]) == case)
+        initiator, responder = m.usage
+        assert row["initiator_load"] == pytest.approx(initiator.load)
+        assert row["responder_system_s"] == pytest.approx(responder.system)
+        assert row["initiator_busy_poll"] == initiator.is_busy_poll
+        assert initiator.user + initiator.system > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--usage", "--style", "csv"), "in every row"),
+        (("--flags", "--style", "json"), "in every row"),
+        (("--system-log", "--style", "csv"), "the run file is JSON itself"),
+        (("--usage", "--rtt"), "--rtt: --usage shows no latency; leave it out"),
+    ],
+)
+def test_a_view_that_has_no_such_style_says_so(measured, arguments, said):
+    result = measured.show(*arguments)
+    assert (result.status, result.out) == (2, "")
+    assert said in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_several_views_are_shown_one_after_the_other(measured):
+    both = measured.show("--usage", "--system-log")
+    assert both.status == 0
+    assert "busy-poll:" in both.out
+    assert "no system log: " in both.out
+
+
+def test_each_way_to_wait_and_to_buffer_is_a_row(shell):
+    """With ``spin:block`` the initiator polls and the responder sleeps. And the table has round
+    trips where that was asked for, also when it is shown again."""
+    result = shell.run(
+        *("-t", "unix,tcp", "-s", "64K", "--wait", "block,spin,spin:block"),
+        *("--buffers", "same,separate", "--rtt", *QUICK),
+    )
+    assert result.status == 0, result.err
+    waits = {"block": ("block",) * 2, "spin": ("spin",) * 2, "spin:block": ("spin", "block")}
+    rows = sorted(itertools.product(("unix", "tcp"), waits, ("same", "separate")))
+    assert sorted(tuple(row[:3]) for row in rows_of(result)) == rows
+    cases = [m.case for m in result.run.measurements]
+    found = {(c.transport, c.initiator.wait, c.responder.wait, c.buffers) for c in cases}
+    assert found == {(name, *waits[wait], buffers) for name, wait, buffers in rows}
+    assert "round trip" in result.out
+    assert "round trip" in result.show().out
+    assert '"latency_ns"' in result.show("--style", "json").out
+
+
+def test_huge_pages_are_huge_or_refused(shell):
+    result = shell.run("-t", "shm", "-s", "4M", "--pages", "4K,huge", *QUICK)
+    measured = {m.case.both_ends("pages") for m in result.run.measurements}
+    reasons = [skip.reason for skip in result.run.skips]
+    # What this machine gives to us it gives to ranks as well.
+    size = 4 << 20
+    # Out and in, at both ends.
+    refused = HOST.missing("huge") is not None or HOST.available() < 4 * size
+    try:
+        if not refused:
+            HOST.allocate(size, "huge")
+    except Unavailable:
+        refused = True
+    if refused:
+        assert measured == {"4K"}
+        assert ["huge page" in reason for reason in reasons] == [True]
+    else:
+        assert measured == {"4K", "huge"}
+        assert reasons == []
+
+
+def test_options_win_over_a_plan_and_quiet_prints_the_file_alone(shell):
+    """The plan leaves its ranks to the scheduler, which the table says when it is shown."""
+    (shell.directory / "plan.toml").write_text(
+        'transport = ["shm", "pipe"]\nsizes = "8,64"\ntime = "20ms"\noutput = "run.jsonl"\n'
+        'cores = "none"\n'
+    )
+    result = shell.halftrip("run", "plan.toml", "-t", "pipe", "--quiet")
+    assert (result.status, result.out, result.err) == (0, "run.jsonl\n", "")
+    assert {m.case.transport for m in result.run.measurements} == {"pipe"}
+    assert sizes(result.run) == [8, 64]
+    assert [e.core for e in result.run.environments] == [None, None]
+    shown = result.show()
+    assert all("unpinned" in row for row in rows_of(shown))
+    assert "any core" in shown.out
+
+
+def test_repetitions_are_shuffled_and_count_exactly(shell):
+    """Each of three passes has all sizes, and those a few bytes off, in an order of its own; each
+    case has as many exchanges as were asked for."""
+    result = shell.run(
+        "-t", "shm", "-s", "1..16", "--perturb", "3", "-r", "3", "--iterations", "1000"
+    )
+    assert result.status == 0, result.err
+    powers = [2**n for n in range(5)]
+    expected = sorted({size + by for size in powers for by in (-3, 0, 3) if size + by > 0})
+    orders = [[m.case.size for m in result.run.measurements if m.repetition == r] for r in range(3)]
+    assert all(sorted(order) == expected for order in orders)
+    assert len({tuple(order) for order in orders}) == 3
+    passes = [m.repetition for m in result.run.measurements]
+    assert passes == sorted(passes)
+    assert len(rows_of(result)) == len(expected)
+    for measurement in result.run.measurements:
+        timed = len(measurement.samples) * measurement.exchanges
+        assert 1000 <= timed < 1000 + len(measurement.samples)
+        assert measurement.stopped == "count"
+
+
+def test_sizes_are_added_until_every_breakpoint_is_located(shell):
+    """Whatever this machine's curve is: in the end nothing is left to ask for."""
+    result = shell.run("-t", "shm", "--time", "10ms", "-s", "1K..64K*4", "--refine")
+    assert result.status == 0, result.err
+    run = result.run
+    schedule = [1024, 4096, 16384, 65536]
+    middles = {2560, 10240, 40960}
+    assert {*schedule, *middles} <= set(sizes(run))
+    assert len(run.measurements) == len(sizes(run))
+    points = [point(measurement) for (measurement,) in run.by_case.values()]
+    assert set(next_sizes(points, schedule)) <= set(sizes(run))
+    for found in breakpoints(points):
+        assert found.low < found.high
+
+
+def test_cores_are_what_was_asked_for(shell):
+    """Two ranks on one core still get along, are flagged, and have no line between them."""
+    core = max(os.sched_getaffinity(0))
+    result = shell.run("-t", "shm,pipe", "-s", "8", "--cores", f"{core},{core}", *QUICK)
+    assert result.status == 0, result.err
+    assert [e.core for e in result.run.environments] == [core, core]
+    assert all("oversubscribed" in row for row in rows_of(result))
+    assert all(m.cache_line_rtts == [] for m in result.run.measurements)
+
+
+def test_python_measures_and_loads(shell):
+    with shell.inside():
+        run = halftrip.run({"transport": "shm", "sizes": "8,64"}, time="20ms", output="mine.jsonl")
+        assert isinstance(run, halftrip.Run)
+        assert halftrip.load("mine.jsonl") == run
+        with pytest.raises(UsageError, match="sizes: '4Q' is not a size"):
+            halftrip.run(sizes="4Q")
+    frame = run.frame()
+    assert sorted(frame["size_bytes"]) == [8, 64]
+    assert (frame["latency_ns"] > 0).all()
+
+
+def test_the_doctor_knows_which_mpi_and_how_it_talks(shell):
+    result = shell.halftrip("doctor")
+    assert result.status == 0
+    assert "Open MPI v5" in result.out
+    assert "pml ob1" in result.out.replace("\n", " ")

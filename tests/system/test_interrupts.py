@@ -1,0 +1,178 @@
+"""A user who stops a run, and processes that die, at any moment from its start on."""
+
+import os
+import re
+import signal
+import time
+
+import pytest
+
+import halftrip
+from harness.mpi import ONE_HOST
+from harness.victim import Victim
+
+PACKAGE = re.escape(os.path.dirname(halftrip.__file__))
+
+WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "100ms", "-r", "50")
+LOCAL = (*WORK, "-t", "shm,tcp,pipe,unix")
+WITH_MPI = (*WORK, "-t", "mpi,shm,tcp")
+LAUNCHERS = {"local": LOCAL, "mpiexec": WITH_MPI}
+# What can be seen from outside of how far a run is, in this order.
+STATES = {
+    "handler": Victim.await_handler,
+    "file": Victim.await_file,
+    "process": Victim.await_process,
+    "rank": Victim.await_rank,
+    "connection": Victim.await_connection,
+    "ranks": Victim.await_ranks,
+    "measurement": Victim.await_measurements,
+}
+OFTEN = {("local", "file"), ("local", "connection"), ("mpiexec", "rank")}
+MOMENTS = [
+    pytest.param(launcher, state, marks=() if (launcher, state) in OFTEN else pytest.mark.extended)
+    for launcher in LAUNCHERS
+    for state in STATES
+]
+
+
+def stopped(ended, number=signal.SIGINT):
+    said = f"stopped by {number.name}"
+    return (ended.status, ended.err) == (128 + number, f"halftrip: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("launcher", "number"),
+    [
+        ("local", signal.SIGINT),
+        ("mpiexec", signal.SIGTERM),
+        pytest.param("local", signal.SIGTERM, marks=pytest.mark.extended),
+        pytest.param("local", signal.SIGHUP, marks=pytest.mark.extended),
+        pytest.param("mpiexec", signal.SIGINT, marks=pytest.mark.extended),
+    ],
+)
+def test_a_stopped_run_says_by_what_and_keeps_what_it_has(shell, launcher, number):
+    victim = Victim(shell, *LAUNCHERS[launcher], **ONE_HOST)
+    victim.await_measurements(2)
+    ended = victim.kill(victim.process.pid, number)
+    assert stopped(ended, number)
+    assert ended.run.interrupted == f"stopped by {number.name}"
+    assert len(ended.run.measurements) >= 2
+
+
+@pytest.mark.parametrize(("launcher", "state"), MOMENTS)
+def test_a_run_is_stopped_in_every_state(shell, launcher, state):
+    victim = Victim(shell, *LAUNCHERS[launcher], **ONE_HOST)
+    STATES[state](victim)
+    assert stopped(victim.interrupt())
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("milliseconds", [50, 150, 300, 500, 700, 900, 1100, 1400, 1800])
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_run_is_stopped_between_states(shell, launcher, milliseconds):
+    """Where nothing is to be seen from outside."""
+    victim = Victim(shell, *LAUNCHERS[launcher], **ONE_HOST)
+    victim.await_handler()
+    time.sleep(milliseconds / 1000)
+    assert stopped(victim.interrupt())
+
+
+@pytest.mark.parametrize(
+    "state", ["file", *(pytest.param(s, marks=pytest.mark.extended) for s in ("rank", "ranks"))]
+)
+def test_many_ranks_are_stopped_while_they_start(shell, state):
+    victim = Victim(shell, "-t", "shm", "--launcher", "local", "-n", "24", "-s", "8")
+    STATES[state](victim)
+    ended = victim.interrupt()
+    assert stopped(ended)
+    assert ended.run.interrupted == "stopped by SIGINT"
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "rank",
+        *(
+            pytest.param(state, marks=pytest.mark.extended)
+            for state in ("process", "connection", "ranks", "measurement")
+        ),
+    ],
+)
+def test_whoever_dies_while_ranks_start_is_named(shell, state):
+    """The youngest process of the run: its mpiexec, or one of that's daemons or ranks."""
+    victim = Victim(shell, *WITH_MPI, **ONE_HOST)
+    STATES[state](victim)
+    ended = victim.kill(victim.youngest())
+    assert ended.status == 1
+    assert re.search(r"halftrip: .*(died|was killed by SIGKILL)\n", ended.err)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("milliseconds", [100, 400, 700, 1000, 1400])
+def test_whoever_dies_between_states_is_named(shell, milliseconds):
+    victim = Victim(shell, *WITH_MPI, **ONE_HOST)
+    victim.await_process()
+    time.sleep(milliseconds / 1000)
+    ended = victim.kill(victim.youngest())
+    assert ended.status == 1
+    assert re.search(r"halftrip: .*(died|was killed by SIGKILL)\n", ended.err)
+
+
+@pytest.mark.parametrize("step", [40, pytest.param(5, marks=pytest.mark.extended)])
+def test_an_interrupt_while_python_starts_prints_nothing_of_ours(shell, step):
+    """Held still while it is looked at, the process has one of three states. While Python itself
+    starts it catches interrupts and runs nothing of ours yet: there it prints what it likes, and
+    nobody but Python could change that."""
+    states = {"nothing caught": 0, "Python's own": 0, "ours": 0}
+    for milliseconds in range(0, 201, step):
+        victim = Victim(shell, "-t", "shm", "-s", "8", "--ci", "none", "--time", "60s")
+        time.sleep(milliseconds / 1000)
+        pid = victim.process.pid
+        os.kill(pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
+        ours, caught = victim.catches(signal.SIGTERM), victim.catches(signal.SIGINT)
+        os.kill(pid, signal.SIGINT)
+        os.kill(pid, signal.SIGCONT)
+        ended = victim.wait()
+        if ours:
+            states["ours"] += 1
+            assert stopped(ended)
+        elif caught:
+            states["Python's own"] += 1
+            assert ended.status != 0
+            assert not re.search(rf'File "{PACKAGE}/(?!__init__|__main__)', ended.err)
+        else:
+            states["nothing caught"] += 1
+            assert (ended.status, ended.out, ended.err) == (-signal.SIGINT, "", "")
+        victim.path.unlink(missing_ok=True)
+    assert sum(states.values()) == len(range(0, 201, step))
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.extended)]
+)
+def test_a_signal_that_is_ignored_at_the_start_stays_ignored(shell, number):
+    """As for a job in the background of a script, and under nohup; SIGTERM ends it all the same."""
+    victim = Victim(shell, *LOCAL, ignored=(number,))
+    victim.await_handler()
+    assert victim.ignores(number)
+    victim.process.send_signal(number)
+    victim.await_measurements(1)
+    assert victim.ignores(number)
+    victim.process.send_signal(number)
+    victim.await_measurements(3)
+    assert stopped(victim.kill(victim.process.pid, signal.SIGTERM), signal.SIGTERM)
+
+
+def test_a_stopped_run_is_an_exception_in_python(shell):
+    program = (
+        "import os, signal, threading, halftrip\n"
+        "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGTERM)).start()\n"
+        "try:\n"
+        "    halftrip.run(transport='shm', sizes='8', ci='none', time='60s', output='run.jsonl')\n"
+        "except halftrip.errors.Interrupted as error:\n"
+        "    print(error, halftrip.load('run.jsonl').interrupted, sep='; ')\n"
+    )
+    result = shell.program(program)
+    assert (result.status, result.err) == (0, "")
+    assert result.out == "stopped by SIGTERM; stopped by SIGTERM\n"

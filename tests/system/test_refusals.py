@@ -1,0 +1,85 @@
+"""What cannot be measured is left out with the reason, and the rest is measured."""
+
+import os
+
+import pytest
+
+from halftrip.registry import TRANSPORTS
+from harness.runs import case
+from harness.shell import opened_shell
+
+GIGABYTES = 100
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory):
+    """A run that asks for more than any of its transports can do."""
+    with opened_shell(tmp_path_factory.mktemp("refused")) as shell:
+        result = shell.run(
+            *("--launcher", "local", "-t", "mpi,shm,tcp,udp"),
+            *("-p", "pingpong,stream,exchange,put"),
+            *("-m", "blocking,nonblocking,persistent,onesided"),
+            *("-s", f"0,8,{GIGABYTES}G", "--time", "1ms"),
+        )
+        assert result.status == 0, result.err
+        yield result
+
+
+def test_each_transport_measures_what_it_can(refused):
+    asked = {"pingpong", "stream", "exchange", "put"}
+    sizes = {"shm": (0, 8), "tcp": (8,), "udp": (8,)}
+    expected = {
+        (name, pattern, mode, size)
+        for name, measured in sizes.items()
+        for mode, patterns in TRANSPORTS.load(name).capabilities.patterns.items()
+        for pattern in asked & set(patterns)
+        for size in measured
+    }
+    found = {
+        (m.case.transport, m.case.pattern, m.case.mode, m.case.size)
+        for m in refused.run.measurements
+    }
+    assert found == expected
+    assert case("shm", 8, "spin") in {m.case for m in refused.run.measurements}
+
+
+@pytest.mark.parametrize(
+    ("transport", "said"),
+    [
+        ("mpi", "the ranks were not started by an mpiexec"),
+        ("shm", f"buffers need {4 * GIGABYTES * 1024} MiB on one host, where "),
+        ("tcp", "a byte stream has no empty messages"),
+        ("tcp", "a byte stream has no memory to reach into"),
+        ("udp", "no room for its number"),
+        ("udp", "no nonblocking calls"),
+        ("udp", "no exchange"),
+        ("udp", "no memory"),
+    ],
+)
+def test_each_refusal_says_why(refused, transport, said):
+    reasons = [skip.reason for skip in refused.run.skips if skip.transport == transport]
+    assert any(said in reason for reason in reasons), reasons
+    assert [line for line in refused.out.splitlines()
+            if line.startswith(f"not measured: {transport}") and said in line]  # fmt: skip
+
+
+def test_windows_count_where_each_message_has_its_own_buffer(shell):
+    arguments = ("-t", "shm", "-p", "stream", "-s", "1G", "--window", "64", "--verify")
+    result = shell.run(*arguments)
+    assert result.status == 1
+    assert result.run.measurements == ()
+    # Out and in, at two ends, for a window that goes first and one that is timed.
+    assert f"buffers need {2 * 2 * 2 * 64 * 1024} MiB" in result.out
+
+
+def test_a_core_that_a_rank_may_not_use_is_a_reason_and_no_mistake(shell):
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    result = shell.run(
+        "-t", "shm,tcp", "--cores", f"{first},{second}", prefix=("taskset", "-c", str(first))
+    )
+    assert result.status == 1
+    for transport in ("shm", "tcp"):
+        reason = f"rank 1 may not use core {second} (allowed: {first})"
+        assert f"not measured: {transport}: {reason}" in result.out
+    assert result.run.measurements == ()
+    assert result.run.interrupted is None

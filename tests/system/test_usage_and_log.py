@@ -1,0 +1,215 @@
+"""What real runs have cost, by every counter: with real sockets, neighbours and the system log."""
+
+import itertools
+import os
+import re
+
+import numpy as np
+import psutil
+import pytest
+
+from halftrip.analysis.flags import verdicts
+from halftrip.registry import DEFAULT_TRANSPORTS
+from harness.mpi import ONE_HOST
+from harness.need import need_root
+from harness.neighbour import neighbour
+from harness.shell import opened_shell
+
+# A loopback interface that nobody else uses.
+ALONE = ("unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+# 20 bytes of IP, 20 of TCP and 12 of its timestamps; the loopback interface counts no Ethernet.
+TCP_HEADERS = 52
+LOG = ("--ci", "none", "--system-log")
+PATTERNS = [
+    ("-p", "stream", "-s", "64K", "--window", "4"),
+    pytest.param(("-s", "1000"), marks=pytest.mark.extended),
+]
+
+
+# Exchanges that no measurement counts: the untimed ones before each block of two repetitions.
+UNCOUNTED = 200
+
+
+def exchanges(measurements):
+    """How many exchanges the kept samples of measurements and their warm-up have."""
+    return sum(m.warm_up.exchanges + m.usage[0].exchanges for m in measurements)
+
+
+def sent(measurements):
+    """The payload of those exchanges that went each way, bytes."""
+    (each,) = {m.case.window * m.case.size for m in measurements}
+    return exchanges(measurements) * each
+
+
+@pytest.fixture(scope="module", params=PATTERNS, ids=["stream", "pingpong"])
+def logged(request, tmp_path_factory):
+    """A run through memory and through TCP, with a system log, on a loopback interface of its own
+    where that is possible."""
+    with opened_shell(tmp_path_factory.mktemp("logged")) as shell:
+        alone = ALONE if os.geteuid() == 0 else ()
+        arguments = ("-t", "shm,tcp", *request.param, "--time", "0.7s", "-r", "2")
+        result = shell.run(*arguments, *LOG, prefix=alone)
+        assert result.status == 0, result.err
+        yield result
+
+
+def of(run, transport):
+    return [m for m in run.measurements if m.case.transport == transport]
+
+
+def logs(run, phase):
+    return [counters for counters in run.host_counters if counters.phase == phase]
+
+
+def test_tcp_costs_system_time(logged):
+    for usage in itertools.chain(*(m.usage for m in of(logged.run, "tcp"))):
+        assert usage.system > 0
+        assert not usage.is_busy_poll
+        # Of what takes little time there are few ticks to tell by.
+        assert usage.kernel_share > 0.3 or usage.busy < 0.3
+
+
+def test_shared_memory_costs_no_system_time_and_is_a_busy_poll(logged):
+    found = list(itertools.chain(*(m.usage for m in of(logged.run, "shm"))))
+    for usage in found:
+        assert usage.kernel_share < 0.03
+        assert usage.hardly_sleeps
+        # It has its core, or waits for it. What is stolen is told in steps.
+        assert usage.is_busy_poll or (usage.stolen_share or 0.0) >= 0.03
+    shown = logged.show("--usage")
+    assert shown.status == 0, shown.err
+    assert "busy-poll:" in shown.out
+
+
+def test_the_log_counts_what_went_through_the_interface(logged):
+    need_root("an own loopback interface")
+    run = logged.run
+    counted = [counters.interfaces["lo"] for counters in logs(run, "case")]
+    total = {name: sum(each[name] for each in counted) for name in counted[0]}
+    # Whatever is sent there comes in again.
+    assert total["bytes_in"] == total["bytes_out"]
+    assert total["packets_in"] == total["packets_out"]
+    (pattern,) = {m.case.pattern for m in run.measurements}
+    payload = sent(of(run, "tcp")) * (2 if pattern == "pingpong" else 1)
+    carried = total["bytes_out"] - TCP_HEADERS * total["packets_out"]
+    uncounted = UNCOUNTED * payload / exchanges(of(run, "tcp"))
+    assert payload <= carried <= payload + uncounted
+    # Nothing of shared memory's.
+    assert sent(of(run, "shm")) > uncounted
+    if pattern == "pingpong":
+        # A packet for each message, there and back.
+        packets = 2 * exchanges(of(run, "tcp"))
+        assert packets <= total["packets_out"] <= 1.02 * packets + 2 * UNCOUNTED
+    # But for the last acknowledgement.
+    for idle in (*logs(run, "before"), *logs(run, "after")):
+        assert idle.interfaces["lo"]["packets_out"] <= 2
+    shown = logged.show("--system-log")
+    assert shown.status == 0, shown.err
+    for each in counted:
+        assert f" {each['packets_out']:,} " in shown.out
+        assert f" {each['bytes_out']:,} " in shown.out
+
+
+def test_the_log_is_whole_between_a_second_of_rest_before_and_after(logged):
+    run = logged.run
+    before, *between, after = run.host_counters
+    assert (before.phase, after.phase) == ("before", "after")
+    for idle in (before, after):
+        assert idle.seconds >= 1.0
+        assert idle.cases == []
+    # Each case of each repetition is in one record, and each record ends where the next begins.
+    in_log = [
+        pair for system in between for pair in zip(system.repetitions, system.cases, strict=True)
+    ]
+    assert in_log == [(m.repetition, m.case) for m in run.measurements]
+    for one, other in itertools.pairwise(between):
+        assert other.at >= one.at + one.seconds - 1e-3
+    for system in between:
+        cases = set(zip(system.repetitions, system.cases, strict=True))
+        times = [m.at for m in run.measurements if (m.repetition, m.case) in cases]
+        assert all(system.at <= at <= system.at + system.seconds for at in times)
+    assert run.notices == ()
+
+
+def test_a_busy_neighbour_is_flagged_with_its_share(shell):
+    """Somebody else may want the same core as the neighbour that this test has put there: then it
+    is the busier of the two that is named."""
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    with neighbour(cores[1]) as pid:
+        others = {p.pid: computed(p) for p in psutil.process_iter()}
+        result = shell.run(
+            *("-t", "shm,tcp", "-s", "8", "--time", "0.5s", "--ci", "none"),
+            *("--cores", ",".join(map(str, cores))),
+        )
+        took = {p.pid: computed(p) - others.get(p.pid, 0.0) for p in psutil.process_iter()}
+    assert result.status == 0, result.err
+    run = result.run
+    assert len(run.measurements) == 2
+    for case, flags in verdicts(run).items():
+        (seen,) = (flag.seen for flag in flags if flag.name == "disturbed")
+        # Somebody else may have had the other core.
+        said = re.search(
+            rf"others had core {cores[1]} \(rank 1\) for ([\d.]+) % of the time; "
+            r"just after, .+ \(process (\d+)\) had ([\d.]+) %",
+            seen,
+        )
+        assert said is not None, seen
+        named = int(said[2])
+        assert named == pid or took[named] > 0.5 * took[pid], (case, seen)
+        assert 25 < float(said[1]) < 97
+        assert 15 < float(said[3]) <= 100
+    for m in run.measurements:
+        core = m.usage[1].core
+        assert core.others > 0.25 * core.watched
+        assert all(block.usage is not None for block in m.blocks)
+    assert "disturbed" in result.out
+    assert "(process " in result.show("--flags").out
+
+
+def computed(process):
+    """The time that a process has computed for so far, s."""
+    try:
+        times = process.cpu_times()
+    except psutil.Error:
+        return 0.0
+    return times.user + times.system
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize(
+    "arguments", [("--preset", "quick"), ("-t", "shm", "-s", "8", "--time", "10ms", "-r", "100")]
+)
+def test_the_log_costs_less_than_a_hundredth_of_the_time(shell, arguments):
+    """Of that in which anything was done, also where cases are as short as they get."""
+    busy = [psutil.cpu_percent(0.5)]
+    result = shell.run(*arguments, "--system-log", **ONE_HOST)
+    busy.append(psutil.cpu_percent(0.5))
+    assert result.status == 0, result.err
+    run = result.run
+    if "--preset" in arguments:
+        assert {m.case.transport for m in run.measurements} == set(DEFAULT_TRANSPORTS)
+    rest = sum(system.seconds for system in run.host_counters if system.phase != "case")
+    assert 0 < run.end.logged < 0.01 * (run.end.seconds - rest)
+    # The bounds that are measured after the last case are of none.
+    *_, last, after = run.host_counters
+    assert (last.phase, after.phase) == ("case", "after")
+    copied = sum(copy.ns for copy in run.copy_times) * 1e-9
+    assert after.at - (last.at + last.seconds) > copied > 0
+    idle = [
+        system.cpus["all"]["idle"] / sum(system.cpus["all"].values())
+        for system in run.host_counters
+    ]
+    # What others do is in the log, too.
+    if max(busy) < 20:
+        assert idle[0] > np.median(idle[1:-1])
+    assert f"of the run's {run.end.seconds:.1f} s" in result.show("--system-log").out
+
+
+@pytest.mark.extended
+def test_a_preset_s_log_can_be_left_out(shell):
+    arguments = ("--preset", "paper", "-t", "shm", "-s", "8", "--launches", "1", "-r", "1")
+    for without in ((), ("--no-system-log",)):
+        result = shell.run(*arguments, "--time", "50ms", *without)
+        assert result.status == 0, result.err
+        assert bool(result.run.host_counters) == (not without)
+        result.path.unlink()

@@ -1,0 +1,146 @@
+"""Every pattern over every transport: each byte arrives as it was sent, or the row fails."""
+
+import itertools
+
+import pytest
+
+from halftrip.registry import DEFAULT_TRANSPORTS, TRANSPORTS
+from halftrip.results.patterns import SHAPES
+from harness.mpi import EVERY_MPI, ONE_HOST, chosen, quick_start
+from harness.wrong_bytes import check_failure, is_checked, spoiled
+
+LOCAL = [name for name in DEFAULT_TRANSPORTS if name != "mpi"]
+PATTERNS = ",".join(SHAPES)
+MODES = "blocking,nonblocking,persistent,ssend,onesided"
+QUICK = ("--time", "1ms", "--window", "3", "--verify")
+# A partial word, and a message that is cut into chunks or does not fit into a buffer.
+SIZES = "1021,300000"
+
+
+def possible(transport):
+    """The (pattern, mode) pairs that a transport can do."""
+    by_mode = TRANSPORTS.load(transport).capabilities.patterns
+    return {(pattern, mode) for mode, patterns in by_mode.items() for pattern in patterns}
+
+
+def kinds(cases):
+    return {(case.transport, case.pattern, case.mode) for case in cases}
+
+
+def check_verified(result):
+    assert result.status == 0, result.err
+    assert result.run.failures == ()
+    assert result.run.interrupted is None
+    assert all(m.verified > 0 for m in result.run.measurements)
+    return [m.case for m in result.run.measurements]
+
+
+def test_every_local_pattern_is_verified_however_receivers_wait(shell):
+    result = shell.run(
+        *QUICK, "-s", SIZES, "-t", ",".join(LOCAL), "-p", PATTERNS, "--wait", "block,spin"
+    )
+    cases = check_verified(result)
+    usual = {(pattern, shape.modes[0]) for pattern, shape in SHAPES.items()}
+    for wait in ("block", "spin"):
+        names = [name for name in LOCAL if wait in TRANSPORTS.load(name).capabilities.waits]
+        expected = {(name, *kind) for name in names for kind in possible(name) & usual}
+        assert kinds(case for case in cases if case.both_ends("wait") == wait) == expected
+    assert "not measured: pipe get, put onesided: a byte stream has no memory" in result.out
+
+
+@pytest.mark.parametrize("name", EVERY_MPI)
+def test_every_pattern_and_mode_of_mpi_is_verified(shell, name):
+    result = shell.run(
+        *(*QUICK, "-s", SIZES, "-t", "mpi", "-p", PATTERNS, "-m", MODES, *chosen(name)),
+        **quick_start(name),
+    )
+    assert kinds(check_verified(result)) == {("mpi", *kind) for kind in possible("mpi")}
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("name", EVERY_MPI)
+def test_datatypes_bring_their_blocks_and_nothing_else(shell, name):
+    patterns = ("pingpong", "stream", "bidirectional", "put", "get")
+    result = shell.run(
+        *(*QUICK, "-s", "8,100000", "-t", "mpi", "-p", ",".join(patterns)),
+        *("--datatype", "contiguous,vector", *chosen(name)),
+        **quick_start(name),
+    )
+    found = sorted((case.datatype, case.pattern, case.size) for case in check_verified(result))
+    expected = itertools.product(("contiguous", "vector"), patterns, (8, 100000))
+    assert found == sorted(expected)
+
+
+def test_cold_unaligned_and_common_buffers_are_verified(shell):
+    """One buffer for both ways is for a ping-pong in turn."""
+    result = shell.run(
+        *(*QUICK, "-s", SIZES, "-t", "shm,tcp,mpi", "-p", "pingpong,stream,put"),
+        *("--cache", "hot,cold", "--align", "1", "--buffers", "same,separate"),
+        **(ONE_HOST | shell.small_cache()),
+    )
+    cases = check_verified(result)
+    assert {case.align for case in cases} == {1}
+    modes = {"pingpong": "blocking", "stream": "blocking", "put": "onesided"}
+    separate = {
+        (name, *kind)
+        for name in ("shm", "tcp", "mpi")
+        for kind in possible(name) & set(modes.items())
+    } - {("mpi", "put", "onesided")}  # MPI aligns its windows itself
+    for cache in ("hot", "cold"):
+        found = [case for case in cases if case.cache == cache]
+        assert kinds(case for case in found if case.buffers == "separate") == separate
+        same = {(name, "pingpong", "blocking") for name in ("shm", "tcp", "mpi")}
+        assert kinds(case for case in found if case.buffers == "same") == same
+    assert "only a ping-pong in turn sends from the buffer that it receives into" in result.out
+
+
+@pytest.mark.extended
+def test_buffers_beyond_the_real_cache_are_verified(shell):
+    result = shell.run(
+        *(*QUICK, "-s", "300000", "-t", "shm,tcp,mpi", "-p", "pingpong,stream,put"),
+        *("--cache", "cold"),
+        **ONE_HOST,
+    )
+    cases = check_verified(result)
+    assert {case.pattern for case in cases} == {"pingpong", "stream", "put"}
+    assert {case.transport for case in cases} == {"shm", "tcp", "mpi"}
+
+
+@pytest.mark.extended
+def test_one_buffer_for_both_ways_is_for_a_ping_pong_in_turn(shell):
+    result = shell.run(
+        *(*QUICK, "-s", "1021", "--buffers", "same"),
+        *("-t", "shm,tcp,mpi,udp", "-p", PATTERNS, "-m", "blocking,nonblocking,onesided"),
+        **ONE_HOST,
+    )
+    cases = check_verified(result)
+    names = ("shm", "tcp", "mpi", "udp")
+    assert kinds(cases) == {(name, "pingpong", "blocking") for name in names}
+    assert "only a ping-pong in turn sends from the buffer that it receives into" in result.out
+
+
+@pytest.mark.parametrize(
+    "transports", [LOCAL, pytest.param(["mpi"], marks=pytest.mark.extended)], ids=",".join
+)
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_wrong_byte_fails_every_row_in_which_it_is_received(shell, rank, transports):
+    """All that a rank sends has a wrong byte where it is long enough; rows of shorter messages are
+    measured all the same."""
+    result = shell.run(
+        *(*QUICK, "-s", "8,1021", "-t", ",".join(transports), "-p", PATTERNS, "-m", MODES),
+        **spoiled(shell, rank, 1020),
+    )
+    assert result.status == 1
+    run = result.run
+    assert run.interrupted is None
+    everything = {(name, *kind) for name in transports for kind in possible(name)}
+    assert kinds(m.case for m in run.measurements if m.case.size == 8) == everything
+    failed = {kind for kind in everything if is_checked(kind[1], rank)}
+    assert kinds(failure.case for failure in run.failures) == failed
+    assert len(run.failures) == len(failed)
+    for failure in run.failures:
+        check_failure(failure, rank, 1020)
+        case = failure.case
+        assert case.size == 1021
+        kind = f"{case.transport} {case.pattern} {case.mode}"
+        assert f"failed: {kind} 1021, ranks 0-1: {failure.reason}" in result.out
