@@ -8,18 +8,15 @@ endpoints that all other tests use.
 import os
 import subprocess
 import sys
-import sysconfig
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import nanobind
 import pytest
+
+from harness.native_build import BINDINGS, COMPILER, built_module
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 UNIT = ROOT / "tests" / "unit"
-BINDINGS = sorted((ROOT / "native" / "bindings").glob("*.cpp"))
-COMPILER = os.environ.get("CXX", "c++")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 # Both halves take about as long; most of it is sleep.
 HALVES = (
@@ -34,34 +31,12 @@ def test_every_test_of_the_module_is_here():
     assert found == {name for half in HALVES for name in half}
 
 
-def compile_object(source, target):
-    """nanobind itself is not under test, so it is compiled as it is."""
-    includes = (nanobind.include_dir(), sysconfig.get_path("include"))
-    flags = ["-std=c++20", "-Og", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-omit-frame-pointer"]
-    if source in BINDINGS:
-        flags += SANITIZERS
-    else:
-        robin_map = Path(nanobind.source_dir()).parent / "ext" / "robin_map" / "include"
-        flags += ["-fno-strict-aliasing", f"-I{robin_map}"]
-    flags += [flag for path in includes for flag in ("-isystem", path)]
-    subprocess.run([COMPILER, *flags, "-c", source, "-o", target], check=True)
-    return target
-
-
 @pytest.fixture(scope="module")
 def module(tmp_path_factory):
     """The module, built with the sanitizers."""
-    folder = tmp_path_factory.mktemp("sanitized")
     # The longest first.
     sources = sorted(BINDINGS, key=lambda path: path.stem not in {"local", "mpi"})
-    sources.append(Path(nanobind.source_dir()) / "nb_combined.cpp")
-    with ThreadPoolExecutor(2) as pool:
-        objects = list(
-            pool.map(lambda source: compile_object(source, folder / f"{source.stem}.o"), sources)
-        )
-    built = folder / "_native.so"
-    subprocess.run([COMPILER, "-shared", *SANITIZERS, *objects, "-o", built], check=True)
-    return built
+    return built_module(tmp_path_factory.mktemp("sanitized"), sources, SANITIZERS)
 
 
 def runtime(name):

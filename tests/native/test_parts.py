@@ -1,0 +1,32 @@
+"""A build without the optional parts of the native module."""
+
+import pytest
+
+from harness.native_build import BINDINGS, built_module
+
+# Every process of halftrip gets that build in place of the installed one.
+INSTEAD = """
+import importlib.util, sys
+found = importlib.util.spec_from_file_location("halftrip._native", {path!r})
+sys.modules[found.name] = importlib.util.module_from_spec(found)
+found.loader.exec_module(sys.modules[found.name])
+"""
+
+
+@pytest.mark.extended
+def test_transports_that_a_build_lacks_are_skipped_with_the_reason(shell, tmp_path):
+    """Nor has it counters: what a case cost is known but for them."""
+    sources = [path for path in BINDINGS if path.stem in ("local", "module")]
+    assert len(sources) == 2
+    built = built_module(tmp_path, sources)
+    result = shell.run(
+        *("-t", "mpi,shm,pipe,unix,tcp,udp", "-s", "8", "--time", "20ms"),
+        **shell.patched(INSTEAD.format(path=str(built))),
+    )
+    assert result.status == 0, result.err
+    measured = [m.case.transport for m in result.run.measurements]
+    assert sorted(measured) == ["pipe", "shm", "tcp", "unix"]
+    reasons = {skip.transport: skip.reason for skip in result.run.skips}
+    assert reasons == dict.fromkeys(("mpi", "udp"), "not in this build of halftrip")
+    for measurement in result.run.measurements:
+        assert {usage.instructions for usage in measurement.usage} == {None}
