@@ -1,4 +1,4 @@
-# make run       installs halftrip and runs it without arguments
+# make run       installs halftrip and runs `halftrip run`
 # make test      installs halftrip and runs the tests that every change should pass
 # make test-all  runs the rest of them
 # make check     format, lint, types, import contracts, compiler warnings
@@ -19,8 +19,8 @@ WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 run: $(VENV)/installed
 	$(BIN)/halftrip run
 
-# Tests of units take both cores, and a third worker the time in which others sleep; those that start
-# ranks are alone, one after the other. What fails in one part does not keep the other from running.
+# Unit tests run in three workers, since some of them sleep; tests that start ranks run one at a time.
+# Both parts always run.
 define run_tests
 @status=0; \
 	$(BIN)/pytest -m $(1) -n 3 tests/native tests/unit || status=1; \

@@ -15,8 +15,8 @@ namespace halftrip {
 // Counts for the thread that constructs it, from then on.
 class Counter {
  public:
-  // `kind` and `config` are the call's `type` and `config`. Counts user mode only, or `everywhere`,
-  // in the kernel, too, which may not be allowed. Throws std::system_error.
+  // `kind` and `config` are the call's `type` and `config`. Counts in user mode only; with
+  // `everywhere`, in the kernel, too, if that is allowed. Throws std::system_error.
   Counter(std::uint32_t kind, std::uint64_t config, bool everywhere) {
     perf_event_attr requested{};
     requested.size = sizeof requested;

@@ -1,8 +1,8 @@
 // What a transport gives a pattern.
 //
 // An endpoint is one rank's end of an open path to one peer. Both ends agree on sizes beforehand:
-// the receiver asks for exactly as many bytes as the sender sends. All functions throw Stopped,
-// PeerClosed, MpiError or std::system_error, and nothing else.
+// the receiver asks for exactly as many bytes as the sender sends. All functions but
+// the checks throw Stopped, PeerClosed, MpiError or std::system_error, and nothing else.
 #pragma once
 
 #include <concepts>
@@ -20,7 +20,7 @@ concept BlockingEndpoint = requires(E& e, const std::byte* out, std::byte* in, s
   { e.recv(in, size) } -> std::same_as<void>;
 };
 
-// What a rank does first that sends and receives at once.
+// What a rank that sends and receives at once does first.
 enum class Order {
   sends_first,  // sends all that the path takes, then receives
   in_turn,      // a piece of each
@@ -57,8 +57,9 @@ concept OneSidedEndpoint =
     };
 
 // An endpoint that has limits says so, once, before the first message: check(buffers) before a call
-// into timed code, check_message(size) before a single message. Both throw std::invalid_argument.
-// Loops do not check.
+// into timed code, check_message(size) before a single message. Both throw std::invalid_argument,
+// and check(buffers) std::runtime_error where requests of a failed call are still active. Loops do
+// not check.
 template <class E>
 void check_message(const E& endpoint, std::size_t size) {
   if constexpr (requires { endpoint.check_message(size); }) endpoint.check_message(size);

@@ -20,9 +20,9 @@ DatagramResult run_pattern(std::string_view pattern, DatagramSocket& socket, Buf
 void check(const Ring& out, const Ring& in, const DatagramBatch& batch) {
   if (in.size() != out.size()) throw std::invalid_argument("out and in differ in size");
   if (in.slots() != out.slots()) throw std::invalid_argument("out and in differ in number");
-  if (out.size() == 0) throw std::invalid_argument("a datagram has room for its number");
+  if (out.size() == 0) throw std::invalid_argument("a datagram needs room for its number");
   if (batch.window < 1) throw std::invalid_argument("a window has at least one message");
-  if (batch.warmup < 0) throw std::invalid_argument("there are no fewer warm-up exchanges than 0");
+  if (batch.warmup < 0) throw std::invalid_argument("the number of warm-up exchanges is negative");
   if (batch.is_verified() && batch.source_slots.size() != in.slots())
     throw std::invalid_argument("source_slots has one place for each buffer, or none");
 }

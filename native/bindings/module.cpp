@@ -83,7 +83,8 @@ std::byte* first_buffer(Slots& slots) {
 // Calls each(buffer, layout, seed) for the buffers of those numbers until one call returns false.
 template <class Each>
 void each_message(Slots& slots, Layout layout, Int64s& numbers, Int64s& seeds, Each each) {
-  if (numbers.shape(0) != seeds.shape(0)) throw std::invalid_argument("a seed for each number");
+  if (numbers.shape(0) != seeds.shape(0))
+    throw std::invalid_argument("numbers and seeds differ in length");
   const std::size_t words = (layout.size + 7) / 8;
   if (layout.step < 8 ||
       (words > 0 && (words - 1) * layout.step + layout.size - 8 * (words - 1) > slots.shape(1)))

@@ -82,12 +82,10 @@ class DatagramSocket {
   }
 
   // As receive() with nothing kept, for what is there already.
-  Arrival receive_now(std::byte* in, std::size_t size) {
-    return receive_one(in, size, false, MSG_DONTWAIT);
-  }
+  Arrival receive_now() { return receive_one(nullptr, 0, false, MSG_DONTWAIT); }
 
-  // Whether the time of a wait is over, of which the last `slept` ns have passed. To be asked after
-  // every arrival that does not end the wait, so that such arrivals cannot prolong it.
+  // Whether the time of a wait is over. `slept`: how long the call before has slept, ns. To be
+  // asked after every arrival that does not end the wait, so that such arrivals cannot prolong it.
   bool is_over(ArrivalWait& wait, Ticks slept = 0) {
     if (wait_ended_.load(std::memory_order_relaxed)) [[unlikely]] {
       wait_ended_.store(false, std::memory_order_relaxed);

@@ -17,8 +17,8 @@
 namespace halftrip {
 
 // Both ends are given the same. `warmup` exchanges go first, neither timed nor counted; then one
-// for each of `times`. An exchange is `window` datagrams. `interval` is the least time from one to
-// the next, ticks, 0 for none.
+// for each of `times`. An exchange is `window` datagrams. `interval` is the time from one to the
+// next, ticks, 0 for none; a sender that is late catches up, see Pacer.
 //
 // A ping-pong ends early when replies that did not come have taken `max_timed_out_ns`: a lossy path
 // takes much time, and the caller decides whether to go on.

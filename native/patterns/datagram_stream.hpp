@@ -70,7 +70,7 @@ class DatagramSource : DatagramInitiator {
       if (ns <= 0) return pacer_.sent(now);
       check_stop();
       if (pending_ != 0) {
-        if (socket_.receive_now(nullptr, 0) == Arrival::control) take_report();
+        if (socket_.receive_now() == Arrival::control) take_report();
       } else if (ns > kPolled_ns) {
         const double sleep = std::min(ns - kPolled_ns / 2, kLongestSleep_ns);
         const timespec time{0, static_cast<long>(sleep)};

@@ -11,6 +11,7 @@ from pathlib import Path
 _VARIABLE = "HALFTRIP_TEST_MARK"
 _PROC = Path("/proc")
 _SHARED_MEMORY = "/dev/shm/"
+_END_SECONDS = 10.0
 
 
 class Marked:
@@ -77,17 +78,24 @@ class Marked:
         return [*processes, *self.segments(), *sorted(sockets)]
 
     def end(self):
-        """Kills all that are left, and removes their segments."""
-        for pid in self.processes():
-            with contextlib.suppress(OSError):
-                descriptor = os.pidfd_open(pid)
-                # The number may have become another's.
-                if self._is_ours(str(pid)):
-                    signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-                os.close(descriptor)
+        """Kills all that are left, and what they start meanwhile, and removes their segments."""
+        deadline = time.monotonic() + _END_SECONDS
+        while (pids := self.processes()) and time.monotonic() < deadline:
+            for pid in pids:
+                self._kill(pid)
         for path in self.segments():
             with contextlib.suppress(OSError):
                 os.unlink(path)
+
+    def _kill(self, pid):
+        with contextlib.suppress(OSError):
+            descriptor = os.pidfd_open(pid)
+            try:
+                # The number may have become another's.
+                if self._is_ours(str(pid)):
+                    signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+            finally:
+                os.close(descriptor)
 
     def _is_ours(self, name):
         try:

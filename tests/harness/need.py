@@ -1,6 +1,8 @@
 """What a test needs of the machine, and what to do where that is missing."""
 
 import os
+import shutil
+import subprocess
 
 import pytest
 
@@ -10,6 +12,16 @@ def need(has: bool, what: str) -> None:
     if not has:
         assert "CI" not in os.environ, what
         pytest.skip(what)
+
+
+def can_unshare(*options: str) -> bool:
+    """Whether this user may start a process in namespaces of its own."""
+    if shutil.which("unshare") is None or shutil.which("ip") is None:
+        return False
+    return (
+        subprocess.run(["unshare", *options, "true"], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 def need_root(what: str) -> None:

@@ -18,7 +18,7 @@ from harness.bench import CACHE, clock, pair, process
 from harness.ends import in_thread
 
 # Those that need no more than this process: MPI needs ranks that are processes.
-NATIVE = ("shm", "pipe", "unix", "tcp", "udp")
+IN_PROCESS = ("shm", "pipe", "unix", "tcp", "udp")
 
 
 def transports(name, **fields):

@@ -24,11 +24,11 @@ AMPLE_SECONDS = 120
 # What halftrip promises: after the end of a run, or of one of its processes, nothing is left for
 # longer.
 END_SECONDS = 5.0
-# How often is looked which segments a running command maps.
+# How often to look which segments a running command maps.
 _LOOK_SECONDS = 0.25
 # Variables of launchers and MPIs, which would change what a test is about; and one that has every
 # Python compile halftrip again.
-_FORGOTTEN = ("OMPI_", "PMI", "HALFTRIP_", "MPI4PY_", "PYTHONDONTWRITEBYTECODE")
+_FORGOTTEN = ("OMPI_", "PMI", "SLURM_", "HALFTRIP_", "MPI4PY_", "PYTHONDONTWRITEBYTECODE")
 
 
 @dataclass
@@ -193,7 +193,7 @@ class Shell:
 @contextlib.contextmanager
 def opened_shell(directory):
     """A shell that ends all that it has started, and fails if that has not ended by itself."""
-    # Its name is short: sockets have longer ones in it.
+    # A short name: the path of a socket in it must have fewer than 108 bytes.
     with tempfile.TemporaryDirectory(prefix="ht-", ignore_cleanup_errors=True) as temporary:
         shell = Shell(directory, temporary)
         try:

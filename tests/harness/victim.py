@@ -53,6 +53,10 @@ class Victim:
         """Until there is a process of a rank."""
         self._await(lambda: self._started(lambda words: words[1:] == ["-m", _RANK]), "no rank")
 
+    def await_listener(self):
+        """Until the launcher waits for its ranks to connect."""
+        self._await(self.shell.marked.sockets, "no listener")
+
     def await_connection(self):
         """Until a rank has connected to the launcher."""
         self._await(lambda: any(self.shell.marked.sockets().values()), "no connection")
@@ -121,7 +125,8 @@ class Victim:
 
     def youngest(self):
         """The process of the run that was started last."""
-        return self._command().children(recursive=True)[-1].pid
+        processes = self._command().children(recursive=True)
+        return max(processes, key=lambda process: (process.create_time(), process.pid)).pid
 
     def rank(self, number):
         """The process of a rank, as the file has it."""

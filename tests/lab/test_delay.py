@@ -19,9 +19,10 @@ PACKETS = {
 
 def check(lab, shell, transports, delays, mpi="mpich"):
     """A row's median is, within 3 %, half of a round trip by the relay's own record: what passed
-    from when it read a message until it wrote the reply, and for the first host, which it sees no
-    end of, as much as the second host took. Both see the same exchanges, so that it does not
-    matter how long hosts on a busy machine take, and the relay held them for the delay at least."""
+    from when it read a message until it wrote the reply, and as much again as the second host took,
+    since the relay cannot see the time of the first host. Both see the same exchanges, so that it
+    does not matter how long hosts on a busy machine take. The relay held them for the delay at
+    least."""
     for delay in delays:
         lab.relay.rule(Rule(delay=round(delay * 1e6)))
         lab.relay.journal()

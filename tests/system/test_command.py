@@ -69,6 +69,7 @@ def test_latencies_fit_the_machine(measured):
 def test_show_prints_the_same_table_again(measured):
     again = measured.show()
     assert again.status == 0
+    assert "latency" in again.out
     assert again.out in measured.out
 
 

@@ -1,5 +1,6 @@
 """A user who stops a run, and processes that die, at any moment from its start on."""
 
+import itertools
 import os
 import re
 import signal
@@ -99,7 +100,7 @@ def test_many_ranks_are_stopped_while_they_start(shell, state):
     ],
 )
 def test_whoever_dies_while_ranks_start_is_named(shell, state):
-    """The youngest process of the run: its mpiexec, or one of that's daemons or ranks."""
+    """The youngest process of the run: its mpiexec, or one of its daemons or ranks."""
     victim = Victim(shell, *WITH_MPI, **ONE_HOST)
     STATES[state](victim)
     ended = victim.kill(victim.youngest())
@@ -124,7 +125,10 @@ def test_an_interrupt_while_python_starts_prints_nothing_of_ours(shell, step):
     starts it catches interrupts and runs nothing of ours yet: there it prints what it likes, and
     nobody but Python could change that."""
     states = {"nothing caught": 0, "Python's own": 0, "ours": 0}
-    for milliseconds in range(0, 201, step):
+    for milliseconds in itertools.count(0, step):
+        if states["ours"] == 2:
+            break
+        assert milliseconds < 20_000
         victim = Victim(shell, "-t", "shm", "-s", "8", "--ci", "none", "--time", "60s")
         time.sleep(milliseconds / 1000)
         pid = victim.process.pid
@@ -145,7 +149,6 @@ def test_an_interrupt_while_python_starts_prints_nothing_of_ours(shell, step):
             states["nothing caught"] += 1
             assert (ended.status, ended.out, ended.err) == (-signal.SIGINT, "", "")
         victim.path.unlink(missing_ok=True)
-    assert sum(states.values()) == len(range(0, 201, step))
 
 
 @pytest.mark.parametrize(
@@ -166,8 +169,13 @@ def test_a_signal_that_is_ignored_at_the_start_stays_ignored(shell, number):
 
 def test_a_stopped_run_is_an_exception_in_python(shell):
     program = (
-        "import os, signal, threading, halftrip\n"
-        "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGTERM)).start()\n"
+        "import os, pathlib, signal, threading, time, halftrip\n"
+        "def stop():\n"
+        "    path = pathlib.Path('run.jsonl')\n"
+        "    while not (path.exists() and 'environment' in path.read_text()):\n"
+        "        time.sleep(0.05)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "threading.Thread(target=stop, daemon=True).start()\n"
         "try:\n"
         "    halftrip.run(transport='shm', sizes='8', ci='none', time='60s', output='run.jsonl')\n"
         "except halftrip.errors.Interrupted as error:\n"

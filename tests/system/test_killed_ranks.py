@@ -102,7 +102,7 @@ def test_the_ranks_of_a_killed_command_say_so_and_end(shell, arguments):
 def test_a_stranger_who_connects_is_not_let_in(shell):
     """Whoever finds the launcher's socket but has no token learns nothing and breaks nothing."""
     victim = Victim(shell, *LOCAL)
-    victim.await_connection()
+    victim.await_listener()
     connected = 0
     for name in shell.marked.sockets():
         with socket.socket(socket.AF_UNIX) as stranger:
@@ -113,5 +113,6 @@ def test_a_stranger_who_connects_is_not_let_in(shell):
                 assert stranger.recv(100) == b""
             except ConnectionError:
                 continue
+    assert connected
     victim.await_measurements(2)
     victim.interrupt()

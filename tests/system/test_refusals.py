@@ -8,7 +8,8 @@ from halftrip.registry import TRANSPORTS
 from harness.runs import case
 from harness.shell import opened_shell
 
-GIGABYTES = 100
+# More than any host has.
+GIGABYTES = 1_000_000
 
 
 @pytest.fixture(scope="module")

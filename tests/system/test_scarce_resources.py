@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from harness.need import need_root
+from harness.need import can_unshare, need
 from harness.shell import Result, call
 
 
@@ -20,7 +20,7 @@ def mounting(where, size):
 @pytest.mark.extended
 def test_full_shared_memory_spoils_nothing(shell):
     """shm's memory has no file there; Open MPI 5, which `make run` brings, goes another way."""
-    need_root("mounting a file system")
+    need(can_unshare("--mount"), "mounting a file system needs root, and unshare")
     result = shell.run(
         *("-t", "mpi,shm,tcp", "-s", "8,64K", "--time", "5ms"),
         prefix=mounting("/dev/shm", "4k"),
@@ -43,7 +43,7 @@ def test_no_memory_for_a_segment_is_a_reason(shell):
 
 
 def test_a_full_disk_ends_the_run_and_is_the_reason(shell):
-    need_root("mounting a file system")
+    need(can_unshare("--mount"), "mounting a file system needs root, and unshare")
     (shell.directory / "small").mkdir()
     result = shell.halftrip(
         *("run", "-t", "shm", "-s", "1..64K", "--time", "10ms", "-o", "small/run.jsonl"),

@@ -120,15 +120,21 @@ def test_one_buffer_for_both_ways_is_for_a_ping_pong_in_turn(shell):
 
 
 @pytest.mark.parametrize(
-    "transports", [LOCAL, pytest.param(["mpi"], marks=pytest.mark.extended)], ids=",".join
+    ("transports", "size"),
+    [
+        (LOCAL, 1021),
+        pytest.param(["mpi"], 1021, marks=pytest.mark.extended),
+        # Cut into chunks.
+        pytest.param(["shm", "pipe", "tcp"], 300_000, marks=pytest.mark.extended),
+    ],
 )
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_wrong_byte_fails_every_row_in_which_it_is_received(shell, rank, transports):
+def test_a_wrong_byte_fails_every_row_in_which_it_is_received(shell, rank, transports, size):
     """All that a rank sends has a wrong byte where it is long enough; rows of shorter messages are
     measured all the same."""
     result = shell.run(
-        *(*QUICK, "-s", "8,1021", "-t", ",".join(transports), "-p", PATTERNS, "-m", MODES),
-        **spoiled(shell, rank, 1020),
+        *(*QUICK, "-s", f"8,{size}", "-t", ",".join(transports), "-p", PATTERNS, "-m", MODES),
+        **spoiled(shell, rank, size - 1),
     )
     assert result.status == 1
     run = result.run
@@ -139,8 +145,8 @@ def test_a_wrong_byte_fails_every_row_in_which_it_is_received(shell, rank, trans
     assert kinds(failure.case for failure in run.failures) == failed
     assert len(run.failures) == len(failed)
     for failure in run.failures:
-        check_failure(failure, rank, 1020)
+        check_failure(failure, rank, size - 1)
         case = failure.case
-        assert case.size == 1021
+        assert case.size == size
         kind = f"{case.transport} {case.pattern} {case.mode}"
-        assert f"failed: {kind} 1021, ranks 0-1: {failure.reason}" in result.out
+        assert f"failed: {kind} {size}, ranks 0-1: {failure.reason}" in result.out

@@ -35,7 +35,9 @@ def _print_version(requested: bool) -> None:
 def _root(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Say which it is."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     pass
@@ -114,7 +116,7 @@ def show(
 
 @app.command()
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say what on this machine will spoil the numbers."""
     from halftrip.cli.doctor import examine

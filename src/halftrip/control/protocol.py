@@ -33,8 +33,9 @@ _SILENCE_SECONDS = 4
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True):
-    """Who connects, and for what: ``control``, ``events``, ``group`` or ``life``. `rank` is -1 if
-    it is unknown; `group` is where rank 0 listens for its group, if that uses sockets."""
+    """Who connects, and for what: ``control``, ``events``, ``group``, ``life`` or ``transport``.
+    `rank` is -1 if it is unknown; `group` is where rank 0 listens for its group, if that uses
+    sockets."""
 
     token: str
     purpose: str

@@ -20,7 +20,7 @@ from halftrip import _native
 from halftrip.control.protocol import Abort, Bye, Channel, Closed
 from halftrip.errors import Interrupted
 
-# A signal that interrupts system calls, so that the stop is seen; it does nothing else.
+# A signal that interrupts system calls of the main thread; its handler raises Interrupted there.
 _INTERRUPT = signal.SIGURG
 _INTERRUPT_SECONDS = 0.02
 # How long the main thread has to leave timed code before the process is ended: it may be in MPI.

@@ -21,7 +21,7 @@ class ExistingJob(NamedTuple):
 
 
 # The variables that launchers set, the most specific first: rank, size, and the MPI they stand for.
-# `halftrip.__main__` has the ranks' again.
+# `halftrip.__main__` repeats the names for ranks.
 _VARIABLES: tuple[tuple[str, str, launcher.Family | None], ...] = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "openmpi"),
     ("PMI_RANK", "PMI_SIZE", "mpich"),

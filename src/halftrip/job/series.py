@@ -20,8 +20,8 @@ _MEASURED = (b'{"record":"measurement"', b'{"record":"failure"')
 
 
 class Intervals:
-    """The confidence intervals of all cases, while launches go on. It keeps times with --until-ci
-    alone: they take as much memory as the file takes on disk."""
+    """The confidence intervals of all cases, while launches go on. It keeps times only
+    with --until-ci: they take as much memory as the file takes on disk."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan

@@ -14,9 +14,9 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextlib.contextmanager
 def catching(stop: Callable[[str], None]) -> Iterator[None]:
-    """Calls `stop` with the reason when one of them arrives. Outside the main thread, where Python
-    has no signal handlers, nothing is caught; nor is a signal that this process was started with
-    ignored, as with nohup, or in the background of a script."""
+    """Calls `stop` with the reason when a signal by which a user ends a run arrives. Outside the
+    main thread, where Python has no signal handlers, nothing is caught; nor is a signal that this
+    process was started with ignored, as with nohup, or in the background of a script."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -93,6 +93,8 @@ class Supervisor:
         self._starting = False
         self._assigned = False
         self._leaving = False
+        # The reason of a signal that arrived while the processes of a complete run were leaving.
+        self._late_signal: str | None = None
 
     def run(self, plan: Plan, start: Callable[[Job, Started], None], launch: int = 0) -> None:
         """Calls `start` to start the ranks, and has them measure `plan`, as the launch of this
@@ -103,6 +105,8 @@ class Supervisor:
         """
         with catching(self._on_signal):
             self._run(plan, start, launch)
+        if self._late_signal is not None:
+            raise Interrupted(self._late_signal)
 
     def _run(self, plan: Plan, start: Callable[[Job, Started], None], launch: int) -> None:
         try:
@@ -135,14 +139,18 @@ class Supervisor:
         if self._starting:
             # Started.add raises: here, a process that is just being started would be lost.
             self._started.stopped = reason
-        elif not self._leaving:
+        elif self._leaving:
+            self._late_signal = self._late_signal or reason
+        else:
             self._leaving = True
             raise Interrupted(reason)
 
     def _serve(self, timeout: float | None) -> None:
         """Waits for the next events, at most `timeout` seconds, and handles them. Raises what `run`
         does."""
-        for key, _ in self._selector.select(timeout):
+        events = [key for key, _ in self._selector.select(timeout)]
+        # Messages first: a rank says Bye before it exits.
+        for key in sorted(events, key=lambda key: isinstance(key.fileobj, int)):
             key.data(key.fileobj)
 
     # Starting.
@@ -164,7 +172,7 @@ class Supervisor:
             left = deadline - time.monotonic()
             if left < 0:
                 ranks = f"{len(self._ranks)} of {self._job.ranks} ranks"
-                raise LaunchFailed(f"only {ranks} came within {_START_SECONDS:.0f} s")
+                raise LaunchFailed(f"only {ranks} connected within {_START_SECONDS:.0f} s")
             self._serve(left)
 
     def _on_connection(self, listener: Listener) -> None:
@@ -234,7 +242,12 @@ class Supervisor:
     def _on_exit(self, descriptor: int) -> None:
         self._selector.unregister(descriptor)
         os.close(descriptor)
-        if not all(rank.finished for rank in self._ranks.values()) or not self._ranks:
+        if self._ranks and all(rank.finished for rank in self._ranks.values()):
+            return
+        # A rank that has said Bye may exit before the others have.
+        finished = {rank.hello.pid for rank in self._ranks.values() if rank.finished}
+        exited = [process for process in self._started.processes if process.poll() is not None]
+        if any(process.returncode or process.pid not in finished for process in exited):
             self._end_early()
 
     def _end_early(self) -> None:

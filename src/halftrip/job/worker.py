@@ -152,7 +152,11 @@ def _form_group(
     if communicator is not None:
         return MpiGroup(communicator)
     if listener is not None:
-        return lead_socket_group(listener, job.ranks, _GROUP_SECONDS)
+        try:
+            return lead_socket_group(listener, job.ranks, _GROUP_SECONDS)
+        except TimeoutError:
+            reason = f"not all ranks reached rank 0 in {_GROUP_SECONDS:.0f} s"
+            raise HalftripError(reason) from None
     if leader is None:
         raise HalftripError("the launcher does not say where rank 0 is")
     return join_socket_group(leader, introduce(job.token, "group", rank), job.ranks)

@@ -12,8 +12,9 @@ _TRIES = 10
 
 
 def clock_offsets(group: Group, hosts: Sequence[str]) -> list[int]:
-    """How far the clock of each rank, CLOCK_MONOTONIC_RAW, is ahead of rank 0's, ns; empty on ranks
-    other than 0. `hosts` are by rank; all ranks call this.
+    """How far the clock of each rank, CLOCK_MONOTONIC_RAW, is ahead of rank 0's, ns; on other ranks
+    than 0 the list is empty, or on a single host all zeros. `hosts` are by rank; all ranks call
+    this.
 
     By Cristian's method (Probabilistic clock synchronization, Distributed Computing 3, 1989): from
     the shortest of several round trips through the group, and so exact to half of that. Ranks on

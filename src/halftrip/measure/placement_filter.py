@@ -88,7 +88,7 @@ class PlacementFilter:
         state = self._pairs[_probed(case)].known
         return (
             f"--placement-state {self._requested}: never long enough in that state, "
-            f"in which the cache-line round trip takes {state.low:.0f} to {state.high:.0f} ns"
+            f"in which the core-to-core round trip takes {state.low:.0f} to {state.high:.0f} ns"
         )
 
 

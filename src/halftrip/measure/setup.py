@@ -87,8 +87,8 @@ class Setup:
         return reads * cost, resolution
 
     def most_exchanges(self, case: Case) -> int | None:
-        """How many exchanges of a case have a buffer of their own for each message; None where
-        messages may share buffers."""
+        """How many exchanges a batch may have so that each message has a buffer of its own; None
+        where messages may share buffers."""
         return self.layout(case).slots // case.window if case.verify else None
 
     def probe(self, case: Case) -> float | None:
@@ -132,17 +132,20 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     """Sets this rank up; all ranks of the group call it. Raises UsageError or Unavailable if the
     requested cores cannot be used."""
     clock = Clock()
-    meter = Meter(Reader(), whole=plan.threads == 1)
-    views: list[topology.View] = group.allgather(topology.view(host_identity()), topology.View)
+    reader = Reader()
+    meter = Meter(reader, whole=plan.threads == 1)
+    own_view = topology.view(host_identity(), reader)
+    views: list[topology.View] = group.allgather(own_view, topology.View)
     pairs = rounds(group.size, plan.pairs, plan.pairs_at_once)
     places = _places(plan, views, pairs[0])
     own = places[group.rank]
     if own[0].core is not None:
         os.sched_setaffinity(0, {own[0].core})
     poll_pause = _agree_on_poll_pause(group, views)
-    described = _environment(group.rank, own, views[group.rank], clock, process, poll_pause)
+    described = _environment(group.rank, own, own_view, clock, process, poll_pause, reader)
     environments: list[Environment] = group.allgather(described, Environment)
-    caches: list[int] = group.allgather(topology.last_level_cache(own[0].core or 0), int)
+    cache_bytes = topology.last_level_cache(own[0].core or 0, reader)
+    caches: list[int] = group.allgather(cache_bytes, int)
     hosts = [view.host for view in views]
     connections = {
         (ranks, thread): _connection(plan, group, ranks, thread, places, hosts, clock)
@@ -188,9 +191,8 @@ def _places(
         rank * threads + thread for pair in first for thread in range(threads) for rank in pair
     ]
     rest = [slot for slot in range(len(views) * threads) if slot not in order]
-    places = topology.place(
-        [view for view in views for _ in range(threads)], plan.cores, [*order, *rest]
-    )
+    each = [view for view in views for _ in range(threads)]
+    places = topology.place(each, plan.cores, [*order, *rest], threads)
     return [places[rank * threads : (rank + 1) * threads] for rank in range(len(views))]
 
 
@@ -201,6 +203,7 @@ def _environment(
     clock: Clock,
     process: ProcessContext,
     poll_pause: int,
+    reader: Reader,
 ) -> Environment:
     core = places[0].core
     has_mpi = process.communicator is not None
@@ -212,16 +215,16 @@ def _environment(
         thread_cores=[place.core for place in places] if len(places) > 1 else None,
         allowed_cores=[allowed.number for allowed in view.allowed],
         oversubscribed=any(place.shared for place in places),
-        processor=environment.processor(),
+        processor=environment.processor(reader),
         kernel=environment.kernel(),
         python=platform.python_version(),
         clock=ClockInfo(
             source=clock.source, hertz=clock.hertz, cost=clock.cost, resolution=clock.resolution
         ),
         poll_pause=poll_pause,
-        thp=environment.thp(),
-        governor=environment.governor(core),
-        hypervisor=environment.hypervisor(),
+        thp=environment.thp(reader),
+        governor=environment.governor(core, reader),
+        hypervisor=environment.hypervisor(reader),
         mpi=library.library_version() if has_mpi else None,
         mpi_library=library.library_path() if has_mpi else None,
         variables=environment.variables(os.environ),

@@ -10,8 +10,8 @@ from halftrip.results.case import Case
 BLOCK = 8
 BLOCK_STRIDE = 16
 _CACHE_LINE = 64
-# With --verify, each message of a batch has a buffer of its own. The buffers are about this many
-# bytes in all, but enough for one untimed window and one timed.
+# With --verify, each message of a batch has a buffer of its own. They take about this many bytes
+# in all, and are at least enough for one untimed window and one timed window.
 _VERIFIED_BYTES = 1 << 20
 _VERIFIED_WINDOWS = 2
 # A ring of this many times the cache's size: when a buffer is used again, the cache has lost it.

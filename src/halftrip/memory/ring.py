@@ -67,7 +67,8 @@ def allocate_ring(layout: Layout, case: Case, end: CaseEnd) -> Ring:
 
 
 def aligned(region: Bytes, case: Case) -> Bytes:
-    """`region`, which begins on a page boundary, from the first byte of the case's buffers on."""
+    """The part of `region` that the case's buffers are in. `region` begins on a page boundary, or
+    `align` is 0."""
     return region[case.align :]
 
 

@@ -18,9 +18,9 @@ from halftrip.results.patterns import Mode, Pattern
 
 class Option(NamedTuple):
     """`read` converts a value, as written in a file or on the command line, to that of the plan; it
-    raises UsageError, which says what is allowed. `help` ends with the default in brackets; an
-    option without help is a key of plans alone. `short` is the short form on the command line. A
-    `negatable` flag also has the form --no-NAME."""
+    raises UsageError, which says what is allowed. `help` has the default in brackets, if there
+    is one; an option without help is a key of plans alone. `short` is the short form on the command
+    line. A `negatable` flag also has the form --no-NAME."""
 
     read: Callable[[Any], Any]
     help: str = ""
@@ -49,7 +49,9 @@ OPTIONS: dict[str, Option] = {
         "-m",
     ),
     "sizes": Option(parsing.sizes, "8,64,1K or 1..4M (doubles), 1..4M*4, 0..4000+4. [1..4M]", "-s"),
-    "perturb": Option(parsing.perturbation, "Add each size less and more so many bytes. [0]"),
+    "perturb": Option(
+        parsing.perturbation, "Also measure each size minus and plus this many bytes. [0]"
+    ),
     "refine": Option(parsing.flag, "Add sizes where the curve bends, to locate it."),
     "window": Option(parsing.windows, "Messages in flight. [64; 1 for put, get]"),
     "wait": Option(
@@ -73,7 +75,7 @@ OPTIONS: dict[str, Option] = {
         "One buffer, or a ring larger than the cache: hot, cold. [hot]",
     ),
     "align": Option(
-        parsing.alignments, "Align buffers to just so many bytes: 1, 2, 4 ... [a page]"
+        parsing.alignments, "Align buffers to exactly this many bytes: 1, 2, 4 ... [a page]"
     ),
     "datatype": Option(
         parsing.some_of(get_args(Datatype)), "What MPI is told: byte, contiguous, vector. [byte]"
@@ -85,15 +87,15 @@ OPTIONS: dict[str, Option] = {
     "ci": Option(
         parsing.interval_width, "End a case when its interval is this narrow, or none. [1%]"
     ),
-    "time": Option(parsing.seconds, "End a case after so much sampling. [0.3s]"),
-    "iterations": Option(parsing.count, "End a case after exactly so many exchanges instead."),
+    "time": Option(parsing.seconds, "End a case after this much sampling. [0.3s]"),
+    "iterations": Option(parsing.count, "End a case after exactly this many exchanges instead."),
     "repetitions": Option(parsing.count, "Passes over all cases, shuffled. [1]", "-r"),
     "preset": Option(
-        parsing.one_of(PRESETS), "quick, standard or paper: what holds where nothing is said."
+        parsing.one_of(PRESETS), "quick, standard or paper: defaults for all other options."
     ),
-    "launches": Option(parsing.count, "Start fresh processes so often. [1]"),
+    "launches": Option(parsing.count, "Start fresh processes this many times. [1]"),
     "until_ci": Option(parsing.flag, "Launch again until every interval is within --ci."),
-    "max_launches": Option(parsing.count, "With --until-ci, so many launches at most. [30]"),
+    "max_launches": Option(parsing.count, "With --until-ci, at most this many launches. [30]"),
     "pairs": Option(
         parsing.one_of(get_args(Pairs)), "Who talks to whom: halves, neighbours, all. [halves]"
     ),
@@ -102,7 +104,7 @@ OPTIONS: dict[str, Option] = {
     "cores": Option(parsing.cores, "A core for each rank, as 0,1, or none. [chosen]"),
     "placement_state": Option(
         parsing.one_of(get_args(Placement)),
-        "Only samples taken while the cores were near, or far (by the line). [any]",
+        "Only samples taken while the cores were near, or far (by the column line). [any]",
     ),
     "system_log": Option(
         parsing.flag, "Record every host's counters, case by case. [no]", negatable=True

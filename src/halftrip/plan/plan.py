@@ -39,7 +39,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     samples count that were taken while the core-to-core round trip was in its fastest state
     ("near"), or in its slowest ("far"). `simulated` is the path model of the transport of that
     name; with it, only that transport is measured unless others are named. With `system_log`, every
-    host's counters are recorded: for a second before and after all cases, and after each case.
+    host's counters are recorded: for a second before and after all cases, and after each
+    case, or after several short ones.
     """
 
     transport: tuple[str, ...] = DEFAULT_TRANSPORTS

@@ -25,7 +25,7 @@ def frame(run: Run) -> pandas.DataFrame:
     try:
         import pandas
     except ImportError:
-        raise HalftripError("frame() needs pandas; pip install pandas") from None
+        raise HalftripError("frame() needs pandas; pip install 'halftrip[frame]'") from None
 
     rows = []
     for measurement in run.measurements:

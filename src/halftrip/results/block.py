@@ -34,10 +34,10 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, eq=Fa
     Where a window goes each way, `receive_times` and `peer_receive_times` are the times until the
     last receive of a sample completed, at the initiator and at the responder.
 
-    `cache_line_rtt` is None where it cannot be probed: between hosts, on a shared core, and between
-    several threads. Where messages can be lost, `timed_out` is the time, ns, spent waiting for
-    replies that did not arrive, and `delivery` counts the messages. `usage` is the resource usage
-    of the initiator and the responder; None in virtual time.
+    `cache_line_rtt` is None where it cannot be probed: between hosts, on a shared core, and of
+    threads other than the first. Where messages can be lost, `timed_out` is the time, ns,
+    spent waiting for replies that did not arrive, and `delivery` counts the messages. `usage` is
+    the resource usage of the initiator and the responder; None in virtual time.
     """
 
     times: Times
@@ -82,7 +82,15 @@ def decode_array(_: type, value: Any) -> Any:
     anything else."""
     if not isinstance(value, list) or not all(type(item) is int for item in value):
         raise ValueError("expected an array of whole numbers")
-    return np.array(value, dtype=np.int64)
+    return whole_numbers(value)
+
+
+def whole_numbers(values: list[int]) -> Times:
+    """An array of these numbers. Raises ValueError if one has more than 64 bits."""
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError:
+        raise ValueError("expected whole numbers of 64 bits") from None
 
 
 def median_or_none(arrays: Sequence[Times]) -> float | None:

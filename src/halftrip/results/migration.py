@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from halftrip.results import records
-from halftrip.results.block import NO_TIMES, Block, RoundTrips, Times
+from halftrip.results.block import NO_TIMES, Block, RoundTrips, Times, whole_numbers
 from halftrip.results.case import Buffers, Cache, Case, CaseEnd, Datatype, Pages, Wait
 from halftrip.results.delivery import Delivery
 from halftrip.results.patterns import Mode, Pattern
@@ -129,7 +129,7 @@ class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="meas
 
     def _blocks(self) -> list[Block]:
         """The samples in blocks; in one where the file does not tell them apart."""
-        samples = np.array(self.samples, dtype=np.int64)
+        samples = whole_numbers(self.samples)
         counts = self.blocks if sum(self.blocks) == samples.size else []
         if self.line is not None and len(counts) != len(self.lines):
             counts = []

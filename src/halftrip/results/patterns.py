@@ -11,7 +11,7 @@ Pattern = Literal["pingpong", "stream", "bidirectional", "exchange", "pingping",
 Mode = Literal["blocking", "nonblocking", "persistent", "ssend", "onesided"]
 
 _TWO_SIDED: tuple[Mode, ...] = ("blocking", "nonblocking", "persistent", "ssend")
-_AT_ONCE: tuple[Mode, ...] = ("blocking", "nonblocking", "persistent")
+_BOTH_WAYS: tuple[Mode, ...] = ("blocking", "nonblocking", "persistent")
 _ONE_SIDED: tuple[Mode, ...] = ("onesided",)
 
 
@@ -37,9 +37,9 @@ class Shape(NamedTuple):
 SHAPES: dict[Pattern, Shape] = {
     "pingpong": Shape(_TWO_SIDED, None, initiator=True, responder=True),
     "stream": Shape(_TWO_SIDED, 64, initiator=False, responder=True),
-    "bidirectional": Shape(_AT_ONCE, 64, initiator=True, responder=True),
-    "exchange": Shape(_AT_ONCE, None, initiator=True, responder=True),
-    "pingping": Shape(_AT_ONCE, None, initiator=True, responder=True),
+    "bidirectional": Shape(_BOTH_WAYS, 64, initiator=True, responder=True),
+    "exchange": Shape(_BOTH_WAYS, None, initiator=True, responder=True),
+    "pingping": Shape(_BOTH_WAYS, None, initiator=True, responder=True),
     "put": Shape(_ONE_SIDED, 1, initiator=False, responder=True),
     "get": Shape(_ONE_SIDED, 1, initiator=True, responder=False),
 }

@@ -20,8 +20,8 @@ Stopped = Literal["converged", "time", "count", "full"]
 
 
 class WarmUp(msgspec.Struct, frozen=True):
-    """The untimed exchanges before the samples: how many, their time in ns, and whether the times
-    had settled by then."""
+    """The exchanges of calibration and warm-up, which were timed and not kept, without the first
+    exchange: how many, their time in ns, and whether the times had settled by then."""
 
     exchanges: int
     ns: int
@@ -121,8 +121,8 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag
 class Aggregate(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="aggregate"):
     """What pairs that talked at the same time transferred in total. `case` is the first pair's.
 
-    For each block, `spans` has the time in which all pairs were active, ns, and `messages` how many
-    messages of all pairs went one way in that time and arrived.
+    For each block in which all pairs were active at some time, `spans` has that time, ns, and
+    `messages` how many messages of all pairs went one way in it and arrived.
     """
 
     case: Case

@@ -9,7 +9,8 @@ Records (`records`), in the order in which they come:
 - ``failure``: a case that went wrong;
 - ``aggregate``: pairs that talked at the same time, after the measurements of each;
 - ``copy``: the time of a memcpy;
-- ``system``: the counters of a host, before all cases, after each, and after all;
+- ``system``: the counters of a host, before all cases, after each or after several short ones, and
+  after all;
 - ``notice``: what could not be read in the kernel's files, and was left out;
 - ``end``: complete, or why not. A file without one was cut off.
 
@@ -82,9 +83,12 @@ def _old_decoder() -> msgspec.json.Decoder[migration.OldRecord]:
 def _decode_old(line: bytes) -> Record:
     """The record in a line of an older format, migrated to the present one."""
     record = _old_decoder().decode(line)
-    if isinstance(record, migration.Migrating):
+    if not isinstance(record, migration.Migrating):
+        return record
+    try:
         return cast("Record", record.migrate())
-    return record
+    except ValueError as error:
+        raise msgspec.ValidationError(str(error)) from None
 
 
 def default_name(now: datetime | None = None) -> str:
@@ -188,7 +192,9 @@ def _header(path: str | os.PathLike[str], line: bytes) -> records.Header:
     if not isinstance(head, dict) or head.get("record") != "run":
         raise UsageError(f"{path}: not a run file of halftrip")
     version = head.get("format")
-    if not isinstance(version, int) or version > FORMAT:
+    if not isinstance(version, int):
+        raise UsageError(f"{path}: not a run file of halftrip")
+    if version > FORMAT:
         raise UsageError(f"{path}: format {version} is newer than {FORMAT}; update halftrip")
     try:
         return msgspec.convert(head, records.Header)

@@ -128,7 +128,12 @@ def steal(reader: Reader) -> Check:
     found = f"{share:.2%} of all time since boot"
     if share <= _STEAL_SHARE:
         return Check("steal", "ok", found)
-    return Check("steal", "warning", found, "the host runs others on these cores; ask for its own")
+    return Check(
+        "steal",
+        "warning",
+        found,
+        "the hypervisor runs other guests on these cores; ask for dedicated cores",
+    )
 
 
 def memory(reader: Reader) -> Check:

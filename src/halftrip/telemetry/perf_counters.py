@@ -22,8 +22,8 @@ class HardwareReading(NamedTuple):
 
 
 class HardwareCounters:
-    """Instructions and cycles of the thread that makes it. `counted` is "all" where the kernel
-    allows its own to be counted, else "user"; None where nothing is counted."""
+    """Instructions and cycles of the thread that makes it. `counted` is "all" if those in the
+    kernel are counted, too, "user" if the kernel forbids that, None if nothing is counted."""
 
     def __init__(self) -> None:
         self.counted: Literal["user", "all"] | None = None

@@ -34,8 +34,8 @@ class View(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a rank runs. `core` None: the scheduler decides. `shared`: another rank of this run has
-    the same core, or may get it."""
+    """Where a thread of a rank runs. `core` None: the scheduler decides. `shared`: another thread
+    of this run has the same core, or may get it."""
 
     core: int | None
     shared: bool
@@ -92,11 +92,13 @@ def place(
     views: Sequence[View],
     requested: Sequence[int] | Literal["none"] | None = None,
     order: Sequence[int] | None = None,
+    threads: int = 1,
 ) -> list[Place]:
-    """A core for every rank; `views` and `requested`, the cores of --cores, are by rank.
+    """A core for every thread of every rank. `views` and `requested`, the cores of --cores, are by
+    slot: rank * `threads` + thread.
 
-    Where there are fewer cores than ranks, neighbours in `order` get different ones. With "none"
-    ranks get no core of their own.
+    Where there are fewer cores than slots, neighbours in `order` get different ones. With "none"
+    threads get no core of their own.
 
     Raises UsageError for a core that does not exist, Unavailable for one that a rank may not use.
     """
@@ -104,14 +106,14 @@ def place(
         return [Place(None, _is_crowded(seen, views)) for seen in views]
     chosen = list(requested) if requested is not None else [0] * len(views)
     if requested is not None:
-        for rank, (core, seen) in enumerate(zip(requested, views, strict=True)):
-            _check(rank, core, seen)
+        for slot, (core, seen) in enumerate(zip(requested, views, strict=True)):
+            _check(slot // threads, core, seen)
     else:
         for host in dict.fromkeys(seen.host for seen in views):
-            ranks = [rank for rank in order or range(len(views)) if views[rank].host == host]
-            cores = _choose([views[rank].allowed for rank in ranks])
-            for rank, core in zip(ranks, cores, strict=True):
-                chosen[rank] = core
+            here = [slot for slot in order or range(len(views)) if views[slot].host == host]
+            cores = _choose([views[slot].allowed for slot in here])
+            for slot, core in zip(here, cores, strict=True):
+                chosen[slot] = core
     taken = [(seen.host, core) for seen, core in zip(views, chosen, strict=True)]
     return [Place(core, taken.count((host, core)) > 1) for host, core in taken]
 

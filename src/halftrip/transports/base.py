@@ -7,7 +7,8 @@ know whether the other succeeded, so that neither waits for a rank that has fail
 2. they exchange addresses;
 3. the responder connects, then the initiator does.
 
-An `Endpoint` is made in the same steps for each case, and takes part in its batches.
+An `Endpoint` is made for each case: both ends make one, exchange addresses, and connect at the same
+time. It takes part in the batches of the case.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
 class ProcessContext:
     """The process that a transport is used in.
 
-    `token` proves to a peer that this process belongs to the job. `communicator` has all ranks and
-    is for timed messages alone; where it is None, `no_mpi` says why. `threads` is how many threads
-    of each rank talk. `timeout` is how long a reply to a datagram may take, s. `path_model` is the
-    path that the transport ``simulated`` simulates, in the launch of number `launch`.
+    `token` proves to a peer that this process belongs to the job. `communicator` has all ranks; the
+    group may use it, too, with other tags. Where it is None, `no_mpi` says why. `threads` is how
+    many threads of each rank talk. `timeout` is how long a reply to a datagram may take, s.
+    `path_model` is the path that the transport ``simulated`` simulates, in the launch of number
+    `launch`.
     """
 
     rank: int
@@ -111,7 +113,8 @@ class Timed(NamedTuple):
     """The samples of one batch, as this end timed them.
 
     `times`, shape (n,), ns, are the times of the samples, and `start` is when the first began, ns
-    of CLOCK_MONOTONIC_RAW; empty and 0 at an end that takes no times. `receive_times`, shape (n,)
+    of CLOCK_MONOTONIC_RAW; empty and 0 at an end that takes no times, and 0 at the responder of a
+    stream of datagrams. `receive_times`, shape (n,)
     or (0,), ns, are the times until the last receive of each sample completed, where a sample may
     end later.
 
@@ -173,7 +176,7 @@ class Path(ABC):
     virtual_time: VirtualTime | None = None
 
     def connect(self, address: Any) -> None:  # noqa: B027 (some are open from the start)
-        """Takes the peer's address and opens the path. Raises OSError or Unavailable."""
+        """Takes the peer's address and opens the path. Raises OSError, Closed or Unavailable."""
 
     @abstractmethod
     def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:

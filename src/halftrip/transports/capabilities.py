@@ -19,9 +19,10 @@ class Capabilities(NamedTuple):
     `no_other_wait` says why there are no others.
 
     `smallest` and `largest` are message sizes in bytes (`largest` None: no limit), `too_small` and
-    `too_large` the refusals of other sizes. `rated` are the patterns that can offer a --rate.
-    `lossy`: messages can be lost, so no end waits for the other for ever, and every exchange is a
-    sample by itself. `no_verify` is empty, or why messages cannot be verified.
+    `too_large` the refusals of other sizes. An empty text stands for a general one. `rated` are the
+    patterns that can offer a --rate. `lossy`: messages can be lost, so no end waits for the other
+    for ever, and every exchange is a sample by itself. `no_verify` is empty, or why messages cannot
+    be verified.
     """
 
     patterns: Mapping[Mode, tuple[Pattern, ...]]
@@ -64,11 +65,12 @@ class Capabilities(NamedTuple):
         """Why a setting of the case, or of one of its ends, is not possible, or None."""
         for end in case.ends:
             if end.wait not in self.waits:
-                return f"--wait {end.wait}: {self.no_other_wait}"
+                reason = self.no_other_wait or f"{case.transport} has {', '.join(self.waits)}"
+                return f"--wait {end.wait}: {reason}"
             if end.memory not in self.memories:
                 return f"--memory {end.memory}: {case.transport} has {', '.join(self.memories)}"
             if end.pages == "huge" and case.mode == "onesided":
-                return "--pages huge: the pages of a window are not ours to choose"
+                return "--pages huge: a window has pages of the default size"
         refusals = (
             (
                 case.buffers == "same" and not is_in_turn(case.pattern, case.mode),
@@ -87,8 +89,9 @@ class Capabilities(NamedTuple):
         return next((reason for refused, reason in refusals if refused), None)
 
     def _no_size(self, case: Case) -> str | None:
+        name = case.transport
         if case.size < self.smallest:
-            return self.too_small
+            return self.too_small or f"{name} has no messages below {self.smallest} bytes"
         if self.largest is not None and case.size > self.largest:
-            return self.too_large
+            return self.too_large or f"{name} has no messages above {self.largest} bytes"
         return None

@@ -2,9 +2,12 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import threading
+import time
 
+import msgspec
 import pytest
 
 from halftrip.control.protocol import (
@@ -51,7 +54,7 @@ class SupervisedJob:
             started.add(process, "mpiexec")
 
         run_file = RunFile(self.path)
-        supervisor = Supervisor(job, self._listener, run_file, NoView())
+        supervisor = self.supervisor = Supervisor(job, self._listener, run_file, NoView())
         end_early = supervisor._end_early
 
         def note_end():
@@ -106,6 +109,71 @@ def test_an_mpiexec_that_ends_before_its_ranks_connect_has_not_started_them(job)
     job.end_mpiexec()
     with pytest.raises(LaunchFailed, match="mpiexec ended with status 3"):
         job.run(status=3)
+
+
+def test_a_rank_that_exits_before_another_has_said_bye_has_not_died(tmp_path):
+    """The ranks are two processes; the first has ended before the second says Bye."""
+    listener = Listener(TOKEN)
+    job = Job(address=listener.address, token=TOKEN, launcher=os.getpid(), ranks=2, mpi=False)
+    children, gone = [], threading.Event()
+
+    def start(job, started):
+        for rank in (0, 1):
+            children.append(subprocess.Popen(["cat"], stdin=subprocess.PIPE))
+            started.add(children[-1], f"rank {rank}")
+
+    def ranks():
+        hello = [introduce(TOKEN, "control", rank) for rank in (0, 1)]
+        channels = [
+            connect(listener.address, msgspec.structs.replace(each, pid=child.pid))
+            for each, child in zip(hello, children, strict=True)
+        ]
+        for channel in channels:
+            assert isinstance(channel.receive(), Assignment)
+        channels[0].send(Bye())
+        children[0].stdin.close()
+        gone.wait(5.0)
+        channels[1].send(Bye())
+        children[1].stdin.close()
+        for channel in channels:
+            channel.close()
+
+    run_file = RunFile(tmp_path / "run.jsonl")
+    supervisor = Supervisor(job, listener, run_file, NoView())
+    on_exit = supervisor._on_exit
+
+    def note_exit(descriptor):
+        on_exit(descriptor)
+        gone.set()
+
+    supervisor._on_exit = note_exit
+
+    def start_both(job, started):
+        start(job, started)
+        thread.start()
+
+    thread = threading.Thread(target=ranks)
+    supervisor.run(Plan(), start_both)
+    thread.join()
+    run_file.close()
+    assert gone.is_set()
+    assert [child.returncode for child in children] == [0, 0]
+
+
+def test_a_signal_while_the_processes_of_a_run_leave_is_not_lost(job):
+    """Else the next launch would begin."""
+
+    def rank():
+        channel = job.join()
+        channel.send(Bye())
+        channel.close()
+        while not job.supervisor._leaving:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+        job.end_mpiexec()
+
+    with in_thread(rank), pytest.raises(Interrupted, match="stopped by SIGTERM"):
+        job.run()
 
 
 def test_an_mpiexec_that_ends_while_its_ranks_are_there_has_died(job):

@@ -102,7 +102,7 @@ def test_a_state_that_never_comes_back_is_given_up(monkeypatch):
     assert records.of(Measurement) == []
     reason = (
         "--placement-state far: never long enough in that state, "
-        "in which the cache-line round trip takes 300 to 300 ns"
+        "in which the core-to-core round trip takes 300 to 300 ns"
     )
     assert [failure.reason for failure in records.of(Failure)] == [reason] * 2
 

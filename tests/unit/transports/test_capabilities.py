@@ -38,6 +38,19 @@ def able(pattern="pingpong", size=8, **fields):
     return case("t", size, pattern=pattern, **fields)
 
 
+@pytest.mark.parametrize(
+    ("fields", "refusal"),
+    [
+        ({"size": 1}, "t has no messages below 2 bytes"),
+        ({"size": 101}, "t has no messages above 100 bytes"),
+        ({"wait": "spin"}, "--wait spin: t has block"),
+    ],
+)
+def test_a_limit_without_a_text_of_its_own_is_a_limit(fields, refusal):
+    plain = Capabilities({"blocking": ("pingpong",)}, ("block",), smallest=2, largest=100)
+    assert plain.refusal(able(**({"wait": "block"} | fields))) == refusal
+
+
 ONE_SIDED = {"pattern": "put", "mode": "onesided"}
 
 
@@ -78,7 +91,7 @@ ONE_SIDED = {"pattern": "put", "mode": "onesided"}
         ({"pages": "huge"}, None),
         (
             ONE_SIDED | {"pages": "huge"},
-            "--pages huge: the pages of a window are not ours to choose",
+            "--pages huge: a window has pages of the default size",
         ),
         # The widest reason comes first.
         ({"pattern": "exchange", "size": 101, "verify": True},
@@ -101,7 +114,7 @@ def test_each_rule_at_its_limit_and_beyond(fields, refusal):
         (
             {"wait": "spin", "pages": "huge"},
             ONE_SIDED,
-            "--pages huge: the pages of a window are not ours to choose",
+            "--pages huge: a window has pages of the default size",
         ),
     ],
 )

@@ -14,7 +14,7 @@ from halftrip.results.patterns import SHAPES
 from halftrip.transports.native import stream, udp
 from harness import paths
 from harness.groups import TOKEN
-from harness.paths import NATIVE, exchange, held, make_paths, opened, settled
+from harness.paths import IN_PROCESS, exchange, held, make_paths, opened, settled
 from harness.runs import case
 
 LISTENING = ("unix", "tcp", "udp")
@@ -26,7 +26,7 @@ def capabilities(name):
 
 CASES = [
     (name, wait, mode, pattern)
-    for name in NATIVE
+    for name in IN_PROCESS
     for wait in capabilities(name).waits
     for mode, patterns in capabilities(name).patterns.items()
     for pattern in patterns
@@ -71,7 +71,7 @@ def test_every_declared_pattern_carries_every_message(name, wait, mode, pattern)
 
 
 @pytest.mark.usefixtures("leaves_nothing")
-@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("name", IN_PROCESS)
 def test_a_path_serves_one_case_after_another(name):
     with opened(name) as ends:
         for size in (1, 64, 5000):
@@ -80,7 +80,7 @@ def test_a_path_serves_one_case_after_another(name):
 
 
 @pytest.mark.usefixtures("leaves_nothing")
-@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("name", IN_PROCESS)
 @pytest.mark.parametrize("same_host", [True, False])
 def test_a_path_that_was_never_connected_is_closed(name, same_host):
     for path in make_paths(name, same_host=same_host):
@@ -151,7 +151,7 @@ def test_a_responder_that_can_open_one_pipe_alone_closes_it(missing):
 
 
 @pytest.mark.usefixtures("leaves_nothing")
-@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("name", IN_PROCESS)
 @pytest.mark.parametrize("rank", [0, 1])
 def test_an_end_that_is_closed_first_closes_only_its_own_part(name, rank):
     ends = make_paths(name)

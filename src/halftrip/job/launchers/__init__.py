@@ -1,1 +1,1 @@
-"""The ways to start ranks: one file per launcher."""
+"""The ways to start ranks, one file each; `in_process` measures a simulated path without any."""

@@ -98,10 +98,12 @@ class MpiPath(Path):
     def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
         path = self._native_path(case)
         if case.mode == "onesided":
+            # What can fail at one end comes before the window, which both ends open and free.
+            functions = _addresses(_WINDOW)
             window = self._window(buffers.exposed_bytes)
             # The lower rank is the first in the window.
             target = int(self._pair.peer > self._process.rank)
-            return MpiWindow(path, window, target, case, self._pair.initiates, buffers)
+            return MpiWindow(path, functions, window, target, case, self._pair.initiates, buffers)
         if case.mode == "nonblocking":
             kind, functions = "MpiNonblocking", _addresses(_NONBLOCKING)
             end = _kind(kind)(path, functions, max_window=case.window)
@@ -160,6 +162,7 @@ class MpiWindow(NativeEndpoint):
     def __init__(
         self,
         path: Any,
+        functions: list[int],
         window: tuple[MPI.Win, contextlib.ExitStack],
         target: int,
         case: Case,
@@ -172,7 +175,7 @@ class MpiWindow(NativeEndpoint):
         exposed = np.asarray(self._window.tomemory(), dtype=np.uint8)
         end = _kind("MpiWindow")(
             path,
-            _addresses(_WINDOW),
+            functions,
             window=MPI._addressof(self._window),
             target=target,
             base=case.align,

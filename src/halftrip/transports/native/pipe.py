@@ -25,14 +25,24 @@ class PipePath(StreamPath):
     def __init__(self, pair: PairContext) -> None:
         super().__init__(pair)
         if pair.initiates:
-            self._request, self._reply = os.pipe(), os.pipe()
-            for descriptor in (*self._request, *self._reply):
-                self.resources.callback(os.close, descriptor)
+            self._request = self._pipe()
+            self._reply = self._pipe()
             self.address = {
                 "pid": os.getpid(),
                 "read": self._request[0],
                 "write": self._reply[1],
             }
+
+    def _pipe(self) -> tuple[int, int]:
+        """The ends of a new pipe. Raises OSError, and then keeps none that was made before."""
+        try:
+            ends = os.pipe()
+        except OSError:
+            self.close()
+            raise
+        for descriptor in ends:
+            self.resources.callback(os.close, descriptor)
+        return ends
 
     def connect(self, address: Any) -> None:
         if self.pair.initiates:

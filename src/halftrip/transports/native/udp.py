@@ -76,7 +76,11 @@ class UdpPath(Path):
         self._listener = Listener(process.token, "loopback" if pair.same_host else "network")
         self._resources.callback(self._listener.close)
         # The address to use is known only when the peer has connected.
-        self._reserved = self._resources.enter_context(_reserve_port())
+        try:
+            self._reserved = self._resources.enter_context(_reserve_port())
+        except OSError:
+            self.close()
+            raise
         address = self._listener.address
         self.address = {
             "hosts": address.hosts,
@@ -195,21 +199,19 @@ def _delivery(result: _native.DatagramResult) -> Delivery:
 
 def _reserve_port() -> socket.socket:
     """A socket on any address, which keeps a free port for `_bound`."""
-    both = socket.has_dualstack_ipv6()
-    end = socket.socket(socket.AF_INET6 if both else socket.AF_INET, socket.SOCK_DGRAM)
-    end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if both:
-        end.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-    end.bind(("", 0))
-    return end
+    if socket.has_dualstack_ipv6():
+        return _bound(socket.AF_INET6, "", 0)
+    return _bound(socket.AF_INET, "", 0)
 
 
-def _bound(own: str, port: int) -> socket.socket:
-    """A socket on one of this host's addresses, and on a port that may be reserved."""
-    family = socket.AF_INET6 if ":" in own else socket.AF_INET
+def _bound(family: socket.AddressFamily, own: str, port: int) -> socket.socket:
+    """A socket on one of this host's addresses or, where `own` is empty, on all of both kinds, and
+    on a port that may be reserved (0: any)."""
     end = socket.socket(family, socket.SOCK_DGRAM)
-    end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6 and not own:
+            end.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         end.bind((own, port))
     except OSError:
         end.close()
@@ -227,7 +229,7 @@ def _connected(
     to the peer's port; `then` is called with the socket. It is closed if any of this fails."""
     own, peer = _addresses(channel)
     with contextlib.ExitStack() as undo:
-        end = _bound(own, port)
+        end = _bound(socket.AF_INET6 if ":" in own else socket.AF_INET, own, port)
         undo.callback(end.close)
         end.connect((peer, peer_port()))
         then(end)
