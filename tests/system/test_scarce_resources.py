@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from harness.need import can_unshare, need
-from harness.shell import Result, call
+from harness.shell import AMPLE_SECONDS, HALFTRIP, Result, call
 
 
 def mounting(where, size):
@@ -68,3 +68,22 @@ def test_a_file_that_is_cut_off_is_shown_with_what_it_holds(measured, tmp_path, 
     assert "interrupted: the run ended without saying why" in result.out
     run = Result(0, "", "", cut).run
     assert len(run.measurements) == len(measured.run.measurements) - 1
+
+
+@pytest.mark.parametrize("arguments", [("show", "run.jsonl"), ("doctor",)])
+def test_output_that_cannot_be_written_is_said_in_one_line(measured, shell, arguments):
+    shutil.copy(measured.path, shell.path)
+    with open("/dev/full", "w") as full:
+        process = shell.start(HALFTRIP, *arguments, stdout=full)
+        _, err = process.communicate(timeout=AMPLE_SECONDS)
+    assert (process.returncode, err) == (
+        1,
+        "halftrip: standard output: no space left on device\n",
+    )
+
+
+def test_a_closed_output_is_no_mistake(measured, shell):
+    shutil.copy(measured.path, shell.path)
+    command = ("sh", "-c", '"$0" show run.jsonl >&-', HALFTRIP)
+    result = shell.execute(*command)
+    assert (result.status, result.err) == (0, "")

@@ -11,6 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from halftrip import __version__
+from halftrip.cli.output import replace_closed
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.plan.options import OPTIONS, Option
 
@@ -134,6 +135,7 @@ _OTHERS_SECONDS = 1.5
 def main() -> NoReturn:
     """Runs the command line and exits with a status: 0; 1 if nothing was measured or the run ended
     early; 2 for a usage error; 128 plus the signal's number if a signal stopped it."""
+    replace_closed()
     status = 0
     try:
         status = app(standalone_mode=False) or 0

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from halftrip.cli.output import writing
 from halftrip.telemetry import doctor_mpi
 from halftrip.telemetry.doctor import Check, machine_checks
 
@@ -16,10 +17,11 @@ _COLOURS = {"ok": "green", "warning": "yellow", "unknown": "dim"}
 def examine(as_json: bool) -> None:
     """Prints the result of every check, as a table or as JSON."""
     checks = [*machine_checks(), doctor_mpi.check()]
-    if as_json:
-        print(msgspec.json.format(msgspec.json.encode(checks), indent=2).decode())
-    else:
-        Console(highlight=False).print(render(checks))
+    with writing():
+        if as_json:
+            print(msgspec.json.format(msgspec.json.encode(checks), indent=2).decode())
+        else:
+            Console(highlight=False).print(render(checks))
 
 
 def render(checks: list[Check]) -> Table:

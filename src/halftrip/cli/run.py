@@ -54,5 +54,5 @@ def _print_quote(who: str, lines: list[str]) -> None:
 
 
 def _print_run(path: Path, plain: bool) -> None:
-    print_table(load(path), plain)
+    print_table(load(path), plain, kept=f"; run file: {path}")
     print(f"run file: {path}")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rich.console import Console, RenderableType
 
+from halftrip.cli.output import writing
 from halftrip.errors import UsageError
 from halftrip.registry import STYLES
 from halftrip.report.document import Style, document
@@ -51,16 +52,18 @@ def show_run(path: str, style: str, rtt: bool = False, views: Sequence[str] = ()
         _print(render(content))
 
 
-def print_table(run: Run, plain: bool = False) -> None:
-    """Prints the table; `plain`: without colours, even if the output looks like a terminal."""
+def print_table(run: Run, plain: bool = False, kept: str = "") -> None:
+    """Prints the table; `plain`: without colours, even if the output looks like a terminal. Where
+    it cannot be written, `kept` ends the message."""
     style: Style = STYLES.load("table")
-    _print(style(document(run)), plain)
+    _print(style(document(run)), plain, kept)
 
 
-def _print(rendered: str | RenderableType, plain: bool = False) -> None:
-    if isinstance(rendered, str):
-        print(rendered, end="")
-        return
-    console = Console(highlight=False, force_terminal=False if plain else None)
-    console.width = max(console.width, _LEAST_WIDTH)
-    console.print(rendered)
+def _print(rendered: str | RenderableType, plain: bool = False, kept: str = "") -> None:
+    with writing(kept):
+        if isinstance(rendered, str):
+            print(rendered, end="")
+            return
+        console = Console(highlight=False, force_terminal=False if plain else None)
+        console.width = max(console.width, _LEAST_WIDTH)
+        console.print(rendered)

@@ -38,10 +38,13 @@ def find_mpiexec(requested: str | None = None) -> Mpiexec:
     Raises UsageError if `requested` is not a program, Unavailable if there is no mpiexec.
     """
     if requested is not None:
-        try:
-            command = shlex.split(requested)
-        except ValueError as error:
-            raise UsageError(f"--mpiexec: {requested!r}: {str(error).lower()}") from None
+        command = [requested]
+        if shutil.which(requested) is None:
+            # No program by that whole name, which may have blanks: words of a command.
+            try:
+                command = shlex.split(requested)
+            except ValueError as error:
+                raise UsageError(f"--mpiexec: {requested!r}: {str(error).lower()}") from None
         program = shutil.which(command[0]) if command else None
         if program is None:
             raise UsageError(f"--mpiexec: {requested!r} is not a program that can be run")

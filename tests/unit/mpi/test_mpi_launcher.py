@@ -50,6 +50,12 @@ def test_an_mpiexec_may_have_arguments(tmp_path):
     )
 
 
+def test_an_mpiexec_may_have_blanks_in_its_path(tmp_path):
+    path = program(tmp_path / "with blanks", "mpiexec", "Open MPI")
+    assert launcher.find_mpiexec(str(path)).command == (str(path),)
+    assert launcher.find_mpiexec(f"'{path}' -v").command == (str(path), "-v")
+
+
 def test_an_mpiexec_that_is_no_program_is_a_usage_error(tmp_path):
     for requested in ("/nowhere/mpiexec", "no-such-mpiexec", str(tmp_path), " "):
         with pytest.raises(UsageError, match="--mpiexec"):

@@ -1,0 +1,38 @@
+"""Standard output, which may be closed, or a file on a full disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import TextIO
+
+from halftrip.errors import HalftripError, system_reason
+
+
+def replace_closed() -> None:
+    """Discards what is written to a stream that the caller has closed: for it Python has None."""
+    if sys.stdout is None:
+        sys.stdout = _discarding()
+    if sys.stderr is None:
+        sys.stderr = _discarding()
+
+
+@contextlib.contextmanager
+def writing(kept: str = "") -> Iterator[None]:
+    """Raises HalftripError where standard output cannot be written; `kept` says what is not lost. A
+    pipe whose reader has gone is left to the caller."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What is in its buffer could not be written at the exit, either.
+        sys.stdout = _discarding()
+        raise HalftripError(f"standard output: {system_reason(error).lower()}{kept}") from None
+
+
+def _discarding() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")
