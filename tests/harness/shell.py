@@ -177,7 +177,7 @@ class Shell:
         that does not fit into the real one takes seconds to fill."""
         return self.patched(
             "from halftrip.telemetry import topology\n"
-            "topology.last_level_cache = lambda core: 1 << 20\n"
+            "topology.last_level_cache = lambda *_: 1 << 20\n"
         )
 
     def close(self):
