@@ -2,6 +2,8 @@
 
 Ranks are threads of this process, and measure a simulated path whose cores move."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -128,9 +130,13 @@ def test_ranks_that_share_a_core_are_skipped():
 def test_the_round_trips_of_a_real_pair_are_probed(monkeypatch):
     monkeypatch.setattr("halftrip.measure.baselines.COPY_SIZES", ())
     records, _ = walk(placement_state="near", sizes="8", time="2ms")
-    (measurement,) = records.of(Measurement)
-    assert measurement.cache_line_rtts
-    assert all(rtt > 0 for rtt in measurement.cache_line_rtts)
+    for measurement in records.of(Measurement):
+        assert measurement.cache_line_rtts
+        assert all(rtt > 0 for rtt in measurement.cache_line_rtts)
+    # A busy machine may never be in the fastest state that was seen.
+    for failure in records.of(Failure):
+        assert re.search(r"core-to-core round trip takes \d+ to \d+ ns", failure.reason)
+    assert len(records.of(Measurement)) + len(records.of(Failure)) == 1
 
 
 # Without ranks.
