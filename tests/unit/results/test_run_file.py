@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import re
 import threading
 from datetime import datetime
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,6 +17,7 @@ from halftrip.results.records import Header, RunEnd
 from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, load, utc_now
 from harness import runs
 
+FORMATS = Path(__file__).parents[2] / "golden" / "formats"
 HEADER = Header(
     format=FORMAT,
     halftrip="0",
@@ -68,6 +71,27 @@ def test_times_that_are_no_whole_numbers_are_an_error(tmp_path, times):
     line = encode(a_measurement()).replace(b"[1,2,3]", times.encode())
     with pytest.raises(UsageError, match=r"line 2 is not a record: .*whole numbers"):
         load(write(tmp_path / "run.jsonl", tail=line))
+
+
+@pytest.mark.parametrize("version", [4, FORMAT])
+def test_a_time_of_more_than_64_bits_is_an_error(tmp_path, version):
+    lines = (FORMATS / "4.jsonl").read_bytes()
+    if version == FORMAT:
+        write(tmp_path / "run.jsonl", *load(FORMATS / "4.jsonl").measurements)
+        lines = (tmp_path / "run.jsonl").read_bytes()
+    damaged = re.sub(rb'("times"|"samples"):\[', rb"\1:[99999999999999999999,", lines)
+    assert damaged != lines
+    (tmp_path / "damaged.jsonl").write_bytes(damaged)
+    with pytest.raises(UsageError, match=r"line \d+ is not a record: .*64 bits"):
+        load(tmp_path / "damaged.jsonl")
+
+
+@pytest.mark.parametrize("version", ["null", '"5"'])
+def test_a_format_that_is_no_number_is_no_run_file(tmp_path, version):
+    path = tmp_path / "run.jsonl"
+    path.write_text(f'{{"record":"run","format":{version}}}\n')
+    with pytest.raises(UsageError, match="not a run file of halftrip"):
+        load(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"hello\n", b"[1, 2]\n", b'{"record": "end"}\n'])

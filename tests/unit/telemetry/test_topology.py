@@ -95,6 +95,9 @@ def test_a_missing_core_is_a_usage_error_and_a_forbidden_one_unavailable():
         place([limited, limited], [0, 9])
     with pytest.raises(Unavailable, match=r"rank 1 may not use core 3 \(allowed: 0, 1\)"):
         place([limited, limited], [0, 3])
+    # With threads, each rank has several.
+    with pytest.raises(Unavailable, match=r"rank 1 may not use core 3"):
+        place([limited] * 4, [0, 1, 0, 3], threads=2)
 
 
 @given(st.data())

@@ -12,7 +12,8 @@ from halftrip.errors import Unavailable
 from halftrip.registry import TRANSPORTS
 from halftrip.results.patterns import SHAPES
 from halftrip.transports.native import stream, udp
-from harness import paths
+from halftrip.transports.native.pipe import PipePath
+from harness import bench, paths
 from harness.groups import TOKEN
 from harness.paths import IN_PROCESS, exchange, held, make_paths, opened, settled
 from harness.runs import case
@@ -138,6 +139,20 @@ def test_an_initiator_of_datagrams_whose_peer_has_gone_gives_up():
         initiator.connect(paths.sent(responder.address))
     for path in (initiator, responder):
         path.close()
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+def test_an_initiator_that_can_make_one_pipe_alone_closes_it(monkeypatch):
+    made = iter([os.pipe()])
+
+    def pipe():
+        for ends in made:
+            return ends
+        raise OSError("too many open files")
+
+    monkeypatch.setattr(os, "pipe", pipe)
+    with pytest.raises(OSError, match="too many"):
+        PipePath(bench.pair(0))
 
 
 @pytest.mark.usefixtures("leaves_nothing")
