@@ -5,8 +5,13 @@ import _signal  # type: ignore[import-not-found]
 import os
 
 _NAMES = {_signal.SIGINT: "SIGINT", _signal.SIGTERM: "SIGTERM"}
-# The variables in which launchers set a rank's number, as in `halftrip.job.existing`.
-_RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
+# The variables in which launchers set a rank's number and the size of the job, as in
+# `halftrip.job.existing`. In the shell of a Slurm batch job there is a number but no size.
+_RANKS = {
+    "OMPI_COMM_WORLD_RANK": "OMPI_COMM_WORLD_SIZE",
+    "PMI_RANK": "PMI_SIZE",
+    "SLURM_PROCID": "SLURM_STEP_NUM_TASKS",
+}
 
 
 def _leave(number: int, _: object) -> None:
@@ -17,7 +22,11 @@ def _leave(number: int, _: object) -> None:
     is loaded, while the interpreter starts, has Python's own effect: the process ends in silence at
     first, with a traceback later. No code of halftrip's can run any earlier.
     """
-    ranks = [os.environ[name] for name in _RANKS if name in os.environ]
+    ranks = [
+        os.environ[rank]
+        for rank, size in _RANKS.items()
+        if rank in os.environ and os.environ.get(size, "1") != "1"
+    ]
     # A launcher sends SIGTERM after a death that has been reported already.
     if not ranks or (number == _signal.SIGINT and "0" in ranks):
         os.write(2, f"halftrip: stopped by {_NAMES[number]}\n".encode())

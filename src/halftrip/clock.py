@@ -32,6 +32,11 @@ def best_source() -> str:
     return counter if counter and kernel_clock_source() == trusted else "monotonic"
 
 
+def raw_now() -> int:
+    """Now, ns of CLOCK_MONOTONIC_RAW, which all processes of a host share."""
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+
+
 class Clock:
     """A clock that is calibrated against CLOCK_MONOTONIC_RAW when it is made.
 

@@ -43,6 +43,11 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
     pid: int
     group: Address | None = None
 
+    @property
+    def name(self) -> str:
+        """The rank's name in messages."""
+        return f"rank {self.rank} (process {self.pid})"
+
 
 def introduce(token: str, purpose: str, rank: int, group: Address | None = None) -> Hello:
     """The Hello of this process."""

@@ -126,8 +126,7 @@ class _EarlyEnd:
 
     def _end_file(self, reason: str) -> None:
         if self._run_file is not None:
-            with contextlib.suppress(HalftripError):  # the reason may be that the disk is full
-                self._run_file.end(RunEnd(reason=reason))
+            self._run_file.end_early(reason)
 
 
 def _measure(

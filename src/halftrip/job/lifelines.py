@@ -42,7 +42,7 @@ def _accept_all(listener: Listener, count: int) -> dict[Channel, str]:
     channels: dict[Channel, str] = {}
     try:
         for channel, hello in listener.connections(count, _CONNECT_SECONDS):
-            channels[channel] = f"rank {hello.rank} (process {hello.pid})"
+            channels[channel] = hello.name
     except TimeoutError:
         missing = count - len(channels)
         reason = f"{missing} of {count} ranks could not reach rank 0 in {_CONNECT_SECONDS:.0f} s"

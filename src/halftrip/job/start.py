@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -44,8 +43,7 @@ def launch(plan: Plan, run_file: RunFile, view: View) -> None:
         run_file.discard()
         raise
     except HalftripError as error:
-        with contextlib.suppress(HalftripError):  # the reason may be that the disk is full
-            run_file.end(RunEnd(reason=str(error)))
+        run_file.end_early(str(error))
         raise
 
 

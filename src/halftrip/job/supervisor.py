@@ -69,7 +69,7 @@ class ConnectedRank:
 
     @property
     def name(self) -> str:
-        return f"rank {self.hello.rank} (process {self.hello.pid})"
+        return self.hello.name
 
 
 class Supervisor:

@@ -10,6 +10,7 @@ import os
 import select
 import shutil
 import sys
+import traceback
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -137,7 +138,8 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         watchdog.close()
         return
     if not isinstance(failure, HalftripError):
-        sys.excepthook(type(failure), failure, failure.__traceback__)
+        # In one piece: other ranks write to the same place.
+        sys.stderr.write("".join(traceback.format_exception(failure)))
     watchdog.close(Abort.of(failure, rank))
     os._exit(1)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 
+from halftrip.clock import raw_now
 from halftrip.control.collectives import Group
 
 _TRIES = 10
@@ -24,11 +24,11 @@ def clock_offsets(group: Group, hosts: Sequence[str]) -> list[int]:
         return [0] * len(hosts)
     best = [(math.inf, 0)] * len(hosts)
     for _ in range(_TRIES):
-        sent = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        sent = raw_now()
         group.broadcast(None, None)
-        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        now = raw_now()
         answers = group.gather(now, int)
-        received = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        received = raw_now()
         if answers is None:
             continue
         middle = (sent + received) // 2

@@ -37,7 +37,7 @@ class Connection:
         self.member = group.rank in ranks
         self._group = group
         self._paths: dict[_PathKey, Path | Unavailable | None] = {}
-        segment, reason = self._share_memory(pair.same_host)
+        segment, reason = self._share_memory(pair.different_hosts)
         self.pair = dataclasses.replace(pair, segment=segment, no_segment=reason)
         self._probe: CacheLineProbe | None = None
         # Where two ranks share a core, a cache line takes a context switch, which is no bound.
@@ -54,8 +54,8 @@ class Connection:
     def responds(self) -> bool:
         return self._group.rank == self.ranks[1]
 
-    def _share_memory(self, same_host: bool) -> tuple[Bytes | None, str]:
-        """Memory that both ranks map, or None and why not."""
+    def _share_memory(self, refusal: str | None) -> tuple[Bytes | None, str]:
+        """Memory that both ranks map, or None and why not; `refusal` is why they cannot."""
         segment: SharedSegment | None = None
         mapped: Bytes | None = None
 
@@ -63,8 +63,8 @@ class Connection:
             nonlocal segment, mapped
             if not self.initiates:
                 return None
-            if not same_host:
-                raise Unavailable("the ranks are on different hosts")
+            if refusal is not None:
+                raise Unavailable(refusal)
             segment = SharedSegment(_native.shm_segment_size)
             mapped = segment.bytes
             return segment.offer

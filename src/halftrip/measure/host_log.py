@@ -73,6 +73,8 @@ class HostLog:
         time.sleep(_IDLE_SECONDS)
         self._since += _IDLE_SECONDS
         self._log(phase)
+        # A rank that went on would open or close paths while another still rests.
+        self._group.barrier()
 
     def note(self, case: Case, repetition: int) -> None:
         """Records a case that has just been measured, or keeps it for a later record: where cases

@@ -16,6 +16,7 @@ from typing import Protocol
 import msgspec
 import numpy as np
 
+from halftrip.clock import raw_now
 from halftrip.control.collectives import Group
 from halftrip.errors import Unavailable
 from halftrip.measure import baselines
@@ -103,7 +104,7 @@ class Runner:
         self._sink = sink
         self._launch = process.launch
         self._began = time.monotonic()
-        self._began_raw = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        self._began_raw = raw_now()
         self._log: HostLog | None = None
         self._timed_ns = 0
         self._last_progress = 0.0

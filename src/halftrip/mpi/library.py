@@ -38,6 +38,9 @@ def select_library(library: Path | None) -> None:
         os.environ[LIBRARY_VARIABLE] = str(library)
 
 
+NO_MPI4PY = "mpi4py is not installed; pip install 'halftrip[mpi]'"
+
+
 def start(expected_size: int, threads: int = 1) -> MPI.Intracomm:
     """Initialises MPI, for calls from `threads` threads of this process, and returns COMM_WORLD.
 
@@ -49,7 +52,7 @@ def start(expected_size: int, threads: int = 1) -> MPI.Intracomm:
     try:
         import mpi4py
     except ImportError:
-        raise Unavailable("mpi4py is not installed; pip install 'halftrip[mpi]'") from None
+        raise Unavailable(NO_MPI4PY) from None
     # As MPI_Init does. Other threads of halftrip never call MPI, and any higher level costs time in
     # every call: in Open MPI 4 even MPI_THREAD_FUNNELED adds a third to a small message.
     mpi4py.rc.thread_level = "single" if threads == 1 else "multiple"

@@ -93,8 +93,6 @@ def plan_keys(plan: Plan) -> dict[str, Any]:
     keys["ci"] = "none" if plan.ci is None else plan.ci
     for name in STOPS_EARLY if plan.iterations is not None else ("iterations",):
         del keys[name]
-    if not plan.wait:
-        del keys["wait"]
     if plan.simulated is not None:
         keys["simulated"] = path_model_record(plan.simulated)
     return {name: value for name, value in keys.items() if value is not None}

@@ -28,6 +28,7 @@ Format versions, newest first; every version that was ever released can be read 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterable
@@ -146,6 +147,11 @@ class RunFile:
     def end(self, end: records.RunEnd) -> None:
         """Writes how the run ended, unless the file has an end already."""
         self.append(encode(end), last=True)
+
+    def end_early(self, reason: str) -> None:
+        """Writes why the run ended early, if that can be written: the disk may be full."""
+        with contextlib.suppress(HalftripError):
+            self.end(records.RunEnd(reason=reason))
 
     def close(self) -> None:
         os.close(self._descriptor)

@@ -11,7 +11,7 @@ import numpy as np
 
 from halftrip.stats.autocorrelation import ranks
 from halftrip.stats.blocks import block_medians
-from halftrip.stats.quantile import Floats, Samples
+from halftrip.stats.quantile import NORMAL_50, Floats, Samples
 
 # Enough points for a slope; its test has fewer, so that their blocks are longer than correlations.
 _SLOPE_BLOCKS = 300
@@ -31,8 +31,6 @@ _SHORTEST_LEVEL = 5
 _MOST_LAG1 = 0.5
 # A change must lower the sum of squares by this many long-run variances and 2 ln(number of blocks).
 _PENALTY = 14.0
-# Half of a normal distribution lies within this many standard deviations.
-_HALF_WITHIN = 0.6744897501960817
 
 
 class Trend(NamedTuple):
@@ -136,8 +134,8 @@ def _level_variance(points: Floats) -> float:
     A few steps hardly change the median of differences. In a first-order autoregression, the
     variance of differences over two points is 1 + the lag-1 autocorrelation times that over one.
     """
-    one = float(np.median(np.abs(np.diff(points)))) / _HALF_WITHIN
-    two = float(np.median(np.abs(points[2:] - points[:-2]))) / _HALF_WITHIN
+    one = float(np.median(np.abs(np.diff(points)))) / NORMAL_50
+    two = float(np.median(np.abs(points[2:] - points[:-2]))) / NORMAL_50
     if one <= 0:
         return 0.0
     lag1 = min(_MOST_LAG1, max(0.0, (two / one) ** 2 - 1.0))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.quantile import Floats
+from halftrip.stats.quantile import NORMAL_50, NORMAL_95, Floats
 from halftrip.stats.summary import Summary
 
 # Points may be off a straight piece by this share of the time, as a standard deviation: no real
@@ -65,8 +65,7 @@ def joints(curve: Sequence[Point]) -> list[Joint]:
     """The joints of a curve, ascending; `curve` is as `usable` returns it."""
     columns = np.array(curve, dtype=np.float64).reshape(-1, 3)
     size, time, spread = columns.T
-    # Half a 95 % interval of a normal distribution is 1.96 standard deviations.
-    deviation = np.where(np.isfinite(spread), spread, UNKNOWN_SPREAD) / 1.96
+    deviation = np.where(np.isfinite(spread), spread, UNKNOWN_SPREAD) / NORMAL_95
     deviation = np.maximum(deviation, STRAIGHTNESS) * time
     weight = (deviation * _scatter(size, time, deviation)) ** -2
     starts = _pieces(size, time, weight)
@@ -92,8 +91,7 @@ def _scatter(size: Floats, time: Floats, deviation: Floats) -> float:
     expected = np.hypot(
         deviation[1:-1], np.hypot((1 - share) * deviation[:-2], share * deviation[2:])
     )
-    # Half of a normal distribution lies within 0.6745 standard deviations.
-    return max(1.0, float(np.median(np.abs(departure) / expected)) / 0.6745)
+    return max(1.0, float(np.median(np.abs(departure) / expected)) / NORMAL_50)
 
 
 class _Lines:

@@ -14,8 +14,9 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Samples = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
-# The two-sided 95 % quantiles of the normal distribution, and of Student's t with one to four
-# degrees of freedom.
+# The two-sided 50 and 95 % quantiles of the normal distribution, and the 95 % ones of Student's t
+# with one to four degrees of freedom.
+NORMAL_50 = 0.6744897501960817
 NORMAL_95 = 1.959963984540054
 FEW_STUDENT_95 = {
     1: 12.706204736432095,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 import warnings
 from collections.abc import Mapping
 from typing import TypeVar
@@ -12,6 +11,7 @@ from typing import TypeVar
 import msgspec
 import psutil
 
+from halftrip.clock import raw_now
 from halftrip.kernel_files import Reader
 from halftrip.telemetry.network import (
     InterfaceInterrupts,
@@ -89,7 +89,7 @@ class Counters:
         # Read once: psutil would read this file three times, and it is long on many cores.
         processors = read_processors(reader)
         return _Snapshot(
-            at=time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW),
+            at=raw_now(),
             memory_used=self._memory_used(),
             cpus=processors.times,
             counts=processors.counts | self._paging() | read_protocols(reader),

@@ -93,6 +93,11 @@ class PairContext:
     thread: int = 0
     core: int | None = None
 
+    @property
+    def different_hosts(self) -> str | None:
+        """Why there is no path that needs a common host; None if both ranks are on one."""
+        return None if self.same_host else "the ranks are on different hosts"
+
     def end_of(self, case: Case) -> CaseEnd:
         """The settings of this end."""
         return case.initiator if self.initiates else case.responder

@@ -38,4 +38,4 @@ def test_the_command_knows_ranks_by_the_same_variables(monkeypatch):
     """It has a list of its own: an import would leave more time for an interrupt before it."""
     monkeypatch.setattr("_signal.signal", lambda number, handler: None)
     command = importlib.import_module("halftrip.__main__")
-    assert tuple(rank for rank, _, _ in existing._VARIABLES) == command._RANKS
+    assert {rank: size for rank, size, _ in existing._VARIABLES} == command._RANKS

@@ -1,11 +1,10 @@
 """Clocks of several hosts that are ahead of rank 0's by a known time."""
 
 import threading
-import time
-from types import SimpleNamespace
 
 import pytest
 
+from halftrip.clock import raw_now
 from halftrip.measure import clock_offsets as module
 from halftrip.measure.clock_offsets import clock_offsets
 from harness.groups import in_group, on_two_ranks
@@ -35,10 +34,7 @@ class TimedGroup:
 
 def offsets(monkeypatch, delays):
     group = TimedGroup(delays)
-    clock = SimpleNamespace(
-        CLOCK_MONOTONIC_RAW=time.CLOCK_MONOTONIC_RAW, clock_gettime_ns=lambda _: group.now
-    )
-    monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(module, "raw_now", lambda: group.now)
     return clock_offsets(group, ["a", "b", "a"])
 
 
@@ -59,11 +55,7 @@ def test_the_offset_is_wrong_by_half_of_the_round_trip_at_most(monkeypatch, ther
 def test_only_rank_0_learns_the_offsets(monkeypatch):
     """Over a real group, whose ranks are threads, each with a clock of its own."""
     ahead = {}
-    clock = SimpleNamespace(
-        CLOCK_MONOTONIC_RAW=time.CLOCK_MONOTONIC_RAW,
-        clock_gettime_ns=lambda which: time.clock_gettime_ns(which) + ahead[threading.get_ident()],
-    )
-    monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(module, "raw_now", lambda: raw_now() + ahead[threading.get_ident()])
 
     def take_part(rank, group):
         ahead[threading.get_ident()] = AHEAD * rank

@@ -177,6 +177,23 @@ def test_counters_are_read_while_nothing_is_timed(monkeypatch):
     assert any(batch.keep for _, _, batch in timed)
 
 
+def test_no_rank_goes_on_while_another_still_rests(monkeypatch):
+    """The others' paths are closed soon after, and would be in the counters of that rest."""
+    skip_baselines(monkeypatch)
+    moments = Moments()
+    monkeypatch.setattr(
+        Counters, "advance", moments.note(Counters.advance, lambda counters: READ, cost=0.2)
+    )
+    monkeypatch.setattr(HostLog, "rest", moments.note(HostLog.rest, lambda log, phase: phase))
+    walk(system_log=True, sizes="1")
+    read = [ended for _, ended, what in moments.spans if what == READ]
+    for phase in ("before", "after"):
+        ends = [ended for _, ended, what in moments.spans if what == phase]
+        assert len(ends) == 2
+        last_read = max(at for at in read if at <= max(ends))
+        assert min(ends) >= last_read
+
+
 class Alternating:
     """In place of a sampler: blocks of the same length, one like the other."""
 

@@ -13,7 +13,7 @@ from halftrip.job.launchers.base import RANK_COMMAND, Launcher
 from halftrip.job.processes import Started
 from halftrip.job.spec import JOB_VARIABLE, Job
 from halftrip.mpi.launcher import find_mpiexec, full_command, root_environment
-from halftrip.mpi.library import LIBRARY_VARIABLE
+from halftrip.mpi.library import LIBRARY_VARIABLE, NO_MPI4PY
 from halftrip.plan.plan import Plan
 
 # Set by schedulers under which an mpiexec may put ranks on other hosts without an argument.
@@ -23,7 +23,7 @@ _SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_URI")
 class MpiexecLauncher(Launcher):
     def __init__(self, plan: Plan) -> None:
         if importlib.util.find_spec("mpi4py") is None:
-            raise Unavailable("mpi4py is not installed; pip install 'halftrip[mpi]'")
+            raise Unavailable(NO_MPI4PY)
         self._mpiexec = find_mpiexec(plan.mpiexec)
         self._threads = plan.threads
         # Removed at the end, with the files that a killed mpiexec leaves in it.

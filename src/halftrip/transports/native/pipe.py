@@ -12,7 +12,7 @@ from halftrip.transports.native.stream import StreamPath, StreamTransport
 
 class PipeTransport(StreamTransport):
     def missing(self, pair: PairContext) -> str | None:
-        return None if pair.same_host else "the ranks are on different hosts"
+        return pair.different_hosts
 
     def path(self, pair: PairContext, wait: Wait) -> Path:
         return PipePath(pair)

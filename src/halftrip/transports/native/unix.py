@@ -9,7 +9,7 @@ from halftrip.transports.native.stream import SocketTransport
 
 class UnixTransport(SocketTransport):
     def missing(self, pair: PairContext) -> str | None:
-        return None if pair.same_host else "the ranks are on different hosts"
+        return pair.different_hosts
 
     def reach(self, pair: PairContext) -> Reach:
         return "unix"
