@@ -127,7 +127,7 @@ SOUND: dict[str, tuple[PathModel, Plan]] = {
     ),
     "a first that takes 100 us": (changed(first=100e-6, warm_up=20), Plan()),
     "1 % take ten times as long": (changed(spikes=Spikes(share=0.01, extra=90e-6)), Plan()),
-    "3 repetitions": (changed(segments=JUMP), Plan(repetitions=3)),
+    "3 slices": (changed(segments=JUMP), Plan(slices=3)),
     "5 launches, spread 0.1 %": (changed(launch=0.001, segments=JUMP), Plan(launches=5)),
 }
 

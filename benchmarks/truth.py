@@ -111,13 +111,13 @@ def coverage() -> list[Claim]:
             trial = partial(covers, PathModel(latency=latency, noise=noise), Plan())
             claims.append(Claim("coverage", what, path, trial, 0.93, 0.97))
     # An interval over launches ends at one of a few order statistics: with ten it covers 97.9 %.
-    # The interval of several repetitions spans theirs, which covers more than each of them.
+    # The interval of several slices spans theirs, which covers more than each of them.
     for launches in (3, 5, 10):
         trial = partial(covers, changed(launch=0.02), Plan(launches=launches))
         what = f"{launches} launches, spread 2 %"
         claims.append(Claim("coverage", what, "small noise", trial, 0.93, 1.0))
-    trial = partial(covers, changed(noise=AR1), Plan(repetitions=3))
-    claims.append(Claim("coverage", "3 repetitions", "AR(1) 0.6", trial, 0.93, 1.0))
+    trial = partial(covers, changed(noise=AR1), Plan(slices=3))
+    claims.append(Claim("coverage", "3 slices", "AR(1) 0.6", trial, 0.93, 1.0))
     return claims
 
 

@@ -130,7 +130,7 @@ def measurement(transport="shm", size=8, wait="spin", half_ns=100.0, seed=1, **c
     usage = of_blocks.get("usage")
     values = {
         "case": case(transport, size, wait, **of_case),
-        "repetition": 0,
+        "slice": 0,
         "at": 0.5,
         "first": round(20 * half_ns),
         "warm_up": WarmUp(300, 60_000, True),

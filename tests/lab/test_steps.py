@@ -45,7 +45,7 @@ def test_one_frame_more_takes_the_time_of_one(lab, shell, transport):
     """Through a slow limit, half a round trip takes, within 0.5 %, half of what the limit needs for
     the frames of a message: each goes when its bucket has what it takes, and the buckets of both
     ends fill at the same time. One byte more is 0.07 %; where it makes one frame more it is 2.3 %,
-    or with TCP 8 %. Sizes are shuffled anew in each repetition.
+    or with TCP 8 %. Sizes are shuffled anew in each slice.
 
     Where the machine that both hosts are on is stopped for a while, an exchange is late, and as the
     bucket goes on filling, up to two frames, the next is early: neither is what the limit takes, so

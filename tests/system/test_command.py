@@ -176,7 +176,7 @@ def test_options_win_over_a_plan_and_quiet_prints_the_file_alone(shell):
     assert "any core" in shown.out
 
 
-def test_repetitions_are_shuffled_and_count_exactly(shell):
+def test_slices_are_shuffled_and_count_exactly(shell):
     """Each of three passes has all sizes, and those a few bytes off, in an order of its own; each
     case has as many exchanges as were asked for."""
     result = shell.run(
@@ -185,10 +185,10 @@ def test_repetitions_are_shuffled_and_count_exactly(shell):
     assert result.status == 0, result.err
     powers = [2**n for n in range(5)]
     expected = sorted({size + by for size in powers for by in (-3, 0, 3) if size + by > 0})
-    orders = [[m.case.size for m in result.run.measurements if m.repetition == r] for r in range(3)]
+    orders = [[m.case.size for m in result.run.measurements if m.slice == r] for r in range(3)]
     assert all(sorted(order) == expected for order in orders)
     assert len({tuple(order) for order in orders}) == 3
-    passes = [m.repetition for m in result.run.measurements]
+    passes = [m.slice for m in result.run.measurements]
     assert passes == sorted(passes)
     assert len(rows_of(result)) == len(expected)
     for measurement in result.run.measurements:

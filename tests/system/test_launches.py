@@ -58,7 +58,7 @@ def test_every_launch_measures_everything_in_an_order_of_its_own(launched):
     run = launched[0].run
     sizes = [2**n for n in range(5)]
     cases = [*(("shm", size) for size in (*sizes, 128 << 10)), *(("udp", size) for size in sizes)]
-    done = [(m.launch, m.repetition, m.case.transport, m.case.size) for m in run.measurements]
+    done = [(m.launch, m.slice, m.case.transport, m.case.size) for m in run.measurements]
     expected = [(k, r, *case) for k in range(2) for r in range(2) for case in cases]
     assert sorted(done) == sorted(expected)
     # One launch after the other, as they stand in the file.

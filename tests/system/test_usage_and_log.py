@@ -25,7 +25,7 @@ PATTERNS = [
 ]
 
 
-# Exchanges that no measurement counts: the untimed ones before each block of two repetitions.
+# Exchanges that no measurement counts: the untimed ones before each block of two slices.
 UNCOUNTED = 200
 
 
@@ -118,16 +118,14 @@ def test_the_log_is_whole_between_a_second_of_rest_before_and_after(logged):
     for idle in (before, after):
         assert idle.seconds >= 1.0
         assert idle.cases == []
-    # Each case of each repetition is in one record, and each record ends where the next begins.
-    in_log = [
-        pair for system in between for pair in zip(system.repetitions, system.cases, strict=True)
-    ]
-    assert in_log == [(m.repetition, m.case) for m in run.measurements]
+    # Each case of each slice is in one record, and each record ends where the next begins.
+    in_log = [pair for system in between for pair in zip(system.slices, system.cases, strict=True)]
+    assert in_log == [(m.slice, m.case) for m in run.measurements]
     for one, other in itertools.pairwise(between):
         assert other.at >= one.at + one.seconds - 1e-3
     for system in between:
-        cases = set(zip(system.repetitions, system.cases, strict=True))
-        times = [m.at for m in run.measurements if (m.repetition, m.case) in cases]
+        cases = set(zip(system.slices, system.cases, strict=True))
+        times = [m.at for m in run.measurements if (m.slice, m.case) in cases]
         assert all(system.at <= at <= system.at + system.seconds for at in times)
     assert run.notices == ()
 

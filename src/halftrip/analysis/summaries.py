@@ -1,4 +1,4 @@
-"""The summary of a case over its repetitions and launches."""
+"""The summary of a case over its slices and launches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from halftrip.stats.variance import Components, variance_components
 
 
 def case_times(measurements: Sequence[Measurement]) -> CaseTimes:
-    """The times of a case; `measurements` are its repetitions of all launches, at least one."""
+    """The times of a case; `measurements` are its slices of all launches, at least one."""
     return main_state.case_times([measurement.series for measurement in measurements])
 
 
@@ -51,14 +51,13 @@ def is_over_all_time(case: Case, delivery: Delivery | None) -> bool:
 
 
 def launch_components(times: CaseTimes) -> Components | None:
-    """The standard deviations between the launches of a case and between repetitions of one, as
-    shares of the median; None with fewer than two launches. Where a launch has one repetition, its
-    two halves stand for repetitions."""
+    """The standard deviations between the launches of a case and between slices of one, as
+    shares of the median; None with fewer than two launches. Where a launch has one slice, its
+    two halves stand for slices."""
     launches = [
-        [repetition for repetition in repetitions if repetition.size > 1]
-        for repetitions in times.by_launch.values()
+        [times for times in slices if times.size > 1] for slices in times.by_launch.values()
     ]
-    launches = [repetitions for repetitions in launches if repetitions]
+    launches = [slices for slices in launches if slices]
     if len(launches) < 2:
         return None
     medians = [

@@ -43,7 +43,7 @@ class HostLog:
         self._launch = launch
         self._began = began
         self._offsets: list[int] = []
-        # The cases since the last record, with their repetitions.
+        # The cases since the last record, with their slices.
         self._cases: list[tuple[int, Case]] = []
         # When this log began, moved on by the length of each rest.
         self._since = began_here
@@ -76,13 +76,13 @@ class HostLog:
         # A rank that went on would open or close paths while another still rests.
         self._group.barrier()
 
-    def note(self, case: Case, repetition: int) -> None:
+    def note(self, case: Case, number: int) -> None:
         """Records a case that has just been measured, or keeps it for a later record: where cases
         are short, one record each would take too large a share of the time, and show nothing in
         ticks of 10 ms.
         """
         began = time.perf_counter()
-        self._cases.append((repetition, case))
+        self._cases.append((number, case))
         expected = self.seconds + _COMING_RECORDS * self._record_seconds
         is_due = expected <= _LARGEST_SHARE * (began - self._since)
         is_stale = is_due and began - self._clocks_compared > _CLOCKS_SECONDS
@@ -128,7 +128,7 @@ class HostLog:
             rank=rank,
             phase=phase,
             cases=[case for _, case in self._cases],
-            repetitions=[repetition for repetition, _ in self._cases],
+            slices=[number for number, _ in self._cases],
             launch=self._launch,
             at=(counted.began - self._offsets[rank] - self._began) * 1e-9,
             seconds=(counted.ended - counted.began) * 1e-9,

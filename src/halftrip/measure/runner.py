@@ -141,7 +141,7 @@ class Runner:
         if self._plan.system_log and has_real_time:
             self._log = HostLog(setup, self._record, self._began_raw, self._launch)
             self._log.rest("before")
-        self._measure_repetitions(rounds)
+        self._measure_slices(rounds)
         if self._log is not None:
             # What follows belongs to no case.
             self._log.flush()
@@ -159,25 +159,25 @@ class Runner:
 
     # Measuring.
 
-    def _measure_repetitions(self, rounds: Sequence[Cases]) -> None:
-        """Measures all rounds in every repetition, and with --refine more sizes of them."""
+    def _measure_slices(self, rounds: Sequence[Cases]) -> None:
+        """Measures all rounds in every slice, and with --refine more sizes of them."""
         rounds = list(rounds)
-        for repetition in range(self._plan.repetitions):
-            self._measure_all(rounds, repetition)
+        for number in range(self._plan.slices):
+            self._measure_all(rounds, number)
             while more := self._more_sizes(rounds):
-                self._measure_all(more, repetition)
+                self._measure_all(more, number)
                 rounds += more
 
-    def _measure_all(self, rounds: Sequence[Cases], repetition: int) -> None:
+    def _measure_all(self, rounds: Sequence[Cases], number: int) -> None:
         """Measures these rounds once, in an order that rank 0 draws."""
-        before = repetition * len(rounds)
-        total = self._plan.repetitions * len(rounds)
+        before = number * len(rounds)
+        total = self._plan.slices * len(rounds)
         order = random.sample(range(len(rounds)), len(rounds))
         for done, index in enumerate(self._group.broadcast(order, list[int]), start=before):
             at = time.monotonic() - self._began
             cases = self._with_open_paths(rounds[index])
             if cases:
-                self._measure(cases, repetition, at, done, total)
+                self._measure(cases, number, at, done, total)
             gc.collect()
 
     def _with_open_paths(self, cases: Cases) -> Cases:
@@ -191,7 +191,7 @@ class Runner:
                 self._skip([_skip_of([case], str(error))])
         return with_concurrency(opened)
 
-    def _measure(self, cases: Cases, repetition: int, at: float, done: int, total: int) -> None:
+    def _measure(self, cases: Cases, number: int, at: float, done: int, total: int) -> None:
         """Measures a round, the one after `done` of `total`. It began `at` s after the launch."""
         try:
             round_ = Round(self._setup, cases, self._placement)
@@ -209,15 +209,15 @@ class Runner:
         round_.close()
         self._note(round_.warnings)
         if self._log is not None:
-            self._log.note(cases[0], repetition)
+            self._log.note(cases[0], number)
         if sampler is None:
             return
         if sampler.stopped is None:
-            self._record_failures(round_, sampler, repetition)
+            self._record_failures(round_, sampler, number)
             return
-        self._record_measurements(round_, sampler, sampler.stopped, repetition, at)
+        self._record_measurements(round_, sampler, sampler.stopped, number, at)
         if len(cases) > 1:
-            self._record_aggregate(round_, sampler, repetition, offsets)
+            self._record_aggregate(round_, sampler, number, offsets)
 
     def _sampler(self, cases: Cases) -> Sampler | None:
         """Rank 0's sampler for a round, made for the worst of its clocks; None on other ranks."""
@@ -269,13 +269,13 @@ class Runner:
     # Records, on rank 0.
 
     def _record_measurements(
-        self, round_: Round, sampler: Sampler, stopped: Stopped, repetition: int, at: float
+        self, round_: Round, sampler: Sampler, stopped: Stopped, number: int, at: float
     ) -> None:
         """Records the cases of a round that has ended, and keeps what later rounds need of them."""
         for number, case in enumerate(round_.cases):
             measurement = Measurement(
                 case=case,
-                repetition=repetition,
+                slice=number,
                 launch=self._launch,
                 at=at,
                 first=round_.first[number],
@@ -292,7 +292,7 @@ class Runner:
             self._exchange_ns.setdefault(case.curve, {})[case.size] = exchange_ns
             self._record(measurement)
 
-    def _record_failures(self, round_: Round, sampler: Sampler, repetition: int) -> None:
+    def _record_failures(self, round_: Round, sampler: Sampler, number: int) -> None:
         """Records why the cases of a round have no result."""
         for case, problem in zip(round_.cases, round_.problems, strict=True):
             reason = problem
@@ -300,12 +300,10 @@ class Runner:
                 reason = self._placement.why_nothing(case)
             if reason is None:
                 reason = "given up: another case of the same round failed"
-            self._record(
-                Failure(case=case, repetition=repetition, launch=self._launch, reason=reason)
-            )
+            self._record(Failure(case=case, slice=number, launch=self._launch, reason=reason))
 
     def _record_aggregate(
-        self, round_: Round, sampler: Sampler, repetition: int, offsets: Sequence[int]
+        self, round_: Round, sampler: Sampler, number: int, offsets: Sequence[int]
     ) -> None:
         """Records what the pairs of a round transferred together. `offsets` are those of the ranks'
         clocks."""
@@ -319,7 +317,7 @@ class Runner:
         self._record(
             Aggregate(
                 case=cases[0],
-                repetition=repetition,
+                slice=number,
                 launch=self._launch,
                 pairs=[case.pair for case in cases],
                 spans=spans,

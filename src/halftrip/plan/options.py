@@ -89,7 +89,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "time": Option(parsing.seconds, "End a case after this much sampling. [0.3s]"),
     "iterations": Option(parsing.count, "End a case after exactly this many exchanges instead."),
-    "repetitions": Option(parsing.count, "Passes over all cases, shuffled. [1]", "-r"),
+    "slices": Option(parsing.count, "Passes over all cases, shuffled. [1]", "-r"),
     "preset": Option(
         parsing.one_of(PRESETS), "quick, standard or paper: defaults for all other options."
     ),

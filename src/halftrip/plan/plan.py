@@ -64,7 +64,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     ci: float | None = 0.01
     time: float = 0.3
     iterations: int | None = None
-    repetitions: int = 1
+    slices: int = 1
     preset: str | None = None
     launches: int = 1
     until_ci: bool = False

@@ -30,7 +30,7 @@ def frame(run: Run) -> pandas.DataFrame:
     rows = []
     for measurement in run.measurements:
         fields = case_fields(measurement.case)
-        fields |= {"repetition": measurement.repetition, "at": measurement.at}
+        fields |= {"slice": measurement.slice, "at": measurement.at}
         fields |= summarize_case([measurement])._asdict()
         fields |= {"marked": count_suspect([measurement])}
         fields |= usage_figures(measurement.case, measurement.usage)

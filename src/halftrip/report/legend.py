@@ -19,7 +19,7 @@ _AGGREGATE_SAYS = (
 )
 _LAUNCHES_SAY = (
     "interval: over the medians of launches (of two to five, Student's t of their logarithms).",
-    "between: by how much launches differ beyond that, within: repetitions of one; standard",
+    "between: by how much launches differ beyond that, within: slices of one; standard",
     "deviations, 0 where nothing is left.",
 )
 _VERIFIED_SAYS = "verified: messages of which every byte was looked at and found as it was sent."

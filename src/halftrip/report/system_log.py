@@ -192,16 +192,16 @@ def _interrupts(line: Line) -> str:
     return ", ".join(f"{cpu}: {count:,}" for cpu, count in counts.items()) or NOTHING
 
 
-def _repetition(line: Line) -> str:
-    repetitions = dict.fromkeys(line.record.repetitions)
-    return ", ".join(str(number + 1) for number in repetitions) or NOTHING
+def _slice(line: Line) -> str:
+    slices = dict.fromkeys(line.record.slices)
+    return ", ".join(str(number + 1) for number in slices) or NOTHING
 
 
 _WHEN = (
     Figure("launch", "", lambda line: str(line.record.launch + 1)),
     Figure("at", "s", lambda line: f"{line.record.at:.2f}"),
     Figure("for", "s", lambda line: number(line.record.seconds)),
-    Figure("repetition", "", _repetition),
+    Figure("slice", "", _slice),
     Figure("what", "", lambda line: line.what, True),
 )
 _CPU = (

@@ -1,6 +1,6 @@
 """The records of older formats of the run file, and their migration to the present format.
 
-Format 5 has one record per block, settings of each end of a case, and new names: ``aggregate`` was
+Format 6 has ``slice`` for ``repetition``. Format 5 has one record per block, settings of each end of a case, and new names: ``aggregate`` was
 ``together``, ``concurrency`` was ``company``, ``busiest_task`` was ``culprit``.
 """
 
@@ -115,7 +115,7 @@ class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="meas
         )
         return records.Measurement(
             case=self.case.migrate(),
-            repetition=self.repetition,
+            slice=self.repetition,
             at=self.at,
             first=self.first,
             warm_up=self.warm_up,
@@ -201,6 +201,13 @@ def _zeros(total: Usage) -> Usage:
     )
 
 
+def _renamed(record: msgspec.Struct, **fields: Any) -> dict[str, Any]:
+    """The fields of a record of formats 1 to 4 by their present names, with these `fields`."""
+    known = msgspec.structs.asdict(record)
+    known["slice"] = known.pop("repetition")
+    return known | fields
+
+
 class OldFailure(msgspec.Struct, kw_only=True, tag_field="record", tag="failure"):
     case: OldCase
     repetition: int
@@ -208,8 +215,7 @@ class OldFailure(msgspec.Struct, kw_only=True, tag_field="record", tag="failure"
     launch: int = 0
 
     def migrate(self) -> records.Failure:
-        fields = msgspec.structs.asdict(self)
-        return records.Failure(**(fields | {"case": self.case.migrate()}))
+        return records.Failure(**_renamed(self, case=self.case.migrate()))
 
 
 class OldTogether(msgspec.Struct, kw_only=True, tag_field="record", tag="together"):
@@ -221,12 +227,12 @@ class OldTogether(msgspec.Struct, kw_only=True, tag_field="record", tag="togethe
     launch: int = 0
 
     def migrate(self) -> records.Aggregate:
-        fields = msgspec.structs.asdict(self)
-        return records.Aggregate(**(fields | {"case": self.case.migrate()}))
+        return records.Aggregate(**_renamed(self, case=self.case.migrate()))
 
 
 class OldSystem(records.HostCounters, frozen=True, kw_only=True, tag_field="record", tag="system"):
     cases: list[OldCase] = []  # type: ignore[assignment]  # noqa: RUF012 (msgspec copies it)
+    slices: list[int] = msgspec.field(default_factory=list, name="repetitions")
 
     def migrate(self) -> records.HostCounters:
         fields = msgspec.structs.asdict(self)
@@ -242,6 +248,54 @@ OldRecord = (
     | OldTogether
     | records.CopyTime
     | OldSystem
+    | records.Notice
+    | records.RunEnd
+)
+
+
+# Format 5: the present records, but for the name of one field.
+RENAMED_FORMAT = 5
+
+
+class Measurement5(
+    records.Measurement, frozen=True, kw_only=True, tag_field="record", tag="measurement"
+):
+    slice: int = msgspec.field(name="repetition")
+
+    def migrate(self) -> records.Measurement:
+        return records.Measurement(**msgspec.structs.asdict(self))
+
+
+class Failure5(records.Failure, frozen=True, kw_only=True, tag_field="record", tag="failure"):
+    slice: int = msgspec.field(name="repetition")
+
+    def migrate(self) -> records.Failure:
+        return records.Failure(**msgspec.structs.asdict(self))
+
+
+class Aggregate5(records.Aggregate, frozen=True, kw_only=True, tag_field="record", tag="aggregate"):
+    slice: int = msgspec.field(name="repetition")
+
+    def migrate(self) -> records.Aggregate:
+        return records.Aggregate(**msgspec.structs.asdict(self))
+
+
+class System5(records.HostCounters, frozen=True, kw_only=True, tag_field="record", tag="system"):
+    slices: list[int] = msgspec.field(default_factory=list, name="repetitions")
+
+    def migrate(self) -> records.HostCounters:
+        return records.HostCounters(**msgspec.structs.asdict(self))
+
+
+Record5 = (
+    records.Header
+    | records.Environment
+    | records.Skip
+    | Measurement5
+    | Failure5
+    | Aggregate5
+    | records.CopyTime
+    | System5
     | records.Notice
     | records.RunEnd
 )

@@ -41,7 +41,7 @@ class Measurement(
     """
 
     case: Case
-    repetition: int
+    slice: int
     at: float
     first: int
     warm_up: WarmUp
@@ -113,7 +113,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag
     """A case that could not be measured to its end, and the reason."""
 
     case: Case
-    repetition: int
+    slice: int
     reason: str
     launch: int = 0
 
@@ -126,7 +126,7 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", t
     """
 
     case: Case
-    repetition: int
+    slice: int
     pairs: list[tuple[int, int]]
     spans: list[int]
     messages: list[float]
@@ -150,7 +150,7 @@ class HostCounters(msgspec.Struct, frozen=True, kw_only=True, tag_field="record"
     0's clock. `rank` is the lowest rank of the host. `phase` is "before" all cases or "after" them,
     while nothing was measured, or "case": from the previous record to the end of the last of
     `cases`, which are in order. Several short cases share a record; a round of pairs is named by
-    its first case. `repetitions` has the repetition of each case.
+    its first case. `slices` has the slice of each case.
 
     `cpus` has the seconds of each kind (user, nice, system, idle, iowait, irq, softirq, steal) of
     each processor, and of "all". `memory_used` is bytes at the end, without buffers and cache.
@@ -173,7 +173,7 @@ class HostCounters(msgspec.Struct, frozen=True, kw_only=True, tag_field="record"
     interrupts: dict[str, dict[str, int]]
     softnet: dict[str, dict[str, int]]
     cases: list[Case] = []
-    repetitions: list[int] = []
+    slices: list[int] = []
     launch: int = 0
 
 

@@ -51,7 +51,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def by_case(self) -> dict[Case, list[Measurement]]:
         """The measurements of each case in the order of the file, which is that of launch and
-        repetition; cases in the order of their first measurement."""
+        slice; cases in the order of their first measurement."""
         cases: dict[Case, list[Measurement]] = {}
         for measurement in self.measurements:
             cases.setdefault(measurement.case, []).append(measurement)

@@ -5,7 +5,7 @@ Records (`records`), in the order in which they come:
 - ``run``: format version, plan, command; always the first line;
 - ``environment``: one for each rank;
 - ``skip``: a request that cannot be measured, with the reason;
-- ``measurement``: a case in one repetition, with its samples;
+- ``measurement``: one slice of a case, with its samples;
 - ``failure``: a case that went wrong;
 - ``aggregate``: pairs that talked at the same time, after the measurements of each;
 - ``copy``: the time of a memcpy;
@@ -16,6 +16,7 @@ Records (`records`), in the order in which they come:
 
 Format versions, newest first; every version that was ever released can be read (`migration`):
 
+- 6: slices, dealt over the launch, for repetitions; ``places`` and ``touch`` in a case.
 - 5: one record of each block in ``measurement``; ``initiator`` and ``responder`` in a case; the
   names ``aggregate``, ``concurrency``, ``busiest_task``.
 - 4: ``usage`` and ``preemptions`` in ``measurement``, ``logged`` in ``end``; records ``system`` and
@@ -33,7 +34,7 @@ import os
 import threading
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -44,9 +45,7 @@ from halftrip.results import migration, records
 from halftrip.results.block import decode_array, encode_array
 from halftrip.results.run import Run
 
-FORMAT = 5
-# The last format whose records have to be migrated.
-_OLD_FORMAT = 4
+FORMAT = 6
 
 Record = (
     records.Header
@@ -77,15 +76,18 @@ def decode(line: bytes) -> Record:
 
 
 @cache
-def _old_decoder() -> msgspec.json.Decoder[migration.OldRecord]:
+def _decoder_of(version: int) -> msgspec.json.Decoder[Any]:
+    """The decoder for the records of an older format."""
+    if version == migration.RENAMED_FORMAT:
+        return msgspec.json.Decoder(migration.Record5, dec_hook=decode_array)
     return msgspec.json.Decoder(migration.OldRecord)
 
 
-def _decode_old(line: bytes) -> Record:
+def _decode_old(version: int, line: bytes) -> Record:
     """The record in a line of an older format, migrated to the present one."""
-    record = _old_decoder().decode(line)
+    record = _decoder_of(version).decode(line)
     if not isinstance(record, migration.Migrating):
-        return record
+        return cast("Record", record)
     try:
         return cast("Record", record.migrate())
     except ValueError as error:
@@ -170,7 +172,8 @@ def load(path: str | os.PathLike[str]) -> Run:
     try:
         with open(path, "rb") as file:
             header = _header(path, file.readline())
-            decode_line = decode if header.format > _OLD_FORMAT else _decode_old
+            is_present = header.format == FORMAT
+            decode_line = decode if is_present else partial(_decode_old, header.format)
             found: list[Record] = []
             problems: list[str] = []
             for number, line in enumerate(file, start=2):

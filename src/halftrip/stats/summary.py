@@ -21,7 +21,7 @@ class Summary(NamedTuple):
     """One-way times of a message, ns; `bandwidth` is bytes per second in one direction.
 
     `low` and `high` bound `latency`, the median, at 95 %; they are NaN where there is no interval.
-    With several repetitions, `latency` is the median of their medians, and with several launches
+    With several slices, `latency` is the median of their medians, and with several launches
     the median of these. `p99` and `max` are of all samples: of single exchanges only where a sample
     is one exchange. `p99` is NaN with fewer than 100 samples. `first` is the very first exchange,
     and `samples` the number of samples.
@@ -40,21 +40,21 @@ class Summary(NamedTuple):
 def summarize(
     launches: Sequence[Sequence[Floats]], size: int, first: float, delivered: float = 1.0
 ) -> Summary:
-    """The summary of a case. `launches` has the repetitions of each launch, each of shape (n,),
+    """The summary of a case. `launches` has the slices of each launch, each of shape (n,),
     n >= 1: one-way times in time order, ns. The share `delivered` of the messages arrived.
 
-    All repetitions of a launch have the same weight, and so have all launches: a calmer one takes
-    fewer samples. With one launch, the interval spans those of all repetitions, so that differences
+    All slices of a launch have the same weight, and so have all launches: a calmer one takes
+    fewer samples. With one launch, the interval spans those of all slices, so that differences
     between them widen it; with several, it is that of the launches' medians.
     """
-    repetitions = [repetition for launch in launches for repetition in launch]
-    pooled = np.concatenate(repetitions)
+    slices = [times for launch in launches for times in launch]
+    pooled = np.concatenate(slices)
     medians = [float(np.median([np.median(one) for one in launch])) for launch in launches]
     latency = float(np.median(medians))
     if len(launches) > 1:
         interval = launch_interval(medians) or _UNKNOWN
     else:
-        interval = _span([median_interval(repetition) for repetition in repetitions])
+        interval = _span([median_interval(times) for times in slices])
     return Summary(
         latency=latency,
         low=interval.low,

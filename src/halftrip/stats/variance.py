@@ -17,17 +17,17 @@ _WIDEST = 100.0
 
 class Components(NamedTuple):
     """Standard deviations, in the unit of the values: `between` the true values of launches, and
-    between the repetitions `within` one. NaN where there are too few values."""
+    between the slices `within` one. NaN where there are too few values."""
 
     between: float
     within: float
 
 
 def variance_components(launches: Sequence[Sequence[float]]) -> Components:
-    """The components of values such as the medians of the repetitions of each launch.
+    """The components of values such as the medians of the slices of each launch.
 
     By one-way analysis of variance with random effects, by the method of moments, for launches with
-    any number of repetitions (Searle, Casella and McCulloch, Variance Components, 1992, section
+    any number of slices (Searle, Casella and McCulloch, Variance Components, 1992, section
     3.6). A negative estimate of a variance counts as 0.
     """
     groups = [np.asarray(launch, dtype=np.float64) for launch in launches if len(launch)]

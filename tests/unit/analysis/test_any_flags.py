@@ -100,7 +100,7 @@ def measurements(draw):
             draw(st.sampled_from(["shm", "udp"])), size,
             pattern=pattern, mode=mode, window=window, rate=draw(st.sampled_from([None, 1e6])),
         ),
-        repetition=draw(st.integers(0, 2)),
+        slice=draw(st.integers(0, 2)),
         launch=draw(st.integers(0, 2)),
         at=0.0,
         first=draw(st.integers(0, 2**50)),

@@ -71,9 +71,7 @@ def test_preemptions_and_waits_of_both_ends_are_told_with_the_spikes():
         "responder: core lost 3 times, waited 2.0 % of the time; 4 samples marked"
     )
     assert "responder: core lost 1,234 times, waited" in one_spike((0, 1234))
-    several = [
-        pingpong(spiky(0.2), repetition=n, usage=ends(), preemptions=[(n, 2)]) for n in (0, 1)
-    ]
+    several = [pingpong(spiky(0.2), slice=n, usage=ends(), preemptions=[(n, 2)]) for n in (0, 1)]
     assert seen(*several)["disturbed"].endswith(
         "initiator: core lost 1 time; responder: core lost 4 times, waited 2.0 % of the time; "
         "5 samples marked"
@@ -93,9 +91,9 @@ def test_the_busiest_task_is_named_with_its_share():
     }
 
 
-def test_repetitions_and_both_ends_count():
+def test_slices_and_both_ends_count():
     taken = spinning(0.48, others=0.5, busiest_task=BUSY_TASK)
-    both = made(spinning(0.2, others=0.2), taken), made(taken, QUIET, repetition=1)
+    both = made(spinning(0.2, others=0.2), taken), made(taken, QUIET, slice=1)
     found = disturbed(*both)
     assert found.startswith("others had core 1 (rank 0) for 34 % of the time; just after, stress ")
     found = disturbed(made(spinning(0.2, others=0.2), taken))

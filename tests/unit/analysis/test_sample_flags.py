@@ -13,7 +13,7 @@ from harness.flags import noise, pingpong, rising, seen
 
 def test_a_quiet_case_has_no_flags():
     assert seen(pingpong(noise())) == {}
-    assert seen(pingpong(noise()), pingpong(noise(seed=2), repetition=1)) == {}
+    assert seen(pingpong(noise()), pingpong(noise(seed=2), slice=1)) == {}
     assert seen(*(pingpong(noise(seed=n), launch=n) for n in range(8))) == {}
 
 
@@ -33,8 +33,8 @@ def test_a_step_above_one_percent_of_a_sample_is_coarse():
     assert "coarse-clock" not in seen(fine)
 
 
-def test_one_repetition_with_a_coarse_clock_is_enough():
-    coarse = pingpong(np.array(stepped(1100)) / 2, 50_000, repetition=1)
+def test_one_slice_with_a_coarse_clock_is_enough():
+    coarse = pingpong(np.array(stepped(1100)) / 2, 50_000, slice=1)
     assert "coarse-clock" in seen(pingpong(noise(middle=50_000), 50_000), coarse)
 
 
@@ -61,9 +61,9 @@ def test_a_first_exchange_of_100_later_ones_or_of_10_and_a_millisecond(half_ns, 
         assert found["cold-start"].endswith(f"as long as {times} later ones")
 
 
-def test_only_the_first_repetition_of_each_launch_starts_cold():
+def test_only_the_first_slice_of_each_launch_starts_cold():
     cold = {"first": 20_000_000}
-    assert seen(pingpong(noise()), pingpong(noise(seed=2), repetition=1, **cold)) == {}
+    assert seen(pingpong(noise()), pingpong(noise(seed=2), slice=1, **cold)) == {}
 
     def launches(number_of_cold):
         return [
@@ -105,17 +105,15 @@ def test_warm_ups_that_did_not_settle_are_a_drift_if_they_are_the_majority():
     restless = {"warm_up": WarmUp(1000, 5_000_000, False)}
     one = pingpong(noise(), **restless)
     assert seen(one)["drift"] == "after 5,000 us of warm-up the times still changed"
-    calm = pingpong(noise(seed=2), repetition=1)
+    calm = pingpong(noise(seed=2), slice=1)
     assert "drift" not in seen(one, calm)
-    assert "drift" in seen(one, calm, pingpong(noise(), repetition=2, **restless))
+    assert "drift" in seen(one, calm, pingpong(noise(), slice=2, **restless))
 
 
-def test_repetitions_drift_if_the_majority_does():
-    calm = pingpong(noise(seed=7), repetition=3)
+def test_slices_drift_if_the_majority_does():
+    calm = pingpong(noise(seed=7), slice=3)
     assert "drift" not in seen(pingpong(rising(0.03)), calm)
-    assert "drift" in seen(
-        pingpong(rising(0.03)), pingpong(rising(0.03, seed=2), repetition=1), calm
-    )
+    assert "drift" in seen(pingpong(rising(0.03)), pingpong(rising(0.03, seed=2), slice=1), calm)
 
 
 def test_few_samples_with_a_restless_warm_up_are_no_drift():
@@ -225,12 +223,12 @@ def test_a_row_that_was_not_asked_to_converge_is_not_flagged():
     assert seen(runs.measurement(stopped="time"), header=header) == {}
 
 
-def test_repetitions_that_disagree_have_not_converged_together():
-    apart = [runs.measurement(half_ns=100.0), runs.measurement(half_ns=300.0, repetition=1)]
+def test_slices_that_disagree_have_not_converged_together():
+    apart = [runs.measurement(half_ns=100.0), runs.measurement(half_ns=300.0, slice=1)]
     found = seen(*apart)
     assert set(found) == {"not-converged"}
     assert "all of them only within 50 %" in found["not-converged"]
-    assert seen(runs.measurement(), runs.measurement(repetition=1, seed=2)) == {}
+    assert seen(runs.measurement(), runs.measurement(slice=1, seed=2)) == {}
 
 
 def test_launches_have_to_agree_whatever_the_width_of_each():

@@ -51,7 +51,7 @@ def test_a_summary_is_in_ns_and_bytes_per_second():
 
 
 def test_the_first_exchange_is_that_of_the_first_measurement():
-    both = [runs.measurement(first=5000), runs.measurement(first=100, repetition=1)]
+    both = [runs.measurement(first=5000), runs.measurement(first=100, slice=1)]
     assert summarize_case(both).first == 2500
 
 
@@ -71,7 +71,7 @@ def test_bandwidth_at_a_rate_is_all_that_arrived_over_all_the_time():
             rate=rate, delivery=Delivery(sent=100, lost=lost, late=0), **changes,
         )  # fmt: skip
 
-    again = windows([10_000] * 10, repetition=1)
+    again = windows([10_000] * 10, slice=1)
     assert summarize_case([windows()]).bandwidth == pytest.approx(0.9e9)
     assert summarize_case([windows(), again]).bandwidth == pytest.approx(0.9e9)
     assert summarize_case([windows(rate=None)]).bandwidth == pytest.approx(0.9e9)
@@ -92,12 +92,12 @@ def test_the_summary_is_of_the_state_with_the_most_samples():
     assert [times.tolist() for times in split] == [[1000.0] * 60, [3000.0] * 30]
 
 
-def test_the_main_state_is_that_of_all_repetitions():
-    far = levels(3000, 3000, rtts=[FAR, FAR, FAR], repetition=1)
+def test_the_main_state_is_that_of_all_slices():
+    far = levels(3000, 3000, rtts=[FAR, FAR, FAR], slice=1)
     summary = summarize_case([moved(), far])
     assert summary.latency == 3000
     assert summary.samples == 90
-    # A repetition that was never in that state contributes nothing.
+    # A slice that was never in that state contributes nothing.
     near = levels(1000, rtts=[NEAR, NEAR])
     of_near, of_far = case_times([near, far]).steady
     assert of_near.size == 0
@@ -160,16 +160,16 @@ def test_the_variation_between_launches_and_within_them():
     measurements = []
     for launch in range(200):
         level = 10_000 * (1 + 0.05 * generator.standard_normal())
-        for repetition in range(4):
+        for slice in range(4):
             samples = np.rint(level * (1 + 0.01 * generator.standard_normal()) * np.ones(9))
             measurements.append(
                 runs.measurement(
-                    samples=samples, exchanges=1, rtts=None, launch=launch, repetition=repetition
+                    samples=samples, exchanges=1, rtts=None, launch=launch, slice=slice
                 )
             )
     found = launch_components(case_times(measurements))
     assert found.between == pytest.approx(0.05, rel=0.15)
     assert found.within == pytest.approx(0.01, rel=0.15)
     assert launch_components(case_times(measurements[:4])) is None
-    # The two halves of a single repetition stand for repetitions.
+    # The two halves of a single slice stand for slices.
     assert launch_components(case_times(measurements[::4])).within == 0

@@ -31,10 +31,10 @@ def test_a_path_without_noise_takes_the_time_of_its_model():
 
 def test_cases_are_measured_in_order():
     cases = [case(8), case(64)]
-    run = simulate(STILL, cases, Plan(launches=2, repetitions=3))
-    places = [(m.launch, m.repetition, m.case) for m in run.measurements]
+    run = simulate(STILL, cases, Plan(launches=2, slices=3))
+    places = [(m.launch, m.slice, m.case) for m in run.measurements]
     assert places == [
-        (launch, repetition, case) for launch in (0, 1) for repetition in range(3) for case in cases
+        (launch, slice, case) for launch in (0, 1) for slice in range(3) for case in cases
     ]
 
 
@@ -72,7 +72,7 @@ def test_a_case_stops_by_time_count_or_width():
 
 def test_the_first_exchange_of_every_case_is_cold():
     model = msgspec.structs.replace(STILL, first=1e-3)
-    run = simulate(model, [case(8), case(64)], Plan(repetitions=2))
+    run = simulate(model, [case(8), case(64)], Plan(slices=2))
     for measurement in run.measurements:
         one = 2 * model.one_way(measurement.case.size)
         assert measurement.first == round((one + 1e-3) * 1e9)
@@ -81,7 +81,7 @@ def test_the_first_exchange_of_every_case_is_cold():
 
 def test_each_launch_is_a_path_of_its_own():
     model = msgspec.structs.replace(STILL, launch=0.1)
-    run = simulate(model, [case()], Plan(launches=3, repetitions=2))
+    run = simulate(model, [case()], Plan(launches=3, slices=2))
     medians = [float(np.median(m.samples)) for m in run.measurements]
     assert medians[0::2] == medians[1::2]
     assert len(set(medians)) == 3

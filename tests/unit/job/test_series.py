@@ -87,7 +87,7 @@ def test_a_row_that_was_measured_in_too_few_launches_is_not_enough():
 
 def test_a_row_that_only_failed_is_not_enough_and_one_that_failed_once_may_be():
     intervals = launched(Intervals(UNTIL), [100] * 4)
-    failure = Failure(case=runs.case(), repetition=0, reason="lost")
+    failure = Failure(case=runs.case(), slice=0, reason="lost")
     intervals.take(encode(failure))
     assert intervals.are_narrow(4)
     intervals.take(encode(msgspec.structs.replace(failure, case=runs.case(size=64))))

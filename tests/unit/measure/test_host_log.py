@@ -93,7 +93,7 @@ def test_short_cases_share_a_record_where_one_each_costs_too_much(monkeypatch, s
     records, _ = logged(["a", "a"], [0, 0], script, monkeypatch)
     of_cases = [r for r in records if r.phase == "case"]
     assert [r.cases for r in of_cases] == ([CASES] if shared else [[case] for case in CASES])
-    assert [number for r in of_cases for number in r.repetitions] == [c.size for c in CASES]
+    assert [number for r in of_cases for number in r.slices] == [c.size for c in CASES]
 
 
 def test_a_log_that_has_taken_too_long_keeps_cases_for_a_later_record(monkeypatch):
@@ -163,7 +163,7 @@ def test_counters_are_read_while_nothing_is_timed(monkeypatch):
     timing = moments.note(Side.run, lambda side, batch: batch)
     monkeypatch.setattr(Counters, "advance", reading)
     monkeypatch.setattr(Side, "run", timing)
-    records, _ = walk(system_log=True, sizes="1,2,4", repetitions=2)
+    records, _ = walk(system_log=True, sizes="1,2,4", slices=2)
     readings = [span for span in moments.spans if span[2] == READ]
     timed = sorted(span for span in moments.spans if span[2] != READ)
     # Two around each rest, and one after each case.

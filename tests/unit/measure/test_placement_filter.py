@@ -59,14 +59,14 @@ def test_only_the_requested_state_is_measured_in_long_runs(requested, seed):
     check_that_only_the_requested_state_is_measured(requested, table, 12, 0.1)
 
 
-def check_that_only_the_requested_state_is_measured(requested, table, repetitions, allowed):
-    records = measure(table, placement_state=requested, repetitions=repetitions, time=f"{allowed}s")
+def check_that_only_the_requested_state_is_measured(requested, table, slices, allowed):
+    records = measure(table, placement_state=requested, slices=slices, time=f"{allowed}s")
     assert records.of(Failure) == []
     measured = records.of(Measurement)
-    assert len(measured) == repetitions
+    assert len(measured) == slices
     expected = one_way_ns(table) * (3.0 if requested == "far" else 1.0)
     # Before the other state is seen for the first time, any state is accepted.
-    for measurement in measured[-(repetitions // 2) :]:
+    for measurement in measured[-(slices // 2) :]:
         times = measurement.series.times
         assert np.median(times) == pytest.approx(expected, rel=0.01)
         # As much time as without a requested state.
@@ -81,7 +81,7 @@ def check_that_only_the_requested_state_is_measured(requested, table, repetition
 
 def test_without_a_requested_state_a_row_is_of_the_most_frequent_one():
     table = moving(0.3)
-    found = measure(table, repetitions=12).of(Measurement)
+    found = measure(table, slices=12).of(Measurement)
     known = case_times(found)
     assert len(known.states) == 2
     near, far = (sum(times[state].size for times in known.split) for state in range(2))

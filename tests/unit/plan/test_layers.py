@@ -32,11 +32,11 @@ def test_options_win_over_the_file(tmp_path):
 
 def test_toml_may_use_its_own_lists_and_numbers(tmp_path):
     path = tmp_path / "plan.toml"
-    path.write_text('sizes = [8, "1K", "2K..4K"]\ntime = 0.5\nrepetitions = 3\nquiet = true\n')
+    path.write_text('sizes = [8, "1K", "2K..4K"]\ntime = 0.5\nslices = 3\nquiet = true\n')
     plan = make_plan(file_layer(path))
     assert plan.sizes == (8, 1024, 2048, 4096)
     assert plan.time == pytest.approx(0.5)
-    assert plan.repetitions == 3
+    assert plan.slices == 3
     assert plan.quiet
 
 
@@ -62,7 +62,7 @@ def test_toml_may_use_its_own_lists_and_numbers(tmp_path):
         ({"time": "soon"}, "--time: 'soon' is not a time"),
         ({"iterations": "0"}, "--iterations: 0 is too few"),
         ({"iterations": "many"}, "--iterations: 'many' is not a whole number"),
-        ({"repetitions": "1.5"}, "--repetitions: '1.5' is not a whole number"),
+        ({"slices": "1.5"}, "--slices: '1.5' is not a whole number"),
         ({"cores": "0;1"}, "--cores: '0;1' is not a core"),
         ({"cores": "0"}, "--cores: 1 core for 2 ranks; name 2, one for each, as 0,1"),
         ({"cores": "0,1,2"}, "--cores: 3 ranks cannot form halves"),
@@ -106,7 +106,7 @@ def test_a_wrong_option_is_named_with_what_is_allowed(options, message):
         ("sizes = ", "not TOML"),
         ('hue = "red"', "hue: no such key; allowed: transport"),
         ("quiet = 1", "quiet: 1 is neither true nor false"),
-        ("repetitions = true", "repetitions: 0 is too few"),
+        ("slices = true", "slices: 0 is too few"),
         ('[sizes]\nfirst = "8"', "sizes:"),
         ('launcher = ["local"]', "launcher: ['local'] is not known; allowed: local, mpiexec"),
         ("preset = { name = 1 }", "preset: {'name': 1} is not known; allowed: quick"),
@@ -180,7 +180,7 @@ plans = st.fixed_dictionaries(
         "buffers": st.sampled_from(["same", "separate", "same,separate"]),
         "ci": st.one_of(st.just("none"), st.floats(0.001, 0.5)),
         "time": st.floats(1e-9, 1000),
-        "repetitions": st.integers(1, 50),
+        "slices": st.integers(1, 50),
         "ranks": st.integers(1, 8).map(lambda half: 2 * half),
         "cores": st.just("none"),
         "output": st.just("run.jsonl"),
@@ -207,17 +207,17 @@ def made(*layers):
 def test_the_preset_for_a_paper():
     record = plan_record(made({"preset": "paper"}))
     assert record["launches"] == 10
-    assert record["repetitions"] == 3
+    assert record["slices"] == 3
     assert record["ci"] == 0.01
     assert record["cache"] == ["hot", "cold"]
 
 
 def test_all_other_layers_win_over_a_preset():
     plan = made({"ci": "3%", "preset": "paper"}, {"launches": 2})
-    assert (plan.ci, plan.launches, plan.repetitions) == (0.03, 2, 3)
+    assert (plan.ci, plan.launches, plan.slices) == (0.03, 2, 3)
     # Also where the preset comes last.
     plan = made({"launches": 2, "iterations": 7}, {"preset": "paper"})
-    assert (plan.launches, plan.iterations, plan.repetitions) == (2, 7, 3)
+    assert (plan.launches, plan.iterations, plan.slices) == (2, 7, 3)
     # Of two presets, the last one counts.
     plan = made({"preset": "paper"}, {"preset": "quick"})
     assert (plan.launches, plan.ci) == (1, 0.05)

@@ -101,11 +101,9 @@ def test_figures_that_do_not_exist_are_null_or_empty():
 
 def test_json_has_aggregates_and_failures():
     case = runs.case(pair=(0, 2), concurrency=2)
-    pairs = Aggregate(
-        case=case, repetition=0, pairs=[(0, 2), (1, 3)], spans=[1000], messages=[10.0]
-    )
-    never = Aggregate(case=case, repetition=1, pairs=[(0, 2)], spans=[], messages=[])
-    failure = Failure(case=case, repetition=0, reason="rank 1: a wrong byte")
+    pairs = Aggregate(case=case, slice=0, pairs=[(0, 2), (1, 3)], spans=[1000], messages=[10.0])
+    never = Aggregate(case=case, slice=1, pairs=[(0, 2)], spans=[], messages=[])
+    failure = Failure(case=case, slice=0, reason="rank 1: a wrong byte")
     document = from_json(runs.run(aggregates=(pairs, never), failures=(failure,)))
     one, other = document["together"]
     assert one["pairs"] == ["0-2", "1-3"]
@@ -119,13 +117,13 @@ def test_json_has_aggregates_and_failures():
 
 
 def test_a_frame_has_one_row_per_measurement():
-    again = runs.measurement("shm", 8, repetition=1, seed=2, usage=(runs.usage(), runs.usage()))
+    again = runs.measurement("shm", 8, slice=1, seed=2, usage=(runs.usage(), runs.usage()))
     table = frame(runs.run(runs.measurement("shm", 8), again))
     assert list(table.columns[:17]) == list(CASE)
     assert list(table.columns[17:]) == [
-        "repetition", "at_s", *SUMMARY, "marked",
+        "slice", "at_s", *SUMMARY, "marked",
         *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
     ]  # fmt: skip
-    assert table["repetition"].tolist() == [0, 1]
+    assert table["slice"].tolist() == [0, 1]
     assert table["latency_ns"].tolist() == pytest.approx([100, 100], rel=0.01)
     assert table["initiator_load"].isna().tolist() == [True, False]

@@ -38,7 +38,7 @@ def refined():
 
 def aggregate(transport="shm", size=8, pairs=((0, 2), (1, 3))):
     case = runs.case(transport, size, pair=pairs[0], concurrency=len(pairs))
-    return Aggregate(case=case, repetition=0, pairs=list(pairs), spans=[1000], messages=[10.0])
+    return Aggregate(case=case, slice=0, pairs=list(pairs), spans=[1000], messages=[10.0])
 
 
 def test_rows_are_split_by_latency_and_rate():
@@ -100,7 +100,7 @@ def test_warnings_of_several_launches_are_there_once():
 
 def test_skips_failures_and_why_the_run_ended_are_kept():
     skip = Skip(transport="tcp", reason="because")
-    failure = Failure(case=runs.case(), repetition=0, reason="a wrong byte")
+    failure = Failure(case=runs.case(), slice=0, reason="a wrong byte")
     made = document(runs.run(skips=(skip,), failures=(failure,), end=None))
     assert made.skips == [skip]
     assert made.failures == [failure]
@@ -123,7 +123,7 @@ def everything():
         header=refined(),
         aggregates=(aggregate(),),
         notices=(Notice(rank=0, host="node1", text="odd"),),
-        failures=(Failure(case=runs.case(), repetition=0, reason="a wrong byte"),),
+        failures=(Failure(case=runs.case(), slice=0, reason="a wrong byte"),),
     )
 
 

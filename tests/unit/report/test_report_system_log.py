@@ -21,7 +21,7 @@ def system(**changes):
         "rank": 0,
         "phase": "case",
         "cases": [runs.case("tcp", 64)],
-        "repetitions": [0],
+        "slices": [0],
         "at": 1.5,
         "seconds": 2.0,
         "cpus": {"all": CPU, "0": CPU},
@@ -40,7 +40,7 @@ def log_of(*records, **changes):
 
 
 def idle(phase, **changes):
-    return system(phase=phase, cases=[], repetitions=[], **changes)
+    return system(phase=phase, cases=[], slices=[], **changes)
 
 
 def test_the_log_has_hosts_processors_and_interfaces():

@@ -42,10 +42,10 @@ def test_figures_unknown_at_both_ends_have_no_column():
     assert not any(line.startswith("energy:") for line in lines)
 
 
-def test_repetitions_are_added_and_suspect_samples_counted():
+def test_slices_are_added_and_suspect_samples_counted():
     lines = usage_of(
         runs.measurement(usage=(WORKS, WORKS), preemptions=[(2, 1)]),
-        runs.measurement(usage=(WORKS, WORKS), repetition=1, preemptions=[(0, 2)]),
+        runs.measurement(usage=(WORKS, WORKS), slice=1, preemptions=[(0, 2)]),
     )
     assert cells(lines, "elapsed") == ["2.00", "2.00"]
     assert cells(lines, "others") == ["25.0", "25.0"]

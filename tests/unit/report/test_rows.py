@@ -1,4 +1,4 @@
-"""The rows of a run: their order, and the figures of repetitions, losses and directions."""
+"""The rows of a run: their order, and the figures of slices, losses and directions."""
 
 import math
 
@@ -34,10 +34,10 @@ def test_rows_with_and_without_a_rate_and_of_different_ends_are_sorted():
     assert {row.case.rate for row in rows(run)[3:]} == {None, 1e9}
 
 
-def test_repetitions_make_one_row():
+def test_slices_make_one_row():
     row = row_of(
-        runs.measurement(repetition=0, rtts=(150.0, 160.0)),
-        runs.measurement(repetition=1, seed=2, exchanges=20, rtts=(130.0, 131.0)),
+        runs.measurement(slice=0, rtts=(150.0, 160.0)),
+        runs.measurement(slice=1, seed=2, exchanges=20, rtts=(130.0, 131.0)),
     )
     assert row.summary.samples == 800
     assert row.exchanges == 20
@@ -67,10 +67,10 @@ def test_bandwidth_with_losses_is_over_all_the_time():
     assert row.peer_bandwidth == pytest.approx(1e9)
 
 
-def test_deliveries_of_repetitions_are_added_and_the_last_jitter_counts():
+def test_deliveries_of_slices_are_added_and_the_last_jitter_counts():
     row = row_of(
         runs.stream(delivery=Delivery(sent=10, lost=1, late=2, jitter=5.0)),
-        runs.stream(delivery=Delivery(sent=30, lost=3, late=0, jitter=7.0), repetition=1),
+        runs.stream(delivery=Delivery(sent=30, lost=3, late=0, jitter=7.0), slice=1),
     )
     assert row.delivery == Delivery(sent=40, lost=4, late=2, jitter=7.0)
     assert row.delivered == pytest.approx(0.9)

@@ -95,7 +95,7 @@ def test_bandwidth_at_a_rate_has_no_interval():
 
 def test_pairs_that_were_never_active_together():
     case = runs.measurement().case
-    never = Aggregate(case=case, repetition=0, pairs=[(0, 1), (2, 3)], spans=[], messages=[])
+    never = Aggregate(case=case, slice=0, pairs=[(0, 1), (2, 3)], spans=[], messages=[])
     shown = table(runs.measurement(), aggregates=(never,))
     assert "together: shm pingpong 8, ranks 0-1, 2-3: never all active" in shown
 

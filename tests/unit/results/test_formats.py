@@ -54,7 +54,7 @@ def test_files_without_launches_have_one(version):
     assert len(rows) == (2 if version == 1 else 3)
     pingpong = rows["pingpong", 8]
     assert pingpong.summary.latency == pytest.approx(100, rel=0.01)
-    # Its two repetitions were taken in two states, one in each: the row is of the first.
+    # Its two slices were taken in two states, one in each: the row is of the first.
     assert pingpong.cache_line_rtt == (150.0, 152.0)
     assert rows["pingpong", 64].cache_line_rtt is None
     assert rows["pingpong", 64].summary.samples == 16
@@ -70,7 +70,7 @@ def test_a_file_of_format_4_keeps_blocks_usage_and_all_records():
         run.copy_times, run.host_counters, run.notices,
     )] == [4, 2, 9, 1, 1, 2, 2, 1]  # fmt: skip
     assert {m.launch for m in run.measurements} == {0, 1}
-    moved = next(m for m in run.measurements if m.repetition == 1)
+    moved = next(m for m in run.measurements if m.slice == 1)
     assert [block.times.size for block in moved.blocks] == [10, 8, 8, 8]
     assert moved.cache_line_rtts == [149.0, 150.5, 300.0, 301.0, 300.0]
     lost = [tuple(usage.involuntary for usage in block.usage) for block in moved.blocks]

@@ -1,4 +1,4 @@
-"""The summary of launches and repetitions."""
+"""The summary of launches and slices."""
 
 import math
 
@@ -9,7 +9,7 @@ from halftrip.stats.median import median_interval
 from halftrip.stats.summary import summarize
 
 
-def test_repetitions_that_differ_widen_the_interval():
+def test_slices_that_differ_widen_the_interval():
     generator = np.random.default_rng(1)
     calm = generator.uniform(100, 101, 50)
     later = generator.uniform(200, 201, 50)
@@ -19,7 +19,7 @@ def test_repetitions_that_differ_widen_the_interval():
     assert summary.samples == 100
 
 
-def test_repetitions_count_equally_whatever_their_number_of_samples():
+def test_slices_count_equally_whatever_their_number_of_samples():
     generator = np.random.default_rng(1)
     short, long = generator.uniform(99, 101, 50), generator.uniform(298, 302, 5000)
     summary = summarize([[short, long]], size=8, first=1.0)
@@ -27,13 +27,13 @@ def test_repetitions_count_equally_whatever_their_number_of_samples():
     assert summary.samples == 5050
 
 
-def test_no_interval_where_one_repetition_has_none():
+def test_no_interval_where_one_slice_has_none():
     summary = summarize([[np.arange(1.0, 100.0), np.array([1.0])]], size=8, first=1.0)
     assert math.isnan(summary.low)
     assert math.isnan(summary.high)
 
 
-def test_p99_needs_a_hundred_samples_of_all_repetitions_together():
+def test_p99_needs_a_hundred_samples_of_all_slices_together():
     summary = summarize([[np.arange(1.0, 100.0)]], size=8, first=1.0)
     assert math.isnan(summary.p99)
     assert summary.max == 99

@@ -78,7 +78,7 @@ def other_state(row: Evidence) -> Flag | None:
         "other-state",
         f"measured before it was known that the line can take {state.low:.0f} to "
         f"{state.high:.0f} ns, which is {requested}",
-        "measure it again, or in more repetitions",
+        "measure it again, or in more slices",
     )
 
 

@@ -55,7 +55,7 @@ def coarse_clock(row: Evidence) -> Flag | None:
 
 
 def cold_start(row: Evidence) -> Flag | None:
-    firsts = [m.first for m in row.measurements if m.repetition == 0]
+    firsts = [m.first for m in row.measurements if m.slice == 0]
     usual = row.summary.latency * row.case.messages_per_exchange
     if not firsts or not usual > 0:
         return None
@@ -195,11 +195,11 @@ def not_converged(row: Evidence) -> Flag | None:
         advice = "allow more time with --time, or ask for less with --ci"
     elif "full" in stopped:
         seen = f"all samples that are kept came before the interval was within {requested}"
-        advice = "take more repetitions, or ask for less with --ci"
+        advice = "take more slices, or ask for less with --ci"
     elif len(row.measurements) == 1:
         seen = f"it came within {requested}, but what is left of one state only within {reached}"
         advice = "allow more time with --time; see --placement-state"
     else:
-        seen = f"each repetition came within {requested}, all of them only within {reached}"
-        advice = "compare the repetitions (their lines, if virtual cores move), and take more"
+        seen = f"each slice came within {requested}, all of them only within {reached}"
+        advice = "compare the slices (their lines, if virtual cores move), and take more"
     return Flag("not-converged", seen, advice)

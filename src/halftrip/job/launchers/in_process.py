@@ -29,7 +29,7 @@ _PAIR = PairContext(peer=1, initiates=True, same_host=True, shares_core=False)
 
 def simulate(model: PathModel, cases: Sequence[Case], plan: Plan) -> Run:
     """The run of `cases`, which have the transport ``simulated``, in this order, over the path that
-    `model` describes. `plan` has the limits of a case, the launches and repetitions, and the
+    `model` describes. `plan` has the limits of a case, the launches and slices, and the
     timeout."""
     measurements = []
     for launch in range(plan.launches):
@@ -38,11 +38,11 @@ def simulate(model: PathModel, cases: Sequence[Case], plan: Plan) -> Run:
         )
         transport = SimulatedTransport(process)
         path = transport.path(_PAIR, "spin")
-        for repetition in range(plan.repetitions):
+        for number in range(plan.slices):
             for case in cases:
                 measurement = _measure(transport, path, case, plan)
                 measurements.append(
-                    msgspec.structs.replace(measurement, launch=launch, repetition=repetition)
+                    msgspec.structs.replace(measurement, launch=launch, slice=number)
                 )
     return Run(
         header=Header(
@@ -91,7 +91,7 @@ def _measure(
         raise RuntimeError("the sampler ended without a reason")
     return Measurement(
         case=case,
-        repetition=0,
+        slice=0,
         at=0.0,
         first=sampler.first,
         warm_up=sampler.warm_up,
