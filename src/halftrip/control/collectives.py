@@ -1,59 +1,99 @@
-"""The ranks of a run as a group: broadcast, allgather, barrier; over sockets or over MPI.
+"""The ranks of a run as a group: messages between any two, broadcast, gather, barrier; over sockets
+or over MPI.
 
-Rank 0 is the hub of a star. These calls only coordinate; timed messages never go through here. A
-rank that waits sleeps, so that it does not disturb those that are being timed.
+Collective calls follow a binomial tree, so no rank sends or receives more than log2 of their number
+in one direction. They only coordinate; timed messages never go through here. A rank that waits
+sleeps, so that it does not disturb those that are being timed.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from halftrip.control.protocol import Address, Channel, Closed, Hello, Listener, connect
+from halftrip.control.protocol import (
+    Address,
+    Channel,
+    Closed,
+    Listener,
+    Reach,
+    connect,
+    introduce,
+)
 from halftrip.errors import Interrupted
-from halftrip.mpi.library import GROUP_TAG
+from halftrip.mpi.library import group_tag
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 # MPI has no wait that sleeps, so a rank sleeps this long between two polls.
 _NAP_SECONDS = 50e-6
+# With more ranks, a connection between two that are not neighbours in the tree is closed when they
+# have done with each other: a process may have a thousand descriptors or so.
+_MOST_CONNECTED = 256
+
+_encode = msgspec.msgpack.encode
+
+
+def parent_of(rank: int) -> int:
+    """The rank above `rank` > 0 in a binomial tree whose root is rank 0."""
+    return rank & (rank - 1)
+
+
+def children_of(rank: int, size: int) -> Iterator[int]:
+    """The ranks below `rank` in the tree of `size` ranks, the one with most below it first."""
+    bit = 1 << (size - 1).bit_length()
+    if rank:
+        bit = rank & -rank
+    while bit := bit >> 1:
+        if rank + bit < size:
+            yield rank + bit
 
 
 class Group(ABC):
-    """All ranks call the same methods in the same order."""
+    """All ranks call the collective methods in the same order. `send` and `receive` are for two
+    ranks alone; threads of a rank use them at the same time, each with a number of its own. Both
+    raise Interrupted if the other rank is gone."""
 
     rank: int
     size: int
 
     @abstractmethod
-    def _send(self, to: int, payload: bytes) -> None: ...
+    def send(self, to: int, payload: bytes, thread: int = 0) -> None: ...
 
     @abstractmethod
-    def _receive(self, source: int) -> bytes: ...
+    def receive(self, source: int, thread: int = 0) -> bytes: ...
 
     @abstractmethod
     def close(self) -> None: ...
 
+    def leave(self, peer: int) -> None:  # noqa: B027 (some have nothing to release)
+        """Releases what messages to `peer` need, if that is scarce; both ranks call it."""
+
     def broadcast(self, value: Any, kind: Any) -> Any:
         """Rank 0's `value`, of type `kind`, on every rank; other ranks' values are ignored."""
-        if self.rank != 0:
-            return msgspec.msgpack.decode(self._receive(0), type=kind)
-        payload = msgspec.msgpack.encode(value)
-        for rank in range(1, self.size):
-            self._send(rank, payload)
-        return value
+        payload = _encode(value) if self.rank == 0 else self.receive(parent_of(self.rank))
+        for child in children_of(self.rank, self.size):
+            self.send(child, payload)
+        return value if self.rank == 0 else msgspec.msgpack.decode(payload, type=kind)
 
     def gather(self, value: Any, kind: Any) -> list[Any] | None:
         """The `value` of every rank, all of type `kind`, in order of rank, on rank 0; else None."""
+        gathered: list[tuple[int, Any]] = [(self.rank, value)]
+        # A rank between two others passes on what it does not look at.
+        kind = kind if self.rank == 0 else Any
+        # The nearest subtree is complete first.
+        for child in reversed(list(children_of(self.rank, self.size))):
+            gathered += msgspec.msgpack.decode(self.receive(child), type=list[tuple[int, kind]])
         if self.rank != 0:
-            self._send(0, msgspec.msgpack.encode(value))
+            self.send(parent_of(self.rank), _encode(gathered))
             return None
-        received = [self._receive(rank) for rank in range(1, self.size)]
-        return [value, *(msgspec.msgpack.decode(payload, type=kind) for payload in received)]
+        return [value for _, value in sorted(gathered, key=lambda item: item[0])]
 
     def allgather(self, value: Any, kind: Any) -> list[Any]:
         """As `gather`, but every rank gets the list."""
@@ -66,66 +106,128 @@ class Group(ABC):
 
 
 class SocketGroup(Group):
-    """A group over sockets, made by `lead_socket_group` and `join_socket_group`. Rank 0 has
-    `channels` to all other ranks, the others have one to rank 0."""
+    """A group over sockets, made by `lead_socket_group` and `join_socket_group`. Rank 0 is
+    connected to all others; two other ranks connect when they first have a message for each other,
+    the higher one to the `listener` of the lower one. `addresses` are those of the listeners, by
+    rank."""
 
-    def __init__(self, rank: int, size: int, channels: dict[int, Channel]) -> None:
+    def __init__(
+        self,
+        rank: int,
+        listener: Listener,
+        addresses: list[Address],
+        channels: dict[int, Channel],
+    ) -> None:
         self.rank = rank
-        self.size = size
-        self._channels = channels
+        self.size = len(addresses)
+        self._listener = listener
+        self._addresses = addresses
+        # By peer and thread.
+        self._channels = {(peer, 0): channel for peer, channel in channels.items()}
+        self._accepting = threading.Lock()
+        near = {parent_of(rank), *children_of(rank, self.size)}
+        self._lasting = near | {0} if rank else set(range(self.size))
 
-    def _send(self, to: int, payload: bytes) -> None:
+    def send(self, to: int, payload: bytes, thread: int = 0) -> None:
         try:
-            self._channels[to].send_bytes(payload)
+            self._channel(to, thread).send_bytes(payload)
         except Closed:
             raise Interrupted(f"rank {to} died") from None
 
-    def _receive(self, source: int) -> bytes:
+    def receive(self, source: int, thread: int = 0) -> bytes:
         try:
-            return self._channels[source].receive_bytes()
+            return self._channel(source, thread).receive_bytes()
         except Closed:
             raise Interrupted(f"rank {source} died") from None
 
+    def _channel(self, peer: int, thread: int) -> Channel:
+        channel = self._channels.get((peer, thread))
+        if channel is None:
+            channel = (
+                self._connect(peer, thread) if peer < self.rank else self._accept(peer, thread)
+            )
+            self._channels[peer, thread] = channel
+        return channel
+
+    def _connect(self, peer: int, thread: int) -> Channel:
+        hello = introduce(self._listener.token, "group", self.rank, thread=thread)
+        try:
+            return connect(self._addresses[peer], hello)
+        except (OSError, Closed) as error:
+            raise Interrupted(f"rank {self.rank} cannot reach rank {peer}: {error}") from None
+
+    def _accept(self, peer: int, thread: int) -> Channel:
+        """The connection from `peer`; others that come before it are kept."""
+        with self._accepting:
+            while (peer, thread) not in self._channels:
+                accepted = self._listener.accept()
+                if accepted is not None:
+                    channel, hello = accepted
+                    self._channels[hello.rank, hello.thread] = channel
+            return self._channels[peer, thread]
+
+    def leave(self, peer: int) -> None:
+        if self.size <= _MOST_CONNECTED or peer in self._lasting:
+            return
+        for key in [key for key in self._channels if key[0] == peer]:
+            self._channels.pop(key).close()
+
     def close(self) -> None:
+        self._listener.close()
         for channel in self._channels.values():
             channel.close()
 
 
 def lead_socket_group(listener: Listener, size: int, timeout: float) -> SocketGroup:
-    """Rank 0's end: accepts the connections of all other ranks. Raises TimeoutError if they are not
-    there within `timeout` seconds."""
-    channels = {hello.rank: channel for channel, hello in listener.connections(size - 1, timeout)}
-    listener.close()
-    return SocketGroup(0, size, channels)
+    """Rank 0's end: accepts the connections of all other ranks, and tells each how to reach the
+    others. Raises TimeoutError if they are not there within `timeout` seconds."""
+    channels: dict[int, Channel] = {}
+    addresses = [listener.address] * size
+    for channel, hello in listener.connections(size - 1, timeout):
+        channels[hello.rank] = channel
+        addresses[hello.rank] = hello.group or listener.address
+    payload = _encode(addresses)
+    for channel in channels.values():
+        channel.send_bytes(payload)
+    return SocketGroup(0, listener, addresses, channels)
 
 
-def join_socket_group(address: Address, hello: Hello, size: int) -> SocketGroup:
-    """Another rank's end. Raises OSError if rank 0 does not answer."""
-    return SocketGroup(hello.rank, size, {0: connect(address, hello)})
+def join_socket_group(address: Address, token: str, rank: int, reach: Reach) -> SocketGroup:
+    """The end of another rank than 0, which others can reach from where `reach` says. Raises
+    OSError if rank 0 does not answer."""
+    listener = Listener(token, reach)
+    try:
+        channel = connect(address, introduce(token, "group", rank, listener.address))
+        addresses = msgspec.msgpack.decode(channel.receive_bytes(), type=list[Address])
+    except BaseException:
+        listener.close()
+        raise
+    return SocketGroup(rank, listener, addresses, {0: channel})
 
 
 class MpiGroup(Group):
-    """A group over MPI_COMM_WORLD, with a tag of its own."""
+    """A group over MPI_COMM_WORLD, with tags of its own."""
 
     def __init__(self, world: MPI.Intracomm) -> None:
         from mpi4py import MPI
 
-        self._status = MPI.Status()
+        self._new_status = MPI.Status
         self._byte = MPI.BYTE
         self._communicator = world
         self.rank = world.Get_rank()
         self.size = world.Get_size()
 
-    def _send(self, to: int, payload: bytes) -> None:
-        request = self._communicator.Isend((payload, self._byte), dest=to, tag=GROUP_TAG)
+    def send(self, to: int, payload: bytes, thread: int = 0) -> None:
+        request = self._communicator.Isend((payload, self._byte), dest=to, tag=group_tag(thread))
         while not request.Test():
             time.sleep(_NAP_SECONDS)
 
-    def _receive(self, source: int) -> bytes:
-        while not self._communicator.Iprobe(source=source, tag=GROUP_TAG, status=self._status):
+    def receive(self, source: int, thread: int = 0) -> bytes:
+        tag, status = group_tag(thread), self._new_status()
+        while not self._communicator.Iprobe(source=source, tag=tag, status=status):
             time.sleep(_NAP_SECONDS)
-        payload = bytearray(self._status.Get_count(self._byte))
-        self._communicator.Recv((payload, self._byte), source=source, tag=GROUP_TAG)
+        payload = bytearray(status.Get_count(self._byte))
+        self._communicator.Recv((payload, self._byte), source=source, tag=tag)
         return bytes(payload)
 
     def close(self) -> None:

@@ -34,14 +34,15 @@ _SILENCE_SECONDS = 4
 
 class Hello(msgspec.Struct, frozen=True, tag=True):
     """Who connects, and for what: ``control``, ``events``, ``group``, ``life`` or ``transport``.
-    `rank` is -1 if it is unknown; `group` is where rank 0 listens for its group, if that uses
-    sockets."""
+    `rank` is -1 if it is unknown; `group` is where this rank listens for others of its group, if
+    that uses sockets, and `thread` the number of the thread that talks."""
 
     token: str
     purpose: str
     rank: int
     pid: int
     group: Address | None = None
+    thread: int = 0
 
     @property
     def name(self) -> str:
@@ -49,9 +50,13 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
         return f"rank {self.rank} (process {self.pid})"
 
 
-def introduce(token: str, purpose: str, rank: int, group: Address | None = None) -> Hello:
+def introduce(
+    token: str, purpose: str, rank: int, group: Address | None = None, thread: int = 0
+) -> Hello:
     """The Hello of this process."""
-    return Hello(token=token, purpose=purpose, rank=rank, pid=os.getpid(), group=group)
+    return Hello(
+        token=token, purpose=purpose, rank=rank, pid=os.getpid(), group=group, thread=thread
+    )
 
 
 class Address(msgspec.Struct, frozen=True, tag=True):
@@ -72,15 +77,15 @@ class Assignment(msgspec.Struct, frozen=True, tag=True):
     launch: int = 0
 
 
-class RecordLine(msgspec.Struct, frozen=True, tag=True):
-    """A line for the run file; `last` if it is the end record."""
+class RecordLines(msgspec.Struct, frozen=True, tag=True):
+    """Whole lines for the run file; `last` if they are the end record."""
 
-    line: bytes
+    lines: bytes
     last: bool = False
 
 
 class Progress(msgspec.Struct, frozen=True, tag=True):
-    """The progress of a run: `done` of `total` cases are over, and `what` is being measured."""
+    """The progress of a run: `done` of `total` slices are over, and `what` is being measured."""
 
     done: int
     total: int
@@ -115,7 +120,7 @@ class Bye(msgspec.Struct, frozen=True, tag=True):
     """This end closes the connection because its work is done."""
 
 
-Message = Hello | Assignment | RecordLine | Progress | Ack | Abort | Bye
+Message = Hello | Assignment | RecordLines | Progress | Ack | Abort | Bye
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
 
@@ -184,10 +189,10 @@ Reach = Literal["unix", "loopback", "network"]
 
 
 class Listener:
-    """Accepts the connections of one job."""
+    """Accepts the connections of one job, whose random text is `token`."""
 
     def __init__(self, token: str, reach: Reach = "unix") -> None:
-        self._token = token
+        self.token = token
         if reach == "unix":
             # Abstract: it leaves no name behind in the file system.
             name = f"halftrip-{secrets.token_hex(8)}"
@@ -237,7 +242,7 @@ class Listener:
 
     def _knows(self, hello: Hello) -> bool:
         """Whether it has the token. Compared as bytes: compare_digest refuses text beyond ASCII."""
-        return hmac.compare_digest(hello.token.encode(), self._token.encode())
+        return hmac.compare_digest(hello.token.encode(), self.token.encode())
 
     def close(self) -> None:
         self._socket.close()

@@ -23,8 +23,7 @@ from halftrip.measure.runner import Runner
 from halftrip.mpi import library
 from halftrip.plan.layers import check_ranks
 from halftrip.plan.plan import Plan
-from halftrip.results.records import RunEnd
-from halftrip.results.run_file import Record, RunFile, encode
+from halftrip.results.run_file import RunFile
 from halftrip.transports.base import ProcessContext
 
 if TYPE_CHECKING:
@@ -88,10 +87,10 @@ class _FileSink:
         self._run_file = run_file
         self._view = view
 
-    def record(self, record: Record) -> None:
+    def lines(self, lines: bytes, last: bool = False) -> None:
         if self._run_file is None:
             raise RuntimeError("only rank 0 has records")
-        self._run_file.append(encode(record), last=isinstance(record, RunEnd))
+        self._run_file.append(lines, last)
 
     def progress(self, done: int, total: int, what: str) -> None:
         self._view.update(done, total, what)

@@ -67,16 +67,23 @@ class LaunchRecords:
         self._skips = skips
         self._intervals = intervals
 
-    def append(self, line: bytes, last: bool = False) -> None:
+    def append(self, lines: bytes, last: bool = False) -> None:
         if last:
-            self.end = msgspec.json.decode(line, type=RunEnd)
+            self.end = msgspec.json.decode(lines, type=RunEnd)
             return
-        if line.startswith(_SKIP):
-            if line in self._skips:
-                return
-            self._skips.add(line)
-        self._run_file.append(line)
-        self._intervals.take(line)
+        kept = [line for line in lines.splitlines(keepends=True) if self._is_new(line)]
+        if kept:
+            self._run_file.append(b"".join(kept))
+        for line in kept:
+            self._intervals.take(line)
+
+    def _is_new(self, line: bytes) -> bool:
+        """Whether it is not a skip that is in the file already."""
+        if not line.startswith(_SKIP):
+            return True
+        is_new = line not in self._skips
+        self._skips.add(line)
+        return is_new
 
 
 class LaunchView:

@@ -23,7 +23,7 @@ from halftrip.control.protocol import (
     Hello,
     Listener,
     Progress,
-    RecordLine,
+    RecordLines,
 )
 from halftrip.errors import HalftripError, Interrupted, system_reason
 from halftrip.job import shm_cleanup
@@ -54,9 +54,9 @@ class LaunchFailed(HalftripError):
 
 
 class Records(Protocol):
-    """Takes the lines of a run file; `last` marks the end record."""
+    """Takes whole lines of a run file; `last` marks the end record."""
 
-    def append(self, line: bytes, last: bool = False) -> None: ...
+    def append(self, lines: bytes, last: bool = False) -> None: ...
 
 
 @dataclass
@@ -232,8 +232,8 @@ class Supervisor:
         except Closed:
             self._selector.unregister(channel)
             return
-        if isinstance(message, RecordLine):
-            self._records.append(message.line, last=message.last)
+        if isinstance(message, RecordLines):
+            self._records.append(message.lines, last=message.last)
         elif isinstance(message, Progress):
             self._view.update(message.done, message.total, message.what)
         with contextlib.suppress(Closed):  # _on_control notices the death

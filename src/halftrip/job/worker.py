@@ -26,7 +26,7 @@ from halftrip.control.protocol import (
     Closed,
     Listener,
     Progress,
-    RecordLine,
+    RecordLines,
     connect,
     introduce,
 )
@@ -36,8 +36,6 @@ from halftrip.job.spec import RANK_VARIABLE, Job
 from halftrip.measure.runner import Runner
 from halftrip.mpi import library
 from halftrip.plan.plan import Plan
-from halftrip.results.records import RunEnd
-from halftrip.results.run_file import Record, encode
 from halftrip.transports.base import ProcessContext
 
 if TYPE_CHECKING:
@@ -52,28 +50,42 @@ _NO_MPI = "the ranks were not started by an mpiexec (--launcher mpiexec)"
 
 
 class LauncherSink:
-    """Sends records and progress to the launcher, and waits until it has handled each, so that none
-    of that work overlaps with a timed region."""
+    """Sends records and progress to the launcher. It has handled each before the next is sent, so
+    that they cannot pile up; meanwhile this rank goes on, with what precedes the next samples."""
 
     def __init__(self, channel: Channel | None, progress: bool) -> None:
         self._channel = channel
         self._shows_progress = progress
+        self._is_pending = False
 
-    def record(self, record: Record) -> None:
-        self._ask(RecordLine(encode(record), last=isinstance(record, RunEnd)))
+    def lines(self, lines: bytes, last: bool = False) -> None:
+        self._tell(RecordLines(lines, last))
+        if last:
+            self._await()
 
     def progress(self, done: int, total: int, what: str) -> None:
         if self._shows_progress:
-            self._ask(Progress(done, total, what))
+            self._tell(Progress(done, total, what))
 
-    def _ask(self, message: RecordLine | Progress) -> None:
+    def _tell(self, message: RecordLines | Progress) -> None:
         if self._channel is None:
             raise RuntimeError("only rank 0 has records")
+        self._await()
         try:
             self._channel.send(message)
+        except Closed:
+            raise Interrupted(f"{_LAUNCHER} died") from None
+        self._is_pending = True
+
+    def _await(self) -> None:
+        """Waits until the launcher has handled the last message."""
+        if not self._is_pending or self._channel is None:
+            return
+        try:
             self._channel.receive()
         except Closed:
             raise Interrupted(f"{_LAUNCHER} died") from None
+        self._is_pending = False
 
 
 def main() -> NoReturn:
@@ -103,9 +115,9 @@ def _give_up(job: Job, reason: str) -> NoReturn:
 
 def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
     on_end = partial(_on_launcher_death, job, rank, _stderr_of(job.launcher))
-    listener = None
-    if rank == 0 and communicator is None:
-        listener = Listener(job.token)
+    # On one host also beside MPI: a rank that waits in a socket sleeps, in MPI it polls.
+    over_sockets = communicator is None or job.address.unix is not None
+    listener = Listener(job.token) if rank == 0 and over_sockets else None
     group_address = listener.address if listener is not None else None
     try:
         control = connect(job.address, introduce(job.token, "control", rank, group_address))
@@ -120,7 +132,8 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         os._exit(1)
 
     def work() -> None:
-        group = _form_group(job, rank, communicator, listener, assignment.group)
+        mpi = None if over_sockets else communicator
+        group = _form_group(job, rank, mpi, listener, assignment.group)
         events = connect(job.address, introduce(job.token, "events", 0)) if rank == 0 else None
         sink = LauncherSink(events, assignment.progress)
         plan = msgspec.json.decode(assignment.plan, type=Plan)
@@ -161,7 +174,7 @@ def _form_group(
             raise HalftripError(reason) from None
     if leader is None:
         raise HalftripError("the launcher does not say where rank 0 is")
-    return join_socket_group(leader, introduce(job.token, "group", rank), job.ranks)
+    return join_socket_group(leader, job.token, rank, "unix")
 
 
 def _on_launcher_death(job: Job, rank: int, stderr: int, reason: str) -> None:

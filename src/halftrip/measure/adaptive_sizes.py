@@ -10,15 +10,18 @@ halved; a jump and a change of slope are both places where one piece ends and th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import msgspec
 
-from halftrip.measure.selection import Cases
+from halftrip.measure.walk import Item
+from halftrip.plan.plan import Plan
+from halftrip.plan.sizes import perturb
 from halftrip.results.case import Case
 from halftrip.results.records import Measurement
-from halftrip.stats.main_state import case_times, summarize_case
+from halftrip.results.run_file import decode
+from halftrip.stats.main_state import Series, case_times, summarize_case
 from halftrip.stats.piecewise import Point, joints, usable
 
 # A breakpoint is located once it is known to within this many bytes, or this share of its size.
@@ -66,28 +69,43 @@ def next_sizes(
     return tuple(fresh[: max(0, left)])
 
 
-def next_rounds(
-    rounds: Sequence[Cases], measured: Mapping[Case, Point], schedule: Sequence[int]
-) -> list[Cases]:
-    """The rounds to measure next, to locate the breakpoints of the curves of `rounds`. `measured`
-    are the points so far; on ranks other than 0 there are none, and so no rounds."""
-    curves: dict[Cases, list[Cases]] = {}
-    for round_ in rounds:
-        curves.setdefault(_resized(round_, 0), []).append(round_)
-    more = []
-    for curve, of_curve in curves.items():
-        points = [measured[round_[0]] for round_ in of_curve if round_[0] in measured]
-        more += [_resized(curve, size) for size in next_sizes(points, schedule)]
-    return more
+class Refinement:
+    """The sizes that --refine adds to the curves of a run: rank 0 gives it every measurement."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._schedule = perturb(plan.sizes, plan.perturb)
+        # By curve, with the number of its round: all slices of each size.
+        self._curves: dict[Item, dict[int, list[Series]]] = {}
+        self._tried: set[Item] = set()
+
+    def take(self, round_: int, lines: Sequence[bytes]) -> None:
+        """Takes the lines that a turn added to the run file. The curve of a round is that of its
+        first pair."""
+        measured = [record for line in lines if isinstance(record := decode(line), Measurement)]
+        if not measured:
+            return
+        case = measured[0].case
+        of_size = self._curves.setdefault((round_, case.setting.curve), {})
+        of_size.setdefault(case.size, []).append(measured[0].series)
+
+    def more(self) -> list[Item]:
+        """What to measure next to locate breakpoints. What was refused or failed is not requested
+        again."""
+        found = []
+        for (round_, curve), sizes in self._curves.items():
+            points = [
+                Point.of(size, summarize_case(case_times(series))) for size, series in sizes.items()
+            ]
+            found += [
+                (round_, _resized(curve, size)) for size in next_sizes(points, self._schedule)
+            ]
+        fresh = [item for item in found if item not in self._tried]
+        self._tried.update(fresh)
+        return fresh
 
 
-def point(measurement: Measurement) -> Point:
-    """A measurement as a point of its curve."""
-    return Point.of(measurement.case.size, summarize_case(case_times([measurement.series])))
-
-
-def _resized(round_: Cases, size: int) -> Cases:
-    return tuple(msgspec.structs.replace(case, size=size) for case in round_)
+def _resized(setting: Case, size: int) -> Case:
+    return msgspec.structs.replace(setting, size=size)
 
 
 def _middle(low: int, high: int) -> int:

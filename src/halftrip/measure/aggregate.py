@@ -8,48 +8,53 @@ import numpy as np
 import numpy.typing as npt
 
 from halftrip.results.block import Block
-from halftrip.results.case import Case
-from halftrip.results.delivery import add_deliveries, delivered_share
+from halftrip.results.delivery import delivered_share
+from halftrip.results.records import Aggregate, Measurement
+
+_Floats = npt.NDArray[np.float64]
 
 
-def aggregate(
-    cases: Sequence[Case],
-    batches: Sequence[Sequence[Block]],
-    exchanges: int,
-    offsets: Sequence[int],
-) -> tuple[list[int], list[float]]:
-    """For each batch, the time in which all pairs were active, ns, and how many messages of all
-    pairs together went one way in it and arrived. A batch in which they never all were is left out.
+def aggregate(measurements: Sequence[Measurement], offsets: Sequence[int]) -> Aggregate:
+    """What all pairs transferred in one slice, at least one, between the moment when the last began
+    and the moment when the first ended; nothing where there is no such time.
 
-    Each batch has a block of each case. `exchanges` is how many a sample holds; `offsets` are how
-    far the clock of each case's initiator is ahead, ns. A sample that is partly within the time
-    counts in part.
+    `offsets` are how far the clock of each initiator is ahead, ns. A sample that is partly within
+    the time counts in part.
     """
-    messages_per_sample = [
-        exchanges
-        * case.messages_per_exchange
-        * delivered_share(case, add_deliveries(blocks[number].delivery for blocks in batches))
-        for number, case in enumerate(cases)
-    ]
+    first = measurements[0]
+    progress = [_progress(m, offset) for m, offset in zip(measurements, offsets, strict=True)]
+    low = max(float(moments[0]) for moments, _ in progress)
+    high = min(float(moments[-1]) for moments, _ in progress)
     spans, messages = [], []
-    for blocks in batches:
-        ends = [_sample_ends(block, offset) for block, offset in zip(blocks, offsets, strict=True)]
-        low, high = max(int(end[0]) for end in ends), min(int(end[-1]) for end in ends)
-        if high <= low:
-            continue
-        # How many samples of each pair there were before each of the two moments.
-        samples = [np.interp([low, high], end, np.arange(end.size)) for end in ends]
-        spans.append(high - low)
-        messages.append(
-            sum(
-                float(last - first) * per_sample
-                for (first, last), per_sample in zip(samples, messages_per_sample, strict=True)
-            )
-        )
-    return spans, messages
+    if high > low:
+        spans.append(round(high - low))
+        messages.append(sum(float(np.diff(np.interp([low, high], *each))[0]) for each in progress))
+    return Aggregate(
+        case=first.case,
+        slice=first.slice,
+        launch=first.launch,
+        pairs=[m.case.pair for m in measurements],
+        spans=spans,
+        messages=messages,
+    )
 
 
-def _sample_ends(block: Block, offset: int) -> npt.NDArray[np.float64]:
+def _progress(measurement: Measurement, offset: int) -> tuple[_Floats, _Floats]:
+    """Moments, ns by rank 0's clock, and how many messages had arrived by then. Between blocks none
+    do."""
+    moments = np.concatenate([_moments(block, offset) for block in measurement.blocks])
+    samples = np.concatenate([np.arange(block.times.size + 1) for block in measurement.blocks])
+    before = np.cumsum([0, *(block.times.size for block in measurement.blocks[:-1])])
+    samples += np.repeat(before, [block.times.size + 1 for block in measurement.blocks])
+    per_sample = (
+        measurement.exchanges
+        * measurement.case.messages_per_exchange
+        * delivered_share(measurement.case, measurement.delivery)
+    )
+    return moments, samples * per_sample
+
+
+def _moments(block: Block, offset: int) -> _Floats:
     """When the first sample of a block began and each ended, shape (n + 1,), ns by rank 0's clock.
     The time that timed out is spread evenly over the samples."""
     timed_out = block.timed_out / max(block.times.size, 1)

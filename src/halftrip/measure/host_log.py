@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from halftrip.measure.clock_offsets import clock_offsets
+from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.setup import Setup
 from halftrip.results.case import Case
 from halftrip.results.records import HostCounters, Phase
@@ -13,8 +13,6 @@ from halftrip.telemetry.host import Counted, Counters
 
 # The rest before all cases, and after them.
 _IDLE_SECONDS = 1.0
-# Clocks are compared again after this time: their rates may differ by tens of ppm, a few ms.
-_CLOCKS_SECONDS = 60.0
 # The log may take this share of the time in which the run is active.
 _LARGEST_SHARE = 0.005
 # When a record is due, these are still to come: itself, that of the last cases, and the one after
@@ -23,7 +21,8 @@ _COMING_RECORDS = 3
 
 
 class HostLog:
-    """The log of every host of the run. Every rank has one; all call its methods in the same order.
+    """The log of every host of the run. Every rank has one; all call `rest` and `record_cases` in
+    the same order, rank 0 alone decides when.
 
     On each host the lowest rank reads the counters. On rank 0, `record` takes the records; `began`
     is when the launch of number `launch` began, ns of this rank's CLOCK_MONOTONIC_RAW.
@@ -32,6 +31,7 @@ class HostLog:
     def __init__(
         self,
         setup: Setup,
+        clocks: HostClocks,
         record: Callable[[HostCounters], None],
         began: int,
         launch: int,
@@ -42,33 +42,30 @@ class HostLog:
         self._record = record
         self._launch = launch
         self._began = began
-        self._offsets: list[int] = []
-        # The cases since the last record, with their slices.
+        self._clocks = clocks
+        # On rank 0, the cases since the last record, with the numbers of their slices.
         self._cases: list[tuple[int, Case]] = []
         # When this log began, moved on by the length of each rest.
         self._since = began_here
         # How many records there are, and the mean time of one, s.
         self._records = 0
         self._record_seconds = 0.0
-        self._clocks_compared = 0.0
-        # On a single host rank 0 decides and records alone; no other rank waits for it.
+        # On a single host rank 0 records alone; no other rank waits for it.
         self._several_hosts = len(set(setup.hosts)) > 1
         reads = setup.hosts.index(setup.hosts[setup.group.rank]) == setup.group.rank
         self._counters = Counters(setup.meter.reader) if reads else None
         # The time that the log has taken, rests not included.
         self.seconds = time.perf_counter() - began_here
 
-    def flush(self) -> None:
-        """Records the cases that have no record yet, if any."""
-        if self._cases:
-            self._log("case")
+    @property
+    def has_cases(self) -> bool:
+        """Whether rank 0 has cases that have no record yet."""
+        return bool(self._cases)
 
     def rest(self, phase: Phase) -> None:
-        """Records the cases that have no record yet, rests for a second, and records that."""
-        self.flush()
+        """Rests for a second, and records that."""
         began = time.perf_counter()
         self._advance()
-        self._compare_clocks()
         self.seconds += time.perf_counter() - began
         time.sleep(_IDLE_SECONDS)
         self._since += _IDLE_SECONDS
@@ -76,28 +73,18 @@ class HostLog:
         # A rank that went on would open or close paths while another still rests.
         self._group.barrier()
 
-    def note(self, case: Case, number: int) -> None:
-        """Records a case that has just been measured, or keeps it for a later record: where cases
-        are short, one record each would take too large a share of the time, and show nothing in
-        ticks of 10 ms.
-        """
-        began = time.perf_counter()
+    def note(self, case: Case, number: int) -> bool:
+        """Takes slice `number` of a case that has just been measured, on rank 0. Returns whether
+        its record is due; else it is kept for a later one: where slices are short, one record each
+        would take too large a share of the time, and show nothing in ticks of 10 ms."""
+        now = time.perf_counter()
         self._cases.append((number, case))
         expected = self.seconds + _COMING_RECORDS * self._record_seconds
-        is_due = expected <= _LARGEST_SHARE * (began - self._since)
-        is_stale = is_due and began - self._clocks_compared > _CLOCKS_SECONDS
-        if self._several_hosts:
-            is_due, is_stale = self._group.broadcast((is_due, is_stale), tuple[bool, bool])
-        if is_stale:
-            self._compare_clocks()
-        self._add_time_since(began)
-        if is_due:
-            self._log("case")
+        return expected <= _LARGEST_SHARE * (now - self._since)
 
-    def _compare_clocks(self) -> None:
-        """Measures the offsets of the hosts' clocks again."""
-        self._offsets = clock_offsets(self._group, self._setup.hosts)
-        self._clocks_compared = time.perf_counter()
+    def record_cases(self) -> None:
+        """Records the cases that have no record yet. All ranks call it."""
+        self._log("case")
 
     def _log(self, phase: Phase) -> None:
         """Records the growth of all counters since the last record."""
@@ -130,7 +117,7 @@ class HostLog:
             cases=[case for _, case in self._cases],
             slices=[number for number, _ in self._cases],
             launch=self._launch,
-            at=(counted.began - self._offsets[rank] - self._began) * 1e-9,
+            at=(counted.began - self._clocks.ahead(rank) - self._began) * 1e-9,
             seconds=(counted.ended - counted.began) * 1e-9,
             cpus=counted.cpus,
             memory_used=counted.memory_used,

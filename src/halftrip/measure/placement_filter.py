@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from halftrip.measure.setup import Setup
 from halftrip.plan.plan import Placement
 from halftrip.results.block import Block
-from halftrip.results.case import Case
 from halftrip.stats.states import State, states
 
 # The first probes, and the time that they are spread over: they tell which states there are.
@@ -15,9 +13,6 @@ _SURVEY_PROBES = 32
 _SURVEY_SECONDS = 0.1
 # A state that was probed this often exists, even if it is not seen again.
 _FEWEST_PROBES = 6
-
-# What has a core-to-core round trip: a pair, its thread, and whether in virtual time.
-_Probed = tuple[tuple[int, int], int, bool]
 
 
 class PlacementState:
@@ -52,45 +47,41 @@ def _overlap(one: State, other: State) -> bool:
 
 
 class PlacementFilter:
-    """The requested states of all pairs; with `requested` None every block counts. All ranks have a
-    filter, but only rank 0's gets probes."""
+    """Tells which blocks between two ranks were measured in the `requested` state. The initiator
+    has one for each pair, and one more for virtual time."""
 
-    def __init__(self, requested: Placement | None, setup: Setup) -> None:
+    def __init__(self, requested: Placement) -> None:
         self._requested = requested
-        self._setup = setup
-        self._pairs: dict[_Probed, PlacementState] = {}
+        self._state: PlacementState | None = None
 
-    def survey(self, case: Case) -> None:
-        """Probes the case's pair for a while, if that has not been done. All ranks call it."""
-        probed = _probed(case)
-        if self._requested is not None and probed not in self._pairs:
-            probes = self._setup.survey(case, _SURVEY_PROBES, _SURVEY_SECONDS)
-            self._pairs[probed] = PlacementState(self._requested)
-            self._pairs[probed].add(probes)
+    def survey(self, probe: Callable[[], float | None], rest: Callable[[float], None]) -> None:
+        """Probes the pair for a while, if that has not been done."""
+        if self._state is not None:
+            return
+        self._state = PlacementState(self._requested)
+        for _ in range(_SURVEY_PROBES):
+            rtt = probe()
+            if rtt is not None:
+                self._state.add([rtt])
+            rest(_SURVEY_SECONDS / _SURVEY_PROBES)
 
-    def accepted(self, cases: Sequence[Case], blocks: Sequence[Sequence[Block]]) -> list[bool]:
-        """Which batches of a round count: those between two probes in the requested state, for all
-        of its `cases`. `blocks` has for each batch a block of each case; the last batch is new."""
-        counts = [True] * len(blocks)
-        for number, case in enumerate(cases):
-            pair = self._pairs.get(_probed(case))
-            if pair is None:
-                continue
-            rtts = [block[number].cache_line_rtt for block in blocks]
-            pair.add([rtt.after for rtt in rtts[-1:] if rtt is not None])
-            state = pair.known
-            for index, rtt in enumerate(rtts):
-                counts[index] &= rtt is not None and all(state.has(probe) for probe in rtt)
-        return counts
+    def accepted(self, blocks: Sequence[Block]) -> list[bool]:
+        """Which blocks of a slice count: those between two probes in the requested state. The last
+        block is new."""
+        if self._state is None:
+            raise RuntimeError("the pair has not been surveyed")
+        rtts = [block.cache_line_rtt for block in blocks]
+        self._state.add([rtt.after for rtt in rtts[-1:] if rtt is not None])
+        state = self._state.known
+        return [rtt is not None and all(state.has(probe) for probe in rtt) for rtt in rtts]
 
-    def why_nothing(self, case: Case) -> str:
+    @property
+    def why_nothing(self) -> str:
         """Why no block of a case counts."""
-        state = self._pairs[_probed(case)].known
+        if self._state is None:
+            raise RuntimeError("the pair has not been surveyed")
+        state = self._state.known
         return (
             f"--placement-state {self._requested}: never long enough in that state, "
             f"in which the core-to-core round trip takes {state.low:.0f} to {state.high:.0f} ns"
         )
-
-
-def _probed(case: Case) -> _Probed:
-    return case.pair, case.thread, case.is_simulated

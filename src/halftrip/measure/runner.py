@@ -1,6 +1,7 @@
-"""One rank's part in measuring a plan. All ranks take the same steps.
+"""One rank's part in measuring a plan. All ranks take the same turns.
 
-Rank 0 decides what is timed next, and passes on every record as soon as it exists.
+Rank 0 says what is measured next, and passes on every record. Within a turn the two ranks of a pair
+decide for themselves; rank 0 hears of it when it is over.
 """
 
 from __future__ import annotations
@@ -8,60 +9,43 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import random
 import time
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import msgspec
-import numpy as np
 
 from halftrip.clock import raw_now
 from halftrip.control.collectives import Group
 from halftrip.errors import Unavailable
 from halftrip.measure import baselines
-from halftrip.measure.adaptive_sizes import next_rounds, point
+from halftrip.measure.adaptive_sizes import Refinement
 from halftrip.measure.aggregate import aggregate
-from halftrip.measure.clock_offsets import clock_offsets
+from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.host_log import HostLog
-from halftrip.measure.placement_filter import PlacementFilter
-from halftrip.measure.round import Round
-from halftrip.measure.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler, Stopping
-from halftrip.measure.selection import (
-    Cases,
-    planned_rounds,
-    possible_rounds,
-    with_concurrency,
-)
-from halftrip.measure.setup import Setup, set_up
+from halftrip.measure.part import Turn
+from halftrip.measure.participant import Participant, TurnReport
+from halftrip.measure.selection import Refusal, skips
+from halftrip.measure.setup import set_up
+from halftrip.measure.walk import Item, Walk, planned_slices
+from halftrip.plan.cases import case_of, settings
 from halftrip.plan.plan import Plan
-from halftrip.plan.sizes import perturb
 from halftrip.results.case import Case
-from halftrip.results.records import (
-    Aggregate,
-    CopyTime,
-    Failure,
-    Measurement,
-    Notice,
-    RunEnd,
-    Skip,
-    Stopped,
-)
-from halftrip.results.run_file import Record
-from halftrip.stats.piecewise import Point
+from halftrip.results.records import CopyTime, Measurement, Notice, RunEnd, Skip
+from halftrip.results.run_file import Record, decode, encode
 from halftrip.transports.base import ProcessContext
 from halftrip.units import format_size
 
-# Concurrent pairs do not begin at exactly the same moment, so they need longer blocks.
-_FIRST_BLOCK_OF_SEVERAL = 0.4
-# Rank 0 reports progress at most this often.
+# Rank 0 reports progress at most this often, s.
 _PROGRESS_SECONDS = 0.1
+# Garbage is collected between turns, at most this often, s.
+_COLLECT_SECONDS = 0.25
 
 
 class Sink(Protocol):
-    """Takes rank 0's records and progress. Nothing is timed while these methods run."""
+    """Takes the lines of the run file and the progress, on rank 0. `last` marks the end record."""
 
-    def record(self, record: Record) -> None: ...
+    def lines(self, lines: bytes, last: bool = False) -> None: ...
 
     def progress(self, done: int, total: int, what: str) -> None: ...
 
@@ -77,8 +61,8 @@ def _own_affinity() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _collections_between_cases() -> Iterator[None]:
-    """Collects garbage only where the runner calls for it: within a case it would be an outlier.
+def _collections_between_turns() -> Iterator[None]:
+    """Collects garbage only where the runner calls for it: within a slice it would be an outlier.
     Objects that exist already are left out, as they would take 8 ms."""
     was_enabled = gc.isenabled()
     was_frozen = gc.get_freeze_count()
@@ -91,6 +75,15 @@ def _collections_between_cases() -> Iterator[None]:
             gc.unfreeze()
         if was_enabled:
             gc.enable()
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What rank 0 tells all others to do: to compare the clocks of hosts, to record the hosts'
+    counters, and to take a turn. Without a turn the walk is over."""
+
+    turn: Turn | None = None
+    log: bool = False
+    compare_clocks: bool = False
 
 
 class Runner:
@@ -106,157 +99,115 @@ class Runner:
         self._began = time.monotonic()
         self._began_raw = raw_now()
         self._log: HostLog | None = None
+        self._collected = self._began
+        # On rank 0: the time of all batches here, ns, whether the log is due, and when progress was
+        # last reported.
         self._timed_ns = 0
+        self._log_is_due = False
         self._last_progress = 0.0
-        self._refined: set[Cases] = set()
-        # The time of an exchange, ns, by curve and size.
-        self._exchange_ns: dict[Case, dict[int, float]] = {}
-        # With --refine. Measurements are not kept: the garbage collector would visit all of them.
-        self._points: dict[Case, Point] = {}
 
     def run(self) -> None:
         """Measures everything. Rank 0's sink gets the records; the last is the RunEnd."""
-        with _own_affinity(), _collections_between_cases():
+        with _own_affinity(), _collections_between_turns():
             try:
-                setup = set_up(self._plan, self._group, self._process)
+                self._setup = set_up(self._plan, self._group, self._process)
             except Unavailable as error:
                 for transport in self._plan.transport:
                     self._record(Skip(transport=transport, reason=str(error)))
-                self._record(self._end([]))
+                self._record_end([])
                 return
-            # What exists by now stays: leave it out of the collection after every case.
+            # What exists by now stays: leave it out of later collections.
             gc.freeze()
-            with contextlib.closing(setup):
-                self._measure_plan(setup)
+            self._clocks = HostClocks(self._group, self._setup.hosts)
+            self._participant = Participant(self._setup, self._clocks, self._launch, self._began)
+            self._measure_plan()
+            # Not after an exception: freeing an MPI window would wait for a dead peer.
+            self._participant.close()
 
-    def _measure_plan(self, setup: Setup) -> None:
-        self._setup = setup
-        self._placement = PlacementFilter(self._plan.placement_state, setup)
+    def _measure_plan(self) -> None:
+        setup = self._setup
         for environment in setup.environments:
             self._record(msgspec.structs.replace(environment, launch=self._launch))
-        rounds, skips = planned_rounds(setup)
-        self._skip(skips)
-        rounds = self._possible(rounds)
-        has_real_time = any(not case.is_simulated for round_ in rounds for case in round_)
+        wanted = settings(self._plan, setup.waits)
+        has_real_time = any(not case.is_simulated for case in wanted)
+        self._clocks.compare()
         if self._plan.system_log and has_real_time:
-            self._log = HostLog(setup, self._record, self._began_raw, self._launch)
+            self._log = HostLog(setup, self._clocks, self._record, self._began_raw, self._launch)
             self._log.rest("before")
-        self._measure_slices(rounds)
-        if self._log is not None:
-            # What follows belongs to no case.
-            self._log.flush()
+        if self._group.rank == 0:
+            self._lead(wanted)
+        else:
+            self._follow()
         if has_real_time:
             self._measure_copies()
         if self._log is not None:
             self._log.rest("after")
-        self._record_end()
+        warnings = self._group.gather(setup.meter.reader.take_warnings(), list[str])
+        for rank, texts in enumerate(warnings or ()):
+            self._note(rank, texts)
+        drifts = self._group.gather(setup.clock.drift(), float)
+        if drifts is not None:
+            self._record_end(drifts)
 
-    def _possible(self, rounds: Sequence[Cases]) -> list[Cases]:
-        """The rounds without the cases that some rank refuses; these are recorded as skipped."""
-        kept, skips = possible_rounds(self._setup, rounds)
-        self._skip(skips)
-        return kept
+    # The walk: rank 0 leads, the others follow.
 
-    # Measuring.
+    def _lead(self, wanted: Sequence[Case]) -> None:
+        schedule = self._setup.schedule
+        rounds = [number for number in range(schedule.rounds) if not schedule.is_empty(number)]
+        items: list[Item] = [(number, setting) for number in rounds for setting in wanted]
+        refinement = Refinement(self._plan) if self._plan.refine else None
+        while items:
+            self._walk(items, refinement)
+            items = refinement.more() if refinement is not None else []
+        log = self._log is not None and self._log.has_cases
+        self._give(Order(log=log))
 
-    def _measure_slices(self, rounds: Sequence[Cases]) -> None:
-        """Measures all rounds in every slice, and with --refine more sizes of them."""
-        rounds = list(rounds)
-        for number in range(self._plan.slices):
-            self._measure_all(rounds, number)
-            while more := self._more_sizes(rounds):
-                self._measure_all(more, number)
-                rounds += more
+    def _walk(self, items: Sequence[Item], refinement: Refinement | None) -> None:
+        """Measures all slices of these items."""
+        walk = Walk(self._plan, items)
+        refusals: list[Refusal] = []
+        total = len(items) * planned_slices(self._plan)
+        for done, turn in enumerate(walk.turns()):
+            self._show(min(done, total), total, turn.setting)
+            is_stale = self._clocks.is_stale
+            reports = self._give(Order(turn, self._log_is_due, compare_clocks=is_stale))
+            measured = self._take(turn, reports)
+            refusals += [refusal for report in reports for refusal in report.refusals]
+            if not any(report.unfinished for report in reports):
+                walk.close(spares=measured > 0)
+            elif any(report.late for report in reports):
+                walk.close(spares=False)
+            if refinement is not None:
+                refinement.take(turn.round, [line for report in reports for line in report.lines])
+        wanted = [setting for _, setting in items]
+        for skip in skips(refusals, wanted, self._setup.schedule.pairs_in_all):
+            self._record(skip)
 
-    def _measure_all(self, rounds: Sequence[Cases], number: int) -> None:
-        """Measures these rounds once, in an order that rank 0 draws."""
-        before = number * len(rounds)
-        total = self._plan.slices * len(rounds)
-        order = random.sample(range(len(rounds)), len(rounds))
-        for done, index in enumerate(self._group.broadcast(order, list[int]), start=before):
-            at = time.monotonic() - self._began
-            cases = self._with_open_paths(rounds[index])
-            if cases:
-                self._measure(cases, number, at, done, total)
-            gc.collect()
+    def _follow(self) -> None:
+        while True:
+            order: Order = self._group.broadcast(None, Order)
+            self._obey(order)
+            if order.turn is None:
+                return
 
-    def _with_open_paths(self, cases: Cases) -> Cases:
-        """The cases of a round whose paths are open; the others are skipped, on all ranks."""
-        opened = []
-        for case in cases:
-            try:
-                self._setup.connection(case).path(self._setup.transport(case), case)
-                opened.append(case)
-            except Unavailable as error:
-                self._skip([_skip_of([case], str(error))])
-        return with_concurrency(opened)
+    def _give(self, order: Order) -> list[TurnReport]:
+        """Has all ranks obey an order; their reports."""
+        self._group.broadcast(order, Order)
+        return self._obey(order)
 
-    def _measure(self, cases: Cases, number: int, at: float, done: int, total: int) -> None:
-        """Measures a round, the one after `done` of `total`. It began `at` s after the launch."""
-        try:
-            round_ = Round(self._setup, cases, self._placement)
-        except Unavailable as error:
-            self._skip([_skip_of(cases, str(error))])
-            return
-        sampler = self._sampler(cases)
-        offsets = clock_offsets(self._group, self._setup.hosts) if len(cases) > 1 else []
-        for case in cases:
-            self._placement.survey(case)
-        for elapsed in round_.run(sampler):
-            self._timed_ns += elapsed
-            self._progress(done, total, cases[0])
-        # Not after an exception: freeing an MPI window would wait for a dead peer.
-        round_.close()
-        self._note(round_.warnings)
-        if self._log is not None:
-            self._log.note(cases[0], number)
-        if sampler is None:
-            return
-        if sampler.stopped is None:
-            self._record_failures(round_, sampler, number)
-            return
-        self._record_measurements(round_, sampler, sampler.stopped, number, at)
-        if len(cases) > 1:
-            self._record_aggregate(round_, sampler, number, offsets)
-
-    def _sampler(self, cases: Cases) -> Sampler | None:
-        """Rank 0's sampler for a round, made for the worst of its clocks; None on other ranks."""
-        if self._group.rank != 0:
-            return None
-        plan, first = self._plan, cases[0]
-        clocks = [self._setup.clock_figures(case) for case in cases]
-        return Sampler(
-            Stopping(ci=plan.ci, time=plan.time, iterations=plan.iterations),
-            clock_cost=max(cost for cost, _ in clocks),
-            clock_resolution=max(resolution for _, resolution in clocks),
-            first_block=FIRST_BLOCK_SHARE if len(cases) == 1 else _FIRST_BLOCK_OF_SEVERAL,
-            expected_ns=self._expected_ns(first),
-            single=self._setup.transport(first).capabilities.lossy,
-            most_exchanges=self._setup.most_exchanges(first),
-            # Short blocks: within one the state of the machine hardly changes.
-            growth=0.0 if plan.placement_state else BLOCK_GROWTH,
-        )
-
-    def _expected_ns(self, case: Case) -> float | None:
-        """The time of an exchange of the nearest size measured so far, ns; None before any."""
-        nearest = self._exchange_ns.get(case.curve, {})
-        if not nearest:
-            return None
-        return nearest[min(nearest, key=lambda size: abs(size - case.size))]
-
-    def _more_sizes(self, rounds: Sequence[Cases]) -> list[Cases]:
-        """The rounds that --refine adds to those measured so far; none without --refine."""
-        if not self._plan.refine:
+    def _obey(self, order: Order) -> list[TurnReport]:
+        """This rank's part in an order. On rank 0, the reports of all ranks."""
+        if order.compare_clocks:
+            self._clocks.compare()
+        if order.log and self._log is not None:
+            self._log.record_cases()
+        if order.turn is None:
             return []
-        schedule = perturb(self._plan.sizes, self._plan.perturb)
-        # Rounds that were refused or failed are not requested again.
-        more = [
-            round_
-            for round_ in next_rounds(rounds, self._points, schedule)
-            if round_ not in self._refined
-        ]
-        self._refined.update(more)
-        return self._possible(self._group.broadcast(more, list[Cases]))
+        report = self._participant.take_part(order.turn)
+        if time.monotonic() - self._collected > _COLLECT_SECONDS:
+            gc.collect()
+            self._collected = time.monotonic()
+        return self._group.gather(report, TurnReport) or []
 
     def _measure_copies(self) -> None:
         """Measures how fast rank 0 copies, while the others rest."""
@@ -268,110 +219,54 @@ class Runner:
 
     # Records, on rank 0.
 
-    def _record_measurements(
-        self, round_: Round, sampler: Sampler, stopped: Stopped, number: int, at: float
-    ) -> None:
-        """Records the cases of a round that has ended, and keeps what later rounds need of them."""
-        for number, case in enumerate(round_.cases):
-            measurement = Measurement(
-                case=case,
-                slice=number,
-                launch=self._launch,
-                at=at,
-                first=round_.first[number],
-                warm_up=sampler.warm_up,
-                exchanges=sampler.exchanges,
-                stopped=stopped,
-                blocks=[batch.blocks[number] for batch in round_.kept],
-                verified=round_.verified[number] if case.verify else None,
-                cores=None if case.is_simulated else round_.cores[number],
-            )
-            if self._plan.refine:
-                self._points[case] = point(measurement)
-            exchange_ns = float(np.median(measurement.samples)) / measurement.exchanges
-            self._exchange_ns.setdefault(case.curve, {})[case.size] = exchange_ns
-            self._record(measurement)
+    def _take(self, turn: Turn, reports: Sequence[TurnReport]) -> int:
+        """Takes the reports of a turn. Returns how many records of cases they have."""
+        lines = [line for report in reports for line in report.lines]
+        if lines:
+            self._sink.lines(b"".join(lines))
+        self._timed_ns += reports[0].timed_ns
+        for rank, report in enumerate(reports):
+            self._note(rank, report.warnings)
+        if len(lines) > 1:
+            self._record_aggregate(lines)
+        if self._log is not None:
+            first = self._setup.schedule.pairs_of(turn.round)[0]
+            count = self._setup.schedule.count(turn.round)
+            case = case_of(self._plan, turn.setting, first, 0, count)
+            self._log_is_due = self._log.note(case, turn.number)
+        return len(lines)
 
-    def _record_failures(self, round_: Round, sampler: Sampler, number: int) -> None:
-        """Records why the cases of a round have no result."""
-        for case, problem in zip(round_.cases, round_.problems, strict=True):
-            reason = problem
-            if reason is None and sampler.gave_up:
-                reason = self._placement.why_nothing(case)
-            if reason is None:
-                reason = "given up: another case of the same round failed"
-            self._record(Failure(case=case, slice=number, launch=self._launch, reason=reason))
+    def _record_aggregate(self, lines: Sequence[bytes]) -> None:
+        """Records what the pairs that measured at the same time transferred together."""
+        records = [decode(line) for line in lines]
+        measured = [record for record in records if isinstance(record, Measurement)]
+        if len(measured) > 1:
+            offsets = [self._clocks.ahead(m.case.pair[0]) for m in measured]
+            self._record(aggregate(measured, offsets))
 
-    def _record_aggregate(
-        self, round_: Round, sampler: Sampler, number: int, offsets: Sequence[int]
-    ) -> None:
-        """Records what the pairs of a round transferred together. `offsets` are those of the ranks'
-        clocks."""
-        cases = round_.cases
-        spans, messages = aggregate(
-            cases,
-            [batch.blocks for batch in round_.kept],
-            sampler.exchanges,
-            [offsets[case.pair[0]] for case in cases],
-        )
-        self._record(
-            Aggregate(
-                case=cases[0],
-                slice=number,
-                launch=self._launch,
-                pairs=[case.pair for case in cases],
-                spans=spans,
-                messages=messages,
-            )
-        )
-
-    def _record_end(self) -> None:
-        """Records the last warnings, and the end. All ranks call it."""
-        self._note(self._group.gather(self._setup.meter.reader.take_warnings(), list[str]))
-        drifts = self._group.gather(self._setup.clock.drift(), float)
-        if drifts is not None:
-            self._record(self._end(drifts))
-
-    def _end(self, drifts: list[float]) -> RunEnd:
-        return RunEnd(
+    def _record_end(self, drifts: list[float]) -> None:
+        end = RunEnd(
             reason=None,
             seconds=time.monotonic() - self._began,
             timed=self._timed_ns * 1e-9,
             clock_drift=drifts,
             logged=None if self._log is None else self._log.seconds,
         )
+        if self._group.rank == 0:
+            self._sink.lines(encode(end), last=True)
 
     def _record(self, record: Record) -> None:
         if self._group.rank == 0:
-            self._sink.record(record)
+            self._sink.lines(encode(record))
 
-    def _skip(self, skips: Sequence[Skip]) -> None:
-        for skip in skips:
-            self._record(skip)
+    def _note(self, rank: int, warnings: Sequence[str]) -> None:
+        host = self._setup.environments[rank].host if warnings else ""
+        for text in warnings:
+            self._record(Notice(rank=rank, host=host, text=text, launch=self._launch))
 
-    def _note(self, warnings: Sequence[Sequence[str]] | None) -> None:
-        """Records the warnings of each rank; `warnings` is None on ranks other than 0."""
-        for rank, texts in enumerate(warnings or ()):
-            host = self._setup.environments[rank].host
-            for text in texts:
-                self._record(Notice(rank=rank, host=host, text=text, launch=self._launch))
-
-    def _progress(self, done: int, total: int, case: Case) -> None:
+    def _show(self, done: int, total: int, case: Case) -> None:
         now = time.monotonic()
-        if self._group.rank == 0 and now - self._last_progress >= _PROGRESS_SECONDS:
+        if now - self._last_progress >= _PROGRESS_SECONDS:
             what = f"{case.transport} {case.pattern} {format_size(case.size)}"
             self._sink.progress(done, total, what)
-            self._last_progress = time.monotonic()
-
-
-def _skip_of(cases: Sequence[Case], reason: str) -> Skip:
-    """The record of cases of one round that cannot be measured."""
-    first = cases[0]
-    return Skip(
-        transport=first.transport,
-        reason=reason,
-        sizes=[first.size],
-        patterns=[first.pattern],
-        modes=[first.mode],
-        pairs=[case.pair for case in cases],
-    )
+            self._last_progress = now

@@ -1,6 +1,8 @@
-"""Decides which batch to time next: a state machine that is fed the times of each batch.
+"""Decides which batch to time next in a slice of a case: a state machine that is fed the times of
+each batch.
 
-    first -> calibrate -> warm up -> sample -> done
+    first -> calibrate -> warm up -> sample -> done        (the first slice)
+                          warm up -> sample -> done        (every later one)
 
 It reads no clock and sends nothing, so that tests can check every decision with made-up times.
 """
@@ -14,7 +16,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from halftrip.measure.settling import AGREEING_BLOCKS, Settling
+from halftrip.measure.settling import settled
 from halftrip.results.block import Times
 from halftrip.results.records import Stopped, WarmUp
 from halftrip.stats.median import half_width
@@ -23,37 +25,39 @@ from halftrip.stats.median import half_width
 CLOCK_SHARE = 0.01
 # A sample of several exchanges lasts at least this long: it cannot show tails, and fewer, longer
 # samples make smaller files.
-_LEAST_BATCH_NS = 10_000.0
+_LEAST_SEVERAL_NS = 10_000.0
 # Calibration takes this many samples of each number of exchanges and uses the shortest; only one
 # where the first exchange, although cold, took this share of the time allowed.
 _CALIBRATION_SAMPLES = 3
 _SLOW_SHARE = 0.1
-# Warm-up consists of blocks of at least this length and this many samples, where the time allows.
-_WARM_BLOCK_NS = 2e6
-_WARM_BLOCK_SAMPLES = 8
-# It ends when the path has settled, to within the requested interval (or this, where there is
-# none), or after this share of the time allowed.
+# Warm-up consists of blocks of at least this length and this many samples, where the time allows;
+# in the first slice, where everything is cold, of more.
+_WARM_BLOCK_NS = 0.5e6
+_FIRST_WARM_BLOCK_NS = 2e6
+_WARM_BLOCK_SAMPLES = 24
+# Each further block of warm-up is this much longer than the one before it.
+_WARM_GROWTH = 2.0
+# It ends when the times of a block have settled, to within the requested interval (or this, where
+# there is none), or after this share of the time allowed.
 _TOLERANCE = 0.01
 _WARM_SHARE = 0.5
 # Sampling consists of blocks: the first takes this share of the time allowed, each later one this
 # share of the time of all before it.
-FIRST_BLOCK_SHARE = 0.05
-BLOCK_GROWTH = 0.5
-# The interval is computed again when the kept time has grown by this share: a dozen times in a
-# case, not a thousand, however short the blocks have to be.
-_LOOK_GROWTH = 0.25
+FIRST_BLOCK_SHARE = 0.1
+BLOCK_GROWTH = 1.0
+# A slice is over early when the interval of its own median is within this share of the requested
+# one: a longer slice would tell no more about the case, whose slices differ by more.
+_WITHIN_SHARE = 0.5
 # The present time of a sample is the median of this many of the latest.
 _LATEST_SAMPLES = 8
-# A case does not converge before this share of the time allowed has been kept: an interval holds
-# for no more than the time that it covers.
-_LEAST_SHARE = 0.1
 # Rejected batches may take this many times the time allowed. Each counts as this share of it at
 # least: where little time is left batches are short, but are probed for the state all the same.
 _MOST_REJECTED = 20
 _LEAST_REJECTED_SHARE = 0.005
-# At most about this many samples are kept: for more time, each holds more exchanges, as far as
-# there are buffers. Where each has to be a single exchange, sampling ends with this many. Drift,
-# tails and the interval are computed from all of them in time order; a selection would hide these.
+# At most about this many samples of a case are kept: for more time, each holds more exchanges, as
+# far as there are buffers. Where each has to be a single exchange, sampling ends with this many.
+# Drift, tails and the interval are computed from all of them in time order; a selection would hide
+# these.
 MOST_SAMPLES = 1_000_000
 # Untimed exchanges before each batch, so that both ends are in the loop.
 _WARM_UP_EXCHANGES = 1
@@ -64,11 +68,12 @@ LONGEST_CALL_NS = 0.5e9
 
 
 class Stopping(msgspec.Struct, frozen=True):
-    """When a case ends; see `plan.Plan`. `time` is seconds."""
+    """When a slice ends: with the interval of its median within half of `ci`, or after `time`
+    seconds. Each of `slices` slices may keep its part of MOST_SAMPLES."""
 
     ci: float | None = 0.01
-    time: float = 0.3
-    iterations: int | None = None
+    time: float = 0.03
+    slices: int = 1
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -102,18 +107,18 @@ class Sampled:
 
 
 class Sampler:
-    """Requests batches with `next` until that returns None, and takes the result of each: with
-    `feed` until warm-up is over, then with `keep`.
+    """Samples a case, slice by slice. Each slice begins with `begin`; then `next` requests batches
+    until it returns None, and the result of each is given to `feed` until warm-up is over, then to
+    `keep`.
 
-    `clock_cost` and `clock_resolution` are ns. The first block of samples takes the share
-    `first_block` of the time allowed, a later one the share `growth` of the time of all before it,
-    if that is longer. An exchange is expected to take `expected_ns` (None: not known). `single`:
-    every exchange is a sample by itself, whatever the clock costs, and there are at most
-    MOST_SAMPLES of them. `most_exchanges` is the limit of one batch, untimed exchanges included
-    (None: no limit).
+    `clock_cost` and `clock_resolution` are ns. The first block of a slice takes the share
+    `first_block` of the time allowed, a later one the share `growth` of the time of all before it.
+    An exchange is expected to take `expected_ns` (None: not known). `single`: every exchange is a
+    sample by itself, whatever the clock costs. `most_exchanges` is the limit of one batch, untimed
+    exchanges included (None: no limit).
 
     `first` is the time of the first exchange, ns. `exchanges` is how many a sample holds. `stopped`
-    is why the case ended; None before, and where nothing was kept.
+    is why the slice ended; None before, and where nothing was kept.
     """
 
     def __init__(
@@ -127,8 +132,9 @@ class Sampler:
         most_exchanges: int | None = None,
         growth: float = BLOCK_GROWTH,
     ) -> None:
-        self._stopping = stopping
+        self._ci = stopping.ci
         self._allowed_ns = stopping.time * 1e9
+        self._most_samples_of_slice = max(1, MOST_SAMPLES // stopping.slices)
         self._first_block = first_block
         self._growth = growth
         self._single = single
@@ -139,7 +145,8 @@ class Sampler:
         if most_exchanges is not None:
             self._most_exchanges = most_exchanges - _WARM_UP_EXCHANGES
 
-        self._phase: Literal["first", "calibrate", "warm up", "sample", "done"] = "first"
+        self._phase: Literal["first", "calibrate", "warm up", "sample", "done"] = "done"
+        self._is_calibrated = False
         self.first = 0
         # Where calibration begins; where it ends does not depend on what was expected.
         self.exchanges = 1
@@ -147,35 +154,43 @@ class Sampler:
             self.exchanges = max(
                 1, int(min(self._least_sample_ns / expected_ns, self._most_exchanges))
             )
-        self.stopped: Stopped | None = None
         # The time of a sample, as far as it is known.
         self._sample_ns = 1.0
         # Of all batches: the time spent waiting for lost replies, and how many samples they gave.
         self._timed_out_ns = 0.0
         self._taken = 0
+        self._begin(None)
 
-        # Warm-up: whether the path has settled, the time of its blocks with their timeouts, and
+    def begin(self, iterations: int | None = None) -> None:
+        """Begins the next slice, which ends after exactly `iterations` exchanges, if that is
+        given."""
+        self._begin(iterations)
+        self._phase = "first"
+        if self._is_calibrated:
+            self._set_exchanges(self._sample_ns / self.exchanges)
+
+    def _begin(self, iterations: int | None) -> None:
+        self._iterations = iterations
+        self.stopped: Stopped | None = None
+        # Warm-up: the time of its blocks with their timeouts, the length of the next block, and
         # what `warm_up` reports, calibration included.
-        self._settling = Settling(stopping.ci or _TOLERANCE)
+        self._settled = False
         self._warming_ns = 0.0
+        self._warm_block_ns = _WARM_BLOCK_NS if self._is_calibrated else _FIRST_WARM_BLOCK_NS
         self._warm_up_exchanges = 0
         self._warm_up_ns = 0
         # Whether `_sample_ns` is worked out from samples that were too short to be timed.
         self._is_guess = False
-
-        # Sampling: how many samples are requested (with `iterations`), the batches that count, the
-        # time of the rejected ones, and the kept time at which the interval is computed next.
+        # Sampling: how many samples are requested (with a number of iterations), the batches that
+        # count, and the time of the rejected ones.
         self._requested = 0
         self._kept: Sequence[Sampled] = ()
         self._rejected_ns = 0.0
-        self._next_look_ns = _LEAST_SHARE * self._allowed_ns
 
     @property
     def warm_up(self) -> WarmUp:
-        """What preceded the kept samples, without the first exchange."""
-        return WarmUp(
-            exchanges=self._warm_up_exchanges, ns=self._warm_up_ns, settled=self._settling.settled
-        )
+        """What preceded the kept samples of this slice, without the first exchange."""
+        return WarmUp(exchanges=self._warm_up_exchanges, ns=self._warm_up_ns, settled=self._settled)
 
     @property
     def gave_up(self) -> bool:
@@ -183,7 +198,7 @@ class Sampler:
         return self._rejected_ns >= _MOST_REJECTED * self._allowed_ns
 
     def next(self) -> Batch | None:
-        """The next batch, or None when the case is over."""
+        """The next batch, or None when the slice is over."""
         if self._phase == "first":
             return Batch(exchanges=1, samples=1, warm_up=0, cold=True)
         if self._phase == "calibrate":
@@ -195,6 +210,11 @@ class Sampler:
         if self._phase == "sample":
             return self._batch(self._kept_block_samples())
         return None
+
+    def end(self) -> None:
+        """Ends the slice, because the time of all who talk at the same time is over."""
+        self.stopped = "time" if self._kept_count else None
+        self._phase = "done"
 
     def feed(self, batch: Sampled) -> None:
         """Takes the result of the batch that `next` requested, before sampling begins. Where
@@ -217,9 +237,9 @@ class Sampler:
             raise RuntimeError("warm-up is over")
 
     def keep(self, latest: Sampled, kept: Sequence[Sampled], rejected: Sequence[Sampled]) -> None:
-        """Takes `latest`, the result of a batch of samples to keep. `kept` are all such batches
-        that count by now, in time order. `rejected` are those that counted until now and no longer
-        do, or `latest`, if it does not count."""
+        """Takes `latest`, the result of a batch of samples to keep. `kept` are all such batches of
+        this slice that count by now, in time order. `rejected` are those that counted until now and
+        no longer do, or `latest`, if it does not count."""
         if self._phase != "sample":
             raise RuntimeError("these samples were not requested")
         self._kept = kept
@@ -227,12 +247,8 @@ class Sampler:
         self._rejected_ns += sum(max(batch.elapsed, least_ns) for batch in rejected)
         if any(batch is latest for batch in rejected):
             if self.gave_up:
-                self.stopped = "time" if self._kept_count else None
-                self._phase = "done"
+                self.end()
             return
-        if rejected:
-            # The last interval was computed from samples that no longer count.
-            self._next_look_ns = _LEAST_SHARE * self._allowed_ns
         self._count(latest)
         times = latest.times
         if not times.size:
@@ -258,26 +274,27 @@ class Sampler:
     @property
     def _most_samples(self) -> int:
         """How many samples of the present number of exchanges a batch may have."""
-        return int(min(max(1, self._most_exchanges / self.exchanges), MOST_SAMPLES))
+        most = max(1, self._most_exchanges / self.exchanges)
+        return int(min(most, self._most_samples_of_slice))
 
     def _batch(self, samples: float) -> Batch:
         most = min(max(1, int(LONGEST_CALL_NS / self._turn_ns)), self._most_samples)
         if self._single and self._phase == "sample":
-            most = min(most, MOST_SAMPLES - self._kept_count)
+            most = min(most, self._most_samples_of_slice - self._kept_count)
         return Batch(self.exchanges, min(max(1, int(samples)), most), keep=self._phase == "sample")
 
     def _warm_block_samples(self) -> float:
         if self._is_guess:
             return _CALIBRATION_SAMPLES
-        needed = max(_WARM_BLOCK_NS / self._turn_ns, _WARM_BLOCK_SAMPLES)
-        share = _WARM_SHARE * self._allowed_ns / AGREEING_BLOCKS
-        return min(needed, share / self._turn_ns)
+        needed = max(self._warm_block_ns / self._turn_ns, _WARM_BLOCK_SAMPLES)
+        return min(needed, _WARM_SHARE * self._allowed_ns / self._turn_ns)
 
     def _kept_block_samples(self) -> float:
-        if self._stopping.iterations is not None:
+        if self._iterations is not None:
             return self._requested - self._kept_count
-        block_ns = max(self._first_block * self._allowed_ns, self._growth * self._kept_ns)
-        return min(block_ns, self._allowed_ns - self._kept_ns) / self._turn_ns
+        kept_ns = self._kept_ns
+        block_ns = max(self._first_block * self._allowed_ns, self._growth * kept_ns)
+        return min(block_ns, self._allowed_ns - kept_ns) / self._turn_ns
 
     # How many exchanges a sample holds.
 
@@ -291,28 +308,32 @@ class Sampler:
             self.exchanges *= 2
         else:
             self._set_exchanges(shortest / self.exchanges)
+            self._is_calibrated = True
 
     def _set_exchanges(self, ns: float) -> None:
         """Sets how many exchanges, of `ns` each, a sample holds, and begins warm-up."""
         needed = 1
         if ns < self._least_sample_ns:
-            needed = math.ceil(max(self._least_sample_ns, _LEAST_BATCH_NS) / ns)
+            needed = math.ceil(max(self._least_sample_ns, _LEAST_SEVERAL_NS) / ns)
             needed = int(min(needed, self._most_exchanges))
-        count = self._stopping.iterations
+        count = self._iterations
         if count is None:
-            self.exchanges = max(needed, self._fewest_exchanges(ns))
+            # Not fewer than in the slices before: samples stay as long as they were.
+            least = self.exchanges if self._is_calibrated else 1
+            self.exchanges = max(needed, self._fewest_exchanges(ns), least)
         else:
             # All samples hold the same number: a count that they do not divide is rounded up.
             fewest = math.ceil(count / self._most_exchanges)
-            self._requested = max(min(max(1, count // needed), MOST_SAMPLES), fewest)
+            most = self._most_samples_of_slice
+            self._requested = max(min(max(1, count // needed), most), fewest)
             self.exchanges = 1 if self._single else math.ceil(count / self._requested)
         self._sample_ns = max(ns * self.exchanges, 1.0)
         self._phase = "warm up"
 
     def _fewest_exchanges(self, ns: float) -> int:
-        """How many exchanges of `ns` a sample has to hold so that the time allowed has no more than
-        MOST_SAMPLES; 1 where it may hold no more."""
-        fewest = math.ceil(self._allowed_ns / ns / MOST_SAMPLES)
+        """How many exchanges of `ns` a sample has to hold so that a slice has no more samples than
+        it may; 1 where it may hold no more."""
+        fewest = math.ceil(self._allowed_ns / ns / self._most_samples_of_slice)
         return 1 if self._single else int(min(fewest, self._most_exchanges))
 
     # Warm-up.
@@ -331,8 +352,9 @@ class Sampler:
         elif self._is_guess:
             self._is_guess = False
         else:
-            self._settling.add(times)
-        if self._settling.settled or self._warming_ns >= _WARM_SHARE * self._allowed_ns:
+            self._settled = settled(times, self._ci or _TOLERANCE)
+            self._warm_block_ns *= _WARM_GROWTH
+        if self._settled or self._warming_ns >= _WARM_SHARE * self._allowed_ns:
             self._start_sampling()
 
     def _lengthen_samples(self) -> None:
@@ -342,13 +364,12 @@ class Sampler:
         timed = max(self._sample_ns, self._least_sample_ns * CLOCK_SHARE)
         before = self.exchanges
         self._set_exchanges(timed / before)
-        self._settling.restart()
         # A sample may last much longer than that: a block of the usual number of samples could take
         # all the time for warm-up.
         self._is_guess = self.exchanges > before
 
     def _start_sampling(self) -> None:
-        if self._stopping.iterations is None:
+        if self._iterations is None:
             # The time of an exchange is known better now than when it was calibrated.
             ns = self._sample_ns / self.exchanges
             self.exchanges = max(self.exchanges, self._fewest_exchanges(ns))
@@ -366,19 +387,15 @@ class Sampler:
         return sum(batch.times.size for batch in self._kept)
 
     def _why_stop(self) -> Stopped | None:
-        is_full = self._single and self._kept_count >= MOST_SAMPLES
-        count = self._stopping.iterations
-        if count is not None:
+        is_full = self._single and self._kept_count >= self._most_samples_of_slice
+        if self._iterations is not None:
             if self._kept_count < self._requested:
-                return None
-            return "full" if is_full and count > MOST_SAMPLES else "count"
-        target = self._stopping.ci
-        kept_ns = self._kept_ns
-        is_over = kept_ns + self._sample_ns / 2 >= self._allowed_ns
-        if target is not None and (is_over or is_full or kept_ns >= self._next_look_ns):
-            self._next_look_ns = (1 + _LOOK_GROWTH) * kept_ns
-            if half_width(np.concatenate([batch.times for batch in self._kept])) <= target:
+                return "full" if is_full else None
+            return "count"
+        if self._ci is not None:
+            times = np.concatenate([batch.times for batch in self._kept])
+            if half_width(times) <= _WITHIN_SHARE * self._ci:
                 return "converged"
-        if is_over:
+        if self._kept_ns + self._sample_ns / 2 >= self._allowed_ns:
             return "time"
         return "full" if is_full else None

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from halftrip import _native
-from halftrip.clock import Clock
 from halftrip.errors import HalftripError, system_reason
-from halftrip.measure.connection import Connection
 from halftrip.measure.sampler import Batch
 from halftrip.measure.verification import Verification
-from halftrip.memory.layout import Layout
 from halftrip.memory.ring import Ring, WrongByte, aligned, allocate_ring
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.case import Case
 from halftrip.results.delivery import Delivery
 from halftrip.results.usage import CoreUse, Usage, add_usages
-from halftrip.telemetry.busiest_task import busiest_task
-from halftrip.telemetry.process import CoreWatch, Meter
-from halftrip.transports.base import Buffers, Endpoint, Path, Timed
+from halftrip.telemetry.process import CoreWatch
+from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Timed
+
+if TYPE_CHECKING:
+    from halftrip.measure.setup import Setup
 
 # How long the initiator waits for its peer to enter the loop, where no untimed exchange precedes.
 _READY_SECONDS = 0.002
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What one end reports to rank 0 of a batch.
+    """What the responder reports to the initiator of a batch.
 
     `times`, `start`, `receive_times`, `timed_out` and `delivery` are those of
     `transports.base.Timed`; arrays are packed, see `unpack_times`. `verified` is how many messages
@@ -58,26 +57,16 @@ def unpack_times(payload: bytes) -> Times:
 
 
 class Side:
-    """This rank's side of `case`: its peer is the other rank of `connection`, over the open `path`.
-    `meter` reads what this side spends; `lossy`: messages can be lost."""
+    """This rank's side of `case`: its peer is that of `context`, over the open `path`."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        case: Case,
-        path: Path,
-        layout: Layout,
-        clock: Clock,
-        meter: Meter,
-        lossy: bool,
-    ) -> None:
+    def __init__(self, setup: Setup, context: PairContext, case: Case, path: Path) -> None:
         self.case = case
-        self._connection = connection
+        self._context = context
         self._path = path
-        self._layout = layout
-        self._clock = clock
-        self._meter = meter
-        self._lossy = lossy
+        self._layout = setup.layout(case)
+        self._clock = setup.clock
+        self._meter = setup.meter
+        self._lossy = setup.transport(case).capabilities.lossy
         self._endpoint: Endpoint | None = None
         self._verification: Verification | None = None
         self._core_watch: CoreWatch | None = None
@@ -87,7 +76,7 @@ class Side:
 
     def allocate(self) -> None:
         """Makes the buffers. Raises Unavailable or OSError."""
-        end = self._connection.pair.end_of(self.case)
+        end = self._context.end_of(self.case)
         self._out = allocate_ring(self._layout, self.case, end)
         self._in = self._out
         if self.case.buffers == "separate":
@@ -106,7 +95,7 @@ class Side:
             exposed = Ring(region, self._layout, self.case)
         if self.case.verify:
             self._verification = Verification(
-                self.case, self._initiates, self._connection.ranks, self._out, self._in, exposed
+                self.case, self._context.initiates, self.case.pair, self._out, self._in, exposed
             )
         return self._endpoint.address
 
@@ -126,16 +115,17 @@ class Side:
             raise RuntimeError("this side has no endpoint yet")
         return self._endpoint
 
-    @property
-    def _initiates(self) -> bool:
-        return self._connection.initiates
-
     # Timing.
 
+    def begin_slice(self) -> None:
+        """Prepares this end for a slice, after others over the same path."""
+        self._spent = []
+        self._opened.resume()
+        if not self.case.is_simulated:
+            self._core_watch = self._meter.watch_core(self._context.core)
+
     def prepare(self, batch: Batch) -> None:
-        """Prepares this end for a batch, so that all ends can begin at once."""
-        if batch.keep and self._core_watch is None and not self.case.is_simulated:
-            self._core_watch = self._meter.watch_core(self._connection.pair.core)
+        """Prepares this end for a batch, so that both ends can begin at once."""
         if self._verification is not None:
             self._verification.fill(batch.total_exchanges * self.case.window)
         self._opened.synchronize()
@@ -143,8 +133,8 @@ class Side:
     def run(self, batch: Batch) -> Report:
         """Takes this end's part in a batch. Raises HalftripError if it failed in a way that leaves
         the peer waiting."""
-        if self._connection.pair.core is not None:
-            os.sched_setaffinity(0, {self._connection.pair.core})
+        if self._context.core is not None:
+            os.sched_setaffinity(0, {self._context.core})
         try:
             timed, usage = self._time(batch)
             self._opened.synchronize()
@@ -180,7 +170,7 @@ class Side:
         numbers = (batch.warm_up, batch.exchanges, batch.samples)
         if self.case.is_simulated:
             return self._opened.run(*numbers), None
-        if batch.cold and self._initiates:
+        if batch.cold and self._context.initiates:
             time.sleep(_READY_SECONDS)
         before = self._meter.read()
         timed = self._opened.run(*numbers)
@@ -193,24 +183,25 @@ class Side:
         header_size = self._opened.header_size
         return self._verification.check(messages, timed.source_slots, header_size)
 
-    def finish(self) -> CoreUse | None:
-        """How this end's core was used since the first batch that was kept, with the busiest task
-        where others had much of it; None where that is not known. To be called once, after the last
-        batch."""
-        if self._core_watch is None:
+    def end_slice(self) -> CoreUse | None:
+        """How this end's core was used during the slice, with the busiest task where others had
+        much of it; None where that is not known."""
+        watch, self._core_watch = self._core_watch, None
+        if watch is None:
             return None
-        core = self._core_watch.close()
+        core = watch.close()
         # Where ranks share a core, the other task is a rank of this run.
-        if not self._spent or self._connection.pair.shares_core:
+        if not self._spent or self._context.shares_core:
             return core
         spent = msgspec.structs.replace(add_usages(self._spent), core=core)
         if not spent.taken_share:
             return core
-        return msgspec.structs.replace(core, busiest_task=busiest_task(core.number))
+        task = self._meter.busiest_task(core.number)
+        return msgspec.structs.replace(core, busiest_task=task)
 
     def _failure(self, reason: str) -> str:
         """`reason`, with the rank that it happened at."""
-        rank = self._connection.ranks[0 if self._initiates else 1]
+        rank = self.case.pair[0 if self._context.initiates else 1]
         return f"rank {rank}: {reason}"
 
     @property

@@ -16,10 +16,19 @@ if TYPE_CHECKING:
 _MPICH_SONAME = "libmpi.so.12"
 # The variable that tells mpi4py which library to load.
 LIBRARY_VARIABLE = "MPI4PY_LIBMPI"
-# Tags that no other software is likely to use. Timed messages of a rank's first thread have
-# TIMED_TAG, those of its second thread the tag before that, and so on.
-GROUP_TAG = 18517
-TIMED_TAG = GROUP_TAG - 1
+# Tags that no other software is likely to use: two for each thread of a rank, one for timed
+# messages and one for those by which ranks coordinate.
+_FIRST_TAG = 18517
+
+
+def group_tag(thread: int) -> int:
+    """The tag of messages by which thread number `thread` of two ranks coordinate."""
+    return _FIRST_TAG - 2 * thread
+
+
+def timed_tag(thread: int) -> int:
+    """The tag of timed messages between thread number `thread` of two ranks."""
+    return _FIRST_TAG - 2 * thread - 1
 
 
 def select_library(library: Path | None) -> None:
@@ -45,9 +54,8 @@ def start(expected_size: int, threads: int = 1) -> MPI.Intracomm:
     """Initialises MPI, for calls from `threads` threads of this process, and returns COMM_WORLD.
 
     Not a duplicate of it: every additional communicator makes messages slower in some MPIs, and
-    programs use COMM_WORLD. Tags keep timed messages (TIMED_TAG) apart from the group's own
-    (GROUP_TAG). Raises Unavailable if there is no MPI, or if it does not see the `expected_size`
-    ranks of the job.
+    programs use COMM_WORLD. Tags keep timed messages apart from the group's own. Raises Unavailable
+    if there is no MPI, or if it does not see the `expected_size` ranks of the job.
     """
     try:
         import mpi4py

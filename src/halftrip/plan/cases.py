@@ -7,7 +7,7 @@ from itertools import product
 
 import msgspec
 
-from halftrip.plan.pairing import Pair, rounds
+from halftrip.plan.pairing import Pair
 from halftrip.plan.plan import Plan
 from halftrip.plan.sizes import perturb
 from halftrip.results.case import Case, CaseEnd, Wait
@@ -15,37 +15,9 @@ from halftrip.results.patterns import SHAPES, Pattern
 from halftrip.units import significant
 
 
-def expand(plan: Plan, ranks: int, waits: Mapping[str, tuple[Wait, ...]]) -> list[tuple[Case, ...]]:
-    """Every case of the plan, in the order of a table; the cases of one tuple are measured at the
-    same time. `waits` has the available transports and the ways in which each can wait, its default
-    first."""
-    return [
-        tuple(
-            _between(plan, case, pair, thread) for pair in pairs for thread in range(plan.threads)
-        )
-        for pairs in rounds(ranks, plan.pairs, plan.pairs_at_once)
-        for case in _cases(plan, waits, len(pairs) * plan.threads)
-    ]
-
-
-def _between(plan: Plan, case: Case, pair: Pair, thread: int) -> Case:
-    """`case` as measured between thread number `thread` of both ranks of `pair`."""
-    initiator, responder = (
-        msgspec.structs.replace(end, core=_requested_core(plan, rank, thread))
-        for end, rank in zip(case.ends, pair, strict=True)
-    )
-    return msgspec.structs.replace(
-        case, pair=pair, thread=thread, initiator=initiator, responder=responder
-    )
-
-
-def _requested_core(plan: Plan, rank: int, thread: int) -> int | None:
-    if not isinstance(plan.cores, tuple):
-        return None
-    return plan.cores[rank * plan.threads + thread]
-
-
-def _cases(plan: Plan, waits: Mapping[str, tuple[Wait, ...]], concurrency: int) -> list[Case]:
+def settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Case]:
+    """Every case of the plan once, in the order of a table, without the ranks that measure it.
+    `waits` has the ways in which each transport can wait, its default first."""
     return [
         Case(
             transport=transport,
@@ -61,7 +33,6 @@ def _cases(plan: Plan, waits: Mapping[str, tuple[Wait, ...]], concurrency: int) 
             datatype=datatype,
             rate=plan.rate,
             verify=plan.verify,
-            concurrency=concurrency,
         )
         for transport in plan.transport
         if transport in waits
@@ -76,6 +47,29 @@ def _cases(plan: Plan, waits: Mapping[str, tuple[Wait, ...]], concurrency: int) 
         for datatype in plan.datatype
         for size in perturb(plan.sizes, plan.perturb)
     ]
+
+
+def case_of(plan: Plan, setting: Case, pair: Pair, thread: int, pairs_at_once: int) -> Case:
+    """`setting` as measured between thread number `thread` of both ranks of `pair`, while so many
+    pairs talk."""
+    initiator, responder = (
+        msgspec.structs.replace(end, core=_requested_core(plan, rank, thread))
+        for end, rank in zip(setting.ends, pair, strict=True)
+    )
+    return msgspec.structs.replace(
+        setting,
+        pair=pair,
+        thread=thread,
+        initiator=initiator,
+        responder=responder,
+        concurrency=pairs_at_once * plan.threads,
+    )
+
+
+def _requested_core(plan: Plan, rank: int, thread: int) -> int | None:
+    if not isinstance(plan.cores, tuple):
+        return None
+    return plan.cores[rank * plan.threads + thread]
 
 
 def _ends(memory: str, pages: str, wait: str) -> tuple[CaseEnd, CaseEnd]:

@@ -18,7 +18,7 @@ import msgspec
 from halftrip.errors import UsageError, system_reason
 from halftrip.plan import presets
 from halftrip.plan.options import OPTIONS
-from halftrip.plan.pairing import rounds
+from halftrip.plan.pairing import Schedule
 from halftrip.plan.parsing import no_such_key
 from halftrip.plan.plan import FEWEST_UNTIL_CI, MOST_LAUNCHES, STOPS_EARLY, Plan, plan_keys
 from halftrip.results.patterns import SHAPES
@@ -102,7 +102,7 @@ def _check_launches(plan: Plan, layers: Sequence[Layer]) -> None:
 
 def check_ranks(plan: Plan, ranks: int) -> None:
     """Raises UsageError if this number of ranks cannot form the pairs of the plan."""
-    most = max(len(pairs) for pairs in rounds(ranks, plan.pairs))
+    most = Schedule(ranks, plan.pairs).most_at_once
     if plan.pairs_at_once is not None and plan.pairs_at_once > most:
         pairs = "1 pair" if most == 1 else f"{most} pairs"
         raise UsageError(

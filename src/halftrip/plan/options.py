@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, get_args
 
 from halftrip.plan import parsing
-from halftrip.plan.pairing import Pairs
+from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
 from halftrip.plan.plan import Placement
 from halftrip.plan.presets import PRESETS
@@ -89,7 +89,9 @@ OPTIONS: dict[str, Option] = {
     ),
     "time": Option(parsing.seconds, "End a case after this much sampling. [0.3s]"),
     "iterations": Option(parsing.count, "End a case after exactly this many exchanges instead."),
-    "slices": Option(parsing.count, "Passes over all cases, shuffled. [1]", "-r"),
+    "slices": Option(
+        parsing.count, "Deal the time of a case over the run in so many parts. [10]", "-r"
+    ),
     "preset": Option(
         parsing.one_of(PRESETS), "quick, standard or paper: defaults for all other options."
     ),
@@ -97,7 +99,8 @@ OPTIONS: dict[str, Option] = {
     "until_ci": Option(parsing.flag, "Launch again until every interval is within --ci."),
     "max_launches": Option(parsing.count, "With --until-ci, at most this many launches. [30]"),
     "pairs": Option(
-        parsing.one_of(get_args(Pairs)), "Who talks to whom: halves, neighbours, all. [halves]"
+        parsing.pairs_of(get_args(Pairing)),
+        "Who talks to whom: halves, neighbours, all, across (hosts), or 0-3,1-2. [halves]",
     ),
     "pairs_at_once": Option(parsing.count, "How many pairs talk at the same time. [all that can]"),
     "threads": Option(parsing.count, "How many threads of each rank talk at the same time. [1]"),

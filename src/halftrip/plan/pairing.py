@@ -2,57 +2,173 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from halftrip.errors import UsageError
 
-Pairs = Literal["halves", "neighbours", "all"]
+Pairing = Literal["halves", "neighbours", "all", "across"]
+# The initiator's rank, and the responder's.
 Pair = tuple[int, int]
+# A rule, or the pairs themselves.
+Pairs = Pairing | tuple[Pair, ...]
 
 
-def rounds(ranks: int, pairs: Pairs, at_once: int | None = None) -> list[tuple[Pair, ...]]:
-    """The pairs, lower rank first, that talk at the same time, round after round.
+class Schedule:
+    """Who talks to whom in which round. A rank works out its own partner; nothing that is kept
+    grows with the number of pairs, but where these are listed.
 
     ``halves``: i with i + ranks / 2; ``neighbours``: i with i ^ 1; ``all``: each rank with each
-    other rank once; if their number is odd, one rank rests in each round. No rank is twice in a
-    round, and no round has more than `at_once` pairs (None: no limit).
+    other rank once; if their number is odd, one rank rests in each round; ``across``: likewise, but
+    only with ranks of other hosts; some rounds may be empty. The lower rank initiates. Listed pairs
+    talk in the first round in which both ranks are free. No rank is twice in a round, and no round
+    has more than `at_once` pairs (None: no limit). `hosts`, by rank, is needed for ``across``.
 
     Raises UsageError if this number of ranks cannot form these pairs, or if `at_once` is below 1.
     """
-    if at_once is not None and at_once < 1:
-        raise UsageError(f"{at_once} pairs at once is too few; at least 1")
-    if ranks < 2:
-        raise UsageError(f"{ranks} ranks cannot form {pairs}; at least 2 are needed")
-    if pairs == "all":
-        unlimited = _all_pairs(ranks)
-    elif ranks % 2:
-        raise UsageError(f"{ranks} ranks cannot form {pairs}; an even number is needed")
-    elif pairs == "halves":
-        half = ranks // 2
-        unlimited = [[(rank, rank + half) for rank in range(half)]]
-    else:
-        unlimited = [[(rank, rank + 1) for rank in range(0, ranks, 2)]]
-    most = at_once or ranks
-    return [
-        tuple(round_[start : start + most])
-        for round_ in unlimited
-        for start in range(0, len(round_), most)
-    ]
+
+    def __init__(
+        self,
+        ranks: int,
+        pairs: Pairs,
+        at_once: int | None = None,
+        hosts: Sequence[str] = (),
+    ) -> None:
+        if at_once is not None and at_once < 1:
+            raise UsageError(f"{at_once} pairs at once is too few; at least 1")
+        _check(ranks, pairs)
+        self._ranks = ranks
+        self._pairs = pairs
+        self._hosts = hosts
+        self._listed: list[list[Pair]] = []
+        if not isinstance(pairs, str):
+            self._listed = _fill_rounds(pairs, at_once)
+        turns, slots = self._turns_and_slots()
+        self._at_once = min(at_once or slots, slots)
+        # A turn with more pairs than may talk at once becomes several rounds.
+        self._parts = -(-slots // self._at_once)
+        self.rounds = turns * self._parts
+
+    @property
+    def most_at_once(self) -> int:
+        """How many pairs talk at the same time, at most."""
+        return self._at_once
+
+    @property
+    def pairs_in_all(self) -> int:
+        """How many pairs there are, at most."""
+        turns, slots = self._turns_and_slots()
+        return sum(map(len, self._listed)) if self._listed else turns * slots
+
+    def _turns_and_slots(self) -> tuple[int, int]:
+        """How many turns there are without a limit, and the places for pairs in each."""
+        if self._listed:
+            return len(self._listed), max(map(len, self._listed))
+        if self._pairs in ("halves", "neighbours"):
+            return 1, self._ranks // 2
+        return _turning(self._ranks), self._ranks // 2
+
+    def pair_of(self, rank: int, round_: int) -> Pair | None:
+        """The pair in which a rank talks in a round; None where it rests."""
+        turn, part = divmod(round_, self._parts)
+        if self._listed:
+            return next((pair for pair in self._listed[turn] if rank in pair), None)
+        slot = self._slot_of(rank, turn)
+        if slot is None or slot // self._at_once != part:
+            return None
+        return self._pair_at(turn, slot)
+
+    def pairs_of(self, round_: int) -> list[Pair]:
+        """All pairs of a round, in the order of their initiators."""
+        turn, part = divmod(round_, self._parts)
+        if self._listed:
+            return self._listed[turn]
+        _, slots = self._turns_and_slots()
+        first = part * self._at_once
+        places = range(first, min(first + self._at_once, slots))
+        return sorted(pair for slot in places if (pair := self._pair_at(turn, slot)) is not None)
+
+    def count(self, round_: int) -> int:
+        """How many pairs talk in a round."""
+        if self._listed or self._pairs == "across":
+            return len(self.pairs_of(round_))
+        _, slots = self._turns_and_slots()
+        return min(self._at_once, slots - round_ % self._parts * self._at_once)
+
+    def is_empty(self, round_: int) -> bool:
+        """Whether nobody talks in a round."""
+        return self._pairs == "across" and not self.pairs_of(round_)
+
+    def partners(self) -> int:
+        """With how many others a rank talks in the course of all rounds, at most."""
+        return self.rounds // self._parts
+
+    def _slot_of(self, rank: int, turn: int) -> int | None:
+        if self._pairs == "halves":
+            return rank % (self._ranks // 2)
+        if self._pairs == "neighbours":
+            return rank // 2
+        turning = _turning(self._ranks)
+        apart = (rank - turn) % turning if rank < turning else 0
+        apart = min(apart, turning - apart)
+        if self._ranks % 2:
+            return apart - 1 if apart else None
+        return apart
+
+    def _pair_at(self, turn: int, slot: int) -> Pair | None:
+        """The pair at one place of a turn; None where its ranks are on one host and may not be.
+
+        All pairs meet by the circle method of round-robin tournaments (Lucas, Recreations
+        mathematiques, 1883): one rank stays in the centre while the others turn around it; no
+        schedule has fewer rounds. With an odd number of ranks the centre is empty, and the rank
+        that would meet it rests.
+        """
+        half = self._ranks // 2
+        if self._pairs == "halves":
+            return slot, slot + half
+        if self._pairs == "neighbours":
+            return 2 * slot, 2 * slot + 1
+        turning = _turning(self._ranks)
+        apart = slot + self._ranks % 2
+        one, other = (turn - apart) % turning, (turn + apart) % turning
+        if not apart:
+            other = turning
+        pair = min(one, other), max(one, other)
+        if self._pairs == "across" and self._hosts[pair[0]] == self._hosts[pair[1]]:
+            return None
+        return pair
 
 
-def _all_pairs(ranks: int) -> list[list[Pair]]:
-    """The rounds in which each rank meets each other rank once, by the circle method of round-robin
-    tournaments (Lucas, Recreations mathematiques, 1883).
+def _turning(ranks: int) -> int:
+    return ranks - 1 + ranks % 2
 
-    One rank stays in the centre while the others turn around it: no schedule has fewer rounds. With
-    an odd number of ranks the centre is empty, and the rank that would meet it rests.
-    """
-    turning = ranks - 1 + ranks % 2
-    schedule: list[list[Pair]] = []
-    for turn in range(turning):
-        pairs = [(turn, turning)] if ranks % 2 == 0 else []
-        for apart in range(1, (turning + 1) // 2):
-            one, other = (turn - apart) % turning, (turn + apart) % turning
-            pairs.append((min(one, other), max(one, other)))
-        schedule.append(sorted(pairs))
-    return schedule
+
+def _check(ranks: int, pairs: Pairs) -> None:
+    if isinstance(pairs, str):
+        if ranks < 2:
+            raise UsageError(f"{ranks} ranks cannot form {pairs}; at least 2 are needed")
+        if pairs in ("halves", "neighbours") and ranks % 2:
+            raise UsageError(f"{ranks} ranks cannot form {pairs}; an even number is needed")
+        return
+    highest = max(max(pair) for pair in pairs)
+    if highest >= ranks:
+        raise UsageError(f"there is no rank {highest}: {ranks} ranks are 0 to {ranks - 1}")
+
+
+def _fill_rounds(pairs: Sequence[Pair], at_once: int | None) -> list[list[Pair]]:
+    """The pairs, each in the first round in which both its ranks are free."""
+    rounds: list[list[Pair]] = []
+    busy: list[set[int]] = []
+    for pair in pairs:
+        free = (
+            number
+            for number, ranks in enumerate(busy)
+            if not ranks.intersection(pair) and len(rounds[number]) != at_once
+        )
+        number = next(free, len(rounds))
+        if number == len(rounds):
+            rounds.append([])
+            busy.append(set())
+        rounds[number].append(pair)
+        busy[number].update(pair)
+    return rounds

@@ -19,6 +19,7 @@ from halftrip.units import parse_duration, parse_share, parse_size
 _MOST = 10**15
 # Each message in flight may need a request and a buffer.
 _LARGEST_WINDOW = 1_000_000
+_PAIR = re.compile(r"(\d{1,6})-(\d{1,6})", re.ASCII)
 _CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 
 
@@ -123,6 +124,33 @@ def cores(value: Any) -> tuple[int, ...] | Literal["none"]:
 
 def ranks(value: Any) -> int:
     return count(value, least=2)
+
+
+def pairs_of(rules: Collection[str]) -> Callable[[Any], str | tuple[tuple[int, int], ...]]:
+    """A reader of one of the rules, or of pairs of ranks such as ``0-3,1-2``."""
+
+    def parse(value: Any) -> str | tuple[tuple[int, int], ...]:
+        if isinstance(value, str) and value in rules:
+            return value
+        pairs = tuple(_pair(item, rules) for item in items(value))
+        if len({frozenset(pair) for pair in pairs}) < len(pairs):
+            raise UsageError(f"{value!r} has a pair twice")
+        return pairs
+
+    return parse
+
+
+def _pair(item: Any, rules: Collection[str]) -> tuple[int, int]:
+    # As the plan itself and a run file have it: two numbers.
+    text = "-".join(map(str, item)) if isinstance(item, list | tuple) else str(item)
+    match = _PAIR.fullmatch(text)
+    if match is None:
+        allowed = ", ".join(rules)
+        raise UsageError(f"{text!r} is not known; allowed: {allowed}, or pairs as 0-3,1-2")
+    pair = int(match[1]), int(match[2])
+    if pair[0] == pair[1]:
+        raise UsageError(f"{text!r} is one rank; a pair has two")
+    return pair
 
 
 def windows(value: Any) -> tuple[int, ...]:

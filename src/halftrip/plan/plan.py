@@ -30,9 +30,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `cores` has one for each thread of each rank; None: cores are chosen; "none": ranks are left to
     the scheduler.
 
-    A case ends when its interval is within `ci` (a share of the median; None: never for that
-    reason) or `time` seconds of sampling are over; or, with `iterations`, after exactly that many
-    exchanges. Fresh processes are started `launches` times; with `until_ci`, until every row's
+    The sampling of a case is dealt over the launch in `slices`, each of which takes its part of
+    `time` seconds at most. A case that is within `ci` (a share of the median; None: never for that
+    reason) after six slices gets no more; with `iterations` it has exactly that many exchanges in
+    all. Fresh processes are started `launches` times; with `until_ci`, until every row's
     interval over them is within `ci`, `max_launches` times at most.
 
     `preset` names keys that hold unless another layer says otherwise. With `placement_state`, only
@@ -64,7 +65,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     ci: float | None = 0.01
     time: float = 0.3
     iterations: int | None = None
-    slices: int = 1
+    slices: int = 10
     preset: str | None = None
     launches: int = 1
     until_ci: bool = False

@@ -76,6 +76,14 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, size=0)
 
     @property
+    def setting(self) -> Case:
+        """What is measured, without who measures it."""
+        initiator, responder = (msgspec.structs.replace(end, core=None) for end in self.ends)
+        return msgspec.structs.replace(
+            self, pair=(0, 1), thread=0, initiator=initiator, responder=responder, concurrency=1
+        )
+
+    @property
     def messages_per_exchange(self) -> int:
         """How many one-way messages follow each other in an exchange."""
         return trips(self.pattern, self.mode) * self.window

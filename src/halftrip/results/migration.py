@@ -1,7 +1,8 @@
 """The records of older formats of the run file, and their migration to the present format.
 
-Format 6 has ``slice`` for ``repetition``. Format 5 has one record per block, settings of each end of a case, and new names: ``aggregate`` was
-``together``, ``concurrency`` was ``company``, ``busiest_task`` was ``culprit``.
+Format 6 has ``slice`` for ``repetition``. Format 5 has one record per block, settings of each end
+of a case, and new names: ``aggregate`` was ``together``, ``concurrency`` was ``company``,
+``busiest_task`` was ``culprit``.
 """
 
 from __future__ import annotations

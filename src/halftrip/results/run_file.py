@@ -130,20 +130,20 @@ class RunFile:
             reason = system_reason(error).lower()
             raise UsageError(f"{path}: cannot be written: {reason}") from None
 
-    def append(self, line: bytes, last: bool = False) -> None:
-        """Writes one line; `last` marks the end, and a second end is not written. Raises
+    def append(self, lines: bytes, last: bool = False) -> None:
+        """Writes whole lines; `last` marks the end, and a second end is not written. Raises
         HalftripError if it cannot be written (a full disk); then no part of it stays."""
         with self._lock:
             if last and self._ended:
                 return
-            rest = line
+            rest = lines
             try:
                 while rest:
                     rest = rest[os.write(self._descriptor, rest) :]
             except OSError as error:
                 os.ftruncate(self._descriptor, self._size)
                 raise HalftripError(f"{self.path}: {system_reason(error)}") from None
-            self._size += len(line)
+            self._size += len(lines)
             self._ended = self._ended or last
 
     def end(self, end: records.RunEnd) -> None:

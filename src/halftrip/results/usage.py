@@ -175,8 +175,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def _share(seconds: float | None, of: float) -> float | None:
-    # A time that is counted in steps can be a step too long.
-    return None if seconds is None or not of else min(seconds / of, 1.0)
+    # A time that is counted in steps can be a step too long or too short.
+    return None if seconds is None or not of else min(max(seconds / of, 0.0), 1.0)
 
 
 def add_both_ends(usages: Iterable[tuple[Usage, Usage] | None]) -> tuple[Usage, Usage] | None:

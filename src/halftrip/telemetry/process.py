@@ -9,14 +9,17 @@ import time
 from typing import NamedTuple
 
 from halftrip.kernel_files import Reader
-from halftrip.results.usage import CoreUse, Usage
+from halftrip.results.usage import BusiestTask, CoreUse, Usage
+from halftrip.telemetry.busiest_task import busiest_task
 from halftrip.telemetry.energy import Energy
 from halftrip.telemetry.perf_counters import HardwareCounters, HardwareReading, counted_between
 from halftrip.telemetry.processors import read_core
 
 _SCHEDULED = "/proc/thread-self/schedstat"
-# In a shorter time the kernel's steps of 10 ms say nothing about a core.
+# In a shorter time the kernel's steps of 10 ms do not tell whether it counts at all.
 _LEAST_SECONDS = 0.1
+# The busiest task of a core is looked for no more often.
+_LOOK_SECONDS = 1.0
 # A kernel that counts at all counts at least this share of the time, idle included.
 _LEAST_COUNTED = 0.5
 
@@ -41,6 +44,9 @@ class Meter:
         self._who = resource.RUSAGE_SELF if whole else resource.RUSAGE_THREAD
         self._threads = threading.local()
         self._energies: dict[int, Energy] = {}
+        self._busiest: dict[int, tuple[float, BusiestTask | None]] = {}
+        # When a core was first watched, and its times then.
+        self._since: dict[int, tuple[float, dict[str, float]]] = {}
 
     @property
     def _hardware(self) -> HardwareCounters:
@@ -103,6 +109,21 @@ class Meter:
             self._energies[core] = Energy(self.reader, core)
         return self._energies[core]
 
+    def counts(self, core: int, at: float, times: dict[str, float]) -> bool:
+        """Whether the kernel counts the `times` of a core, as they are now, at the moment `at`, by
+        time.perf_counter. Some kernels, such as those of sandboxes, have the columns but do not."""
+        since, before = self._since.setdefault(core, (at, times))
+        counted = sum(times.values()) - sum(before.values())
+        return at - since < _LEAST_SECONDS or counted >= _LEAST_COUNTED * (at - since)
+
+    def busiest_task(self, core: int) -> BusiestTask | None:
+        """The task of another process that runs most on a core; looked for at most once a second,
+        as that takes 20 ms."""
+        now = time.monotonic()
+        if core not in self._busiest or now - self._busiest[core][0] > _LOOK_SECONDS:
+            self._busiest[core] = now, busiest_task(core)
+        return self._busiest[core][1]
+
     def own_seconds(self) -> float | None:
         """The CPU time of this process; None where its threads run on several cores."""
         if not self._whole:
@@ -121,11 +142,15 @@ class CoreWatch:
         self._times = read_core(meter.reader, core)
         self._own = meter.own_seconds()
         self._began = time.perf_counter()
+        meter.counts(core, self._began, self._times)
 
     def close(self) -> CoreUse:
-        """The use of the core so far, without its `busiest_task`."""
+        """The use of the core so far, without its `busiest_task`. The kernel counts in steps, so
+        the figures of a short time mean something only as part of a sum; `others` may be below
+        0."""
         reader, energy = self._meter.reader, self._meter.energy(self.core)
-        watched = time.perf_counter() - self._began
+        now = time.perf_counter()
+        watched = now - self._began
         own = self._meter.own_seconds()
         times = read_core(reader, self.core)
         joules = energy.joules(self._joules, energy.read())
@@ -133,21 +158,18 @@ class CoreWatch:
             f"/sys/devices/system/cpu/cpu{self.core}/cpufreq/scaling_cur_freq"
         )
         passed = {}
-        if watched >= _LEAST_SECONDS:
+        if self._meter.counts(self.core, now, times):
             # Some counters may decrease a little, see proc(5).
             passed = {
                 kind: max(times[kind] - before, 0.0)
                 for kind, before in self._times.items()
                 if kind in times
             }
-            if sum(passed.values()) < _LEAST_COUNTED * watched:
-                # Some kernels, such as those of sandboxes, have the columns but do not count.
-                passed = {}
         others = None
         if own is not None and self._own is not None and "idle" in passed:
             # Idle, waiting for a disk, or stolen: no task of this host had the core.
             unused = sum(passed.get(kind, 0.0) for kind in ("idle", "iowait", "steal"))
-            others = max(watched - unused - (own - self._own), 0.0)
+            others = watched - unused - (own - self._own)
         return CoreUse(
             number=self.core,
             watched=watched,

@@ -8,7 +8,8 @@ know whether the other succeeded, so that neither waits for a rank that has fail
 3. the responder connects, then the initiator does.
 
 An `Endpoint` is made for each case: both ends make one, exchange addresses, and connect at the same
-time. It takes part in the batches of the case.
+time. It takes part in the batches of the case, slice by slice; in between, endpoints of other cases
+use the same path, so it takes back what it shares with them in `resume`.
 """
 
 from __future__ import annotations
@@ -149,6 +150,9 @@ class Endpoint(ABC):
 
     def connect(self, address: Any) -> None:  # noqa: B027 (most need no address)
         """Takes the peer's address. Raises OSError or Unavailable."""
+
+    def resume(self) -> None:  # noqa: B027 (most share nothing with others)
+        """Called before this endpoint is used after others over the same path."""
 
     @abstractmethod
     def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from halftrip.errors import UsageError
-from halftrip.plan.cases import expand, outlasts
+from halftrip.plan.cases import outlasts, settings
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.base import ProcessContext, Transport
@@ -22,8 +20,7 @@ def check_possible(plan: Plan) -> None:
     }
     waits = {name: transport.capabilities.waits for name, transport in transports.items()}
     refused: dict[str, dict[str, None]] = {}
-    one_pair = msgspec.structs.replace(plan, pairs="halves", pairs_at_once=None, threads=1)
-    for (case,) in expand(one_pair, 2, waits):
+    for case in settings(plan, waits):
         # Without a rate, the time of a window depends on the machine.
         slow = outlasts(plan, case) if case.rate is not None else None
         reason = transports[case.transport].refuses(case) or slow

@@ -68,6 +68,11 @@ class VirtualPath(Path):
     def rest(self, seconds: float) -> None:
         self._simulated.rest(seconds)
 
+    @property
+    def now(self) -> float:
+        """Virtual time, s."""
+        return self._simulated.now
+
     def endpoint(self, case: Case, buffers: Buffers | None = None) -> Endpoint:
         self._simulated.begin_case()
         return VirtualEndpoint(self._simulated, case, self._initiates)

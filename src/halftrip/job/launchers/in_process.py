@@ -6,13 +6,13 @@ sampler decides what is measured.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
-import msgspec
-
 from halftrip import __version__
-from halftrip.measure.round import RoundBlock
+from halftrip.measure.part import Progress, Turn
 from halftrip.measure.sampler import Sampled, Sampler, Stopping
+from halftrip.measure.walk import Walk, planned_slices
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.registry import SIMULATED
 from halftrip.results.block import Block, RoundTrips
@@ -22,28 +22,21 @@ from halftrip.results.run import Run
 from halftrip.results.run_file import FORMAT, utc_now
 from halftrip.simulation.path_model import PathModel
 from halftrip.transports.base import PairContext, ProcessContext
-from halftrip.transports.simulated import SimulatedTransport, VirtualPath
+from halftrip.transports.simulated import SimulatedTransport
 
 _PAIR = PairContext(peer=1, initiates=True, same_host=True, shares_core=False)
 
 
 def simulate(model: PathModel, cases: Sequence[Case], plan: Plan) -> Run:
-    """The run of `cases`, which have the transport ``simulated``, in this order, over the path that
-    `model` describes. `plan` has the limits of a case, the launches and slices, and the
-    timeout."""
-    measurements = []
+    """The run of `cases`, which have the transport ``simulated``, over the path that `model`
+    describes. As in a real run, the slices of all cases are dealt over the launch; `plan` has their
+    number, the limits of a case, the launches, and the timeout."""
+    measurements: list[Measurement] = []
     for launch in range(plan.launches):
         process = ProcessContext(
             rank=0, token="", timeout=plan.timeout, path_model=model, launch=launch
         )
-        transport = SimulatedTransport(process)
-        path = transport.path(_PAIR, "spin")
-        for number in range(plan.slices):
-            for case in cases:
-                measurement = _measure(transport, path, case, plan)
-                measurements.append(
-                    msgspec.structs.replace(measurement, launch=launch, slice=number)
-                )
+        measurements += _Launch(SimulatedTransport(process), plan, cases).measure(launch)
     return Run(
         header=Header(
             format=FORMAT,
@@ -57,45 +50,74 @@ def simulate(model: PathModel, cases: Sequence[Case], plan: Plan) -> Run:
     )
 
 
-def _measure(
-    transport: SimulatedTransport, path: VirtualPath, case: Case, plan: Plan
-) -> Measurement:
-    if case.transport != SIMULATED:
-        raise ValueError(f"{case.transport} takes real time")
-    cost, resolution = transport.clock_figures
-    sampler = Sampler(
-        Stopping(ci=plan.ci, time=plan.time, iterations=plan.iterations),
-        cost,
-        resolution,
-        single=transport.capabilities.lossy,
-    )
-    endpoint = path.endpoint(case)
-    kept: list[RoundBlock] = []
-    rtt = path.cache_line_rtt()
-    while (batch := sampler.next()) is not None:
-        timed = endpoint.run(batch.warm_up, batch.exchanges, batch.samples)
-        if not batch.keep:
-            sampler.feed(Sampled(timed.times, timed.timed_out))
-            continue
-        before, rtt = rtt, path.cache_line_rtt()
-        block = Block(
-            start=timed.start,
-            times=timed.times,
-            cache_line_rtt=RoundTrips(before, rtt),
-            timed_out=timed.timed_out,
-            delivery=timed.delivery,
+class _Launch:
+    """One launch of `cases`. The order of slices depends on the seed of the model alone."""
+
+    def __init__(self, transport: SimulatedTransport, plan: Plan, cases: Sequence[Case]) -> None:
+        for case in cases:
+            if case.transport != SIMULATED:
+                raise ValueError(f"{case.transport} takes real time")
+        self._plan = plan
+        self._path = transport.path(_PAIR, "spin")
+        cost, resolution = transport.clock_figures
+        slices = planned_slices(plan)
+        stopping = Stopping(ci=plan.ci, time=plan.time / slices, slices=slices)
+        self._walk = Walk(
+            plan,
+            [(0, case) for case in cases],
+            random.Random(transport.model.seed),  # noqa: S311 (not a secret)
         )
-        kept.append(RoundBlock([block]))
-        sampler.keep(kept[-1].sampled, [each.sampled for each in kept], [])
-    if sampler.stopped is None:
-        raise RuntimeError("the sampler ended without a reason")
-    return Measurement(
-        case=case,
-        slice=0,
-        at=0.0,
-        first=sampler.first,
-        warm_up=sampler.warm_up,
-        exchanges=sampler.exchanges,
-        stopped=sampler.stopped,
-        blocks=[each.blocks[0] for each in kept],
-    )
+        self._endpoints = {case: self._path.endpoint(case) for case in cases}
+        single = transport.capabilities.lossy
+        self._progress = {
+            case: Progress(Sampler(stopping, cost, resolution, single=single)) for case in cases
+        }
+
+    def measure(self, launch: int) -> list[Measurement]:
+        measurements = []
+        for turn in self._walk.turns():
+            progress = self._progress[turn.setting]
+            measurement = self._slice(turn, progress.sampler, launch)
+            measurements.append(measurement)
+            progress.add(measurement)
+            if progress.is_enough(self._plan):
+                self._walk.close(spares=True)
+        return measurements
+
+    def _slice(self, turn: Turn, sampler: Sampler, launch: int) -> Measurement:
+        case = turn.setting
+        began = self._path.now
+        blocks: list[Block] = []
+        sampler.begin(turn.iterations)
+        rtt = self._path.cache_line_rtt()
+        while (batch := sampler.next()) is not None:
+            timed = self._endpoints[case].run(batch.warm_up, batch.exchanges, batch.samples)
+            sampled = Sampled(timed.times, timed.timed_out)
+            if not batch.keep:
+                sampler.feed(sampled)
+                continue
+            before, rtt = rtt, self._path.cache_line_rtt()
+            blocks.append(
+                Block(
+                    start=timed.start,
+                    times=timed.times,
+                    cache_line_rtt=RoundTrips(before, rtt),
+                    timed_out=timed.timed_out,
+                    delivery=timed.delivery,
+                )
+            )
+            kept = [Sampled(block.times, block.timed_out) for block in blocks]
+            sampler.keep(kept[-1], kept, [])
+        if sampler.stopped is None:
+            raise RuntimeError("the sampler ended without a reason")
+        return Measurement(
+            case=case,
+            slice=turn.number,
+            launch=launch,
+            at=began,
+            first=sampler.first,
+            warm_up=sampler.warm_up,
+            exchanges=sampler.exchanges,
+            stopped=sampler.stopped,
+            blocks=blocks,
+        )

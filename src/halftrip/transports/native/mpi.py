@@ -11,7 +11,7 @@ import numpy as np
 from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.memory.layout import BLOCK, BLOCK_STRIDE
-from halftrip.mpi.library import TIMED_TAG, function_address
+from halftrip.mpi.library import function_address, timed_tag
 from halftrip.results.case import Case, Wait
 from halftrip.transports.base import (
     Buffers,
@@ -93,7 +93,7 @@ class MpiPath(Path):
     def __init__(self, process: ProcessContext, pair: PairContext) -> None:
         self._process = process
         self._pair = pair
-        self._tag = TIMED_TAG - pair.thread
+        self._tag = timed_tag(pair.thread)
 
     def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
         path = self._native_path(case)

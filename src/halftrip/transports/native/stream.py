@@ -55,13 +55,31 @@ class StreamPath(Path):
             kind = _native.PollingStream
         else:
             kind = _native.BlockingStream
-        for descriptor in {self.in_fd, self.out_fd}:
-            os.set_blocking(descriptor, kind is _native.BlockingStream)
         end = kind(self.in_fd, self.out_fd, self.pair.shares_core)
-        return NativeEndpoint(end, case, self.pair.initiates, buffers)
+        blocks = kind is _native.BlockingStream
+        return StreamEndpoint(self, blocks, end, case, buffers)
+
+    def set_blocking(self, blocks: bool) -> None:
+        """Puts both descriptors into blocking or non-blocking mode."""
+        for descriptor in {self.in_fd, self.out_fd}:
+            os.set_blocking(descriptor, blocks)
 
     def close(self) -> None:
         self.resources.close()
+
+
+class StreamEndpoint(NativeEndpoint):
+    """`blocks`: its calls sleep in the kernel."""
+
+    def __init__(
+        self, path: StreamPath, blocks: bool, end: Any, case: Case, buffers: Buffers
+    ) -> None:
+        super().__init__(end, case, path.pair.initiates, buffers)
+        self._path = path
+        self._blocks = blocks
+
+    def resume(self) -> None:
+        self._path.set_blocking(self._blocks)
 
 
 class SocketTransport(StreamTransport):

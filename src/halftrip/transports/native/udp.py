@@ -131,13 +131,16 @@ class UdpPath(Path):
         return end
 
     def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
+        return UdpEndpoint(self, self._end, case, self._pair.initiates, buffers)
+
+    def resume(self, case: Case) -> None:
+        """Sets the socket up for a case."""
         # Room for a window, if net.core.rmem_max allows it; never less than the default. The kernel
         # doubles what it is asked for.
         room = max(case.window * (case.size + _OVERHEAD), self._default_buffer // 2)
         room = min(room, _LARGEST_BUFFER)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
         self._end.restart()
-        return UdpEndpoint(self._end, case, self._pair.initiates, buffers)
 
     def close(self) -> None:
         self._resources.close()
@@ -145,8 +148,14 @@ class UdpPath(Path):
 
 class UdpEndpoint(Endpoint):
     def __init__(
-        self, end: _native.DatagramSocket, case: Case, initiates: bool, buffers: Buffers
+        self,
+        path: UdpPath,
+        end: _native.DatagramSocket,
+        case: Case,
+        initiates: bool,
+        buffers: Buffers,
     ) -> None:
+        self._path = path
         self._end = end
         self._case = case
         self._initiates = initiates
@@ -156,6 +165,9 @@ class UdpEndpoint(Endpoint):
         timestamped = self._jitter and case.size >= end.timestamped_size
         header_size = end.timestamped_size if timestamped else end.number_size
         self.header_size = min(case.size, header_size)
+
+    def resume(self) -> None:
+        self._path.resume(self._case)
 
     def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
         if exchanges != 1:

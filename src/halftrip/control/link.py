@@ -1,0 +1,56 @@
+"""What two ranks say to each other alone, outside timed regions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from halftrip.control.collectives import Group
+from halftrip.control.protocol import Closed
+from halftrip.errors import Unavailable, system_reason
+
+
+class StepResult(msgspec.Struct, frozen=True):
+    """The result of an end's part in a step, or the reason why it failed."""
+
+    value: Any = None
+    problem: str | None = None
+
+
+class Link:
+    """Messages between thread number `thread` of this rank and of `peer`. `initiates`: this rank is
+    the initiator of the pair."""
+
+    def __init__(self, group: Group, peer: int, initiates: bool, thread: int = 0) -> None:
+        self.initiates = initiates
+        self._group = group
+        self._peer = peer
+        self._thread = thread
+
+    def send(self, value: Any) -> None:
+        self._group.send(self._peer, msgspec.msgpack.encode(value), self._thread)
+
+    def receive(self, kind: Any) -> Any:
+        """The peer's next value, of type `kind`."""
+        return msgspec.msgpack.decode(self._group.receive(self._peer, self._thread), type=kind)
+
+    def agree(self, step: Callable[[], Any]) -> Any:
+        """Calls `step` at both ends, and returns the peer's result.
+
+        If it raises Unavailable, Closed or OSError at either end, both raise Unavailable with the
+        reason; with the initiator's, if both have one.
+        """
+        try:
+            own = StepResult(value=step())
+        except (Unavailable, Closed) as error:
+            own = StepResult(problem=str(error))
+        except OSError as error:
+            own = StepResult(problem=system_reason(error))
+        self.send(own)
+        peer: StepResult = self.receive(StepResult)
+        for result in (own, peer) if self.initiates else (peer, own):
+            if result.problem is not None:
+                raise Unavailable(result.problem)
+        return peer.value

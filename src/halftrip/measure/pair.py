@@ -1,0 +1,190 @@
+"""Two ranks that talk: the memory that they share, the paths that are open between them, and their
+sides of the cases that they measure. Both ends take the same steps; no other rank takes part."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from halftrip import _native
+from halftrip.control.link import Link
+from halftrip.errors import Unavailable
+from halftrip.measure.baselines import CacheLineProbe
+from halftrip.measure.side import Side
+from halftrip.memory.allocator import Bytes
+from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
+from halftrip.results.case import Case, Wait
+from halftrip.transports.base import PairContext, Path, Transport
+
+if TYPE_CHECKING:
+    from halftrip.measure.setup import Setup
+
+# The transport, and how each end waits.
+_PathKey = tuple[str, Wait, Wait]
+
+
+class Pair:
+    """This rank's end of the pair that `context` describes. `budget` is how many bytes the buffers
+    of cases that are not being measured may take at either end."""
+
+    def __init__(self, setup: Setup, context: PairContext, budget: int) -> None:
+        self.link = Link(setup.group, context.peer, context.initiates, context.thread)
+        self._setup = setup
+        self._budget = budget
+        self._missing: dict[str, str | None] = {}
+        self._paths: dict[_PathKey, Path | Unavailable] = {}
+        # The least recently used first, with the bytes of its buffers.
+        self._sides: OrderedDict[Case, tuple[Side, int]] = OrderedDict()
+        segment, reason = self._share_memory(context.different_hosts)
+        self.context = dataclasses.replace(context, segment=segment, no_segment=reason)
+        self._probe: CacheLineProbe | None = None
+        # Where two ranks share a core, a cache line takes a context switch, which is no bound.
+        # Threads other than the first run on cores that are not probed.
+        if segment is not None and not context.shares_core and context.thread == 0:
+            self._probe = CacheLineProbe(segment, setup.clock)
+
+    @property
+    def initiates(self) -> bool:
+        return self.context.initiates
+
+    def _share_memory(self, refusal: str | None) -> tuple[Bytes | None, str]:
+        """Memory that both ranks map, or None and why not; `refusal` is why they cannot."""
+        segment: SharedSegment | None = None
+        mapped: Bytes | None = None
+
+        def create() -> SharedOffer | None:
+            nonlocal segment, mapped
+            if refusal is not None:
+                raise Unavailable(refusal)
+            if not self.link.initiates:
+                return None
+            segment = SharedSegment(_native.shm_segment_size)
+            mapped = segment.bytes
+            return segment.offer
+
+        def attach() -> None:
+            nonlocal mapped
+            if not self.link.initiates:
+                mapped = open_offer(msgspec.convert(offer, SharedOffer))
+
+        try:
+            offer = self.link.agree(create)
+            self.link.agree(attach)
+        except Unavailable as error:
+            return None, str(error)
+        finally:
+            if segment is not None:
+                segment.close()
+        return mapped, ""
+
+    def missing(self, transport: Transport, name: str) -> str | None:
+        """Why a transport cannot be used between these ranks, or None."""
+        if name not in self._missing:
+
+            def check() -> None:
+                reason = transport.missing(self.context)
+                if not any(transport.capabilities.patterns.values()):
+                    reason = "not in this build of halftrip"
+                if reason is not None:
+                    raise Unavailable(reason)
+
+            try:
+                self.link.agree(check)
+                self._missing[name] = None
+            except Unavailable as error:
+                self._missing[name] = str(error)
+        return self._missing[name]
+
+    def path(self, case: Case) -> Path:
+        """This rank's end of the path that a case uses, opened at the first call. Raises
+        Unavailable at both ends, at every call, if it cannot be opened."""
+        key = (case.transport, case.initiator.wait, case.responder.wait)
+        if key not in self._paths:
+            try:
+                self._paths[key] = self._open(self._setup.transport(case), case)
+            except Unavailable as error:
+                self._paths[key] = error
+        path = self._paths[key]
+        if isinstance(path, Unavailable):
+            raise path
+        return path
+
+    def _open(self, transport: Transport, case: Case) -> Path:
+        paths: list[Path] = []
+
+        def make() -> object:
+            paths.append(transport.path(self.context, self.context.end_of(case).wait))
+            return paths[0].address
+
+        def connect() -> None:
+            paths[0].connect(address)
+
+        try:
+            address = self.link.agree(make)
+            self.link.agree(lambda: None if self.initiates else connect())
+            self.link.agree(lambda: connect() if self.initiates else None)
+        except Unavailable:
+            for path in paths:
+                path.close()
+            raise
+        return paths[0]
+
+    def side(self, case: Case) -> Side:
+        """This rank's side of a case, ready to be measured: as it was left, if it is still there.
+        Raises Unavailable at both ends if buffers or an endpoint cannot be made."""
+        if case in self._sides:
+            self._sides.move_to_end(case)
+            return self._sides[case][0]
+        needed = self._setup.buffer_bytes(case)
+        self._make_room(needed)
+        side = Side(self._setup, self.context, case, self.path(case))
+        try:
+            self.link.agree(side.allocate)
+            address = self.link.agree(side.open)
+            self.link.agree(lambda: side.connect(address))
+        except Unavailable:
+            # One end may have succeeded where the other failed.
+            side.close()
+            raise
+        self._sides[case] = side, needed
+        return side
+
+    def _make_room(self, needed: int) -> None:
+        """Closes the sides that were not used for longest. Both ends used them in the same order,
+        so they close the same."""
+        while self._sides and needed + sum(size for _, size in self._sides.values()) > self._budget:
+            _, (side, _) = self._sides.popitem(last=False)
+            side.close()
+
+    def drop(self, case: Case) -> None:
+        """Closes a side that will not be used again. Both ends have to call it."""
+        kept = self._sides.pop(case, None)
+        if kept is not None:
+            kept[0].close()
+
+    @property
+    def has_probe(self) -> bool:
+        """Whether `probe` can tell a core-to-core round trip; the same at both ends."""
+        return self._probe is not None
+
+    def probe(self) -> float | None:
+        """The core-to-core round trip at this moment, ns, on the initiator; None elsewhere."""
+        if self._probe is None:
+            return None
+        if self.initiates:
+            return self._probe.initiate()
+        self._probe.respond()
+        return None
+
+    def close(self) -> None:
+        """Closes all sides and paths. Both ends have to call it."""
+        for side, _ in self._sides.values():
+            side.close()
+        self._sides.clear()
+        for path in self._paths.values():
+            if isinstance(path, Path):
+                path.close()
+        self._paths.clear()

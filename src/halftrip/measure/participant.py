@@ -1,0 +1,205 @@
+"""What a rank does in the turns of a run: it opens what it needs with its partner of the moment,
+and the two measure a slice between themselves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
+from halftrip.clock import raw_now
+from halftrip.measure.clock_offsets import HostClocks
+from halftrip.measure.pair import Pair
+from halftrip.measure.part import Part, Progress, Turn
+from halftrip.measure.placement_filter import PlacementFilter
+from halftrip.measure.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler, Stopping
+from halftrip.measure.selection import Refusal
+from halftrip.measure.setup import Setup
+from halftrip.measure.walk import planned_slices
+from halftrip.plan.cases import case_of
+from halftrip.results.case import Case
+from halftrip.results.records import Failure
+from halftrip.results.run_file import encode
+
+# Where several pairs talk at once, each samples in one block: between blocks nothing is sent.
+_FIRST_BLOCK_OF_SEVERAL = 1.0
+# Pairs that begin together do so this long after rank 0 has named the moment, ns, and this much
+# more for each rank: by then all have heard of it.
+_LEAD_NS = 200_000
+_LEAD_NS_PER_RANK = 20_000
+# With more partners, a rank closes what it has open to one as soon as the two have done.
+_MOST_PARTNERS = 128
+
+
+class TurnReport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a rank reports of a turn: the lines that it adds to the run file, refusals, how many of
+    its cases need more slices, the time of its batches, ns, and warnings. `late`: a case took
+    longer than planned, so that it leaves no time to others."""
+
+    lines: list[bytes] = []
+    refusals: list[Refusal] = []
+    unfinished: int = 0
+    late: bool = False
+    timed_ns: int = 0
+    warnings: list[str] = []
+
+
+class Participant:
+    """This rank in all turns of a launch, which began at the time.monotonic `began`."""
+
+    def __init__(self, setup: Setup, clocks: HostClocks, launch: int, began: float) -> None:
+        self._setup = setup
+        self._plan = setup.plan
+        self._clocks = clocks
+        self._launch = launch
+        self._began = began
+        threads = setup.plan.threads
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._slices = planned_slices(setup.plan)
+        self._keeps_pairs = setup.schedule.partners() <= _MOST_PARTNERS
+        self._pairs: dict[tuple[tuple[int, int], int], Pair] = {}
+        self._progress: dict[Case, Progress] = {}
+        self._placements: dict[tuple[tuple[int, int], bool], PlacementFilter] = {}
+        # The time of an exchange, ns, by curve, whoever talks, and size.
+        self._exchange_ns: dict[Case, dict[int, float]] = {}
+
+    def take_part(self, turn: Turn) -> TurnReport:
+        """Takes this rank's part in a turn. All ranks call it, those that rest, too."""
+        setup = self._setup
+        schedule, group = setup.schedule, setup.group
+        # Where pairs talk at the same time, or threads, they agree on when they begin and end.
+        several = schedule.most_at_once > 1 or self._plan.threads > 1
+        ranks = schedule.pair_of(group.rank, turn.round)
+        parts = []
+        if ranks is not None:
+            at_once = schedule.count(turn.round) if several else 1
+            parts = [
+                self._part(turn, ranks, thread, at_once) for thread in range(self._plan.threads)
+            ]
+        self._each(parts, lambda part: part.prepare(several))
+        until = self._begin_together() if several else None
+        self._each(parts, lambda part: part.sample(until))
+        report = self._report(turn, parts)
+        if ranks is not None and not self._keeps_pairs:
+            self._leave(ranks)
+        return report
+
+    def _each(self, parts: list[Part], step: Callable[[Part], None]) -> None:
+        """Takes a step of this rank's parts, all at the same time."""
+        if self._pool is None:
+            for part in parts:
+                step(part)
+        else:
+            list(self._pool.map(step, parts))
+
+    def _part(self, turn: Turn, ranks: tuple[int, int], thread: int, at_once: int) -> Part:
+        case = case_of(self._plan, turn.setting, ranks, thread, at_once)
+        placement = None
+        if self._plan.placement_state is not None and ranks[0] == self._setup.group.rank:
+            key = ranks, case.is_simulated
+            if key not in self._placements:
+                self._placements[key] = PlacementFilter(self._plan.placement_state)
+            placement = self._placements[key]
+        return Part(
+            self._setup,
+            self._pair(ranks, thread),
+            turn,
+            case,
+            lambda: self._progress_of(case),
+            placement,
+        )
+
+    def _pair(self, ranks: tuple[int, int], thread: int) -> Pair:
+        key = ranks, thread
+        if key not in self._pairs:
+            # Both ends know the same number of partners, so they close the same buffers.
+            shares = self._setup.schedule.partners() * self._plan.threads
+            context = self._setup.context(ranks, thread)
+            self._pairs[key] = Pair(self._setup, context, self._setup.kept_bytes // shares)
+        return self._pairs[key]
+
+    def _leave(self, ranks: tuple[int, int]) -> None:
+        for thread in range(self._plan.threads):
+            self._pairs.pop((ranks, thread)).close()
+        self._setup.group.leave(sum(ranks) - self._setup.group.rank)
+
+    def _begin_together(self) -> int:
+        """Waits until the moment at which all pairs begin to sample. Returns when they end, ns of
+        this host's CLOCK_MONOTONIC_RAW."""
+        group, plan = self._setup.group, self._plan
+        group.gather(None, None)
+        named = raw_now() + _LEAD_NS + _LEAD_NS_PER_RANK * group.size
+        begin = int(group.broadcast(named, int)) + self._clocks.ahead(group.rank)
+        time.sleep(max(0, begin - raw_now()) * 1e-9)
+        return begin + round(plan.time / self._slices * 1e9)
+
+    # What is kept of a case.
+
+    def _progress_of(self, case: Case) -> Progress:
+        if case not in self._progress:
+            self._progress[case] = Progress(self._sampler(case))
+        return self._progress[case]
+
+    def _sampler(self, case: Case) -> Sampler:
+        plan = self._plan
+        cost, resolution = self._setup.clock_figures(case)
+        alone = case.concurrency == 1
+        return Sampler(
+            # Those who talk at the same time end at the same time, too.
+            Stopping(
+                ci=plan.ci if alone else None,
+                time=plan.time / self._slices,
+                slices=self._slices,
+            ),
+            clock_cost=cost,
+            clock_resolution=resolution,
+            first_block=FIRST_BLOCK_SHARE if alone else _FIRST_BLOCK_OF_SEVERAL,
+            expected_ns=self._expected_ns(case),
+            single=self._setup.transport(case).capabilities.lossy,
+            most_exchanges=self._setup.most_exchanges(case),
+            # Short blocks: within one the state of the machine hardly changes.
+            growth=0.0 if plan.placement_state else BLOCK_GROWTH,
+        )
+
+    def _expected_ns(self, case: Case) -> float | None:
+        """The time of an exchange of the nearest size measured so far, ns; None before any."""
+        nearest = self._exchange_ns.get(case.setting.curve, {})
+        if not nearest:
+            return None
+        return nearest[min(nearest, key=lambda size: abs(size - case.size))]
+
+    # Reports.
+
+    def _report(self, turn: Turn, parts: list[Part]) -> TurnReport:
+        lines, refusals = [], []
+        unfinished, late = 0, False
+        is_last = turn.number >= self._slices - 1
+        for part in parts:
+            refusals += part.refusal()
+            record = part.result(self._launch, self._began, is_last)
+            if record is not None:
+                lines.append(encode(record))
+            if part.initiates and part.refused is None and not isinstance(record, Failure):
+                progress = self._progress_of(part.case)
+                unfinished += not progress.is_enough(self._plan)
+                late |= progress.is_late(self._plan, self._slices)
+                if progress.exchange_ns is not None:
+                    of_curve = self._exchange_ns.setdefault(part.case.setting.curve, {})
+                    of_curve[part.case.size] = progress.exchange_ns
+        return TurnReport(
+            lines=lines,
+            refusals=refusals,
+            unfinished=unfinished,
+            late=late,
+            timed_ns=max((part.timed_ns for part in parts), default=0),
+            warnings=self._setup.meter.reader.take_warnings(),
+        )
+
+    def close(self) -> None:
+        """Closes all pairs."""
+        if self._pool is not None:
+            self._pool.shutdown()
+        for pair in self._pairs.values():
+            pair.close()

@@ -1,0 +1,194 @@
+"""One slice of a case: what its two ends do, and what they say to each other.
+
+The initiator decides: it asks the responder to take part in batches and in probes of the core-to-
+core round trip, and tells it when the slice is over.
+"""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from halftrip.clock import raw_now
+from halftrip.measure.pair import Pair
+from halftrip.measure.placement_filter import PlacementFilter
+from halftrip.measure.sampler import Batch, Sampled, Sampler
+from halftrip.measure.side import Report, Side, unpack_times
+from halftrip.results.block import Block, RoundTrips
+from halftrip.results.records import Measurement
+from halftrip.results.usage import CoreUse
+
+
+class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the initiator asks the responder for: a batch, or else a probe; neither: it has done
+    with warm-up, or with the slice."""
+
+    batch: Batch | None = None
+    probe: bool = False
+
+
+class EndReport(msgspec.Struct, frozen=True):
+    """What the responder reports at the end of a slice: how its core was used."""
+
+    core: CoreUse | None = None
+
+
+def serve(pair: Pair, side: Side) -> None:
+    """The responder's part, until the initiator has done."""
+    while True:
+        request: Request = pair.link.receive(Request)
+        if request.batch is not None:
+            side.prepare(request.batch)
+            pair.link.send(side.run(request.batch))
+        elif request.probe:
+            pair.probe()
+        else:
+            return
+
+
+def finish(pair: Pair, side: Side) -> None:
+    """The responder's report at the end."""
+    pair.link.send(EndReport(side.end_slice()))
+
+
+class Slice:
+    """The initiator's part in a slice. `warm_up` and `sample` are called in this order, then
+    `measurement` has the result, unless there is a `problem`. `timed_ns` is the time of all batches
+    so far. With `placement`, blocks count only in the requested state of the machine."""
+
+    def __init__(
+        self, pair: Pair, side: Side, sampler: Sampler, placement: PlacementFilter | None
+    ) -> None:
+        self.problem: str | None = None
+        self.timed_ns = 0
+        self._pair = pair
+        self._side = side
+        self._case = side.case
+        self._sampler = sampler
+        self._placement = placement
+        self._virtual = pair.path(side.case).virtual_time
+        self._blocks: list[Block] = []
+        self._verified = 0
+        self._before: float | None = None
+        self._began = time.monotonic()
+
+    def warm_up(self, iterations: int | None) -> None:
+        """Takes the first exchange of the case, calibrates, and warms up."""
+        self._sampler.begin(iterations)
+        self._side.begin_slice()
+        if self._placement is not None:
+            self._placement.survey(self._probe, self._rest)
+        while self.problem is None and (batch := self._sampler.next()) and not batch.keep:
+            block = self._run(batch)
+            self._sampler.feed(Sampled(block.times, block.timed_out))
+
+    def pause(self) -> None:
+        """Lets the responder wait for others, too, before `sample`."""
+        self._pair.link.send(Request())
+
+    def sample(self, until: int | None = None) -> None:
+        """Samples until the sampler has enough or, where others talk at the same time, until this
+        moment, ns of CLOCK_MONOTONIC_RAW."""
+        self._before = self._probe()
+        while self.problem is None and (batch := self._sampler.next()):
+            if until is not None and raw_now() >= until and self._blocks:
+                self._sampler.end()
+                return
+            block = self._run(batch)
+            if self.problem is None:
+                self._keep(self._with_probes(block))
+
+    def end(self) -> tuple[CoreUse | None, CoreUse | None]:
+        """Ends the slice at both ends; how their cores were used."""
+        self._pair.link.send(Request())
+        own = self._side.end_slice()
+        report: EndReport = self._pair.link.receive(EndReport)
+        return own, report.core
+
+    def measurement(
+        self, number: int, launch: int, began: float, cores: tuple[CoreUse | None, CoreUse | None]
+    ) -> Measurement | None:
+        """The result of slice `number` in a launch that began at that time.monotonic; None where
+        nothing was kept."""
+        if self._sampler.stopped is None or self.problem is not None:
+            return None
+        return Measurement(
+            case=self._case,
+            slice=number,
+            launch=launch,
+            at=self._began - began,
+            first=self._sampler.first,
+            warm_up=self._sampler.warm_up,
+            exchanges=self._sampler.exchanges,
+            stopped=self._sampler.stopped,
+            blocks=self._blocks,
+            verified=self._verified if self._case.verify else None,
+            cores=None if self._case.is_simulated else cores,
+        )
+
+    def _run(self, batch: Batch) -> Block:
+        """A batch at both ends."""
+        self._pair.link.send(Request(batch))
+        self._side.prepare(batch)
+        own = self._side.run(batch)
+        peer: Report = self._pair.link.receive(Report)
+        self.problem = own.problem or peer.problem
+        self._verified += own.verified + peer.verified
+        block = _block(own, peer)
+        self.timed_ns += block.elapsed
+        return block
+
+    def _with_probes(self, block: Block) -> Block:
+        before, self._before = self._before, self._probe()
+        if before is None or self._before is None:
+            return block
+        return msgspec.structs.replace(block, cache_line_rtt=RoundTrips(before, self._before))
+
+    def _keep(self, latest: Block) -> None:
+        """Keeps the blocks that were taken in the requested state of the machine, as far as the
+        states are known by now."""
+        taken = [*self._blocks, latest]
+        counts = [True] * len(taken)
+        if self._placement is not None:
+            counts = self._placement.accepted(taken)
+        self._blocks = [block for block, count in zip(taken, counts, strict=True) if count]
+        rejected = [block for block, count in zip(taken, counts, strict=True) if not count]
+        sampled = {id(block): Sampled(block.times, block.timed_out) for block in taken}
+        self._sampler.keep(
+            sampled[id(latest)],
+            [sampled[id(block)] for block in self._blocks],
+            [sampled[id(block)] for block in rejected],
+        )
+
+    def _probe(self) -> float | None:
+        """The core-to-core round trip at this moment, ns; None where it cannot be probed."""
+        if self._case.is_simulated:
+            return None if self._virtual is None else self._virtual.cache_line_rtt()
+        if not self._pair.has_probe:
+            return None
+        self._pair.link.send(Request(probe=True))
+        return self._pair.probe()
+
+    def _rest(self, seconds: float) -> None:
+        if self._virtual is not None:
+            self._virtual.rest(seconds)
+        else:
+            time.sleep(seconds)
+
+
+def _block(initiator: Report, responder: Report) -> Block:
+    """The block that both ends of a case report of a batch."""
+    usage = None
+    if initiator.usage is not None and responder.usage is not None:
+        usage = (initiator.usage, responder.usage)
+    return Block(
+        start=initiator.start,
+        times=unpack_times(initiator.times),
+        peer_times=unpack_times(responder.times),
+        receive_times=unpack_times(initiator.receive_times),
+        peer_receive_times=unpack_times(responder.receive_times),
+        timed_out=initiator.timed_out,
+        delivery=initiator.delivery,
+        usage=usage,
+    )

@@ -1,0 +1,75 @@
+"""The walk over a plan: rank 0 decides which slice of which case is measured next."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+from halftrip.measure.part import Turn
+from halftrip.plan.plan import Plan
+from halftrip.results.case import Case
+
+# A slice takes this long at least, s: a shorter one would be all warm-up.
+LEAST_SLICE_SECONDS = 0.001
+# A case that is not within its interval may have this many times the planned slices, as long as
+# others need fewer.
+_MOST_TIMES = 3
+
+# The number of a round of the schedule, and what all its pairs measure.
+Item = tuple[int, Case]
+
+
+def planned_slices(plan: Plan) -> int:
+    """In how many slices the time of each case is dealt."""
+    if plan.iterations is not None:
+        return min(plan.slices, plan.iterations)
+    return max(1, min(plan.slices, int(plan.time / LEAST_SLICE_SECONDS)))
+
+
+def iterations_of(plan: Plan, number: int) -> int | None:
+    """How many exchanges slice `number` of a case has, with a fixed count."""
+    if plan.iterations is None:
+        return None
+    slices = planned_slices(plan)
+    return plan.iterations // slices + (number < plan.iterations % slices)
+
+
+class Walk:
+    """Deals the slices of all `items`: pass after pass over those that need more, each in an order
+    of its own, so that what wanders meets all alike. After every turn, `close` says which item
+    needs no more. What these would have had then goes to those that are left. `generator` draws the
+    orders."""
+
+    def __init__(
+        self, plan: Plan, items: Sequence[Item], generator: random.Random | None = None
+    ) -> None:
+        self._plan = plan
+        self._items = list(items)
+        self._open = [True] * len(items)
+        self._slices = planned_slices(plan)
+        self._spare = 0
+        self._random = generator or random.Random()  # noqa: S311 (not a secret)
+        self._number = 0
+        self._current = 0
+
+    def close(self, spares: bool) -> None:
+        """The item of the present turn needs no more slices; `spares`: others may have those that
+        were planned for it."""
+        self._open[self._current] = False
+        if spares:
+            self._spare += max(0, self._slices - 1 - self._number)
+
+    def turns(self) -> Iterator[Turn]:
+        """The turns, in the order in which they are to be taken."""
+        for number in range(_MOST_TIMES * self._slices):
+            self._number = number
+            order = [index for index, is_open in enumerate(self._open) if is_open]
+            self._random.shuffle(order)
+            for index in order:
+                if number >= self._slices:
+                    if self._spare <= 0:
+                        return
+                    self._spare -= 1
+                self._current = index
+                round_, setting = self._items[index]
+                yield Turn(round_, setting, number, iterations_of(self._plan, number))
