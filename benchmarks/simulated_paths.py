@@ -199,7 +199,7 @@ FLAWS = (
         Plan(time=0.01),
     ),
     Flaw("disturbed", "1 % take 5 ms", changed(spikes=Spikes(share=0.01, extra=5e-3))),
-    Flaw("disturbed", "0.2 % take 5 ms", changed(spikes=Spikes(share=0.002, extra=5e-3))),
+    Flaw("disturbed", "0.2 % take 5 ms", changed(spikes=Spikes(share=0.002, extra=5e-3)), WHOLE),
 )
 
 SOUND: dict[str, tuple[PathModel, Plan]] = {
