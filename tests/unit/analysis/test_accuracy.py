@@ -11,8 +11,8 @@ from harness.files import module
 truth = module("benchmarks/truth.py")
 
 # The number of runs of each claim, by group. In the few runs of the quick version every flawed row
-# has its flag, no sound row has one, and no figure is wrong; a difference in 2 of 4 pairs is refused,
-# and coverage of fewer than about 13 of the 16 rows of two runs.
+# has its flag, no sound row has one, and no figure is wrong; a difference in 2 of 4 pairs is
+# refused, and coverage of fewer than about 13 of the 16 rows of two runs.
 QUICK = {"coverage": 2, "flaw": 2, "sound": 1, "same": 4, "recovery": 2}
 THOROUGH = {"coverage": 25, "flaw": 20, "sound": 20, "same": 80, "recovery": 10}
 
