@@ -14,6 +14,7 @@ from unittest import mock
 import pytest
 
 from halftrip.cli import main
+from halftrip.registry import DEFAULT_TRANSPORTS
 from halftrip.results.run_file import load
 from harness.marked import Marked
 from harness.mpi import AS_ROOT
@@ -43,6 +44,11 @@ class Result:
     @property
     def run(self):
         return load(self.path)
+
+    def rows(self):
+        """The words of each row of the tables that were printed."""
+        first = tuple(f" {name} " for name in DEFAULT_TRANSPORTS)
+        return [line.split() for line in self.out.splitlines() if line.startswith(first)]
 
     def show(self, *arguments):
         """``halftrip show`` of the run file."""

@@ -5,7 +5,6 @@ import os
 import re
 
 import numpy as np
-import psutil
 import pytest
 
 from halftrip.analysis.flags import verdicts
@@ -13,7 +12,7 @@ from halftrip.registry import DEFAULT_TRANSPORTS
 from halftrip.results.usage import add_usages
 from harness.mpi import ONE_HOST
 from harness.need import can_unshare, need
-from harness.neighbour import neighbour
+from harness.neighbour import cpu_seconds, neighbour
 from harness.shell import opened_shell
 
 # A loopback interface that nobody else uses.
@@ -121,7 +120,7 @@ def test_the_log_is_whole_between_a_second_of_rest_before_and_after(logged):
     before, *between, after = run.host_counters
     assert (before.phase, after.phase) == ("before", "after")
     for idle in (before, after):
-        assert idle.seconds >= 1.0
+        assert 1.0 <= idle.seconds < 1.5
         assert idle.cases == []
     # Each case of each repetition is in one record, and each record ends where the next begins.
     in_log = [
@@ -148,15 +147,16 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
     is the busier of the two that is named."""
     cores = sorted(os.sched_getaffinity(0))[:2]
     with neighbour(cores[1]) as pid:
-        others = {p.pid: computed(p) for p in psutil.process_iter()}
+        before = cpu_seconds()
         result = shell.run(
             *("-t", "shm,tcp", "-s", "8", "--time", "0.5s", "--ci", "none"),
             *("--cores", ",".join(map(str, cores))),
         )
-        took = {p.pid: computed(p) - others.get(p.pid, 0.0) for p in psutil.process_iter()}
+        took = {task: total - before.get(task, 0.0) for task, total in cpu_seconds().items()}
     assert result.status == 0, result.err
     run = result.run
     assert len(run.measurements) == 2
+    shown = result.show("--flags").out
     for case, flags in verdicts(run).items():
         (seen,) = (flag.seen for flag in flags if flag.name == "disturbed")
         # Somebody else may have had the other core.
@@ -168,23 +168,14 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
         assert said is not None, seen
         named = int(said[2])
         assert named == pid or took.get(named, took[pid]) > 0.5 * took[pid], (case, seen)
+        assert f"(process {named})" in shown
         assert 25 < float(said[1]) < 97
-        assert 15 < float(said[3]) <= 100
+        assert 25 < float(said[3]) <= 100
     for m in run.measurements:
         core = m.usage[1].core
         assert core.others > 0.25 * core.watched
         assert all(block.usage is not None for block in m.blocks)
     assert "disturbed" in result.out
-    assert "(process " in result.show("--flags").out
-
-
-def computed(process):
-    """The time that a process has computed for so far, s."""
-    try:
-        times = process.cpu_times()
-    except psutil.Error:
-        return 0.0
-    return times.user + times.system
 
 
 @pytest.mark.extended
