@@ -96,7 +96,7 @@ def test_the_log_counts_what_went_through_the_interface(logged):
     payload = sent(of(run, "tcp")) * (2 if pattern == "pingpong" else 1)
     carried = total["bytes_out"] - TCP_HEADERS * total["packets_out"]
     uncounted = UNCOUNTED * payload / exchanges(of(run, "tcp"))
-    assert payload <= carried <= payload + uncounted
+    assert payload <= carried <= payload + min(uncounted, 0.01 * payload)
     # Nothing of shared memory's.
     assert sent(of(run, "shm")) > uncounted
     if pattern == "pingpong":
