@@ -16,15 +16,11 @@ import pytest
 from halftrip.cli import main
 from halftrip.registry import DEFAULT_TRANSPORTS
 from halftrip.results.run_file import load
+from harness.limits import AMPLE_SECONDS, END_SECONDS
 from harness.marked import Marked
 from harness.mpi import AS_ROOT
 
 HALFTRIP = str(Path(sys.executable).with_name("halftrip"))
-# Longer than anything takes, however busy this machine is.
-AMPLE_SECONDS = 120
-# What halftrip promises: after the end of a run, or of one of its processes, nothing is left for
-# longer.
-END_SECONDS = 5.0
 # How often to look which segments a running command maps.
 _LOOK_SECONDS = 0.25
 # Variables of launchers and MPIs, which would change what a test is about; and one that has every

@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 from halftrip.results.run_file import load
+from harness.limits import AMPLE_SECONDS, END_SECONDS
 from harness.mpi import AS_ROOT
-from harness.shell import AMPLE_SECONDS, END_SECONDS, HALFTRIP, Result
+from harness.shell import HALFTRIP, Result
 
 _LOOK_SECONDS = 0.005
 # What a rank runs.

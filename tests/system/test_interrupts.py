@@ -9,8 +9,8 @@ import time
 import pytest
 
 import halftrip
+from harness.limits import END_SECONDS
 from harness.mpi import ONE_HOST
-from harness.shell import END_SECONDS
 from harness.victim import Victim
 
 PACKAGE = re.escape(os.path.dirname(halftrip.__file__))
