@@ -54,9 +54,7 @@ def set_up(group, transport, timeout=AMPLE_SECONDS, plan=None):
     )
 
 
-def measure(
-    the_case, spoil=None, timeout=AMPLE_SECONDS, clock_cost=20.0, stopping=BRIEFLY
-):
+def measure(the_case, spoil=None, timeout=AMPLE_SECONDS, clock_cost=20.0, stopping=BRIEFLY):
     """The round of a case, as rank 0 has it after it has run, and in `elapsed` what it gave of each
     batch. `spoil(rank, path)` may do harm to an open path. Reading the clock is said to take
     `clock_cost` ns, which decides how much a sample holds."""

@@ -11,13 +11,10 @@ import pytest
 import halftrip
 from harness.limits import END_SECONDS
 from harness.mpi import ONE_HOST
-from harness.victim import Victim
+from harness.victim import LOCAL, WITH_MPI, Victim
 
 PACKAGE = re.escape(os.path.dirname(halftrip.__file__))
 
-WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "100ms", "-r", "50")
-LOCAL = (*WORK, "-t", "shm,tcp,pipe,unix")
-WITH_MPI = (*WORK, "-t", "mpi,shm,tcp")
 LAUNCHERS = {"local": LOCAL, "mpiexec": WITH_MPI}
 # What can be seen from outside of how far a run is, in this order.
 STATES = {
