@@ -19,6 +19,8 @@ from harness.shell import opened_shell
 ALONE = ("unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
 # 20 bytes of IP, 20 of TCP and 12 of its timestamps; the loopback interface counts no Ethernet.
 TCP_HEADERS = 52
+# After so long without data an end of a TCP path asks whether the other host is still there.
+KEEPALIVE_SECONDS = 2
 LOG = ("--ci", "none", "--system-log")
 PATTERNS = [
     ("-p", "stream", "-s", "64K", "--window", "4"),
@@ -103,10 +105,13 @@ def test_the_log_counts_what_went_through_the_interface(logged):
         # A packet for each message, there and back.
         packets = 2 * exchanges(of(run, "tcp"))
         assert packets <= total["packets_out"] <= 1.02 * packets + 2 * UNCOUNTED
-    # But for the last acknowledgement of each end.
-    for idle in (*logs(run, "before"), *logs(run, "after")):
+    (before,), (after,) = logs(run, "before"), logs(run, "after")
+    used = max(m.at + m.usage[0].elapsed for m in of(run, "tcp"))
+    # The last acknowledgement of each end; or a probe of each end and its answer.
+    most = 2 if after.at + after.seconds - used < KEEPALIVE_SECONDS else 4
+    for idle, packets in ((before, 2), (after, most)):
         lo = idle.interfaces["lo"]
-        assert lo["packets_out"] <= 2
+        assert lo["packets_out"] <= packets
         assert lo["bytes_out"] <= TCP_HEADERS * lo["packets_out"]
     shown = logged.show("--system-log")
     assert shown.status == 0, shown.err
@@ -136,10 +141,19 @@ def test_the_log_is_whole_between_a_second_of_rest_before_and_after(logged):
     assert run.notices == ()
 
 
-def test_the_rest_before_is_idler_than_the_cases(logged):
-    before, *between, _ = (counters.cpus["all"] for counters in logged.run.host_counters)
-    idle = [cpus["idle"] / sum(cpus.values()) for cpus in (before, *between)]
-    assert idle[0] > np.median(idle[1:])
+def test_the_rest_before_is_idler_than_the_cases(shell):
+    """Somebody else may have all cores in that second: then it is tried again."""
+    arguments = ("-t", "tcp,shm,pipe", "-s", "8,1K,64K", "--time", "60ms", "-r", "2")
+    for _ in range(5):
+        result = shell.run(*arguments, *LOG)
+        assert result.status == 0, result.err
+        before, *between, _ = (counters.cpus["all"] for counters in result.run.host_counters)
+        idle = [cpus["idle"] / sum(cpus.values()) for cpus in (before, *between)]
+        if idle[0] > np.median(idle[1:]):
+            return
+        result.path.unlink()
+    need(idle[0] > 0.1, "others have all cores of this machine")
+    pytest.fail(f"the rest is not idler: {idle}")
 
 
 def test_a_busy_neighbour_is_flagged_with_its_share(shell):
