@@ -14,9 +14,10 @@ from halftrip.registry import TRANSPORTS
 from halftrip.telemetry.process import Meter
 from halftrip.transports.base import PairContext, ProcessContext
 from harness.groups import TOKEN, on_two_ranks
-from harness.relay import AMPLE_SECONDS
+from harness.limits import AMPLE_SECONDS
 
 CACHE = 1 << 20
+BRIEFLY = Stopping(time=0.02)
 
 
 @cache
@@ -53,7 +54,7 @@ def set_up(group, transport, timeout=AMPLE_SECONDS, plan=None):
     )
 
 
-def measure(the_case, spoil=None, timeout=AMPLE_SECONDS, clock_cost=20.0):
+def measure(the_case, spoil=None, timeout=AMPLE_SECONDS, clock_cost=20.0, stopping=BRIEFLY):
     """The round of a case, as rank 0 has it after it has run, and in `elapsed` what it gave of each
     batch. `spoil(rank, path)` may do harm to an open path. Reading the clock is said to take
     `clock_cost` ns, which decides how much a sample holds."""
@@ -66,7 +67,7 @@ def measure(the_case, spoil=None, timeout=AMPLE_SECONDS, clock_cost=20.0):
         if spoil is not None:
             spoil(rank, path)
         sampler = Sampler(
-            Stopping(time=0.02),
+            stopping,
             clock_cost,
             1.0,
             single=transport.capabilities.lossy,

@@ -1,8 +1,7 @@
-"""Pairs of native endpoints in one process, and threads to use both ends at once."""
+"""Pairs of native endpoints in one process."""
 
 import os
 import socket
-import threading
 
 import numpy as np
 
@@ -81,27 +80,6 @@ PAIRS = {"shm": shm_pair} | {
     for name, kind in KINDS.items()
     if name != "shm"
 }
-
-
-def in_thread(work):
-    """Starts work() in a thread; the returned function waits for it and gives what it raised."""
-    raised = []
-
-    def run():
-        try:
-            work()
-        except BaseException as error:  # noqa: BLE001 (handed to the test)
-            raised.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-
-    def finish():
-        thread.join(timeout=60)
-        assert not thread.is_alive()
-        return raised[0] if raised else None
-
-    return finish
 
 
 def message(size, seed):

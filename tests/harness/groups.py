@@ -1,10 +1,11 @@
 """Groups whose ranks are threads of this process."""
 
-import threading
+from functools import partial
 
 from halftrip.control.collectives import join_socket_group, lead_socket_group
 from halftrip.control.protocol import Listener, introduce
-from harness.relay import AMPLE_SECONDS
+from harness.limits import AMPLE_SECONDS
+from harness.threads import in_thread
 
 TOKEN = "token"
 
@@ -26,12 +27,9 @@ def in_group(size, work, reach="unix"):
         finally:
             group.close()
 
-    threads = [threading.Thread(target=member, args=(rank,)) for rank in range(size)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=AMPLE_SECONDS)
-        assert not thread.is_alive()
+    members = [in_thread(partial(member, rank)) for rank in range(size)]
+    for finish in members:
+        assert finish() is None
     return results
 
 

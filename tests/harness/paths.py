@@ -15,7 +15,7 @@ from halftrip.memory.shared import SharedSegment
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.base import Buffers
 from harness.bench import CACHE, clock, pair, process
-from harness.ends import in_thread
+from harness.threads import in_thread
 
 # Those that need no more than this process: MPI needs ranks that are processes.
 IN_PROCESS = ("shm", "pipe", "unix", "tcp", "udp")

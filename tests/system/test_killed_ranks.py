@@ -9,12 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.mpi import EVERY_MPI, ONE_HOST, chosen, mpiexec, quick_start
-from harness.victim import Victim
+from harness.victim import LOCAL, UNSAID, WITH_MPI, Victim
 
-# Much to measure: what happens to it happens in its midst.
-WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "100ms", "-r", "50")
-LOCAL = (*WORK, "-t", "shm,tcp,pipe,unix")
-WITH_MPI = (*WORK, "-t", "mpi,shm,tcp")
 MPI_RANKS = [
     pytest.param(name, rank, marks=() if (name, rank) == ("wheel", 0) else pytest.mark.extended)
     for name in ("wheel", "openmpi", "mpich")
@@ -96,7 +92,7 @@ def test_the_ranks_of_a_killed_command_say_so_and_end(shell, arguments):
     ended = victim.kill(victim.process.pid)
     assert ended.status == -signal.SIGKILL
     assert ended.err == f"halftrip: the launcher (process {victim.process.pid}) died\n"
-    assert ended.run.interrupted == "the run ended without saying why"
+    assert ended.run.interrupted == UNSAID
 
 
 def test_a_stranger_who_connects_is_not_let_in(shell):

@@ -6,7 +6,6 @@ long as it takes, the relay says what it drops, and bounds of times are the rela
 """
 
 import socket
-import threading
 import time
 
 import numpy as np
@@ -24,7 +23,9 @@ from harness.datagrams import (
     number_of,
     run_batch,
 )
-from harness.relay import AMPLE_SECONDS, Relay
+from harness.limits import AMPLE_SECONDS
+from harness.relay import Relay
+from harness.threads import in_thread
 
 
 @pytest.fixture(scope="module")
@@ -185,24 +186,15 @@ def test_a_responder_waits_as_long_as_an_initiator_may_be_silent(clock, pattern,
 @pytest.mark.parametrize("pattern", ["pingpong", "stream"])
 def test_a_stop_ends_every_wait(clock, pattern, wait, side):
     calls = _native.initiate_datagrams, _native.respond_datagrams
-    raised = []
-
-    def work(end):
-        try:
-            end.take_part(calls[side], pattern, 10)
-        except _native.Stopped as error:
-            raised.append(error)
-
     with Relay(there=lambda *_: [], control=lambda *_: []) as relay:
         end = ends_of(relay, clock, 64, wait, timeout=60.0)[side]
-        thread = threading.Thread(target=work, args=(end,))
-        thread.start()
+        finish = in_thread(lambda: end.take_part(calls[side], pattern, 10))
         time.sleep(0.05)
         _native.request_stop()
         # Nothing else would end it for an hour.
-        thread.join(timeout=AMPLE_SECONDS)
+        raised = finish()
         _native.request_stop(False)
-        assert len(raised) == 1
+        assert isinstance(raised, _native.Stopped)
 
 
 def test_a_port_that_nobody_has_bound_is_an_os_error(clock):

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from halftrip.clock import Clock
+from harness.control_message import REPORT, is_control, read_control
 from harness.datagrams import SIZES, counts, ends_of, number_of, run_batch, timestamp_of
-from harness.relay import REPORT, Relay, is_control, read_control
+from harness.relay import Relay
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ import pytest
 from halftrip import _native
 from halftrip.clock import Clock, best_source
 from halftrip.results.patterns import SHAPES
-from harness.ends import KINDS, PAIRS, in_thread, messages, shm_pair, window_pair
+from harness.ends import KINDS, PAIRS, messages, shm_pair, window_pair
+from harness.threads import in_thread
 
 SIZES = [1, 2, 3, 7, 8, 31, 32, 56, 57, 64, 504, 505, 4096, 4097, 70_000, 600_000, 1_500_000]
 CASES = [

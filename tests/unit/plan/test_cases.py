@@ -5,7 +5,7 @@ import sys
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.plan.cases import expand
@@ -32,7 +32,6 @@ def cases_of(ranks=2, waits=WAITS, **options):
     return expand(make_plan(options_layer(options)), ranks, waits)
 
 
-@settings(max_examples=40)
 @given(plans)
 def test_every_combination_is_a_case_once(keys):
     plan = make_plan(python_layer(keys))

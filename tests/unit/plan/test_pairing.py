@@ -3,7 +3,7 @@
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
@@ -50,20 +50,17 @@ def test_impossible_pairs_are_an_error_of_one_line(ranks, pairs, at_once):
         rounds(ranks, pairs, at_once)
 
 
-@settings(max_examples=40)
 @given(many, at_onces)
 def test_all_pairs_meet_once(ranks, at_once):
     met = flat(rounds(ranks, "all", at_once))
     assert sorted(met) == list(combinations(range(ranks), 2))
 
 
-@settings(max_examples=40)
 @given(many)
 def test_all_pairs_need_the_fewest_possible_rounds(ranks):
     assert len(rounds(ranks, "all", None)) == ranks - 1 + ranks % 2
 
 
-@settings(max_examples=40)
 @given(st.integers(1, 20), st.sampled_from(["halves", "neighbours"]), at_onces)
 def test_halves_and_neighbours_give_each_rank_one_partner(half, pairs, at_once):
     met = flat(rounds(2 * half, pairs, at_once))
@@ -72,7 +69,6 @@ def test_halves_and_neighbours_give_each_rank_one_partner(half, pairs, at_once):
     assert all(higher - lower == apart for lower, higher in met)
 
 
-@settings(max_examples=40)
 @given(st.integers(1, 20), st.sampled_from(["halves", "neighbours", "all"]), at_onces)
 def test_no_rank_is_twice_in_a_round(half, pairs, at_once):
     for round_ in rounds(2 * half, pairs, at_once):

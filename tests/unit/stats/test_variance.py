@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -44,7 +44,6 @@ def test_components_that_cannot_be_estimated_are_nan():
     assert variance_components([]) == pytest.approx((math.nan, math.nan), nan_ok=True)
 
 
-@settings(max_examples=20)
 @given(st.lists(st.lists(values, min_size=1, max_size=6), max_size=6))
 def test_components_are_never_negative(groups):
     found = variance_components(groups)
@@ -52,7 +51,6 @@ def test_components_are_never_negative(groups):
     assert not found.within < 0
 
 
-@settings(max_examples=20)
 @given(st.lists(values, max_size=40))
 def test_the_interval_holds_the_median(medians):
     interval = launch_interval(medians)
