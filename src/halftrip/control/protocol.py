@@ -69,12 +69,14 @@ class Address(msgspec.Struct, frozen=True, tag=True):
 
 class Assignment(msgspec.Struct, frozen=True, tag=True):
     """The task of a launched rank: a Plan in JSON, where rank 0 listens for the group, if that uses
-    sockets, whether progress is shown, and the number of the launch."""
+    sockets, whether progress is shown, the number of the launch, and the cases that are left out,
+    in JSON."""
 
     plan: bytes
     group: Address | None
     progress: bool
     launch: int = 0
+    done: bytes = b"[]"
 
 
 class RecordLines(msgspec.Struct, frozen=True, tag=True):
