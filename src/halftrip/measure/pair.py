@@ -55,10 +55,11 @@ class Pair:
         segment: SharedSegment | None = None
         mapped: Bytes | None = None
 
+        if refusal is not None:
+            return None, refusal
+
         def create() -> SharedOffer | None:
             nonlocal segment, mapped
-            if refusal is not None:
-                raise Unavailable(refusal)
             if not self.link.initiates:
                 return None
             segment = SharedSegment(_native.shm_segment_size)
