@@ -48,7 +48,7 @@ class Progress:
     def add(self, measurement: Measurement) -> None:
         times = measurement.samples
         if times.size:
-            self.medians.append(of_samples(times / measurement.exchanges))
+            self.medians.append(of_samples(times / measurement.exchanges, 1 / measurement.exchanges))
         self.sampled_ns += sum(block.elapsed for block in measurement.blocks)
 
     @property
