@@ -183,6 +183,7 @@ class Shm(_Messages):
 class ShmWindow(_EndpointBase):
     def __init__(self, messages: Shm, window: _Bytes) -> None: ...
 
+# Of any descriptors: read(2) and write(2). A process that has not ignored SIGPIPE may get it.
 class BlockingStream(_Messages):
     def __init__(self, in_fd: int, out_fd: int, yields: bool) -> None: ...
 
@@ -191,6 +192,11 @@ class SpinningStream(_Messages):
 
 class PollingStream(_Messages):
     def __init__(self, in_fd: int, out_fd: int, yields: bool) -> None: ...
+
+# Of sockets alone: recv(2) and send(2), without SIGPIPE.
+class BlockingSocket(BlockingStream): ...
+class SpinningSocket(SpinningStream): ...
+class PollingSocket(PollingStream): ...
 
 class DatagramSocket:
     patterns: ClassVar[tuple[str, ...]]

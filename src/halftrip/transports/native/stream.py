@@ -34,7 +34,10 @@ class StreamTransport(Transport):
 
 class StreamPath(Path):
     """A path that, once connected, reads from `in_fd` and writes to `out_fd`, which may be the same
-    descriptor; `close` closes them."""
+    descriptor; `close` closes them. `kind` is the end of the native types' names: "Stream" for any
+    descriptors, "Socket" for sockets, which have faster calls of their own."""
+
+    kind = "Stream"
 
     def __init__(self, pair: PairContext) -> None:
         self.in_fd = self.out_fd = -1
@@ -49,15 +52,15 @@ class StreamPath(Path):
 
     def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
         if self.pair.end_of(case).wait == "spin":
-            kind: type[Any] = _native.SpinningStream
+            wait = "Spinning"
         elif is_both_ways(case.pattern, case.mode):
             # Two ranks that both block in a write, with full buffers, would wait for ever.
-            kind = _native.PollingStream
+            wait = "Polling"
         else:
-            kind = _native.BlockingStream
+            wait = "Blocking"
         for descriptor in {self.in_fd, self.out_fd}:
-            os.set_blocking(descriptor, kind is _native.BlockingStream)
-        end = kind(self.in_fd, self.out_fd, self.pair.shares_core)
+            os.set_blocking(descriptor, wait == "Blocking")
+        end = getattr(_native, wait + self.kind)(self.in_fd, self.out_fd, self.pair.shares_core)
         return NativeEndpoint(end, case, self.pair.initiates, buffers)
 
     def close(self) -> None:
@@ -80,6 +83,8 @@ class SocketTransport(StreamTransport):
 
 class SocketPath(StreamPath):
     """The initiator listens, the responder connects."""
+
+    kind = "Socket"
 
     def __init__(self, transport: SocketTransport, pair: PairContext) -> None:
         super().__init__(pair)
