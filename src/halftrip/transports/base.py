@@ -151,8 +151,8 @@ class Endpoint(ABC):
         """Takes the peer's address. Raises OSError or Unavailable."""
 
     @abstractmethod
-    def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
-        """Takes part in a batch: `warm_up` exchanges untimed, then `samples` samples of `exchanges`
+    def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
+        """Takes part in a batch: `untimed` exchanges first, then `samples` samples of `exchanges`
         each. Raises OSError, MpiError, NoAnswer, PeerClosed or Stopped."""
 
     def synchronize(self) -> None:  # noqa: B027 (most expose no memory)

@@ -157,7 +157,7 @@ class UdpEndpoint(Endpoint):
         header_size = end.timestamped_size if timestamped else end.number_size
         self.header_size = min(case.size, header_size)
 
-    def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
+    def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
         if exchanges != 1:
             raise ValueError("an exchange of datagrams is a sample by itself")
         case, clock = self._case, self._buffers.clock
@@ -171,7 +171,7 @@ class UdpEndpoint(Endpoint):
             self._buffers.in_.native,
             case.window,
             case.rate or 0.0,
-            warm_up,
+            untimed,
             _MOST_TIMED_OUT_NS,
             ticks,
             source_slots,
