@@ -10,7 +10,7 @@ from halftrip.results.case import Case
 BLOCK = 8
 BLOCK_STRIDE = 16
 _CACHE_LINE = 64
-# With --verify, each message of a batch has a buffer of its own, whatever its place in a window. They take about this many bytes
+# With --verify, each message of a batch has a buffer of its own. They take about this many bytes
 # in all, and are at least enough for one untimed window and one timed window.
 _VERIFIED_BYTES = 1 << 20
 _VERIFIED_WINDOWS = 2

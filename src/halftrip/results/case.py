@@ -41,10 +41,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     messages are in flight; `places` whether each of them has a place of its own at both ends, or
     all have the same one, which stays in the cache. `touch`: between windows the responder of a put
     reads what was put, that of a get writes what will be got; "timed" as part of the exchange, or
-    "untimed" while the clock stands still. With `align`, buffers start that many bytes after a multiple of twice
-    `align`; with 0, the first starts a page. `datatype` is what MPI is told a message is made of.
-    `rate` is what a sender offers, bytes per second; None: as much as it can. With `verify`,
-    messages are filled and checked between batches. `concurrency` is how many pairs of threads talk at the same time, this one included.
+    "untimed" while the clock stands still. With `align`, buffers start that many bytes after a
+    multiple of twice `align`; with 0, the first starts a page. `datatype` is what MPI is told a
+    message is made of. `rate` is what a sender offers, bytes per second; None: as much as it can.
+    With `verify`, messages are filled and checked between batches, and each has a buffer of its
+    own. `concurrency` is how many pairs of threads talk at the same time, this one included.
     """
 
     transport: str
