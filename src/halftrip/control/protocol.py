@@ -143,6 +143,13 @@ class Channel:
     def fileno(self) -> int:
         return self.socket.fileno()
 
+    def detach(self) -> int:
+        """Gives the descriptor to the caller, for messages of another kind. The kernel sends nothing
+        of its own any longer to notice that the other host has vanished."""
+        if self.socket.family != socket.AF_UNIX:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
+        return self.socket.detach()
+
     def send(self, message: Message) -> None:
         self.send_bytes(_encoder.encode(message))
 

@@ -12,7 +12,7 @@ _LINE_SAYS = (
 )
 _SAMPLES_SAY = "p99, max: of the samples; a sample is one {0}, or the mean of as many as x says."
 _ONE_SIDED_SAYS = (
-    "put, get: until done at both ends; the peer does not look, so the line is no bound of them."
+    "put, get: until done at both ends; without --touch timed the line is no bound of them."
 )
 _AGGREGATE_SAYS = (
     "together: over all the time in which all were active; a row is a median, without the stalls."
