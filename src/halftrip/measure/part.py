@@ -20,6 +20,7 @@ from halftrip.plan.plan import Plan
 from halftrip.results.case import Case
 from halftrip.results.records import Failure, Measurement
 from halftrip.stats.interval import SliceMedian, interval, of_samples
+from halftrip.stats.settle import settled_from
 
 # A case may be over when it has this many slices; with fewer, order statistics give no interval.
 FEWEST_SLICES = 6
@@ -48,8 +49,14 @@ class Progress:
     def add(self, measurement: Measurement) -> None:
         times = measurement.samples
         if times.size:
-            self.medians.append(of_samples(times / measurement.exchanges, 1 / measurement.exchanges))
+            exchanges = measurement.exchanges
+            self.medians.append(of_samples(times / exchanges, unit=1 / exchanges))
         self.sampled_ns += sum(block.elapsed for block in measurement.blocks)
+
+    @property
+    def settled(self) -> list[SliceMedian]:
+        """The slices after the path had warmed up."""
+        return self.medians[settled_from([each.median for each in self.medians]) :]
 
     @property
     def exchange_ns(self) -> float | None:
@@ -58,12 +65,13 @@ class Progress:
 
     def is_enough(self, plan: Plan) -> bool:
         """Whether the interval over the slices is as narrow as the plan wants it."""
-        middle = self.exchange_ns
-        if plan.ci is None or plan.iterations is not None or middle is None:
+        if plan.ci is None or plan.iterations is not None:
             return False
-        found = interval(self.medians) if len(self.medians) >= FEWEST_SLICES else None
+        settled = self.settled
+        found = interval(settled) if len(settled) >= FEWEST_SLICES else None
         if found is None:
             return False
+        middle = float(np.median([each.median for each in settled]))
         return max(found.high - middle, middle - found.low) <= plan.ci * middle
 
     def is_late(self, plan: Plan, slices: int) -> bool:
