@@ -33,7 +33,7 @@ class MemoryGroup(Group):
         self.sent += 1
         self._posts[self.rank, to, thread].put(payload)
 
-    def receive(self, source, thread=0):
+    def receive(self, source, thread=0, polls=False):
         return self._posts[source, self.rank, thread].get(timeout=WAIT_SECONDS)
 
     def leave(self, peer):

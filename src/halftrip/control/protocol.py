@@ -6,6 +6,7 @@ closed. Nothing that arrives is ever executed or unpickled.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hmac
 import os
@@ -144,8 +145,8 @@ class Channel:
         return self.socket.fileno()
 
     def detach(self) -> int:
-        """Gives the descriptor to the caller, for messages of another kind. The kernel sends nothing
-        of its own any longer to notice that the other host has vanished."""
+        """Gives the descriptor to the caller, for messages of another kind. The kernel no longer
+        sends anything by itself to notice that the other host has vanished."""
         if self.socket.family != socket.AF_UNIX:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
         return self.socket.detach()
@@ -166,6 +167,15 @@ class Channel:
             self.socket.sendall(_LENGTH.pack(len(payload)) + payload)
         except OSError as error:
             raise Closed(system_reason(error)) from None
+
+    def poll(self, seconds: float) -> None:
+        """Returns when there is something to receive, or after this time, s, without sleeping."""
+        deadline = time.monotonic() + seconds
+        peek = socket.MSG_PEEK | socket.MSG_DONTWAIT
+        while time.monotonic() < deadline:
+            with contextlib.suppress(BlockingIOError, InterruptedError):
+                self.socket.recv(1, peek)
+                return
 
     def receive_bytes(self, longest: int = _LONGEST, deadline: float | None = None) -> bytes:
         (length,) = _LENGTH.unpack(self._receive_exactly(_LENGTH.size, deadline))

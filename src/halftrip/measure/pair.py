@@ -31,7 +31,9 @@ class Pair:
     of cases that are not being measured may take at either end."""
 
     def __init__(self, setup: Setup, context: PairContext, budget: int) -> None:
-        self.link = Link(setup.group, context.peer, context.initiates, context.thread)
+        self.link = Link(
+            setup.group, context.peer, context.initiates, context.thread, context.shares_core
+        )
         self._setup = setup
         self._budget = budget
         self._missing: dict[str, str | None] = {}
