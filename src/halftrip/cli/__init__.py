@@ -115,6 +115,9 @@ def show(
     flags: Annotated[
         bool, typer.Option("--flags", help="Why rows should be doubted, and what to do.")
     ] = False,
+    tails: Annotated[
+        bool, typer.Option("--tails", help="p50, p90, p99 and p99.9 with their intervals.")
+    ] = False,
     usage: Annotated[
         bool, typer.Option("--usage", help="What each row has cost both ends.")
     ] = False,
@@ -125,7 +128,7 @@ def show(
     """Print a run's table again."""
     from halftrip.cli.show import show_run
 
-    views = {"flags": flags, "usage": usage, "system-log": system_log}
+    views = {"flags": flags, "tails": tails, "usage": usage, "system-log": system_log}
     show_run(file, style, rtt, [name for name, requested in views.items() if requested])
 
 

@@ -21,8 +21,8 @@ _FEWEST_FOR_TREND = 10
 # Two-sided, at 1 %.
 _TREND_Z = 2.5758293035489004
 
-# One in so many orders of the slices has a given half of them first.
-_FEWEST_ODDS = 100
+# Slices that are all slower than the others are one choice out of at least this many.
+_FEWEST_ORDERS = 200
 
 _STEP_BLOCKS = 500
 # In shorter blocks, correlated noise alone makes the medians of neighbours similar.
@@ -82,12 +82,12 @@ def slice_trend(medians: Sequence[float]) -> Trend:
 def level_change(medians: Sequence[float], least: float) -> ChangePoint | None:
     """The slice from which on all slices are slower, or all are faster, than all before it, by more
     than the share `least` from median to median; the largest such change. None where chance alone
-    separates that many slices from the others in more than 1 % of cases: always, of fewer than nine.
+    separates that many slices from the others in more than 1 % of cases: always, of fewer than ten.
     """
     points = np.asarray(medians, dtype=np.float64)
     found: list[ChangePoint] = []
     for place in range(1, points.size):
-        if 2 * _FEWEST_ODDS > math.comb(points.size, place):
+        if math.comb(points.size, place) < _FEWEST_ORDERS:
             continue
         before, after = points[:place], points[place:]
         if before.max() < after.min() or before.min() > after.max():

@@ -24,9 +24,9 @@ _CLIP = 0.1
 # quantiles of the normal distribution.
 _STRICTER = 2.5758293035489004 / 1.959963984540054
 
-# Leading slices are left out where chance alone gives such a beginning in less than this share of
-# cases, ...
-_LEVEL = 0.008
+# Leading slices are left out where chance alone gives such a beginning in less than half of this
+# share of cases, ...
+_LEVEL = 0.015
 # ... by any of these shapes: a first slice that is off, and exponential decays over this many
 # slices.
 _DECAYS = (0.0, 0.7, 2.0, 5.0)
@@ -67,9 +67,9 @@ def settled_from(medians: Sequence[float]) -> int:
     out.
 
     As long as the first of those that are left do not fit the others, the first one is left out.
-    They are fitted by a level and a beginning that fades, and by a level alone: the F test of the
-    one against the other, for each of a few shapes of the beginning. Medians of healthy slices vary
-    normally, whatever their samples do; less than 1 % of cases lose a slice by chance.
+    They are fitted by a level and a slower beginning that fades, and by a level alone: Student's
+    test of the one against the other, for each of a few shapes of the beginning. Medians of healthy
+    slices vary normally, whatever their samples do; less than 1 % of cases lose a slice by chance.
     """
     values = np.asarray(medians, dtype=np.float64)
     start = 0
@@ -92,8 +92,9 @@ def _begins_apart(values: Floats) -> bool:
     for decay in _DECAYS:
         shape = np.exp(-np.arange(k) / decay) if decay else (np.arange(k) == 0).astype(np.float64)
         shape -= shape.mean()
-        explained = float(np.sum(shape * deviations)) ** 2 / float(np.sum(shape * shape))
-        largest = max(largest, explained)
+        # A path that warms up is slower at first; one that gets slower drifts.
+        slower = max(0.0, float(np.sum(shape * deviations)))
+        largest = max(largest, slower**2 / float(np.sum(shape * shape)))
     dof = k - 2
     left = max(square - largest, 0.0) + rounding
     if left <= 0:

@@ -29,7 +29,9 @@ CASE = (
     *("thread", "company", "places", "touch"),
 )
 SUMMARY = (
-    *("latency_ns", "low_ns", "high_ns", "p99_ns", "max_ns"),
+    *("latency_ns", "low_ns", "high_ns"),
+    *(f"{name}{of}_ns" for name in ("p90", "p99", "p999") for of in ("", "_low", "_high")),
+    *("max_ns",),
     *("bandwidth_bytes_per_s", "first_ns", "samples"),
 )
 
@@ -63,11 +65,13 @@ def test_names_end_in_their_unit_keep_their_order_and_are_documented():
     assert heading == [
         *CASE,
         *SUMMARY,
-        *("exchanges", "messages_per_s"),
+        *("slices", "left_out_slices", "exchanges", "messages_per_s"),
         *("total_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s"),
         *("bandwidth_there_bytes_per_s", "bandwidth_back_bytes_per_s", "sent", "lost", "late"),
         *("jitter_ns", "verified", "launches", "between_launches", "within_launches"),
-        *("line_low_ns", "line_high_ns", "marked"),
+        *("line_low_ns", "line_high_ns"),
+        *(f"at_typical_line{of}_ns" for of in ("", "_low", "_high")),
+        "marked",
         *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
         "flags",
     ]
