@@ -15,7 +15,8 @@ def in_thread(work):
         except BaseException as error:  # noqa: BLE001 (handed to the test)
             raised.append(error)
 
-    thread = threading.Thread(target=run)
+    # A test that fails must not keep the process of all tests from ending.
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
 
     def finish():

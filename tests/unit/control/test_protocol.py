@@ -18,7 +18,7 @@ from halftrip.control.protocol import (
     Hello,
     Listener,
     Progress,
-    RecordLine,
+    RecordLines,
     connect,
     introduce,
 )
@@ -42,10 +42,11 @@ def pair():
         Abort("reason", usage=True),
         Ack(),
         Bye(),
-        RecordLine(b"{}\n", last=True),
+        RecordLines(b"{}\n", last=True),
         Progress(1, 2, "shm 8"),
         Assignment(b"{}", Address(hosts=("127.0.0.1",), port=1), progress=False),
         introduce(TOKEN, "control", 3, Address(unix="name")),
+        introduce(TOKEN, "group", 3, thread=5),
     ],
 )
 def test_every_message_arrives_as_it_was(pair, message):

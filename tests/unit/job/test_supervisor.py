@@ -15,7 +15,7 @@ from halftrip.control.protocol import (
     Assignment,
     Bye,
     Listener,
-    RecordLine,
+    RecordLines,
     connect,
     introduce,
 )
@@ -202,7 +202,7 @@ def test_a_rank_that_dies_before_its_lines_are_acknowledged_is_named(job):
         control = job.join()
         events = job.connect("events")
         for line in lines:
-            events.send(RecordLine(line))
+            events.send(RecordLines(line))
         events.close()
         control.close()
         job.end_seen.wait()
@@ -219,7 +219,7 @@ def test_nobody_else_may_connect_once_all_ranks_have(job):
     def rank():
         control = job.join()
         events = job.connect("events")
-        events.send(RecordLine(b"x\n"))
+        events.send(RecordLines(b"x\n"))
         events.receive()
         with pytest.raises(ConnectionRefusedError):
             job.connect("control")
