@@ -1,22 +1,29 @@
 """A case that is measured by both its ranks in one process."""
 
+import time
 from functools import cache
+from typing import NamedTuple
 
 from halftrip.clock import Clock
 from halftrip.kernel_files import Reader
-from halftrip.measure.connection import Connection
-from halftrip.measure.placement_filter import PlacementFilter
-from halftrip.measure.round import Round
+from halftrip.measure.pair import Pair
 from halftrip.measure.sampler import Sampler, Stopping
 from halftrip.measure.setup import Setup
+from halftrip.measure.slices import Slice, finish, serve
+from halftrip.plan.pairing import Schedule
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
+from halftrip.results.records import Measurement
 from halftrip.telemetry.process import Meter
+from halftrip.telemetry.topology import Place
 from halftrip.transports.base import PairContext, ProcessContext
 from harness.groups import TOKEN, on_two_ranks
-from harness.relay import AMPLE_SECONDS
+from harness.limits import AMPLE_SECONDS
 
 CACHE = 1 << 20
+# Room for the buffers of all cases.
+AMPLE_BYTES = 1 << 30
+BRIEFLY = Stopping(time=0.02)
 
 
 @cache
@@ -36,45 +43,91 @@ def pair(rank=0, same_host=True, **fields):
     )
 
 
-def set_up(group, transport, timeout=AMPLE_SECONDS, plan=None):
-    """The set-up of a rank whose process keeps its cores: connected, with one transport."""
-    connection = Connection(group, (0, 1), pair(group.rank), clock())
+def set_up(group, transports, timeout=AMPLE_SECONDS, plan=None):
+    """The set-up of a rank whose process keeps its cores. `transports` are names, or the
+    transports of this rank by name."""
+    if not isinstance(transports, dict):
+        own = process(group.rank, timeout)
+        transports = {name: TRANSPORTS.load(name)(own) for name in transports}
+    plan = plan or Plan()
     return Setup(
-        plan=plan or Plan(),
+        plan=plan,
         group=group,
         clock=clock(),
         meter=Meter(Reader(), whole=True),
-        hosts=["host", "host"],
+        hosts=["host"] * group.size,
+        places=[[Place(None, True)] * plan.threads] * group.size,
         environments=[],
         cache_bytes=CACHE,
-        transports={transport: TRANSPORTS.load(transport)(process(group.rank, timeout))},
-        connections={((0, 1), 0): connection},
-        missing={transport: {}},
+        kept_bytes=AMPLE_BYTES,
+        schedule=Schedule(group.size, plan.pairs, plan.pairs_at_once),
+        transports=transports,
     )
 
 
-def measure(the_case, spoil=None, timeout=AMPLE_SECONDS, clock_cost=20.0):
-    """The round of a case, as rank 0 has it after it has run, and in `elapsed` what it gave of each
-    batch. `spoil(rank, path)` may do harm to an open path. Reading the clock is said to take
-    `clock_cost` ns, which decides how much a sample holds."""
+class Measured(NamedTuple):
+    """What the initiator has of a case: the result of each slice, and what went wrong in the last
+    one; `timed_ns` is the time of all batches of each."""
+
+    slices: list[Measurement | None]
+    problem: str | None
+    timed_ns: list[int]
+    sampler: Sampler
+
+    @property
+    def only(self):
+        """The result of the only slice; there was no problem."""
+        assert self.problem is None
+        (measurement,) = self.slices
+        return measurement
+
+    @property
+    def blocks(self):
+        return [block for each in self.slices if each is not None for block in each.blocks]
+
+
+def measure(
+    the_case,
+    spoil=None,
+    timeout=AMPLE_SECONDS,
+    clock_cost=20.0,
+    stopping=BRIEFLY,
+    iterations=None,
+    slices=1,
+):
+    """The slices of a case. `spoil(rank, path)` may do harm to an open path. Reading the clock is
+    said to take `clock_cost` ns, which decides how much a sample holds."""
 
     def take_part(rank, group):
-        setup = set_up(group, the_case.transport, timeout)
-        transport = setup.transport(the_case)
-        path = setup.connection(the_case).path(transport, the_case)
-        round_ = Round(setup, [the_case], PlacementFilter(None, setup))
-        if spoil is not None:
-            spoil(rank, path)
+        setup = set_up(group, [the_case.transport], timeout)
+        own = Pair(setup, setup.context((0, 1), 0), AMPLE_BYTES)
+        began = time.monotonic()
         sampler = Sampler(
-            Stopping(time=0.02),
+            stopping,
             clock_cost,
             1.0,
-            single=transport.capabilities.lossy,
+            single=setup.transport(the_case).capabilities.lossy,
             most_exchanges=setup.most_exchanges(the_case),
         )
-        round_.elapsed = list(round_.run(sampler if rank == 0 else None))
-        round_.close()
-        setup.close()
-        return round_
+        found, timed, problem = [], [], None
+        for number in range(slices):
+            side = own.side(the_case)
+            if number == 0 and spoil is not None:
+                side.begin_slice()
+                spoil(rank, own.path(the_case))
+            if rank == 1:
+                side.begin_slice()
+                serve(own, side)
+                finish(own, side)
+                continue
+            slice_ = Slice(own, side, sampler, None)
+            slice_.warm_up(iterations)
+            slice_.sample()
+            cores = slice_.end()
+            found.append(slice_.measurement(number, 0, began, cores))
+            timed.append(slice_.timed_ns)
+            problem = slice_.problem
+        own.close()
+        return Measured(found, problem, timed, sampler)
 
     return on_two_ranks(take_part)[0]

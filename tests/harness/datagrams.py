@@ -1,12 +1,12 @@
 """Batches of the native patterns over datagrams, with both ends in one process."""
 
 import struct
-import threading
 
 import numpy as np
 
 from halftrip import _native
-from harness.relay import AMPLE_SECONDS
+from harness.limits import AMPLE_SECONDS
+from harness.threads import in_thread
 
 HOUR_NS = 3600 * 10**9
 # By how much two clocks may differ in rate, at most: NTP slews CLOCK_MONOTONIC by 500 ppm.
@@ -24,11 +24,11 @@ class End:
         self.datagrams, self.clock, self.window = datagrams, clock, window
         self.rate, self.jitter = rate, jitter
 
-    def take_part(self, call, pattern, samples, warmup=0, verify=False, max_timed_out=HOUR_NS):
+    def take_part(self, call, pattern, samples, untimed=0, verify=False, max_timed_out=HOUR_NS):
         self.times = np.zeros(samples, dtype=np.int64)
         self.source_slots = np.zeros(len(self.in_bytes) if verify else 0, dtype=np.int64)
         self.result = call(
-            self.datagrams, pattern, *self.rings, self.window, self.rate, warmup, max_timed_out,
+            self.datagrams, pattern, *self.rings, self.window, self.rate, untimed, max_timed_out,
             self.times, self.source_slots, self.clock.source, self.clock.hertz, self.jitter,
         )  # fmt: skip
         self.times = self.clock.durations(self.times[: self.result.samples])
@@ -46,26 +46,21 @@ def ends_of(
 
 def run_batch(ends, pattern, samples, **options):
     """One batch at both ends; returns the initiator's result."""
-    raised = []
 
     def respond():
-        try:
-            ends[1].take_part(_native.respond_datagrams, pattern, samples, **options)
-        except BaseException as error:  # noqa: BLE001 (handed to the test)
-            raised.append(error)
+        ends[1].take_part(_native.respond_datagrams, pattern, samples, **options)
 
-    thread = threading.Thread(target=respond)
-    thread.start()
+    finish = in_thread(respond)
     try:
         return ends[0].take_part(_native.initiate_datagrams, pattern, samples, **options)
     finally:
-        thread.join(timeout=AMPLE_SECONDS)
-        ended = not thread.is_alive()
-        _native.request_stop()
-        thread.join()
-        _native.request_stop(False)
-        assert ended
-        assert raised == []
+        try:
+            assert finish() is None
+        except AssertionError:
+            _native.request_stop()
+            finish()
+            _native.request_stop(False)
+            raise
 
 
 def counts(result):

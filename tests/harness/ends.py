@@ -1,8 +1,7 @@
-"""Pairs of native endpoints in one process, and threads to use both ends at once."""
+"""Pairs of native endpoints in one process."""
 
 import os
 import socket
-import threading
 
 import numpy as np
 
@@ -20,7 +19,7 @@ def shm_pair(yields=True):
 
 def stream_pair(kind, make):
     def build():
-        ends, release = make(kind is _native.BlockingStream)
+        ends, release = make(kind in (_native.BlockingStream, _native.BlockingSocket))
         return tuple(kind(in_fd, out_fd, True) for in_fd, out_fd in ends), release
 
     return build
@@ -69,9 +68,9 @@ def window_pair(size=1 << 20):
 # The type of both ends; PAIRS makes two of them, and says how to release them.
 KINDS = {
     "shm": _native.Shm,
-    "blocking socket": _native.BlockingStream,
-    "spinning socket": _native.SpinningStream,
-    "polling socket": _native.PollingStream,
+    "blocking socket": _native.BlockingSocket,
+    "spinning socket": _native.SpinningSocket,
+    "polling socket": _native.PollingSocket,
     "blocking pipe": _native.BlockingStream,
     "spinning pipe": _native.SpinningStream,
     "polling pipe": _native.PollingStream,
@@ -81,27 +80,6 @@ PAIRS = {"shm": shm_pair} | {
     for name, kind in KINDS.items()
     if name != "shm"
 }
-
-
-def in_thread(work):
-    """Starts work() in a thread; the returned function waits for it and gives what it raised."""
-    raised = []
-
-    def run():
-        try:
-            work()
-        except BaseException as error:  # noqa: BLE001 (handed to the test)
-            raised.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-
-    def finish():
-        thread.join(timeout=60)
-        assert not thread.is_alive()
-        return raised[0] if raised else None
-
-    return finish
 
 
 def message(size, seed):

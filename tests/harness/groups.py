@@ -1,10 +1,11 @@
 """Groups whose ranks are threads of this process."""
 
-import threading
+from functools import partial
 
 from halftrip.control.collectives import join_socket_group, lead_socket_group
-from halftrip.control.protocol import Listener, introduce
-from harness.relay import AMPLE_SECONDS
+from halftrip.control.protocol import Listener
+from harness.limits import AMPLE_SECONDS
+from harness.threads import in_thread
 
 TOKEN = "token"
 
@@ -18,7 +19,7 @@ def in_group(size, work, reach="unix"):
         if rank == 0:
             group = lead_socket_group(listener, size, AMPLE_SECONDS)
         else:
-            group = join_socket_group(listener.address, introduce(TOKEN, "group", rank), size)
+            group = join_socket_group(listener.address, TOKEN, rank, reach)
         try:
             results[rank] = work(group)
         except BaseException as error:  # noqa: BLE001 (handed to the test)
@@ -26,20 +27,21 @@ def in_group(size, work, reach="unix"):
         finally:
             group.close()
 
-    threads = [threading.Thread(target=member, args=(rank,)) for rank in range(size)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=AMPLE_SECONDS)
-        assert not thread.is_alive()
+    members = [in_thread(partial(member, rank)) for rank in range(size)]
+    for finish in members:
+        assert finish() is None
     return results
 
 
-def on_two_ranks(take_part):
-    """Calls `take_part(rank, group)` on two ranks; what each returned. Raises what the first of
+def on_ranks(size, take_part):
+    """Calls `take_part(rank, group)` on `size` ranks; what each returned. Raises what the first of
     them raised."""
-    results = in_group(2, lambda group: take_part(group.rank, group))
+    results = in_group(size, lambda group: take_part(group.rank, group))
     for result in results:
         if isinstance(result, BaseException):
             raise result
     return results
+
+
+def on_two_ranks(take_part):
+    return on_ranks(2, take_part)

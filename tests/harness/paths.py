@@ -15,7 +15,7 @@ from halftrip.memory.shared import SharedSegment
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.base import Buffers
 from harness.bench import CACHE, clock, pair, process
-from harness.ends import in_thread
+from harness.threads import in_thread
 
 # Those that need no more than this process: MPI needs ranks that are processes.
 IN_PROCESS = ("shm", "pipe", "unix", "tcp", "udp")
@@ -73,7 +73,7 @@ class CaseEnd:
         self.endpoint = path.endpoint(case, buffers)
         exposed = self.endpoint.exposed
         ring = None if exposed is None else Ring(exposed, where, case)
-        self._verification = Verification(case, initiates, (0, 1), out, in_, ring)
+        self._verification = Verification(case, initiates, out.slots, out, in_, ring)
 
     def fill(self, messages):
         self._verification.fill(messages)
@@ -87,8 +87,8 @@ def exchange(paths, case, numbers=(1, 1, 3)):
     """Takes part in a batch at both ends: untimed exchanges, exchanges in a sample, samples. What
     each end timed, and how many messages it verified."""
     ends = [CaseEnd(path, case, path is paths[0]) for path in paths]
-    warm_up, exchanges, samples = numbers
-    messages = (warm_up + exchanges * samples) * case.window
+    untimed, exchanges, samples = numbers
+    messages = (untimed + exchanges * samples) * case.window
     for end, peer in zip(ends, ends[::-1], strict=True):
         end.endpoint.connect(sent(peer.endpoint.address))
         end.fill(messages)

@@ -1,33 +1,40 @@
-"""A whole plan, measured by two ranks that are threads of this process."""
+"""A whole plan, measured by ranks that are threads of this process."""
 
 import os
 
 from halftrip.measure.runner import Runner
 from halftrip.plan.layers import make_plan, python_layer
+from halftrip.results.run_file import decode
 from halftrip.transports.base import ProcessContext
-from harness.groups import TOKEN, on_two_ranks
+from harness.groups import TOKEN, on_ranks
 
 
 class Records:
-    """Rank 0's records."""
+    """Rank 0's records. `progress_shown` is what it reported of its progress."""
 
     def __init__(self):
         self.all = []
+        self.ends = []
+        self.progress_shown = []
 
-    def record(self, record):
-        self.all.append(record)
+    def lines(self, lines, last=False):
+        assert lines.endswith(b"\n")
+        self.all += [decode(line) for line in lines.splitlines()]
+        self.ends.append(last)
 
     def progress(self, done, total, what):
-        pass
+        self.progress_shown.append((done, total, what))
 
     def of(self, kind):
         return [record for record in self.all if isinstance(record, kind)]
 
 
-def walk(cores=None, **keys):
-    """Two ranks walk through a small plan, on these cores. The records, and the cores that each
+def walk(cores=None, ranks=2, **keys):
+    """So many ranks walk through a small plan, on these cores. The records, and the cores that each
     thread may use after it."""
     keys = {"transport": "pipe", "sizes": "8,64", "time": "5ms"} | keys
+    if ranks != 2:
+        keys["ranks"] = ranks
     plan = make_plan(python_layer(keys if cores is None else keys | {"cores": cores}))
     records = Records()
     after = {}
@@ -36,7 +43,7 @@ def walk(cores=None, **keys):
         Runner(plan, group, ProcessContext.of(plan, rank, TOKEN), records).run()
         after[rank] = os.sched_getaffinity(0)
 
-    on_two_ranks(take_part)
+    on_ranks(ranks, take_part)
     return records, after
 
 
@@ -56,5 +63,5 @@ class KnownProbe:
 
 def skip_baselines(monkeypatch):
     """Cache lines and copies are not timed."""
-    monkeypatch.setattr("halftrip.measure.connection.CacheLineProbe", KnownProbe)
+    monkeypatch.setattr("halftrip.measure.pair.CacheLineProbe", KnownProbe)
     monkeypatch.setattr("halftrip.measure.baselines.COPY_SIZES", ())

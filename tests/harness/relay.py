@@ -11,42 +11,8 @@ import time
 from typing import NamedTuple
 
 from halftrip import _native
-
-# native/endpoints/control_message.hpp.
-CONTROL_SIZE = 56
-MAGIC = 0xB7C3A9E15D2F8641
-_CONTROL = struct.Struct("<QBB6x5q")
-
-# Longer than any test: no reply is given up because this machine is busy.
-AMPLE_SECONDS = 60.0
-
-
-class Control(NamedTuple):
-    """What the ends tell each other beside the data."""
-
-    magic: int
-    version: int
-    kind: int
-    batch: int
-    end: int
-    received: int
-    late: int
-    jitter: int
-
-
-REPORT_REQUEST, REPORT, END, END_ACK = range(4)
-
-
-def pack_control(control):
-    return _CONTROL.pack(*control)
-
-
-def read_control(datagram):
-    return Control(*_CONTROL.unpack(datagram))
-
-
-def is_control(datagram):
-    return datagram.startswith(MAGIC.to_bytes(8, "little"))
+from harness.control_message import is_control
+from harness.limits import AMPLE_SECONDS
 
 
 class Passed(NamedTuple):

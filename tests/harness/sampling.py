@@ -10,13 +10,22 @@ _MOST_BATCHES = 10_000
 
 
 class Sampling:
-    """Drives a sampler. `batches` are those that it asked for, and `kept` the blocks that it was
-    given."""
+    """Drives a sampler through slices, the first of which it begins, with exactly `iterations`
+    exchanges, if given. `batches` are those that the sampler asked for, and `kept` the blocks that
+    it was given, in this slice."""
 
-    def __init__(self, stopping, clock_cost=CLOCK_COST, clock_resolution=1.0, **options):
+    def __init__(
+        self, stopping, clock_cost=CLOCK_COST, clock_resolution=1.0, iterations=None, **options
+    ):
         self.sampler = Sampler(stopping, clock_cost, clock_resolution, **options)
+        self.begin(iterations)
+
+    def begin(self, iterations=None):
+        """Begins the next slice."""
         self.batches = []
         self.kept = []
+        self.sampler.begin(iterations)
+        return self
 
     @property
     def samples(self):
@@ -50,21 +59,25 @@ class Sampling:
         pytest.fail("the sampler never ends")
         return None
 
+    def sample(self, exchange, read=np.rint):
+        """Runs the slice to its end. `exchange(i, n)` gives the times of n exchanges from its i-th
+        on, ns, and `read` is what the clock makes of the times of samples."""
+        done = 0
+
+        def take(batch):
+            nonlocal done
+            done += batch.warm_up
+            times = exchange(done, batch.exchanges * batch.samples)
+            done += times.size
+            per_sample = times.reshape(batch.samples, batch.exchanges).sum(axis=1)
+            return read(per_sample), 0
+
+        return self.run(take)
+
 
 def sample(stopping, exchange, clock_cost=CLOCK_COST, read=np.rint, **options):
-    """A sampling that has ended. `exchange(i, n)` gives the times of n exchanges from the i-th on,
-    ns, and `read` is what the clock makes of the times of samples."""
-    done = 0
-
-    def take(batch):
-        nonlocal done
-        done += batch.warm_up
-        times = exchange(done, batch.exchanges * batch.samples)
-        done += times.size
-        per_sample = times.reshape(batch.samples, batch.exchanges).sum(axis=1)
-        return read(per_sample), 0
-
-    return Sampling(stopping, clock_cost, **options).run(take)
+    """A sampling whose first slice has ended; see `Sampling.sample`."""
+    return Sampling(stopping, clock_cost, **options).sample(exchange, read)
 
 
 def steady(ns):

@@ -14,16 +14,13 @@ from unittest import mock
 import pytest
 
 from halftrip.cli import main
+from halftrip.registry import DEFAULT_TRANSPORTS
 from halftrip.results.run_file import load
+from harness.limits import AMPLE_SECONDS, END_SECONDS
 from harness.marked import Marked
 from harness.mpi import AS_ROOT
 
 HALFTRIP = str(Path(sys.executable).with_name("halftrip"))
-# Longer than anything takes, however busy this machine is.
-AMPLE_SECONDS = 120
-# What halftrip promises: after the end of a run, or of one of its processes, nothing is left for
-# longer.
-END_SECONDS = 5.0
 # How often to look which segments a running command maps.
 _LOOK_SECONDS = 0.25
 # Variables of launchers and MPIs, which would change what a test is about; and one that has every
@@ -43,6 +40,11 @@ class Result:
     @property
     def run(self):
         return load(self.path)
+
+    def rows(self):
+        """The words of each row of the tables that were printed."""
+        first = tuple(f" {name} " for name in DEFAULT_TRANSPORTS)
+        return [line.split() for line in self.out.splitlines() if line.startswith(first)]
 
     def show(self, *arguments):
         """``halftrip show`` of the run file."""

@@ -12,9 +12,16 @@ import psutil
 import pytest
 
 from halftrip.results.run_file import load
+from harness.limits import AMPLE_SECONDS, END_SECONDS
 from harness.mpi import AS_ROOT
-from harness.shell import AMPLE_SECONDS, END_SECONDS, HALFTRIP, Result
+from harness.shell import HALFTRIP, Result
 
+# Much to measure: what happens to it happens in its midst.
+_WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "100ms", "-r", "50")
+LOCAL = (*_WORK, "-t", "shm,tcp,pipe,unix")
+WITH_MPI = (*_WORK, "-t", "mpi,shm,tcp")
+# Why a run ended whose first rank could not write it down.
+UNSAID = "the run ended without saying why"
 _LOOK_SECONDS = 0.005
 # What a rank runs.
 _RANK = "halftrip.job.worker"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from harness.control_message import REPORT_REQUEST, read_beginning
 from lab.relay import DROPPED, HEAD, RECORD, SENT, UDP, parse
 
 # `relay.RECORD` for numpy. One row per packet, in the order in which they were read.
@@ -28,11 +29,6 @@ KEPT = np.dtype(
     ]
 )
 assert KEPT.itemsize == RECORD.size
-
-# native/endpoints/control_message.hpp: the beginning of a control message.
-CONTROL = struct.Struct("<QBB6xqq")
-MAGIC = 0xB7C3A9E15D2F8641
-_REPORT_REQUEST = 0
 
 
 class Datagram(NamedTuple):
@@ -56,10 +52,8 @@ class Datagram(NamedTuple):
     @property
     def control(self) -> tuple[int, int, int] | None:
         """The kind, batch and `end` of a control message; None where it is data."""
-        if len(self.payload) < CONTROL.size:
-            return None
-        magic, _, kind, batch, end = CONTROL.unpack_from(self.payload)
-        return (kind, batch, end) if magic == MAGIC else None
+        beginning = read_beginning(self.payload)
+        return beginning and (beginning.kind, beginning.batch, beginning.end)
 
     @property
     def transit(self) -> int:
@@ -154,7 +148,7 @@ def batches(datagrams: list[Datagram]) -> list[Batch]:
             kind, first, end = datagram.control
             before = found.get(first, Batch(first, first, asked=False))
             found[first] = Batch(
-                first, max(before.end, end), before.asked or kind == _REPORT_REQUEST
+                first, max(before.end, end), before.asked or kind == REPORT_REQUEST
             )
     return [found[first] for first in sorted(found)]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.shell import AMPLE_SECONDS
+from harness.limits import AMPLE_SECONDS
 from lab import hosts
 
 

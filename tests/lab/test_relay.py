@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.control_message import END, MAGIC, REPORT_REQUEST, Control, pack_control
 from lab import journal
 from lab.journal import Batch, Datagram, Journal
 from lab.relay import DROPPED, SENT, TCP, UDP, WAITING, Dice, Kept, Rule, Schedule, parse
@@ -161,11 +162,8 @@ def data(number, went=0, dropped=False, sent=0, written=0):
 
 
 def control(kind, batch, end):
-    payload = journal.CONTROL.pack(journal.MAGIC, 1, kind, batch, end)
+    payload = pack_control(Control(MAGIC, 1, kind, batch, end, 0, 0, 0))
     return Datagram((1, 2), 56, 1, dropped=False, went=0, written=0, payload=payload)
-
-
-REPORT_REQUEST, END = 0, 2
 
 
 def test_batches_and_what_counts_of_them():

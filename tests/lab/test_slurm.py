@@ -10,8 +10,8 @@ import time
 
 import pytest
 
+from harness.limits import AMPLE_SECONDS
 from harness.need import need_root
-from harness.shell import AMPLE_SECONDS
 
 pytestmark = pytest.mark.extended
 

@@ -17,7 +17,8 @@ import numpy as np
 from halftrip import _native
 from halftrip.clock import Clock
 from harness.datagrams import ends_of, run_batch
-from harness.ends import in_thread, shm_pair
+from harness.ends import shm_pair
+from harness.threads import in_thread
 from harness.relay import Relay
 
 reads = ctypes.CDLL(None).monotonic_reads

@@ -9,6 +9,6 @@ from harness.shell import opened_shell
 def measured(tmp_path_factory):
     """A run over every path within this host that is a stream of bytes or memory."""
     with opened_shell(tmp_path_factory.mktemp("measured")) as shell:
-        result = shell.run("-t", "shm,pipe,unix,tcp", "-s", "8,4K,256K", "--time", "30ms")
+        result = shell.run("-t", "shm,pipe,unix,tcp", "-s", "1,8,4K,256K", "--time", "30ms")
         assert result.status == 0, result.err
         yield result

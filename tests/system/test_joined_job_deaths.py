@@ -5,10 +5,7 @@ import signal
 import pytest
 
 from harness.mpi import job, quick_start
-from harness.victim import Victim
-
-WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "100ms", "-r", "50", "-t", "mpi,shm,tcp")
-UNSAID = "the run ended without saying why"
+from harness.victim import UNSAID, WITH_MPI, Victim
 
 
 @pytest.mark.parametrize(
@@ -22,7 +19,7 @@ UNSAID = "the run ended without saying why"
     ],
 )
 def test_a_killed_rank_is_named(shell, name, rank):
-    victim = Victim(shell, *WORK, prefix=job(name), **quick_start(name))
+    victim = Victim(shell, *WITH_MPI, prefix=job(name), **quick_start(name))
     victim.await_measurements(2)
     pid = victim.rank(rank)
     ended = victim.kill(pid)
@@ -38,7 +35,7 @@ def test_a_killed_rank_of_mpich_is_named_by_its_launcher(shell):
     """MPICH's launcher says itself who died. It sends the other rank SIGKILL within the millisecond
     in which it learns of the death, so what that rank has said and written by then is a race that
     it cannot win for certain: the file says who died, or just stops."""
-    victim = Victim(shell, *WORK, prefix=job("mpich"))
+    victim = Victim(shell, *WITH_MPI, prefix=job("mpich"))
     victim.await_measurements(2)
     pid = victim.rank(1)
     ended = victim.kill(pid)
@@ -60,6 +57,6 @@ def test_a_killed_rank_of_mpich_is_named_by_its_launcher(shell):
     ],
 )
 def test_nothing_is_left_of_a_job_whose_mpiexec_is_stopped(shell, name, number):
-    victim = Victim(shell, *WORK, prefix=job(name), **quick_start(name))
+    victim = Victim(shell, *WITH_MPI, prefix=job(name), **quick_start(name))
     victim.await_measurements(2)
     victim.kill(victim.process.pid, number)

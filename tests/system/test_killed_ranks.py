@@ -9,12 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.mpi import EVERY_MPI, ONE_HOST, chosen, mpiexec, quick_start
-from harness.victim import Victim
+from harness.victim import LOCAL, UNSAID, WITH_MPI, Victim
 
-# Much to measure: what happens to it happens in its midst.
-WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "100ms", "-r", "50")
-LOCAL = (*WORK, "-t", "shm,tcp,pipe,unix")
-WITH_MPI = (*WORK, "-t", "mpi,shm,tcp")
 MPI_RANKS = [
     pytest.param(name, rank, marks=() if (name, rank) == ("wheel", 0) else pytest.mark.extended)
     for name in ("wheel", "openmpi", "mpich")
@@ -74,6 +70,22 @@ def test_a_killed_rank_of_mpi_is_named(shell, name, rank):
     assert ended.run.interrupted == f"rank {rank} (process {pid}) died"
 
 
+def test_a_rank_that_is_killed_in_the_midst_of_a_thousand_rounds_ends_all(shell):
+    """Two pairs measure in every round: three rounds of all pairs, 34 sizes, ten slices."""
+    rounds = ("--pairs", "all", "-s", "0..66+2", "--iterations", "200", "-t", "shm")
+    victim = Victim(shell, "-n", "4", *rounds)
+    measured = 2 * 500
+    victim.await_measurements(measured)
+    pid = victim.rank(3)
+    ended = victim.kill(pid)
+    said = f"rank 3 (process {pid}) was killed by SIGKILL"
+    assert (ended.status, ended.err) == (1, f"halftrip: {said}\n")
+    assert ended.run.interrupted == said
+    assert measured <= len(ended.run.measurements) < 2 * 1020
+    pairs = {measurement.case.pair for measurement in ended.run.measurements}
+    assert len(pairs) == 6
+
+
 @pytest.mark.parametrize("name", EVERY_MPI)
 def test_a_killed_mpiexec_is_named(shell, name):
     victim = Victim(shell, *WITH_MPI, *chosen(name), **quick_start(name))
@@ -96,7 +108,7 @@ def test_the_ranks_of_a_killed_command_say_so_and_end(shell, arguments):
     ended = victim.kill(victim.process.pid)
     assert ended.status == -signal.SIGKILL
     assert ended.err == f"halftrip: the launcher (process {victim.process.pid}) died\n"
-    assert ended.run.interrupted == "the run ended without saying why"
+    assert ended.run.interrupted == UNSAID
 
 
 def test_a_stranger_who_connects_is_not_let_in(shell):

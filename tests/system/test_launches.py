@@ -17,8 +17,8 @@ from harness.shell import opened_shell
 from harness.victim import Victim
 
 QUICK = ("--time", "10ms")
-# A second launch takes long enough for something to happen to it.
-LONG = ("-t", "shm", "-s", "8", "--launches", "2", "--ci", "none", "--time", "0.5s")
+# A second launch takes long enough for something to happen to it, and is not the last.
+LONG = ("-t", "shm", "-s", "8", "--launches", "3", "--ci", "none", "--time", "0.5s")
 
 SIMULATED = """
 sizes = "{sizes}"
@@ -37,10 +37,10 @@ def plan(shell, launch=0.0, sizes="8"):
 
 @pytest.fixture(scope="module")
 def launched(tmp_path_factory):
-    """A run of two launches on a terminal, and what was seen there."""
+    """A run of three launches on a terminal, and what was seen there."""
     with opened_shell(tmp_path_factory.mktemp("launched")) as shell:
         yield shell.on_a_terminal(
-            *("-t", "shm,udp", "-s", "1..16,128K", "--launches", "2", "-r", "2", "--time", "2ms")
+            *("-t", "shm,udp", "-s", "1..16,128K", "--launches", "3", "-r", "2", "--time", "2ms")
         )
 
 
@@ -50,8 +50,8 @@ def test_every_launch_is_of_fresh_processes(launched):
     run = result.run
     assert run.interrupted is None
     ranks = [(e.launch, e.rank) for e in run.environments]
-    assert ranks == [(launch, rank) for launch in range(2) for rank in range(2)]
-    assert len({e.pid for e in run.environments}) == 4
+    assert ranks == [(launch, rank) for launch in range(3) for rank in range(2)]
+    assert len({e.pid for e in run.environments}) == 6
 
 
 def test_every_launch_measures_everything_in_an_order_of_its_own(launched):
@@ -59,13 +59,13 @@ def test_every_launch_measures_everything_in_an_order_of_its_own(launched):
     sizes = [2**n for n in range(5)]
     cases = [*(("shm", size) for size in (*sizes, 128 << 10)), *(("udp", size) for size in sizes)]
     done = [(m.launch, m.slice, m.case.transport, m.case.size) for m in run.measurements]
-    expected = [(k, r, *case) for k in range(2) for r in range(2) for case in cases]
+    expected = [(k, r, *case) for k in range(3) for r in range(2) for case in cases]
     assert sorted(done) == sorted(expected)
     # One launch after the other, as they stand in the file.
     launches = [launch for launch, *_ in done]
     assert launches == sorted(launches)
-    orders = [[case for launch, _, *case in done if launch == k] for k in range(2)]
-    assert orders[0] != orders[1]
+    orders = [[tuple(case) for launch, _, *case in done if launch == k] for k in range(3)]
+    assert len({tuple(order) for order in orders}) == 3
 
 
 def test_the_file_is_of_one_run(launched):
@@ -77,15 +77,15 @@ def test_the_file_is_of_one_run(launched):
     run = result.run
     assert run.end.seconds > run.end.timed > 0
     # However often they were measured.
-    assert len(run.copy_times) == 10
-    assert result.out.count("bound: memcpy") == 1
+    assert len(run.copy_times) == 15
+    assert result.out.count("bound: memcpy") == result.out.count(" 32M ") == 1
 
 
 def test_a_terminal_shows_which_launch_it_is_and_how_far(launched):
     """There is a line that moves; it is gone in the end."""
     _, seen = launched
-    for number in (1, 2):
-        assert re.search(rf"launch {number}/2 (shm|udp) pingpong".encode(), seen)
+    for number in (1, 2, 3):
+        assert re.search(rf"launch {number}/3 (shm|udp) pingpong".encode(), seen)
     assert b"/22" in seen
     assert seen.rstrip().endswith(b"\x1b[2K")
 
@@ -132,9 +132,9 @@ def test_launches_go_on_until_the_interval_is_narrow(shell):
 
 
 def test_launches_end_where_they_have_to(shell):
-    result = shell.run(plan(shell, 0.2), "--until-ci", "--max-launches", "3", *QUICK)
+    result = shell.run(plan(shell, 0.2), "--until-ci", "--max-launches", "4", *QUICK)
     assert result.status == 0, result.err
-    assert [m.launch for m in result.run.measurements] == [0, 1, 2]
+    assert [m.launch for m in result.run.measurements] == [0, 1, 2, 3]
     assert result.run.interrupted is None
     assert "not-converged" in result.out
 

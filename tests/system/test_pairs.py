@@ -25,6 +25,20 @@ def check_every_pair(run, transports):
         assert aggregate.rate > 0
 
 
+def check_oversubscribed(result):
+    """Every one of four ranks that shares its core says so, and every row of such a rank."""
+    run = result.run
+    cores = [environment.core for environment in run.environments]
+    assert len(set(cores)) == min(4, len(os.sched_getaffinity(0)))
+    shared = [cores.count(core) > 1 for core in cores]
+    assert [environment.oversubscribed for environment in run.environments] == shared
+    rows = result.rows()
+    assert len(rows) == len(run.by_case)
+    flagged = sum("oversubscribed" in row for row in rows)
+    assert flagged == sum(any(shared[rank] for rank in case.pair) for case in run.by_case)
+    assert ("oversubscribed" in result.out) == any(shared)
+
+
 def test_all_pairs_talk_two_at_a_time(shell):
     result = shell.run(
         *("-n", "4", "-t", "shm,tcp", "-p", "pingpong,stream", "--window", "4"),
@@ -32,9 +46,7 @@ def test_all_pairs_talk_two_at_a_time(shell):
     )
     assert result.status == 0, result.err
     check_every_pair(result.run, ("shm", "tcp"))
-    few = len(os.sched_getaffinity(0)) < 4
-    assert any(environment.oversubscribed for environment in result.run.environments) == few
-    assert ("oversubscribed" in result.out) == few
+    check_oversubscribed(result)
     assert result.out.count("together: tcp stream 8, ranks") == 3
 
 
@@ -48,6 +60,7 @@ def test_all_pairs_of_a_job_talk_two_at_a_time(shell, name):
     )
     assert result.status == 0, result.err
     check_every_pair(result.run, ("mpi", "shm"))
+    check_oversubscribed(result)
     assert result.out.count("together: mpi stream 8, ranks") == 3
 
 
@@ -75,6 +88,7 @@ def test_four_ranks_are_two_pairs_whose_ends_have_different_cores(shell):
     core = {e.rank: e.core for e in run.environments}
     assert core[0] != core[2]
     assert core[1] != core[3]
+    check_oversubscribed(result)
 
 
 @pytest.mark.extended

@@ -64,6 +64,26 @@ def test_each_refusal_says_why(refused, transport, said):
             if line.startswith(f"not measured: {transport}") and said in line]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("transport", "patterns", "buffers"),
+    [
+        ("shm", ["exchange", "pingpong", "stream"], 4),
+        ("shm", ["put"], 6),
+        ("tcp", ["exchange", "pingpong", "stream"], 4),
+    ],
+)
+def test_only_the_size_that_no_memory_holds_is_refused(refused, transport, patterns, buffers):
+    (skip,) = (
+        skip
+        for skip in refused.run.skips
+        if (skip.transport, skip.patterns) == (transport, patterns)
+        and skip.sizes not in (None, [0])
+    )
+    assert skip.sizes == [GIGABYTES << 30]
+    needed = buffers * GIGABYTES * 1024
+    assert skip.reason.startswith(f"buffers need {needed} MiB on one host, where ")
+
+
 def test_windows_count_where_each_message_has_its_own_buffer(shell):
     arguments = ("-t", "shm", "-p", "stream", "-s", "1G", "--window", "64", "--verify")
     result = shell.run(*arguments)

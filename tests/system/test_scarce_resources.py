@@ -5,8 +5,9 @@ import shutil
 
 import pytest
 
+from harness.limits import AMPLE_SECONDS
 from harness.need import can_unshare, need
-from harness.shell import AMPLE_SECONDS, HALFTRIP, Result, call
+from harness.shell import HALFTRIP, Result, call
 
 
 def mounting(where, size):

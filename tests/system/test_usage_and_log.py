@@ -4,20 +4,23 @@ import itertools
 import os
 import re
 
-import psutil
+import numpy as np
 import pytest
 
 from halftrip.analysis.flags import verdicts
 from halftrip.registry import DEFAULT_TRANSPORTS
+from halftrip.results.usage import add_usages
 from harness.mpi import ONE_HOST
 from harness.need import can_unshare, need
-from harness.neighbour import neighbour
+from harness.neighbour import cpu_seconds, neighbour
 from harness.shell import opened_shell
 
 # A loopback interface that nobody else uses.
 ALONE = ("unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
 # 20 bytes of IP, 20 of TCP and 12 of its timestamps; the loopback interface counts no Ethernet.
 TCP_HEADERS = 52
+# After so long without data an end of a TCP path asks whether the other host is still there.
+KEEPALIVE_SECONDS = 2
 LOG = ("--ci", "none", "--system-log")
 PATTERNS = [
     ("-p", "stream", "-s", "64K", "--window", "4"),
@@ -77,9 +80,10 @@ def test_shared_memory_costs_no_system_time_and_is_a_busy_poll(logged):
         assert usage.is_busy_poll or (usage.stolen_share or 0.0) >= 0.03
     shown = logged.show("--usage")
     assert shown.status == 0, shown.err
-    # Once in the legend, and once for every such end.
-    polls = sum(usage.is_busy_poll for usage in found)
-    assert polls == 0 or shown.out.count("busy-poll") > 1
+    # Once in the legend, and once for every such end of a row, which is of all slices.
+    ends = zip(*(m.usage for m in of(logged.run, "shm")), strict=True)
+    polls = sum(add_usages(usages).is_busy_poll for usages in ends)
+    assert shown.out.count("busy-poll") == 1 + polls
 
 
 def test_the_log_counts_what_went_through_the_interface(logged):
@@ -94,16 +98,21 @@ def test_the_log_counts_what_went_through_the_interface(logged):
     payload = sent(of(run, "tcp")) * (2 if pattern == "pingpong" else 1)
     carried = total["bytes_out"] - TCP_HEADERS * total["packets_out"]
     uncounted = UNCOUNTED * payload / exchanges(of(run, "tcp"))
-    assert payload <= carried <= payload + uncounted
+    assert payload <= carried <= payload + min(uncounted, 0.01 * payload)
     # Nothing of shared memory's.
     assert sent(of(run, "shm")) > uncounted
     if pattern == "pingpong":
         # A packet for each message, there and back.
         packets = 2 * exchanges(of(run, "tcp"))
         assert packets <= total["packets_out"] <= 1.02 * packets + 2 * UNCOUNTED
-    # But for the last acknowledgements, which a busy machine sends late.
-    for idle in (*logs(run, "before"), *logs(run, "after")):
-        assert idle.interfaces["lo"]["packets_out"] <= 10
+    (before,), (after,) = logs(run, "before"), logs(run, "after")
+    used = max(m.at + m.usage[0].elapsed for m in of(run, "tcp"))
+    # The last acknowledgement of each end; or a probe of each end and its answer.
+    most = 2 if after.at + after.seconds - used < KEEPALIVE_SECONDS else 4
+    for idle, packets in ((before, 2), (after, most)):
+        lo = idle.interfaces["lo"]
+        assert lo["packets_out"] <= packets
+        assert lo["bytes_out"] <= TCP_HEADERS * lo["packets_out"]
     shown = logged.show("--system-log")
     assert shown.status == 0, shown.err
     for each in counted:
@@ -116,7 +125,7 @@ def test_the_log_is_whole_between_a_second_of_rest_before_and_after(logged):
     before, *between, after = run.host_counters
     assert (before.phase, after.phase) == ("before", "after")
     for idle in (before, after):
-        assert idle.seconds >= 1.0
+        assert 1.0 <= idle.seconds < 1.5
         assert idle.cases == []
     # Each case of each slice is in one record, and each record ends where the next begins.
     in_log = [pair for system in between for pair in zip(system.slices, system.cases, strict=True)]
@@ -130,20 +139,36 @@ def test_the_log_is_whole_between_a_second_of_rest_before_and_after(logged):
     assert run.notices == ()
 
 
+def test_the_rest_before_is_idler_than_the_cases(shell):
+    """Somebody else may have all cores in that second: then it is tried again."""
+    arguments = ("-t", "tcp,shm,pipe", "-s", "8,1K,64K", "--time", "60ms", "-r", "2")
+    for _ in range(5):
+        result = shell.run(*arguments, *LOG)
+        assert result.status == 0, result.err
+        before, *between, _ = (counters.cpus["all"] for counters in result.run.host_counters)
+        idle = [cpus["idle"] / sum(cpus.values()) for cpus in (before, *between)]
+        if idle[0] > np.median(idle[1:]):
+            return
+        result.path.unlink()
+    need(idle[0] > 0.1, "others have all cores of this machine")
+    pytest.fail(f"the rest is not idler: {idle}")
+
+
 def test_a_busy_neighbour_is_flagged_with_its_share(shell):
     """Somebody else may want the same core as the neighbour that this test has put there: then it
     is the busier of the two that is named."""
     cores = sorted(os.sched_getaffinity(0))[:2]
     with neighbour(cores[1]) as pid:
-        others = {p.pid: computed(p) for p in psutil.process_iter()}
+        before = cpu_seconds()
         result = shell.run(
             *("-t", "shm,tcp", "-s", "8", "--time", "0.5s", "--ci", "none"),
             *("--cores", ",".join(map(str, cores))),
         )
-        took = {p.pid: computed(p) - others.get(p.pid, 0.0) for p in psutil.process_iter()}
+        took = {task: total - before.get(task, 0.0) for task, total in cpu_seconds().items()}
     assert result.status == 0, result.err
     run = result.run
     assert len(run.measurements) == 2
+    shown = result.show("--flags").out
     for case, flags in verdicts(run).items():
         (seen,) = (flag.seen for flag in flags if flag.name == "disturbed")
         # Somebody else may have had the other core.
@@ -155,23 +180,14 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
         assert said is not None, seen
         named = int(said[2])
         assert named == pid or took.get(named, took[pid]) > 0.5 * took[pid], (case, seen)
+        assert f"(process {named})" in shown
         assert 25 < float(said[1]) < 97
-        assert 15 < float(said[3]) <= 100
+        assert 25 < float(said[3]) <= 100
     for m in run.measurements:
         core = m.usage[1].core
         assert core.others > 0.25 * core.watched
         assert all(block.usage is not None for block in m.blocks)
     assert "disturbed" in result.out
-    assert "(process " in result.show("--flags").out
-
-
-def computed(process):
-    """The time that a process has computed for so far, s."""
-    try:
-        times = process.cpu_times()
-    except psutil.Error:
-        return 0.0
-    return times.user + times.system
 
 
 @pytest.mark.extended

@@ -6,15 +6,9 @@ from hypothesis import strategies as st
 
 from halftrip import _native
 from halftrip.clock import Clock
+from harness.control_message import CONTROL_SIZE, MAGIC, Control, is_control, pack_control
 from harness.datagrams import SIZES, counts, ends_of, run_batch
-from harness.relay import (
-    CONTROL_SIZE,
-    MAGIC,
-    Control,
-    Relay,
-    is_control,
-    pack_control,
-)
+from harness.relay import Relay
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 VERSION = _native.ControlMessage.version

@@ -1,7 +1,7 @@
 """Sizes, times and numbers as people write and read them."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
@@ -51,7 +51,6 @@ def test_sizes_larger_than_any_memory_are_refused(text):
         parse_size(text)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 1 << 50))
 def test_a_formatted_size_reads_as_itself(size):
     assert parse_size(format_size(size)) == size
@@ -79,7 +78,6 @@ def test_shares_are_read():
         parse_share("one percent")
 
 
-@settings(max_examples=40)
 @given(st.floats(1e-6, 1e9), st.integers(2, 6))
 def test_significant_digits_are_kept(value, digits):
     shown = float(significant(value, digits).replace(",", ""))

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
+from halftrip.clock import raw_now
 from halftrip.errors import Unavailable
 from halftrip.measure.pair import Pair
 from halftrip.measure.placement_filter import PlacementFilter
+from halftrip.measure.progress import Progress
 from halftrip.measure.sampler import Sampler
 from halftrip.measure.selection import Refusal, refusal
 from halftrip.measure.setup import Setup
 from halftrip.measure.side import Side
 from halftrip.measure.slices import Slice, finish, serve
-from halftrip.plan.plan import Plan
+from halftrip.plan.slices import planned_slices
 from halftrip.results.case import Case
 from halftrip.results.records import Failure, Measurement
-from halftrip.stats.interval import SliceMedian, interval, of_samples
 
-# A case may be over when it has this many slices; with fewer, order statistics give no interval.
-FEWEST_SLICES = 6
+# Where batches have to be short, as with --verify, most of the time passes between them: a slice
+# may take this many times as long as it samples, and this much more, s.
+_MOST_WALL = 5.0
+_LEAST_WALL_SECONDS = 0.05
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -34,46 +37,16 @@ class Turn(msgspec.Struct, frozen=True):
     iterations: int | None = None
 
 
-class Progress:
-    """What the initiator keeps of a case between its slices: its sampler, the medians of its slices
-    so far, and how long it was sampled, ns."""
+class Started(NamedTuple):
+    """What the initiator keeps of a case between its slices."""
 
-    def __init__(self, sampler: Sampler) -> None:
-        self.sampler = sampler
-        self.medians: list[SliceMedian] = []
-        self.sampled_ns = 0
-
-    def add(self, measurement: Measurement) -> None:
-        times = measurement.samples
-        if times.size:
-            self.medians.append(of_samples(times / measurement.exchanges))
-        self.sampled_ns += sum(block.elapsed for block in measurement.blocks)
-
-    @property
-    def exchange_ns(self) -> float | None:
-        """The typical time of an exchange, ns; None if none was kept."""
-        return float(np.median([each.median for each in self.medians])) if self.medians else None
-
-    def is_enough(self, plan: Plan) -> bool:
-        """Whether the interval over the slices is as narrow as the plan wants it."""
-        middle = self.exchange_ns
-        if plan.ci is None or plan.iterations is not None or middle is None:
-            return False
-        found = interval(self.medians) if len(self.medians) >= FEWEST_SLICES else None
-        if found is None:
-            return False
-        return max(found.high - middle, middle - found.low) <= plan.ci * middle
-
-    def is_late(self, plan: Plan, slices: int) -> bool:
-        """Whether it has had all its time before all its `slices`: its exchanges are long."""
-        if plan.iterations is not None or plan.placement_state is not None:
-            return False
-        return self.sampled_ns >= plan.time * 1e9 and len(self.medians) < slices
+    sampler: Sampler
+    progress: Progress
 
 
 class Part:
     """This rank's part in `turn`, in `case`, whose `pair` it is one end of. The initiator keeps
-    `progress`, and with --placement-state has a `placement`.
+    what `started` gives, and with --placement-state has a `placement`.
 
     `refused` is why the case cannot be measured here, `timed_ns` the time of all batches.
     """
@@ -84,7 +57,7 @@ class Part:
         pair: Pair,
         turn: Turn,
         case: Case,
-        progress: Callable[[], Progress],
+        started: Callable[[], Started],
         placement: PlacementFilter | None,
     ) -> None:
         self.case = case
@@ -93,7 +66,7 @@ class Part:
         self._setup = setup
         self._pair = pair
         self._turn = turn
-        self._progress = progress
+        self._started = started
         self._placement = placement
         self._side: Side | None = None
         self._slice: Slice | None = None
@@ -114,7 +87,7 @@ class Part:
             self.refused = str(error)
             return
         if self._pair.initiates:
-            self._slice = Slice(self._pair, self._side, self._progress().sampler, self._placement)
+            self._slice = Slice(self._pair, self._side, self._started().sampler, self._placement)
             self._slice.warm_up(self._turn.iterations)
             if several:
                 self._slice.pause()
@@ -132,9 +105,18 @@ class Part:
             serve(self._pair, self._side)
             finish(self._pair, self._side)
             return
-        self._slice.sample(until)
+        self._slice.sample(until or self._latest_end())
         self._cores = self._slice.end()
         self.timed_ns = self._slice.timed_ns
+
+    def _latest_end(self) -> int | None:
+        """When the slice ends at the latest, ns of CLOCK_MONOTONIC_RAW, where no others talk; None
+        where a number of exchanges, or a state of the machine, was asked for."""
+        plan = self._setup.plan
+        if self._turn.iterations is not None or plan.placement_state is not None:
+            return None
+        seconds = plan.time / planned_slices(plan)
+        return raw_now() + round((_MOST_WALL * seconds + _LEAST_WALL_SECONDS) * 1e9)
 
     def result(self, launch: int, began: float, last: bool) -> Measurement | Failure | None:
         """The record of the slice, on the initiator; None where it has none and may have one
@@ -142,7 +124,7 @@ class Part:
         if self._slice is None:
             return None
         measured = self._slice.measurement(self._turn.number, launch, began, self._cores)
-        progress = self._progress()
+        progress = self._started().progress
         if measured is not None:
             progress.add(measured)
             return measured

@@ -12,13 +12,14 @@ import msgspec
 from halftrip.clock import raw_now
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.pair import Pair
-from halftrip.measure.part import Part, Progress, Turn
+from halftrip.measure.part import Part, Started, Turn
 from halftrip.measure.placement_filter import PlacementFilter
+from halftrip.measure.progress import Progress
 from halftrip.measure.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler, Stopping
 from halftrip.measure.selection import Refusal
 from halftrip.measure.setup import Setup
-from halftrip.measure.walk import planned_slices
 from halftrip.plan.cases import case_of
+from halftrip.plan.slices import planned_slices
 from halftrip.results.case import Case
 from halftrip.results.records import Failure
 from halftrip.results.run_file import encode
@@ -60,7 +61,7 @@ class Participant:
         self._slices = planned_slices(setup.plan)
         self._keeps_pairs = setup.schedule.partners() <= _MOST_PARTNERS
         self._pairs: dict[tuple[tuple[int, int], int], Pair] = {}
-        self._progress: dict[Case, Progress] = {}
+        self._started: dict[Case, Started] = {}
         self._placements: dict[tuple[tuple[int, int], bool], PlacementFilter] = {}
         # The time of an exchange, ns, by curve, whoever talks, and size.
         self._exchange_ns: dict[Case, dict[int, float]] = {}
@@ -107,7 +108,7 @@ class Participant:
             self._pair(ranks, thread),
             turn,
             case,
-            lambda: self._progress_of(case),
+            lambda: self._started_of(case),
             placement,
         )
 
@@ -137,10 +138,10 @@ class Participant:
 
     # What is kept of a case.
 
-    def _progress_of(self, case: Case) -> Progress:
-        if case not in self._progress:
-            self._progress[case] = Progress(self._sampler(case))
-        return self._progress[case]
+    def _started_of(self, case: Case) -> Started:
+        if case not in self._started:
+            self._started[case] = Started(self._sampler(case), Progress())
+        return self._started[case]
 
     def _sampler(self, case: Case) -> Sampler:
         plan = self._plan
@@ -157,7 +158,8 @@ class Participant:
             clock_resolution=resolution,
             first_block=FIRST_BLOCK_SHARE if alone else _FIRST_BLOCK_OF_SEVERAL,
             expected_ns=self._expected_ns(case),
-            single=self._setup.transport(case).capabilities.lossy,
+            # Windows between which memory is touched are timed one by one.
+            single=self._setup.transport(case).capabilities.lossy or case.touch == "untimed",
             most_exchanges=self._setup.most_exchanges(case),
             # Short blocks: within one the state of the machine hardly changes.
             growth=0.0 if plan.placement_state else BLOCK_GROWTH,
@@ -182,7 +184,7 @@ class Participant:
             if record is not None:
                 lines.append(encode(record))
             if part.initiates and part.refused is None and not isinstance(record, Failure):
-                progress = self._progress_of(part.case)
+                progress = self._started_of(part.case).progress
                 unfinished += not progress.is_enough(self._plan)
                 late |= progress.is_late(self._plan, self._slices)
                 if progress.exchange_ns is not None:

@@ -16,10 +16,10 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from halftrip.measure.settling import settled
-from halftrip.results.block import Times
+from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.records import Stopped, WarmUp
 from halftrip.stats.median import half_width
+from halftrip.stats.settle import settled
 
 # The cost of a clock reading, or a step of the clock, may be this share of a sample.
 CLOCK_SHARE = 0.01
@@ -40,6 +40,9 @@ _WARM_GROWTH = 2.0
 # It ends when the times of a block have settled, to within the requested interval (or this, where
 # there is none), or after this share of the time allowed.
 _TOLERANCE = 0.01
+# Where exchanges are long, a block has fewer samples than this, and those before it are looked at,
+# too.
+_FEWEST_SETTLED = 6
 _WARM_SHARE = 0.5
 # Sampling consists of blocks: the first takes this share of the time allowed, each later one this
 # share of the time of all before it.
@@ -48,6 +51,10 @@ BLOCK_GROWTH = 1.0
 # A slice is over early when the interval of its own median is within this share of the requested
 # one: a longer slice would tell no more about the case, whose slices differ by more.
 _WITHIN_SHARE = 0.5
+# The interval is computed when at least this share of the time is there, and then each time it has
+# grown by this much: batches may be short.
+_LEAST_LOOK_SHARE = 0.05
+_LOOK_GROWTH = 0.25
 # The present time of a sample is the median of this many of the latest.
 _LATEST_SAMPLES = 8
 # Rejected batches may take this many times the time allowed. Each counts as this share of it at
@@ -172,13 +179,14 @@ class Sampler:
     def _begin(self, iterations: int | None) -> None:
         self._iterations = iterations
         self.stopped: Stopped | None = None
-        # Warm-up: the time of its blocks with their timeouts, the length of the next block, and
-        # what `warm_up` reports, calibration included.
+        # Warm-up: the time of its blocks with their timeouts, the length of the next block, what
+        # `warm_up` reports, calibration included, and the latest samples of the present length.
         self._settled = False
         self._warming_ns = 0.0
         self._warm_block_ns = _WARM_BLOCK_NS if self._is_calibrated else _FIRST_WARM_BLOCK_NS
         self._warm_up_exchanges = 0
         self._warm_up_ns = 0
+        self._latest_warm: Times = NO_TIMES
         # Whether `_sample_ns` is worked out from samples that were too short to be timed.
         self._is_guess = False
         # Sampling: how many samples are requested (with a number of iterations), the batches that
@@ -186,6 +194,7 @@ class Sampler:
         self._requested = 0
         self._kept: Sequence[Sampled] = ()
         self._rejected_ns = 0.0
+        self._next_look_ns = _LEAST_LOOK_SHARE * self._allowed_ns
 
     @property
     def warm_up(self) -> WarmUp:
@@ -249,6 +258,9 @@ class Sampler:
             if self.gave_up:
                 self.end()
             return
+        if rejected:
+            # The last interval was computed from samples that no longer count.
+            self._next_look_ns = _LEAST_LOOK_SHARE * self._allowed_ns
         self._count(latest)
         times = latest.times
         if not times.size:
@@ -352,7 +364,9 @@ class Sampler:
         elif self._is_guess:
             self._is_guess = False
         else:
-            self._settled = settled(times, self._ci or _TOLERANCE)
+            fewest = max(times.size, _FEWEST_SETTLED)
+            self._latest_warm = np.concatenate([self._latest_warm, times])[-fewest:]
+            self._settled = settled(self._latest_warm, self._ci or _TOLERANCE)
             self._warm_block_ns *= _WARM_GROWTH
         if self._settled or self._warming_ns >= _WARM_SHARE * self._allowed_ns:
             self._start_sampling()
@@ -364,6 +378,7 @@ class Sampler:
         timed = max(self._sample_ns, self._least_sample_ns * CLOCK_SHARE)
         before = self.exchanges
         self._set_exchanges(timed / before)
+        self._latest_warm = NO_TIMES
         # A sample may last much longer than that: a block of the usual number of samples could take
         # all the time for warm-up.
         self._is_guess = self.exchanges > before
@@ -390,12 +405,16 @@ class Sampler:
         is_full = self._single and self._kept_count >= self._most_samples_of_slice
         if self._iterations is not None:
             if self._kept_count < self._requested:
-                return "full" if is_full else None
-            return "count"
-        if self._ci is not None:
+                return None
+            is_short = is_full and self._iterations > self._most_samples_of_slice
+            return "full" if is_short else "count"
+        kept_ns = self._kept_ns
+        is_over = kept_ns + self._sample_ns / 2 >= self._allowed_ns
+        if self._ci is not None and (is_over or is_full or kept_ns >= self._next_look_ns):
+            self._next_look_ns = (1 + _LOOK_GROWTH) * kept_ns
             times = np.concatenate([batch.times for batch in self._kept])
             if half_width(times) <= _WITHIN_SHARE * self._ci:
                 return "converged"
-        if self._kept_ns + self._sample_ns / 2 >= self._allowed_ns:
+        if is_over:
             return "time"
         return "full" if is_full else None

@@ -39,6 +39,8 @@ def case_fields(case: Case) -> dict[str, Any]:
             for name in ("window", "align", "datatype", "rate", "verify", "thread")
         },
         "company": case.concurrency,
+        "places": case.message_places,
+        "touch": case.touch,
     }
 
 

@@ -17,7 +17,7 @@ _TYPICAL_SAYS = (
     "regression of the slices on their lines; compare rows by it.",
 )
 _ONE_SIDED_SAYS = (
-    "put, get: until done at both ends; the peer does not look, so the line is no bound of them."
+    "put, get: until done at both ends; without --touch timed the line is no bound of them."
 )
 _AGGREGATE_SAYS = (
     "together: over all the time in which all were active; a row is a median, without the stalls."

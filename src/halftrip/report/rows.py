@@ -89,8 +89,16 @@ def rows(run: Run) -> list[Row]:
 
 def _order(case: Case) -> tuple[Any, ...]:
     path = (*TRANSPORTS.place(case.transport), case.concurrency, case.pair, case.thread)
-    kind = (case.pattern, case.mode, case.window, case.both_ends("wait"), case.buffers)
-    ends = (case.both_ends("pages"), case.cache, case.align, case.datatype, case.size)
+    kind = (case.pattern, case.mode, case.window, case.places, case.touch)
+    ends = (
+        case.both_ends("wait"),
+        case.buffers,
+        case.both_ends("pages"),
+        case.cache,
+        case.align,
+        case.datatype,
+        case.size,
+    )
     rest = msgspec.structs.astuple(case)
     return (*path, *kind, *ends, str(rest))
 

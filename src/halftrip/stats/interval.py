@@ -46,10 +46,12 @@ def of_samples(times: Samples, unit: float = 0.0) -> SliceMedian:
 
 
 def _step(times: Samples) -> float:
-    """The step of the times; 0 where they are all equal, which does not tell it."""
+    """The step of the times; 0 where they are all equal, which does not tell it, and where most
+    differ, so that a step is nothing beside their spread."""
     # Evenly spaced, so that a slice whose level changes is not judged by its beginning.
     some = times[:: -(-times.size // _MOST_FOR_STEP)]
-    return granularity(some) if some.min() < some.max() else 0.0
+    different = np.unique(some).size
+    return granularity(some) if 1 < different <= some.size // 2 else 0.0
 
 
 def interval(slices: Sequence[SliceMedian]) -> Interval | None:

@@ -3,7 +3,7 @@
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.analysis.flags import NAMES, verdicts
@@ -112,7 +112,6 @@ def measurements(draw):
     )  # fmt: skip
 
 
-@settings(max_examples=35)
 @given(
     st.lists(measurements(), min_size=1, max_size=8),
     st.lists(st.floats(0, 1e9).map(lambda ns: CopyTime(rank=0, size=4096, ns=ns)), max_size=2),

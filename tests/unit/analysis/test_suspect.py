@@ -2,7 +2,7 @@
 
 import msgspec
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.analysis.suspect import count_suspect, suspect
@@ -76,7 +76,6 @@ def preempted(draw):
     return samples, counts, draw(st.lists(lost, min_size=len(counts), max_size=len(counts)))
 
 
-@settings(max_examples=50)
 @given(preempted(), st.none() | st.floats(0, 1))
 def test_no_more_samples_are_suspect_than_is_explained(measured, stolen):
     samples, counts, lost = measured

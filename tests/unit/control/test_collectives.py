@@ -1,16 +1,55 @@
-"""The group over sockets: every rank gets the values of the others."""
+"""The group over sockets: messages between any two ranks, and every rank gets the values of the
+others."""
+
+from functools import partial
+from itertools import combinations
 
 import pytest
 
-from halftrip.control.collectives import lead_socket_group
+from halftrip.control import collectives
+from halftrip.control.collectives import (
+    children_of,
+    join_socket_group,
+    lead_socket_group,
+    parent_of,
+)
 from halftrip.control.protocol import Listener
 from halftrip.errors import Interrupted
-from harness.groups import TOKEN, in_group
+from harness.groups import TOKEN, in_group, on_ranks
+from harness.paths import held, settled
+from harness.threads import in_thread
+
+# The tree.
 
 
-@pytest.mark.parametrize("reach", ["unix", "loopback", "network"])
-@pytest.mark.parametrize("size", [2, 3, 5])
-def test_values_reach_all_ranks_in_order(size, reach):
+@pytest.mark.parametrize("size", range(1, 70))
+def test_every_rank_is_in_the_tree_once_and_no_more_than_log2_steps_from_its_root(size):
+    children = [list(children_of(rank, size)) for rank in range(size)]
+    assert sorted(child for below in children for child in below) == list(range(1, size))
+    depths = {0: 0}
+    for rank in range(1, size):
+        assert rank in children[parent_of(rank)]
+        depths[rank] = depths[parent_of(rank)] + 1
+    steps = (size - 1).bit_length()
+    assert max(depths.values()) <= steps
+    assert max(map(len, children)) <= steps
+
+
+@pytest.mark.parametrize("size", range(1, 70))
+def test_children_are_in_the_order_of_how_many_ranks_are_below_them(size):
+    def below(rank):
+        return 1 + sum(map(below, children_of(rank, size)))
+
+    for rank in range(size):
+        numbers = [below(child) for child in children_of(rank, size)]
+        # The tree of a number that is no power of two is cut off at its right.
+        assert numbers[1:] == sorted(numbers[1:], reverse=True)
+
+
+# Values.
+
+
+def check_values(size, reach):
     def work(group):
         assert group.size == size
         received = group.broadcast({"size": 8} if group.rank == 0 else None, dict)
@@ -25,9 +64,108 @@ def test_values_reach_all_ranks_in_order(size, reach):
     assert results[1:] == [({"size": 8}, None, names)] * (size - 1)
 
 
+@pytest.mark.parametrize("size", range(1, 21))
+def test_values_reach_all_ranks_in_order(size):
+    check_values(size, "unix")
+
+
+@pytest.mark.parametrize("reach", ["loopback", "network"])
+@pytest.mark.parametrize("size", [2, 5])
+def test_values_reach_ranks_of_other_hosts(size, reach):
+    check_values(size, reach)
+
+
 def test_large_values_arrive_whole():
     blob = bytes(range(256)) * 40_000
     assert in_group(2, lambda group: len(group.allgather(blob, bytes)[1])) == [len(blob)] * 2
+
+
+def test_no_rank_passes_a_barrier_before_all_have_reached_it():
+    reached = []
+
+    def work(group):
+        for turn in range(3):
+            reached.append((turn, group.rank))
+            group.barrier()
+            assert sum(number == turn for number, _ in reached) == group.size
+
+    assert in_group(7, work) == [None] * 7
+
+
+# Messages between two ranks.
+
+
+@pytest.mark.parametrize("size", [2, 3, 6])
+def test_any_two_ranks_can_talk(size):
+    def take_part(rank, group):
+        others = [other for other in range(size) if other != rank]
+        for other in others:
+            group.send(other, b"%d to %d" % (rank, other))
+        found = [group.receive(other) for other in reversed(others)]
+        assert found == [b"%d to %d" % (other, rank) for other in reversed(others)]
+
+    on_ranks(size, take_part)
+
+
+@pytest.mark.parametrize("reach", ["unix", "loopback"])
+@pytest.mark.parametrize("ranks", [(0, 1), (1, 2)])
+def test_threads_of_two_ranks_talk_at_the_same_time(ranks, reach):
+    """Each hears only of its own peer, in whichever order their first messages come."""
+    threads = 5
+
+    def work(group):
+        if group.rank not in ranks:
+            return
+        (peer,) = set(ranks) - {group.rank}
+
+        def talk(thread):
+            for number in range(20):
+                group.send(peer, b"%d %d" % (thread, number), thread)
+                assert group.receive(peer, thread) == b"%d %d" % (thread, number)
+
+        order = range(threads) if group.rank == ranks[0] else reversed(range(threads))
+        for finish in [in_thread(partial(talk, thread)) for thread in order]:
+            assert finish() is None
+
+    assert in_group(3, work, reach) == [None] * 3
+
+
+def test_ranks_that_have_left_each_other_can_talk_again(monkeypatch):
+    """With many ranks only those that are neighbours in the tree stay connected, and all to
+    rank 0."""
+    monkeypatch.setattr(collectives, "_MOST_CONNECTED", 2)
+    size = 5
+
+    def take_part(rank, group):
+        for _ in range(2):
+            for pair in combinations(range(size), 2):
+                if rank in pair:
+                    peer = sum(pair) - rank
+                    for thread in (0, 1):
+                        group.send(peer, b"%d" % rank, thread)
+                        assert group.receive(peer, thread) == b"%d" % peer
+                    group.leave(peer)
+                group.barrier()
+        return {peer for peer, _ in group._channels}
+
+    connected = on_ranks(size, take_part)
+    for rank, peers in enumerate(connected):
+        near = {0, parent_of(rank)} if rank else set(range(size))
+        assert peers == (near | set(children_of(rank, size))) - {rank}
+
+
+def test_a_few_ranks_stay_connected():
+    def take_part(rank, group):
+        if rank:
+            group.send(3 - rank, b"x")
+            group.receive(3 - rank)
+            group.leave(3 - rank)
+        return {peer for peer, _ in group._channels}
+
+    assert on_ranks(3, take_part) == [{1, 2}, {0, 2}, {0, 1}]
+
+
+# What fails.
 
 
 def test_a_rank_that_leaves_is_named():
@@ -41,8 +179,50 @@ def test_a_rank_that_leaves_is_named():
     assert str(results[0]) == "rank 1 died"
 
 
+@pytest.mark.parametrize(("died", "named"), [(3, [2, 0, 3, None]), (2, [2, 0, None, 2])])
+def test_each_rank_names_the_one_that_it_waited_for(died, named):
+    """Rank 3 is below rank 2 in the tree."""
+
+    def work(group):
+        # Two that have never talked are not connected.
+        group.barrier()
+        return None if group.rank == died else group.allgather(None, None)
+
+    results = in_group(4, work)
+    said = [None if number is None else f"rank {number} died" for number in named]
+    assert [None if each is None else str(each) for each in results] == said
+
+
+def test_a_rank_that_cannot_be_reached_is_named():
+    def work(group):
+        if group.rank == 1:
+            group._listener.close()
+        group.barrier()
+        if group.rank == 2:
+            group.send(1, b"x")
+
+    results = in_group(3, work)
+    assert isinstance(results[2], Interrupted)
+    assert str(results[2]).startswith("rank 2 cannot reach rank 1: ")
+
+
 def test_a_rank_that_never_comes_is_given_up():
     listener = Listener(TOKEN)
     with pytest.raises(TimeoutError):
         lead_socket_group(listener, 2, timeout=0.05)
     listener.close()
+
+
+def test_without_a_rank_0_nothing_is_joined_and_nothing_stays_open():
+    listener = Listener(TOKEN)
+    listener.close()
+    before = held()
+    with pytest.raises(OSError, match="refused"):
+        join_socket_group(listener.address, TOKEN, 1, "unix")
+    assert settled(before) == before
+
+
+def test_a_group_that_is_closed_holds_nothing():
+    before = held()
+    check_values(6, "unix")
+    assert settled(before) == before

@@ -3,7 +3,6 @@
 import contextlib
 import socket
 import struct
-import threading
 import time
 
 import pytest
@@ -19,11 +18,12 @@ from halftrip.control.protocol import (
     Hello,
     Listener,
     Progress,
-    RecordLine,
+    RecordLines,
     connect,
     introduce,
 )
 from halftrip.errors import HalftripError, Interrupted, UsageError
+from harness.threads import in_thread
 
 TOKEN = "right"
 
@@ -42,10 +42,11 @@ def pair():
         Abort("reason", usage=True),
         Ack(),
         Bye(),
-        RecordLine(b"{}\n", last=True),
+        RecordLines(b"{}\n", last=True),
         Progress(1, 2, "shm 8"),
         Assignment(b"{}", Address(hosts=("127.0.0.1",), port=1), progress=False),
         introduce(TOKEN, "control", 3, Address(unix="name")),
+        introduce(TOKEN, "group", 3, thread=5),
     ],
 )
 def test_every_message_arrives_as_it_was(pair, message):
@@ -100,17 +101,15 @@ def test_a_message_of_impossible_length_is_not_waited_for(pair):
 
 def accept_in_thread(listener):
     results = []
-    thread = threading.Thread(target=lambda: results.append(listener.accept(10)))
-    thread.start()
-    return thread, results
+    return in_thread(lambda: results.append(listener.accept(10))), results
 
 
 @pytest.mark.parametrize("reach", ["unix", "loopback", "network"])
 def test_a_peer_with_the_token_is_accepted(reach):
     listener = Listener(TOKEN, reach)
-    thread, results = accept_in_thread(listener)
+    finish, results = accept_in_thread(listener)
     channel = connect(listener.address, introduce(TOKEN, "control", 1))
-    thread.join()
+    assert finish() is None
     accepted, hello = results[0]
     assert hello.rank == 1
     channel.send(Bye())
@@ -147,10 +146,10 @@ def test_a_peer_without_the_token_is_turned_away(greeting, monkeypatch):
     monkeypatch.setattr("halftrip.control.protocol._GREETING_SECONDS", 0.2)
     began = time.monotonic()
     listener = Listener(TOKEN, "loopback")
-    thread, results = accept_in_thread(listener)
+    finish, results = accept_in_thread(listener)
     stranger = socket.create_connection(("127.0.0.1", listener.address.port))
     GREETINGS[greeting](stranger)
-    thread.join()
+    assert finish() is None
     assert results == [None]
     assert time.monotonic() - began < 5
     stranger.close()
@@ -159,9 +158,9 @@ def test_a_peer_without_the_token_is_turned_away(greeting, monkeypatch):
 
 def test_both_ends_notice_within_seconds_that_a_host_is_silent():
     listener = Listener(TOKEN, "loopback")
-    thread, results = accept_in_thread(listener)
+    finish, results = accept_in_thread(listener)
     channel = connect(listener.address, introduce(TOKEN, "control", 1))
-    thread.join()
+    assert finish() is None
     for end in (channel, results[0][0]):
         assert 0 < end.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) < 5000
         assert end.socket.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)

@@ -15,7 +15,7 @@ from halftrip.control.protocol import (
     Assignment,
     Bye,
     Listener,
-    RecordLine,
+    RecordLines,
     connect,
     introduce,
 )
@@ -25,6 +25,7 @@ from halftrip.job.supervisor import LaunchFailed, Supervisor
 from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
 from halftrip.results.run_file import RunFile
+from harness.threads import in_thread
 
 TOKEN = "a token of this test alone"
 
@@ -88,21 +89,11 @@ def job(tmp_path):
 
 
 @contextlib.contextmanager
-def in_thread(work):
+def beside(work):
     """Does `work` in a thread, and waits for its end."""
-    raised = []
-
-    def run():
-        try:
-            work()
-        except BaseException as error:  # noqa: BLE001 (handed to the test)
-            raised.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
+    finish = in_thread(work)
     yield
-    thread.join()
-    assert raised == []
+    assert finish() is None
 
 
 def test_an_mpiexec_that_ends_before_its_ranks_connect_has_not_started_them(job):
@@ -150,11 +141,11 @@ def test_a_rank_that_exits_before_another_has_said_bye_has_not_died(tmp_path):
 
     def start_both(job, started):
         start(job, started)
-        thread.start()
+        finish.append(in_thread(ranks))
 
-    thread = threading.Thread(target=ranks)
+    finish = []
     supervisor.run(Plan(), start_both)
-    thread.join()
+    assert finish[0]() is None
     run_file.close()
     assert gone.is_set()
     assert [child.returncode for child in children] == [0, 0]
@@ -172,7 +163,7 @@ def test_a_signal_while_the_processes_of_a_run_leave_is_not_lost(job):
         os.kill(os.getpid(), signal.SIGTERM)
         job.end_mpiexec()
 
-    with in_thread(rank), pytest.raises(Interrupted, match="stopped by SIGTERM"):
+    with beside(rank), pytest.raises(Interrupted, match="stopped by SIGTERM"):
         job.run()
 
 
@@ -184,7 +175,7 @@ def test_an_mpiexec_that_ends_while_its_ranks_are_there_has_died(job):
         channels.append(job.join())
         job.end_mpiexec()
 
-    with in_thread(rank), pytest.raises(Interrupted, match="mpiexec ended with status 3"):
+    with beside(rank), pytest.raises(Interrupted, match="mpiexec ended with status 3"):
         job.run(status=3)
     channels[0].close()
 
@@ -198,7 +189,7 @@ def test_a_rank_s_own_reason_counts_even_if_an_end_is_noticed_first(job, usage, 
         channel.send(Abort("no space left", usage=usage))
         channel.close()
 
-    with in_thread(rank), pytest.raises(kind, match="no space left") as caught:
+    with beside(rank), pytest.raises(kind, match="no space left") as caught:
         job.run(status=3)
     assert type(caught.value) is kind
 
@@ -211,13 +202,13 @@ def test_a_rank_that_dies_before_its_lines_are_acknowledged_is_named(job):
         control = job.join()
         events = job.connect("events")
         for line in lines:
-            events.send(RecordLine(line))
+            events.send(RecordLines(line))
         events.close()
         control.close()
         job.end_seen.wait()
         job.end_mpiexec()
 
-    with in_thread(rank), pytest.raises(Interrupted, match=r"rank 0 \(process \d+\) died"):
+    with beside(rank), pytest.raises(Interrupted, match=r"rank 0 \(process \d+\) died"):
         job.run()
     assert job.path.read_bytes() == b"".join(lines)
 
@@ -228,7 +219,7 @@ def test_nobody_else_may_connect_once_all_ranks_have(job):
     def rank():
         control = job.join()
         events = job.connect("events")
-        events.send(RecordLine(b"x\n"))
+        events.send(RecordLines(b"x\n"))
         events.receive()
         with pytest.raises(ConnectionRefusedError):
             job.connect("control")
@@ -238,6 +229,6 @@ def test_nobody_else_may_connect_once_all_ranks_have(job):
         for channel in (control, events):
             channel.close()
 
-    with in_thread(rank):
+    with beside(rank):
         job.run()
     assert refused

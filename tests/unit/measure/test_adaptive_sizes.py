@@ -63,20 +63,20 @@ def test_a_straight_curve_needs_one_middle_of_each_interval():
     assert refine(line) == ((), 18)  # from 16..32 on: narrower intervals are within 8 bytes
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(20))
 def test_noise_is_no_breakpoint(seed):
     assert refine(line, noise=0.005, spread=0.01, seed=seed) == ((), 18)
 
 
-@pytest.mark.parametrize("share", [0.1, 3.0])
-@pytest.mark.parametrize("at", [64, 65, 1000, 65536, 65537, 3145729, 4194304])
+@pytest.mark.parametrize("share", [0.1, 0.15, 3.0])
+@pytest.mark.parametrize("at", [64, 65, 1000, 8193, 65536, 65537, 3_000_000, 3145729, 4194304])
 def test_a_jump_is_located(at, share):
     found, added = refine(jump(at, share))
     assert located(found, at)
     assert added <= 30
 
 
-@settings(max_examples=10)
+@settings(max_examples=40)
 @given(st.floats(6, 22), st.floats(0.15, 3.0), st.floats(0, 20_000), st.floats(0.001, 1))
 def test_any_jump_is_located(power, share, latency, byte_time):
     at = round(2**power)
@@ -85,7 +85,7 @@ def test_any_jump_is_located(power, share, latency, byte_time):
     assert added <= 40
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_jump_is_located_in_noise(seed):
     at = round(2 ** np.random.default_rng(seed).uniform(6, 21.9))
     found, added = refine(jump(at, 0.2), noise=0.005, spread=0.01, seed=seed)
@@ -106,15 +106,15 @@ def test_two_jumps_are_located(places, noise):
     assert added <= 40
 
 
-@pytest.mark.parametrize("share", [0.5, -0.5])
-@pytest.mark.parametrize("at", [5000, 65536, 1_000_000])
+@pytest.mark.parametrize("share", [0.5, 1.0, -0.5])
+@pytest.mark.parametrize("at", [5000, 65536, 100_000, 1_000_000, 3_000_000])
 def test_a_change_of_slope_is_located_even_on_a_scheduled_size(at, share):
     found, added = refine(slope(at, share))
     assert located(found, at)
     assert added <= 40
 
 
-@pytest.mark.parametrize("count", [5, pytest.param(40, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("count", [20, pytest.param(40, marks=pytest.mark.extended)])
 def test_a_change_of_slope_in_noise_is_in_its_interval(count):
     """In nine of ten runs at least; and the interval is below a tenth of the size."""
     at = 90_000

@@ -128,15 +128,22 @@ def test_ranks_that_share_a_core_are_skipped():
 
 
 def test_the_round_trips_of_a_real_pair_are_probed(monkeypatch):
+    """A busy machine may not be in the fastest state that was seen for long enough: then it is
+    tried again."""
     monkeypatch.setattr("halftrip.measure.baselines.COPY_SIZES", ())
-    records, _ = walk(placement_state="near", sizes="8", time="2ms")
-    for measurement in records.of(Measurement):
-        assert measurement.cache_line_rtts
-        assert all(rtt > 0 for rtt in measurement.cache_line_rtts)
-    # A busy machine may never be in the fastest state that was seen.
-    for failure in records.of(Failure):
-        assert re.search(r"core-to-core round trip takes \d+ to \d+ ns", failure.reason)
-    assert len(records.of(Measurement)) + len(records.of(Failure)) == 1
+    for _ in range(5):
+        records, _ = walk(placement_state="near", sizes="8,64", time="2ms")
+        for failure in records.of(Failure):
+            assert re.search(r"core-to-core round trip takes \d+ to \d+ ns", failure.reason)
+        measured = records.of(Measurement)
+        assert len(measured) + len(records.of(Failure)) == 2
+        for measurement in measured:
+            assert len(measurement.cache_line_rtts) == 1 + len(measurement.blocks)
+            assert all(rtt > 0 for rtt in measurement.cache_line_rtts)
+        if len(measured) == 2:
+            break
+    else:
+        pytest.fail("never measured")
 
 
 # Without ranks.

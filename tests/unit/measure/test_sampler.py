@@ -40,11 +40,11 @@ def test_a_steady_path_converges(ns, clock_cost):
 
 @given(st.floats(50, 1e6), st.floats(0.01, 0.8), st.integers(0, 10))
 @settings(max_examples=30, deadline=None)
-def test_a_case_that_converged_has_the_requested_interval(ns, spread, seed):
+def test_a_slice_that_converged_has_half_the_requested_interval(ns, spread, seed):
     stopping = Stopping(ci=0.02, time=1e-9 * ns * 5000)
     sampling = sample(stopping, noisy(ns, spread, seed))
     if sampling.sampler.stopped == "converged":
-        assert half_width(sampling.samples) <= 0.02
+        assert half_width(sampling.samples) <= 0.01
     else:
         assert sampling.sampler.stopped == "time"
         assert sampling.samples.sum() >= 0.9 * stopping.time * 1e9
@@ -59,7 +59,7 @@ def test_without_a_target_only_time_ends_it():
 @pytest.mark.parametrize("count", [1, 2, 7, 100, 1000, 12345])
 @pytest.mark.parametrize("ns", [100.0, 5000.0])
 def test_a_count_is_met_or_rounded_up_to_whole_batches(count, ns):
-    sampling = sample(Stopping(iterations=count), noisy(ns))
+    sampling = sample(Stopping(), noisy(ns), iterations=count)
     timed = sampling.samples.size * sampling.sampler.exchanges
     assert sampling.sampler.stopped == "count"
     # Rounded up by less than one exchange in each.
@@ -69,7 +69,7 @@ def test_a_count_is_met_or_rounded_up_to_whole_batches(count, ns):
 
 
 def test_a_large_count_makes_no_more_samples_than_can_be_kept():
-    sampling = Sampling(Stopping(iterations=10 * MOST_SAMPLES))
+    sampling = Sampling(Stopping(), iterations=10 * MOST_SAMPLES)
     while (batch := sampling.next()) is not None and not sampling.sampler.warm_up.settled:
         sampling.give(batch, np.full(batch.samples, 5000 * batch.exchanges))
     assert sampling.sampler.exchanges == 10
@@ -119,7 +119,8 @@ def test_a_kernel_call_is_shorter_than_half_the_grace_period():
 @pytest.mark.parametrize("ns", [30.0, 300.0, 1900.0])
 @pytest.mark.parametrize("length", [1, 5, 50, 500])
 def test_after_any_cold_start_samples_are_long_enough_for_the_clock(ns, length):
-    sampling = sample(Stopping(ci=0.01, time=0.3), settling(ns, extra=100, length=length))
+    # The longest cold start takes 0.1 s.
+    sampling = sample(Stopping(ci=0.01, time=0.6), settling(ns, extra=100, length=length))
     assert np.median(sampling.samples) >= CLOCK_COST / CLOCK_SHARE
     assert np.median(sampling.samples) / sampling.sampler.exchanges == pytest.approx(ns, rel=0.05)
     assert sampling.sampler.warm_up.settled
@@ -167,7 +168,7 @@ def test_nothing_is_taken_before_it_was_requested_nor_after_the_end():
     one = Sampled(np.array([1]))
     with pytest.raises(RuntimeError, match="not requested"):
         Sampling(Stopping()).sampler.keep(one, [one], [])
-    sampler = sample(Stopping(iterations=3), steady(5000.0)).sampler
+    sampler = sample(Stopping(), steady(5000.0), iterations=3).sampler
     with pytest.raises(RuntimeError, match="over"):
         sampler.feed(one)
     with pytest.raises(RuntimeError, match="not requested"):
@@ -210,7 +211,133 @@ def test_the_interval_is_computed_once_more_when_time_is_up():
     """However little was added since it was last computed."""
     ended = []
     for seed in range(40):
-        sampling = sample(Stopping(ci=0.02, time=0.001), noisy(2000, 0.16, seed))
+        sampling = sample(Stopping(ci=0.04, time=0.001), noisy(2000, 0.16, seed))
         ended.append(sampling.sampler.stopped)
         assert (ended[-1] == "time") == (half_width(sampling.samples) > 0.02)
     assert {"time", "converged"} <= set(ended)
+
+
+# Several slices.
+
+
+def slices_of(sampling, exchange, count, iterations=None):
+    """The batches of so many further slices, and what each kept."""
+    found = []
+    for _ in range(count):
+        sampling.begin(iterations).sample(exchange)
+        found.append((sampling.batches, sampling.samples))
+    return found
+
+
+@pytest.mark.parametrize("ns", [30.0, 1900.0, 2500.0, 1e6])
+def test_only_the_first_slice_has_a_first_exchange_and_calibrates(ns):
+    sampling = sample(Stopping(ci=None, time=0.03, slices=10), steady(ns))
+    first, held = sampling.sampler.first, sampling.sampler.exchanges
+    for batches, samples in slices_of(sampling, steady(ns), 3):
+        assert {batch.exchanges for batch in batches} == {held}
+        assert not any(batch.cold for batch in batches)
+        # It warms up, briefly.
+        assert not batches[0].keep
+        assert sampling.sampler.warm_up.settled
+        assert samples.sum() == pytest.approx(0.03e9, rel=0.05)
+    assert sampling.sampler.first == first
+
+
+def test_a_later_slice_warms_up_for_less_time_than_the_first():
+    sampling = sample(Stopping(ci=None, time=0.03, slices=10), steady(2500.0))
+    first = sampling.sampler.warm_up
+    sampling.begin().sample(steady(2500.0))
+    assert 0 < sampling.sampler.warm_up.ns < 0.5 * first.ns
+    assert sampling.sampler.warm_up.exchanges == sampling.sampler.warm_up.ns / 2500
+
+
+def test_a_later_slice_warms_up_for_as_long_as_its_own_drift():
+    """After others have used the machine, the path may be cold again."""
+    stopping = Stopping(time=0.3, slices=10)
+    sampling = sample(stopping, settling(2500.0, extra=1, length=100))
+    warmed = []
+    for length in (100, 5000):
+        sampling.begin().sample(settling(2500.0, extra=1, length=length))
+        assert sampling.sampler.warm_up.settled
+        warmed.append(sampling.sampler.warm_up.exchanges)
+        assert np.median(sampling.samples) == pytest.approx(
+            2500 * sampling.sampler.exchanges, rel=0.02
+        )
+    assert warmed[1] > 2 * warmed[0]
+
+
+def test_each_slice_ends_for_its_own_reason():
+    stopping = Stopping(ci=0.02, time=0.01, slices=10)
+    sampling = sample(stopping, steady(5000.0))
+    ended = [sampling.sampler.stopped]
+    for exchange in (noisy(5000.0, 1.0), steady(5000.0), noisy(5000.0, 1.0)):
+        sampling.begin()
+        assert sampling.sampler.stopped is None
+        sampling.sample(exchange)
+        ended.append(sampling.sampler.stopped)
+    assert ended == ["converged", "time", "converged", "time"]
+
+
+def test_a_slice_that_converges_is_short():
+    stopping = Stopping(ci=0.01, time=0.03, slices=10)
+    sampling = sample(stopping, steady(5000.0))
+    for _, samples in slices_of(sampling, steady(5000.0), 2):
+        assert samples.sum() < 0.15 * 0.03e9
+
+
+def test_samples_of_a_path_that_got_faster_hold_more_exchanges_and_never_fewer():
+    """So that none is too short for the clock, in whichever slice."""
+    sampling = sample(Stopping(ci=None, time=0.03, slices=10), steady(5000.0))
+    held = [sampling.sampler.exchanges]
+    for ns in (300.0, 5000.0, 30.0, 5000.0):
+        sampling.begin().sample(steady(ns))
+        held.append(sampling.sampler.exchanges)
+        assert np.median(sampling.samples) >= CLOCK_COST / CLOCK_SHARE
+    assert held == sorted(held)
+    assert held[0] == 1 < held[1] == held[2] < held[3] == held[4]
+
+
+@pytest.mark.parametrize("ns", [100.0, 5000.0])
+@pytest.mark.parametrize("dealt", [[3, 3, 2], [100, 100, 99], [1, 1, 1]])
+def test_each_slice_has_the_exchanges_that_it_is_given(ns, dealt):
+    sampling = sample(Stopping(slices=len(dealt)), noisy(ns), iterations=dealt[0])
+    found = [(sampling.samples.size, sampling.sampler.exchanges)]
+    for count in dealt[1:]:
+        ((_, samples),) = slices_of(sampling, noisy(ns), 1, count)
+        found.append((samples.size, sampling.sampler.exchanges))
+        assert sampling.sampler.stopped == "count"
+    for count, (samples, exchanges) in zip(dealt, found, strict=True):
+        assert count <= samples * exchanges < count + samples
+        if ns == 5000.0:
+            assert exchanges == 1
+
+
+def test_no_slice_keeps_more_than_its_part_of_the_most_samples(monkeypatch):
+    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
+    sampling = sample(Stopping(ci=None, time=0.05, slices=10), steady(2500.0))
+    assert sampling.samples.size <= 101
+    for _, samples in slices_of(sampling, steady(2500.0), 2):
+        assert samples.size <= 101
+        assert samples.sum() == pytest.approx(0.05e9, rel=0.05)
+
+
+def test_a_slice_that_is_ended_by_others_keeps_what_it_has():
+    sampling = Sampling(Stopping(ci=None, time=0.1))
+    while not (batch := sampling.next()).keep:
+        sampling.give(batch, np.full(batch.samples, 5000 * batch.exchanges))
+    sampling.give(batch, np.full(batch.samples, 5000))
+    sampling.sampler.end()
+    assert sampling.sampler.stopped == "time"
+    assert sampling.next() is None
+    # And one that has nothing says so.
+    sampling.begin()
+    sampling.sampler.end()
+    assert sampling.sampler.stopped is None
+    assert sampling.next() is None
+
+
+def test_an_exchange_longer_than_a_call_may_be_settles_all_the_same():
+    """Each block of warm-up is then a single sample."""
+    sampling = sample(Stopping(ci=None, time=60), steady(0.4e9))
+    assert sampling.sampler.warm_up.settled
+    assert sampling.sampler.warm_up.exchanges < 10

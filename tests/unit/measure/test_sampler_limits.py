@@ -10,7 +10,7 @@ from halftrip.stats.median import half_width
 from harness.sampling import Sampling, noisy, sample, steady
 
 
-def lossy(stopping, lost, ns=20_000.0, timeout=10_000_000):
+def lossy(stopping, lost, ns=20_000.0, timeout=10_000_000, iterations=None):
     """A sampling, on a path that loses each exchange with the probability `lost` and then waits for
     `timeout` ns, and the time that all batches took, ns."""
     dice = np.random.default_rng(1)
@@ -24,7 +24,7 @@ def lossy(stopping, lost, ns=20_000.0, timeout=10_000_000):
         spent += times.sum() + timed_out
         return times, timed_out
 
-    sampling = Sampling(stopping, single=True).run(take)
+    sampling = Sampling(stopping, single=True, iterations=iterations).run(take)
     return sampling, spent
 
 
@@ -39,7 +39,7 @@ def test_time_that_timed_out_counts(lost):
 
 @pytest.mark.parametrize("lost", [0.0, 0.3, 0.9])
 def test_a_count_is_of_answered_exchanges(lost):
-    sampling, _ = lossy(Stopping(iterations=200), lost)
+    sampling, _ = lossy(Stopping(), lost, iterations=200)
     assert sampling.sampler.stopped == "count"
     assert sampling.samples.size == 200
 
@@ -62,7 +62,7 @@ def test_single_exchanges_stay_single_however_short():
 @pytest.mark.parametrize(
     ("stopping", "options", "stopped"),
     [
-        (Stopping(iterations=200), {"most_exchanges": 3}, "count"),
+        (Stopping(), {"most_exchanges": 3, "iterations": 200}, "count"),
         (Stopping(ci=None), {"single": True}, "full"),
     ],
 )
@@ -84,8 +84,8 @@ def test_samples_that_a_coarse_clock_reads_as_zero_are_samples(
 )
 @settings(max_examples=60, deadline=None)
 def test_no_batch_has_more_exchanges_than_it_may(ns, most, iterations, clock_cost):
-    stopping = Stopping(ci=None, time=1e-9 * ns * most * 20, iterations=iterations)
-    sampling = sample(stopping, steady(ns), clock_cost, most_exchanges=most)
+    stopping = Stopping(ci=None, time=1e-9 * ns * most * 20)
+    sampling = sample(stopping, steady(ns), clock_cost, most_exchanges=most, iterations=iterations)
     assert all(batch.total_exchanges <= most for batch in sampling.batches)
     kept = sum(batch.exchanges * batch.samples for batch in sampling.batches if batch.keep)
     assert sampling.samples.size * sampling.sampler.exchanges == kept
@@ -94,10 +94,10 @@ def test_no_batch_has_more_exchanges_than_it_may(ns, most, iterations, clock_cos
 
 
 @pytest.mark.parametrize("lost", [0.0, 0.3])
-@pytest.mark.parametrize("stopping", [Stopping(ci=None, time=3600), Stopping(iterations=5000)])
-def test_single_exchanges_end_when_the_most_samples_are_kept(monkeypatch, stopping, lost):
+@pytest.mark.parametrize("iterations", [None, 5000])
+def test_single_exchanges_end_when_the_most_samples_are_kept(monkeypatch, iterations, lost):
     monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
-    sampling, _ = lossy(stopping, lost)
+    sampling, _ = lossy(Stopping(ci=None, time=3600), lost, iterations=iterations)
     assert sampling.sampler.stopped == "full"
     assert sampling.samples.size == 1000
     assert {batch.exchanges for batch in sampling.batches} == {1}
@@ -105,7 +105,7 @@ def test_single_exchanges_end_when_the_most_samples_are_kept(monkeypatch, stoppi
 
 def test_a_count_of_just_the_most_samples_ends_as_a_count(monkeypatch):
     monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
-    sampling, _ = lossy(Stopping(iterations=1000), 0.1)
+    sampling, _ = lossy(Stopping(), 0.1, iterations=1000)
     assert (sampling.sampler.stopped, sampling.samples.size) == ("count", 1000)
 
 
@@ -119,7 +119,7 @@ def test_a_slow_path_ends_by_time_before_it_is_full(monkeypatch):
 @pytest.mark.parametrize("most", [2, 3, 7])
 def test_a_count_beyond_the_most_samples_makes_no_longer_batches(monkeypatch, most):
     monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 50)
-    sampling = sample(Stopping(iterations=900), steady(300), most_exchanges=most)
+    sampling = sample(Stopping(), steady(300), most_exchanges=most, iterations=900)
     assert all(batch.total_exchanges <= most for batch in sampling.batches)
     assert sampling.samples.size * sampling.sampler.exchanges >= 900
 
@@ -150,7 +150,7 @@ def test_a_rejected_batch_takes_back_the_time_that_it_timed_out():
 
 
 def test_a_rejected_batch_does_not_count_and_is_requested_again():
-    sampling, batch = warmed(Stopping(iterations=50), ns=5000)
+    sampling, batch = warmed(Stopping(), ns=5000, iterations=50)
     for _ in range(3):
         latest = Sampled(np.full(batch.samples, 5000))
         sampling.sampler.keep(latest, [], [latest])

@@ -5,10 +5,10 @@ import sys
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.plan.cases import expand
+from halftrip.plan.cases import case_of, settings
 from halftrip.plan.layers import make_plan, options_layer, python_layer
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
@@ -27,25 +27,23 @@ plans = st.fixed_dictionaries(
 )
 
 
-def cases_of(ranks=2, waits=WAITS, **options):
-    """The cases of a plan, round by round."""
-    return expand(make_plan(options_layer(options)), ranks, waits)
+def settings_of(waits=WAITS, **options):
+    return settings(make_plan(options_layer(options)), waits)
 
 
-@settings(max_examples=40)
 @given(plans)
 def test_every_combination_is_a_case_once(keys):
     plan = make_plan(python_layer(keys))
-    cases = [case for round_ in expand(plan, 4, WAITS) for case in round_]
+    cases = settings(plan, WAITS)
     assert len(set(cases)) == len(cases)
+    assert [case.setting for case in cases] == cases
     there = [name for name in plan.transport if name in WAITS]
     kinds = max(len(plan.wait), 1) * len(plan.buffers) * len(plan.pages)
-    assert len(cases) == len(there) * 2 * kinds * len(plan.sizes)
-    assert {case.pair for case in cases} == ({(0, 2), (1, 3)} if cases else set())
+    assert len(cases) == len(there) * kinds * len(plan.sizes)
 
 
 def test_without_wait_each_transport_waits_in_its_own_default_way():
-    waits = {case.transport: case.both_ends("wait") for (case,) in cases_of(sizes="8")}
+    waits = {case.transport: case.both_ends("wait") for case in settings_of(sizes="8")}
     assert waits == {"shm": "spin", "tcp": "block"}
 
 
@@ -55,36 +53,75 @@ def test_without_wait_each_transport_waits_in_its_own_default_way():
 def test_settings_of_each_end(option, allowed):
     for initiator, responder in product(allowed, repeat=2):
         setting = f"{initiator}:{responder}"
-        ((case,),) = cases_of(transport="tcp", sizes="8", **{option: setting})
+        (case,) = settings_of(transport="tcp", sizes="8", **{option: setting})
         assert getattr(case.initiator, option) == initiator
         assert getattr(case.responder, option) == responder
-        ((same,),) = cases_of(transport="tcp", sizes="8", **{option: initiator})
+        (same,) = settings_of(transport="tcp", sizes="8", **{option: initiator})
         assert (same == case) == (initiator == responder)
 
 
+def places_of(**options):
+    cases = settings_of(sizes="8,64", transport="tcp", pattern="stream", **options)
+    return [(case.window, case.size, case.places) for case in cases]
+
+
+def test_each_message_of_a_window_has_its_own_place_unless_asked_otherwise():
+    assert places_of() == [(64, 8, "own"), (64, 64, "own")]
+    assert places_of(places="same") == [(64, 8, "same"), (64, 64, "same")]
+
+
+def test_places_make_no_two_rows_of_what_is_the_same():
+    both = ["own", "same"]
+    one = [(1, 8, "same"), (1, 64, "same")]
+    assert places_of(window="1", places="own,same") == one
+    assert places_of(window="1,2", places="own,same") == one + [
+        (2, size, places) for places in both for size in (8, 64)
+    ]
+    own = [(2, 8, "own"), (2, 64, "own")]
+    # Where every message has a place of its own anyway.
+    assert places_of(window="2", places="own,same", verify=True) == own
+    assert places_of(window="2", places="same", cache="cold") == own
+
+
 def test_settings_of_both_and_of_each_end_may_be_listed_together():
-    cases = cases_of(transport="tcp", sizes="8", wait="spin,spin:block,block:block,block")
-    assert [case.both_ends("wait") for (case,) in cases] == ["spin", "spin:block", "block"]
+    cases = settings_of(transport="tcp", sizes="8", wait="spin,spin:block,block:block,block")
+    assert [case.both_ends("wait") for case in cases] == ["spin", "spin:block", "block"]
 
 
 def test_the_kind_of_memory_is_that_of_each_end():
     plan = Plan(transport=("tcp",), sizes=(8,), memory=("host", "host:device"))
-    cases = [case for (case,) in expand(plan, 2, WAITS)]
+    cases = settings(plan, WAITS)
     assert [(case.initiator.memory, case.responder.memory) for case in cases] == [
         ("host", "host"), ("host", "device"),
     ]  # fmt: skip
     assert cases[1].both_ends("memory") == "host:device"
 
 
+def only_case(pair=(0, 1), thread=0, at_once=1, **options):
+    """The only case of a plan, between these ranks."""
+    plan = make_plan(options_layer({"transport": "tcp", "sizes": "8"} | options))
+    (setting,) = settings(plan, WAITS)
+    case = case_of(plan, setting, pair, thread, at_once)
+    assert case.setting == setting
+    return case
+
+
 def test_requested_cores_are_those_of_each_end():
-    cases = cases_of(ranks=4, transport="tcp", sizes="8", cores="3,5,0,7")
-    assert {(case.pair, case.initiator.core, case.responder.core) for (*_, case) in cases} == {
-        ((1, 3), 5, 7),
-    }
-    threads = cases_of(transport="tcp", sizes="8", cores="0-3", threads="2")
-    ends = [(case.thread, case.initiator.core, case.responder.core) for case in threads[0]]
+    case = only_case((1, 3), cores="3,5,0,7")
+    assert (case.pair, case.initiator.core, case.responder.core) == ((1, 3), 5, 7)
+    backwards = only_case((3, 0), cores="3,5,0,7")
+    assert (backwards.initiator.core, backwards.responder.core) == (7, 3)
+    threads = [only_case(thread=thread, cores="0-3", threads="2") for thread in (0, 1)]
+    ends = [(case.thread, case.initiator.core, case.responder.core) for case in threads]
     assert ends == [(0, 0, 2), (1, 1, 3)]
-    assert cases_of(transport="tcp", sizes="8", cores="none")[0][0].initiator.core is None
+    for options in ({"cores": "none"}, {}):
+        case = only_case(**options)
+        assert (case.initiator.core, case.responder.core) == (None, None)
+
+
+@pytest.mark.parametrize(("at_once", "threads", "together"), [(1, 1, 1), (3, 1, 3), (2, 4, 8)])
+def test_all_threads_of_all_pairs_talk_at_the_same_time(at_once, threads, together):
+    assert only_case(at_once=at_once, threads=str(threads)).concurrency == together
 
 
 def test_a_plan_is_read_without_numpy():

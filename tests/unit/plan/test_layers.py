@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
@@ -188,7 +188,6 @@ plans = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40)
 @given(plans)
 def test_a_plan_can_be_made_again_from_its_record(keys):
     plan = make_plan(python_layer(keys))

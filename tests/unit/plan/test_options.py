@@ -95,3 +95,51 @@ def test_settings_of_each_end_are_read(option, text, read):
 def test_other_settings_of_the_ends_are_refused(setting):
     with pytest.raises(UsageError, match=r"^--wait: '.*' is not known; allowed: block, spin$"):
         make_plan(options_layer({"wait": setting}))
+
+
+# Pairs.
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("halves", "halves"),
+        ("across", "across"),
+        ("0-1", ((0, 1),)),
+        ("3-0, 1-2", ((3, 0), (1, 2))),
+        (["0-3", "1-2"], ((0, 3), (1, 2))),
+        ([[0, 3], [1, 2]], ((0, 3), (1, 2))),
+        (((0, 3), (1, 2)), ((0, 3), (1, 2))),
+    ],
+)
+def test_pairs_are_a_rule_or_a_list(text, pairs):
+    plan = make_plan(python_layer({"pairs": text, "ranks": 4}))
+    assert plan.pairs == pairs
+    # And from the record in a run file, whose tuples are lists, and from a Plan in Python.
+    record = msgspec.json.decode(msgspec.json.encode(plan_record(plan)))
+    assert make_plan(python_layer(record)) == plan
+    assert make_plan(plan_layer(plan)) == plan
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("thirds", "'thirds' is not known; allowed: halves, neighbours, all, across, or pairs as"),
+        ("0-1,all", "'all' is not known"),
+        ("0-", "'0-' is not known"),
+        ("0-1-2", "'0-1-2' is not known"),
+        ("-1-2", "'-1-2' is not known"),
+        ("", "'' is not known"),
+        ("2-2", "'2-2' is one rank; a pair has two"),
+        ("0-1,0-1", "'0-1,0-1' has a pair twice"),
+        ("0-1,1-0", "'0-1,1-0' has a pair twice"),
+    ],
+)
+def test_other_pairs_are_refused(text, said):
+    with pytest.raises(UsageError, match=f"^--pairs: {said}"):
+        make_plan(options_layer({"pairs": text}))
+
+
+def test_listed_pairs_need_their_ranks():
+    with pytest.raises(UsageError, match="there is no rank 3: 2 ranks are 0 to 1"):
+        make_plan(options_layer({"pairs": "0-3", "ranks": "2"}))

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
@@ -91,7 +91,6 @@ tables = st.recursive(
 )
 
 
-@settings(max_examples=60)
 @given(tables)
 def test_any_table_is_a_model_or_an_error_of_one_line(table):
     said = ""
@@ -151,7 +150,6 @@ models = st.builds(
 )
 
 
-@settings(max_examples=30)
 @given(models)
 def test_a_model_is_read_from_its_record(model):
     assert parse_path_model(path_model_record(model)) == model
@@ -159,7 +157,6 @@ def test_a_model_is_read_from_its_record(model):
     assert parse_path_model(written) == model
 
 
-@settings(max_examples=20)
 @given(models)
 def test_a_plan_keeps_its_model(model):
     plan = make_plan(python_layer({"simulated": path_model_record(model)}))

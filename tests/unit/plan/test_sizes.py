@@ -1,7 +1,7 @@
 """Size schedules."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
@@ -49,7 +49,6 @@ def test_a_schedule_that_is_too_long_is_refused_before_it_is_made(text):
         parse_sizes(text)
 
 
-@settings(max_examples=40)
 @given(st.integers(1, 1 << 40), st.integers(0, 1 << 40), st.floats(1.01, 100))
 def test_multiplied_ranges_stay_within_their_ends(first, more, factor):
     sizes = parse_sizes(f"{first}..{first + more}*{factor}")
@@ -58,7 +57,6 @@ def test_multiplied_ranges_stay_within_their_ends(first, more, factor):
     assert list(sizes) == sorted(set(sizes))
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(20, 10**6))
 def test_stepped_ranges_are_those_of_python(first, more, step):
     assert parse_sizes(f"{first}..{first + more}+{step}") == tuple(
@@ -82,7 +80,6 @@ def test_sizes_are_perturbed(sizes, by, perturbed):
     assert perturb(sizes, by) == perturbed
 
 
-@settings(max_examples=40)
 @given(st.lists(st.integers(0, 1 << 40)), st.integers(0, 1 << 20))
 def test_perturbed_sizes_are_the_sizes_and_their_neighbours(sizes, by):
     perturbed = perturb(sizes, by)

@@ -26,7 +26,7 @@ USAGE = (
 CASE = (
     *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache"),
     *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
-    *("thread", "company"),
+    *("thread", "company", "places", "touch"),
 )
 SUMMARY = (
     *("latency_ns", "low_ns", "high_ns"),
@@ -123,8 +123,8 @@ def test_json_has_aggregates_and_failures():
 def test_a_frame_has_one_row_per_measurement():
     again = runs.measurement("shm", 8, slice=1, seed=2, usage=(runs.usage(), runs.usage()))
     table = frame(runs.run(runs.measurement("shm", 8), again))
-    assert list(table.columns[:17]) == list(CASE)
-    assert list(table.columns[17:]) == [
+    assert list(table.columns[: len(CASE)]) == list(CASE)
+    assert list(table.columns[len(CASE) :]) == [
         "slice", "at_s", *SUMMARY, "marked",
         *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
     ]  # fmt: skip

@@ -57,6 +57,12 @@ def test_rows_are_named_by_the_fields_in_which_they_differ():
     assert by_buffers == ["  shm spin same 8", "  shm spin separate 8"]
     by_window = names(*(slow(pattern="stream", window=window) for window in (1, 64)))
     assert by_window == ["  shm spin 1 8", "  shm spin 64 8"]
+    windows = ((places, touch) for places in ("own", "same") for touch in ("none", "timed"))
+    by_places = names(*(
+        slow(pattern="put", mode="onesided", window=64, places=places, touch=touch)
+        for places, touch in windows
+    ))  # fmt: skip
+    assert by_places == ["  shm spin own none 8", "  shm spin own timed 8"]
 
 
 def test_square_brackets_are_no_markup():

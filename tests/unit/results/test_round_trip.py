@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
@@ -170,7 +170,6 @@ HEADER = Header(
 )
 
 
-@settings(max_examples=30)
 @given(measurements)
 def test_a_measurement(measurement):
     again = decode(encode(measurement))
@@ -183,7 +182,6 @@ def test_a_measurement(measurement):
             assert np.array_equal(array, getattr(written, name))
 
 
-@settings(max_examples=25)
 @given(st.lists(st.one_of(measurements, others), max_size=6), st.none() | names)
 def test_a_whole_run(tmp_path_factory, records, reason):
     path = tmp_path_factory.mktemp("run") / "run.jsonl"

@@ -16,6 +16,7 @@ from halftrip.plan.plan import Plan, plan_record
 from halftrip.results.records import Header, RunEnd
 from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, load, utc_now
 from harness import runs
+from harness.threads import in_thread
 
 FORMATS = Path(__file__).parents[2] / "golden" / "formats"
 HEADER = Header(
@@ -153,11 +154,8 @@ def test_threads_that_end_a_file_at_once_write_one_end(tmp_path, monkeypatch):
     line = encode(RunEnd(reason="a line"))
     enders = [lambda: run_file.end(RunEnd(reason="an end"))] * 2
     enders += [lambda: run_file.append(line, last=True)] * 2
-    threads = [threading.Thread(target=ender) for ender in enders]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    for finish in [in_thread(ender) for ender in enders]:
+        assert finish() is None
     assert path.read_bytes().count(b'"record":"end"') == 1
     run_file.close()
 

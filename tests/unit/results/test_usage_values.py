@@ -4,7 +4,7 @@ import math
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.results.usage import BusiestTask, add_usages
@@ -52,7 +52,6 @@ cores = st.none() | st.fixed_dictionaries(
 usages = st.builds(runs.usage, waited=maybe, instructions=st.none() | st.integers(0, 9), core=cores)
 
 
-@settings(max_examples=60)
 @given(st.lists(usages, min_size=1, max_size=5))
 def test_a_sum_has_only_figures_that_all_parts_have(parts):
     total = add_usages(parts)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -161,7 +161,6 @@ def test_without_warm_up_only_the_first_exchange_takes_longer():
     assert times == pytest.approx([ONE + 1e-3] + [ONE] * 9)
 
 
-@settings(max_examples=50)
 @given(st.floats(1e-9, 1e-3), st.floats(1e-7, 1e-2), st.integers(1, 200))
 def test_a_coarse_clock_reads_whole_steps(step, one, count):
     path = SimulatedPath(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from scipy import stats
@@ -29,13 +29,11 @@ def test_spikes_do_not_hide_autocorrelation():
     assert autocorrelation(series).lag1 > 0.5
 
 
-@settings(max_examples=20)
 @given(samples)
 def test_ranks_are_those_of_scipy(values):
     assert np.array_equal(ranks(values), stats.rankdata(values) - 1)
 
 
-@settings(max_examples=20)
 @given(samples)
 def test_the_effective_number_of_samples_is_within_bounds(values):
     found = autocorrelation(values)
@@ -44,7 +42,6 @@ def test_the_effective_number_of_samples_is_within_bounds(values):
     assert 0 < found.effective <= values.size
 
 
-@settings(max_examples=20)
 @given(samples, st.integers(1, 1000), st.integers(0, 10**6))
 def test_scale_and_offset_do_not_matter(values, scale, shift):
     assert autocorrelation(values * scale + shift) == autocorrelation(values)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -15,7 +15,6 @@ times = st.lists(st.floats(1.0, 1e6), min_size=1, max_size=12)
 unequal = st.lists(st.integers(1, 10**6), min_size=8, max_size=24, unique=True)
 
 
-@settings(max_examples=20)
 @given(unequal, st.integers(4, 20))
 def test_it_is_significant_where_the_mann_whitney_test_is(values, split):
     a, b = values[: min(split, len(values) - 4)], values[min(split, len(values) - 4) :]
@@ -23,7 +22,6 @@ def test_it_is_significant_where_the_mann_whitney_test_is(values, split):
     assert differ(a, b).significant == (p <= 0.05)
 
 
-@settings(max_examples=20)
 @given(times, times)
 def test_the_ratio_lies_in_its_interval(a, b):
     found = differ(a, b)
@@ -31,7 +29,6 @@ def test_the_ratio_lies_in_its_interval(a, b):
     assert found.ratio <= found.high * (1 + 1e-12)
 
 
-@settings(max_examples=20)
 @given(times, times)
 def test_swapping_the_sides_inverts_the_ratio(a, b):
     there, back = differ(a, b), differ(b, a)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import ruptures
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
@@ -40,7 +40,6 @@ def test_spikes_do_not_move_a_trend():
     assert trend(samples).slope_share == pytest.approx(0.1, rel=0.1)
 
 
-@settings(max_examples=20)
 @given(samples)
 def test_reversed_samples_have_the_opposite_trend(values):
     ahead, back = trend(values), trend(values[::-1])
@@ -86,7 +85,6 @@ def test_changes_below_the_limit_are_left_out():
     assert change_points(samples, least=0.01) == []
 
 
-@settings(max_examples=20)
 @given(
     nps.arrays(np.float64, st.integers(10, 120), elements=st.integers(-50, 50).map(float)),
     st.floats(10, 1000),
@@ -103,7 +101,6 @@ def test_the_partition_costs_no_more_than_that_of_ruptures(points, price):
     assert all(part.size >= 5 for part in np.split(points, ours))
 
 
-@settings(max_examples=20)
 @given(samples)
 def test_changes_are_in_order_and_within_the_samples(values):
     places = [change.index for change in change_points(values)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.stats.granularity import granularity
@@ -17,7 +17,6 @@ def stepped(step, n=2000, spread=3.0, seed=1):
     return ticks * step
 
 
-@settings(max_examples=20)
 @given(st.integers(1, 10**6), st.floats(0.3, 20.0), st.integers(0, 100))
 def test_a_whole_step_is_found(step, spread, seed):
     assert granularity(stepped(step, spread=spread, seed=seed)) == step
@@ -57,7 +56,6 @@ def test_no_samples_have_no_step():
     assert granularity(np.empty(0)) == 0
 
 
-@settings(max_examples=20)
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=50), st.integers(1, 1000))
 def test_the_step_follows_the_scale_and_is_within_the_range(values, scale):
     samples = np.array(values)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from scipy import stats
@@ -23,7 +23,6 @@ def test_the_quantile_of_students_t(dof):
     assert student_95(dof) == pytest.approx(stats.t.ppf(0.975, dof), rel=0.01)
 
 
-@settings(max_examples=20)
 @given(samples)
 def test_the_interval_holds_the_median(values):
     interval = median_interval(values)
@@ -31,7 +30,6 @@ def test_the_interval_holds_the_median(values):
         assert values.min() <= interval.low <= np.median(values) <= interval.high <= values.max()
 
 
-@settings(max_examples=20)
 @given(samples, st.integers(1, 1000), st.integers(0, 10**6))
 def test_the_interval_follows_scale_and_shift(values, scale, shift):
     plain, moved = median_interval(values), median_interval(values * scale + shift)
@@ -41,7 +39,6 @@ def test_the_interval_follows_scale_and_shift(values, scale, shift):
         assert moved == (plain.low * scale + shift, plain.high * scale + shift)
 
 
-@settings(max_examples=20)
 @given(samples)
 def test_negated_samples_have_the_negated_interval(values):
     plain, mirrored = median_interval(values), median_interval(-values)
@@ -64,7 +61,6 @@ def test_order_statistics_cover_at_least_95_percent():
         assert 2 * stats.binom.cdf(interval.low, n, 0.5) <= 0.05
 
 
-@settings(max_examples=20)
 @given(samples, st.randoms())
 def test_the_interval_is_never_narrower_than_order_statistics(values, random):
     interval = median_interval(values)
@@ -114,7 +110,6 @@ def test_the_long_run_variance_of_an_autoregression():
     assert variance == pytest.approx(1.6 / 0.4, rel=0.15)
 
 
-@settings(max_examples=20)
 @given(samples)
 def test_the_stopping_width_is_at_least_the_reported_width(values):
     interval, middle = median_interval(values), np.median(values)

@@ -3,7 +3,7 @@
 import diptest
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
@@ -15,7 +15,6 @@ distinct = nps.arrays(
 ).map(np.sort)
 
 
-@settings(max_examples=20)
 @given(distinct)
 def test_the_dip_is_that_of_diptest(ordered):
     assert dip(ordered) == pytest.approx(diptest.dipstat(ordered, allow_zero=False), abs=1e-9)
@@ -73,7 +72,6 @@ def test_three_percent_of_late_samples_are_no_mode():
     assert two_modes(100 + two_kinds(np.random.default_rng(7), 100_000, 0.03, 50)) is None
 
 
-@settings(max_examples=20)
 @given(nps.arrays(np.int64, st.integers(0, 300), elements=st.integers(1, 40)))
 def test_modes_are_within_the_samples(samples):
     modes = two_modes(samples)
@@ -83,7 +81,6 @@ def test_modes_are_within_the_samples(samples):
         assert min(modes.low_share, modes.high_share) >= 0.05
 
 
-@settings(max_examples=20)
 @given(
     nps.arrays(np.int64, st.integers(1, 100), elements=st.integers(1, 9)),
     st.floats(0.1, 1.0),

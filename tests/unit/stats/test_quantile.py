@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from scipy import stats
@@ -16,7 +16,6 @@ samples = nps.arrays(np.int64, st.integers(0, 400), elements=st.integers(1, 10**
 shares = st.floats(0.01, 0.99)
 
 
-@settings(max_examples=20)
 @given(samples, shares)
 def test_the_interval_holds_the_quantile(values, q):
     interval = quantile_interval(values, q)
@@ -25,7 +24,6 @@ def test_the_interval_holds_the_quantile(values, q):
         assert np.quantile(values, q, method="higher") <= interval.high <= values.max()
 
 
-@settings(max_examples=20)
 @given(samples)
 def test_a_higher_quantile_lies_higher(values):
     low, high = quantile_interval(values, 0.25), quantile_interval(values, 0.75)
@@ -34,7 +32,6 @@ def test_a_higher_quantile_lies_higher(values):
         assert low.high <= high.high
 
 
-@settings(max_examples=20)
 @given(samples, st.sampled_from([0.25, 0.5, 0.9]))
 def test_negated_samples_have_the_negated_interval(values, q):
     plain, mirrored = quantile_interval(values, q), quantile_interval(-values, 1 - q)
@@ -72,7 +69,6 @@ def test_the_width_falls_with_the_root_of_the_count():
     assert math.log10(widths[0] / widths[1]) == pytest.approx(1, abs=0.25)
 
 
-@settings(max_examples=20)
 @given(st.floats(0, 100), st.floats(2, 1e6), shares)
 def test_excess_variance_is_weighted_by_its_certainty(variance, dof, q):
     found, degrees = at_least_independent(variance, dof, q)

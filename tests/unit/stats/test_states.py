@@ -11,7 +11,6 @@ from halftrip.stats.states import State, block_states, requested_state, states
 probes = st.lists(st.floats(20, 2000), min_size=1, max_size=120)
 
 
-@settings(max_examples=20)
 @given(probes)
 def test_states_are_in_order_and_do_not_overlap(them):
     known = states(them)
@@ -26,7 +25,6 @@ def test_states_are_in_order_and_do_not_overlap(them):
         assert sum(state.has(probe) for state in known) <= 1
 
 
-@settings(max_examples=20)
 @given(probes, st.randoms(use_true_random=False), st.floats(0.1, 10))
 def test_order_and_unit_of_the_probes_do_not_matter(them, random, factor):
     shuffled = list(them)
@@ -39,7 +37,6 @@ def test_order_and_unit_of_the_probes_do_not_matter(them, random, factor):
         assert len(scaled) == len(states(them))
 
 
-@settings(max_examples=20)
 @given(probes)
 def test_all_states_but_the_largest_have_five_percent_of_the_probes(them):
     counts = [sum(state.low <= probe <= state.high for probe in them) for state in states(them)]
@@ -60,7 +57,6 @@ def test_rare_probes_are_a_disturbance_and_no_state():
     assert states([100.0] * 38 + [300.0] * 2) == [State(100.0, 100.0), State(300.0, 300.0)]
 
 
-@settings(max_examples=20)
 @given(probes)
 def test_a_block_has_the_state_of_the_probes_around_it(them):
     known = states(them)

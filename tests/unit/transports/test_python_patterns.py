@@ -17,7 +17,8 @@ from halftrip.transports.python import patterns
 from halftrip.transports.python.patterns import PythonPath
 from harness import runs
 from harness.bench import measure
-from harness.ends import in_thread, messages
+from harness.ends import messages
+from harness.threads import in_thread
 
 CLOCK = best_source()
 
