@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,25 +19,39 @@ CORES = sorted(os.sched_getaffinity(0))[:2]
 # Bounds of one state of the machine differ by no more than this factor.
 SAME_STATE = 1.3
 
-# The result of a contender: the time of one message in one direction, microseconds, by size.
-Times = dict[int, float]
+
+class Figure(NamedTuple):
+    """The time of one message in one direction, microseconds: as the contender reports it, mostly
+    the median, and the mean, where that is known beside it."""
+
+    us: float
+    mean_us: float | None = None
+
+
+# The result of a contender, by size.
+Times = dict[int, Figure]
 Contender = Callable[[], Times]
 
 
 class Goal(NamedTuple):
     """`figure` computes the compared figure from a size and the time of one message, us. `target`
-    is the ratio of halftrip's figure to its peer's that is to be reached."""
+    is the ratio of halftrip's figure to its peer's that is to be reached; or, with `spread`, is not
+    to be missed by more than that either way: where both do the same."""
 
     unit: str
     figure: Callable[[int, float], float]
     more_is_better: bool
     target: float
+    spread: float = 0.0
 
     @property
     def heading(self) -> str:
         return f"{self.unit}, {'more' if self.more_is_better else 'less'} is better"
 
     def verdict(self, ratio: float) -> str:
+        if self.spread:
+            low, high = self.target - self.spread, self.target + self.spread
+            return f"{low:.2f} to {high:.2f}: {'ok' if low <= ratio <= high else 'missed'}"
         is_met = ratio >= self.target if self.more_is_better else ratio <= self.target
         bound = "at least" if self.more_is_better else "at most"
         return f"{bound} {self.target:.2f}: {'ok' if is_met else 'missed'}"
@@ -61,6 +75,12 @@ def throughput(directions: int = 1) -> Goals:
         "MB/s", lambda size, us: directions * size / us, more_is_better=True, target=0.98
     )
     return lambda size: rate if size < 1024 else bandwidth
+
+
+def same_throughput() -> Goals:
+    """The same, of two programs that do the same: the ratio is 1, 5 % either way."""
+    goals = throughput()
+    return lambda size: goals(size)._replace(target=1.0, spread=0.05)
 
 
 class Bound:
@@ -125,18 +145,29 @@ class Comparison:
         bounds = [min(r.bounds) for r in counted]
         for size in sorted(counted[0].ours):
             goal = self.goals(size)
-            ours = np.array([goal.figure(size, r.ours[size]) for r in counted])
-            peer = np.array([goal.figure(size, r.peer[size]) for r in counted])
+            ours = np.array([goal.figure(size, r.ours[size].us) for r in counted])
+            peer = np.array([goal.figure(size, r.peer[size].us) for r in counted])
             low, ratio, high = np.quantile(ours / peer, [0.25, 0.5, 0.75])
             yield (
                 f"| {self.name} | {size} | {goal.heading} | {statistics.median(ours):.5g} "
                 f"| {statistics.median(peer):.5g} | {ratio:#.4g} ({low:#.4g} to {high:#.4g}) "
                 f"| {goal.verdict(float(ratio))} | {min(bounds):.0f} to {max(bounds):.0f} "
-                f"| {len(steady)} of {len(self.rounds)} |"
+                f"| {len(steady)} of {len(self.rounds)} | {_ratio_by_mean(goal, size, counted)} |"
             )
+
+
+def _ratio_by_mean(goal: Goal, size: int, rounds: Sequence[Round]) -> str:
+    """The median ratio of the figures of means; a dash where one of them is not known."""
+    means = [(r.ours[size].mean_us, r.peer[size].mean_us) for r in rounds]
+    ratios = [
+        goal.figure(size, ours) / goal.figure(size, peer)
+        for ours, peer in means
+        if ours is not None and peer is not None
+    ]
+    return f"{statistics.median(ratios):#.4g}" if ratios else "-"
 
 
 HEADING = (
     "| what, peer | bytes | figure | halftrip | peer | halftrip / peer (quartiles) | wanted "
-    "| line ns | steady rounds |\n|---|---|---|---|---|---|---|---|---|"
+    "| line ns | steady rounds | by mean |\n|---|---|---|---|---|---|---|---|---|---|"
 )

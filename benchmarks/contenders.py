@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from comparison import CORES, Contender, Times
+from comparison import CORES, Contender, Figure, Times
 from halftrip.mpi.launcher import root_environment
 from halftrip.results.records import Measurement
 from halftrip.results.run_file import load
@@ -89,7 +89,12 @@ def halftrip(*arguments: str, statistic: Callable[[Measurement], float] = median
             pinned = ("--cores", f"{CORES[0]},{CORES[1]}")
             run(BIN / "halftrip", "run", "-q", "-o", path, *pinned, *arguments)
             measured = load(path).measurements
-        return {m.case.size: statistic(m) / 1e3 for m in measured}
+        # A mean beside another statistic than the median would be compared with nothing.
+        is_median = statistic is median_ns
+        return {
+            m.case.size: Figure(statistic(m) / 1e3, mean_ns(m) / 1e3 if is_median else None)
+            for m in measured
+        }
 
     return measure
 
@@ -104,7 +109,7 @@ def plain_c(
     options: tuple[str, ...],
 ) -> Contender:
     """A C program of this directory, built with the same MPI. Its arguments are `words`, the cores
-    and the sizes; it prints each size and its time in microseconds."""
+    and the sizes; it prints each size, and its median and mean time in microseconds."""
     program = directory / f"{Path(source).stem}-{mpicc.name}"
     run(mpicc, "-O2", HERE / source, "-o", program)
 
@@ -112,7 +117,11 @@ def plain_c(
         numbers = [str(number) for number in (*CORES, *sizes)]
         output = run(mpiexec, *options, "-n", "2", program, *words, *numbers)
         lines = (line.split() for line in output.splitlines())
-        return {int(words[0]): float(words[1]) for words in lines if len(words) == 2}
+        return {
+            int(words[0]): Figure(float(words[1]), float(words[2]))
+            for words in lines
+            if len(words) == 3
+        }
 
     return measure
 
@@ -123,7 +132,7 @@ NETPIPE_LINE = re.compile(r"(\d+) bytes\s+\d+ times -->\s+([\d.]+) Mbps in\s+([\
 def netpipe_times(output: str) -> Times:
     """One-way times, computed from the rate, which has more digits than the printed time."""
     return {
-        int(size): int(size) * 8 / (float(rate) * 1.048576) if float(rate) else float(time_)
+        int(size): Figure(int(size) * 8 / (float(rate) * 1.048576) if float(rate) else float(time_))
         for size, rate, time_ in NETPIPE_LINE.findall(output)
     }
 
@@ -172,16 +181,17 @@ def client(*command: str) -> str:
 
 
 def sockperf(*options: str, size: int = 64) -> Contender:
-    """sockperf's median, over UDP unless told otherwise."""
+    """sockperf's median and mean, over UDP unless told otherwise."""
     where = ("-i", "127.0.0.1", "-p", "11119", *options)
 
     def measure() -> Times:
         for _ in range(SOCKPERF_ATTEMPTS):
             with server("sockperf", "server", *where):
                 output = client("sockperf", "ping-pong", *where, "-m", str(size), "-t", "1")
-            match = re.search(r"percentile 50\.000 =\s+([\d.]+)", output)
-            if match is not None:
-                return {size: float(match[1])}
+            median = re.search(r"percentile 50\.000 =\s+([\d.]+)", output)
+            mean = re.search(r"Latency is ([\d.]+) usec", output)
+            if median is not None and mean is not None:
+                return {size: Figure(float(median[1]), float(mean[1]))}
         sys.exit(f"sockperf: {output}")
 
     return measure
@@ -211,6 +221,6 @@ def iperf3(size: int, *options: str) -> Contender:
         ended = json.JSONDecoder().raw_decode(output)[0]["end"]
         ways = [sums for name, sums in ended.items() if name.startswith("sum_received")]
         rate = sum(way["bits_per_second"] for way in ways) / len(ways)
-        return {size: size * 8 / rate * 1e6}
+        return {size: Figure(size * 8 / rate * 1e6)}
 
     return measure

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from comparison import Comparison, Contender, Times, latency, throughput
+from comparison import Comparison, Contender, Figure, Times, latency, same_throughput, throughput
 from contenders import (
     BIN,
     best_of_trials_ns,
@@ -88,7 +88,7 @@ def window_comparisons(directory: Path, pattern: str, directions: int) -> Iterat
     for mpi in MPIS:
         built = (mpi.mpiexec, mpi.mpicc, directory, mpi.unbound)
         plain = plain_c("window.c", (pattern,), WINDOW_SIZES, *built)
-        windows = ("-p", pattern, "-m", "nonblocking", "--window", "64")
+        windows = ("-p", pattern, "-m", "nonblocking", "--window", "64", "--places", "same")
         ours = halftrip(*over_mpi(mpi, WINDOW_SIZES), *windows)
         yield Comparison(f"{pattern}, {mpi.name}, plain C", ours, plain, throughput(directions))
 
@@ -109,7 +109,9 @@ def over_tcp(pattern: str, size: int) -> Contender:
     """halftrip's windows over TCP, like iperf3: for a second, and the mean over all of it."""
     window = str(STREAM_BYTES // size)
     case = ("-t", "tcp", "-p", pattern, "-s", str(size), "--window", window, "--wait", "block")
-    return halftrip(*case, "--time", "1s", "--ci", "none", statistic=mean_ns)
+    # iperf3 writes from one buffer, and reads into one.
+    long = ("--places", "same", "--time", "1s", "--ci", "none")
+    return halftrip(*case, *long, statistic=mean_ns)
 
 
 def bidirectional_comparisons(directory: Path) -> Iterator[Comparison]:
@@ -120,6 +122,19 @@ def bidirectional_comparisons(directory: Path) -> Iterator[Comparison]:
         peer = iperf3(size, "-N", "--bidir")
         ours = over_tcp("bidirectional", size)
         yield Comparison("bidirectional, tcp, iperf3 -N --bidir", ours, peer, throughput(2))
+
+
+def onesided_comparisons(directory: Path) -> Iterator[Comparison]:
+    """Each MPI's puts and gets in windows of 64, each message in a place of its own, against the
+    plain loop."""
+    require(*MPI_PROGRAMS)
+    for mpi in MPIS:
+        built = (mpi.mpiexec, mpi.mpicc, directory, mpi.unbound)
+        for pattern in ("put", "get"):
+            plain = plain_c("onesided.c", (pattern,), WINDOW_SIZES, *built)
+            windows = ("-p", pattern, "--window", "64", "--places", "own")
+            ours = halftrip(*over_mpi(mpi, WINDOW_SIZES), *windows)
+            yield Comparison(f"{pattern}, {mpi.name}, plain C", ours, plain, same_throughput())
 
 
 def tcp_comparisons(_: Path) -> Iterator[Comparison]:
@@ -150,7 +165,7 @@ def shm_with_bound() -> tuple[Contender, Contender]:
         rtts = measurement.cache_line_rtts
         if not rtts:
             sys.exit("no cache-line round trip is known between these ranks")
-        last[8] = (rtts[0] + rtts[-1]) / 4 / 1e3
+        last[8] = Figure((rtts[0] + rtts[-1]) / 4 / 1e3)
         return median_ns(measurement)
 
     return halftrip("-t", "shm", "-s", "8", statistic=keep_bound), last.copy
@@ -171,6 +186,7 @@ FAMILIES: dict[str, Callable[[Path], Iterator[Comparison]]] = {
     "mpi": mpi_comparisons,
     "stream": stream_comparisons,
     "bidirectional": bidirectional_comparisons,
+    "onesided": onesided_comparisons,
     "tcp": tcp_comparisons,
     "udp": udp_comparisons,
     "shm": shm_comparisons,

@@ -5,7 +5,7 @@ peer's: its median over the rounds and its quartiles. Before and after each cont
 core-to-core round trip is probed. Virtual cores move, so only rounds count in which the machine
 stayed in one state; if fewer than three did, all count.
 
-    python benchmarks/peers.py [--rounds 11] [--only mpi,stream,bidirectional,tcp,udp,shm]
+    python benchmarks/peers.py [--rounds 11] [--only mpi,stream,bidirectional,onesided,tcp,udp,shm]
 """
 
 from __future__ import annotations

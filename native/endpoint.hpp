@@ -47,13 +47,15 @@ concept NonblockingEndpoint =
     };
 
 // put() and get() move bytes to and from the peer's window, `offset` bytes into it; flush() returns
-// when all of them have completed at both ends. The peer takes no part.
+// when all of them have completed at both ends. The peer takes no part. Where it accesses its own
+// window meanwhile, it calls synchronize() between its accesses and this rank's.
 template <class E>
 concept OneSidedEndpoint =
     requires(E& e, const std::byte* out, std::byte* in, std::size_t offset, std::size_t size) {
       { e.put(out, offset, size) } -> std::same_as<void>;
       { e.get(in, offset, size) } -> std::same_as<void>;
       { e.flush() } -> std::same_as<void>;
+      { e.synchronize() } -> std::same_as<void>;
     };
 
 // An endpoint that has limits says so, once, before the first message: check(buffers) before a call

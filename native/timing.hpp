@@ -9,15 +9,15 @@
 
 namespace halftrip {
 
-// Both ends are given the same `warmup` and `batch`. `warmup` exchanges go first, untimed, so that
-// both ends are in the loop. Then timestamps[0] is taken, and after each further `batch` exchanges
-// the next one: sample i lasts from timestamps[i] to timestamps[i + 1].
+// Both ends are given the same `untimed` and `exchanges`. `untimed` exchanges go first, so that
+// both ends are in the loop. Then timestamps[0] is taken, and after every `exchanges` further ones
+// the next: sample i lasts from timestamps[i] to timestamps[i + 1].
 //
 // receive_times[i] is the time from timestamps[i] until the sample's last receive completed. It is
 // empty where nobody asks for it. It exists only in patterns in which an exchange goes on after its
 // last receive, and only where a sample is one exchange.
 struct Timing {
-  std::int64_t warmup, batch;
+  std::int64_t untimed, exchanges;
   std::span<Ticks> timestamps;
   std::span<Ticks> receive_times;
   AnyClock clock;
@@ -35,9 +35,9 @@ void repeat(std::int64_t count, Exchange& exchange) {
 // Calls after(i) when timestamps[i] has been taken.
 template <class Exchange, class After>
 void timed(const Timing& timing, Exchange exchange, After after) {
-  repeat(timing.warmup, exchange);
+  repeat(timing.untimed, exchange);
   for (std::size_t i = 0; i < timing.timestamps.size(); ++i) {
-    if (i > 0) repeat(timing.batch, exchange);
+    if (i > 0) repeat(timing.exchanges, exchange);
     timing.timestamps[i] = timing.clock.now();
     after(i);
   }
@@ -48,7 +48,33 @@ void timed(const Timing& timing, Exchange exchange) {
   timed(timing, exchange, [](std::size_t) {});
 }
 
-// The same for patterns that call received() when the last receive of an exchange has completed.
+// The same with something before and after each exchange, meanwhile the clock stands still:
+// timestamps[i] is the time that all exchanges up to then have taken, counted from timestamps[0].
+// So the clock is read twice for each exchange, and one of these reads is part of its time.
+template <class Before, class Exchange, class After>
+void timed_without(const Timing& timing, Before before, Exchange exchange, After after) {
+  auto all = [&] {
+    before();
+    exchange();
+    after();
+  };
+  repeat(timing.untimed, all);
+  Ticks stopped_at = timing.clock.now(), stopped_for = 0;
+  auto one = [&] {
+    before();
+    stopped_for += timing.clock.now() - stopped_at;
+    exchange();
+    stopped_at = timing.clock.now();
+    after();
+  };
+  for (std::size_t i = 0; i < timing.timestamps.size(); ++i) {
+    if (i > 0) repeat(timing.exchanges, one);
+    timing.timestamps[i] = stopped_at - stopped_for;
+  }
+}
+
+// The same as timed() for patterns that call received() when the last receive of an exchange has
+// completed.
 template <class Pattern, class E>
 void timed_with_receive_times(E& endpoint, Buffers& buffers, const Timing& timing) {
   Ticks received_at = 0;
@@ -71,6 +97,12 @@ constexpr bool is_passive = requires { Pattern::passive; };
 // Whether both ends do the same.
 template <class Pattern>
 constexpr bool is_symmetric = requires { Pattern::symmetric; };
+
+// How many exchanges both ends make, the untimed ones included.
+inline std::int64_t exchange_count(const Timing& timing) {
+  return timing.untimed +
+         timing.exchanges * (static_cast<std::int64_t>(timing.timestamps.size()) - 1);
+}
 
 template <class Pattern, class E>
 void initiate(E& endpoint, Buffers& buffers, const Timing& timing) {
@@ -99,8 +131,7 @@ void respond(E& endpoint, Buffers& buffers, const Timing& timing) {
     if constexpr (Pattern::responder_timed) {
       timed(timing, exchange);
     } else {
-      const auto samples = static_cast<std::int64_t>(timing.timestamps.size()) - 1;
-      repeat(timing.warmup + timing.batch * samples, exchange);
+      repeat(exchange_count(timing), exchange);
     }
   }
 }

@@ -99,10 +99,35 @@ using AllPatterns = Patterns<PingPong, Stream, Bidirectional, Exchange, PingPing
 
 inline void check_receive_times(const Timing& timing, bool pattern_has_them) {
   if (!pattern_has_them) throw std::invalid_argument("this pattern has no receive times");
-  if (timing.batch != 1)
+  if (timing.exchanges != 1)
     throw std::invalid_argument("receive times need samples of one exchange each");
   if (timing.receive_times.size() + 1 != timing.timestamps.size())
     throw std::invalid_argument("there is one receive time between each two timestamps");
+}
+
+inline Touch touch_named(std::string_view name) {
+  if (name == "none") return Touch::none;
+  if (name == "untimed") return Touch::untimed;
+  if (name == "timed") return Touch::timed;
+  throw std::invalid_argument("a peer touches its memory none, untimed or timed");
+}
+
+// One end of a pattern. With a `touch`, the responder's `in` is its exposed memory.
+template <class Pattern, bool initiates, class E>
+void take_part(E& endpoint, Buffers& buffers, const Timing& timing, Touch touch) {
+  if (touch == Touch::none) {
+    if constexpr (initiates)
+      initiate<Pattern>(endpoint, buffers, timing);
+    else
+      respond<Pattern>(endpoint, buffers, timing);
+  } else if constexpr (is_passive<Pattern>) {
+    if constexpr (initiates)
+      initiate_touched<Pattern>(endpoint, buffers, timing, touch);
+    else
+      respond_touched<Pattern>(endpoint, buffers.in, buffers.window, timing);
+  } else {
+    throw std::invalid_argument("only a one-sided pattern has memory to touch");
+  }
 }
 
 // What endpoint E can do: single messages if it has them, and every pattern that it can carry.
@@ -130,26 +155,23 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
     module.def(
         side,
         [](E& endpoint, std::string_view pattern, Ring& out, Ring& in, std::int64_t window,
-           std::int64_t warmup, std::int64_t batch, Int64s timestamps, std::string_view clock,
-           std::optional<Int64s> receive_times) {
+           std::int64_t untimed, std::int64_t exchanges, Int64s timestamps, std::string_view clock,
+           std::optional<Int64s> receive_times, std::string_view touch) {
           if (in.size() != out.size()) throw std::invalid_argument("out and in differ in size");
-          const Timing timing{warmup, batch, ticks(timestamps),
+          const Timing timing{untimed, exchanges, ticks(timestamps),
                               receive_times ? ticks(*receive_times) : std::span<Ticks>(),
                               clock_named(clock)};
           Buffers buffers{out, in, window};
           AllPatterns::with<E>(pattern, [&]<class Pattern>(Pattern) {
             if (receive_times) check_receive_times(timing, has_receive_times<Pattern>);
-            if constexpr (initiates)
-              initiate<Pattern>(endpoint, buffers, timing);
-            else
-              respond<Pattern>(endpoint, buffers, timing);
+            take_part<Pattern, initiates>(endpoint, buffers, timing, touch_named(touch));
           });
           out = buffers.out;
           in = buffers.in;
         },
-        "endpoint"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "warmup"_a, "batch"_a,
+        "endpoint"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "untimed"_a, "exchanges"_a,
         "timestamps"_a.noconvert(), "clock"_a, "receive_times"_a.noconvert() = nb::none(),
-        Released());
+        "touch"_a = "none", Released());
   };
   part("initiate", std::true_type{});
   part("respond", std::false_type{});

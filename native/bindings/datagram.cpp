@@ -22,7 +22,7 @@ void check(const Ring& out, const Ring& in, const DatagramBatch& batch) {
   if (in.slots() != out.slots()) throw std::invalid_argument("out and in differ in number");
   if (out.size() == 0) throw std::invalid_argument("a datagram needs room for its number");
   if (batch.window < 1) throw std::invalid_argument("a window has at least one message");
-  if (batch.warmup < 0) throw std::invalid_argument("the number of warm-up exchanges is negative");
+  if (batch.untimed < 0) throw std::invalid_argument("the number of untimed exchanges is negative");
   if (batch.is_verified() && batch.source_slots.size() != in.slots())
     throw std::invalid_argument("source_slots has one place for each buffer, or none");
 }
@@ -32,11 +32,11 @@ void define_end(nb::module_& module, const char* name) {
   module.def(
       name,
       [](DatagramSocket& socket, std::string_view pattern, Ring& out, Ring& in, std::int64_t window,
-         double rate, std::int64_t warmup, Ticks max_timed_out_ns, Int64s times,
+         double rate, std::int64_t untimed, Ticks max_timed_out_ns, Int64s times,
          Int64s source_slots, std::string_view clock, double hertz, bool jitter) {
         const DatagramBatch batch{
             .window = window,
-            .warmup = warmup,
+            .untimed = untimed,
             .interval = rate > 0 ? static_cast<double>(out.size()) / rate * hertz : 0,
             .ns_per_tick = 1e9 / hertz,
             .max_timed_out_ns = max_timed_out_ns,
@@ -49,7 +49,7 @@ void define_end(nb::module_& module, const char* name) {
           return run_pattern<Ping, Flow, Clock>(pattern, socket, {out, in, window}, batch);
         });
       },
-      "socket"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "rate"_a, "warmup"_a,
+      "socket"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "rate"_a, "untimed"_a,
       "max_timed_out_ns"_a, "times"_a.noconvert(), "source_slots"_a.noconvert(), "clock"_a,
       "hertz"_a, "jitter"_a, Released());
 }

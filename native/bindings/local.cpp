@@ -18,9 +18,9 @@ void* mapped(Bytes& segment, std::size_t needed) {
 
 namespace {
 
-template <Wait wait>
+template <Wait wait, class Calls>
 void define_stream(nb::module_& module, const char* name) {
-  define_endpoint<ByteStream<wait>>(module, name)
+  define_endpoint<ByteStream<wait, Calls>>(module, name)
       .def(nb::init<int, int, bool>(), "in_fd"_a, "out_fd"_a, "yields"_a);
 }
 
@@ -53,9 +53,12 @@ void define_local_endpoints(nb::module_& module) {
             new (self) ShmWindow(messages, bytes(window));
           },
           "messages"_a, "window"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
-  define_stream<Wait::block>(module, "BlockingStream");
-  define_stream<Wait::spin>(module, "SpinningStream");
-  define_stream<Wait::poll>(module, "PollingStream");
+  define_stream<Wait::block, AnyDescriptor>(module, "BlockingStream");
+  define_stream<Wait::spin, AnyDescriptor>(module, "SpinningStream");
+  define_stream<Wait::poll, AnyDescriptor>(module, "PollingStream");
+  define_stream<Wait::block, Socket>(module, "BlockingSocket");
+  define_stream<Wait::spin, Socket>(module, "SpinningSocket");
+  define_stream<Wait::poll, Socket>(module, "PollingSocket");
 }
 
 }  // namespace halftrip

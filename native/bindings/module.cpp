@@ -62,13 +62,14 @@ void define_waiting(nb::module_& module) {
 void define_copy(nb::module_& module) {
   module.def(
       "copy",
-      [](Bytes to, ConstBytes from, std::int64_t batch, Int64s timestamps, std::string_view clock) {
+      [](Bytes to, ConstBytes from, std::int64_t copies, Int64s timestamps,
+         std::string_view clock) {
         if (to.shape(0) != from.shape(0)) throw std::invalid_argument("to and from differ in size");
         with_clock(clock, [&]<class Clock>(Clock) {
-          copy<Clock>(bytes(from), bytes(to).data(), batch, ticks(timestamps));
+          copy<Clock>(bytes(from), bytes(to).data(), copies, ticks(timestamps));
         });
       },
-      "to"_a.noconvert(), "from_"_a.noconvert(), "batch"_a, "timestamps"_a.noconvert(), "clock"_a,
+      "to"_a.noconvert(), "from_"_a.noconvert(), "copies"_a, "timestamps"_a.noconvert(), "clock"_a,
       Released());
 }
 

@@ -9,20 +9,22 @@
 
 namespace halftrip {
 
-// MPI_Put, MPI_Get and MPI_Win_flush in an epoch that MPI_Win_lock_all has opened.
+// MPI_Put, MPI_Get and MPI_Win_flush in an epoch that MPI_Win_lock_all has opened. MPI_Win_sync
+// orders this rank's own accesses to its window.
 template <class Handle>
 class MpiWindow {
  public:
   // `target` is the peer's rank in the window. The peer's memory there has `size` bytes; its
   // buffers begin `base` bytes into it. The addresses of: MPI_Put, MPI_Get, MPI_Win_flush,
-  // MPI_Send, MPI_Recv.
+  // MPI_Win_sync, MPI_Send, MPI_Recv.
   MpiWindow(MpiPath<Handle> path, const MpiAddresses& functions, Handle window, int target,
             std::size_t base, std::size_t size)
       : path_(path),
         put_(mpi_function<Put>(functions, 0)),
         get_(mpi_function<Get>(functions, 1)),
         flush_(mpi_function<Flush>(functions, 2)),
-        acks_(path, functions, 3, 4),
+        sync_(mpi_function<Sync>(functions, 3)),
+        acks_(path, functions, 4, 5),
         window_(window),
         target_(target),
         base_(static_cast<std::ptrdiff_t>(base)),
@@ -53,6 +55,7 @@ class MpiWindow {
   }
 
   void flush() { check_mpi(flush_(target_, window_)); }
+  void synchronize() { check_mpi(sync_(window_)); }
 
   // The peer sits in MPI_Recv meanwhile: some MPIs move nothing unless both ends are in a call.
   void send_ack() { acks_.send_ack(); }
@@ -62,6 +65,7 @@ class MpiWindow {
   using Put = int (*)(const void*, int, Handle, int, std::ptrdiff_t, int, Handle, Handle);
   using Get = int (*)(void*, int, Handle, int, std::ptrdiff_t, int, Handle, Handle);
   using Flush = int (*)(int, Handle);
+  using Sync = int (*)(Handle);
 
   std::size_t extent(const Ring& ring) const {
     return ring.extent() - ring.size() + path_.extent(ring.size());
@@ -71,6 +75,7 @@ class MpiWindow {
   Put put_;
   Get get_;
   Flush flush_;
+  Sync sync_;
   MpiSendRecv<Handle> acks_;
   Handle window_;
   int target_;

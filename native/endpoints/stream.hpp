@@ -2,6 +2,7 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,7 +23,39 @@ enum class Wait {
   poll,   // the caller sleeps in poll() until it can read or write; non-blocking mode, too
 };
 
-template <Wait wait>
+// The calls that move bytes through a descriptor. Any kind of descriptor has these; whether they
+// wait is its mode. A peer that has gone raises SIGPIPE, which Python ignores.
+struct AnyDescriptor {
+  template <Wait wait>
+  static ssize_t write(int fd, const std::byte* out, std::size_t size) noexcept {
+    return ::write(fd, out, size);
+  }
+
+  template <Wait wait>
+  static ssize_t read(int fd, std::byte* in, std::size_t size) noexcept {
+    return ::read(fd, in, size);
+  }
+};
+
+// A socket has its own calls, which take a shorter way through the kernel: no file position, no
+// permission checks by file. They raise no SIGPIPE, and say themselves whether they wait.
+struct Socket {
+  template <Wait wait>
+  static ssize_t write(int fd, const std::byte* out, std::size_t size) noexcept {
+    return ::send(fd, out, size, MSG_NOSIGNAL | kFlags<wait>);
+  }
+
+  template <Wait wait>
+  static ssize_t read(int fd, std::byte* in, std::size_t size) noexcept {
+    return ::recv(fd, in, size, kFlags<wait>);
+  }
+
+ private:
+  template <Wait wait>
+  static constexpr int kFlags = wait == Wait::block ? 0 : MSG_DONTWAIT;
+};
+
+template <Wait wait, class Calls>
 class ByteStream {
  public:
   // The descriptors stay the caller's. They may be the same one.
@@ -30,7 +63,8 @@ class ByteStream {
 
   void send(const std::byte* out, std::size_t size) {
     for (std::size_t done = 0; done < size;) {
-      const std::size_t moved = bytes_moved(::write(out_, out + done, size - done));
+      const std::size_t moved =
+          bytes_moved(Calls::template write<wait>(out_, out + done, size - done));
       if (moved == 0) wait_for(0, POLLOUT);
       done += moved;
     }
@@ -38,7 +72,8 @@ class ByteStream {
 
   void recv(std::byte* in, std::size_t size) {
     for (std::size_t done = 0; done < size;) {
-      const std::size_t moved = bytes_moved(::read(in_, in + done, size - done));
+      const std::size_t moved =
+          bytes_moved(Calls::template read<wait>(in_, in + done, size - done));
       if (moved == 0) wait_for(POLLIN, 0);
       done += moved;
     }
@@ -67,14 +102,16 @@ class ByteStream {
  private:
   bool write_some(Transfer& sending) {
     if (sending.is_between_messages()) sending.begin();
-    const std::size_t moved = bytes_moved(::write(out_, sending.here(), sending.left()));
+    const std::size_t moved =
+        bytes_moved(Calls::template write<wait>(out_, sending.here(), sending.left()));
     if (moved > 0) sending.advance(moved);
     return moved > 0;
   }
 
   bool read_some(Transfer& receiving) {
     if (receiving.is_between_messages()) receiving.begin();
-    const std::size_t moved = bytes_moved(::read(in_, receiving.here(), receiving.left()));
+    const std::size_t moved =
+        bytes_moved(Calls::template read<wait>(in_, receiving.here(), receiving.left()));
     if (moved > 0) receiving.advance(moved);
     return moved > 0;
   }

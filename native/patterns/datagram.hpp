@@ -16,7 +16,7 @@
 
 namespace halftrip {
 
-// Both ends are given the same. `warmup` exchanges go first, neither timed nor counted; then one
+// Both ends are given the same. `untimed` exchanges go first, neither timed nor counted; then one
 // for each of `times`. An exchange is `window` datagrams. `interval` is the time from one to the
 // next, ticks, 0 for none; a sender that is late catches up, see Pacer.
 //
@@ -26,7 +26,7 @@ namespace halftrip {
 // With `jitter`, a stream's datagrams carry the time when they were sent, where they have room.
 // This costs each end a clock read per datagram.
 struct DatagramBatch {
-  std::int64_t window, warmup;
+  std::int64_t window, untimed;
   double interval;
   double ns_per_tick;
   Ticks max_timed_out_ns;
@@ -37,10 +37,10 @@ struct DatagramBatch {
   bool jitter;
 
   std::int64_t count() const noexcept {
-    return (warmup + static_cast<std::int64_t>(times.size())) * window;
+    return (untimed + static_cast<std::int64_t>(times.size())) * window;
   }
-  // How many datagrams of the warm-up there are.
-  std::int64_t uncounted() const noexcept { return warmup * window; }
+  // How many datagrams of the untimed exchanges there are.
+  std::int64_t uncounted() const noexcept { return untimed * window; }
   bool is_verified() const noexcept { return !source_slots.empty(); }
 };
 

@@ -24,7 +24,7 @@ class DatagramSource : DatagramInitiator {
     socket_.drain();
     last_ = Clock::now();
     pacer_ = Pacer(batch_.interval, static_cast<double>(last_), kMaxLag_ns / batch_.ns_per_tick);
-    if (batch_.warmup == 0) result_.start = last_;
+    if (batch_.untimed == 0) result_.start = last_;
     for (std::int64_t end = first_ + batch_.window; end <= after_; end += batch_.window) {
       // Time lost in the warm-up is not caught up in what counts.
       if (end - batch_.window == counted_) pacer_.forgive();
@@ -140,7 +140,7 @@ class DatagramSink : DatagramResponder {
 
   DatagramResult run() {
     reported_ = first_;
-    if (batch_.warmup == 0) last_ = Clock::now();
+    if (batch_.untimed == 0) last_ = Clock::now();
     serve([&](std::int64_t number, std::byte* in) { take(number, in); },
           [&] {
             if (!is_control(Kind::report_request)) return;

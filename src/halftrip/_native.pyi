@@ -60,18 +60,24 @@ def initiate(
     out: Ring,
     in_: Ring,
     window: int,
-    warmup: int,
-    batch: int,
+    untimed: int,
+    exchanges: int,
     timestamps: _Int64s,
     clock: str,
     receive_times: _Int64s | None = None,
+    touch: str = "none",
 ) -> None:
-    """Initiates `warmup` exchanges untimed, then `batch` between each two timestamps. `window` is
-    the number of messages in an exchange, in patterns that have windows.
+    """Initiates `untimed` exchanges first, then `exchanges` between each two timestamps. `window`
+    is the number of messages in an exchange, in patterns that have windows.
 
     `receive_times`, shape (samples,), ticks, is filled with the time from the beginning of each
-    sample until its last receive completed. Only a bidirectional pattern has them, and only with a
-    `batch` of 1; ValueError otherwise.
+    sample until its last receive completed. Only a bidirectional pattern has them, and only with
+    one exchange in a sample; ValueError otherwise.
+
+    With `touch`, which both ends pass alike, the responder of a put or get reads or rewrites every
+    cache line of each window: "timed", as part of the exchange, or "untimed", while the clock
+    stands still; ValueError for other patterns. Timestamps do not count the time in which it
+    stands.
     """
 
 def respond(
@@ -80,14 +86,16 @@ def respond(
     out: Ring,
     in_: Ring,
     window: int,
-    warmup: int,
-    batch: int,
+    untimed: int,
+    exchanges: int,
     timestamps: _Int64s,
     clock: str,
     receive_times: _Int64s | None = None,
+    touch: str = "none",
 ) -> None:
     """The other end of the same exchanges. It leaves the timestamps unchanged in patterns where its
-    clock reads would add to the initiator's times."""
+    clock reads would add to the initiator's times. With `touch`, `in_` is the memory that it
+    exposes: each buffer with all bytes that a message spans."""
 
 def initiate_datagrams(
     socket: DatagramSocket,
@@ -96,7 +104,7 @@ def initiate_datagrams(
     in_: Ring,
     window: int,
     rate: float,
-    warmup: int,
+    untimed: int,
     max_timed_out_ns: int,
     times: _Int64s,
     source_slots: _Int64s,
@@ -104,7 +112,7 @@ def initiate_datagrams(
     hertz: float,
     jitter: bool,
 ) -> DatagramResult:
-    """Initiates `warmup` exchanges untimed, then one for each of `times`, ticks, shape (samples,).
+    """Initiates `untimed` exchanges first, then one for each of `times`, ticks, shape (samples,).
     Fewer of `times` are filled where replies are lost. A ping-pong ends early when its waits for
     lost replies add up to `max_timed_out_ns`. `rate` is bytes per second; 0: as fast as possible.
 
@@ -122,7 +130,7 @@ def respond_datagrams(
     in_: Ring,
     window: int,
     rate: float,
-    warmup: int,
+    untimed: int,
     max_timed_out_ns: int,
     times: _Int64s,
     source_slots: _Int64s,
@@ -143,8 +151,8 @@ def first_difference(
     expected value, and the found one; None if all are equal. The first `header` bytes of each
     message are not compared."""
 
-def copy(to: _Bytes, from_: _Bytes, batch: int, timestamps: _Int64s, clock: str) -> None:
-    """Copies `batch` times between each two timestamps."""
+def copy(to: _Bytes, from_: _Bytes, copies: int, timestamps: _Int64s, clock: str) -> None:
+    """Copies `copies` times between each two timestamps."""
 
 class Counter:
     """Counts for the thread that constructs it; `kind` and `config` are `type` and `config` of
@@ -183,6 +191,7 @@ class Shm(_Messages):
 class ShmWindow(_EndpointBase):
     def __init__(self, messages: Shm, window: _Bytes) -> None: ...
 
+# Of any descriptors: read(2) and write(2). A process that has not ignored SIGPIPE may get it.
 class BlockingStream(_Messages):
     def __init__(self, in_fd: int, out_fd: int, yields: bool) -> None: ...
 
@@ -191,6 +200,11 @@ class SpinningStream(_Messages):
 
 class PollingStream(_Messages):
     def __init__(self, in_fd: int, out_fd: int, yields: bool) -> None: ...
+
+# Of sockets alone: recv(2) and send(2), without SIGPIPE.
+class BlockingSocket(BlockingStream): ...
+class SpinningSocket(SpinningStream): ...
+class PollingSocket(PollingStream): ...
 
 class DatagramSocket:
     patterns: ClassVar[tuple[str, ...]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from halftrip import __version__
-from halftrip.errors import HalftripError
+from halftrip.analysis.flags import NAMES, verdicts
+from halftrip.errors import HalftripError, UsageError
 from halftrip.job.existing import existing_job
 from halftrip.job.join import join
+from halftrip.job.resumption import Resumption, resumption
 from halftrip.job.start import DEFAULT_RANKS, launch
 from halftrip.job.view import NoView, View
 from halftrip.plan.layers import Layer, check_ranks, file_layer, make_plan, plan_layer, python_layer
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results import run as results
 from halftrip.results import run_file
+from halftrip.results.case import Case
 from halftrip.results.records import Header
 from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, utc_now
 from halftrip.transports.refusals import check_possible
@@ -29,7 +32,7 @@ from halftrip.transports.refusals import check_possible
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Run", "load", "measure", "run"]
+__all__ = ["Run", "load", "measure", "resume", "run"]
 
 PlanSource: TypeAlias = Plan | Mapping[str, Any] | str | os.PathLike[str] | None
 
@@ -74,6 +77,35 @@ def _layers(plan: PlanSource) -> list[Layer]:
     return [file_layer(plan)]
 
 
+def resume(
+    path: str | os.PathLike[str], again: Iterable[str] = (), view: View | None = None
+) -> Run:
+    """Goes on with an interrupted run, or measures again what failed and the rows that have one of
+    the flags `again`, into the same file, as a further launch. Raises what `run` does."""
+    before = run_file.load(path)
+    if before.header.format != FORMAT:
+        raise UsageError(f"{path}: written by an older halftrip; it can be read, but not resumed")
+    plan = make_plan(python_layer(before.header.plan))
+    try:
+        left = resumption(before, plan, _flagged(before, set(again)))
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    reopen = partial(RunFile, path, resumed=True)
+    return load(_measure(plan, Path(path), view or NoView(), reopen, left))
+
+
+def _flagged(run: results.Run, names: set[str]) -> list[Case]:
+    """The cases of the rows that have one of these flags. Raises UsageError for an unknown one."""
+    unknown = names.difference(NAMES)
+    if unknown:
+        raise UsageError(f"--again: {min(unknown)!r} is not known; allowed: {', '.join(NAMES)}")
+    return [
+        case
+        for case, flags in verdicts(run).items()
+        if names.intersection(flag.name for flag in flags)
+    ]
+
+
 def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
     """Measures `plan` into a new file at `path`; `view` shows the progress, and `command` is
     recorded.
@@ -81,14 +113,21 @@ def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
     Returns the path of the file: rank 0's, in a job that another launcher has started. Raises the
     errors of `run`; the file then has everything that was measured before.
     """
+    left = Resumption(launches=plan.launches)
+    return _measure(plan, path, view, partial(_create, path, plan, command), left)
+
+
+def _measure(
+    plan: Plan, path: Path, view: View, create: Callable[[], RunFile], left: Resumption
+) -> Path:
+    """Measures what is left of the plan into the file that `create` opens."""
     check_possible(plan)
-    create = partial(_create, path, plan, command)
     job = existing_job(os.environ)
     if job is not None:
-        return join(job, plan, create, view)
+        return join(job, plan, create, view, left)
     check_ranks(plan, plan.ranks or DEFAULT_RANKS)
     with contextlib.closing(create()) as run_file:
-        launch(plan, run_file, view)
+        launch(plan, run_file, view, left)
     return path
 
 

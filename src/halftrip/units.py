@@ -105,7 +105,12 @@ _UNITS = {
     "latency": "ns",
     "low": "ns",
     "high": "ns",
-    "p99": "ns",
+    **{
+        f"{quantile}{of}": "ns"
+        for quantile in ("p90", "p99", "p999")
+        for of in ("", "_low", "_high")
+    },
+    **{f"at_typical_line{of}": "ns" for of in ("", "_low", "_high")},
     "max": "ns",
     "first": "ns",
     "jitter": "ns",

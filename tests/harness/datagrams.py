@@ -24,11 +24,11 @@ class End:
         self.datagrams, self.clock, self.window = datagrams, clock, window
         self.rate, self.jitter = rate, jitter
 
-    def take_part(self, call, pattern, samples, warmup=0, verify=False, max_timed_out=HOUR_NS):
+    def take_part(self, call, pattern, samples, untimed=0, verify=False, max_timed_out=HOUR_NS):
         self.times = np.zeros(samples, dtype=np.int64)
         self.source_slots = np.zeros(len(self.in_bytes) if verify else 0, dtype=np.int64)
         self.result = call(
-            self.datagrams, pattern, *self.rings, self.window, self.rate, warmup, max_timed_out,
+            self.datagrams, pattern, *self.rings, self.window, self.rate, untimed, max_timed_out,
             self.times, self.source_slots, self.clock.source, self.clock.hertz, self.jitter,
         )  # fmt: skip
         self.times = self.clock.durations(self.times[: self.result.samples])

@@ -19,7 +19,7 @@ def shm_pair(yields=True):
 
 def stream_pair(kind, make):
     def build():
-        ends, release = make(kind is _native.BlockingStream)
+        ends, release = make(kind in (_native.BlockingStream, _native.BlockingSocket))
         return tuple(kind(in_fd, out_fd, True) for in_fd, out_fd in ends), release
 
     return build
@@ -68,9 +68,9 @@ def window_pair(size=1 << 20):
 # The type of both ends; PAIRS makes two of them, and says how to release them.
 KINDS = {
     "shm": _native.Shm,
-    "blocking socket": _native.BlockingStream,
-    "spinning socket": _native.SpinningStream,
-    "polling socket": _native.PollingStream,
+    "blocking socket": _native.BlockingSocket,
+    "spinning socket": _native.SpinningSocket,
+    "polling socket": _native.PollingSocket,
     "blocking pipe": _native.BlockingStream,
     "spinning pipe": _native.SpinningStream,
     "polling pipe": _native.PollingStream,

@@ -24,12 +24,13 @@ _ARGUMENTS = {
     "MPI_Put": _MOVE,
     "MPI_Get": _MOVE,
     "MPI_Win_flush": (_int, _int),
+    "MPI_Win_sync": (_int,),
 }
 _BLOCKING = ("MPI_Send", "MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Wait")
 _NONBLOCKING = ("MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Send", "MPI_Recv")
 _PERSISTENT = ("MPI_Send_init", "MPI_Recv_init", "MPI_Start", "MPI_Waitall", "MPI_Wait",
                "MPI_Request_free", "MPI_Send", "MPI_Recv")  # fmt: skip
-_WINDOW = ("MPI_Put", "MPI_Get", "MPI_Win_flush", "MPI_Send", "MPI_Recv")
+_WINDOW = ("MPI_Put", "MPI_Get", "MPI_Win_flush", "MPI_Win_sync", "MPI_Send", "MPI_Recv")
 
 COMMUNICATOR, BYTE, DATATYPE, WINDOW, PEER, TAG = 11, 12, 13, 14, 3, 99
 FAILURE = 17

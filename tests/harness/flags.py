@@ -9,10 +9,13 @@ from harness import runs
 HALF_NS = 10_000.0
 
 
-def seen(*measurements, **changes):
+def seen(*measurements, ci=None, **changes):
     """What each flag of the first measurement's row says, by name; `changes` are fields of the
-    run."""
-    found = verdicts(runs.run(*measurements, **changes))[measurements[0].case]
+    run. With `ci`, rows should be within that share of their median."""
+    run = runs.run(*measurements, **changes)
+    if "header" not in changes:
+        run.header.plan["ci"] = "none" if ci is None else ci
+    found = verdicts(run)[measurements[0].case]
     assert all(flag.advice for flag in found)
     assert [flag.name for flag in found] == sorted((flag.name for flag in found), key=NAMES.index)
     return {flag.name: flag.seen for flag in found}
@@ -23,6 +26,11 @@ def pingpong(times, half_ns=HALF_NS, **changes):
     samples = [round(2 * float(time)) for time in times]
     values = {"exchanges": 1, "samples": samples, "first": round(2 * half_ns)}
     return runs.measurement(half_ns=half_ns, **(values | changes))
+
+
+def dealt(make, k=10, **changes):
+    """The slices of a case: `make` makes the times of each from its number, ns."""
+    return [pingpong(make(number), slice=number, **changes) for number in range(k)]
 
 
 def noise(n=400, seed=1, middle=HALF_NS):

@@ -87,8 +87,8 @@ def exchange(paths, case, numbers=(1, 1, 3)):
     """Takes part in a batch at both ends: untimed exchanges, exchanges in a sample, samples. What
     each end timed, and how many messages it verified."""
     ends = [CaseEnd(path, case, path is paths[0]) for path in paths]
-    warm_up, exchanges, samples = numbers
-    messages = (warm_up + exchanges * samples) * case.window
+    untimed, exchanges, samples = numbers
+    messages = (untimed + exchanges * samples) * case.window
     for end, peer in zip(ends, ends[::-1], strict=True):
         end.endpoint.connect(sent(peer.endpoint.address))
         end.fill(messages)

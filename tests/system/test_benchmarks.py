@@ -14,11 +14,15 @@ FAMILIES = {
     # Three MPIs, and TCP twice or once.
     "stream": 3 + 2,
     "bidirectional": 3 + 1,
+    # Three MPIs, put and get.
+    "onesided": 3 * 2,
     "tcp": 3,
     "udp": 2,
     "shm": 4,
 }
-THROUGHPUT = ("stream", "bidirectional")
+THROUGHPUT = ("stream", "bidirectional", "onesided")
+# Peers whose mean is known beside their median.
+WITH_MEANS = ("plain C", "sockperf")
 
 
 @pytest.fixture
@@ -82,8 +86,12 @@ def test_every_peer_is_compared(shell, peers, monkeypatch, capsys, family):
         lines, _ = compare(peers, monkeypatch, capsys, "--only", family, "--rounds", "1")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
     assert len({row[0] for row in rows}) == len(rows) == FAMILIES[family]
-    for _, _, figure, ours, peer, ratio, wanted, _, _ in rows:
+    for name, _, figure, ours, peer, ratio, wanted, _, _, by_mean in rows:
         assert re.fullmatch(r"[\d.]+ \([\d.]+ to [\d.]+\)", ratio)
         assert float(ratio.split()[0]) == pytest.approx(float(ours) / float(peer), rel=0.01)
         assert figure.endswith("more is better" if family in THROUGHPUT else "less is better")
-        assert wanted.startswith("at least" if family in THROUGHPUT else "at most")
+        if family == "onesided":
+            assert wanted.startswith("0.95 to 1.05")
+        else:
+            assert wanted.startswith("at least" if family in THROUGHPUT else "at most")
+        assert (by_mean != "-") == name.endswith(WITH_MEANS)

@@ -70,6 +70,22 @@ def test_a_killed_rank_of_mpi_is_named(shell, name, rank):
     assert ended.run.interrupted == f"rank {rank} (process {pid}) died"
 
 
+def test_a_rank_that_is_killed_in_the_midst_of_a_thousand_rounds_ends_all(shell):
+    """Two pairs measure in every round: three rounds of all pairs, 34 sizes, ten slices."""
+    rounds = ("--pairs", "all", "-s", "0..66+2", "--iterations", "200", "-t", "shm")
+    victim = Victim(shell, "-n", "4", *rounds)
+    measured = 2 * 500
+    victim.await_measurements(measured)
+    pid = victim.rank(3)
+    ended = victim.kill(pid)
+    said = f"rank 3 (process {pid}) was killed by SIGKILL"
+    assert (ended.status, ended.err) == (1, f"halftrip: {said}\n")
+    assert ended.run.interrupted == said
+    assert measured <= len(ended.run.measurements) < 2 * 1020
+    pairs = {measurement.case.pair for measurement in ended.run.measurements}
+    assert len(pairs) == 6
+
+
 @pytest.mark.parametrize("name", EVERY_MPI)
 def test_a_killed_mpiexec_is_named(shell, name):
     victim = Victim(shell, *WITH_MPI, *chosen(name), **quick_start(name))

@@ -57,6 +57,53 @@ def test_every_pattern_and_mode_of_mpi_is_verified(shell, name):
     assert kinds(check_verified(result)) == {("mpi", *kind) for kind in possible("mpi")}
 
 
+@pytest.mark.parametrize("name", EVERY_MPI)
+def test_windows_that_the_peer_touches_are_verified(shell, name):
+    """Also strided ones, which span more memory than they have bytes."""
+    result = shell.run(
+        *(*QUICK, "-s", "8,4000", "-t", "shm,mpi", "-p", "put,get", "--datatype", "byte,vector"),
+        *("--touch", "none,untimed,timed", *chosen(name)),
+        **quick_start(name),
+    )
+    found = sorted(
+        (case.transport, case.pattern, case.touch, case.datatype, case.size)
+        for case in check_verified(result)
+    )
+    touched = list(itertools.product(("get", "put"), ("none", "timed", "untimed")))
+    datatypes = {"mpi": ("byte", "vector"), "shm": ("byte",)}
+    assert found == [
+        (transport, *kind, datatype, size)
+        for transport in ("mpi", "shm")
+        for kind in touched
+        for datatype in datatypes[transport]
+        for size in (8, 4000)
+    ]
+
+
+def test_windows_in_one_place_and_in_places_of_their_own(shell):
+    """A single message has one place, whatever is asked for; a persistent request is bound to its
+    own."""
+    result = shell.run(
+        *("--time", "1ms", "-s", "1021", "-t", "shm,tcp,mpi", "-p", "pingpong,stream,put"),
+        *("-m", "blocking,nonblocking,persistent,onesided", "--window", "1,3"),
+        *("--places", "own,same"),
+        **ONE_HOST,
+    )
+    assert result.status == 0, result.err
+    assert result.run.failures == ()
+    cases = [m.case for m in result.run.measurements]
+    streams = [case for case in cases if case.pattern != "pingpong"]
+    places = {(case.transport, case.pattern, case.mode): [] for case in streams}
+    for case in streams:
+        places[case.transport, case.pattern, case.mode].append((case.window, case.places))
+    assert all(sorted(of) == [(1, "same"), (3, "own"), (3, "same")] for of in places.values())
+    modes = {("mpi", "stream", mode) for mode in ("blocking", "nonblocking", "persistent")}
+    assert set(places) == modes | {
+        *(("mpi", "put", "onesided"), ("shm", "put", "onesided")),
+        *(("shm", "stream", "blocking"), ("tcp", "stream", "blocking")),
+    }
+
+
 @pytest.mark.extended
 @pytest.mark.parametrize("name", EVERY_MPI)
 def test_datatypes_bring_their_blocks_and_nothing_else(shell, name):

@@ -39,7 +39,7 @@ def test_every_exchange_is_a_sample(clock, size, wait):
     with Relay() as relay:
         ends = ends_of(relay, clock, size, wait, jitter=True)
         for samples in (1, 20):
-            result = run_batch(ends, "pingpong", samples, warmup=1)
+            result = run_batch(ends, "pingpong", samples, untimed=1)
             assert counts(result) == (samples, samples, 0, 0)
             assert (ends[0].times > 0).all()
             assert result.jitter == -1
@@ -162,12 +162,12 @@ def test_batches_may_lose_all_a_few_times_but_not_for_ever(clock):
             ends[0].take_part(_native.initiate_datagrams, "pingpong", 1)
 
 
-@pytest.mark.parametrize("warmup", [0, 1, 10])
-def test_the_warm_up_is_given_up_after_as_many_losses(clock, warmup):
+@pytest.mark.parametrize("untimed", [0, 1, 10])
+def test_the_warm_up_is_given_up_after_as_many_losses(clock, untimed):
     with Relay(there=lambda *_: []) as relay:
         end = ends_of(relay, clock, 64, timeout=0.02, shortest=0.001)[0]
         with pytest.raises(_native.NoAnswer, match="no answer to 5 datagrams"):
-            end.take_part(_native.initiate_datagrams, "pingpong", 10, warmup=warmup)
+            end.take_part(_native.initiate_datagrams, "pingpong", 10, untimed=untimed)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_numbers_go_on_from_batch_to_batch(clock):
 
     with Relay(there=note) as relay:
         ends = ends_of(relay, clock, 8)
-        run_batch(ends, "pingpong", 3, warmup=1)
+        run_batch(ends, "pingpong", 3, untimed=1)
         for end in ends:
             end.datagrams.restart()
         run_batch(ends, "pingpong", 2)
@@ -263,7 +263,7 @@ def test_the_source_of_every_message_is_known(clock, size, slots, jitter):
         for turn in range(3):
             for end in ends:
                 fill(end, turn)
-            run_batch(ends, "pingpong", 10, warmup=1, verify=True)
+            run_batch(ends, "pingpong", 10, untimed=1, verify=True)
             assert check_sources(ends[0], ends[1], 8) >= min(slots, 6)
             assert check_sources(ends[1], ends[0], 8) >= min(slots, 6)
         for end in ends:
@@ -271,7 +271,7 @@ def test_the_source_of_every_message_is_known(clock, size, slots, jitter):
             end.datagrams.restart()
         for turn in range(3):
             fill(ends[0], 10 + turn)
-            run_batch(ends, "stream", 4, warmup=1, verify=True)
+            run_batch(ends, "stream", 4, untimed=1, verify=True)
             # The window's last buffers hold what arrived; some of the earlier was overwritten.
             header = min(size, 16) if jitter else 8
             assert check_sources(ends[1], ends[0], header) >= min(slots, 48)

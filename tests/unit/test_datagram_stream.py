@@ -33,7 +33,7 @@ def test_all_that_is_sent_arrives_once(clock, size, wait, jitter):
     with Relay() as relay:
         ends = ends_of(relay, clock, size, wait, window=8, jitter=jitter)
         for samples in (1, 10):
-            result = run_batch(ends, "stream", samples, warmup=1)
+            result = run_batch(ends, "stream", samples, untimed=1)
             assert counts(result) == (samples, 8 * samples, 0, 0)
             assert ends[1].result.samples == samples
             assert (result.jitter >= 0) == (jitter and size >= 16)
@@ -56,7 +56,7 @@ def test_lost_datagrams_are_counted_exactly(clock, size, rate):
         ends = ends_of(relay, clock, size, window=20, rate=rate * size / 1000)
         assert counts(run_batch(ends, "stream", 10)) == (10, 200, 20, 0)
         # The warm-up's two losses do not count.
-        assert counts(run_batch(ends, "stream", 10, warmup=1)) == (10, 200, 20, 0)
+        assert counts(run_batch(ends, "stream", 10, untimed=1)) == (10, 200, 20, 0)
 
 
 def test_a_swap_is_one_late_and_a_copy_none(clock):
@@ -179,7 +179,7 @@ def test_the_warm_up_has_no_part_in_jitter(clock):
     with Relay(there=age) as relay:
         ends = ends_of(relay, clock, 100, window=20, jitter=True)
         began = time.monotonic_ns()
-        result = run_batch(ends, "stream", 2, warmup=1)
+        result = run_batch(ends, "stream", 2, untimed=1)
         assert 0 <= result.jitter <= time.monotonic_ns() - began
 
 

@@ -99,10 +99,14 @@ def test_a_stop_ends_a_wait_for_room():
     _native.request_stop(False)
 
 
-@pytest.mark.parametrize("kind", [_native.BlockingStream, _native.SpinningStream])
-def test_a_peer_that_closes_is_noticed(kind):
+SOCKETS = ("BlockingSocket", "SpinningSocket", "PollingSocket")
+
+
+@pytest.mark.parametrize("name", [*SOCKETS, "BlockingStream", "SpinningStream"])
+def test_a_peer_that_closes_is_noticed(name):
+    kind = getattr(_native, name)
     here, there = socket.socketpair()
-    here.setblocking(kind is _native.BlockingStream)
+    here.setblocking(name.startswith("Blocking"))
     end = kind(here.fileno(), here.fileno(), False)
     finish = in_thread(lambda: end.recv(np.zeros(8, dtype=np.uint8)))
     time.sleep(0.05)
@@ -113,7 +117,43 @@ def test_a_peer_that_closes_is_noticed(kind):
     here.close()
 
 
+# What a process does that has not ignored SIGPIPE, as Python does, and whose peer has closed.
+SENDS = """
+import signal, socket, sys
+import numpy as np
+from halftrip import _native
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+here, there = socket.socketpair()
+there.close()
+try:
+    getattr(_native, sys.argv[1])(here.fileno(), here.fileno(), False).send(np.zeros(8, np.uint8))
+except _native.PeerClosed:
+    sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("name", SOCKETS)
+def test_a_closed_socket_raises_no_signal(name):
+    done = subprocess.run([sys.executable, "-c", SENDS, name], check=False)
+    assert done.returncode == 7
+
+
+def test_a_spinning_socket_may_be_in_blocking_mode():
+    """Each call says itself that it does not wait, so a stop is seen."""
+    here, there = socket.socketpair()
+    end = _native.SpinningSocket(here.fileno(), here.fileno(), False)
+    finish = in_thread(lambda: end.recv(np.zeros(8, dtype=np.uint8)))
+    time.sleep(0.05)
+    _native.request_stop()
+    assert isinstance(finish(), _native.Stopped)
+    _native.request_stop(False)
+    for one in (here, there):
+        one.close()
+
+
 def test_a_broken_descriptor_is_an_os_error():
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        _native.BlockingSocket(-1, -1, False).send(np.zeros(8, dtype=np.uint8))
     with pytest.raises(OSError, match="Bad file descriptor"):
         _native.BlockingStream(-1, -1, False).send(np.zeros(8, dtype=np.uint8))
 

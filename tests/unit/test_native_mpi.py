@@ -18,9 +18,9 @@ def ring(slots=1, size=8, stride=None):
     return _native.Ring(np.lib.stride_tricks.as_strided(memory, (slots, size), (stride, 1)))
 
 
-def initiate(endpoint, pattern, out, in_, window=1, warmup=0, samples=1):
+def initiate(endpoint, pattern, out, in_, window=1, untimed=0, samples=1):
     timestamps = np.zeros(samples + 1, dtype=np.int64)
-    _native.initiate(endpoint, pattern, out, in_, window, warmup, 1, timestamps, "monotonic")
+    _native.initiate(endpoint, pattern, out, in_, window, untimed, 1, timestamps, "monotonic")
 
 
 # Persistent requests.
@@ -89,7 +89,7 @@ def test_a_window_longer_than_the_requests_is_refused(kind, pattern):
         with pytest.raises(ValueError, match="longer than the endpoint was made for"):
             initiate(endpoint, pattern, out, in_, window)
     assert len(mpi.calls) == before
-    initiate(endpoint, pattern, out, in_, 4, warmup=1, samples=3)
+    initiate(endpoint, pattern, out, in_, 4, untimed=1, samples=3)
 
 
 @pytest.mark.parametrize("max_window", [0, 1])

@@ -29,14 +29,14 @@ CLOCK = best_source()
 
 def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3), receive_times=(None, None)):
     """Takes part at both ends. Returns the buffers (out, in) and the timestamps of both. `timing`
-    is (warm-up, batch, samples); `receive_times` are arrays to be filled, or None."""
-    warmup, batch, samples = timing
+    is (untimed, exchanges, samples); `receive_times` are arrays to be filled, or None."""
+    untimed, exchanges, samples = timing
     buffers = [(messages(slots, size, end), np.zeros((slots, size), np.uint8)) for end in (1, 2)]
     timestamps = [np.zeros(samples + 1, dtype=np.int64) for _ in ends]
 
     def part(call, end):
         out, in_ = (_native.Ring(array) for array in buffers[end])
-        call(ends[end], pattern, out, in_, window, warmup, batch, timestamps[end], CLOCK,
+        call(ends[end], pattern, out, in_, window, untimed, exchanges, timestamps[end], CLOCK,
              receive_times[end])  # fmt: skip
 
     finish = in_thread(lambda: part(_native.respond, 1))
@@ -80,7 +80,7 @@ def test_the_last_receive_completes_before_the_exchange_does(name, size):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "batch", "count", "said"),
+    ("pattern", "exchanges", "count", "said"),
     [
         ("bidirectional", 2, 3, "one exchange each"),
         ("bidirectional", 1, 4, "between each two timestamps"),
@@ -88,13 +88,13 @@ def test_the_last_receive_completes_before_the_exchange_does(name, size):
         ("pingpong", 1, 3, "no receive times"),
     ],
 )
-def test_receive_times_are_refused_where_there_are_none(pattern, batch, count, said):
+def test_receive_times_are_refused_where_there_are_none(pattern, exchanges, count, said):
     ends, release = shm_pair()
     rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
     times = np.zeros(4, np.int64), np.zeros(count, np.int64)
     for call, end in zip((_native.initiate, _native.respond), ends, strict=True):
         with pytest.raises(ValueError, match=said):
-            call(end, pattern, *rings, 4, 0, batch, times[0], CLOCK, receive_times=times[1])
+            call(end, pattern, *rings, 4, 0, exchanges, times[0], CLOCK, receive_times=times[1])
     release()
 
 

@@ -10,29 +10,32 @@ import numpy as np
 from halftrip.results.case import Case
 from halftrip.results.delivery import Delivery, add_deliveries, delivered_share
 from halftrip.results.records import Measurement
-from halftrip.stats import main_state
-from halftrip.stats.main_state import CaseTimes
+from halftrip.stats import series
+from halftrip.stats.series import CaseTimes
 from halftrip.stats.summary import Summary
 from halftrip.stats.variance import Components, variance_components
 
 
 def case_times(measurements: Sequence[Measurement]) -> CaseTimes:
     """The times of a case; `measurements` are its slices of all launches, at least one."""
-    return main_state.case_times([measurement.series for measurement in measurements])
+    messages = measurements[0].case.messages_per_exchange
+    # Samples are whole nanoseconds.
+    unit = 1.0 / (messages * max(measurement.exchanges for measurement in measurements))
+    return series.case_times([measurement.series for measurement in measurements], unit)
 
 
 def summarize_case(measurements: Sequence[Measurement], times: CaseTimes | None = None) -> Summary:
-    """The summary of a case in the main state of the machine; `times` is the result of
-    `case_times`, if it is known already. Where `is_over_all_time`, the bandwidth is of all samples.
-    """
+    """The summary of a case over the slices that count; `times` is the result of `case_times`, if
+    it is known already. Where `is_over_all_time`, the bandwidth is of all samples."""
     case = measurements[0].case
     delivery = add_deliveries(measurement.delivery for measurement in measurements)
     delivered = delivered_share(case, delivery)
-    summary = main_state.summarize_case(
+    summary = series.summarize_case(
         times or case_times(measurements),
         size=case.size,
         first=measurements[0].first / case.messages_per_exchange,
         delivered=delivered,
+        single=all(measurement.exchanges == 1 for measurement in measurements),
     )
     if not is_over_all_time(case, delivery):
         return summary
@@ -55,7 +58,8 @@ def launch_components(times: CaseTimes) -> Components | None:
     shares of the median; None with fewer than two launches. Where a launch has one slice, its
     two halves stand for slices."""
     launches = [
-        [times for times in slices if times.size > 1] for slices in times.by_launch.values()
+        [each.times for each in slices if each.times.size > 1]
+        for slices in times.by_launch.values()
     ]
     launches = [slices for slices in launches if slices]
     if len(launches) < 2:

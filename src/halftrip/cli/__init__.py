@@ -49,22 +49,36 @@ Text = str | None
 
 def _run(**arguments: Any) -> None:
     """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB."""
-    plan = arguments.pop("plan")
+    plan, resume, again = (arguments.pop(name) for name in ("plan", "resume", "again"))
     # Without its flag, an option has the plan's value.
     options = {
         name: None if value is False and not OPTIONS[name].negatable else value
         for name, value in arguments.items()
     }
-    from halftrip.cli.run import run_plan
+    from halftrip.cli.run import resume_run, run_plan
 
-    raise typer.Exit(run_plan(plan, options))
+    if resume is None and again is None:
+        raise typer.Exit(run_plan(plan, options))
+    raise typer.Exit(resume_run(plan, resume, again, options))
 
 
 def _parameters() -> list[inspect.Parameter]:
-    """The parameters of ``run``: the plan, and every option that has a help text."""
+    """The parameters of ``run``: the plan, every option that has a help text, and how to go on with
+    an earlier run."""
     plan = Annotated[Text, typer.Argument(help="A plan in TOML; options win over it.")]
     options = [_option(name, option) for name, option in OPTIONS.items() if option.help]
-    return [_parameter("plan", plan, None), *options]
+    resume = Annotated[
+        Text, typer.Option("--resume", help="Go on with this run file, as a further launch.")
+    ]
+    again = Annotated[
+        Text, typer.Option("--again", help="With --resume: also rows with these flags.")
+    ]
+    return [
+        _parameter("plan", plan, None),
+        *options,
+        _parameter("resume", resume, None),
+        _parameter("again", again, None),
+    ]
 
 
 def _option(name: str, option: Option) -> inspect.Parameter:
@@ -101,6 +115,9 @@ def show(
     flags: Annotated[
         bool, typer.Option("--flags", help="Why rows should be doubted, and what to do.")
     ] = False,
+    tails: Annotated[
+        bool, typer.Option("--tails", help="p50, p90, p99 and p99.9 with their intervals.")
+    ] = False,
     usage: Annotated[
         bool, typer.Option("--usage", help="What each row has cost both ends.")
     ] = False,
@@ -111,7 +128,7 @@ def show(
     """Print a run's table again."""
     from halftrip.cli.show import show_run
 
-    views = {"flags": flags, "usage": usage, "system-log": system_log}
+    views = {"flags": flags, "tails": tails, "usage": usage, "system-log": system_log}
     show_run(file, style, rtt, [name for name, requested in views.items() if requested])
 
 

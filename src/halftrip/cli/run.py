@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from rich.console import Console
 
-from halftrip.api import measure
+from halftrip.api import measure, resume
 from halftrip.cli.show import print_table
 from halftrip.cli.speaker import in_job, speaks
-from halftrip.errors import Interrupted
+from halftrip.errors import Interrupted, UsageError
 from halftrip.plan.layers import file_layer, make_plan, options_layer
+from halftrip.plan.parsing import items
 from halftrip.report.progress import ProgressLine
 from halftrip.results.run_file import default_name, load
 
@@ -25,18 +26,47 @@ def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) ->
     layers = [file_layer(plan_file)] if plan_file is not None else []
     plan = make_plan(*layers, options_layer(options))
     path = Path(plan.output or default_name())
+    return _measure(path, plan.quiet, lambda view: measure(plan, path, view, sys.argv))
+
+
+def resume_run(
+    plan_file: str | None,
+    path: str | None,
+    again: str | None,
+    options: Mapping[str, str | bool | None],
+) -> int:
+    """As `run_plan`, for what is left of the run in the file `path`, and for its rows that have one
+    of the flags `again`. Raises UsageError for options that belong to a new run."""
+    if path is None:
+        raise UsageError("--again: only with --resume, which names the run file")
+    others = [name for name, value in options.items() if value is not None and name != "quiet"]
+    if plan_file is not None or others:
+        place = plan_file or f"--{others[0].replace('_', '-')}"
+        raise UsageError(f"{place}: --resume takes the plan of {path}; leave it out")
+    flags = items(again) if again is not None else []
+
+    def go_on(view: ProgressLine) -> Path:
+        resume(path, flags, view)
+        return Path(path)
+
+    return _measure(Path(path), bool(options.get("quiet")), go_on)
+
+
+def _measure(path: Path, quiet: bool, work: Callable[[ProgressLine], Path]) -> int:
+    """Calls `work`, which returns the path of the run file, prints the table, and returns the exit
+    status."""
     # In a job, output goes through the launcher, and some launchers pretend to be a terminal.
     plain = in_job()
     try:
-        with ProgressLine(Console(stderr=True), hidden=plan.quiet or plain) as view:
-            path = measure(plan, path, view, sys.argv)
+        with ProgressLine(Console(stderr=True), hidden=quiet or plain) as view:
+            path = work(view)
     except Interrupted:
-        if not plan.quiet and speaks() and path.exists():
+        if not quiet and speaks() and path.exists():
             _print_run(path, plain)
         raise
     if not speaks():
         return 0
-    if plan.quiet:
+    if quiet:
         print(path)
     else:
         _print_run(path, plain)

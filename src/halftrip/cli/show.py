@@ -13,6 +13,7 @@ from halftrip.registry import STYLES
 from halftrip.report.document import Style, document
 from halftrip.report.flags import render_flags
 from halftrip.report.system_log import render_system_log
+from halftrip.report.tails import render_tails
 from halftrip.report.usage import render_usage
 from halftrip.results.run import Run
 from halftrip.results.run_file import load
@@ -23,12 +24,14 @@ _LEAST_WIDTH = 400
 
 _VIEWS: dict[str, Style] = {
     "flags": render_flags,
+    "tails": render_tails,
     "usage": render_usage,
     "system-log": render_system_log,
 }
 # Why another style than the table has no such view.
 _ELSEWHERE = {
     "flags": "has them in every row",
+    "tails": "has them in every row",
     "usage": "has it in every row",
     "system-log": "has only rows, but the run file is JSON itself",
 }

@@ -31,6 +31,9 @@ from halftrip.mpi.library import group_tag
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+# A rank that is about to be asked by its partner polls for so long before it sleeps: to wake up
+# takes longer than most messages, above all on a virtual core.
+_POLL_SECONDS = 200e-6
 # MPI has no wait that sleeps, so a rank sleeps this long between two polls.
 _NAP_SECONDS = 50e-6
 # With more ranks, a connection between two that are not neighbours in the tree is closed when they
@@ -67,7 +70,8 @@ class Group(ABC):
     def send(self, to: int, payload: bytes, thread: int = 0) -> None: ...
 
     @abstractmethod
-    def receive(self, source: int, thread: int = 0) -> bytes: ...
+    def receive(self, source: int, thread: int = 0, polls: bool = False) -> bytes:
+        """The next message of `source`; with `polls`, this rank does not sleep at first."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -134,9 +138,12 @@ class SocketGroup(Group):
         except Closed:
             raise Interrupted(f"rank {to} died") from None
 
-    def receive(self, source: int, thread: int = 0) -> bytes:
+    def receive(self, source: int, thread: int = 0, polls: bool = False) -> bytes:
         try:
-            return self._channel(source, thread).receive_bytes()
+            channel = self._channel(source, thread)
+            if polls:
+                channel.poll(_POLL_SECONDS)
+            return channel.receive_bytes()
         except Closed:
             raise Interrupted(f"rank {source} died") from None
 
@@ -222,10 +229,12 @@ class MpiGroup(Group):
         while not request.Test():
             time.sleep(_NAP_SECONDS)
 
-    def receive(self, source: int, thread: int = 0) -> bytes:
+    def receive(self, source: int, thread: int = 0, polls: bool = False) -> bytes:
         tag, status = group_tag(thread), self._new_status()
+        sleeps_from = time.monotonic() + (_POLL_SECONDS if polls else 0.0)
         while not self._communicator.Iprobe(source=source, tag=tag, status=status):
-            time.sleep(_NAP_SECONDS)
+            if time.monotonic() >= sleeps_from:
+                time.sleep(_NAP_SECONDS)
         payload = bytearray(status.Get_count(self._byte))
         self._communicator.Recv((payload, self._byte), source=source, tag=tag)
         return bytes(payload)

@@ -21,10 +21,19 @@ class StepResult(msgspec.Struct, frozen=True):
 
 class Link:
     """Messages between thread number `thread` of this rank and of `peer`. `initiates`: this rank is
-    the initiator of the pair."""
+    the initiator of the pair. `shares_core`: one of the two is not alone on its core, so that who
+    waits has to sleep."""
 
-    def __init__(self, group: Group, peer: int, initiates: bool, thread: int = 0) -> None:
+    def __init__(
+        self,
+        group: Group,
+        peer: int,
+        initiates: bool,
+        thread: int = 0,
+        shares_core: bool = False,
+    ) -> None:
         self.initiates = initiates
+        self._polls = not shares_core
         self._group = group
         self._peer = peer
         self._thread = thread
@@ -34,7 +43,9 @@ class Link:
 
     def receive(self, kind: Any) -> Any:
         """The peer's next value, of type `kind`."""
-        return msgspec.msgpack.decode(self._group.receive(self._peer, self._thread), type=kind)
+        return msgspec.msgpack.decode(
+            self._group.receive(self._peer, self._thread, self._polls), type=kind
+        )
 
     def agree(self, step: Callable[[], Any]) -> Any:
         """Calls `step` at both ends, and returns the peer's result.

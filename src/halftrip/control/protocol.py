@@ -6,6 +6,7 @@ closed. Nothing that arrives is ever executed or unpickled.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hmac
 import os
@@ -69,12 +70,14 @@ class Address(msgspec.Struct, frozen=True, tag=True):
 
 class Assignment(msgspec.Struct, frozen=True, tag=True):
     """The task of a launched rank: a Plan in JSON, where rank 0 listens for the group, if that uses
-    sockets, whether progress is shown, and the number of the launch."""
+    sockets, whether progress is shown, the number of the launch, and the cases that are left out,
+    in JSON."""
 
     plan: bytes
     group: Address | None
     progress: bool
     launch: int = 0
+    done: bytes = b"[]"
 
 
 class RecordLines(msgspec.Struct, frozen=True, tag=True):
@@ -141,6 +144,13 @@ class Channel:
     def fileno(self) -> int:
         return self.socket.fileno()
 
+    def detach(self) -> int:
+        """Gives the descriptor to the caller, for messages of another kind. The kernel no longer
+        sends anything by itself to notice that the other host has vanished."""
+        if self.socket.family != socket.AF_UNIX:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
+        return self.socket.detach()
+
     def send(self, message: Message) -> None:
         self.send_bytes(_encoder.encode(message))
 
@@ -157,6 +167,15 @@ class Channel:
             self.socket.sendall(_LENGTH.pack(len(payload)) + payload)
         except OSError as error:
             raise Closed(system_reason(error)) from None
+
+    def poll(self, seconds: float) -> None:
+        """Returns when there is something to receive, or after this time, s, without sleeping."""
+        deadline = time.monotonic() + seconds
+        peek = socket.MSG_PEEK | socket.MSG_DONTWAIT
+        while time.monotonic() < deadline:
+            with contextlib.suppress(BlockingIOError, InterruptedError):
+                self.socket.recv(1, peek)
+                return
 
     def receive_bytes(self, longest: int = _LONGEST, deadline: float | None = None) -> bytes:
         (length,) = _LENGTH.unpack(self._receive_exactly(_LENGTH.size, deadline))

@@ -17,6 +17,7 @@ from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job import shm_cleanup
 from halftrip.job.existing import ExistingJob, library_of, speaks
 from halftrip.job.lifelines import connect_lifelines
+from halftrip.job.resumption import Resumption
 from halftrip.job.spec import new_token
 from halftrip.job.view import View
 from halftrip.measure.runner import Runner
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-def join(job: ExistingJob, plan: Plan, create: Callable[[], RunFile], view: View) -> Path:
-    """Measures the plan with the other ranks of the job. Returns the path of the run file, which
-    rank 0 makes with `create`.
+def join(
+    job: ExistingJob, plan: Plan, create: Callable[[], RunFile], view: View, left: Resumption
+) -> Path:
+    """Measures what is `left` of the plan with the other ranks of the job. Returns the path of the
+    run file, which rank 0 makes with `create`.
 
     Raises what `job.start.launch` does, on every rank that is still alive.
     """
@@ -42,7 +45,7 @@ def join(job: ExistingJob, plan: Plan, create: Callable[[], RunFile], view: View
     group = MpiGroup(communicator)
     run_file = _create(group, create)
     try:
-        return _measure(group, communicator, plan, run_file, view)
+        return _measure(group, communicator, plan, run_file, view, left)
     finally:
         group.close()
         if run_file is not None:
@@ -129,7 +132,12 @@ class _EarlyEnd:
 
 
 def _measure(
-    group: Group, communicator: MPI.Intracomm, plan: Plan, run_file: RunFile | None, view: View
+    group: Group,
+    communicator: MPI.Intracomm,
+    plan: Plan,
+    run_file: RunFile | None,
+    view: View,
+    left: Resumption,
 ) -> Path:
     token = group.broadcast(new_token(), str)
     early_end = _EarlyEnd(group.rank, run_file)
@@ -143,8 +151,9 @@ def _measure(
     def work() -> None:
         nonlocal path
         agreed = group.broadcast(plan, Plan)
-        process = ProcessContext.of(agreed, group.rank, token, communicator)
-        Runner(agreed, group, process, _FileSink(run_file, view)).run()
+        launch = group.broadcast(left.first, int)
+        process = ProcessContext.of(agreed, group.rank, token, communicator, launch=launch)
+        Runner(agreed, group, process, _FileSink(run_file, view), left.done).run()
         # After the last record: other ranks may read the file as soon as they have its path.
         path = group.broadcast(str(run_file.path.absolute()) if run_file is not None else "", str)
 

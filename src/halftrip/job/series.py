@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from halftrip.job.resumption import Resumption
 from halftrip.job.view import View
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
 from halftrip.results.case import Case
@@ -110,20 +111,24 @@ def launch_all(
     run_file: RunFile,
     view: View,
     launch: Callable[[int, LaunchRecords, View], None],
+    left: Resumption,
 ) -> None:
-    """Calls `launch(number, records, view)` for every launch of the plan, and ends the file."""
+    """Calls `launch(number, records, view)` for every launch that is left, and ends the file."""
     ends: list[RunEnd] = []
     skips: set[bytes] = set()
     quoted: set[str] = set()
     intervals = Intervals(plan)
-    most = plan.max_launches if plan.until_ci else plan.launches
+    most = plan.max_launches if plan.until_ci else left.launches
     while not ends or (len(ends) < most and not intervals.are_narrow(len(ends))):
         records = LaunchRecords(run_file, skips, intervals)
-        launch(len(ends), records, LaunchView(view, len(ends), most, quoted))
+        number = left.first + len(ends)
+        launch(number, records, LaunchView(view, number, left.first + most, quoted))
         ends.append(records.end)
+    if left.end is not None:
+        ends.insert(0, left.end)
     run_file.end(
         RunEnd(
-            reason=next((end.reason for end in ends if end.reason is not None), None),
+            reason=ends[-1].reason,
             seconds=_sum([end.seconds for end in ends]),
             timed=_sum([end.timed for end in ends]),
             logged=_sum([end.logged for end in ends]),

@@ -8,6 +8,7 @@ import msgspec
 
 from halftrip.control.protocol import Listener
 from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
+from halftrip.job.resumption import Resumption
 from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import new_token
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 DEFAULT_RANKS = 2
 
 
-def launch(plan: Plan, run_file: RunFile, view: View) -> None:
-    """Starts ranks that measure the plan, and writes their records into `run_file`.
+def launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
+    """Starts ranks that measure what is `left` of the plan, and writes their records into
+    `run_file`.
 
     If the plan names no launcher, an mpiexec starts the ranks if MPI is to be measured. If none
     works, MPI is skipped with the reason, and local processes measure the rest. A launcher or an
@@ -38,7 +40,7 @@ def launch(plan: Plan, run_file: RunFile, view: View) -> None:
         # Signals count before the supervisor catches them, too: an mpiexec may hang while it is
         # asked for its version.
         with catching(interrupt):
-            _launch(plan, run_file, view)
+            _launch(plan, run_file, view, left)
     except UsageError:
         run_file.discard()
         raise
@@ -47,35 +49,36 @@ def launch(plan: Plan, run_file: RunFile, view: View) -> None:
         raise
 
 
-def _launch(plan: Plan, run_file: RunFile, view: View) -> None:
+def _launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
     if plan.launcher is not None or plan.mpiexec is not None:
-        _launch_with(plan.launcher or "mpiexec", plan, run_file, view)
+        _launch_with(plan.launcher or "mpiexec", plan, run_file, view, left)
         return
     if "mpi" in plan.transport:
         try:
-            _launch_with("mpiexec", plan, run_file, view)
+            _launch_with("mpiexec", plan, run_file, view, left)
             return
         except (Unavailable, LaunchFailed) as error:
             run_file.append(encode(Skip(transport="mpi", reason=str(error))))
         others = tuple(name for name in plan.transport if name != "mpi")
         plan = msgspec.structs.replace(plan, transport=others)
     if plan.transport:
-        _launch_with("local", plan, run_file, view)
+        _launch_with("local", plan, run_file, view, left)
     else:
         run_file.end(RunEnd(reason=None))
 
 
-def _launch_with(name: str, plan: Plan, run_file: RunFile, view: View) -> None:
+def _launch_with(name: str, plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
     def launch_once(number: int, records: LaunchRecords, view: View) -> None:
         try:
             launcher: Launcher = LAUNCHERS.load(name)(plan)
             token = new_token()
             listener = Listener(token, launcher.reach)
             job = launcher.job(listener, token, plan.ranks or DEFAULT_RANKS)
-            Supervisor(job, listener, records, view).run(plan, launcher.start, number)
+            done = left.done if number == left.first else frozenset()
+            Supervisor(job, listener, records, view).run(plan, launcher.start, number, done)
         except (Unavailable, LaunchFailed) as error:
-            if number == 0:
+            if number == left.first:
                 raise
             raise Interrupted(f"launch {number + 1}: {error}") from None
 
-    launch_all(plan, run_file, view, launch_once)
+    launch_all(plan, run_file, view, launch_once, left)

@@ -32,6 +32,7 @@ from halftrip.job.signals import catching
 from halftrip.job.spec import Job
 from halftrip.job.view import View
 from halftrip.plan.plan import Plan
+from halftrip.results.case import Case
 
 # How long all ranks may take to start and connect. Large jobs wait for slow file systems.
 _START_SECONDS = 60.0
@@ -96,19 +97,31 @@ class Supervisor:
         # The reason of a signal that arrived while the processes of a complete run were leaving.
         self._late_signal: str | None = None
 
-    def run(self, plan: Plan, start: Callable[[Job, Started], None], launch: int = 0) -> None:
-        """Calls `start` to start the ranks, and has them measure `plan`, as the launch of this
-        number. Returns when they have ended.
+    def run(
+        self,
+        plan: Plan,
+        start: Callable[[Job, Started], None],
+        launch: int = 0,
+        done: frozenset[Case] = frozenset(),
+    ) -> None:
+        """Calls `start` to start the ranks, and has them measure `plan` without the cases that are
+        `done`, as the launch of this number. Returns when they have ended.
 
         Raises LaunchFailed if they did not start, UsageError or HalftripError if one of them gave
         up, Interrupted if a process died or a signal arrived. No process is left in any case.
         """
         with catching(self._on_signal):
-            self._run(plan, start, launch)
+            self._run(plan, start, launch, done)
         if self._late_signal is not None:
             raise Interrupted(self._late_signal)
 
-    def _run(self, plan: Plan, start: Callable[[Job, Started], None], launch: int) -> None:
+    def _run(
+        self,
+        plan: Plan,
+        start: Callable[[Job, Started], None],
+        launch: int,
+        done: frozenset[Case],
+    ) -> None:
         try:
             self._start(start)
             self._selector.register(self._listener, selectors.EVENT_READ, self._on_connection)
@@ -116,7 +129,7 @@ class Supervisor:
                 descriptor = os.pidfd_open(process.pid)
                 self._selector.register(descriptor, selectors.EVENT_READ, self._on_exit)
             self._await_ranks()
-            self._assign(plan, launch)
+            self._assign(plan, launch, done)
             while not all(rank.finished for rank in self._ranks.values()):
                 self._serve(None)
             self._leaving = True
@@ -193,7 +206,7 @@ class Supervisor:
             self._selector.unregister(listener)
             listener.close()
 
-    def _assign(self, plan: Plan, launch: int) -> None:
+    def _assign(self, plan: Plan, launch: int, done: frozenset[Case]) -> None:
         self._assigned = True
         for rank in self._ranks.values():
             assignment = Assignment(
@@ -201,6 +214,7 @@ class Supervisor:
                 group=self._ranks[0].hello.group,
                 progress=self._view.visible,
                 launch=launch,
+                done=msgspec.json.encode(done),
             )
             with contextlib.suppress(Closed):  # _on_control notices the death
                 rank.control.send(assignment)

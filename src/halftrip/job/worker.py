@@ -36,6 +36,7 @@ from halftrip.job.spec import RANK_VARIABLE, Job
 from halftrip.measure.runner import Runner
 from halftrip.mpi import library
 from halftrip.plan.plan import Plan
+from halftrip.results.case import Case
 from halftrip.transports.base import ProcessContext
 
 if TYPE_CHECKING:
@@ -138,7 +139,8 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         sink = LauncherSink(events, assignment.progress)
         plan = msgspec.json.decode(assignment.plan, type=Plan)
         process = ProcessContext.of(plan, rank, job.token, communicator, _NO_MPI, assignment.launch)
-        Runner(plan, group, process, sink).run()
+        done = msgspec.json.decode(assignment.done, type=frozenset[Case])
+        Runner(plan, group, process, sink, done).run()
         group.close()
 
     watchdog = Watchdog(

@@ -12,10 +12,10 @@ from halftrip.memory.allocator import Bytes
 from halftrip.memory.host import HOST
 from halftrip.results.block import Times
 
-# One probe of a cache line: this many samples of this many round trips, some 50 us in all.
-_LINE_SAMPLES = 10
-_LINE_BATCH = 20
-_LINE_WARM_UP = 20
+# One probe of a cache line: this many samples of this many round trips, some 10 us in all.
+_LINE_SAMPLES = 7
+_LINE_BATCH = 10
+_LINE_WARM_UP = 10
 # One copy time: this many samples of about this length.
 _COPY_SAMPLES = 15
 _COPY_SAMPLE_NS = 400_000
@@ -40,20 +40,20 @@ class CacheLineProbe:
 
     def initiate(self) -> float:
         """The fastest line's median round trip, ns. The other rank calls `respond` meanwhile."""
-        return min(self._time(line) for line in self._lines)
-
-    def _time(self, line: _native.CacheLine) -> float:
-        timestamps = self._exchange(_native.initiate, line)
-        return float(np.median(self._clock.intervals(timestamps))) / _LINE_BATCH
+        timestamps = self._exchange(_native.initiate)
+        medians = np.median(np.diff(timestamps, axis=1), axis=1)
+        fastest = np.array([medians.min()], dtype=np.int64)
+        return float(self._clock.durations(fastest)[0]) / _LINE_BATCH
 
     def respond(self) -> None:
-        for line in self._lines:
-            self._exchange(_native.respond, line)
+        self._exchange(_native.respond)
 
-    def _exchange(self, part: Callable[..., None], line: _native.CacheLine) -> Times:
-        timestamps = np.zeros(_LINE_SAMPLES + 1, dtype=np.int64)
+    def _exchange(self, part: Callable[..., None]) -> Times:
+        """The timestamps of each line, shape (lines, samples + 1)."""
+        timestamps = np.zeros((len(self._lines), _LINE_SAMPLES + 1), dtype=np.int64)
         empty, source = self._empty, self._clock.source
-        part(line, "pingpong", empty, empty, 1, _LINE_WARM_UP, _LINE_BATCH, timestamps, source)
+        for line, row in zip(self._lines, timestamps, strict=True):
+            part(line, "pingpong", empty, empty, 1, _LINE_WARM_UP, _LINE_BATCH, row, source)
         return timestamps
 
 

@@ -31,7 +31,9 @@ class Pair:
     of cases that are not being measured may take at either end."""
 
     def __init__(self, setup: Setup, context: PairContext, budget: int) -> None:
-        self.link = Link(setup.group, context.peer, context.initiates, context.thread)
+        self.link = Link(
+            setup.group, context.peer, context.initiates, context.thread, context.shares_core
+        )
         self._setup = setup
         self._budget = budget
         self._missing: dict[str, str | None] = {}
@@ -55,10 +57,11 @@ class Pair:
         segment: SharedSegment | None = None
         mapped: Bytes | None = None
 
+        if refusal is not None:
+            return None, refusal
+
         def create() -> SharedOffer | None:
             nonlocal segment, mapped
-            if refusal is not None:
-                raise Unavailable(refusal)
             if not self.link.initiates:
                 return None
             segment = SharedSegment(_native.shm_segment_size)

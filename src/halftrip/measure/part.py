@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -19,9 +20,12 @@ from halftrip.plan.plan import Plan
 from halftrip.results.case import Case
 from halftrip.results.records import Failure, Measurement
 from halftrip.stats.interval import SliceMedian, interval, of_samples
+from halftrip.stats.settle import settled_from
 
 # A case may be over when it has this many slices; with fewer, order statistics give no interval.
 FEWEST_SLICES = 6
+# A case is late where its slices take this many times as long as planned.
+_LATE = 3.0
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -35,19 +39,24 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class Progress:
-    """What the initiator keeps of a case between its slices: its sampler, the medians of its slices
-    so far, and how long it was sampled, ns."""
+    """How far a case has come: the medians of its slices so far, and how long it was sampled,
+    ns."""
 
-    def __init__(self, sampler: Sampler) -> None:
-        self.sampler = sampler
+    def __init__(self) -> None:
         self.medians: list[SliceMedian] = []
         self.sampled_ns = 0
 
     def add(self, measurement: Measurement) -> None:
         times = measurement.samples
         if times.size:
-            self.medians.append(of_samples(times / measurement.exchanges))
+            exchanges = measurement.exchanges
+            self.medians.append(of_samples(times / exchanges, unit=1 / exchanges))
         self.sampled_ns += sum(block.elapsed for block in measurement.blocks)
+
+    @property
+    def settled(self) -> list[SliceMedian]:
+        """The slices after the path had warmed up."""
+        return self.medians[settled_from([each.median for each in self.medians]) :]
 
     @property
     def exchange_ns(self) -> float | None:
@@ -56,24 +65,33 @@ class Progress:
 
     def is_enough(self, plan: Plan) -> bool:
         """Whether the interval over the slices is as narrow as the plan wants it."""
-        middle = self.exchange_ns
-        if plan.ci is None or plan.iterations is not None or middle is None:
+        if plan.ci is None or plan.iterations is not None:
             return False
-        found = interval(self.medians) if len(self.medians) >= FEWEST_SLICES else None
+        settled = self.settled
+        found = interval(settled) if len(settled) >= FEWEST_SLICES else None
         if found is None:
             return False
+        middle = float(np.median([each.median for each in settled]))
         return max(found.high - middle, middle - found.low) <= plan.ci * middle
 
     def is_late(self, plan: Plan, slices: int) -> bool:
-        """Whether it has had all its time before all its `slices`: its exchanges are long."""
-        if plan.iterations is not None or plan.placement_state is not None:
+        """Whether it has had all its time long before all its `slices`: its exchanges are long."""
+        if plan.iterations is not None or plan.placement_state is not None or not self.medians:
             return False
-        return self.sampled_ns >= plan.time * 1e9 and len(self.medians) < slices
+        is_over = self.sampled_ns >= plan.time * 1e9
+        return is_over and self.sampled_ns * slices > _LATE * plan.time * 1e9 * len(self.medians)
+
+
+class Started(NamedTuple):
+    """What the initiator keeps of a case between its slices."""
+
+    sampler: Sampler
+    progress: Progress
 
 
 class Part:
     """This rank's part in `turn`, in `case`, whose `pair` it is one end of. The initiator keeps
-    `progress`, and with --placement-state has a `placement`.
+    what `started` gives, and with --placement-state has a `placement`.
 
     `refused` is why the case cannot be measured here, `timed_ns` the time of all batches.
     """
@@ -84,7 +102,7 @@ class Part:
         pair: Pair,
         turn: Turn,
         case: Case,
-        progress: Callable[[], Progress],
+        started: Callable[[], Started],
         placement: PlacementFilter | None,
     ) -> None:
         self.case = case
@@ -93,7 +111,7 @@ class Part:
         self._setup = setup
         self._pair = pair
         self._turn = turn
-        self._progress = progress
+        self._started = started
         self._placement = placement
         self._side: Side | None = None
         self._slice: Slice | None = None
@@ -114,7 +132,7 @@ class Part:
             self.refused = str(error)
             return
         if self._pair.initiates:
-            self._slice = Slice(self._pair, self._side, self._progress().sampler, self._placement)
+            self._slice = Slice(self._pair, self._side, self._started().sampler, self._placement)
             self._slice.warm_up(self._turn.iterations)
             if several:
                 self._slice.pause()
@@ -142,7 +160,7 @@ class Part:
         if self._slice is None:
             return None
         measured = self._slice.measurement(self._turn.number, launch, began, self._cores)
-        progress = self._progress()
+        progress = self._started().progress
         if measured is not None:
             progress.add(measured)
             return measured

@@ -12,7 +12,7 @@ import msgspec
 from halftrip.clock import raw_now
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.pair import Pair
-from halftrip.measure.part import Part, Progress, Turn
+from halftrip.measure.part import Part, Progress, Started, Turn
 from halftrip.measure.placement_filter import PlacementFilter
 from halftrip.measure.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler, Stopping
 from halftrip.measure.selection import Refusal
@@ -60,7 +60,7 @@ class Participant:
         self._slices = planned_slices(setup.plan)
         self._keeps_pairs = setup.schedule.partners() <= _MOST_PARTNERS
         self._pairs: dict[tuple[tuple[int, int], int], Pair] = {}
-        self._progress: dict[Case, Progress] = {}
+        self._started: dict[Case, Started] = {}
         self._placements: dict[tuple[tuple[int, int], bool], PlacementFilter] = {}
         # The time of an exchange, ns, by curve, whoever talks, and size.
         self._exchange_ns: dict[Case, dict[int, float]] = {}
@@ -107,7 +107,7 @@ class Participant:
             self._pair(ranks, thread),
             turn,
             case,
-            lambda: self._progress_of(case),
+            lambda: self._started_of(case),
             placement,
         )
 
@@ -137,10 +137,10 @@ class Participant:
 
     # What is kept of a case.
 
-    def _progress_of(self, case: Case) -> Progress:
-        if case not in self._progress:
-            self._progress[case] = Progress(self._sampler(case))
-        return self._progress[case]
+    def _started_of(self, case: Case) -> Started:
+        if case not in self._started:
+            self._started[case] = Started(self._sampler(case), Progress())
+        return self._started[case]
 
     def _sampler(self, case: Case) -> Sampler:
         plan = self._plan
@@ -182,7 +182,7 @@ class Participant:
             if record is not None:
                 lines.append(encode(record))
             if part.initiates and part.refused is None and not isinstance(record, Failure):
-                progress = self._progress_of(part.case)
+                progress = self._started_of(part.case).progress
                 unfinished += not progress.is_enough(self._plan)
                 late |= progress.is_late(self._plan, self._slices)
                 if progress.exchange_ns is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from halftrip.plan.plan import Placement
 from halftrip.results.block import Block
-from halftrip.stats.states import State, states
+from halftrip.stats.states import State, requested_state, states
 
 # The first probes, and the time that they are spread over: they tell which states there are.
 _SURVEY_PROBES = 32
@@ -38,8 +38,11 @@ class PlacementState:
 
     @property
     def known(self) -> State:
-        """The nearest or the farthest state that is known; the same, if there is only one."""
-        return self._states[0 if self._requested == "near" else -1]
+        """The nearest or the farthest state that is known. Where there is only one, its nearest or
+        farthest part."""
+        if len(self._states) > 1:
+            return self._states[0 if self._requested == "near" else -1]
+        return requested_state(self._probes, self._requested)
 
 
 def _overlap(one: State, other: State) -> bool:

@@ -88,13 +88,21 @@ class Order(msgspec.Struct, frozen=True):
 
 class Runner:
     """Measures `plan` with all ranks of `group`, each of which makes a Runner. `process` is the
-    context of this process for transports."""
+    context of this process for transports. Rank 0's `done` are cases that are left out."""
 
-    def __init__(self, plan: Plan, group: Group, process: ProcessContext, sink: Sink) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        group: Group,
+        process: ProcessContext,
+        sink: Sink,
+        done: frozenset[Case] = frozenset(),
+    ) -> None:
         self._plan = plan
         self._group = group
         self._process = process
         self._sink = sink
+        self._done = done
         self._launch = process.launch
         self._began = time.monotonic()
         self._began_raw = raw_now()
@@ -152,15 +160,32 @@ class Runner:
     # The walk: rank 0 leads, the others follow.
 
     def _lead(self, wanted: Sequence[Case]) -> None:
-        schedule = self._setup.schedule
-        rounds = [number for number in range(schedule.rounds) if not schedule.is_empty(number)]
-        items: list[Item] = [(number, setting) for number in rounds for setting in wanted]
+        rounds = range(self._setup.schedule.rounds)
+        items = [
+            (number, setting)
+            for number in rounds
+            if not self._setup.schedule.is_empty(number)
+            for setting in wanted
+            if not self._is_done(number, setting)
+        ]
         refinement = Refinement(self._plan) if self._plan.refine else None
         while items:
             self._walk(items, refinement)
             items = refinement.more() if refinement is not None else []
         log = self._log is not None and self._log.has_cases
         self._give(Order(log=log))
+
+    def _is_done(self, number: int, setting: Case) -> bool:
+        """Whether a setting is left out for all pairs of a round."""
+        if not self._done:
+            return False
+        schedule, plan = self._setup.schedule, self._plan
+        count = schedule.count(number)
+        return all(
+            case_of(plan, setting, pair, thread, count) in self._done
+            for pair in schedule.pairs_of(number)
+            for thread in range(plan.threads)
+        )
 
     def _walk(self, items: Sequence[Item], refinement: Refinement | None) -> None:
         """Measures all slices of these items."""

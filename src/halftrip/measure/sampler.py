@@ -16,10 +16,10 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from halftrip.measure.settling import settled
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.records import Stopped, WarmUp
 from halftrip.stats.median import half_width
+from halftrip.stats.settle import settled
 
 # The cost of a clock reading, or a step of the clock, may be this share of a sample.
 CLOCK_SHARE = 0.01

@@ -21,11 +21,12 @@ from halftrip.results.usage import CoreUse
 
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the initiator asks the responder for: a batch, or else a probe; neither: it has done
-    with warm-up, or with the slice."""
+    """What the initiator asks the responder for: a probe, then a batch, or either. `is_last`: then
+    it has done with warm-up, or with the slice."""
 
     batch: Batch | None = None
     probe: bool = False
+    is_last: bool = False
 
 
 class EndReport(msgspec.Struct, frozen=True):
@@ -38,12 +39,12 @@ def serve(pair: Pair, side: Side) -> None:
     """The responder's part, until the initiator has done."""
     while True:
         request: Request = pair.link.receive(Request)
+        if request.probe:
+            pair.probe()
         if request.batch is not None:
             side.prepare(request.batch)
             pair.link.send(side.run(request.batch))
-        elif request.probe:
-            pair.probe()
-        else:
+        if request.is_last:
             return
 
 
@@ -85,23 +86,25 @@ class Slice:
 
     def pause(self) -> None:
         """Lets the responder wait for others, too, before `sample`."""
-        self._pair.link.send(Request())
+        self._pair.link.send(Request(is_last=True))
 
     def sample(self, until: int | None = None) -> None:
         """Samples until the sampler has enough or, where others talk at the same time, until this
         moment, ns of CLOCK_MONOTONIC_RAW."""
-        self._before = self._probe()
+        if self._virtual is not None:
+            self._before = self._probe()
         while self.problem is None and (batch := self._sampler.next()):
             if until is not None and raw_now() >= until and self._blocks:
                 self._sampler.end()
                 return
-            block = self._run(batch)
+            # The probe after a block is also the one before the next.
+            block = self._run(batch, probe=self._before is None)
             if self.problem is None:
                 self._keep(self._with_probes(block))
 
     def end(self) -> tuple[CoreUse | None, CoreUse | None]:
         """Ends the slice at both ends; how their cores were used."""
-        self._pair.link.send(Request())
+        self._pair.link.send(Request(is_last=True))
         own = self._side.end_slice()
         report: EndReport = self._pair.link.receive(EndReport)
         return own, report.core
@@ -127,9 +130,12 @@ class Slice:
             cores=None if self._case.is_simulated else cores,
         )
 
-    def _run(self, batch: Batch) -> Block:
-        """A batch at both ends."""
-        self._pair.link.send(Request(batch))
+    def _run(self, batch: Batch, probe: bool = False) -> Block:
+        """A batch at both ends, after a probe."""
+        probe &= self._can_probe
+        self._pair.link.send(Request(batch, probe=probe))
+        if probe:
+            self._before = self._pair.probe()
         self._side.prepare(batch)
         own = self._side.run(batch)
         peer: Report = self._pair.link.receive(Report)
@@ -144,6 +150,11 @@ class Slice:
         if before is None or self._before is None:
             return block
         return msgspec.structs.replace(block, cache_line_rtt=RoundTrips(before, self._before))
+
+    @property
+    def _can_probe(self) -> bool:
+        """Whether the two ranks can probe the core-to-core round trip."""
+        return self._pair.has_probe and not self._case.is_simulated
 
     def _keep(self, latest: Block) -> None:
         """Keeps the blocks that were taken in the requested state of the machine, as far as the
@@ -163,9 +174,9 @@ class Slice:
 
     def _probe(self) -> float | None:
         """The core-to-core round trip at this moment, ns; None where it cannot be probed."""
-        if self._case.is_simulated:
-            return None if self._virtual is None else self._virtual.cache_line_rtt()
-        if not self._pair.has_probe:
+        if self._virtual is not None:
+            return self._virtual.cache_line_rtt()
+        if not self._can_probe:
             return None
         self._pair.link.send(Request(probe=True))
         return self._pair.probe()

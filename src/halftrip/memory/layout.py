@@ -42,7 +42,7 @@ def layout(case: Case, cache_bytes: int) -> Layout:
         extent, step = case.size // BLOCK * BLOCK_STRIDE, BLOCK_STRIDE
     unit = max(_CACHE_LINE, 2 * case.align)
     stride = -(-max(extent, 1) // unit) * unit
-    slots = 1
+    slots = case.window if case.places == "own" else 1
     if case.verify:
         slots = max(_VERIFIED_WINDOWS * case.window, _VERIFIED_BYTES // stride)
     if case.cache == "cold":

@@ -27,6 +27,11 @@ class Ring:
         self.messages = _rows(region, layout, case.size)
         self.native = _native.Ring(self.messages)
 
+    def in_memory(self, region: Bytes) -> _native.Ring:
+        """Buffers that lie in `region` as these do here, for native code: each with all bytes that
+        a message spans, gaps included."""
+        return _native.Ring(_rows(region, self._layout, self._layout.extent))
+
     @property
     def slots(self) -> int:
         return self._layout.slots

@@ -10,7 +10,7 @@ import msgspec
 from halftrip.plan.pairing import Pair
 from halftrip.plan.plan import Plan
 from halftrip.plan.sizes import perturb
-from halftrip.results.case import Case, CaseEnd, Wait
+from halftrip.results.case import Cache, Case, CaseEnd, Places, Wait
 from halftrip.results.patterns import SHAPES, Pattern
 from halftrip.units import significant
 
@@ -29,6 +29,8 @@ def settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Case]:
             buffers=buffers,
             cache=cache,
             window=window,
+            places=places,
+            touch=touch,
             align=align,
             datatype=datatype,
             rate=plan.rate,
@@ -43,6 +45,8 @@ def settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Case]:
         for memory, buffers, pages in product(plan.memory, plan.buffers, plan.pages)
         for ends in [_ends(memory, pages, wait)]
         for cache in plan.cache
+        for places in _places(plan, window, cache)
+        for touch in plan.touch
         for align in plan.align
         for datatype in plan.datatype
         for size in perturb(plan.sizes, plan.perturb)
@@ -103,6 +107,14 @@ def outlasts(plan: Plan, case: Case) -> str | None:
     by = "at this --rate" if case.rate else "even at 100 GB/s"
     window = f"a window of {case.window} takes {significant(seconds, 2)} s {by}"
     return f"{window}, --time allows {plan.time:g} s"
+
+
+def _places(plan: Plan, window: int, cache: Cache) -> tuple[Places, ...]:
+    """The places of a window's messages. A single message has only one. A cold cache and --verify
+    need one for each."""
+    if window == 1:
+        return ("same",)
+    return ("own",) if cache == "cold" or plan.verify else plan.places
 
 
 def _windows(plan: Plan, pattern: Pattern) -> tuple[int, ...]:

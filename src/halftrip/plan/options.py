@@ -12,7 +12,7 @@ from halftrip.plan.path_model_table import parse_path_model
 from halftrip.plan.plan import Placement
 from halftrip.plan.presets import PRESETS
 from halftrip.registry import LAUNCHERS, MEMORIES, TRANSPORTS
-from halftrip.results.case import Buffers, Cache, Datatype, Pages, Wait
+from halftrip.results.case import Buffers, Cache, Datatype, Pages, Places, Touch, Wait
 from halftrip.results.patterns import Mode, Pattern
 
 
@@ -54,6 +54,14 @@ OPTIONS: dict[str, Option] = {
     ),
     "refine": Option(parsing.flag, "Add sizes where the curve bends, to locate it."),
     "window": Option(parsing.windows, "Messages in flight. [64; 1 for put, get]"),
+    "places": Option(
+        parsing.some_of(get_args(Places)),
+        "Where the messages of a window are: each in its own place, or in the same. [own]",
+    ),
+    "touch": Option(
+        parsing.some_of(get_args(Touch)),
+        "Does the peer read what is put, write what is got? none, untimed, timed. [none]",
+    ),
     "wait": Option(
         parsing.per_end(get_args(Wait)),
         "How a receiver waits: block, spin or both; or INITIATOR:RESPONDER. [as usual for each]",

@@ -9,28 +9,40 @@ import msgspec
 
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import no_such_key, one_of
-from halftrip.simulation.path_model import ClockModel, Modes, Noise, PathModel, Segment, Spikes
+from halftrip.simulation.path_model import (
+    ClockModel,
+    Modes,
+    Noise,
+    PathModel,
+    Ramp,
+    Segment,
+    Spikes,
+    Wander,
+)
 from halftrip.units import parse_duration, parse_share, parse_size
 
 _WHOLE = ("seed", "warm_up")
-_SECONDS = ("latency", "first", "line", "extra", "dwell", "step", "claimed")
+_SECONDS = ("latency", "first", "line", "extra", "dwell", "step", "claimed", "time_constant")
 _SIZES = ("from", "bandwidth")
-_SHARES = ("share", "loss", "drift", "spread", "correlation", "launch")
+_SHARES = ("share", "loss", "drift", "spread", "correlation", "launch", "slower")
 # The tables within the table; `segments` is a list of them.
 _TABLES: dict[str, type[msgspec.Struct]] = {
     "segments": Segment,
     "noise": Noise,
     "spikes": Spikes,
     "modes": Modes,
+    "wander": Wander,
+    "ramp": Ramp,
     "clock": ClockModel,
 }
 _NOISES = get_args(get_type_hints(Noise)["kind"])
 _WEEK = 7 * 86400.0
 # Upper limits of keys that have to be more than 0, and of keys that may be 0; and shares below 1.
-_POSITIVE = {"latency": _WEEK, "line": _WEEK, "dwell": _WEEK, "bandwidth": 1e18, "factor": 1e6}
+_POSITIVE = {"latency": _WEEK, "line": _WEEK, "dwell": _WEEK, "time_constant": _WEEK,
+             "bandwidth": 1e18, "factor": 1e6}  # fmt: skip
 _NOT_NEGATIVE = {"first": _WEEK, "extra": _WEEK, "step": _WEEK, "claimed": _WEEK, "from": 1e18,
                  "warm_up": 1e9, "seed": 1e18, "spread": 10.0, "launch": 10.0,
-                 "drift": 1e3}  # fmt: skip
+                 "drift": 1e3, "slower": 1e3}  # fmt: skip
 _LESS_THAN_ONE = ("share", "loss", "correlation")
 
 

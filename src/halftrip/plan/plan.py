@@ -10,7 +10,7 @@ from halftrip.plan.pairing import Pairs
 from halftrip.plan.path_model_table import path_model_record
 from halftrip.plan.sizes import DEFAULT_SIZES, parse_sizes
 from halftrip.registry import DEFAULT_TRANSPORTS
-from halftrip.results.case import Buffers, Cache, Datatype
+from halftrip.results.case import Buffers, Cache, Datatype, Places, Touch
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.simulation.path_model import PathModel
 from halftrip.units import format_size
@@ -51,6 +51,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     perturb: int = 0
     refine: bool = False
     window: tuple[int, ...] = ()
+    places: tuple[Places, ...] = ("own",)
+    touch: tuple[Touch, ...] = ("none",)
     wait: tuple[str, ...] = ()
     buffers: tuple[Buffers, ...] = ("separate",)
     memory: tuple[str, ...] = ("host",)

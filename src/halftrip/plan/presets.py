@@ -12,7 +12,6 @@ PRESETS: dict[str, Mapping[str, Any]] = {
     # For publication: launches of fresh processes are a factor of their own, and so is the cache.
     "paper": {
         "launches": 10,
-        "slices": 3,
         "ci": "1%",
         "time": "0.5s",
         "cache": "hot,cold",

@@ -30,7 +30,7 @@ def _megabytes(rate: float | None, digits: int = 3) -> str:
     return number(rate, digits, 1e6)
 
 
-def _one_way_times(rtt: bool) -> Callable[[Row], float]:
+def one_way_times(rtt: bool) -> Callable[[Row], float]:
     """How many one-way times a row shows as its time: with `rtt` those of a round trip, else 1."""
     return lambda row: row.case.messages_per_exchange if rtt and row.case.window == 1 else 1
 
@@ -64,23 +64,28 @@ LINE = Column("line", "ns", _line)
 def latency_columns(rtt: bool) -> tuple[Column, ...]:
     """The columns of patterns whose result is the time of a message: one way, or with `rtt` the
     round trip."""
-    times = _one_way_times(rtt)
+    times = one_way_times(rtt)
 
-    def of(name: str, digits: int = 3) -> Callable[[Row], str]:
-        return lambda row: _us(getattr(row.summary, name) * times(row), digits)
+    def us(value: Callable[[Row], float], digits: int = 3) -> Callable[[Row], str]:
+        return lambda row: _us(value(row) * times(row), digits)
 
-    low, high = of("low", 4), of("high", 4)
+    low, high = us(lambda row: row.summary.low, 4), us(lambda row: row.summary.high, 4)
     return (
         SIZE,
-        Column("round trip" if rtt else "latency", "us", of("latency", 4)),
+        Column("round trip" if rtt else "latency", "us", us(lambda row: row.summary.latency, 4)),
         Column("95 % interval", "us", lambda row: _between(low(row), high(row))),
-        Column("p99", "us", of("p99")),
-        Column("max", "us", of("max")),
+        Column("at typical line", "us", us(_at_typical_line, 4), optional=True),
+        Column("p99", "us", us(lambda row: row.summary.p99.value), optional=True),
+        Column("max", "us", us(lambda row: row.summary.max), optional=True),
         Column("bandwidth", "MB/s", lambda row: _megabytes(row.summary.bandwidth)),
-        Column("first", "us", of("first")),
+        Column("first", "us", us(lambda row: row.summary.first)),
         SAMPLES,
         LINE,
     )
+
+
+def _at_typical_line(row: Row) -> float:
+    return math.nan if row.typical is None else row.typical.median
 
 
 def _bandwidth_interval(row: Row) -> str:
@@ -102,8 +107,8 @@ def _received(row: Row) -> str:
     return _megabytes(row.peer_bandwidth)
 
 
-def _window_us(name: str) -> Callable[[Row], str]:
-    return lambda row: _us(getattr(row.summary, name) * row.case.messages_per_exchange)
+def _window_us(value: Callable[[Row], float]) -> Callable[[Row], str]:
+    return lambda row: _us(value(row) * row.case.messages_per_exchange)
 
 
 # For patterns whose result is a bandwidth.
@@ -114,9 +119,9 @@ RATE_COLUMNS = (
     Column("messages", "10^6/s", lambda row: number(row.rate, 3, 1e6)),
     Column("receiver", "MB/s", _received, optional=True),
     Column("each way", "MB/s", _each_way, optional=True),
-    Column("window p99", "us", _window_us("p99")),
-    Column("max", "us", _window_us("max")),
-    Column("first", "us", _window_us("first")),
+    Column("window p99", "us", _window_us(lambda row: row.summary.p99.value), optional=True),
+    Column("max", "us", _window_us(lambda row: row.summary.max), optional=True),
+    Column("first", "us", _window_us(lambda row: row.summary.first)),
     SAMPLES,
     LINE,
 )

@@ -11,8 +11,8 @@ from halftrip.units import format_size
 
 
 class Field(NamedTuple):
-    """A field of a case: its name, and its value as text. The heading leaves it out where all cases
-    have the `usual` value."""
+    """A field of a case: its name, and its value as text, empty where the case has no such field.
+    The heading leaves it out where all cases have the `usual` value."""
 
     name: str
     of: Callable[[Case], str]
@@ -25,6 +25,9 @@ FIELDS = (
     Field("pattern", lambda case: case.pattern),
     Field("mode", lambda case: case.mode),
     Field("window", lambda case: str(case.window), "1"),
+    Field("places", lambda case: case.message_places if case.window > 1 else "", "own",
+          is_of_buffers=True),
+    Field("touch", lambda case: case.touch, "none"),
     Field("buffers", lambda case: case.buffers, is_of_buffers=True),
     Field("pages", lambda case: case.both_ends("pages"), is_of_buffers=True),
     Field("memory", lambda case: case.both_ends("memory"), is_of_buffers=True),
@@ -45,10 +48,27 @@ FIELDS = (
 def varying(cases: Iterable[Case]) -> list[Field]:
     """The fields in which these cases differ."""
     distinct = dict.fromkeys(cases)
-    return [field for field in FIELDS if len({field.of(case) for case in distinct}) > 1]
+    return [field for field in FIELDS if len(_values(field, distinct)) > 1]
+
+
+def common(cases: Iterable[Case], simulated: bool) -> list[str]:
+    """What these cases have in common and is not usual: names of fields, and their values."""
+    distinct = dict.fromkeys(cases)
+    found = {field: _values(field, distinct) for field in FIELDS}
+    return [
+        f"{field.name} {value}"
+        for field, values in found.items()
+        if len(values) == 1
+        for value in values
+        if value != field.usual and not (simulated and field.is_of_buffers)
+    ]
+
+
+def _values(field: Field, cases: Iterable[Case]) -> set[str]:
+    return {field.of(case) for case in cases} - {""}
 
 
 def name_of(case: Case, varying: Sequence[Field]) -> str:
     """A name for one of several cases, which differ in these fields, transport, wait and size."""
     values = [case.transport, case.both_ends("wait"), *(field.of(case) for field in varying)]
-    return " ".join([*values, format_size(case.size)])
+    return " ".join(value for value in [*values, format_size(case.size)] if value)

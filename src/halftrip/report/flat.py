@@ -10,6 +10,8 @@ import msgspec
 from halftrip.analysis.usage import usage_figures
 from halftrip.report.rows import Row
 from halftrip.results.case import Case
+from halftrip.stats.summary import Summary
+from halftrip.stats.tails import Quantile
 from halftrip.units import with_units
 
 
@@ -37,15 +39,31 @@ def case_fields(case: Case) -> dict[str, Any]:
             for name in ("window", "align", "datatype", "rate", "verify", "thread")
         },
         "company": case.concurrency,
+        "places": case.message_places,
+        "touch": case.touch,
     }
+
+
+def summary_fields(summary: Summary) -> dict[str, Any]:
+    """The figures of a summary by name; None for one that does not exist."""
+    fields: dict[str, Any] = {}
+    for name, value in summary._asdict().items():
+        if isinstance(value, Quantile):
+            fields[name] = or_none(value.value)
+            fields[f"{name}_low"] = or_none(value.low)
+            fields[f"{name}_high"] = or_none(value.high)
+        else:
+            fields[name] = or_none(value)
+    return fields
 
 
 def flat(row: Row) -> dict[str, Any]:
     """The figures of a row by name; None for one that does not exist."""
     low, high = row.cache_line_rtt if row.cache_line_rtt is not None else (None, None)
-    summary = {name: or_none(value) for name, value in row.summary._asdict().items()}
     figures = {
-        **summary,
+        **summary_fields(row.summary),
+        "slices": row.slices,
+        "left_out_slices": row.left_out,
         "exchanges": row.exchanges,
         "messages": or_none(row.rate),
         "total_bandwidth": or_none(row.bandwidth),
@@ -62,6 +80,9 @@ def flat(row: Row) -> dict[str, Any]:
         "within_launches": or_none(row.components.within) if row.components else None,
         "line_low": low,
         "line_high": high,
+        "at_typical_line": row.typical.median if row.typical else None,
+        "at_typical_line_low": row.typical.low if row.typical else None,
+        "at_typical_line_high": row.typical.high if row.typical else None,
         "marked": row.suspect,
         **usage_figures(row.case, row.usage, row.delivered),
         "flags": " ".join(flag.name for flag in row.flags),

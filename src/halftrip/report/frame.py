@@ -8,7 +8,7 @@ from halftrip.analysis.summaries import summarize_case
 from halftrip.analysis.suspect import count_suspect
 from halftrip.analysis.usage import usage_figures
 from halftrip.errors import HalftripError
-from halftrip.report.flat import case_fields
+from halftrip.report.flat import case_fields, summary_fields
 from halftrip.results.run import Run
 from halftrip.units import with_units
 
@@ -31,7 +31,7 @@ def frame(run: Run) -> pandas.DataFrame:
     for measurement in run.measurements:
         fields = case_fields(measurement.case)
         fields |= {"slice": measurement.slice, "at": measurement.at}
-        fields |= summarize_case([measurement])._asdict()
+        fields |= summary_fields(summarize_case([measurement]))
         fields |= {"marked": count_suspect([measurement])}
         fields |= usage_figures(measurement.case, measurement.usage)
         rows.append(with_units(fields))

@@ -10,15 +10,20 @@ from halftrip.report.rows import Row
 _LINE_SAYS = (
     "line: a cache line to the other core and back, before and after the row (lowest to highest)."
 )
-_SAMPLES_SAY = "p99, max: of the samples; a sample is one {0}, or the mean of as many as x says."
+_SAMPLES_SAY = "samples: each one {0}, or as many as x says{1}."
+_TAILS_SAY = "; p99, max: of single ones (show --tails has more)"
+_TYPICAL_SAYS = (
+    "at typical line: the latency where the line is what it typically was in this run, by a robust",
+    "regression of the slices on their lines; compare rows by it.",
+)
 _ONE_SIDED_SAYS = (
-    "put, get: until done at both ends; the peer does not look, so the line is no bound of them."
+    "put, get: until done at both ends; without --touch timed the line is no bound of them."
 )
 _AGGREGATE_SAYS = (
     "together: over all the time in which all were active; a row is a median, without the stalls."
 )
 _LAUNCHES_SAY = (
-    "interval: over the medians of launches (of two to five, Student's t of their logarithms).",
+    "interval: over the medians of launches (of two to five, Student's t of their logarithms);",
     "between: by how much launches differ beyond that, within: slices of one; standard",
     "deviations, 0 where nothing is left.",
 )
@@ -29,8 +34,10 @@ def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> lis
     """The lines for the columns that are `shown`; the rows are all those of the table."""
     names = {column.name for column in shown}
     is_rate = table_rows[0].case.is_rate
-    lines = _rate(table_rows, names) if is_rate else _latency(table_rows, rtt)
+    lines = _rate(table_rows, names) if is_rate else _latency(table_rows, names, rtt)
     lines.append(_LINE_SAYS)
+    if "at typical line" in names:
+        lines += _TYPICAL_SAYS
     if any(row.case.mode == "onesided" for row in table_rows):
         lines.append(_ONE_SIDED_SAYS)
     if "sent" in names:
@@ -47,22 +54,27 @@ def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> lis
     return lines
 
 
-def _latency(table_rows: Sequence[Row], rtt: bool) -> list[str]:
+def _samples(exchange: str, names: set[str]) -> str:
+    return _SAMPLES_SAY.format(exchange, _TAILS_SAY if names & {"p99", "max"} else "")
+
+
+def _latency(table_rows: Sequence[Row], names: set[str], rtt: bool) -> list[str]:
     round_trips = [is_round_trip(row) for row in table_rows]
     time = "round trip" if rtt else "latency"
     half = "half a round trip" if rtt else time
     if not any(round_trips):
         return [
             "latency: median of the whole exchange, of one message, or of one each way at once;",
-            "interval: of that median, 95 % confidence. first: the first exchange.",
-            _SAMPLES_SAY.format("exchange"),
+            "interval: of that median, over slices of the run, at 95 %.",
+            "first: the first exchange.",
+            _samples("exchange", names),
             "bandwidth: size / latency, one direction, 1 MB = 10^6 bytes.",
         ]
     of = " of half a round trip" if not rtt else ""
     first = f"first: the first exchange{', half' if not rtt else ''}."
     lines = [
-        f"{time}: median{of}; interval: of that median, 95 % confidence.",
-        _SAMPLES_SAY.format("round trip" if all(round_trips) else "exchange"),
+        f"{time}: median{of}; interval: of that median, over slices of the run, at 95 %.",
+        _samples("round trip" if all(round_trips) else "exchange", names),
         f"bandwidth: size / {half}, one direction, 1 MB = 10^6 bytes. {first}",
     ]
     if not all(round_trips):
@@ -90,7 +102,8 @@ def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
     if not all(over_all_time):
         lines += [
             f"bandwidth: payload that was acknowledged / time, {summed},",
-            "median, with its 95 % confidence interval; 1 MB = 10^6 bytes. messages: likewise.",
+            "median, with its 95 % interval over slices of the run; 1 MB = 10^6 bytes.",
+            "messages: likewise.",
         ]
     if any(over_all_time):
         of = "bandwidth at a rate, and where some got lost" if lines else "bandwidth"
@@ -103,5 +116,6 @@ def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
     }
     if at_peer.keys() & names:
         lines.append(" ".join(text for name, text in at_peer.items() if name in names))
-    lines.append("window p99, max, first: a window and its acknowledgement; first: the very first.")
+    which = [name for name in ("window p99", "max", "first") if name in names]
+    lines.append(f"{', '.join(which)}: a window and its acknowledgement; first: the very first.")
     return lines

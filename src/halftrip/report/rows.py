@@ -17,6 +17,7 @@ from halftrip.results.case import Case
 from halftrip.results.delivery import Delivery, delivered_share
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage
+from halftrip.stats.line import AtLine
 from halftrip.stats.summary import Summary
 from halftrip.stats.variance import Components
 
@@ -25,21 +26,24 @@ class Row(NamedTuple):
     """A case and its figures.
 
     `exchanges` is how many a sample holds, at most. `cache_line_rtt` is the lowest and the highest
-    core-to-core round trip before and after its blocks, ns, in the main state of the machine.
-    `peer_bandwidth` is what the responder received by its own clock, bytes per second; None where
-    it takes no times, where both send, and where `is_over_all_time`. Where both send, `each_way` is
-    the bandwidth to the responder and to the initiator, each until the last receive of a window
-    completed. `verified` is how many messages were checked and found intact; None without --verify.
+    core-to-core round trip before and after its blocks, ns; `typical` is the latency at the run's
+    typical one (None: not known). `peer_bandwidth` is what the responder received by its own clock,
+    bytes per second; None where it takes no times, where both send, and where `is_over_all_time`.
+    Where both send, `each_way` is the bandwidth to the responder and to the initiator, each until
+    the last receive of a window completed. `verified` is how many messages were checked and found
+    intact; None without --verify.
     `usage` is the resource usage of the initiator and the responder (None: not known, or virtual
     time), and `suspect` how many samples were probably taken while one of them had lost its core
-    (None: not known). `launches` is how many launches were in the main state, and `components` by
-    how much they differ.
+    (None: not known). `launches` is how many launches have samples, and `components` by how much
+    they differ. `slices` is how many slices count, `left_out` how many do not, because the path was
+    still warming up.
     """
 
     case: Case
     summary: Summary
     exchanges: int
     cache_line_rtt: tuple[float, float] | None
+    typical: AtLine | None
     flags: tuple[Flag, ...]
     peer_bandwidth: float | None
     each_way: tuple[float, float] | None
@@ -47,6 +51,8 @@ class Row(NamedTuple):
     verified: int | None
     usage: tuple[Usage, Usage] | None
     suspect: int | None
+    slices: int
+    left_out: int
     launches: int
     components: Components | None
 
@@ -83,28 +89,37 @@ def rows(run: Run) -> list[Row]:
 
 def _order(case: Case) -> tuple[Any, ...]:
     path = (*TRANSPORTS.place(case.transport), case.concurrency, case.pair, case.thread)
-    kind = (case.pattern, case.mode, case.window, case.both_ends("wait"), case.buffers)
-    ends = (case.both_ends("pages"), case.cache, case.align, case.datatype, case.size)
+    kind = (case.pattern, case.mode, case.window, case.places, case.touch)
+    ends = (
+        case.both_ends("wait"),
+        case.buffers,
+        case.both_ends("pages"),
+        case.cache,
+        case.align,
+        case.datatype,
+        case.size,
+    )
     rest = msgspec.structs.astuple(case)
     return (*path, *kind, *ends, str(rest))
 
 
 def _row(evidence: Evidence, flags: tuple[Flag, ...]) -> Row:
     measurements, rtts = evidence.measurements, evidence.rtts
-    # The responder's times are not split by the state of the machine.
-    one_state = evidence.times.main is None
     return Row(
         case=evidence.case,
         summary=evidence.summary,
         exchanges=max(measurement.exchanges for measurement in measurements),
         cache_line_rtt=(min(rtts), max(rtts)) if rtts else None,
+        typical=evidence.typical,
         flags=flags,
-        peer_bandwidth=_peer_bandwidth(evidence) if one_state else None,
-        each_way=_each_way(evidence) if one_state else None,
+        peer_bandwidth=_peer_bandwidth(evidence),
+        each_way=_each_way(evidence),
         delivery=evidence.delivery,
         verified=_total([m.verified for m in measurements]),
         usage=evidence.usage,
         suspect=count_suspect(measurements),
+        slices=sum(evidence.times.counted),
+        left_out=len(evidence.times.counted) - sum(evidence.times.counted),
         launches=len(evidence.times.by_launch),
         components=launch_components(evidence.times),
     )

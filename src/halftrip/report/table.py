@@ -13,7 +13,7 @@ from halftrip.report import columns, notes
 from halftrip.report.cells import NOTHING
 from halftrip.report.columns import Column
 from halftrip.report.document import Document
-from halftrip.report.fields import FIELDS, varying
+from halftrip.report.fields import common, varying
 from halftrip.report.flags import flagged
 from halftrip.report.legend import legend
 from halftrip.report.rows import Row
@@ -65,26 +65,19 @@ def _columns(table_rows: Sequence[Row], rtt: bool) -> list[Column]:
 def _heading(run: Run, table_rows: Sequence[Row]) -> Text:
     """What all rows have in common, and on which cores they were measured."""
     cases = [row.case for row in table_rows]
-    fields = varying(cases)
     simulated = all(case.is_simulated for case in cases)
-    common = [
-        f"{field.name} {field.of(cases[0])}"
-        for field in FIELDS
-        if field not in fields
-        and field.of(cases[0]) != field.usual
-        and not (simulated and field.is_of_buffers)
-    ]
+    shared = common(cases, simulated)
     state = run.header.plan.get("placement_state")
     if state is not None:
-        common.append(f"only while the cores are {state}")
+        shared.append(f"only while the cores are {state}")
     if simulated:
-        return Text(f"{', '.join(common)}; simulated: virtual time, no machine")
+        return Text(f"{', '.join(shared)}; simulated: virtual time, no machine")
     cores = [
         f"{e.rank} on {e.host}, {'any core' if e.core is None else f'core {e.core}'}"
         for e in run.environments
         if e.launch == 0
     ]
-    return Text(", ".join(common) + (f"; rank {'; rank '.join(cores)}" if cores else ""))
+    return Text(", ".join(shared) + (f"; rank {'; rank '.join(cores)}" if cores else ""))
 
 
 def _table(table_rows: Sequence[Row], shown: Sequence[Column]) -> Table:

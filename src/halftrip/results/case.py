@@ -13,6 +13,8 @@ Wait = Literal["block", "spin"]
 Buffers = Literal["same", "separate"]
 Pages = Literal["4K", "huge"]
 Cache = Literal["hot", "cold"]
+Places = Literal["own", "same"]
+Touch = Literal["none", "untimed", "timed"]
 Datatype = Literal["byte", "contiguous", "vector"]
 # The settings that may differ between the two ends of a case.
 EndField = Literal["memory", "pages", "wait"]
@@ -36,11 +38,14 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One point of a plan: what thread number `thread` of each rank of `pair` measures.
 
     `buffers` says whether a rank receives into the buffer that it sends from. `window` is how many
-    messages are in flight. With `align`, buffers start that many bytes after a multiple of twice
-    `align`; with 0, the first starts a page. `datatype` is what MPI is told a message is made of.
-    `rate` is what a sender offers, bytes per second; None: as much as it can. With `verify`,
-    messages are filled and checked between batches, and each message of a window has a buffer of
-    its own. `concurrency` is how many pairs of threads talk at the same time, this one included.
+    messages are in flight; `places` whether each of them has a place of its own at both ends, or
+    all have the same one, which stays in the cache. `touch`: between windows the responder of a put
+    reads what was put, that of a get writes what will be got; "timed" as part of the exchange, or
+    "untimed" while the clock stands still. With `align`, buffers start that many bytes after a
+    multiple of twice `align`; with 0, the first starts a page. `datatype` is what MPI is told a
+    message is made of. `rate` is what a sender offers, bytes per second; None: as much as it can.
+    With `verify`, messages are filled and checked between batches, and each has a buffer of its
+    own. `concurrency` is how many pairs of threads talk at the same time, this one included.
     """
 
     transport: str
@@ -53,6 +58,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     cache: Cache = "hot"
     pair: tuple[int, int] = (0, 1)
     window: int = 1
+    places: Places = "same"
+    touch: Touch = "none"
     align: int = 0
     datatype: Datatype = "byte"
     rate: float | None = None
@@ -87,6 +94,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     def messages_per_exchange(self) -> int:
         """How many one-way messages follow each other in an exchange."""
         return trips(self.pattern, self.mode) * self.window
+
+    @property
+    def message_places(self) -> Places:
+        """`places` in effect: a single message has its own, and so has each with `verify` or in a
+        cold cache, which older runs do not say."""
+        each = self.window == 1 or self.verify or self.cache == "cold"
+        return "own" if each else self.places
 
     @property
     def is_simulated(self) -> bool:

@@ -113,17 +113,20 @@ def utc_now() -> str:
 class RunFile:
     """A run file that is being written, in whole lines and without a buffer."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Creates the file; raises UsageError if it exists already or cannot be created."""
+    def __init__(self, path: str | os.PathLike[str], resumed: bool = False) -> None:
+        """Creates the file; raises UsageError if it exists already or cannot be created. With
+        `resumed`, it goes on with a file that exists, without its last line if that is cut off."""
         self.path = Path(path)
         self._ended = False
-        self._size = 0
+        create = 0 if resumed else os.O_CREAT | os.O_EXCL
+        self._size = _whole_bytes(path) if resumed else 0
         # The watchdog's thread may end the file while the main thread writes to it.
         self._lock = threading.Lock()
         try:
             self._descriptor = os.open(
-                self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666
+                self.path, os.O_WRONLY | create | os.O_APPEND | os.O_CLOEXEC, 0o666
             )
+            os.ftruncate(self._descriptor, self._size)
         except FileExistsError:
             raise UsageError(f"{path}: exists already; choose another name") from None
         except OSError as error:
@@ -161,6 +164,15 @@ class RunFile:
     def discard(self) -> None:
         """Removes the file, for a run that failed before it measured anything."""
         self.path.unlink(missing_ok=True)
+
+
+def _whole_bytes(path: str | os.PathLike[str]) -> int:
+    """How many bytes of a file are whole lines. Raises UsageError if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return sum(len(line) for line in file if line.endswith(b"\n"))
+    except OSError as error:
+        raise UsageError(f"{path}: {system_reason(error).lower()}") from None
 
 
 def load(path: str | os.PathLike[str]) -> Run:

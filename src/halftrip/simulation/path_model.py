@@ -29,13 +29,14 @@ class Segment(
 
 class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A random factor for the time of each exchange, with a median of 1: none, lognormal with
-    `spread` as the standard deviation of the logarithm, or the same as a first-order autoregression
-    (ar1) with `correlation` from one exchange to the next.
+    `spread` as the standard deviation of the logarithm, the same as a first-order autoregression
+    (ar1) with `correlation` from one exchange to the next, or a floor and beyond it `spread` times
+    a Pareto variable of exponent 1.5 (pareto), whose variance is infinite.
 
     The median is that of single exchanges. A sample of several is a sum, whose median is nearer to
     its mean, so it is larger, by up to the share `spread` ** 2 / 2."""
 
-    kind: Literal["none", "lognormal", "ar1"] = "none"
+    kind: Literal["none", "lognormal", "ar1", "pareto"] = "none"
     spread: float = 0.0
     correlation: float = 0.0
 
@@ -56,6 +57,25 @@ class Modes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     share: float = 0.0
     dwell: float = 0.01
     moves_line: bool = False
+
+
+class Wander(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A level that wanders about 1 and comes back: all exchanges take exp(x) times as long, where x
+    is a stationary Ornstein-Uhlenbeck process in virtual time with the standard deviation `spread`,
+    which forgets within `time_constant` seconds. With `moves_line`, the core-to-core round trip
+    wanders with it."""
+
+    spread: float = 0.0
+    time_constant: float = 0.02
+    moves_line: bool = False
+
+
+class Ramp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A path that has to warm up: exchanges are slower by the share `slower` when it is opened, and
+    by that times exp(-t / `time_constant`) t seconds of virtual time later."""
+
+    slower: float = 0.0
+    time_constant: float = 0.02
 
 
 class ClockModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,6 +101,8 @@ class PathModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     noise: Noise = Noise(kind="lognormal", spread=0.02)
     spikes: Spikes = Spikes()
     modes: Modes = Modes()
+    wander: Wander = Wander()
+    ramp: Ramp = Ramp()
     drift: float = 0.0
     first: float = 0.0
     warm_up: int = 0

@@ -15,6 +15,9 @@ Floats = npt.NDArray[np.float64]
 _FORGOTTEN = 50.0
 # Too small to change a sum of the order of 1.
 _NOTHING = 1e-17
+# The exponent of the noise `pareto`.
+_PARETO = 1.5
+_PARETO_MEDIAN = 2.0 ** (1.0 / _PARETO) - 1.0
 
 
 class SimulatedPath:
@@ -31,6 +34,9 @@ class SimulatedPath:
         self._slow = bool(self._random.random() < model.modes.share)
         self._until = self._dwell()
         self._made = 0
+        # The level that wanders, in its standard deviations, and when it was there.
+        self._level = float(self._random.normal()) if model.wander.spread else 0.0
+        self._level_at = 0.0
 
     def begin_case(self) -> None:
         """The next exchange is the first of a case."""
@@ -44,6 +50,9 @@ class SimulatedPath:
         """The core-to-core round trip at this moment, s, with 1 % of noise."""
         self._change_state()
         factor = self.model.modes.factor if self.model.modes.moves_line and self._slow else 1.0
+        wander = self.model.wander
+        if wander.moves_line:
+            factor *= float(self._wandered(np.zeros(1))[0])
         return self.model.line * factor * float(np.exp(0.01 * self._random.normal()))
 
     def exchanges(self, one: float, count: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
@@ -59,8 +68,14 @@ class SimulatedPath:
             made = self._made + np.arange(count)
             fading = np.exp(-made / model.warm_up) if model.warm_up else (made == 0)
             times += model.first * fading
+        if model.wander.spread:
+            times *= self._wandered(times)
+        if model.ramp.slower:
+            times = self._ramped(times)
         lost = self._random.random(count) < model.loss
         times = self._in_time(times, lost)
+        # The last level was that at the beginning of the last exchange.
+        self._level_at = self.now - float(times[-1])
         self._made += count
         return times, lost
 
@@ -76,24 +91,39 @@ class SimulatedPath:
         noise = self.model.noise
         if noise.kind == "none" or not noise.spread:
             return np.ones(count)
+        if noise.kind == "pareto":
+            beyond = self._random.pareto(_PARETO, count)
+            return np.asarray((1.0 + noise.spread * beyond) / (1.0 + noise.spread * _PARETO_MEDIAN))
         normal = self._random.normal(size=count)
         if noise.kind == "ar1":
-            normal = self._correlate(normal, noise.correlation)
+            normal = _correlate(normal, noise.correlation, self._correlated)
+            self._correlated = float(normal[-1])
         return np.asarray(np.exp(noise.spread * normal))
 
-    def _correlate(self, normal: Floats, correlation: float) -> Floats:
-        """The first-order autoregression x[i] = correlation * x[i - 1] + noise, with a variance of
-        1 throughout; it continues that of the last call."""
-        series = normal * math.sqrt(1.0 - correlation**2)
-        series[0] += correlation * self._correlated
-        # From the sums over the last k values come those over the last 2 k, until the weights
-        # vanish (Hillis and Steele, CACM 29, 1986). A loop in Python, or scipy, takes a second.
-        reach = 1
-        while reach < series.size and correlation**reach > _NOTHING:
-            series[reach:] += correlation**reach * series[:-reach].copy()
-            reach *= 2
-        self._correlated = float(series[-1])
-        return np.asarray(series)
+    def _wandered(self, times: Floats) -> Floats:
+        """The wandering level when each of consecutive exchanges begins, which take `times`; the
+        level of exchanges of about the same length is a first-order autoregression."""
+        wander = self.model.wander
+        correlation = math.exp(-float(times.mean()) / wander.time_constant)
+        # Since the last call, time has passed.
+        since = math.exp(-(self.now - self._level_at) / wander.time_constant)
+        level = since * self._level + math.sqrt(1.0 - since**2) * float(self._random.normal())
+        levels = np.full(1, level)
+        if times.size > 1:
+            normal = self._random.normal(size=times.size - 1)
+            levels = np.concatenate((levels, _correlate(normal, correlation, level)))
+        self._level = float(levels[-1])
+        self._level_at = self.now
+        return np.asarray(np.exp(wander.spread * levels))
+
+    def _ramped(self, times: Floats) -> Floats:
+        """Consecutive times on a path that is still warming up; `times` are those later on."""
+        ramp = self.model.ramp
+        # The time t after work w follows dt / dw = 1 + slower * exp(-t / time_constant).
+        slower = ramp.slower * math.exp(-self.now / ramp.time_constant)
+        work = np.concatenate(([0.0], np.cumsum(times)))
+        late = np.log1p(-slower * np.expm1(-work / ramp.time_constant))
+        return times + ramp.time_constant * np.diff(late)
 
     def _in_time(self, times: Floats, lost: npt.NDArray[np.bool_]) -> Floats:
         """The times of consecutive exchanges, each in the state and with the drift of the moment
@@ -149,3 +179,17 @@ class SimulatedPath:
         usual = modes.dwell * (1.0 - modes.share) / modes.share if modes.share else math.inf
         mean = modes.dwell if self._slow else usual
         return float(self._random.exponential(mean)) if math.isfinite(mean) else math.inf
+
+
+def _correlate(normal: Floats, correlation: float, before: float) -> Floats:
+    """The first-order autoregression x[i] = correlation * x[i - 1] + noise, with a variance of 1
+    throughout, after the value `before`."""
+    series = normal * math.sqrt(1.0 - correlation**2)
+    series[0] += correlation * before
+    # From the sums over the last k values come those over the last 2 k, until the weights vanish
+    # (Hillis and Steele, CACM 29, 1986). A loop in Python, or scipy, takes a second.
+    reach = 1
+    while reach < series.size and correlation**reach > _NOTHING:
+        series[reach:] += correlation**reach * series[:-reach].copy()
+        reach *= 2
+    return np.asarray(series)

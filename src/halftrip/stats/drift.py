@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +20,9 @@ _TEST_BLOCKS = 30
 _FEWEST_FOR_TREND = 10
 # Two-sided, at 1 %.
 _TREND_Z = 2.5758293035489004
+
+# Slices that are all slower than the others are one choice out of at least this many.
+_FEWEST_ORDERS = 200
 
 _STEP_BLOCKS = 500
 # In shorter blocks, correlated noise alone makes the medians of neighbours similar.
@@ -65,6 +69,33 @@ def trend(samples: Samples) -> Trend:
     share = slope * samples.size / middle if middle > 0 else math.nan
     tested, _ = block_medians(samples, _TEST_BLOCKS)
     return Trend(share, abs(_kendall_z(tested)) > _TREND_Z)
+
+
+def slice_trend(medians: Sequence[float]) -> Trend:
+    """The trend of the medians of slices in time order, at least two; see `trend`."""
+    points = np.asarray(medians, dtype=np.float64)
+    middle = float(np.median(points))
+    share = _slope(points) * points.size / middle if middle > 0 else math.nan
+    return Trend(share, abs(_kendall_z(points)) > _TREND_Z)
+
+
+def level_change(medians: Sequence[float], least: float) -> ChangePoint | None:
+    """The slice from which on all slices are slower, or all are faster, than all before it, by more
+    than the share `least` from median to median; the largest such change. None where chance alone
+    separates that many slices from the others in more than 1 % of cases: always, of fewer than ten.
+    """
+    points = np.asarray(medians, dtype=np.float64)
+    found: list[ChangePoint] = []
+    for place in range(1, points.size):
+        if math.comb(points.size, place) < _FEWEST_ORDERS:
+            continue
+        before, after = points[:place], points[place:]
+        if before.max() < after.min() or before.min() > after.max():
+            found.append(ChangePoint(place, float(np.median(before)), float(np.median(after))))
+    largest = max(found, key=lambda change: abs(change.after - change.before), default=None)
+    if largest is None or abs(largest.after - largest.before) <= least * abs(largest.before):
+        return None
+    return largest
 
 
 def _slope(points: Floats) -> float:

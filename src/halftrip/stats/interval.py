@@ -1,4 +1,7 @@
-"""Stand-in until the statistics over slices are merged."""
+"""The interval of a latency, from the medians of slices or of launches.
+
+numpy only: the ranks use it while they measure.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,105 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.median import median_interval
-from halftrip.stats.quantile import Interval, Samples
-from halftrip.stats.variance import launch_interval
+from halftrip.stats.granularity import granularity
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median_interval
+from halftrip.stats.quantile import FEW_STUDENT_95, Floats, Interval, Samples
+
+# The largest half width of an interval, as a logarithm: a wider one says nothing, exp() overflows.
+_WIDEST = 100.0
+# The interval over slices is at least this share of that within them. With all of it, healthy
+# slices would cover 99 %, with half of it they cover 97 to 98 % (benchmarks/truth.py).
+_WITHIN = 0.5
+# The step of the clock shows in this many samples.
+_MOST_FOR_STEP = 400
 
 
 class SliceMedian(NamedTuple):
+    """The median of a slice, or of a launch, in the unit of its times.
+
+    `half_width` is that of the 95 % interval of the median within the slice (NaN: not known), and
+    `step` the step of the lattice that a coarse clock puts the times on (0: none).
+    """
+
     median: float
     half_width: float = math.nan
     step: float = 0.0
 
 
-def interval(slices: Sequence[SliceMedian]) -> Interval | None:
-    return launch_interval([each.median for each in slices])
-
-
-def of_samples(times: Samples) -> SliceMedian:
-    found = median_interval(times)
+def of_samples(times: Samples, unit: float = 0.0) -> SliceMedian:
+    """The median of a slice with these times, shape (n,), n >= 1, in time order. They were recorded
+    in multiples of `unit` (0: not known)."""
     middle = float(np.median(times))
-    return SliceMedian(middle, math.nan if found is None else (found.high - found.low) / 2, 0.0)
+    within = median_interval(times)
+    half = math.nan if within is None else max(within.high - middle, middle - within.low)
+    return SliceMedian(middle, half, max(unit, _step(times)))
+
+
+def _step(times: Samples) -> float:
+    """The step of the times; 0 where they are all equal, which does not tell it, and where most
+    differ, so that a step is nothing beside their spread."""
+    # Evenly spaced, so that a slice whose level changes is not judged by its beginning.
+    some = times[:: -(-times.size // _MOST_FOR_STEP)]
+    different = np.unique(some).size
+    return granularity(some) if 1 < different <= some.size // 2 else 0.0
+
+
+def interval(slices: Sequence[SliceMedian]) -> Interval | None:
+    """The 95 % interval of the latency whose estimate is the median of the medians of `slices`, in
+    their unit: where the median over all slices lies that the run could have had, so that it holds
+    for whoever repeats the run. None of one slice, which says nothing about the next, and of two to
+    five where one has a median of 0.
+
+    What slices have in common, the interval does not show. It is never narrower than half a step of
+    the lattice on either side: a median of coarse times is not known better. Nor is it less than
+    half as wide as the interval that the slices have by themselves: by chance a few may agree too
+    well.
+    """
+    medians = np.sort(np.array([each.median for each in slices], dtype=np.float64))
+    between = between_medians(medians)
+    if between is None:
+        return None
+    latency = float(np.median(medians))
+    least = 0.5 * float(np.median([each.step for each in slices]))
+    halves = np.array([each.half_width for each in slices], dtype=np.float64)
+    known = halves[~np.isnan(halves)]
+    if known.size:
+        within = math.sqrt(float(np.mean(known * known)) / len(slices))
+        least = max(least, _WITHIN * within)
+    # Times are not negative.
+    low = min(between.low, max(latency - least, min(0.0, latency)))
+    return Interval(low, max(between.high, latency + least))
+
+
+def between_medians(ordered: Floats) -> Interval | None:
+    """The 95 % interval of the median of the distribution that these values are from, shape (k,),
+    ascending; they are independent.
+
+    Of six or more, by order statistics, which need no distribution (Conover, Practical
+    Nonparametric Statistics, 1999, section 3.2). Of two to five these cannot reach 95 %; then it is
+    Student's t about the mean of the logarithms, which supposes that these vary normally: of two
+    it is wide, but never below 0. None where a value is 0, and of one.
+    """
+    k = ordered.size
+    if k < 2:
+        return None
+    if k >= FEWEST_FOR_INTERVAL:
+        outside = _outside(k)
+        return Interval(float(ordered[outside]), float(ordered[k - 1 - outside]))
+    if ordered[0] <= 0:
+        return None
+    logarithms = np.log(ordered)
+    mean = float(logarithms.mean())
+    width = min(FEW_STUDENT_95[k - 1] * float(logarithms.std(ddof=1)) / math.sqrt(k), _WIDEST)
+    return Interval(math.exp(mean - width), math.exp(mean + width))
+
+
+def _outside(k: int) -> int:
+    """How many order statistics of `k` lie outside the median's interval on either side: the most
+    for which the median lies outside there in no more than 2.5 % of cases."""
+    below, outside = 0.5**k, 0
+    while True:
+        more = below + math.comb(k, outside + 1) * 0.5**k
+        if more > 0.025:
+            return outside
+        below, outside = more, outside + 1

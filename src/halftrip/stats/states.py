@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,8 @@ _LEAST_SHARE = 0.05
 _FEWEST = 2
 # A probe outside a state by no more than this factor belongs to it.
 _ROUNDING = 1.05
+# Where all probes are of one state, the nearest cores are those of this share of them.
+_NEAREST_SHARE = 0.25
 
 
 class State(NamedTuple):
@@ -41,6 +43,22 @@ def states(probes: Sequence[float]) -> list[State]:
     least = max(_FEWEST, _LEAST_SHARE * ordered.size)
     least = min(least, max(group.size for group in groups))
     return [State(float(g[0]), float(g[-1])) for g in groups if g.size >= least]
+
+
+def requested_state(probes: Sequence[float], requested: Literal["near", "far"]) -> State:
+    """The state in which the cores are near, or far, by all `probes` so far, ns, at least one.
+
+    Where there are clear states, it is the first or the last. But often the round trip moves
+    continuously: then it is from the lowest probe to the lowest quartile, or from the upper
+    quartile to the highest.
+    """
+    known = states(probes)
+    if len(known) > 1:
+        return known[0 if requested == "near" else -1]
+    inside = np.array([probe for probe in probes if known[0].low <= probe <= known[0].high])
+    if requested == "near":
+        return State(known[0].low, float(np.quantile(inside, _NEAREST_SHARE)))
+    return State(float(np.quantile(inside, 1.0 - _NEAREST_SHARE)), known[0].high)
 
 
 def block_states(known: Sequence[State], probes: Sequence[float]) -> list[int | None]:

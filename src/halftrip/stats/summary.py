@@ -8,29 +8,36 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.median import median_interval
+from halftrip.stats.interval import SliceMedian, interval
 from halftrip.stats.quantile import Floats, Interval
-from halftrip.stats.variance import launch_interval
+from halftrip.stats.tails import UNKNOWN, Quantile, tail
 
-# With fewer samples, not even one is the highest 1 %.
-_FEWEST_FOR_P99 = 100
 _UNKNOWN = Interval(math.nan, math.nan)
+
+
+class Slice(NamedTuple):
+    """The one-way times of a slice, shape (n,), n >= 1, in time order, and their median."""
+
+    times: Floats
+    median: SliceMedian
 
 
 class Summary(NamedTuple):
     """One-way times of a message, ns; `bandwidth` is bytes per second in one direction.
 
-    `low` and `high` bound `latency`, the median, at 95 %; they are NaN where there is no interval.
-    With several slices, `latency` is the median of their medians, and with several launches
-    the median of these. `p99` and `max` are of all samples: of single exchanges only where a sample
-    is one exchange. `p99` is NaN with fewer than 100 samples. `first` is the very first exchange,
-    and `samples` the number of samples.
+    `latency` is the median of the medians of slices; with several launches, the median of these of
+    each launch. `low` and `high` bound it at 95 %, over slices, or over launches where there are
+    several; they are NaN where there is no interval, as of one slice. `p90`, `p99` and `p999` (of
+    all samples together) and `max` are known where a sample is one exchange only, and NaN
+    elsewhere. `first` is the very first exchange, and `samples` the number of samples.
     """
 
     latency: float
     low: float
     high: float
-    p99: float
+    p90: Quantile
+    p99: Quantile
+    p999: Quantile
     max: float
     bandwidth: float
     first: float
@@ -38,41 +45,49 @@ class Summary(NamedTuple):
 
 
 def summarize(
-    launches: Sequence[Sequence[Floats]], size: int, first: float, delivered: float = 1.0
+    launches: Sequence[Sequence[Slice]],
+    size: int,
+    first: float,
+    delivered: float = 1.0,
+    single: bool = True,
 ) -> Summary:
-    """The summary of a case. `launches` has the slices of each launch, each of shape (n,),
-    n >= 1: one-way times in time order, ns. The share `delivered` of the messages arrived.
+    """The summary of a case. `launches` has the slices of each launch; with none, all is NaN. The
+    share `delivered` of the messages arrived. `single`: each sample is one exchange.
 
     All slices of a launch have the same weight, and so have all launches: a calmer one takes
-    fewer samples. With one launch, the interval spans those of all slices, so that differences
-    between them widen it; with several, it is that of the launches' medians.
+    fewer samples.
     """
-    slices = [times for launch in launches for times in launch]
-    pooled = np.concatenate(slices)
-    medians = [float(np.median([np.median(one) for one in launch])) for launch in launches]
-    latency = float(np.median(medians))
+    if not launches:
+        nan = math.nan
+        return Summary(nan, nan, nan, UNKNOWN, UNKNOWN, UNKNOWN, nan, nan, first, 0)
+    medians = [each.median for each in launches[0]]
     if len(launches) > 1:
-        interval = launch_interval(medians) or _UNKNOWN
-    else:
-        interval = _span([median_interval(times) for times in slices])
+        medians = [_of_launch(launch) for launch in launches]
+    latency = float(np.median([each.median for each in medians]))
+    bounds = interval(medians) or _UNKNOWN
+    by_launch = [np.concatenate([each.times for each in launch]) for launch in launches]
+    parts = by_launch if len(launches) > 1 else [each.times for each in launches[0]]
+    p90, p99, p999 = (tail(parts, q) if single else UNKNOWN for q in (0.9, 0.99, 0.999))
     return Summary(
         latency=latency,
-        low=interval.low,
-        high=interval.high,
-        p99=float(np.quantile(pooled, 0.99)) if pooled.size >= _FEWEST_FOR_P99 else math.nan,
-        max=float(pooled.max()),
+        low=bounds.low,
+        high=bounds.high,
+        p90=p90,
+        p99=p99,
+        p999=p999,
+        max=max(float(part.max()) for part in parts) if single else math.nan,
         bandwidth=size * delivered / latency * 1e9 if latency > 0 else math.nan,
         first=first,
-        samples=pooled.size,
+        samples=sum(part.size for part in parts),
     )
 
 
-def _span(intervals: list[Interval | None]) -> Interval:
-    """The interval from the lowest to the highest bound; unknown if one of them is None."""
-    known = [interval for interval in intervals if interval is not None]
-    if len(known) < len(intervals):
-        return _UNKNOWN
-    return Interval(min(i.low for i in known), max(i.high for i in known))
+def _of_launch(launch: Sequence[Slice]) -> SliceMedian:
+    """The median of a launch, of which only other launches tell how well it is known."""
+    return SliceMedian(
+        float(np.median([each.median.median for each in launch])),
+        step=float(np.median([each.median.step for each in launch])),
+    )
 
 
 def relative_width(summary: Summary) -> float:

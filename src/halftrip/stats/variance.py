@@ -8,12 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.median import FEWEST_FOR_INTERVAL
-from halftrip.stats.quantile import FEW_STUDENT_95, Interval
-
-# The largest half width of an interval, as a logarithm: a wider one says nothing, exp() overflows.
-_WIDEST = 100.0
-
 
 class Components(NamedTuple):
     """Standard deviations, in the unit of the values: `between` the true values of launches, and
@@ -43,39 +37,3 @@ def variance_components(launches: Sequence[Sequence[float]]) -> Components:
     typical = (total - float(sizes @ sizes) / total) / (k - 1)
     between = max(0.0, (square - within) / typical) if dof else math.nan
     return Components(math.sqrt(between), math.sqrt(within))
-
-
-def launch_interval(medians: Sequence[float]) -> Interval | None:
-    """The 95 % interval of the median over all launches, from the medians of the measured ones, in
-    their unit; launches are independent.
-
-    Of six or more, by order statistics, which need no distribution (Conover, Practical
-    Nonparametric Statistics, 1999, section 3.2). Of two to five these cannot reach 95 %; then it is
-    Student's t about the mean of the logarithms, which supposes that these vary normally: of two
-    launches it is wide, but never below 0. None where a median is 0, and of one launch, which says
-    nothing about the next.
-    """
-    ordered = np.sort(np.asarray(medians, dtype=np.float64))
-    n = ordered.size
-    if n < 2:
-        return None
-    if n >= FEWEST_FOR_INTERVAL:
-        outside = _outside(n)
-        return Interval(float(ordered[outside]), float(ordered[n - 1 - outside]))
-    if ordered[0] <= 0:
-        return None
-    logarithms = np.log(ordered)
-    mean = float(logarithms.mean())
-    width = min(FEW_STUDENT_95[n - 1] * float(logarithms.std(ddof=1)) / math.sqrt(n), _WIDEST)
-    return Interval(math.exp(mean - width), math.exp(mean + width))
-
-
-def _outside(n: int) -> int:
-    """How many order statistics of `n` lie outside the median's interval on either side: the most
-    for which the median lies outside there in no more than 2.5 % of cases."""
-    below, outside = 0.5**n, 0
-    while True:
-        more = below + math.comb(n, outside + 1) * 0.5**n
-        if more > 0.025:
-            return outside
-        below, outside = more, outside + 1

@@ -155,8 +155,8 @@ class Endpoint(ABC):
         """Called before this endpoint is used after others over the same path."""
 
     @abstractmethod
-    def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
-        """Takes part in a batch: `warm_up` exchanges untimed, then `samples` samples of `exchanges`
+    def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
+        """Takes part in a batch: `untimed` exchanges first, then `samples` samples of `exchanges`
         each. Raises OSError, MpiError, NoAnswer, PeerClosed or Stopped."""
 
     def synchronize(self) -> None:  # noqa: B027 (most expose no memory)

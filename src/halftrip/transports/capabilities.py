@@ -84,6 +84,14 @@ class Capabilities(NamedTuple):
                 case.rate is not None and case.pattern not in self.rated,
                 "--rate: only a stream of udp has one",
             ),
+            (
+                case.touch != "none" and case.mode != "onesided",
+                f"--touch {case.touch}: only put and get leave the peer's memory to be touched",
+            ),
+            (
+                case.touch == "untimed" and case.concurrency > 1,
+                "--touch untimed: pairs that talk at once have no untimed moment in common",
+            ),
             (case.verify and bool(self.no_verify), f"--verify: {self.no_verify}"),
         )
         return next((reason for refused, reason in refusals if refused), None)

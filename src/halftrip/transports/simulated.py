@@ -84,11 +84,11 @@ class VirtualEndpoint(Endpoint):
         self._case = case
         self._initiates = initiates
 
-    def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
+    def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
         if not self._initiates:
             return Timed()
         undisturbed = exchange_seconds(self._path.model, self._case)
-        self._path.exchanges(undisturbed, warm_up)
+        self._path.exchanges(undisturbed, untimed)
         start = round(self._path.now * 1e9)
         times, lost = self._path.exchanges(undisturbed, samples * exchanges)
         if not self._path.model.loss:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from halftrip.analysis.summaries import case_times, launch_components, summarize_case
+from halftrip.analysis.typical_line import at_typical_line, typical_lines
 from halftrip.results.delivery import Delivery
-from halftrip.stats.main_state import rtt_states
+from halftrip.stats.series import rtt_states
 from halftrip.stats.states import State
 from harness import runs
 
@@ -39,15 +40,33 @@ def test_a_sample_is_divided_by_its_messages():
 
 
 def test_a_summary_is_in_ns_and_bytes_per_second():
-    measured = runs.measurement(size=1000, exchanges=1, samples=range(2000, 2200, 2), first=5000)
-    summary = summarize_case([measured])
-    assert summary.latency == pytest.approx(1049.5)
-    assert summary.bandwidth == pytest.approx(1000 / 1049.5e-9)
-    assert summary.max == 1099
-    assert summary.p99 == pytest.approx(1098.01)
+    slices = [
+        runs.measurement(
+            size=1000, exchanges=1, samples=range(2000 + n, 2400 + n), first=5000, slice=n
+        )
+        for n in range(10)
+    ]
+    summary = summarize_case(slices)
+    assert summary.latency == pytest.approx(1102)
+    assert summary.bandwidth == pytest.approx(1000 / 1102e-9)
+    assert summary.max == 1204
+    assert summary.p99.value == pytest.approx(1199, abs=2)
     assert summary.first == 2500
-    assert summary.samples == 100
+    assert summary.samples == 4000
     assert summary.low < summary.latency < summary.high
+
+
+def test_samples_of_several_exchanges_have_no_tail():
+    slices = [runs.measurement(exchanges=10 if n else 1, slice=n) for n in range(10)]
+    summary = summarize_case(slices)
+    assert math.isnan(summary.p90.value)
+    assert math.isnan(summary.max)
+
+
+def test_whole_nanoseconds_are_the_least_that_is_known():
+    slices = [runs.measurement(exchanges=1, samples=[2000] * 40, slice=n) for n in range(6)]
+    summary = summarize_case(slices)
+    assert (summary.low, summary.high) == (999.75, 1000.25)
 
 
 def test_the_first_exchange_is_that_of_the_first_measurement():
@@ -83,50 +102,55 @@ def test_bandwidth_at_a_rate_is_all_that_arrived_over_all_the_time():
 # States of the machine.
 
 
-def test_the_summary_is_of_the_state_with_the_most_samples():
+def test_slices_of_all_states_count():
+    """The interval holds for whoever repeats the run: the cores may be far then."""
+    slices = [
+        levels(3000 if n in (2, 5, 7) else 1000, rtts=[FAR, FAR] if n in (2, 5, 7) else [NEAR] * 2,
+               slice=n)
+        for n in range(10)
+    ]  # fmt: skip
+    summary = summarize_case(slices)
+    assert (summary.latency, summary.low, summary.high) == (1000, 999.75, 3000)
+    assert summary.samples == 300
+    assert rtt_states([each.series for each in slices]) == [State(NEAR, NEAR), State(FAR, FAR)]
+
+
+def test_blocks_of_all_states_count():
     summary = summarize_case([moved()])
-    assert summary.latency == 1000
-    assert summary.samples == 60
-    assert summary.max == 1000
-    (split,) = case_times([moved()]).split
-    assert [times.tolist() for times in split] == [[1000.0] * 60, [3000.0] * 30]
+    assert summary.latency == 1250
+    assert summary.samples == 120
 
 
-def test_the_main_state_is_that_of_all_slices():
-    far = levels(3000, 3000, rtts=[FAR, FAR, FAR], slice=1)
-    summary = summarize_case([moved(), far])
-    assert summary.latency == 3000
-    assert summary.samples == 90
-    # A slice that was never in that state contributes nothing.
-    near = levels(1000, rtts=[NEAR, NEAR])
-    of_near, of_far = case_times([near, far]).steady
-    assert of_near.size == 0
-    assert of_far.size == 60
-    assert summarize_case([near, far]).latency == 3000
+def test_the_latency_at_the_typical_line_of_the_run():
+    """Half of the slices of one row were far, most of the other's were near."""
+    generator = np.random.default_rng(3)
 
+    def slices(size, shares):
+        return [
+            levels(1000 * line / 100, rtts=[line, line], slice=n, size=size)
+            for n, share in enumerate(shares)
+            for line in [100 + 50 * share + generator.random()]
+        ]
 
-def test_a_single_odd_probe_discards_nothing():
-    for rtts in ([NEAR, NEAR, 140.0], [NEAR, 140.0, NEAR], [140.0, NEAR, NEAR]):
-        assert summarize_case([levels(1000, 1000, 1000, rtts=[NEAR, *rtts])]).samples == 90
-
-
-def test_a_machine_in_one_state_keeps_all_samples():
-    one = levels(1000, 1500, rtts=[NEAR, NEAR, 110.0])
-    assert rtt_states([one.series]) == [State(100.0, 110.0)]
-    assert case_times([one]).steady[0].size == 60
-
-
-def test_samples_of_other_states_are_no_part_of_the_interval():
-    noisy = np.random.default_rng(1).normal(2000, 20, 60).astype(int).tolist()
-    summary = summarize_case([moved(samples=[*noisy, *[3000] * 30, *[6000] * 30])])
-    assert 990 < summary.low <= summary.latency <= summary.high < 1010
-
-
-def test_without_round_trips_between_the_cores_all_samples_count():
-    unknown = levels(1000, 1000, 1500, 3000, rtts=None)
-    assert unknown.cache_line_rtts == []
-    assert rtt_states([unknown.series]) == []
-    assert summarize_case([unknown]).samples == 120
+    one = slices(8, [0, 1] * 5)
+    other = slices(64, [0] * 8 + [1] * 2)
+    run = runs.run(*one, *other)
+    lines = typical_lines(run)
+    assert lines == {((0, 1), 0, False): pytest.approx(100.5, abs=0.6)}
+    for of_case in (one, other):
+        found = at_typical_line(case_times(of_case), lines, of_case[0].case)
+        assert found.median == pytest.approx(1005, rel=0.01)
+        assert found.low <= 1005 * 1.01
+        assert found.high >= 1005 * 0.99
+        assert found.exponent == pytest.approx(1.0, abs=0.05)
+    assert summarize_case(one).latency == pytest.approx(1250, rel=0.02)
+    assert at_typical_line(case_times(one[:5]), lines, one[0].case) is None
+    assert at_typical_line(case_times(one), {}, one[0].case) is None
+    # Of several launches, each counts once.
+    launches = [
+        levels(1000, rtts=[NEAR] * 2, launch=n, slice=k) for n in range(5) for k in range(9)
+    ]
+    assert at_typical_line(case_times(launches), lines, launches[0].case) is None
 
 
 # Launches.
@@ -137,7 +161,7 @@ def test_a_launch_with_more_samples_has_no_more_votes():
     noisy = levels(*[3000] * 9, rtts=[FAR] * 10, launch=3)
     summary = summarize_case([*calm, noisy])
     assert summary.latency == 1000
-    assert summary.samples == 90
+    assert summary.samples == 360
 
 
 def test_launches_count_equally_whatever_their_number_of_samples():
@@ -149,10 +173,10 @@ def test_launches_count_equally_whatever_their_number_of_samples():
 
 
 def test_one_launch_of_several_has_no_interval_over_launches():
-    near = runs.measurement(launch=0)
-    alone = summarize_case([near])
+    near = [runs.measurement(slice=n, seed=n) for n in range(6)]
+    alone = summarize_case(near)
     assert alone.low < alone.latency < alone.high
-    assert math.isnan(summarize_case([near, runs.measurement(launch=1, samples=[])]).low)
+    assert math.isnan(summarize_case([*near, runs.measurement(launch=1, samples=[])]).low)
 
 
 def test_the_variation_between_launches_and_within_them():
@@ -160,11 +184,11 @@ def test_the_variation_between_launches_and_within_them():
     measurements = []
     for launch in range(200):
         level = 10_000 * (1 + 0.05 * generator.standard_normal())
-        for slice in range(4):
+        for number in range(4):
             samples = np.rint(level * (1 + 0.01 * generator.standard_normal()) * np.ones(9))
             measurements.append(
                 runs.measurement(
-                    samples=samples, exchanges=1, rtts=None, launch=launch, slice=slice
+                    samples=samples, exchanges=1, rtts=None, launch=launch, slice=number
                 )
             )
     found = launch_components(case_times(measurements))

@@ -16,6 +16,19 @@ def test_a_cold_ring_is_larger_than_the_cache():
     assert hot == Layout(slots=1, stride=128, extent=100, step=8)
 
 
+@pytest.mark.parametrize("size", [8, 1 << 20])
+def test_messages_of_a_window_share_one_place_or_have_one_each(size):
+    window = case(size=size, pattern="stream", window=64)
+    assert layout(window, 0).slots == 1
+    own = layout(msgspec.structs.replace(window, places="own"), 0)
+    assert own.slots == 64
+    assert own.bytes == 63 * max(size, 64) + size
+    # In a cold cache there are at least as many.
+    cold = msgspec.structs.replace(window, places="own", cache="cold")
+    assert layout(cold, cache_bytes=64).slots == 64
+    assert layout(cold, cache_bytes=1 << 30).slots > 64
+
+
 def test_with_verify_each_message_of_a_batch_has_its_own_buffer():
     verified = case("mpi", 64, pattern="stream", window=7, verify=True)
     assert layout(verified, 0).slots == (1 << 20) // 64

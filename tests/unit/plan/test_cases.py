@@ -60,6 +60,29 @@ def test_settings_of_each_end(option, allowed):
         assert (same == case) == (initiator == responder)
 
 
+def places_of(**options):
+    cases = settings_of(sizes="8,64", transport="tcp", pattern="stream", **options)
+    return [(case.window, case.size, case.places) for case in cases]
+
+
+def test_each_message_of_a_window_has_its_own_place_unless_asked_otherwise():
+    assert places_of() == [(64, 8, "own"), (64, 64, "own")]
+    assert places_of(places="same") == [(64, 8, "same"), (64, 64, "same")]
+
+
+def test_places_make_no_two_rows_of_what_is_the_same():
+    both = ["own", "same"]
+    one = [(1, 8, "same"), (1, 64, "same")]
+    assert places_of(window="1", places="own,same") == one
+    assert places_of(window="1,2", places="own,same") == one + [
+        (2, size, places) for places in both for size in (8, 64)
+    ]
+    own = [(2, 8, "own"), (2, 64, "own")]
+    # Where every message has a place of its own anyway.
+    assert places_of(window="2", places="own,same", verify=True) == own
+    assert places_of(window="2", places="same", cache="cold") == own
+
+
 def test_settings_of_both_and_of_each_end_may_be_listed_together():
     cases = settings_of(transport="tcp", sizes="8", wait="spin,spin:block,block:block,block")
     assert [case.both_ends("wait") for case in cases] == ["spin", "spin:block", "block"]

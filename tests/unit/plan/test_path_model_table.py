@@ -9,7 +9,16 @@ from halftrip.errors import UsageError
 from halftrip.plan.layers import file_layer, make_plan, plan_layer, python_layer
 from halftrip.plan.path_model_table import parse_path_model, path_model_record
 from halftrip.plan.plan import plan_record
-from halftrip.simulation.path_model import ClockModel, Modes, Noise, PathModel, Segment, Spikes
+from halftrip.simulation.path_model import (
+    ClockModel,
+    Modes,
+    Noise,
+    PathModel,
+    Ramp,
+    Segment,
+    Spikes,
+    Wander,
+)
 
 
 def test_values_with_units_and_dashes_in_names():
@@ -20,6 +29,8 @@ def test_values_with_units_and_dashes_in_names():
             "segments": [{"from": "64K", "latency": "4us"}],
             "noise": {"kind": "ar1", "spread": "5%", "correlation": 0.6},
             "warm-up": 3,
+            "wander": {"spread": "2%", "time-constant": "20ms", "moves-line": True},
+            "ramp": {"slower": "30%", "time_constant": "50ms"},
         }
     )
     assert model == PathModel(
@@ -28,6 +39,8 @@ def test_values_with_units_and_dashes_in_names():
         segments=(Segment(start=65536, latency=4e-6),),
         noise=Noise(kind="ar1", spread=0.05, correlation=0.6),
         warm_up=3,
+        wander=Wander(spread=0.02, time_constant=0.02, moves_line=True),
+        ramp=Ramp(slower=0.3, time_constant=0.05),
     )
     assert parse_path_model(path_model_record(model)) == model
 
@@ -44,6 +57,8 @@ def test_values_with_units_and_dashes_in_names():
         ('[simulated]\nloss = "101%"', "simulated: loss: 1.01 is out of range; from 0 to less"),
         ("[simulated]\nseed = 1.5", "simulated: seed: expected int, got float"),
         ("[simulated.modes]\nshare = 0.4\ndwell = 0", "simulated: modes.dwell: 0 is out of range"),
+        ("[simulated.wander]\ntime-constant = 0", "simulated: wander.time_constant: 0 is out of"),
+        ('[simulated.ramp]\nslower = "-30%"', "simulated: ramp.slower: -0.3 is out of range; from"),
         ('[simulated.noise]\nkind = "pink"', "simulated: noise.kind: 'pink' is not known; allowed"),
         ("simulated = [1, 2]", "simulated: [1, 2] is not a table"),
         ('simulated = "fast"', "simulated: 'fast' is not a table"),
@@ -105,7 +120,7 @@ models = st.builds(
     ).map(tuple),
     noise=st.builds(
         Noise,
-        kind=st.sampled_from(["none", "lognormal", "ar1"]),
+        kind=st.sampled_from(["none", "lognormal", "ar1", "pareto"]),
         spread=st.floats(0, 1),
         correlation=shares,
     ),
@@ -117,6 +132,13 @@ models = st.builds(
         dwell=st.floats(1e-6, 3600),
         moves_line=st.booleans(),
     ),
+    wander=st.builds(
+        Wander,
+        spread=st.floats(0, 1),
+        time_constant=st.floats(1e-6, 3600),
+        moves_line=st.booleans(),
+    ),
+    ramp=st.builds(Ramp, slower=st.floats(0, 10), time_constant=st.floats(1e-6, 3600)),
     drift=st.floats(0, 10),
     first=seconds,
     warm_up=st.integers(0, 10**9),

@@ -26,10 +26,12 @@ USAGE = (
 CASE = (
     *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache"),
     *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
-    *("thread", "company"),
+    *("thread", "company", "places", "touch"),
 )
 SUMMARY = (
-    *("latency_ns", "low_ns", "high_ns", "p99_ns", "max_ns"),
+    *("latency_ns", "low_ns", "high_ns"),
+    *(f"{name}{of}_ns" for name in ("p90", "p99", "p999") for of in ("", "_low", "_high")),
+    *("max_ns",),
     *("bandwidth_bytes_per_s", "first_ns", "samples"),
 )
 
@@ -63,11 +65,13 @@ def test_names_end_in_their_unit_keep_their_order_and_are_documented():
     assert heading == [
         *CASE,
         *SUMMARY,
-        *("exchanges", "messages_per_s"),
+        *("slices", "left_out_slices", "exchanges", "messages_per_s"),
         *("total_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s"),
         *("bandwidth_there_bytes_per_s", "bandwidth_back_bytes_per_s", "sent", "lost", "late"),
         *("jitter_ns", "verified", "launches", "between_launches", "within_launches"),
-        *("line_low_ns", "line_high_ns", "marked"),
+        *("line_low_ns", "line_high_ns"),
+        *(f"at_typical_line{of}_ns" for of in ("", "_low", "_high")),
+        "marked",
         *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
         "flags",
     ]
@@ -119,8 +123,8 @@ def test_json_has_aggregates_and_failures():
 def test_a_frame_has_one_row_per_measurement():
     again = runs.measurement("shm", 8, slice=1, seed=2, usage=(runs.usage(), runs.usage()))
     table = frame(runs.run(runs.measurement("shm", 8), again))
-    assert list(table.columns[:17]) == list(CASE)
-    assert list(table.columns[17:]) == [
+    assert list(table.columns[: len(CASE)]) == list(CASE)
+    assert list(table.columns[len(CASE) :]) == [
         "slice", "at_s", *SUMMARY, "marked",
         *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
     ]  # fmt: skip

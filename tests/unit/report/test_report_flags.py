@@ -11,27 +11,32 @@ def flags_of(*measurements, **changes):
 
 
 def slow(transport="shm", **changes):
-    return runs.measurement(transport, stopped="time", **changes)
+    """One slice, which has no interval."""
+    return runs.measurement(transport, **changes)
+
+
+def calm(transport="shm", **changes):
+    return [runs.measurement(transport, slice=n, seed=n, **changes) for n in range(6)]
 
 
 def test_a_run_without_flags_says_so():
-    assert flags_of(runs.measurement(), runs.measurement("tcp")) == [
+    assert flags_of(*calm(), *calm("tcp")) == [
         "no flags: none of the 2 rows gives a reason to doubt"
     ]
     assert flags_of() == ["no flags: none of the 0 rows gives a reason to doubt"]
-    assert flagged(rows(runs.run(runs.measurement()))) == []
+    assert flagged(rows(runs.run(*calm()))) == []
 
 
 def test_each_flag_has_its_advice_once_and_a_line_for_each_row():
     run = runs.run(
-        slow("tcp", wait="block"), slow(), runs.measurement(size=64),
+        slow("tcp", wait="block"), slow(), *calm(size=64),
         environments=(runs.environment(0), runs.environment(1, oversubscribed=True)),
     )  # fmt: skip
-    up = "the time was up before the interval was within 1.0 %"
+    alone = "one slice of time: no interval, as nothing tells how another one would come out"
     assert printed(render_flags, run) == [
-        "not-converged: allow more time with --time, or ask for less with --ci",
-        f"  shm spin 8: {up}",
-        f"  tcp block 8: {up}",
+        "not-converged: allow more time with --time and --slices, or ask for less with --ci",
+        f"  shm spin 8: {alone}",
+        f"  tcp block 8: {alone}",
         "",
         "oversubscribed: use no more ranks than cores; what is measured here is the scheduler",
         "  shm spin 8: rank 1 shares core 1 with another rank",
@@ -52,6 +57,12 @@ def test_rows_are_named_by_the_fields_in_which_they_differ():
     assert by_buffers == ["  shm spin same 8", "  shm spin separate 8"]
     by_window = names(*(slow(pattern="stream", window=window) for window in (1, 64)))
     assert by_window == ["  shm spin 1 8", "  shm spin 64 8"]
+    windows = ((places, touch) for places in ("own", "same") for touch in ("none", "timed"))
+    by_places = names(*(
+        slow(pattern="put", mode="onesided", window=64, places=places, touch=touch)
+        for places, touch in windows
+    ))  # fmt: skip
+    assert by_places == ["  shm spin own none 8", "  shm spin own timed 8"]
 
 
 def test_square_brackets_are_no_markup():

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from halftrip.report.table import render
 from halftrip.results.delivery import Delivery
 from halftrip.results.records import Aggregate, Skip, WarmUp
@@ -23,10 +25,24 @@ def cells_of(shown, transport):
 
 
 def test_the_whole_table():
+    generator = np.random.default_rng(1)
+
+    def slices(*args, of=100.0, **changes):
+        return [
+            runs.measurement(*args, of * generator.normal(1, 0.01), seed=n, slice=n, **changes)
+            for n in range(10)
+        ]
+
     shown = table(
-        runs.measurement("tcp", 8, "block", 10_000.0, stopped="time", warm_up=WarmUp(1, 9, False)),
-        runs.measurement("shm", 4096, "spin", 1000.0, rtts=(150.0, 300.0)),
-        runs.measurement("shm", 8),
+        *slices("tcp", 8, "block", of=10_000.0, exchanges=1, warm_up=WarmUp(1, 9, False)),
+        *slices("shm", 4096, "spin", of=1000.0),
+        *(
+            runs.measurement(
+                "shm", 65536, "spin", 6000.0 * far, seed=n, slice=n, rtts=(150.0 * far,) * 2
+            )
+            for n, far in enumerate([1, 1, 1, 1.1, 1, 1.2, 1, 1.05, 1, 1])
+        ),
+        *slices("shm", 8, "spin"),
     )
     assert shown == GOLDEN.read_text()
 
@@ -45,7 +61,19 @@ def test_fields_that_differ_between_rows_have_a_column():
 
 def test_figures_that_do_not_exist_are_dashes():
     row = cells_of(table(runs.measurement(samples=[2000], rtts=None)), "shm")
-    assert row == ["shm", "spin", "8", "0.1000", "-", "-", "0.100", "80.0", "1.00", "1", "x10", "-"]
+    assert row == [
+        "shm",
+        "spin",
+        "8",
+        "0.1000",
+        "-",
+        "80.0",
+        "1.00",
+        "1",
+        "x10",
+        "-",
+        "not-converged",
+    ]
 
 
 def test_settings_of_each_end_are_shown():
@@ -88,7 +116,9 @@ def test_bandwidth_at_a_rate_has_no_interval():
         samples=[9_000] * 90 + [19_000] * 10, peer_times=runs.times(9_000),
     )  # fmt: skip
     shown = table(paced)
-    assert "median" not in shown[shown.index("bandwidth: all") : shown.index("window p99, max")]
+    assert (
+        "median" not in shown[shown.index("bandwidth: all") : shown.index("max, first: a window")]
+    )
     assert "all that arrived / all the time, without an interval" in shown
     assert cells_of(shown, "udp")[2:6] == ["1000", "1,000", "-", "1.00"]
 
@@ -207,3 +237,26 @@ def test_no_line_of_a_legend_is_longer_than_a_hundred_columns():
         for round_trips in (False, True)
     )  # fmt: skip
     assert [line for line in shown.splitlines() if len(line) > 100 and ": " in line] == []
+
+
+def test_the_typical_line_has_a_column_where_the_line_varies():
+    varying = [
+        runs.measurement(half_ns=100.0 * far, seed=n, slice=n, rtts=(150.0 * far, 150.0 * far))
+        for n, far in enumerate([1, 1, 1, 1.1, 1, 1.2, 1, 1.05, 1, 1])
+    ]
+    shown = table(*varying)
+    assert "at typical line" in shown.splitlines()[2]
+    assert "\nat typical line: the latency where" in shown
+    steady = table(*(runs.measurement(seed=n, slice=n) for n in range(10)))
+    assert "typical" not in steady
+
+
+def test_tails_have_a_column_where_samples_are_single_exchanges():
+    several = table(*(runs.measurement(seed=n, slice=n) for n in range(10)))
+    assert "max" not in several.splitlines()[2]
+    assert "p99" not in several
+    single = table(*(runs.measurement(seed=n, slice=n, exchanges=1) for n in range(10)))
+    assert "p99" in single.splitlines()[2]
+    assert (
+        "\nsamples: each one round trip, or as many as x says; p99, max: of single ones" in single
+    )

@@ -53,9 +53,7 @@ def test_files_without_launches_have_one(version):
     rows = {(row.case.pattern, row.case.size): row for row in rows_of(run)}
     assert len(rows) == (2 if version == 1 else 3)
     pingpong = rows["pingpong", 8]
-    assert pingpong.summary.latency == pytest.approx(100, rel=0.01)
-    # Its two slices were taken in two states, one in each: the row is of the first.
-    assert pingpong.cache_line_rtt == (150.0, 152.0)
+    assert pingpong.slices == 2
     assert rows["pingpong", 64].cache_line_rtt is None
     assert rows["pingpong", 64].summary.samples == 16
     assert len(run.failures) == len(run.aggregates) == version - 1

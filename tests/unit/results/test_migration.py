@@ -3,9 +3,10 @@
 import msgspec
 import pytest
 
-from halftrip.analysis.summaries import case_times, summarize_case
+from halftrip.analysis.summaries import summarize_case
 from halftrip.results import migration
 from halftrip.results.usage import BusiestTask
+from halftrip.stats.series import by_state, rtt_states
 from harness import runs
 
 NEAR, FAR = 100.0, 250.0
@@ -41,7 +42,8 @@ def test_blocks_and_round_trips_of_format_3():
     measured = old(blocks=[30] * 4, lines=rtts, rtts=(NEAR, FAR))
     assert [block.times.size for block in measured.blocks] == [30] * 4
     assert measured.cache_line_rtts == [NEAR, *rtts]
-    assert summarize_case([measured]).samples == 60
+    states = rtt_states([measured.series])
+    assert [times.size for times in by_state([measured.series], states)] == [60, 30]
 
 
 @pytest.mark.parametrize("changes", [
@@ -57,9 +59,9 @@ def test_without_matching_blocks_and_round_trips_there_is_one_block(changes):
 
 
 def test_one_block_in_one_state_belongs_to_it():
-    moved, other, steady = old(), old(repetition=2), old(rtts=(FAR, FAR), repetition=1)
-    assert summarize_case([moved, other, steady]).samples == 120
-    assert case_times([moved, other, steady]).steady[0].size == 0
+    slices = [old(), old(repetition=2), old(rtts=(FAR, FAR), repetition=1)]
+    series = [measured.series for measured in slices]
+    assert [times.size for times in by_state(series, rtt_states(series))] == [0, 120]
 
 
 def test_blocks_without_round_trips_are_kept():

@@ -10,8 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from halftrip.simulation.path_model import ClockModel, Modes, Noise, PathModel, Segment, Spikes
-from halftrip.simulation.virtual_time import SimulatedPath
+from halftrip.simulation.path_model import (
+    ClockModel,
+    Modes,
+    Noise,
+    PathModel,
+    Ramp,
+    Segment,
+    Spikes,
+    Wander,
+)
+from halftrip.simulation.virtual_time import SimulatedPath, _correlate
 from halftrip.transports.simulated import exchange_seconds
 from harness import runs
 
@@ -225,11 +234,80 @@ def test_the_state_changes_while_nothing_is_exchanged():
 @pytest.mark.parametrize("correlation", [0.0, 0.6, 0.99])
 def test_correlated_noise_is_an_autoregression_across_batches(correlation):
     """x[i] = correlation * x[i - 1] + sqrt(1 - correlation**2) * normal[i]."""
-    model = PathModel(noise=Noise(kind="ar1", spread=0.1, correlation=correlation))
-    path, twin = SimulatedPath(model), SimulatedPath(model)
-    expected = twin._correlated
+    generator = np.random.default_rng(1)
+    expected = 0.5
     for count in (1, 2, 1000, 7):
-        series = path._correlate(path._random.normal(size=count), correlation)
-        for value, normal in zip(series, twin._random.normal(size=count), strict=True):
+        shocks = generator.normal(size=count)
+        series = _correlate(shocks, correlation, expected)
+        for value, normal in zip(series, shocks, strict=True):
             expected = correlation * expected + math.sqrt(1.0 - correlation**2) * normal
             assert math.isclose(value, expected, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def test_a_pareto_noise_has_a_floor_and_a_median_of_1():
+    factors = drawn(PathModel(noise=Noise(kind="pareto", spread=0.1))) / ONE
+    beyond = 0.1 * (2 ** (2 / 3) - 1)
+    assert np.all(factors >= 1 / (1 + beyond))
+    # The density of the median is that of a Pareto variable, 1.5 / 2 / 2 ** (2 / 3), and the rest
+    # is its scale.
+    density = 0.75 / 2 ** (2 / 3) * (1 + beyond) / 0.1
+    assert abs(np.median(factors) - 1) < 5 / (2 * density * math.sqrt(factors.size))
+    share = np.mean(factors * (1 + beyond) > 1 + 0.1 * (4 - 1))
+    assert share == pytest.approx(4**-1.5, rel=5 / math.sqrt(factors.size * 4**-1.5))
+
+
+# A level that wanders, and a path that warms up.
+
+
+@pytest.mark.parametrize("time_constant", [1e-3, 20e-3])
+def test_a_level_wanders_and_forgets_in_virtual_time(time_constant):
+    wander = Wander(spread=0.02, time_constant=time_constant)
+    model = PathModel(noise=STILL, wander=wander)
+    batches, count = 40, 5000
+    logs = np.log(drawn(model, batches=batches, count=count) / ONE)
+    independent = batches * count * ONE / (2 * time_constant)
+    assert abs(logs.mean()) < 5 * 0.02 / math.sqrt(independent)
+    assert logs.std() == pytest.approx(0.02, rel=5 / math.sqrt(independent))
+    # After half a time constant; across batches, too.
+    lag = round(time_constant / ONE / 2)
+    found = np.corrcoef(logs[:-lag], logs[lag:])[0, 1]
+    assert found == pytest.approx(math.exp(-0.5), abs=5 / math.sqrt(independent))
+
+
+def test_a_level_forgets_while_nothing_is_exchanged():
+    model = PathModel(noise=STILL, wander=Wander(spread=0.1, time_constant=10e-3))
+    path = SimulatedPath(model)
+
+    def level():
+        return float(np.log(path.exchanges(ONE, 1)[0][0] / ONE)) / 0.1
+
+    for rest, expected in ((0.0, 0.999), (10e-3, math.exp(-1)), (1.0, 0.0)):
+        pairs = []
+        for _ in range(2000):
+            path.rest(1.0)
+            before = level()
+            path.rest(rest)
+            pairs.append((before, level()))
+        found = np.corrcoef(np.array(pairs).T)[0, 1]
+        assert found == pytest.approx(expected, abs=5 / math.sqrt(2000))
+
+
+@pytest.mark.parametrize("moves_line", [True, False])
+def test_the_line_wanders_with_the_level_if_the_model_says_so(moves_line):
+    wander = Wander(spread=0.3, time_constant=10e-3, moves_line=moves_line)
+    path = SimulatedPath(PathModel(noise=STILL, wander=wander))
+    pairs = []
+    for _ in range(300):
+        path.rest(1.0)
+        pairs.append((path.exchanges(ONE, 1)[0][0] / ONE, path.cache_line_rtt() / 100e-9))
+    found = np.corrcoef(np.log(pairs).T)[0, 1]
+    assert found > 0.99 if moves_line else abs(found) < 0.3
+
+
+@pytest.mark.parametrize("time_constant", [1e-3, 50e-3, 10.0])
+def test_a_path_that_warms_up_gets_faster_by_its_time_constant(time_constant):
+    model = PathModel(noise=STILL, ramp=Ramp(slower=0.3, time_constant=time_constant))
+    times = drawn(model, batches=4)
+    begins = np.concatenate(([0.0], np.cumsum(times)[:-1]))
+    expected = ONE * (1 + 0.3 * np.exp(-begins / time_constant))
+    assert np.allclose(times, expected, rtol=0.3 * ONE / time_constant + 1e-9)

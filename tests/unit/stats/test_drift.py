@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
-from halftrip.stats.drift import change_points, partition, trend
+from halftrip.stats.drift import change_points, level_change, partition, slice_trend, trend
 from harness.noise import KINDS, autoregression
 
 samples = nps.arrays(np.int64, st.integers(1, 400), elements=st.integers(1, 10**6))
@@ -106,3 +106,32 @@ def test_changes_are_in_order_and_within_the_samples(values):
     places = [change.index for change in change_points(values)]
     assert places == sorted(set(places))
     assert all(0 < place < values.size for place in places)
+
+
+# Over slices.
+
+
+@pytest.mark.parametrize("k", [6, 8, 10, 20])
+def test_slices_that_only_vary_have_no_trend_and_no_change(k):
+    generator = np.random.default_rng(k)
+    drawn = [100 + 10 * generator.standard_normal(k) for _ in range(1000)]
+    assert np.mean([slice_trend(medians).significant for medians in drawn]) <= 0.02
+    assert np.mean([level_change(medians, 0.05) is not None for medians in drawn]) <= 0.05
+
+
+def test_slices_that_only_rise_have_a_trend():
+    found = slice_trend([100.0 + n for n in range(10)])
+    assert found.significant
+    assert found.slope_share == pytest.approx(10 / 104.5)
+    assert not slice_trend([100.0] * 10).significant
+
+
+def test_a_step_in_the_middle_of_the_slices_is_a_change():
+    medians = [100.0, 101, 99, 100, 110, 111, 109, 110, 112, 110]
+    found = level_change(medians, 0.05)
+    assert (found.index, found.before, found.after) == (4, 100.0, 110.0)
+    assert level_change(medians[::-1], 0.05).index == 6
+    assert level_change(medians, 0.2) is None
+    # Two slices of ten may be the slowest by chance.
+    assert level_change([*medians[:4], *medians[:4], 110, 111], 0.05) is None
+    assert level_change(medians[2:6], 0.05) is None

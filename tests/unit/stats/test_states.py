@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.stats.states import State, block_states, states
+from halftrip.stats.states import State, block_states, requested_state, states
 
 probes = st.lists(st.floats(20, 2000), min_size=1, max_size=120)
 
@@ -74,3 +74,20 @@ def test_a_block_in_which_the_state_changed_has_none():
     assert block_states(known, [100.0, 104.0, 200.0, 192.0, 150.0, 150.0]) == [
         0, None, 1, 1, None,
     ]  # fmt: skip
+
+
+def test_the_requested_state_is_the_first_or_last_of_clear_ones():
+    them = [100.0, 102.0] * 10 + [200.0, 210.0] * 5
+    assert requested_state(them, "near") == State(100.0, 102.0)
+    assert requested_state(them, "far") == State(200.0, 210.0)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.floats(100, 120), min_size=1, max_size=60))
+def test_where_the_line_moves_continuously_near_is_the_lowest_quarter(them):
+    near, far = requested_state(them, "near"), requested_state(them, "far")
+    assert near.low == min(them)
+    assert far.high == max(them)
+    assert near.high == np.quantile(them, 0.25)
+    assert far.low == np.quantile(them, 0.75)
+    assert near.high <= far.low

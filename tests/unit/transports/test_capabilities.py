@@ -93,6 +93,14 @@ ONE_SIDED = {"pattern": "put", "mode": "onesided"}
             ONE_SIDED | {"pages": "huge"},
             "--pages huge: a window has pages of the default size",
         ),
+        (ONE_SIDED | {"touch": "untimed"}, None),
+        (ONE_SIDED | {"touch": "timed", "concurrency": 2}, None),
+        ({"touch": "timed"},
+         "--touch timed: only put and get leave the peer's memory to be touched"),
+        (
+            ONE_SIDED | {"touch": "untimed", "concurrency": 2},
+            "--touch untimed: pairs that talk at once have no untimed moment in common",
+        ),
         # The widest reason comes first.
         ({"pattern": "exchange", "size": 101, "verify": True},
          "t has no exchange, only pingpong, stream, put"),

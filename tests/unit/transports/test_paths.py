@@ -55,6 +55,20 @@ def leaves_nothing():
 
 
 @pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize("touch", ["untimed", "timed"])
+@pytest.mark.parametrize("pattern", ["put", "get"])
+def test_what_the_responder_touches_stays_as_it_is(pattern, touch):
+    kind = {"pattern": pattern, "mode": "onesided", "window": 4}
+    the_case = case("shm", 1001, **kind, verify=True, touch=touch)
+    with opened("shm") as ends:
+        assert capabilities("shm").refusal(the_case) is None
+        initiator, responder = exchange(ends, the_case, (1, 2, 3))
+        assert initiator.verified + responder.verified == initiator.messages == 28
+        assert (initiator.timed.times > 0).all()
+        assert responder.timed.times.size == 0
+
+
+@pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize(("name", "wait", "mode", "pattern"), CASES)
 def test_every_declared_pattern_carries_every_message(name, wait, mode, pattern):
     shape = SHAPES[pattern]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from halftrip.analysis.flags import machine, neighbours, samples
 from halftrip.analysis.flags.disturbed import disturbed
 from halftrip.analysis.flags.flag import Evidence, Flag, evidence
+from halftrip.analysis.typical_line import typical_lines
 from halftrip.results.case import Case
 from halftrip.results.run import Run
 
@@ -56,7 +57,8 @@ def verdicts(run: Run) -> dict[Case, tuple[Flag, ...]]:
 
 def judge(run: Run) -> list[tuple[Evidence, tuple[Flag, ...]]]:
     """The evidence and the flags of every row of a run."""
-    rows = [evidence(run, case, measurements) for case, measurements in run.by_case.items()]
+    lines = typical_lines(run)
+    rows = [evidence(run, case, measurements, lines) for case, measurements in run.by_case.items()]
     found: dict[Case, list[Flag]] = {
         row.case: [flag for rule in _RULES if (flag := rule(row)) is not None] for row in rows
     }

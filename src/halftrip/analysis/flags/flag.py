@@ -9,17 +9,19 @@ from typing import NamedTuple
 import numpy as np
 
 from halftrip.analysis.summaries import case_times, is_over_all_time, summarize_case
+from halftrip.analysis.typical_line import Probed, at_typical_line, typical_lines
 from halftrip.results.case import Case
 from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage, add_both_ends
-from halftrip.stats.main_state import CaseTimes
+from halftrip.stats.line import AtLine
 from halftrip.stats.quantile import Floats
+from halftrip.stats.series import CaseTimes
 from halftrip.stats.summary import Summary
 from halftrip.units import significant
 
-# The rules need this many samples: warm-up compares three blocks of eight.
+# The rules need this many samples of a slice, as warm-up does.
 FEWEST = 24
 
 
@@ -32,14 +34,16 @@ class Flag(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What is known of one row of a run: its measurements, their times by the state of the machine,
-    its summary, how many of its messages arrived, and the resource usage of both ends."""
+    """What is known of one row of a run: its measurements, one for each slice, their times, its
+    summary, its latency at the run's typical line (None: not known), how many of its messages
+    arrived, and the resource usage of both ends."""
 
     run: Run
     case: Case
     measurements: Sequence[Measurement]
     times: CaseTimes
     summary: Summary
+    typical: AtLine | None
     delivery: Delivery | None
     usage: tuple[Usage, Usage] | None
 
@@ -55,17 +59,13 @@ class Evidence(NamedTuple):
 
     @property
     def steady(self) -> list[Floats]:
-        """The times of each measurement in the main state, without empty ones."""
-        return [times for times in self.times.steady if times.size]
+        """The times of each slice that counts."""
+        return self.times.steady
 
     @property
     def rtts(self) -> list[float]:
-        """The core-to-core round trips of the measurements, in the main state, ns."""
-        rtts = [rtt for measurement in self.measurements for rtt in measurement.cache_line_rtts]
-        if self.times.main is not None:
-            state = self.times.states[self.times.main]
-            rtts = [rtt for rtt in rtts if state.has(rtt)]
-        return rtts
+        """The core-to-core round trips of the measurements, ns."""
+        return [rtt for measurement in self.measurements for rtt in measurement.cache_line_rtts]
 
     @property
     def median_rtt(self) -> float | None:
@@ -73,8 +73,14 @@ class Evidence(NamedTuple):
         return float(np.median(self.rtts)) if self.rtts else None
 
 
-def evidence(run: Run, case: Case, measurements: Sequence[Measurement]) -> Evidence:
-    """The evidence of one row; `measurements` are all those of its case, at least one."""
+def evidence(
+    run: Run,
+    case: Case,
+    measurements: Sequence[Measurement],
+    lines: dict[Probed, float] | None = None,
+) -> Evidence:
+    """The evidence of one row; `measurements` are all those of its case, at least one. `lines` has
+    the typical line of each pair, where that is known already."""
     times = case_times(measurements)
     return Evidence(
         run=run,
@@ -82,6 +88,7 @@ def evidence(run: Run, case: Case, measurements: Sequence[Measurement]) -> Evide
         measurements=measurements,
         times=times,
         summary=summarize_case(measurements, times),
+        typical=at_typical_line(times, typical_lines(run) if lines is None else lines, case),
         delivery=add_deliveries(measurement.delivery for measurement in measurements),
         usage=add_both_ends(measurement.usage for measurement in measurements),
     )

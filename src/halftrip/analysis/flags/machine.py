@@ -5,7 +5,7 @@ from __future__ import annotations
 from halftrip.analysis.flags.flag import Evidence, Flag, us
 from halftrip.results.patterns import is_in_turn
 from halftrip.results.records import Environment
-from halftrip.stats.main_state import rtt_states
+from halftrip.stats.series import rtt_states
 from halftrip.units import format_size, significant
 
 # Tolerance between measurements at different times.
@@ -69,10 +69,12 @@ def other_state(row: Evidence) -> Flag | None:
         if m.case.pair == row.case.pair and m.case.is_simulated == row.case.is_simulated
     ]
     known = rtt_states([m.series for m in alike])
-    if not known:
+    # Where the line moves continuously, what is near changes a little with every probe.
+    if len(known) < 2:
         return None
     state = known[0 if requested == "near" else -1]
-    if all(state.has(end) for other in row.times.states for end in other):
+    found = rtt_states([m.series for m in row.measurements])
+    if all(state.has(end) for other in found for end in other):
         return None
     return Flag(
         "other-state",

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, percent, us
 from halftrip.stats.autocorrelation import autocorrelation
-from halftrip.stats.drift import change_points, trend
+from halftrip.stats.drift import change_points, level_change, slice_trend, trend
 from halftrip.stats.granularity import granularity
+from halftrip.stats.line import rank_correlation
+from halftrip.stats.median import FEWEST_FOR_INTERVAL
 from halftrip.stats.modes import LEAST_DISTANCE, two_modes
 from halftrip.stats.quantile import Floats
+from halftrip.stats.series import by_state, rtt_states
+from halftrip.stats.states import State
 from halftrip.stats.summary import relative_width
 from halftrip.units import significant
 
@@ -35,23 +40,26 @@ _ROUNDING = 1e-9
 
 
 def coarse_clock(row: Evidence) -> Flag | None:
-    for m in row.measurements:
-        samples = np.asarray(m.samples)
-        if samples.size < FEWEST:
-            continue
-        middle = float(np.median(samples))
-        # Times that are all equal, but not 0, do not tell the step.
-        step = granularity(samples) if samples.min() < samples.max() else 0.0
-        if middle <= 0 or step > _MOST_CLOCK_STEP * middle:
-            return Flag(
-                "coarse-clock",
-                f"times come in steps of {step:.0f} ns, {percent(step / middle)} of a sample"
-                if middle > 0
-                else "most samples took no time by this clock",
-                "let samples hold more exchanges (leave out --iterations); see halftrip doctor for "
-                "the clock",
-            )
-    return None
+    # Leading slices, too: the clock is the same.
+    slices = [np.asarray(m.samples) for m in row.measurements if m.samples.size >= FEWEST]
+    # Times that are all equal, but not 0, do not tell the step.
+    steps = [
+        granularity(times) / middle if (middle := float(np.median(times))) > 0 else math.inf
+        for times in slices
+        if times.min() < times.max() or times.max() <= 0
+    ]
+    share = float(np.median(steps)) if 2 * len(steps) > len(slices) else 0.0
+    if share <= _MOST_CLOCK_STEP:
+        return None
+    middle = float(np.median(np.concatenate(slices)))
+    return Flag(
+        "coarse-clock",
+        f"times come in steps of {share * middle:.0f} ns, {percent(share)} of a sample"
+        if math.isfinite(share)
+        else "most samples took no time by this clock",
+        "let samples hold more exchanges (leave out --iterations); see halftrip doctor for the "
+        "clock",
+    )
 
 
 def cold_start(row: Evidence) -> Flag | None:
@@ -80,77 +88,140 @@ def drift(row: Evidence) -> Flag | None:
             f"after {us(unsettled[0].ns)} of warm-up the times still changed",
             "allow more time with --time; look for what else this machine is doing",
         )
-    drifting = [found for times in row.steady if (found := _change(times)) is not None]
-    if 2 * len(drifting) <= len(row.steady):
+    seen = _within_slices(row) or _over_slices(row)
+    if seen is None:
         return None
     return Flag(
         "drift",
-        drifting[0],
+        seen,
         "find out what changes (heat, frequency, other work), or allow more time and launches",
     )
 
 
-def _change(times: Floats) -> str | None:
-    """How the times of one measurement drift, in words; None where they do not."""
-    if times.size < FEWEST:
-        return None
+class _Change(NamedTuple):
+    """How times change, in words, and by which share."""
+
+    seen: str
+    share: float
+
+
+def _within_slices(row: Evidence) -> str | None:
+    """How the times of most slices drift, all in the same direction."""
+    slices = [times for times in row.steady if times.size >= FEWEST]
+    found = [change for times in slices if (change := _change(times)) is not None]
+    for way in (1.0, -1.0):
+        alike = [change for change in found if way * change.share > 0]
+        if 2 * len(alike) > len(slices):
+            where = f", in {len(alike)} of {len(slices)} slices" if len(slices) > 1 else ""
+            return alike[0].seen + where
+    return None
+
+
+def _change(times: Floats) -> _Change | None:
+    """How the times of one slice drift; None where they do not."""
     changes = change_points(times, least=_MOST_CHANGE)
     if len(changes) == 1:
         (change,) = changes
         part = percent(change.index / times.size)
-        return f"from {us(change.before)} to {us(change.after)} after {part} of the samples"
+        return _Change(
+            f"from {us(change.before)} to {us(change.after)} after {part} of the samples",
+            change.after - change.before,
+        )
     slope = trend(times)
     if slope.significant and abs(slope.slope_share) > _MOST_DRIFT:
-        way = "slower" if slope.slope_share > 0 else "faster"
-        return f"{percent(abs(slope.slope_share))} {way} at the end than at the beginning"
+        return _Change(_slower(slope.slope_share), slope.slope_share)
     return None
+
+
+def _slower(share: float) -> str:
+    way = "slower" if share > 0 else "faster"
+    return f"{percent(abs(share))} {way} at the end than at the beginning"
+
+
+def _over_slices(row: Evidence) -> str | None:
+    """How the medians of the slices drift, in most launches."""
+    launches = list(dict.fromkeys(row.times.launches))
+    found = [change for launch in launches if (change := _of_launch(row, launch)) is not None]
+    return found[0] if 2 * len(found) > len(launches) else None
+
+
+def _of_launch(row: Evidence, launch: int) -> str | None:
+    every = zip(row.times.launches, row.times.slices, row.times.counted, strict=True)
+    slices = [(each.median.median, counts) for other, each, counts in every if other == launch]
+    medians = [median for median, counts in slices if counts]
+    # What only was a slow beginning was left out; where it was half of the slices, it was no
+    # beginning.
+    if 2 * len(medians) <= len(slices):
+        medians = [median for median, _ in slices]
+    if len(medians) < FEWEST_FOR_INTERVAL:
+        return None
+    slope = slice_trend(medians)
+    if slope.significant and abs(slope.slope_share) > _MOST_DRIFT:
+        return f"{_slower(slope.slope_share)} of {len(medians)} slices"
+    step = level_change(medians, _MOST_CHANGE)
+    if step is None:
+        return None
+    return f"from {us(step.before)} to {us(step.after)} after {step.index} of {len(medians)} slices"
 
 
 def bimodal(row: Evidence) -> Flag | None:
     moved = _moved(row)
     if moved is not None:
         return moved
-    for times in row.steady:
-        found = two_modes(times)
+    # Of all slices of a launch together: a slice may be too short to see both.
+    for slices in row.times.by_launch.values():
+        found = two_modes(np.concatenate([each.times for each in slices]))
         if found is not None:
-            line = "; the line did not move with it" if row.measurements[0].cache_line_rtts else ""
             return Flag(
                 "bimodal",
                 f"{percent(found.low_share)} of the samples around {us(found.low)}, "
-                f"{percent(found.high_share)} around {us(found.high)}{line}",
+                f"{percent(found.high_share)} around {us(found.high)}{_with_line(row)}",
                 "two things are mixed: look for a second path, a timer, or another process",
             )
     return None
 
 
+def _with_line(row: Evidence) -> str:
+    """Whether the times of slices go with the core-to-core round trip; empty where chance explains
+    it."""
+    medians = [each.median.median for each in row.times.slices]
+    found = rank_correlation(row.times.lines, medians)
+    if found is None or not found.significant:
+        return ""
+    return (
+        f"; the line moved with it (rank correlation {found.value:.2f} over {found.points} slices)"
+    )
+
+
 def _moved(row: Evidence) -> Flag | None:
     """Two kinds of times because the cores moved, as the core-to-core round trips show."""
-    if row.times.main is None:
+    series = [measurement.series for measurement in row.measurements]
+    states = rtt_states(series)
+    if len(states) < 2:
         return None
-    of_state = [
-        np.concatenate([times[n] for times in row.times.split])
-        for n in range(len(row.times.states))
-    ]
+    of_state = by_state(series, states)
     known = [(n, float(np.median(times))) for n, times in enumerate(of_state) if times.size]
+    if len(known) < 2:
+        return None
     low, high = min(known, key=lambda k: k[1]), max(known, key=lambda k: k[1])
     if high[1] - low[1] <= LEAST_DISTANCE * row.summary.latency:
         return None
     total = sum(times.size for times in of_state)
     kinds = " and ".join(
-        f"{us(middle)} while the line took {_range(row, n)} ns "
+        f"{us(middle)} while the line took {_range(states[n])} ns "
         f"({percent(of_state[n].size / total)})"
         for n, middle in (low, high)
     )
     return Flag(
         "bimodal",
-        f"{kinds}: the cores moved; the row is of {us(row.summary.latency)} only",
+        f"{kinds}: the cores moved",
         "keep to one state with --placement-state near, or far",
     )
 
 
-def _range(row: Evidence, state: int) -> str:
-    """The core-to-core round trips of a state, by its number, ns."""
-    low, high = row.times.states[state]
+def _range(state: State) -> str:
+    """The core-to-core round trips of a state, ns."""
+    low, high = state
     return f"{low:.0f}" if high < 1.1 * low else f"{low:.0f} to {high:.0f}"
 
 
@@ -175,31 +246,28 @@ def not_converged(row: Evidence) -> Flag | None:
     if not isinstance(target, float) or row.is_over_all_time:
         return None
     width = relative_width(row.summary)
-    launches = len({m.launch for m in row.measurements})
-    stopped = {m.stopped for m in row.measurements}
-    time_was_up = launches == 1 and "time" in stopped
-    is_wide = width > target * (1 + _ROUNDING)
-    # Where as few samples were taken as requested, there may be no interval, and that is no fault.
-    if not time_was_up and (not is_wide or math.isinf(width)):
+    if width <= target * (1 + _ROUNDING):
         return None
     requested, reached = percent(target), percent(width)
     if requested == reached:
         reached = f"{significant(100 * width, 4)} %"
-    if launches > 1:
+    launches = len(row.times.by_launch)
+    if row.times.launches_begun > 1:
         seen = f"{launches} launches agree within {reached} only, not {requested}"
         advice = "take more --launches, or --until-ci"
         if row.run.header.plan.get("until_ci"):
             advice = "raise --max-launches, or ask for less with --ci"
-    elif time_was_up:
-        seen = f"the time was up before the interval was within {requested}"
-        advice = "allow more time with --time, or ask for less with --ci"
-    elif "full" in stopped:
-        seen = f"all samples that are kept came before the interval was within {requested}"
-        advice = "take more slices, or ask for less with --ci"
-    elif len(row.measurements) == 1:
-        seen = f"it came within {requested}, but what is left of one state only within {reached}"
-        advice = "allow more time with --time; see --placement-state"
+        return Flag("not-converged", seen, advice)
+    slices = sum(row.times.counted)
+    if slices <= 1:
+        seen = "one slice of time: no interval, as nothing tells how another one would come out"
+    elif slices < FEWEST_FOR_INTERVAL:
+        seen = (
+            f"{slices} slices agree within {reached} only, not {requested}; fewer than "
+            f"{FEWEST_FOR_INTERVAL} have a wide interval, by Student's t"
+        )
     else:
-        seen = f"each slice came within {requested}, all of them only within {reached}"
-        advice = "compare the slices (their lines, if virtual cores move), and take more"
-    return Flag("not-converged", seen, advice)
+        seen = f"{slices} slices agree within {reached} only, not {requested}"
+    return Flag(
+        "not-converged", seen, "allow more time with --time and --slices, or ask for less with --ci"
+    )

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 
 from halftrip import __version__
-from halftrip.measure.part import Progress, Turn
+from halftrip.measure.part import Progress, Started, Turn
 from halftrip.measure.sampler import Sampled, Sampler, Stopping
 from halftrip.measure.walk import Walk, planned_slices
 from halftrip.plan.plan import Plan, plan_record
@@ -69,15 +69,16 @@ class _Launch:
         )
         self._endpoints = {case: self._path.endpoint(case) for case in cases}
         single = transport.capabilities.lossy
-        self._progress = {
-            case: Progress(Sampler(stopping, cost, resolution, single=single)) for case in cases
+        self._started = {
+            case: Started(Sampler(stopping, cost, resolution, single=single), Progress())
+            for case in cases
         }
 
     def measure(self, launch: int) -> list[Measurement]:
         measurements = []
         for turn in self._walk.turns():
-            progress = self._progress[turn.setting]
-            measurement = self._slice(turn, progress.sampler, launch)
+            sampler, progress = self._started[turn.setting]
+            measurement = self._slice(turn, sampler, launch)
             measurements.append(measurement)
             progress.add(measurement)
             if progress.is_enough(self._plan):

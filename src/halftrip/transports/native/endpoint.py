@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from halftrip import _native
+from halftrip.memory.allocator import Bytes
+from halftrip.memory.ring import aligned
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.case import Case
 from halftrip.results.patterns import SHAPES, Pattern
@@ -34,8 +36,10 @@ class NativeEndpoint(Endpoint):
         self._case = case
         self._buffers = buffers
         self._call = _native.initiate if initiates else _native.respond
+        self._initiates = initiates
+        self._rings = (buffers.out.native, buffers.in_.native)
 
-    def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
+    def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
         clock = self._buffers.clock
         timestamps = touched(samples + 1)
         receive_times = None
@@ -45,14 +49,14 @@ class NativeEndpoint(Endpoint):
         self._call(
             self._end,
             self._case.pattern,
-            self._buffers.out.native,
-            self._buffers.in_.native,
+            *self._rings,
             self._case.window,
-            warm_up,
+            untimed,
             exchanges,
             timestamps,
             clock.source,
             receive_times,
+            self._case.touch,
         )
         if timestamps[-1] == 0:
             # This end takes no times: its clock reads would lengthen the initiator's samples.
@@ -65,3 +69,14 @@ class NativeEndpoint(Endpoint):
 
     def close(self) -> None:
         self._end = None
+
+
+class NativeWindow(NativeEndpoint):
+    """An endpoint that exposes memory, which the peer reads and writes."""
+
+    def expose(self, memory: Bytes) -> None:
+        self.exposed = memory
+        if self._case.touch != "none" and not self._initiates:
+            # The responder has nothing to send or receive: it touches its own window.
+            touched = self._buffers.out.in_memory(aligned(memory, self._case))
+            self._rings = (touched, touched)

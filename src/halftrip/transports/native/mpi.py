@@ -22,7 +22,7 @@ from halftrip.transports.base import (
     Transport,
 )
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
+from halftrip.transports.native.endpoint import NativeEndpoint, NativeWindow, patterns_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -44,7 +44,7 @@ _PERSISTENT = (
     "MPI_Send",
     "MPI_Recv",
 )
-_WINDOW = ("MPI_Put", "MPI_Get", "MPI_Win_flush", "MPI_Send", "MPI_Recv")
+_WINDOW = ("MPI_Put", "MPI_Get", "MPI_Win_flush", "MPI_Win_sync", "MPI_Send", "MPI_Recv")
 
 
 class MpiTransport(Transport):
@@ -158,7 +158,7 @@ class MpiPath(Path):
             return window, resources.pop_all()
 
 
-class MpiWindow(NativeEndpoint):
+class MpiWindow(NativeWindow):
     def __init__(
         self,
         path: Any,
@@ -183,7 +183,7 @@ class MpiWindow(NativeEndpoint):
             size=exposed.size,
         )
         super().__init__(end, case, initiates, buffers)
-        self.exposed = exposed
+        self.expose(exposed)
 
     def synchronize(self) -> None:
         self._window.Sync()

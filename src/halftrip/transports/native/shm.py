@@ -12,7 +12,7 @@ from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.case import Case, Wait
 from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Transport
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
+from halftrip.transports.native.endpoint import NativeEndpoint, NativeWindow, patterns_of
 
 
 class ShmTransport(Transport):
@@ -42,7 +42,7 @@ class ShmPath(Path):
         return kind(self._messages, case, self._pair.initiates, buffers)
 
 
-class ShmWindow(NativeEndpoint):
+class ShmWindow(NativeWindow):
     """Each end exposes a segment of its own, and reaches into the peer's."""
 
     def __init__(
@@ -50,7 +50,7 @@ class ShmWindow(NativeEndpoint):
     ) -> None:
         super().__init__(messages, case, initiates, buffers)
         self._segment = SharedSegment(buffers.exposed_bytes)
-        self.exposed = self._segment.bytes
+        self.expose(self._segment.bytes)
         self.address = msgspec.to_builtins(self._segment.offer)
 
     def connect(self, address: Any) -> None:

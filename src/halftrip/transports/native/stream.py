@@ -34,7 +34,10 @@ class StreamTransport(Transport):
 
 class StreamPath(Path):
     """A path that, once connected, reads from `in_fd` and writes to `out_fd`, which may be the same
-    descriptor; `close` closes them."""
+    descriptor; `close` closes them. `kind` is the end of the native types' names: "Stream" for any
+    descriptors, "Socket" for sockets, which have faster calls of their own."""
+
+    kind = "Stream"
 
     def __init__(self, pair: PairContext) -> None:
         self.in_fd = self.out_fd = -1
@@ -49,15 +52,14 @@ class StreamPath(Path):
 
     def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
         if self.pair.end_of(case).wait == "spin":
-            kind: type[Any] = _native.SpinningStream
+            wait = "Spinning"
         elif is_both_ways(case.pattern, case.mode):
             # Two ranks that both block in a write, with full buffers, would wait for ever.
-            kind = _native.PollingStream
+            wait = "Polling"
         else:
-            kind = _native.BlockingStream
-        end = kind(self.in_fd, self.out_fd, self.pair.shares_core)
-        blocks = kind is _native.BlockingStream
-        return StreamEndpoint(self, blocks, end, case, buffers)
+            wait = "Blocking"
+        end = getattr(_native, wait + self.kind)(self.in_fd, self.out_fd, self.pair.shares_core)
+        return StreamEndpoint(self, wait == "Blocking", end, case, buffers)
 
     def set_blocking(self, blocks: bool) -> None:
         """Puts both descriptors into blocking or non-blocking mode."""
@@ -99,6 +101,8 @@ class SocketTransport(StreamTransport):
 class SocketPath(StreamPath):
     """The initiator listens, the responder connects."""
 
+    kind = "Socket"
+
     def __init__(self, transport: SocketTransport, pair: PairContext) -> None:
         super().__init__(pair)
         self._process = transport.process
@@ -110,7 +114,7 @@ class SocketPath(StreamPath):
 
     def connect(self, address: Any) -> None:
         channel = self._accept() if self.pair.initiates else self._connect(Address(**address))
-        descriptor = channel.socket.detach()
+        descriptor = channel.detach()
         self.take(descriptor, descriptor)
 
     def _connect(self, address: Address) -> Channel:

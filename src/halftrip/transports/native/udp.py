@@ -169,7 +169,7 @@ class UdpEndpoint(Endpoint):
     def resume(self) -> None:
         self._path.resume(self._case)
 
-    def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
+    def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
         if exchanges != 1:
             raise ValueError("an exchange of datagrams is a sample by itself")
         case, clock = self._case, self._buffers.clock
@@ -183,7 +183,7 @@ class UdpEndpoint(Endpoint):
             self._buffers.in_.native,
             case.window,
             case.rate or 0.0,
-            warm_up,
+            untimed,
             _MOST_TIMED_OUT_NS,
             ticks,
             source_slots,

@@ -145,18 +145,18 @@ PATTERNS: tuple[Pattern, ...] = tuple(_PATTERNS)
 
 def run(
     exchange: Callable[[], None],
-    warm_up: int,
-    batch: int,
+    untimed: int,
+    exchanges: int,
     timestamps: Times,
     now: Callable[[], int],
 ) -> None:
-    """Makes `warm_up` exchanges untimed, then `batch` between each two of `timestamps`, shape
+    """Makes `untimed` exchanges first, then `exchanges` between each two of `timestamps`, shape
     (samples + 1,), which it fills in the unit of `now`; as native/timing.hpp does."""
-    for _ in range(warm_up):
+    for _ in range(untimed):
         exchange()
     timestamps[0] = now()
     for number in range(1, len(timestamps)):
-        for _ in range(batch):
+        for _ in range(exchanges):
             exchange()
         timestamps[number] = now()
 
@@ -188,9 +188,9 @@ class PythonEndpoint(Endpoint):
         )
         self._is_timed = initiates or _PATTERNS[case.pattern].responder_timed
 
-    def run(self, warm_up: int, exchanges: int, samples: int) -> Timed:
+    def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
         timestamps = np.zeros(samples + 1, dtype=np.int64)
-        run(self._exchange, warm_up, exchanges, timestamps, _now)
+        run(self._exchange, untimed, exchanges, timestamps, _now)
         if not self._is_timed:
             return Timed()
         return Timed(times=np.diff(timestamps), start=int(timestamps[0]))

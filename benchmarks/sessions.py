@@ -1,0 +1,121 @@
+"""How long whole runs take: beside a plain sweep, from case to case, and with many ranks.
+
+python benchmarks/sessions.py                    # all of it
+python benchmarks/sessions.py --only ranks --ranks 24,64,128
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from contenders import HERE, require, run
+from halftrip.results.records import Measurement
+from halftrip.results.run import Run
+from halftrip.results.run_file import load
+
+HALFTRIP = Path(sys.executable).with_name("halftrip")
+ROUNDS = 7
+# Wanted: seconds of session of so many ranks, all pairs, without the start of the processes.
+SESSION_SECONDS = {24: 1.0, 64: 6.0, 128: 30.0}
+CHANGE_MS = 3.0
+
+
+def halftrip_run(*arguments: str) -> Run:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "run.jsonl"
+        run(HALFTRIP, "run", "-q", "-o", path, *arguments)
+        return load(path)
+
+
+def seconds(work: Sequence[str | Path]) -> float:
+    began = time.perf_counter()
+    run(*work)
+    return time.perf_counter() - began
+
+
+def beside_a_sweep() -> None:
+    """`halftrip run -t mpi` and the same sizes with OSU's counts in plain C, in turn."""
+    require("mpicc.openmpi", "mpirun.openmpi")
+    mpiexec = Path(shutil.which("mpirun.openmpi") or "")
+    ours, theirs = [], []
+    with tempfile.TemporaryDirectory() as directory:
+        program = Path(directory) / "sweep"
+        run("mpicc.openmpi", "-O2", HERE / "sweep.c", "-o", program)
+        file = Path(directory) / "run.jsonl"
+        sweep = [mpiexec, "-n", "2", program]
+        halftrip = [HALFTRIP, "run", "-t", "mpi", "--mpiexec", mpiexec, "-q", "-o", file]
+        for _ in range(ROUNDS):
+            theirs.append(seconds(sweep))
+            ours.append(seconds(halftrip))
+            file.unlink()
+    ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
+    print(
+        f"halftrip run -t mpi: {statistics.median(ours):.2f} s, plain C with OSU's counts: "
+        f"{statistics.median(theirs):.2f} s; ratio {statistics.median(ratios):.2f} "
+        f"({min(ratios):.2f} to {max(ratios):.2f}, {ROUNDS} rounds in turn; wanted: at most 1)"
+    )
+
+
+def change_of_case() -> None:
+    """What a turn takes beyond its timed loops, once buffers and paths are there."""
+    for transport in ("shm", "tcp", "mpi"):
+        found = halftrip_run("-t", transport, "-s", "8,64,1K,4K", "--slices", "50", "--ci", "none")
+        slices = sorted(found.measurements, key=lambda m: m.at)
+        begins = [m.at for m in slices]
+        # The first slice of each case opens its path and makes its buffers.
+        costs = [
+            (later - at) * 1e3 - _timed_ms(slices[number])
+            for number, (at, later) in enumerate(itertools.pairwise(begins))
+            if slices[number].slice > 0
+        ]
+        low, middle, high = statistics.quantiles(costs, n=4)
+        print(
+            f"change of case, {transport}: {middle:.2f} ms (quartiles {low:.2f} to {high:.2f}, "
+            f"{len(costs)} turns; wanted: at most {CHANGE_MS:.0f})"
+        )
+
+
+def _timed_ms(measurement: Measurement) -> float:
+    return (measurement.warm_up.ns + sum(b.elapsed for b in measurement.blocks)) * 1e-6
+
+
+def many_ranks(counts: Sequence[int]) -> None:
+    for ranks in counts:
+        arguments = ("--pairs", "all", "-t", "tcp", "-s", "64", "--time", "0.001")
+        found = halftrip_run("-n", str(ranks), *arguments)
+        pairs = {m.case.pair for m in found.measurements}
+        end = found.end
+        if end is None or end.seconds is None or end.timed is None:
+            sys.exit("the run is not complete")
+        wanted = SESSION_SECONDS.get(ranks)
+        goal = f"; wanted: at most {wanted:.0f} s" if wanted else ""
+        print(
+            f"{ranks} ranks, {len(pairs)} of {ranks * (ranks - 1) // 2} pairs: "
+            f"{end.seconds:.2f} s of session, {end.timed:.2f} s timed at rank 0{goal}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="sweep,change,ranks")
+    parser.add_argument("--ranks", default="24,64,128")
+    arguments = parser.parse_args()
+    only = arguments.only.split(",")
+    if "sweep" in only:
+        beside_a_sweep()
+    if "change" in only:
+        change_of_case()
+    if "ranks" in only:
+        many_ranks([int(count) for count in arguments.ranks.split(",")])
+
+
+if __name__ == "__main__":
+    main()

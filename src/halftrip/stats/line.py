@@ -1,0 +1,101 @@
+"""How times depend on the core-to-core round trip, the line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from halftrip.stats.autocorrelation import ranks
+from halftrip.stats.interval import between_medians
+from halftrip.stats.median import FEWEST_FOR_INTERVAL
+from halftrip.stats.quantile import NORMAL_95, Floats
+
+# A line whose highest value is no more than this many times its lowest does not vary: probes of one
+# line differ by as much.
+_VARIES = 1.05
+# The two-sided 99 % quantile of the normal distribution.
+_NORMAL_99 = 2.5758293035489004
+# With fewer points, their rank correlation is not nearly normal, and little is significant.
+_FEWEST_FOR_CORRELATION = 10
+
+
+class AtLine(NamedTuple):
+    """The median time at a given line, and its 95 % interval, in the unit of the times. A line that
+    takes 1 % longer goes with times that take `exponent` % longer."""
+
+    median: float
+    low: float
+    high: float
+    exponent: float
+
+
+def at_line(lines: Sequence[float], medians: Sequence[float], line: float) -> AtLine | None:
+    """The median time at `line`, ns, from the medians of slices and the line of each, ns (NaN: not
+    known). None with fewer than six slices whose line is known, where that did not vary, and where
+    a median is 0.
+
+    A straight line through the logarithms: its slope is the median of the slopes between all pairs
+    of slices, and its interval that of Kendall's score (Theil, 1950; Sen, Journal of the American
+    Statistical Association 63, 1968), so that a few disturbed slices do not matter. The interval at
+    `line` is that of the median of the slices, each moved there along the slope, and widened by the
+    error of the slope, the more the farther away `line` is from theirs.
+    """
+    known = [(x, y) for x, y in zip(lines, medians, strict=True) if x > 0]
+    if len(known) < FEWEST_FOR_INTERVAL or min(y for _, y in known) <= 0 or not line > 0:
+        return None
+    x, y = np.log(np.array(known)).T
+    if x.max() - x.min() <= math.log(_VARIES):
+        return None
+    slope, slope_error = _slope(x, y)
+    moved = np.sort(y + slope * (math.log(line) - x))
+    middle = float(np.median(moved))
+    # Of the values, since times are positive: those of logarithms may not be.
+    bounds = between_medians(np.exp(moved))
+    if bounds is None:
+        return None
+    far = slope_error * abs(math.log(line) - float(np.median(x)))
+    below = math.hypot(middle - math.log(bounds.low), far)
+    above = math.hypot(math.log(bounds.high) - middle, far)
+    low, median, high = np.exp([middle - below, middle, middle + above]).tolist()
+    return AtLine(median, low, high, slope)
+
+
+def _slope(x: Floats, y: Floats) -> tuple[float, float]:
+    """The slope through these points, and the wider side of its 95 % interval."""
+    n = x.size
+    early, late = np.triu_indices(n, 1)
+    apart = x[late] != x[early]
+    early, late = early[apart], late[apart]
+    slopes = np.sort((y[late] - y[early]) / (x[late] - x[early]))
+    middle = float(np.median(slopes))
+    # The score of slopes above and below the true one has the variance of Kendall's.
+    score = NORMAL_95 * math.sqrt(n * (n - 1) * (2 * n + 5) / 18.0)
+    outside = max(0, math.floor((slopes.size - score) / 2.0))
+    low, high = float(slopes[outside]), float(slopes[slopes.size - 1 - outside])
+    return middle, max(high - middle, middle - low)
+
+
+class Correlation(NamedTuple):
+    """The rank correlation of `points` points, and whether chance gives it in less than 1 % of
+    cases."""
+
+    value: float
+    significant: bool
+    points: int
+
+
+def rank_correlation(lines: Sequence[float], times: Sequence[float]) -> Correlation | None:
+    """Whether times go with the line (Spearman); of points whose line is NaN nothing is known. None
+    with fewer than ten others, or where either is always the same."""
+    known = np.array([(x, y) for x, y in zip(lines, times, strict=True) if x > 0])
+    if len(known) < _FEWEST_FOR_CORRELATION:
+        return None
+    x, y = (ranks(values) - (len(known) - 1) / 2.0 for values in known.T)
+    square = float(np.sum(x * x)) * float(np.sum(y * y))
+    if square <= 0:
+        return None
+    value = float(np.sum(x * y)) / math.sqrt(square)
+    return Correlation(value, abs(value) * math.sqrt(len(known) - 1.0) > _NORMAL_99, len(known))

@@ -1,0 +1,124 @@
+"""The times of a case: all its slices in all launches, and which of them count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from halftrip.stats.interval import of_samples
+from halftrip.stats.quantile import Floats
+from halftrip.stats.settle import settled_from
+from halftrip.stats.states import State, block_states, states
+from halftrip.stats.summary import Slice, Summary, summarize
+
+
+class Series(NamedTuple):
+    """The times of one slice of a case, in the launch of number `launch`.
+
+    `blocks` are the one-way times of each block, shape (n,), ns, in time order, and `rtts` the
+    core-to-core round trips before the first block and after each, ns; empty where they are not
+    known.
+    """
+
+    launch: int
+    blocks: Sequence[Floats]
+    rtts: Sequence[float]
+
+    @property
+    def times(self) -> Floats:
+        """The times of all blocks, shape (n,)."""
+        return np.concatenate(self.blocks) if self.blocks else np.empty(0)
+
+    @property
+    def line(self) -> float:
+        """The median core-to-core round trip, ns; NaN where it is not known."""
+        return float(np.median(self.rtts)) if self.rtts else math.nan
+
+
+class CaseTimes(NamedTuple):
+    """The times of a case in all slices with samples.
+
+    `launches`, `slices` and `lines` have the launch of each slice, its times, and its median
+    core-to-core round trip (NaN: not known). `counted` says which slices count: not those in which
+    the path was still warming up. `launches_begun` is how many launches there were, with samples or
+    without.
+    """
+
+    launches_begun: int
+    launches: Sequence[int]
+    slices: Sequence[Slice]
+    lines: Sequence[float]
+    counted: Sequence[bool]
+
+    @property
+    def by_launch(self) -> dict[int, list[Slice]]:
+        """The slices that count, by launch."""
+        found: dict[int, list[Slice]] = {}
+        for launch, each, counts in zip(self.launches, self.slices, self.counted, strict=True):
+            if counts:
+                found.setdefault(launch, []).append(each)
+        return found
+
+    @property
+    def steady(self) -> list[Floats]:
+        """The times of each slice that counts."""
+        return [each.times for slices in self.by_launch.values() for each in slices]
+
+
+def case_times(series: Sequence[Series], unit: float = 0.0) -> CaseTimes:
+    """The times of a case from all its slices, in the order of launch and slice; in each launch the
+    leading slices of a path that was still warming up do not count. Times were recorded in
+    multiples of `unit`, ns (0: not known)."""
+    known = [(each, times) for each in series if (times := each.times).size]
+    slices = [Slice(times, of_samples(times, unit)) for _, times in known]
+    launches = [each.launch for each, _ in known]
+    counted = [True] * len(known)
+    for launch in dict.fromkeys(launches):
+        of_launch = [n for n, other in enumerate(launches) if other == launch]
+        for n in of_launch[: settled_from([slices[n].median.median for n in of_launch])]:
+            counted[n] = False
+    return CaseTimes(
+        launches_begun=len({each.launch for each in series}),
+        launches=launches,
+        slices=slices,
+        lines=[each.line for each, _ in known],
+        counted=counted,
+    )
+
+
+def summarize_case(
+    times: CaseTimes,
+    size: int = 0,
+    first: float = 0.0,
+    delivered: float = 1.0,
+    single: bool = True,
+) -> Summary:
+    """The summary of a case; see `summary.summarize`."""
+    by_launch = times.by_launch
+    summary = summarize(list(by_launch.values()), size, first, delivered, single)
+    if len(by_launch) < min(2, times.launches_begun):
+        # An interval of the only launch with samples would not hold for the others.
+        return summary._replace(low=math.nan, high=math.nan)
+    return summary
+
+
+def rtt_states(series: Iterable[Series]) -> list[State]:
+    """The states of the machine during these slices, the fastest first; none where round trips are
+    not known."""
+    return states([rtt for each in series for rtt in each.rtts])
+
+
+def by_state(series: Iterable[Series], known: Sequence[State]) -> list[Floats]:
+    """The times of the blocks in each of the states `known`, of all slices; blocks in which the
+    state changed, and slices without round trips, belong to none."""
+    of_state: list[list[Floats]] = [[np.empty(0)] for _ in known]
+    for each in series:
+        if not each.rtts:
+            continue
+        for block, number in zip(each.blocks, block_states(known, each.rtts), strict=True):
+            if number is not None:
+                of_state[number].append(block)
+    return [np.concatenate(blocks) for blocks in of_state]

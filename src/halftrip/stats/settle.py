@@ -1,0 +1,129 @@
+"""Whether times have settled: within a slice, and over the slices of a case.
+
+numpy only: the ranks use it while they measure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from halftrip.stats.quantile import Floats, Samples, long_run_variance, student_95
+
+# Geweke's parts: the first quarter of the times is compared with their last half.
+_FIRST = 0.25
+_LAST = 0.5
+# With fewer samples a part has no long-run variance: then the ranges of both halves are compared.
+_FEWEST = 24
+# Beyond these quantiles of both parts together, times count as the quantile: a few spikes are
+# neither a trend nor do they hide one.
+_CLIP = 0.1
+# A difference of this many half widths of its 95 % interval is in 1 % of healthy cases: two-sided
+# quantiles of the normal distribution.
+_STRICTER = 2.5758293035489004 / 1.959963984540054
+
+# Leading slices are left out where chance alone gives such a beginning in less than half of this
+# share of cases, ...
+_LEVEL = 0.015
+# ... by any of these shapes: a first slice that is off, and exponential decays over this many
+# slices.
+_DECAYS = (0.0, 0.7, 2.0, 5.0)
+_FEWEST_SLICES = 4
+
+
+def settled(times: Samples, tolerance: float) -> bool:
+    """Whether `times`, shape (n,), in time order, have settled: their first quarter and their last
+    half differ by no more than the share `tolerance`, or than chance explains. Of fewer than two
+    nothing can be told: then not.
+
+    Geweke, Evaluating the accuracy of sampling-based approaches to the calculation of posterior
+    moments (Bayesian Statistics 4, 1992), where each part has its own long-run variance, so that
+    times that resemble their neighbours are no drift. Chance explains 99 % of differences.
+    """
+    n = times.size
+    if n < 2:
+        return False
+    last = times[n - int(_LAST * n) :]
+    first = times[: int(_FIRST * n)] if n >= _FEWEST else times[: n - last.size]
+    middle, last_middle = float(np.median(first)), float(np.median(last))
+    if abs(middle - last_middle) <= tolerance * last_middle:
+        return True
+    if n < _FEWEST:
+        return bool(first.min() <= last.max() and last.min() <= first.max())
+    low, high = np.quantile(np.concatenate((first, last)), (_CLIP, 1.0 - _CLIP))
+    parts = [np.clip(part, low, high).astype(np.float64) for part in (first, last)]
+    estimates = [long_run_variance(part) for part in parts]
+    variance = sum(v / part.size for (v, _), part in zip(estimates, parts, strict=True))
+    dof = min(dof for _, dof in estimates)
+    difference = abs(float(parts[0].mean()) - float(parts[1].mean()))
+    return difference <= _STRICTER * student_95(dof) * math.sqrt(variance)
+
+
+def settled_from(medians: Sequence[float]) -> int:
+    """The index of the first slice that counts, of the medians of a case's slices in time order:
+    those before it were taken while the path was still warming up. At most half of them are left
+    out.
+
+    As long as the first of those that are left do not fit the others, the first one is left out.
+    They are fitted by a level and a slower beginning that fades, and by a level alone: Student's
+    test of the one against the other, for each of a few shapes of the beginning. Medians of healthy
+    slices vary normally, whatever their samples do; less than 1 % of cases lose a slice by chance.
+    """
+    values = np.asarray(medians, dtype=np.float64)
+    start = 0
+    while start < values.size // 2 and _begins_apart(values[start:]):
+        start += 1
+    return start
+
+
+def _begins_apart(values: Floats) -> bool:
+    """Whether the first of these values do not fit the others, by the level _LEVEL."""
+    k = values.size
+    if k < _FEWEST_SLICES:
+        return False
+    deviations = values - values.mean()
+    square = float(np.sum(deviations * deviations))
+    if square <= 0:
+        return False
+    rounding = k * _tied_step(values) ** 2 / 12.0
+    largest = 0.0
+    for decay in _DECAYS:
+        shape = np.exp(-np.arange(k) / decay) if decay else (np.arange(k) == 0).astype(np.float64)
+        shape -= shape.mean()
+        # A path that warms up is slower at first; one that gets slower drifts.
+        slower = max(0.0, float(np.sum(shape * deviations)))
+        largest = max(largest, slower**2 / float(np.sum(shape * shape)))
+    dof = k - 2
+    left = max(square - largest, 0.0) + rounding
+    if left <= 0:
+        return True
+    return len(_DECAYS) * student_tail(math.sqrt(dof * largest / left), dof) < _LEVEL
+
+
+def _tied_step(values: Floats) -> float:
+    """The smallest step between values some of which are equal, as on the lattice of a coarse
+    clock, whose rounding is a noise that may not show in so few; 0 where none are."""
+    different = np.unique(values)
+    return float(np.diff(different).min()) if 1 < different.size < values.size else 0.0
+
+
+def student_tail(t: float, dof: int) -> float:
+    """The probability that Student's t with `dof` >= 1 degrees of freedom is beyond `t` >= 0 on
+    either side: Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+    angle = math.atan(t / math.sqrt(dof))
+    cosine = math.cos(angle)
+    # The terms cos, 2/3 cos^3, ... of an odd number of degrees, or 1, 1/2 cos^2, ... of an even.
+    power = 1 if dof % 2 else 0
+    term = cosine if dof % 2 else 1.0
+    total = 0.0
+    while power <= dof - 2:
+        total += term
+        term *= (power + 1) / (power + 2) * cosine * cosine
+        power += 2
+    if dof % 2:
+        inside = 2.0 / math.pi * (angle + math.sin(angle) * total)
+    else:
+        inside = math.sin(angle) * total
+    return max(0.0, 1.0 - inside)

@@ -1,0 +1,145 @@
+"""The interval over slices, or over launches."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from halftrip.stats.interval import SliceMedian, between_medians, interval, of_samples
+from halftrip.stats.median import median_interval
+
+values = st.floats(1, 1e6)
+slices = st.builds(SliceMedian, values, st.just(math.nan) | st.floats(0, 1e5), st.floats(0, 1e4))
+
+
+@settings(max_examples=50)
+@given(st.lists(slices, max_size=40))
+def test_the_interval_holds_the_median_and_half_a_step_on_either_side(of_case):
+    found = interval(of_case)
+    if len(of_case) < 2:
+        assert found is None
+        return
+    latency = np.median([each.median for each in of_case])
+    step = np.median([each.step for each in of_case])
+    # Rounding apart: of a mean, by Student's t.
+    slack = 1e-9 * max(each.median for each in of_case)
+    assert found.low - slack <= max(0.0, latency - step / 2)
+    assert found.high + slack >= latency + step / 2
+    assert found.low >= 0
+
+
+@settings(max_examples=50)
+@given(st.lists(slices, min_size=2, max_size=40), st.floats(0.01, 100))
+def test_the_unit_does_not_matter(of_case, factor):
+    scaled = [SliceMedian(*(factor * value for value in each)) for each in of_case]
+    one, other = interval(of_case), interval(scaled)
+    assert other == pytest.approx([factor * bound for bound in one], rel=1e-6, abs=1e-6)
+
+
+@settings(max_examples=50)
+@given(st.lists(values, min_size=6, max_size=40), st.randoms(use_true_random=False))
+def test_the_order_of_slices_does_not_matter(medians, random):
+    shuffled = list(medians)
+    random.shuffle(shuffled)
+    assert interval([SliceMedian(m) for m in shuffled]) == interval(
+        [SliceMedian(m) for m in medians]
+    )
+
+
+@pytest.mark.parametrize("k", range(6, 60))
+def test_six_or_more_use_the_narrowest_order_statistics(k):
+    found = between_medians(np.arange(float(k)))
+    outside = int(found.low)
+    assert found.high == k - 1 - outside
+    assert 2 * stats.binom.cdf(outside, k, 0.5) <= 0.05 < 2 * stats.binom.cdf(outside + 1, k, 0.5)
+    assert interval([SliceMedian(float(n)) for n in range(k)]) == found
+
+
+@pytest.mark.parametrize("k", range(2, 6))
+def test_two_to_five_use_students_t(k):
+    medians = [3.0, 5.0, 4.0, 7.0, 1.0][:k]
+    logs = np.log(medians)
+    low, high = np.exp(stats.t.interval(0.95, k - 1, np.mean(logs), stats.sem(logs)))
+    assert interval([SliceMedian(m) for m in medians]) == pytest.approx((low, high))
+    assert interval([SliceMedian(m) for m in [0.0, *medians[1:]]]) is None
+
+
+def test_one_slice_says_nothing_about_the_next():
+    assert interval([]) is None
+    assert interval([SliceMedian(100.0, 1.0)]) is None
+
+
+def test_slices_that_agree_by_chance_are_not_known_better_than_within():
+    alike = [SliceMedian(100.0, 4.0)] * 16
+    # Half of 4 / sqrt(16) on either side.
+    assert interval(alike) == (99.5, 100.5)
+    assert interval([SliceMedian(100.0, math.nan)] * 16) == (100.0, 100.0)
+    some = [*[SliceMedian(100.0, 4.0)] * 8, *[SliceMedian(100.0)] * 8]
+    assert interval(some) == (99.5, 100.5)
+
+
+def test_more_slices_narrow_the_interval():
+    generator = np.random.default_rng(1)
+    widths = []
+    for k in (6, 20, 100, 500):
+        of_case = [SliceMedian(m, 2.0) for m in 100 + generator.standard_normal(k)]
+        found = interval(of_case)
+        widths.append(found.high - found.low)
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] < 0.2 * widths[0]
+
+
+@pytest.mark.parametrize(("middle", "step"), [(80.0, 42.0), (20_000.0, 180.0)])
+def test_an_interval_of_coarse_times_is_never_narrower_than_the_step(middle, step):
+    """Nor is its coverage less than promised: rounded down to the clock before and after."""
+    generator = np.random.default_rng(2)
+    hits = 0
+    for _ in range(100):
+        of_case = []
+        for _ in range(6):
+            exact = middle * np.exp(0.001 * generator.standard_normal(300))
+            begin = step * generator.random() + np.concatenate(([0.0], np.cumsum(exact)))
+            times = np.diff(np.floor(begin / step) * step)
+            of_case.append(of_samples(times))
+        found = interval(of_case)
+        assert found.high - found.low >= 0.99 * step
+        hits += found.low <= middle <= found.high
+    assert hits >= 95
+
+
+def test_a_slice_has_the_median_its_interval_and_its_step():
+    times = np.random.default_rng(3).normal(1000, 10, 999)
+    found = of_samples(times)
+    assert found.median == np.median(times)
+    within = median_interval(times)
+    assert found.half_width == max(within.high - found.median, found.median - within.low)
+    assert 0 <= found.step < 1
+    assert of_samples(np.round(times / 7) * 7).step == pytest.approx(7)
+
+
+def test_samples_that_are_all_equal_tell_no_step():
+    assert of_samples(np.full(30, 84.0)).step == 0
+    assert of_samples(np.full(30, 84.0), unit=0.5).step == 0.5
+    single = of_samples(np.array([84.0]))
+    assert (single.median, single.step) == (84.0, 0.0)
+    assert math.isnan(single.half_width)
+
+
+@pytest.mark.parametrize("k", [3, 6, 9, 10, 20])
+@pytest.mark.parametrize("kind", ["normal", "lognormal", "pareto"])
+def test_healthy_slices_cover_their_median(k, kind):
+    """More than 93 % and less than all of it; 500 runs: three standard errors are 3 %."""
+    generator = np.random.default_rng([k, len(kind)])
+    draw = {
+        "normal": generator.standard_normal,
+        "lognormal": lambda n: generator.lognormal(0, 1, n) - 1,
+        "pareto": lambda n: generator.pareto(1.5, n) - (2 ** (2 / 3) - 1),
+    }[kind]
+    hits = 0
+    for _ in range(500):
+        found = interval([of_samples(100 + draw(100)) for _ in range(k)])
+        hits += found.low <= 100 <= found.high
+    assert 0.93 <= hits / 500 <= 0.996
