@@ -73,7 +73,7 @@ class CaseEnd:
         self.endpoint = path.endpoint(case, buffers)
         exposed = self.endpoint.exposed
         ring = None if exposed is None else Ring(exposed, where, case)
-        self._verification = Verification(case, initiates, (0, 1), out, in_, ring)
+        self._verification = Verification(case, initiates, out.slots, out, in_, ring)
 
     def fill(self, messages):
         self._verification.fill(messages)

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from halftrip.errors import UsageError
-from halftrip.measure.part import Progress
-from halftrip.measure.walk import planned_slices
+from halftrip.measure.progress import Progress
 from halftrip.plan.plan import Plan
+from halftrip.plan.slices import planned_slices
 from halftrip.results.case import Case
 from halftrip.results.records import Measurement, RunEnd
 from halftrip.results.run import Run

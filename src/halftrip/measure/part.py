@@ -6,26 +6,25 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
+from halftrip.clock import raw_now
 from halftrip.errors import Unavailable
 from halftrip.measure.pair import Pair
 from halftrip.measure.placement_filter import PlacementFilter
+from halftrip.measure.progress import Progress
 from halftrip.measure.sampler import Sampler
 from halftrip.measure.selection import Refusal, refusal
 from halftrip.measure.setup import Setup
 from halftrip.measure.side import Side
 from halftrip.measure.slices import Slice, finish, serve
-from halftrip.plan.plan import Plan
+from halftrip.plan.slices import planned_slices
 from halftrip.results.case import Case
 from halftrip.results.records import Failure, Measurement
-from halftrip.stats.interval import SliceMedian, interval, of_samples
-from halftrip.stats.settle import settled_from
 
-# A case may be over when it has this many slices; with fewer, order statistics give no interval.
-FEWEST_SLICES = 6
-# A case is late where its slices take this many times as long as planned.
-_LATE = 3.0
+# Where batches have to be short, as with --verify, most of the time passes between them: a slice
+# may take this many times as long as it samples, and this much more, s.
+_MOST_WALL = 5.0
+_LEAST_WALL_SECONDS = 0.05
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -36,50 +35,6 @@ class Turn(msgspec.Struct, frozen=True):
     setting: Case
     number: int
     iterations: int | None = None
-
-
-class Progress:
-    """How far a case has come: the medians of its slices so far, and how long it was sampled,
-    ns."""
-
-    def __init__(self) -> None:
-        self.medians: list[SliceMedian] = []
-        self.sampled_ns = 0
-
-    def add(self, measurement: Measurement) -> None:
-        times = measurement.samples
-        if times.size:
-            exchanges = measurement.exchanges
-            self.medians.append(of_samples(times / exchanges, unit=1 / exchanges))
-        self.sampled_ns += sum(block.elapsed for block in measurement.blocks)
-
-    @property
-    def settled(self) -> list[SliceMedian]:
-        """The slices after the path had warmed up."""
-        return self.medians[settled_from([each.median for each in self.medians]) :]
-
-    @property
-    def exchange_ns(self) -> float | None:
-        """The typical time of an exchange, ns; None if none was kept."""
-        return float(np.median([each.median for each in self.medians])) if self.medians else None
-
-    def is_enough(self, plan: Plan) -> bool:
-        """Whether the interval over the slices is as narrow as the plan wants it."""
-        if plan.ci is None or plan.iterations is not None:
-            return False
-        settled = self.settled
-        found = interval(settled) if len(settled) >= FEWEST_SLICES else None
-        if found is None:
-            return False
-        middle = float(np.median([each.median for each in settled]))
-        return max(found.high - middle, middle - found.low) <= plan.ci * middle
-
-    def is_late(self, plan: Plan, slices: int) -> bool:
-        """Whether it has had all its time long before all its `slices`: its exchanges are long."""
-        if plan.iterations is not None or plan.placement_state is not None or not self.medians:
-            return False
-        is_over = self.sampled_ns >= plan.time * 1e9
-        return is_over and self.sampled_ns * slices > _LATE * plan.time * 1e9 * len(self.medians)
 
 
 class Started(NamedTuple):
@@ -150,9 +105,18 @@ class Part:
             serve(self._pair, self._side)
             finish(self._pair, self._side)
             return
-        self._slice.sample(until)
+        self._slice.sample(until or self._latest_end())
         self._cores = self._slice.end()
         self.timed_ns = self._slice.timed_ns
+
+    def _latest_end(self) -> int | None:
+        """When the slice ends at the latest, ns of CLOCK_MONOTONIC_RAW, where no others talk; None
+        where a number of exchanges, or a state of the machine, was asked for."""
+        plan = self._setup.plan
+        if self._turn.iterations is not None or plan.placement_state is not None:
+            return None
+        seconds = plan.time / planned_slices(plan)
+        return raw_now() + round((_MOST_WALL * seconds + _LEAST_WALL_SECONDS) * 1e9)
 
     def result(self, launch: int, began: float, last: bool) -> Measurement | Failure | None:
         """The record of the slice, on the initiator; None where it has none and may have one

@@ -12,13 +12,14 @@ import msgspec
 from halftrip.clock import raw_now
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.pair import Pair
-from halftrip.measure.part import Part, Progress, Started, Turn
+from halftrip.measure.part import Part, Started, Turn
 from halftrip.measure.placement_filter import PlacementFilter
+from halftrip.measure.progress import Progress
 from halftrip.measure.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler, Stopping
 from halftrip.measure.selection import Refusal
 from halftrip.measure.setup import Setup
-from halftrip.measure.walk import planned_slices
 from halftrip.plan.cases import case_of
+from halftrip.plan.slices import planned_slices
 from halftrip.results.case import Case
 from halftrip.results.records import Failure
 from halftrip.results.run_file import encode
@@ -157,7 +158,8 @@ class Participant:
             clock_resolution=resolution,
             first_block=FIRST_BLOCK_SHARE if alone else _FIRST_BLOCK_OF_SEVERAL,
             expected_ns=self._expected_ns(case),
-            single=self._setup.transport(case).capabilities.lossy,
+            # Windows between which memory is touched are timed one by one.
+            single=self._setup.transport(case).capabilities.lossy or case.touch == "untimed",
             most_exchanges=self._setup.most_exchanges(case),
             # Short blocks: within one the state of the machine hardly changes.
             growth=0.0 if plan.placement_state else BLOCK_GROWTH,

@@ -27,9 +27,10 @@ from halftrip.measure.part import Turn
 from halftrip.measure.participant import Participant, TurnReport
 from halftrip.measure.selection import Refusal, skips
 from halftrip.measure.setup import set_up
-from halftrip.measure.walk import Item, Walk, planned_slices
+from halftrip.measure.walk import Item, Walk
 from halftrip.plan.cases import case_of, settings
 from halftrip.plan.plan import Plan
+from halftrip.plan.slices import planned_slices
 from halftrip.results.case import Case
 from halftrip.results.records import CopyTime, Measurement, Notice, RunEnd, Skip
 from halftrip.results.run_file import Record, decode, encode

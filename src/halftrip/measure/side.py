@@ -17,6 +17,7 @@ from halftrip.memory.ring import Ring, WrongByte, aligned, allocate_ring
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.case import Case
 from halftrip.results.delivery import Delivery
+from halftrip.results.patterns import SHAPES
 from halftrip.results.usage import CoreUse, Usage, add_usages
 from halftrip.telemetry.process import CoreWatch
 from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Timed
@@ -56,6 +57,17 @@ def unpack_times(payload: bytes) -> Times:
     return np.frombuffer(payload, dtype=np.int64) if payload else NO_TIMES
 
 
+def uses_buffers(case: Case, initiates: bool) -> tuple[bool, bool]:
+    """Whether an end sends from buffers of its own, and whether it receives into some."""
+    shape = SHAPES[case.pattern]
+    if case.mode == "onesided":
+        # The responder's are in the memory that it exposes.
+        return initiates and shape.responder, initiates and shape.initiator
+    if initiates:
+        return True, shape.initiator
+    return shape.initiator, shape.responder
+
+
 class Side:
     """This rank's side of `case`: its peer is that of `context`, over the open `path`."""
 
@@ -76,11 +88,16 @@ class Side:
 
     def allocate(self) -> None:
         """Makes the buffers. Raises Unavailable or OSError."""
-        end = self._context.end_of(self.case)
-        self._out = allocate_ring(self._layout, self.case, end)
-        self._in = self._out
-        if self.case.buffers == "separate":
-            self._in = allocate_ring(self._layout, self.case, end)
+        sends, receives = uses_buffers(self.case, self._context.initiates)
+        if self.case.buffers == "same":
+            self._out = self._in = self._ring(sends or receives)
+        else:
+            self._out, self._in = self._ring(sends), self._ring(receives)
+
+    def _ring(self, is_used: bool) -> Ring:
+        """Buffers; only one, if this end has no use for them."""
+        layout = self._layout if is_used else self._layout._replace(slots=1)
+        return allocate_ring(layout, self.case, self._context.end_of(self.case))
 
     def open(self) -> Any:
         """Makes the endpoint and returns its address. Raises Unavailable or OSError."""
@@ -90,12 +107,13 @@ class Side:
         exposed = None
         if self._endpoint.exposed is not None:
             region = aligned(self._endpoint.exposed, self.case)
-            # First touched by this rank's core.
-            region[:] = 0xA5
+            # First touched by this rank's core, if the peer accesses it.
+            if not self._context.initiates:
+                region[:] = 0xA5
             exposed = Ring(region, self._layout, self.case)
         if self.case.verify:
             self._verification = Verification(
-                self.case, self._context.initiates, self.case.pair, self._out, self._in, exposed
+                self.case, self._context.initiates, self._layout.slots, self._out, self._in, exposed
             )
         return self._endpoint.address
 

@@ -88,9 +88,9 @@ class Slice:
         """Lets the responder wait for others, too, before `sample`."""
         self._pair.link.send(Request(is_last=True))
 
-    def sample(self, until: int | None = None) -> None:
-        """Samples until the sampler has enough or, where others talk at the same time, until this
-        moment, ns of CLOCK_MONOTONIC_RAW."""
+    def sample(self, until: int | None) -> None:
+        """Samples until the sampler has enough, or until this moment, ns of CLOCK_MONOTONIC_RAW
+        (None: however long that takes)."""
         if self._virtual is not None:
             self._before = self._probe()
         while self.problem is None and (batch := self._sampler.next()):

@@ -14,21 +14,21 @@ from halftrip.results.patterns import SHAPES
 
 
 class Verification:
-    """Fills and checks one end's buffers: `out`, `in_`, and `exposed`, which the peer accesses.
-    `ranks` are the initiator's and the responder's."""
+    """Fills and checks one end's buffers: `out`, `in_`, and `exposed`, which the peer accesses. A
+    message has one of `slots` buffers."""
 
     def __init__(
-        self, case: Case, initiates: bool, ranks: tuple[int, int], out: Ring, in_: Ring,
+        self, case: Case, initiates: bool, slots: int, out: Ring, in_: Ring,
         exposed: Ring | None,
     ) -> None:  # fmt: skip
-        initiator, responder = ranks
+        initiator, responder = case.pair
         self._rank = initiator if initiates else responder
         peer = responder if initiates else initiator
         # With one buffer, the reply is the initiator's payload.
         self._sender = initiator if case.buffers == "same" else peer
         self._source = _source(case, initiates, out, exposed)
         self._target = _target(case, initiates, in_, exposed)
-        self._slots = out.slots
+        self._slots = slots
         self._first = 0
 
     def fill(self, messages: int) -> None:

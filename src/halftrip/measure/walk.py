@@ -7,31 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from halftrip.measure.part import Turn
 from halftrip.plan.plan import Plan
+from halftrip.plan.slices import iterations_of, planned_slices
 from halftrip.results.case import Case
 
-# A slice takes this long at least, s: a shorter one would be all warm-up.
-LEAST_SLICE_SECONDS = 0.001
 # A case that is not within its interval may have this many times the planned slices, as long as
 # others need fewer.
 _MOST_TIMES = 3
 
 # The number of a round of the schedule, and what all its pairs measure.
 Item = tuple[int, Case]
-
-
-def planned_slices(plan: Plan) -> int:
-    """In how many slices the time of each case is dealt."""
-    if plan.iterations is not None:
-        return min(plan.slices, plan.iterations)
-    return max(1, min(plan.slices, int(plan.time / LEAST_SLICE_SECONDS)))
-
-
-def iterations_of(plan: Plan, number: int) -> int | None:
-    """How many exchanges slice `number` of a case has, with a fixed count."""
-    if plan.iterations is None:
-        return None
-    slices = planned_slices(plan)
-    return plan.iterations // slices + (number < plan.iterations % slices)
 
 
 class Walk:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from halftrip.stats.interval import of_samples
+from halftrip.stats.median import FEWEST_FOR_INTERVAL
 from halftrip.stats.quantile import Floats
 from halftrip.stats.settle import settled_from
 from halftrip.stats.states import State, block_states, states
@@ -70,7 +72,8 @@ class CaseTimes(NamedTuple):
 
 def case_times(series: Sequence[Series], unit: float = 0.0) -> CaseTimes:
     """The times of a case from all its slices, in the order of launch and slice; in each launch the
-    leading slices of a path that was still warming up do not count. Times were recorded in
+    leading slices of a path that was still warming up do not count, nor do launches that were cut
+    short. Times were recorded in
     multiples of `unit`, ns (0: not known)."""
     known = [(each, times) for each in series if (times := each.times).size]
     slices = [Slice(times, of_samples(times, unit)) for _, times in known]
@@ -80,6 +83,7 @@ def case_times(series: Sequence[Series], unit: float = 0.0) -> CaseTimes:
         of_launch = [n for n, other in enumerate(launches) if other == launch]
         for n in of_launch[: settled_from([slices[n].median.median for n in of_launch])]:
             counted[n] = False
+    _leave_out_short(launches, counted)
     return CaseTimes(
         launches_begun=len({each.launch for each in series}),
         launches=launches,
@@ -87,6 +91,16 @@ def case_times(series: Sequence[Series], unit: float = 0.0) -> CaseTimes:
         lines=[each.line for each, _ in known],
         counted=counted,
     )
+
+
+def _leave_out_short(launches: Sequence[int], counted: list[bool]) -> None:
+    """Leaves out launches that were cut short, with fewer slices than an interval takes, where
+    others have more: such as one that was interrupted, and gone on with in another launch."""
+    counts = Counter(launch for launch, counts in zip(launches, counted, strict=True) if counts)
+    if max(counts.values(), default=0) < FEWEST_FOR_INTERVAL:
+        return
+    for n, launch in enumerate(launches):
+        counted[n] &= counts[launch] >= FEWEST_FOR_INTERVAL
 
 
 def summarize_case(

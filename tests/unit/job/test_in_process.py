@@ -34,7 +34,7 @@ def test_cases_are_measured_in_order():
     run = simulate(STILL, cases, Plan(launches=2, slices=3))
     places = [(m.launch, m.slice, m.case) for m in run.measurements]
     assert places == [
-        (launch, slice, case) for launch in (0, 1) for slice in range(3) for case in cases
+        (launch, number, case) for launch in (0, 1) for number in range(3) for case in cases
     ]
 
 

@@ -1,5 +1,6 @@
 """With --verify every message of a batch is checked, wherever in it a byte is wrong."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -25,6 +26,7 @@ class End:
     """One end's buffers, and its verification."""
 
     def __init__(self, the_case, initiates, ranks=(0, 1)):
+        the_case = msgspec.structs.replace(the_case, pair=ranks)
         self.layout = layout(the_case, 0)._replace(slots=SLOTS)
         end = the_case.initiator
         self.out = self.in_ = allocate_ring(self.layout, the_case, end)
@@ -32,7 +34,7 @@ class End:
             self.in_ = allocate_ring(self.layout, the_case, end)
         self.exposed = allocate_ring(self.layout, the_case, end)
         self.verification = Verification(
-            the_case, initiates, ranks, self.out, self.in_, self.exposed
+            the_case, initiates, SLOTS, self.out, self.in_, self.exposed
         )
 
     def check(self, messages, source_slots=None, header_size=0):

@@ -10,10 +10,12 @@ import random
 from collections.abc import Sequence
 
 from halftrip import __version__
-from halftrip.measure.part import Progress, Started, Turn
+from halftrip.measure.part import Started, Turn
+from halftrip.measure.progress import Progress
 from halftrip.measure.sampler import Sampled, Sampler, Stopping
-from halftrip.measure.walk import Walk, planned_slices
+from halftrip.measure.walk import Walk
 from halftrip.plan.plan import Plan, plan_record
+from halftrip.plan.slices import planned_slices
 from halftrip.registry import SIMULATED
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.case import Case

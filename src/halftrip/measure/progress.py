@@ -1,0 +1,58 @@
+"""How far a case has come in its slices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halftrip.plan.plan import Plan
+from halftrip.results.records import Measurement
+from halftrip.stats.interval import SliceMedian, interval, of_samples
+from halftrip.stats.median import FEWEST_FOR_INTERVAL
+from halftrip.stats.settle import settled_from
+
+# A case is late where its slices take this many times as long as planned.
+_LATE = 3.0
+
+
+class Progress:
+    """How far a case has come: the medians of its slices so far, and how long it was sampled,
+    ns."""
+
+    def __init__(self) -> None:
+        self.medians: list[SliceMedian] = []
+        self.sampled_ns = 0
+
+    def add(self, measurement: Measurement) -> None:
+        times = measurement.samples
+        if times.size:
+            exchanges = measurement.exchanges
+            self.medians.append(of_samples(times / exchanges, unit=1 / exchanges))
+        self.sampled_ns += sum(block.elapsed for block in measurement.blocks)
+
+    @property
+    def settled(self) -> list[SliceMedian]:
+        """The slices after the path had warmed up."""
+        return self.medians[settled_from([each.median for each in self.medians]) :]
+
+    @property
+    def exchange_ns(self) -> float | None:
+        """The typical time of an exchange, ns; None if none was kept."""
+        return float(np.median([each.median for each in self.medians])) if self.medians else None
+
+    def is_enough(self, plan: Plan) -> bool:
+        """Whether the interval over the slices is as narrow as the plan wants it."""
+        if plan.ci is None or plan.iterations is not None:
+            return False
+        settled = self.settled
+        found = interval(settled) if len(settled) >= FEWEST_FOR_INTERVAL else None
+        if found is None:
+            return False
+        middle = float(np.median([each.median for each in settled]))
+        return max(found.high - middle, middle - found.low) <= plan.ci * middle
+
+    def is_late(self, plan: Plan, slices: int) -> bool:
+        """Whether it has had all its time long before all its `slices`: its exchanges are long."""
+        if plan.iterations is not None or plan.placement_state is not None or not self.medians:
+            return False
+        is_over = self.sampled_ns >= plan.time * 1e9
+        return is_over and self.sampled_ns * slices > _LATE * plan.time * 1e9 * len(self.medians)
