@@ -119,7 +119,7 @@ void define_datagrams(nb::module_& module) {
   nb::class_<DatagramSocket> type(module, "DatagramSocket");
   type.def(nb::init<int, bool, bool, Ticks, Ticks>(), "fd"_a, "spins"_a, "yields"_a, "timeout_ns"_a,
            "shortest_ns"_a = ReplyTimeout::kShortest_ns)
-      .def("restart", &DatagramSocket::restart)
+      .def("restart", &DatagramSocket::restart, nb::arg("before") = 0)
       .def("end_wait", &DatagramSocket::end_wait)
       .def_ro("reply_timeout", &DatagramSocket::reply_timeout);
   type.attr("patterns") = nb::make_tuple(nb::str(PingPong::name.data(), PingPong::name.size()),
