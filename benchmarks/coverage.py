@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import signal, stats
 
+from halftrip.stats import interval as over_slices
 from halftrip.stats.difference import differ, differ_series
 from halftrip.stats.drift import change_points, trend
-from halftrip.stats import interval as over_slices
 from halftrip.stats.median import half_width, median_interval
 from halftrip.stats.modes import two_modes
 from halftrip.stats.settle import settled, settled_from
