@@ -13,7 +13,15 @@ def measured(pair, blocks, exchanges=3, transport="shm", **fields):
     return runs.measurement(
         transport, pair=pair, exchanges=exchanges, slice=4, launch=2, samples=[1] * 6, **fields
     ).__class__(
-        case=runs.case(transport, 8, pair=pair, **fields), slice=4, launch=2, at=0.5, first=100, warm_up=runs.WarmUp(3, 600, True), exchanges=exchanges, stopped="time", blocks=blocks
+        case=runs.case(transport, 8, pair=pair, **fields),
+        slice=4,
+        launch=2,
+        at=0.5,
+        first=100,
+        warm_up=runs.WarmUp(3, 600, True),
+        exchanges=exchanges,
+        stopped="time",
+        blocks=blocks,
     )
 
 
