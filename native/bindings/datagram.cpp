@@ -19,7 +19,9 @@ DatagramResult run_pattern(std::string_view pattern, DatagramSocket& socket, Buf
 
 void check(const Ring& out, const Ring& in, const DatagramBatch& batch) {
   if (in.size() != out.size()) throw std::invalid_argument("out and in differ in size");
-  if (in.slots() != out.slots()) throw std::invalid_argument("out and in differ in number");
+  // An end has only one of those that it does not use.
+  if (in.slots() != out.slots() && in.slots() != 1 && out.slots() != 1)
+    throw std::invalid_argument("out and in differ in number");
   if (out.size() == 0) throw std::invalid_argument("a datagram needs room for its number");
   if (batch.window < 1) throw std::invalid_argument("a window has at least one message");
   if (batch.untimed < 0) throw std::invalid_argument("the number of untimed exchanges is negative");
