@@ -115,9 +115,10 @@ class DatagramSocket {
     return first;
   }
 
-  // A new case: its first message is in the first buffer, and its replies take their own time.
-  void restart() noexcept {
-    case_first_ = next_;
+  // Another case, which had `before` messages so far: its first one was in the first buffer. Its
+  // replies take their own time.
+  void restart(std::int64_t before) noexcept {
+    case_first_ = next_ - before;
     reply_timeout.reset();
   }
 

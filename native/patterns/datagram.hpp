@@ -120,12 +120,15 @@ class DatagramEnd {
   }
   std::byte* in_at(std::int64_t number) const { return in_.at(socket_.slot(number, in_.slots())); }
 
+  // How many buffers the sender has: as many as this end has to receive into.
+  std::size_t sender_slots() const noexcept { return in_.slots(); }
+
   // The buffer of the message `expected` now holds the message `number`, or, unless `known`, bytes
   // of unknown origin.
   void record_source(std::int64_t expected, std::int64_t number, bool known) {
     if (!batch_.is_verified()) return;
     const std::size_t source =
-        known && !is_out_overwritten_ ? socket_.slot(number, out_.slots()) + 1 : 0;
+        known && !is_out_overwritten_ ? socket_.slot(number, sender_slots()) + 1 : 0;
     batch_.source_slots[socket_.slot(expected, in_.slots())] = static_cast<std::int64_t>(source);
   }
 

@@ -221,9 +221,9 @@ class DatagramSocket:
 
     @property
     def reply_timeout(self) -> ReplyTimeout: ...
-    def restart(self) -> None:
-        """Begins a new case: its first message is in the first buffer, and the reply times of the
-        one before are forgotten."""
+    def restart(self, before: int = 0) -> None:
+        """Goes on with another case, which had `before` messages so far: the first of them was in
+        the first buffer. The reply times of the case before are forgotten."""
 
     def end_wait(self) -> None:
         """From another thread: ends the current wait, or else the next one, as if it had timed

@@ -122,7 +122,7 @@ def measure(
                 continue
             slice_ = Slice(own, side, sampler, None)
             slice_.warm_up(iterations)
-            slice_.sample()
+            slice_.sample(None)
             cores = slice_.end()
             found.append(slice_.measurement(number, 0, began, cores))
             timed.append(slice_.timed_ns)

@@ -92,6 +92,7 @@ def exchange(paths, case, numbers=(1, 1, 3)):
     for end, peer in zip(ends, ends[::-1], strict=True):
         end.endpoint.connect(sent(peer.endpoint.address))
         end.fill(messages)
+        end.endpoint.resume()
         end.endpoint.synchronize()
     results = [None, None]
 

@@ -88,7 +88,7 @@ class Part:
             return
         if self._pair.initiates:
             self._slice = Slice(self._pair, self._side, self._started().sampler, self._placement)
-            self._slice.warm_up(self._turn.iterations)
+            self._slice.warm_up(self._turn.iterations, self._started().progress.spread)
             if several:
                 self._slice.pause()
         else:

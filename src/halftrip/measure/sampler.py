@@ -47,9 +47,9 @@ _WARM_SHARE = 0.5
 # Sampling consists of blocks: the first takes this share of the time allowed, each later one this
 # share of the time of all before it.
 FIRST_BLOCK_SHARE = 0.1
-BLOCK_GROWTH = 1.0
+BLOCK_GROWTH = 3.0
 # A slice is over early when the interval of its own median is within this share of the requested
-# one: a longer slice would tell no more about the case, whose slices differ by more.
+# one, or of what the slices of the case differ by: a longer one would tell no more about the case.
 _WITHIN_SHARE = 0.5
 # The interval is computed when at least this share of the time is there, and then each time it has
 # grown by this much: batches may be short.
@@ -166,12 +166,15 @@ class Sampler:
         # Of all batches: the time spent waiting for lost replies, and how many samples they gave.
         self._timed_out_ns = 0.0
         self._taken = 0
+        # The relative half-width with which a slice is over.
+        self._enough = 0.0
         self._begin(None)
 
-    def begin(self, iterations: int | None = None) -> None:
-        """Begins the next slice, which ends after exactly `iterations` exchanges, if that is
-        given."""
+    def begin(self, iterations: int | None = None, spread: float = 0.0) -> None:
+        """Begins the next slice, which ends after exactly `iterations` exchanges, if that is given.
+        Slices so far differ by the share `spread` of their median."""
         self._begin(iterations)
+        self._enough = _WITHIN_SHARE * max(self._ci or 0.0, spread)
         self._phase = "first"
         if self._is_calibrated:
             self._set_exchanges(self._sample_ns / self.exchanges)
@@ -413,7 +416,7 @@ class Sampler:
         if self._ci is not None and (is_over or is_full or kept_ns >= self._next_look_ns):
             self._next_look_ns = (1 + _LOOK_GROWTH) * kept_ns
             times = np.concatenate([batch.times for batch in self._kept])
-            if half_width(times) <= _WITHIN_SHARE * self._ci:
+            if half_width(times) <= self._enough:
                 return "converged"
         if is_over:
             return "time"

@@ -50,8 +50,10 @@ def settled(times: Samples, tolerance: float) -> bool:
     middle, last_middle = float(np.median(first)), float(np.median(last))
     if abs(middle - last_middle) <= tolerance * last_middle:
         return True
-    if n < _FEWEST:
-        return bool(first.min() <= last.max() and last.min() <= first.max())
+    overlap = bool(first.min() <= last.max() and last.min() <= first.max())
+    # A steep beginning of few samples has so wide an interval that it would hold anything.
+    if n < _FEWEST or not overlap:
+        return overlap
     low, high = np.quantile(np.concatenate((first, last)), (_CLIP, 1.0 - _CLIP))
     parts = [np.clip(part, low, high).astype(np.float64) for part in (first, last)]
     estimates = [long_run_variance(part) for part in parts]

@@ -1,16 +1,18 @@
-"""Which cases are skipped because their memory is not available, and with which reason."""
+"""Which cases are refused, for which reason, and the records that say so."""
 
 from types import SimpleNamespace
 
 import msgspec
 import pytest
 
-from halftrip.measure.selection import possible_rounds
+from halftrip.measure.selection import Refusal, refusal, skips
+from halftrip.measure.setup import Setup
 from halftrip.memory.host import HOST
 from halftrip.memory.layout import layout
 from halftrip.plan.plan import Plan
 from halftrip.registry import MEMORIES
 from halftrip.results.case import CaseEnd
+from halftrip.results.records import Skip
 from harness.bench import pair
 from harness.runs import case
 
@@ -18,24 +20,34 @@ SIZE = 1 << 20
 MIB = 1 << 20
 
 
-def setup_of(the_case, rank=0, hosts=("a", "a")):
-    """The parts of a Setup that a selection uses, at a rank whose peer refuses nothing."""
-    return SimpleNamespace(
-        plan=Plan(),
-        group=SimpleNamespace(rank=rank, allgather=lambda value, kind: [value, {}]),
+class Agreeing:
+    """The link to a peer that refuses nothing."""
+
+    def agree(self, step):
+        step()
+
+
+def refused(the_case, rank=0, hosts=("a", "a"), plan=None, **fields):
+    """Why a rank refuses a case, or None; it uses these parts of a Setup and of a Pair."""
+    transport = SimpleNamespace(refuses=lambda case: None)
+    setup = SimpleNamespace(
+        plan=plan or Plan(),
+        group=SimpleNamespace(rank=rank),
         hosts=hosts,
-        missing={the_case.transport: {}},
-        layout=lambda case: layout(case, MIB),
-        connection=lambda case: SimpleNamespace(member=True, pair=pair(rank)),
-        transport=lambda case: SimpleNamespace(refuses=lambda case: None),
+        transport=lambda case: transport,
+        buffer_bytes=lambda case: buffer_bytes(case),
     )
+    own = SimpleNamespace(
+        link=Agreeing(),
+        context=pair(rank, **fields),
+        missing=lambda transport, name: None,
+    )
+    return refusal(setup, own, the_case)
 
 
-def reason(the_case, **place):
-    """Why a case is skipped, or None."""
-    kept, skips = possible_rounds(setup_of(the_case, **place), [(the_case,)])
-    assert kept == ([] if skips else [(the_case,)])
-    return skips[0].reason if skips else None
+def buffer_bytes(the_case):
+    parts = SimpleNamespace(layout=lambda case: layout(case, MIB))
+    return Setup.buffer_bytes(parts, the_case)
 
 
 # How many MiB the buffers of one case need on a host.
@@ -53,17 +65,16 @@ NEEDS = [
 @pytest.mark.parametrize(("the_case", "hosts", "needed"), NEEDS)
 def test_a_case_is_skipped_where_its_buffers_do_not_fit(monkeypatch, the_case, hosts, needed):
     monkeypatch.setattr(HOST, "available", lambda: needed * MIB)
-    assert reason(the_case, hosts=hosts) is None
+    assert refused(the_case, hosts=hosts) is None
     monkeypatch.setattr(HOST, "available", lambda: needed * MIB - 1)
     said = f"buffers need {needed} MiB on one host, where {needed - 1} MiB are left"
-    assert reason(the_case, hosts=hosts) == said
+    assert refused(the_case, hosts=hosts) == said
 
 
 def test_pairs_that_talk_at_the_same_time_need_their_buffers_at_once(monkeypatch):
     pairs = msgspec.structs.replace(case(size=SIZE), concurrency=3)
     monkeypatch.setattr(HOST, "available", lambda: 11 * MIB)
-    _, (skip,) = possible_rounds(setup_of(pairs), [(pairs,)])
-    assert skip.reason == "buffers need 12 MiB on one host, where 11 MiB are left"
+    assert refused(pairs) == "buffers need 12 MiB on one host, where 11 MiB are left"
 
 
 class OtherMemory:
@@ -82,7 +93,92 @@ def test_each_end_s_own_memory_and_pages_count(monkeypatch, end):
     monkeypatch.setattr(MEMORIES, "load", {"host": HOST, "other": OtherMemory()}.get)
     monkeypatch.setattr(HOST, "missing", lambda pages: None)
     the_case = case(**{end: CaseEnd(wait="spin", memory="other", pages="huge")})
-    reasons = [reason(the_case, rank=rank) for rank in (0, 1)]
+    reasons = [refused(the_case, rank=rank) for rank in (0, 1)]
     refusing = ["initiator", "responder"].index(end)
     assert reasons[refusing] == "no huge pages of this kind"
     assert reasons[1 - refusing] is None
+
+
+# What a plan asks for.
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"no_segment": "the ranks are on different hosts"}, "the ranks are on different hosts"),
+        ({"segment": b""}, "the ranks share a core"),
+    ],
+)
+def test_without_round_trips_there_is_no_placement_state(fields, reason):
+    plan = Plan(placement_state="near")
+    said = f"--placement-state: no core-to-core round trip: {reason}"
+    assert refused(case(), plan=plan, **fields) == said
+    # Virtual time has its own, and without the option none is needed.
+    assert refused(case("simulated"), plan=plan, **fields) is None
+    assert refused(case(), **fields) is None
+
+
+def test_a_window_that_takes_too_long_is_refused():
+    slow = case("udp", pattern="stream", window=1000, size=1000, rate=1e4)
+    assert refused(slow, plan=Plan(time=9.0)).startswith("a window of 1000 takes 100 s")
+    assert refused(slow, plan=Plan(time=11.0)) is None
+
+
+# The records.
+
+SETTINGS = [
+    case(transport, size, pattern=pattern)
+    for transport in ("shm", "tcp")
+    for pattern in ("pingpong", "bidirectional")
+    for size in (1, 2, 3)
+]
+
+
+def skipped(*refused, pairs=1):
+    """The skips where these were refused, each a transport, a reason, and fields of cases."""
+    refusals = [
+        Refusal(msgspec.structs.replace(each, pair=between), reason)
+        for transport, reason, chosen, betweens in refused
+        for between in betweens
+        for each in SETTINGS
+        if each.transport == transport and chosen(each)
+    ]
+    return skips(refusals, SETTINGS, pairs)
+
+
+ALL = [(0, 1)]
+
+
+def test_a_transport_that_is_missing_is_one_record():
+    (skip,) = skipped(("shm", "no memory", lambda case: True, ALL))
+    assert skip == Skip(transport="shm", reason="no memory")
+
+
+def test_a_skip_names_what_it_has_and_others_have_not():
+    (skip,) = skipped(("tcp", "too small", lambda case: case.size < 3, ALL))
+    assert skip == Skip(transport="tcp", reason="too small", sizes=[1, 2])
+    (skip,) = skipped(("tcp", "no such", lambda case: case.pattern == "pingpong", ALL))
+    assert skip == Skip(transport="tcp", reason="no such", patterns=["pingpong"])
+
+
+def test_each_transport_and_each_reason_has_its_record():
+    found = skipped(
+        ("shm", "too small", lambda case: case.size < 2, ALL),
+        ("tcp", "too small", lambda case: case.size < 2, ALL),
+        ("tcp", "too large", lambda case: case.size > 2, ALL),
+    )
+    assert [(skip.transport, skip.reason, skip.sizes) for skip in found] == [
+        ("shm", "too small", [1]), ("tcp", "too small", [1]), ("tcp", "too large", [3]),
+    ]  # fmt: skip
+
+
+def test_pairs_are_named_where_others_are_left():
+    refused = ("shm", "different hosts", lambda case: True, [(1, 2), (0, 3)])
+    (some,) = skipped(refused, pairs=3)
+    assert some.pairs == [(0, 3), (1, 2)]
+    (all_of_them,) = skipped(refused, pairs=2)
+    assert all_of_them.pairs is None
+
+
+def test_nothing_refused_is_no_record():
+    assert skips([], SETTINGS, 1) == []

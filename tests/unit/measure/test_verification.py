@@ -4,7 +4,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from halftrip.measure.sampler import Stopping
 from halftrip.measure.verification import Verification
 from halftrip.memory.layout import layout
 from halftrip.memory.ring import Ring, WrongByte, allocate_ring
@@ -217,7 +216,7 @@ def test_the_gaps_of_a_strided_message_do_not_count():
         check_again(responder, None)
 
 
-# In rounds that are measured.
+# In slices that are measured.
 
 MEASURED = [
     ("shm", "pingpong", "separate", 1),
@@ -254,9 +253,10 @@ def test_all_messages_of_all_batches_are_checked(measured_case, monkeypatch):
 
     monkeypatch.setattr(Ring, "fill", note_fill)
     monkeypatch.setattr(Ring, "check", note_check)
-    round_ = measured(*measured_case)
-    assert round_.problems == [None]
-    assert round_.verified == [len(checked)]
+    found = measured(*measured_case, slices=2)
+    assert found.problem is None
+    assert all(each.verified > 0 for each in found.slices)
+    assert sum(each.verified for each in found.slices) == len(checked)
     assert len(set(filled)) == len(filled)
     if measured_case[0] != "udp":
         # With one buffer, the reply is the same message, which is checked at both ends.
@@ -280,5 +280,5 @@ def test_one_wrong_byte_in_one_message_is_found(measured_case, victim, monkeypat
 
     monkeypatch.setattr(Ring, "fill", spoil)
     # So many that the victim is among them, however busy this machine is.
-    (problem,) = measured(*measured_case, stopping=Stopping(iterations=100)).problems
+    problem = measured(*measured_case, iterations=100).problem
     assert problem.startswith(("rank 0: byte 5000 is 0x", "rank 1: byte 5000 is 0x"))

@@ -47,6 +47,8 @@ def _only_what_is_new_is_collected():
 @pytest.fixture
 def leaves_nothing():
     """The test leaves as many file descriptors and threads as it found."""
+    # What earlier tests left behind must not be collected in the course of this one.
+    gc.collect()
     before = held()
     yield
     # A mapping of shared memory keeps a descriptor until it is collected.

@@ -18,12 +18,12 @@ def case(pattern="pingpong", size=64, window=1, **changes):
 @PATTERNS
 @pytest.mark.parametrize("size", [8, 24, 1000])
 def test_verified_messages_are_counted(pattern, window, size):
-    round_ = measure(case(pattern, size, window, verify=True))
-    assert round_.problems == [None]
-    assert round_.verified[0] > 0
-    blocks = [block.blocks[0] for block in round_.kept]
-    assert sum(block.delivery.sent for block in blocks) > 0
-    assert sum(block.times.size for block in blocks) > 0
+    found = measure(case(pattern, size, window, verify=True), slices=2)
+    assert found.problem is None
+    for measured in found.slices:
+        assert measured.verified > 0
+        assert measured.delivery.sent > 0
+        assert measured.samples.size > 0
 
 
 @PATTERNS
@@ -36,7 +36,7 @@ def test_a_wrong_byte_is_found(pattern, window, buffers, monkeypatch):
         ring.region[slots * 1024 + 500] ^= 0x10
 
     monkeypatch.setattr(Ring, "fill", spoilt)
-    (problem,) = measure(case(pattern, 1024, window, buffers=buffers, verify=True)).problems
+    problem = measure(case(pattern, 1024, window, buffers=buffers, verify=True)).problem
     assert problem.startswith(("rank 0: byte 500 is 0x", "rank 1: byte 500 is 0x"))
 
 
@@ -48,7 +48,7 @@ def test_a_dead_path_is_a_problem_of_the_case(pattern, window):
         if rank == 1:
             path._socket.connect(("127.0.0.1", 9))
 
-    (problem,) = measure(case(pattern, window=window), spoil=spoil, timeout=0.02).problems
+    problem = measure(case(pattern, window=window), spoil=spoil, timeout=0.02).problem
     assert problem.startswith(("rank 0: no ", "rank 0: Connection refused"))
 
 
@@ -91,9 +91,7 @@ def test_the_header_is_what_the_path_writes_itself(the_case, sizes, headers):
 
 @pytest.mark.parametrize("rate", [None, 1e6])
 def test_a_stream_has_jitter_only_at_a_rate(rate):
-    round_ = measure(case("stream", 64, 8, rate=rate))
-    assert round_.problems == [None]
-    delivery = round_.kept[-1].blocks[0].delivery
+    delivery = measure(case("stream", 64, 8, rate=rate)).only.blocks[-1].delivery
     assert (delivery.jitter is None) == (rate is None)
 
 
@@ -116,6 +114,6 @@ def test_the_socket_has_room_for_a_window(monkeypatch):
 
         monkeypatch.setattr(ends[0], "_socket", NotedSocket())
         for size, window in ((1, 1), (1000, 1000), (60_000, 1_000_000)):
-            CaseEnd(ends[0], case("stream", size, window), initiates=True)
+            CaseEnd(ends[0], case("stream", size, window), initiates=True).endpoint.resume()
         monkeypatch.undo()
     assert asked == [default // 2, 1000 * 2024, 2**31 - 1]

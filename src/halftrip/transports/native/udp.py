@@ -133,14 +133,14 @@ class UdpPath(Path):
     def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
         return UdpEndpoint(self, self._end, case, self._pair.initiates, buffers)
 
-    def resume(self, case: Case) -> None:
-        """Sets the socket up for a case."""
+    def resume(self, case: Case, before: int) -> None:
+        """Sets the socket up for a case, which had `before` messages so far."""
         # Room for a window, if net.core.rmem_max allows it; never less than the default. The kernel
         # doubles what it is asked for.
         room = max(case.window * (case.size + _OVERHEAD), self._default_buffer // 2)
         room = min(room, _LARGEST_BUFFER)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
-        self._end.restart()
+        self._end.restart(before)
 
     def close(self) -> None:
         self._resources.close()
@@ -160,6 +160,8 @@ class UdpEndpoint(Endpoint):
         self._case = case
         self._initiates = initiates
         self._buffers = buffers
+        # How many there were in all batches so far.
+        self._messages = 0
         # Jitter means something only where messages are sent at a given rate.
         self._jitter = case.rate is not None
         timestamped = self._jitter and case.size >= end.timestamped_size
@@ -167,12 +169,13 @@ class UdpEndpoint(Endpoint):
         self.header_size = min(case.size, header_size)
 
     def resume(self) -> None:
-        self._path.resume(self._case)
+        self._path.resume(self._case, self._messages)
 
     def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
         if exchanges != 1:
             raise ValueError("an exchange of datagrams is a sample by itself")
         case, clock = self._case, self._buffers.clock
+        self._messages += (untimed + samples) * case.window
         ticks = touched(samples)
         source_slots = np.zeros(self._buffers.in_.slots if case.verify else 0, dtype=np.int64)
         call = _native.initiate_datagrams if self._initiates else _native.respond_datagrams

@@ -1,0 +1,338 @@
+"""Two ranks that talk: paths are opened once for each way to wait, or refused at both ends; sides
+of cases stay open while there is room."""
+
+import numpy as np
+import pytest
+
+from halftrip.errors import Unavailable
+from halftrip.measure.pair import Pair
+from halftrip.measure.side import Side
+from halftrip.memory.ring import Ring
+from halftrip.results.case import CaseEnd
+from halftrip.transports.base import Endpoint, Path, Timed, Transport
+from halftrip.transports.capabilities import Capabilities
+from harness.bench import AMPLE_BYTES, pair, process, set_up
+from harness.groups import on_two_ranks
+from harness.runs import case
+
+
+class NotedEndpoint(Endpoint):
+    """An endpoint that notes when it is opened and closed."""
+
+    def __init__(self, notes, size, fails):
+        self._notes = notes
+        self._size = size
+        self._fails = fails
+        self._notes.append(("open", size))
+        self.address = size
+
+    def connect(self, address):
+        if self._fails == "side":
+            raise OSError(12, "Cannot allocate memory")
+
+    def run(self, warm_up, exchanges, samples):
+        return Timed(np.full(samples, 1000, dtype=np.int64))
+
+    def close(self):
+        self._notes.append(("close", self._size))
+
+
+class NotedPath(Path):
+    """A path that notes the calls it gets; with `fails`, it cannot connect."""
+
+    def __init__(self, notes, rank, fails):
+        self.address = {"rank": rank}
+        self.notes = notes
+        self._fails = fails
+
+    def connect(self, address):
+        self.notes.append(("connect", address["rank"]))
+        if self._fails == "connect":
+            raise OSError(111, "Connection refused")
+
+    def endpoint(self, case, buffers):
+        if self._fails == "endpoint":
+            raise OSError(24, "Too many open files")
+        return NotedEndpoint(self.notes, case.size, self._fails)
+
+    def close(self):
+        self.notes.append("close")
+
+
+class NotedTransport(Transport):
+    capabilities = Capabilities(patterns={"blocking": ("pingpong",)}, waits=("spin", "block"))
+
+    def __init__(self, rank, fails=None):
+        super().__init__(process(rank))
+        self.fails = fails
+        self.notes = []
+        self.waits = []
+        self.asked = 0
+
+    def missing(self, pair):
+        self.asked += 1
+        return "there is none at rank 1" if self.fails == "missing" else None
+
+    def path(self, pair, wait):
+        self.waits.append(wait)
+        if self.fails == "path":
+            raise Unavailable("no path")
+        return NotedPath(self.notes, self.process.rank, self.fails)
+
+
+def on_pair(take_part, fails=None, failing=None, budget=AMPLE_BYTES, **context):
+    """Calls `take_part(rank, pair, transport)` at both ends of a pair, whose transport fails as
+    `fails` says at the rank `failing`; what each returned."""
+
+    def at_rank(rank, group):
+        transport = NotedTransport(rank, fails if rank == failing else None)
+        setup = set_up(group, {"noted": transport})
+        own = Pair(setup, pair(rank, **context), budget)
+        return take_part(rank, own, transport)
+
+    return on_two_ranks(at_rank)
+
+
+def waits(initiator, responder):
+    ends = (CaseEnd(wait=wait) for wait in (initiator, responder))
+    return case("noted", **dict(zip(("initiator", "responder"), ends, strict=True)))
+
+
+# Paths.
+
+
+def test_cases_that_wait_alike_at_both_ends_share_a_path():
+    def take_part(rank, own, transport):
+        alike = [own.path(waits("spin", "block")) for _ in range(2)]
+        others = [own.path(waits(*each)) for each in (("block", "spin"), ("spin", "spin"))]
+        assert alike[0] is alike[1]
+        assert len({id(path) for path in (*alike, *others)}) == 3
+        own.close()
+        return transport.waits, transport.notes.count("close")
+
+    # Each end has its own way to wait.
+    assert on_pair(take_part) == [
+        (["spin", "block", "spin"], 3),
+        (["block", "spin", "spin"], 3),
+    ]
+
+
+def test_the_responder_connects_first_and_each_end_gets_the_other_s_address(monkeypatch):
+    order = []
+
+    def connect(path, address):
+        order.append((path.address["rank"], address["rank"]))
+
+    monkeypatch.setattr(NotedPath, "connect", connect)
+
+    def take_part(rank, own, transport):
+        own.path(waits("spin", "spin"))
+        own.close()
+
+    on_pair(take_part)
+    assert order == [(1, 0), (0, 1)]
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+@pytest.mark.parametrize(
+    ("step", "reason"), [("path", "no path"), ("connect", "Connection refused")]
+)
+def test_a_path_that_cannot_be_opened_is_refused_at_both_ends_and_closed(failing, step, reason):
+    def take_part(rank, own, transport):
+        for _ in range(2):
+            with pytest.raises(Unavailable, match=f"^{reason}$"):
+                own.path(waits("spin", "spin"))
+        own.close()
+        # It is not tried again.
+        return len(transport.waits), transport.notes.count("close")
+
+    tried = on_pair(take_part, step, failing)
+    made_none = failing if step == "path" else None
+    assert tried == [(1, 0 if rank == made_none else 1) for rank in (0, 1)]
+
+
+def test_a_transport_that_one_rank_lacks_is_missing_at_both():
+    def take_part(rank, own, transport):
+        said = {own.missing(transport, "noted") for _ in range(3)}
+        # It was asked once.
+        assert transport.asked == 1
+        return said
+
+    assert on_pair(take_part, "missing", 1) == [{"there is none at rank 1"}] * 2
+
+
+def test_a_transport_without_patterns_was_not_built(monkeypatch):
+    monkeypatch.setattr(NotedTransport, "capabilities", Capabilities(patterns={}, waits=()))
+
+    def take_part(rank, own, transport):
+        return own.missing(transport, "noted")
+
+    assert on_pair(take_part) == ["not in this build of halftrip"] * 2
+
+
+# Shared memory.
+
+
+def test_ranks_of_different_hosts_share_no_memory():
+    def take_part(rank, own, transport):
+        return own.context.segment, own.context.no_segment, own.has_probe, own.probe()
+
+    found = on_pair(take_part, same_host=False)
+    assert found == [(None, "the ranks are on different hosts", False, None)] * 2
+
+
+def test_ranks_of_one_host_share_memory():
+    def take_part(rank, own, transport):
+        if rank == 0:
+            own.context.segment[:4] = [1, 2, 3, 4]
+        own.link.agree(lambda: None)
+        return own.context.segment[:4].tolist()
+
+    assert on_pair(take_part) == [[1, 2, 3, 4]] * 2
+
+
+def test_where_one_end_cannot_map_memory_neither_has_any(monkeypatch):
+    def open_offer(offer):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("halftrip.measure.pair.open_offer", open_offer)
+
+    def take_part(rank, own, transport):
+        return own.context.segment, own.context.no_segment
+
+    assert on_pair(take_part) == [(None, "Operation not permitted")] * 2
+
+
+# Sides of cases.
+
+MIB = 1 << 20
+
+
+def sized(number):
+    """A case whose buffers take two MiB at each end, and somewhat more."""
+    return case("noted", MIB + number)
+
+
+def kept_after(budget_mib, used, drops=()):
+    """Which cases each end has, in the order in which they were used, after these were; and what it
+    opened and closed."""
+
+    def take_part(rank, own, transport):
+        for number in used:
+            side = own.side(sized(number))
+            assert side is own.side(sized(number))
+        for number in drops:
+            own.drop(sized(number))
+        kept = [each.size - MIB for each in own._sides]
+        notes = [(what, size - MIB) for what, size in filter(_is_of_side, transport.notes)]
+        own.close()
+        # All that was opened has been closed.
+        done = list(filter(_is_of_side, transport.notes))
+        assert sorted(s for w, s in done if w == "open") == sorted(
+            s for w, s in done if w == "close"
+        )
+        assert transport.notes[-1] == "close"
+        return kept, notes
+
+    first, second = on_pair(take_part, budget=budget_mib * MIB)
+    # Both ends close the same, at the same time.
+    assert first == second
+    return first
+
+
+def _is_of_side(note):
+    return note[0] in ("open", "close")
+
+
+def test_sides_stay_open_while_there_is_room():
+    kept, notes = kept_after(100, [1, 2, 3, 1, 2, 3])
+    assert kept == [1, 2, 3]
+    assert notes == [("open", 1), ("open", 2), ("open", 3)]
+
+
+@pytest.mark.parametrize(
+    ("used", "kept"),
+    [
+        ([1, 2, 3], [2, 3]),
+        # A side that is used again is not the oldest any more.
+        ([1, 2, 1, 3], [1, 3]),
+        ([1, 2, 3, 1], [3, 1]),
+        ([1, 2, 3, 4, 5, 4], [5, 4]),
+    ],
+)
+def test_the_sides_that_were_not_used_for_longest_make_room(used, kept):
+    """Room for two."""
+    assert kept_after(5, used)[0] == kept
+
+
+def test_a_side_that_was_closed_is_opened_again():
+    kept, notes = kept_after(5, [1, 2, 3, 1])
+    assert kept == [3, 1]
+    assert notes == [
+        ("open", 1), ("open", 2), ("close", 1), ("open", 3), ("close", 2), ("open", 1),
+    ]  # fmt: skip
+
+
+def test_one_case_has_its_side_however_large_it_is():
+    assert kept_after(1, [1, 2])[0] == [2]
+
+
+def test_a_dropped_side_is_closed():
+    kept, notes = kept_after(100, [1, 2], drops=[1, 3])
+    assert kept == [2]
+    assert notes[-1] == ("close", 1)
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        ("buffers", "Cannot allocate memory"),
+        ("endpoint", "Too many open files"),
+        ("side", "Cannot allocate memory"),
+    ],
+)
+def test_a_side_that_one_end_cannot_open_is_refused_at_both_and_closed(
+    monkeypatch, failing, step, reason
+):
+    allocate = Side.allocate
+
+    def allocate_some(side):
+        if step == "buffers" and side._context.initiates == (failing == 0):
+            raise OSError(12, "Cannot allocate memory")
+        allocate(side)
+
+    monkeypatch.setattr(Side, "allocate", allocate_some)
+
+    def take_part(rank, own, transport):
+        with pytest.raises(Unavailable, match=f"^{reason}$"):
+            own.side(sized(1))
+        assert not own._sides
+        assert own.path(sized(1)) is own.path(sized(2))
+        transport.notes[:] = filter(_is_of_side, transport.notes)
+        return [what for what, _ in transport.notes]
+
+    for notes in on_pair(take_part, step, failing):
+        assert notes.count("open") == notes.count("close")
+
+
+@pytest.mark.parametrize("transport", ["pipe", "unix", "tcp", "udp", "shm"])
+def test_cases_take_turns_over_one_path(transport):
+    """Each is as it was left: its buffers, and how its end of the path waits."""
+    cases = [case(transport, size, "spin", verify=True) for size in (64, 5000)]
+
+    def take_part(rank, group):
+        setup = set_up(group, [transport])
+        own = Pair(setup, setup.context((0, 1), 0), AMPLE_BYTES)
+        rings = set()
+        for _ in range(3):
+            for each in cases:
+                side = own.side(each)
+                side.begin_slice()
+                assert isinstance(side._out, Ring)
+                rings.add(id(side._out))
+        assert own.path(cases[0]) is own.path(cases[1])
+        own.close()
+        return len(rings)
+
+    assert on_two_ranks(take_part) == [2, 2]

@@ -1,0 +1,149 @@
+"""Slices of one case, measured by both ranks in one process."""
+
+import os
+
+import pytest
+
+from halftrip.measure.sampler import Stopping
+from halftrip.memory.ring import Ring
+from halftrip.results.case import CaseEnd
+from halftrip.results.records import Measurement
+from harness.bench import measure
+from harness.plans import skip_baselines, walk
+from harness.runs import case
+
+
+@pytest.mark.parametrize(("size", "clock_cost", "timed"), [(1, 1e5, False), (300_000, 20.0, True)])
+def test_receives_are_timed_only_where_a_sample_is_one_exchange(size, clock_cost, timed):
+    """With several exchanges, one more clock read in each would take too much of the sample."""
+    the_case = case("shm", size, pattern="bidirectional", window=8)
+    measured = measure(the_case, clock_cost=clock_cost).only
+    assert measured.blocks
+    for block in measured.blocks:
+        for times in (block.receive_times, block.peer_receive_times):
+            assert times.size == (block.times.size if timed else 0)
+
+
+@pytest.mark.parametrize("pattern", ["pingpong", "stream"])
+def test_the_responder_takes_times_where_they_do_not_lengthen_the_initiator_s(pattern):
+    found = measure(case("unix", 64, pattern=pattern, window=1 if pattern == "pingpong" else 8))
+    block = found.only.blocks[-1]
+    assert block.peer_times.size == (block.times.size if pattern == "stream" else 0)
+
+
+# Ends that wait in different ways.
+
+BLOCKING = ("unix", "tcp", "pipe", "udp")
+
+
+def unlike(transport, waits, **fields):
+    initiator, responder = (CaseEnd(wait=wait) for wait in waits)
+    return case(transport, 64, initiator=initiator, responder=responder, **fields)
+
+
+def descriptors(path):
+    return [path._socket.fileno()] if hasattr(path, "_socket") else [path.in_fd, path.out_fd]
+
+
+@pytest.mark.parametrize("transport", BLOCKING)
+@pytest.mark.parametrize("waits", [("spin", "block"), ("block", "spin")])
+def test_ends_that_wait_in_different_ways_are_measured(transport, waits):
+    """Each end's descriptors are in its own mode while its case is measured."""
+    modes = {}
+
+    def note(rank, path):
+        modes[rank] = {os.get_blocking(descriptor) for descriptor in descriptors(path)}
+
+    measured = measure(unlike(transport, waits, verify=True), spoil=note).only
+    assert measured.verified > 0
+    assert measured.samples.size > 0
+    assert modes == {rank: {wait == "block"} for rank, wait in enumerate(waits)}
+
+
+def test_a_blocking_end_that_sends_and_receives_at_once_polls():
+    """Two ends that both block in a write would wait for ever."""
+    modes = {}
+
+    def note(rank, path):
+        modes[rank] = {os.get_blocking(descriptor) for descriptor in descriptors(path)}
+
+    the_case = unlike("unix", ("block", "block"), pattern="bidirectional", window=4)
+    assert measure(the_case, spoil=note).problem is None
+    assert modes == {0: {False}, 1: {False}}
+
+
+def test_a_plan_whose_ends_wait_in_different_ways_is_measured_over_every_such_path(monkeypatch):
+    skip_baselines(monkeypatch)
+    records, _ = walk(transport=",".join(BLOCKING), wait="spin:block", sizes="8")
+    measured = {found.case.transport: found.case for found in records.of(Measurement)}
+    assert set(measured) == set(BLOCKING)
+    for found in measured.values():
+        assert (found.initiator.wait, found.responder.wait) == ("spin", "block")
+        assert found.both_ends("wait") == "spin:block"
+
+
+# Slices.
+
+
+def test_the_time_of_all_batches_is_counted():
+    found = measure(case("unix"))
+    measured = found.only
+    assert measured.first > 0
+    kept = int(measured.samples.sum())
+    assert found.timed_ns == [kept + measured.first + measured.warm_up.ns]
+
+
+@pytest.mark.parametrize("transport", ["shm", "tcp", "udp"])
+def test_a_case_is_measured_slice_after_slice(transport):
+    the_case = case(transport, 64, "spin", verify=True)
+    found = measure(the_case, slices=4, stopping=Stopping(time=0.005, slices=4))
+    assert found.problem is None
+    assert [each.slice for each in found.slices] == [0, 1, 2, 3]
+    assert {each.case for each in found.slices} == {the_case}
+    # The first exchange is that of the case, and samples never hold fewer exchanges than before.
+    assert len({each.first for each in found.slices}) == 1
+    held = [each.exchanges for each in found.slices]
+    assert held == sorted(held)
+    moments = [each.at for each in found.slices]
+    assert moments == sorted(moments)
+    for each in found.slices:
+        assert each.samples.size > 0
+        assert each.warm_up.exchanges > 0
+        assert each.verified > 0
+        assert each.stopped in ("converged", "time")
+
+
+def test_slices_of_a_count_have_that_many_exchanges():
+    found = measure(case("unix"), slices=3, iterations=40, clock_cost=1.0)
+    assert [each.stopped for each in found.slices] == ["count"] * 3
+    assert [each.samples.size * each.exchanges for each in found.slices] == [40] * 3
+
+
+def test_blocks_follow_each_other():
+    measured = measure(case("unix", 64), stopping=Stopping(ci=None, time=0.02)).only
+    assert len(measured.blocks) > 1
+    starts = [block.start for block in measured.blocks]
+    ends = [block.start + block.elapsed for block in measured.blocks]
+    assert all(end <= start for end, start in zip(ends[:-1], starts[1:], strict=True))
+
+
+def test_both_ends_say_what_they_spent():
+    measured = measure(case("unix", 64)).only
+    for block in measured.blocks:
+        initiator, responder = block.usage
+        assert initiator.exchanges == responder.exchanges
+        assert initiator.exchanges == 1 + block.times.size * measured.exchanges
+        assert initiator.elapsed > 0
+
+
+def test_a_wrong_message_ends_its_slice_with_a_problem_and_no_result(monkeypatch):
+    fill = Ring.fill
+
+    def spoilt(ring, slots, seeds):
+        fill(ring, slots, seeds)
+        ring.region[slots * 1024 + 500] ^= 0x10
+
+    monkeypatch.setattr(Ring, "fill", spoilt)
+    found = measure(case("unix", 1024, verify=True))
+    assert found.slices == [None]
+    assert found.problem.startswith(("rank 0: byte 500 is 0x", "rank 1: byte 500 is 0x"))
