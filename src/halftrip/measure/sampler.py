@@ -168,13 +168,18 @@ class Sampler:
         self._taken = 0
         # The relative half-width with which a slice is over.
         self._enough = 0.0
+        self._least_ns = 0.0
         self._begin(None)
 
-    def begin(self, iterations: int | None = None, spread: float = 0.0) -> None:
+    def begin(
+        self, iterations: int | None = None, spread: float = 0.0, least: float = 0.0
+    ) -> None:
         """Begins the next slice, which ends after exactly `iterations` exchanges, if that is given.
-        Slices so far differ by the share `spread` of their median."""
+        Slices so far differ by the share `spread` of their median. It is not over early before it
+        has sampled for `least` seconds."""
         self._begin(iterations)
         self._enough = _WITHIN_SHARE * max(self._ci or 0.0, spread)
+        self._least_ns = least * 1e9
         self._phase = "first"
         if self._is_calibrated:
             self._set_exchanges(self._sample_ns / self.exchanges)

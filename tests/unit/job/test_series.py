@@ -7,6 +7,7 @@ import pytest
 from halftrip import registry
 from halftrip.errors import Interrupted, Unavailable
 from halftrip.job import start as launching
+from halftrip.job.resumption import Resumption
 from halftrip.job.series import Intervals, LaunchRecords, launch_all
 from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
@@ -32,14 +33,17 @@ def test_a_skip_is_written_once_and_all_else_every_time(tmp_path):
         records = LaunchRecords(run_file, skips, intervals)
         for record in (skip, copy, runs.measurement()):
             records.append(encode(record))
+    # Several lines at once, as a turn gives them.
+    records = LaunchRecords(run_file, skips, intervals)
+    records.append(encode(skip) + encode(copy) + encode(runs.measurement()))
     run_file.close()
     # The memory in use does not grow with the measurements.
     assert skips == {encode(skip)}
     assert intervals._series == {}
     run = load(run_file.path)
     assert run.skips == (skip,)
-    assert run.copy_times == (copy,) * 3
-    assert len(run.measurements) == 3
+    assert run.copy_times == (copy,) * 4
+    assert len(run.measurements) == 4
 
 
 def test_the_end_is_of_all_launches(tmp_path):
@@ -50,7 +54,7 @@ def test_the_end_is_of_all_launches(tmp_path):
         end = RunEnd(reason=None, seconds=2.0, timed=1.0, clock_drift=next(drifts))
         records.append(encode(end), last=True)
 
-    launch_all(Plan(launches=2), run_file, NoView(), launch)
+    launch_all(Plan(launches=2), run_file, NoView(), launch, Resumption(launches=2))
     run_file.close()
     end = load(run_file.path).end
     assert (end.seconds, end.timed, end.clock_drift) == (4.0, 2.0, [-2.0, -3.0])
@@ -102,7 +106,7 @@ def test_launches_end_at_the_first_that_are_narrow(tmp_path):
         numbers.append(number)
         records.append(encode(runs.measurement(launch=number, samples=[2000] * 50)))
 
-    launch_all(UNTIL, run_file, NoView(), launch)
+    launch_all(UNTIL, run_file, NoView(), launch, Resumption())
     run_file.close()
     assert numbers == [0, 1, 2]
 
@@ -140,7 +144,7 @@ def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
     run_file = created(tmp_path)
     plan = msgspec.structs.replace(Plan(), transport=("mpi", "shm"), launches=3)
     with pytest.raises(Interrupted, match="launch 2: the mpiexec was removed"):
-        launching.launch(plan, run_file, NoView())
+        launching.launch(plan, run_file, NoView(), Resumption(launches=3))
     run_file.close()
     run = load(run_file.path)
     assert len(made) == 2

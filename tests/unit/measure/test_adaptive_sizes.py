@@ -9,7 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.analysis.breakpoints import Breakpoint, breakpoints
-from halftrip.measure.adaptive_sizes import next_rounds, next_sizes, point
+from halftrip.measure.adaptive_sizes import Refinement, next_sizes
+from halftrip.plan.plan import Plan
+from halftrip.results.records import Failure
+from halftrip.results.run_file import encode
 from halftrip.stats.piecewise import Point
 from harness import runs
 
@@ -198,25 +201,68 @@ def test_without_points_nothing_is_requested():
 # Curves of cases.
 
 
-def test_the_next_cases_of_each_curve_are_like_its_others():
-    schedule = (1024, 4096)
-    rounds = [
-        (runs.case(transport, size, pair=(0, 2)), runs.case(transport, size, pair=(1, 3)))
-        for transport in ("shm", "tcp")
-        for size in schedule
+def taken(refinement, transport, size, round_=0, half_ns=None, pairs=((0, 1),)):
+    """Gives a refinement a turn: one slice of each of the pairs."""
+    lines = [
+        encode(runs.measurement(transport, size, pair=pair, half_ns=half_ns or line(size)))
+        for pair in pairs
     ]
-    measured = {round_[0]: Point(round_[0].size, line(round_[0].size), 0.01) for round_ in rounds}
-    more = next_rounds(rounds, measured, schedule)
-    assert [tuple(case.size for case in round_) for round_ in more] == [(2560, 2560)] * 2
-    assert [round_[0].transport for round_ in more] == ["shm", "tcp"]
-    assert [case.pair for case in more[0]] == [(0, 2), (1, 3)]
-    # A rank that has measured nothing requests nothing.
-    assert next_rounds(rounds, {}, schedule) == []
+    refinement.take(round_, lines)
 
 
-def test_the_point_of_a_measurement():
-    made = point(runs.measurement(size=64, half_ns=100.0))
-    assert made.size == 64
-    assert made.time == pytest.approx(100, rel=0.01)
-    assert 0 < made.spread < 0.01
-    assert math.isnan(point(runs.measurement(samples=[0] * 30)).spread)
+def test_the_next_cases_of_each_curve_are_like_its_others():
+    refinement = Refinement(Plan(sizes=(1024, 4096)))
+    for transport in ("shm", "tcp"):
+        for size in (1024, 4096):
+            for _ in range(3):
+                taken(refinement, transport, size, pairs=((0, 2), (1, 3)))
+    more = refinement.more()
+    assert [(round_, case.transport, case.size) for round_, case in more] == [
+        (0, "shm", 2560), (0, "tcp", 2560),
+    ]  # fmt: skip
+    # Settings: whoever talks in the round measures them.
+    assert all(case.setting == case for _, case in more)
+
+
+def test_each_round_has_its_own_curves():
+    refinement = Refinement(Plan(sizes=(1024, 4096)))
+    for round_, pair in enumerate([(0, 1), (0, 2), (1, 2)]):
+        for size in (1024, 4096):
+            taken(refinement, "shm", size, round_, pairs=(pair,))
+    assert [(round_, case.size) for round_, case in refinement.more()] == [
+        (0, 2560), (1, 2560), (2, 2560),
+    ]  # fmt: skip
+
+
+def test_nothing_is_requested_twice_nor_where_nothing_was_measured():
+    refinement = Refinement(Plan(sizes=(1024, 4096)))
+    assert refinement.more() == []
+    refinement.take(0, [])
+    refinement.take(0, [encode(Failure(case=runs.case(size=1024), slice=0, reason="lost"))])
+    assert refinement.more() == []
+    for size in (1024, 4096):
+        taken(refinement, "shm", size)
+    assert len(refinement.more()) == 1
+    # It was refused, or failed.
+    assert refinement.more() == []
+
+
+def test_a_jump_between_two_sizes_is_closed_in_on():
+    """By what each slice adds, as a run does."""
+    curve = jump(3000, 1.0)
+    plan = Plan(sizes=(256, 512, 1024, 2048, 4096, 8192))
+    refinement = Refinement(plan)
+    wanted = [(0, runs.case(size=size)) for size in plan.sizes]
+    for _ in range(20):
+        for round_, case in wanted:
+            for _ in range(2):
+                taken(refinement, case.transport, case.size, round_, curve(case.size))
+        wanted = refinement.more()
+        if not wanted:
+            break
+    else:
+        pytest.fail("it does not end")
+    sizes = sorted(refinement._curves[0, runs.case(size=0).curve])
+    below = max(size for size in sizes if size < 3000)
+    above = min(size for size in sizes if size >= 3000)
+    assert above - below <= 30

@@ -1,32 +1,23 @@
 """What several pairs transferred together, while all of them were active."""
 
+import msgspec
 import numpy as np
 import pytest
 
 from halftrip.measure.aggregate import aggregate
+from halftrip.results.block import Block
 from halftrip.results.delivery import Delivery
 from harness import runs
 from harness.runs import times
 
 
-def measured(pair, blocks, exchanges=3, transport="shm", **fields):
-    return runs.measurement(
-        transport, pair=pair, exchanges=exchanges, slice=4, launch=2, samples=[1] * 6, **fields
-    ).__class__(
-        case=runs.case(transport, 8, pair=pair, **fields),
-        slice=4,
-        launch=2,
-        at=0.5,
-        first=100,
-        warm_up=runs.WarmUp(3, 600, True),
-        exchanges=exchanges,
-        stopped="time",
-        blocks=blocks,
-    )
+def measured(pair, blocks, exchanges=3, transport="shm"):
+    made = runs.measurement(transport, pair=pair, exchanges=exchanges, slice=4, launch=2)
+    return msgspec.structs.replace(made, blocks=blocks)
 
 
 def block(samples, start=0, **fields):
-    return runs.Block(times=times(*samples), start=start, **fields)
+    return Block(times=times(*samples), start=start, **fields)
 
 
 @pytest.mark.parametrize(

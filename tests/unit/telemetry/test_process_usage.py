@@ -6,6 +6,7 @@ import resource
 import socket
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -192,10 +193,51 @@ def test_without_a_count_of_turns_the_waiting_time_is_not_known(tmp_path, text, 
     assert meter.since(meter.read(), 1).waited == waited
 
 
-def test_in_too_short_a_time_nothing_is_known_of_a_core(monkeypatch, one_core):
-    monkeypatch.setattr(process, "_LEAST_SECONDS", 60.0)
-    core = Meter(Reader(), whole=True).watch_core().close()
-    assert (core.others, core.stolen) == (None, None)
+def test_figures_of_short_times_add_up(one_core):
+    """The kernel counts in steps: what a short time lacks, another has too much."""
+    meter = Meter(Reader(), whole=True)
+    whole = meter.watch_core()
+    parts = []
+    deadline = time.monotonic() + 0.3
+    while time.monotonic() < deadline:
+        watch = meter.watch_core()
+        spent(lambda: None, seconds=0.004)
+        parts.append(watch.close())
+    total = whole.close()
+    for field in ("watched", "others", "stolen"):
+        values = [getattr(part, field) for part in parts]
+        if getattr(total, field) is None:
+            assert None in values
+        else:
+            # All but what passed between one and the next.
+            lost = total.watched - sum(part.watched for part in parts)
+            assert sum(values) == pytest.approx(getattr(total, field), abs=0.05 + lost)
+
+
+class Elsewhere:
+    """What finds the busiest task, counting how often it looks."""
+
+    def __init__(self):
+        self.looked = []
+
+    def __call__(self, core):
+        self.looked.append(core)
+        return f"task of {core}"
+
+
+def test_the_busiest_task_is_looked_for_once_a_second(monkeypatch):
+    look, now = Elsewhere(), [100.0]
+    monkeypatch.setattr(process, "busiest_task", look)
+    meter = Meter(Reader(), whole=True)
+    clock = SimpleNamespace(monotonic=lambda: now[0], perf_counter=time.perf_counter)
+    monkeypatch.setattr(process, "time", clock)
+    for moment, looked in ((100.0, 1), (100.9, 1), (101.1, 2), (101.2, 2)):
+        now[0] = moment
+        assert meter.busiest_task(3) == "task of 3"
+        assert len(look.looked) == looked
+    # Each core by itself.
+    assert meter.busiest_task(1) == "task of 1"
+    assert look.looked == [3, 3, 1]
 
 
 def test_of_a_thread_s_core_it_is_not_known_what_others_took(monkeypatch):

@@ -1,0 +1,194 @@
+"""The walk: which slice of which case is next, until all have what was planned for them."""
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.measure.walk import Walk, iterations_of
+from halftrip.plan.plan import Plan
+from halftrip.plan.slices import _LEAST_SLICE_SECONDS as LEAST_SLICE_SECONDS
+from halftrip.plan.slices import planned_slices
+from harness import runs
+
+ITEMS = [(round_, runs.case(size=size)) for round_ in (0, 3) for size in (1, 2, 4, 8)]
+
+
+def turns_of(plan, items=ITEMS, closes=lambda item, number: None, seed=1):
+    """The items of all turns, with the numbers of their slices. `closes(item, number)` says after a
+    turn whether its item needs no more: None: it does; True or False: not, and others may have what
+    it leaves, or not."""
+    walk = Walk(plan, items, random.Random(seed))
+    found = []
+    for turn in walk.turns():
+        item = (turn.round, turn.setting)
+        found.append((item, turn.number))
+        spares = closes(item, turn.number)
+        if spares is not None:
+            walk.close(spares)
+    return found
+
+
+def numbers_of(found):
+    """The numbers of the slices of each item, in order."""
+    return {item: [number for other, number in found if other == item] for item, _ in found}
+
+
+# Planned slices.
+
+
+@pytest.mark.parametrize(
+    ("plan", "slices"),
+    [
+        (Plan(), 10),
+        (Plan(slices=3), 3),
+        # A slice is not too short.
+        (Plan(time=4.5 * LEAST_SLICE_SECONDS), 4),
+        (Plan(time=0.1 * LEAST_SLICE_SECONDS), 1),
+        (Plan(iterations=1000), 10),
+        (Plan(iterations=7), 7),
+        (Plan(iterations=1, time=1e-9), 1),
+    ],
+)
+def test_the_time_of_a_case_is_dealt_in_slices(plan, slices):
+    assert planned_slices(plan) == slices
+
+
+@given(st.integers(1, 10_000), st.integers(1, 50))
+def test_iterations_are_dealt_exactly(iterations, slices):
+    plan = Plan(iterations=iterations, slices=slices)
+    dealt = [iterations_of(plan, number) for number in range(planned_slices(plan))]
+    assert sum(dealt) == iterations
+    assert max(dealt) - min(dealt) <= 1
+    assert min(dealt) >= 1
+
+
+def test_without_a_count_a_slice_has_its_time():
+    assert iterations_of(Plan(), 3) is None
+
+
+# The order.
+
+
+@given(st.integers(1, 12), st.integers(1, 8), st.integers(0, 10))
+def test_each_item_has_all_its_slices_pass_after_pass(slices, count, seed):
+    items = ITEMS[:count]
+    found = turns_of(Plan(slices=slices), items, seed=seed)
+    assert numbers_of(found) == {item: list(range(slices)) for item in items}
+    # All have one before any has its next.
+    assert [number for _, number in found] == sorted(number for _, number in found)
+
+
+def test_each_pass_has_an_order_of_its_own():
+    found = turns_of(Plan(slices=10))
+    orders = [[item for item, number in found if number == own] for own in range(10)]
+    assert len({tuple(order) for order in orders}) == 10
+    # No item is always first.
+    firsts = Counter(order[0] for order in orders)
+    assert max(firsts.values()) < 6
+
+
+def test_two_walks_differ_unless_their_generator_does_not():
+    def orders(*generator):
+        walk = Walk(Plan(), ITEMS, *generator)
+        return [(turn.round, turn.setting.size, turn.number) for turn in walk.turns()]
+
+    assert orders(random.Random(5)) == orders(random.Random(5))
+    assert orders() != orders()
+
+
+def test_every_order_of_a_pass_is_as_likely():
+    first = Counter(turns_of(Plan(slices=1), ITEMS[:3], seed=seed)[0][0] for seed in range(300))
+    # Five standard errors.
+    assert all(abs(count - 100) < 5 * (300 * 2 / 9) ** 0.5 for count in first.values())
+
+
+def test_a_turn_says_how_many_exchanges_it_has():
+    walk = Walk(Plan(iterations=25, slices=10), ITEMS[:1])
+    assert [turn.iterations for turn in walk.turns()] == [3] * 5 + [2] * 5
+
+
+def test_without_items_there_are_no_turns():
+    assert turns_of(Plan(), []) == []
+
+
+# Items that need no more.
+
+
+@pytest.mark.parametrize("spares", [True, False])
+def test_an_item_that_is_closed_is_not_measured_again(spares):
+    closed = {ITEMS[0]: 0, ITEMS[3]: 6}
+    found = turns_of(
+        Plan(slices=10),
+        closes=lambda item, number: spares if closed.get(item) == number else None,
+    )
+    numbers = numbers_of(found)
+    for item, last in closed.items():
+        assert numbers[item] == list(range(last + 1))
+
+
+def test_what_closed_items_leave_goes_to_the_others():
+    """As far as three times what was planned for each."""
+    # Half of the items are closed after six of ten slices.
+    closed = set(ITEMS[::2])
+    found = turns_of(
+        Plan(slices=10),
+        closes=lambda item, number: True if item in closed and number == 5 else None,
+    )
+    assert len(found) == 10 * len(ITEMS)
+    numbers = numbers_of(found)
+    for item in ITEMS:
+        count = len(numbers[item])
+        assert count == 6 if item in closed else 13 <= count <= 15
+    assert sum(len(numbers[item]) for item in ITEMS if item not in closed) == 4 * 10 + 4 * 4
+
+
+def test_what_a_late_item_leaves_goes_to_nobody():
+    """Its exchanges are long: it has had its time already."""
+    closed = set(ITEMS[::2])
+    found = turns_of(
+        Plan(slices=10),
+        closes=lambda item, number: False if item in closed and number == 5 else None,
+    )
+    assert len(found) == 10 * 4 + 6 * 4
+
+
+def test_one_item_has_three_times_its_slices_at_most():
+    closed = set(ITEMS[1:])
+    found = turns_of(
+        Plan(slices=10),
+        closes=lambda item, number: True if item in closed and number == 0 else None,
+    )
+    numbers = numbers_of(found)
+    assert numbers[ITEMS[0]] == list(range(30))
+
+
+def test_an_item_that_needs_no_more_after_its_last_slice_leaves_nothing():
+    found = turns_of(Plan(slices=4), closes=lambda item, number: True if number == 3 else None)
+    assert numbers_of(found) == {item: [0, 1, 2, 3] for item in ITEMS}
+
+
+def test_a_walk_ends_when_all_items_are_closed():
+    found = turns_of(Plan(slices=10), closes=lambda item, number: True if number == 1 else None)
+    assert len(found) == 2 * len(ITEMS)
+
+
+@given(st.data())
+def test_never_more_turns_than_were_planned(data):
+    slices = data.draw(st.integers(1, 10))
+    last = {item: data.draw(st.none() | st.integers(0, 30)) for item in ITEMS}
+    spares = {item: data.draw(st.booleans()) for item in ITEMS}
+    found = turns_of(
+        Plan(slices=slices),
+        closes=lambda item, number: spares[item] if last[item] == number else None,
+        seed=data.draw(st.integers(0, 100)),
+    )
+    assert len(found) <= slices * len(ITEMS)
+    for item, numbers in numbers_of(found).items():
+        assert numbers == list(range(len(numbers)))
+        assert len(numbers) <= 3 * slices
+        # What was planned, unless it was closed.
+        needed = slices if last[item] is None else last[item] + 1
+        assert len(numbers) >= min(slices, needed)
