@@ -80,7 +80,7 @@ class _Launch:
         measurements = []
         for turn in self._walk.turns():
             sampler, progress = self._started[turn.setting]
-            sampler.begin(turn.iterations, progress.spread)
+            sampler.begin(turn.iterations, progress.spread, turn.least)
             measurement = self._slice(turn, sampler, launch)
             measurements.append(measurement)
             progress.add(measurement)
