@@ -19,11 +19,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import signal, stats
 
+from halftrip.stats import interval as over_slices
 from halftrip.stats.difference import differ, differ_series
 from halftrip.stats.drift import change_points, trend
 from halftrip.stats.median import half_width, median_interval
 from halftrip.stats.modes import two_modes
-from halftrip.stats.variance import launch_interval
+from halftrip.stats.settle import settled, settled_from
+from halftrip.stats.tails import tail
 
 Generator = np.random.Generator
 Floats = npt.NDArray[np.float64]
@@ -121,9 +123,46 @@ def coverage_of_launches(trials: int) -> Iterator[Line]:
     for launches in (2, 3, 5, 6, 10, 30):
         hits = 0
         for medians in _series("independent", launches, trials):
-            interval = launch_interval(medians.tolist())
-            hits += interval is not None and interval.low <= 0.0 <= interval.high
+            of_launches = [over_slices.SliceMedian(100.0 + median) for median in medians]
+            interval = over_slices.interval(of_launches)
+            hits += interval is not None and interval.low <= 100.0 <= interval.high
         yield Line("launches", "independent", launches, hits, trials, 0.93, 1.0)
+
+
+def coverage_of_slices(trials: int) -> Iterator[Line]:
+    """Of so many slices of 200 samples each. An interval ends at whole slices: of eight it covers
+    99.2 %."""
+    for name in ("independent", "lognormal", "AR(1) 0.6", "gamma"):
+        for slices in (3, 6, 8, 9, 10, 20):
+            hits = 0
+            for x in _series(name, 200 * slices, trials):
+                parts = np.split(100.0 + x, slices)
+                interval = over_slices.interval([over_slices.of_samples(part) for part in parts])
+                hits += interval is not None and interval.low <= 100.0 <= interval.high
+            yield Line("slices", name, slices, hits, trials, 0.93, 0.995)
+
+
+def alarms_of_beginnings(trials: int) -> Iterator[Line]:
+    """Healthy cases that lose a slice, and healthy blocks of warm-up that have not settled."""
+    for slices in (6, 10, 20):
+        hits = sum(settled_from(100.0 + x) > 0 for x in _series("independent", slices, trials))
+        yield Line("slow beginning", "independent", slices, hits, trials, 0.0, 0.01)
+    for name in ("independent", "lognormal", "AR(1) 0.6", "spikes"):
+        for n in (24, 100, 1000):
+            hits = sum(not settled(100.0 + x, 0.0) for x in _series(name, n, trials))
+            yield Line("not settled", name, n, hits, trials, 0.0, 0.02)
+
+
+def coverage_of_tails(trials: int) -> Iterator[Line]:
+    """Of ten slices of independent samples; where a quantile is not given, nothing is wrong."""
+    generator = np.random.default_rng(3)
+    for q in (0.9, 0.99, 0.999):
+        for n in (100, 1000, 3000):
+            hits = 0
+            for _ in range(trials // 4):
+                found = tail(list(generator.exponential(size=(10, n))), q)
+                hits += math.isnan(found.value) or found.low <= -math.log(1 - q) <= found.high
+            yield Line(f"p{100 * q:g}", "exponential", 10 * n, hits, trials // 4, 0.93, 1.0)
 
 
 def alarms_of_trend(trials: int) -> Iterator[Line]:
@@ -174,6 +213,9 @@ GROUPS: dict[str, Callable[[int], Iterator[Line]]] = {
     "median": coverage_of_median,
     "sequential": coverage_of_stopped,
     "launches": coverage_of_launches,
+    "slices": coverage_of_slices,
+    "tails": coverage_of_tails,
+    "beginning": alarms_of_beginnings,
     "trend": alarms_of_trend,
     "change": alarms_of_change,
     "modes": alarms_of_modes,

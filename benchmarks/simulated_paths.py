@@ -1,13 +1,25 @@
-"""The simulated paths of truth.py: with a known flaw, and without one."""
+"""The simulated paths of truth.py: whose truth is known, with a known flaw, and without one."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from halftrip.plan.plan import Plan
-from halftrip.simulation.path_model import ClockModel, Modes, Noise, PathModel, Segment, Spikes
+from halftrip.simulation.path_model import (
+    ClockModel,
+    Modes,
+    Noise,
+    PathModel,
+    Ramp,
+    Segment,
+    Spikes,
+    Wander,
+)
+from halftrip.simulation.virtual_time import SimulatedPath
 
 IID = Noise(kind="lognormal", spread=0.02)
 WILD = Noise(kind="lognormal", spread=0.3)
@@ -24,6 +36,86 @@ def changed(**changes: object) -> PathModel:
     return msgspec.structs.replace(PATH, **changes)
 
 
+def flat(**changes: object) -> PathModel:
+    """The usual path with these fields, on which messages of all sizes take the same time."""
+    return changed(bandwidth=1e18, **changes)
+
+
+class Known(NamedTuple):
+    """A path on which the truth of the whole run is known, and a plan whose runs span many times
+    the time in which the path changes."""
+
+    name: str
+    model: PathModel
+    plan: Plan = Plan(ci=None)
+
+    def truth(self) -> float:
+        """The latency of runs that never end, as a share of that in the usual state.
+
+        Noise and a level that wanders have a median of 1, and a path that warms up has settled by
+        then. Where the path has two states, it is the median of the medians of slices: of those
+        drawn here, each a long time after the one before it.
+        """
+        if not self.model.modes.share:
+            return 1.0
+        return _of_slices(self.model, self.plan.time / self.plan.slices)
+
+
+@cache
+def _of_slices(model: PathModel, seconds: float) -> float:
+    path = SimulatedPath(model)
+    exchange = 2 * model.one_way(0)
+    medians = []
+    for _ in range(4000):
+        path.rest(10 * model.modes.dwell / model.modes.share)
+        times, _ = path.exchanges(exchange, round(seconds / exchange))
+        medians.append(float(np.median(times)))
+    return float(np.median(medians)) / exchange
+
+
+WHOLE = Plan(ci=None)
+LONG = Plan(ci=None, time=1.0)
+PARETO = Noise(kind="pareto", spread=0.05)
+HEALTHY = (
+    Known("small noise", flat()),
+    Known("lognormal 0.3", flat(noise=WILD)),
+    Known("AR(1) 0.6", flat(noise=AR1)),
+    Known("Pareto on a floor", flat(noise=PARETO)),
+    Known("batches, small noise", flat(latency=1e-6)),
+    Known("batches, lognormal 0.3", flat(latency=1e-6, noise=WILD)),
+)
+# In half a second of a slow state 100-us messages tell as much as 10-us ones, and take less time to
+# simulate.
+WANDERING = (
+    Known("AR(1) 0.99", flat(noise=Noise(kind="ar1", spread=0.05, correlation=0.99))),
+    *(
+        Known(
+            f"wanders by {spread:.0%} within {ms} ms",
+            flat(wander=Wander(spread=spread, time_constant=ms / 1e3)),
+        )
+        for spread in (0.01, 0.03)
+        for ms in (1, 5, 20, 100)
+    ),
+    *(
+        Known(
+            f"{factor - 1:.0%} slower for {ms} ms at a time",
+            flat(latency=100e-6, modes=Modes(factor=factor, share=0.4, dwell=ms / 1e3)),
+            LONG if ms == 300 else WHOLE,
+        )
+        for factor in (1.05, 1.1)
+        for ms in (5, 50, 300)
+    ),
+    *(
+        Known(f"warms up within {ms} ms", flat(ramp=Ramp(slower=0.3, time_constant=ms / 1e3)))
+        for ms in (20, 50, 100)
+    ),
+)
+LATTICES = (
+    Known("steps of 180 ns in 20 us", flat(clock=ClockModel(step=180e-9))),
+    Known("steps of 42 ns in 80 ns", flat(latency=40e-9, clock=ClockModel(step=42e-9))),
+)
+
+
 class Flaw(NamedTuple):
     """A path on which the rows of the sizes `flawed` must have the flag `name`."""
 
@@ -33,10 +125,6 @@ class Flaw(NamedTuple):
     plan: Plan = Plan()
     sizes: tuple[int, ...] = (8,)
     flawed: tuple[int, ...] = (8,)
-
-
-WHOLE = Plan(ci=None)
-LONG = Plan(ci=None, time=1.0)
 
 
 FLAWS = (
@@ -111,7 +199,7 @@ FLAWS = (
         Plan(time=0.01),
     ),
     Flaw("disturbed", "1 % take 5 ms", changed(spikes=Spikes(share=0.01, extra=5e-3))),
-    Flaw("disturbed", "0.2 % take 5 ms", changed(spikes=Spikes(share=0.002, extra=5e-3))),
+    Flaw("disturbed", "0.2 % take 5 ms", changed(spikes=Spikes(share=0.002, extra=5e-3)), WHOLE),
 )
 
 SOUND: dict[str, tuple[PathModel, Plan]] = {
@@ -127,7 +215,7 @@ SOUND: dict[str, tuple[PathModel, Plan]] = {
     ),
     "a first that takes 100 us": (changed(first=100e-6, warm_up=20), Plan()),
     "1 % take ten times as long": (changed(spikes=Spikes(share=0.01, extra=90e-6)), Plan()),
-    "3 slices": (changed(segments=JUMP), Plan(slices=3)),
+    "Pareto on a floor": (changed(noise=PARETO, segments=JUMP), Plan()),
     "5 launches, spread 0.1 %": (changed(launch=0.001, segments=JUMP), Plan(launches=5)),
 }
 

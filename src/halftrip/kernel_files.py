@@ -12,6 +12,8 @@ from halftrip.errors import system_reason
 # fits.
 _LARGEST = 2**64 - 1
 _DIGITS = 20
+# A file that is kept open is short: it is read as far as this.
+_LONGEST = 4096
 
 
 class Reader:
@@ -35,6 +37,14 @@ class Reader:
         except OSError as error:
             self.warn(path, system_reason(error).lower())
             return None
+
+    def kept(self, path: str) -> KeptFile:
+        """A file that is read often."""
+        return KeptFile(self, path)
+
+    def open(self, path: str) -> int:
+        """A descriptor for reading. Raises OSError."""
+        return os.open(self._prefix + path, os.O_RDONLY | os.O_CLOEXEC)
 
     def line(self, path: str) -> str | None:
         """The first line of a file, without blanks around it; None as in `text`."""
@@ -95,6 +105,30 @@ class Reader:
         """The warnings since this was last called."""
         new, self._new = self._new, []
         return new
+
+
+class KeptFile:
+    """A file that stays open between two readings: to open it takes longer than to read it. One
+    below /proc/thread-self is that of the thread that reads it first."""
+
+    def __init__(self, reader: Reader, path: str) -> None:
+        self._reader = reader
+        self._path = path
+        self._descriptor: int | None = None
+
+    def text(self) -> str | None:
+        """Its content, as `Reader.text`."""
+        try:
+            if self._descriptor is None:
+                self._descriptor = self._reader.open(self._path)
+            return os.pread(self._descriptor, _LONGEST, 0).decode("latin-1")
+        except OSError:
+            # With a warning where that is due.
+            return self._reader.text(self._path)
+
+    def __del__(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
 
 
 # The files of this host.

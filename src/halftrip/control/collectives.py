@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # A rank that is about to be asked by its partner polls for so long before it sleeps: to wake up
 # takes longer than most messages, above all on a virtual core.
-_POLL_SECONDS = 200e-6
+_POLL_SECONDS = 1e-3
 # MPI has no wait that sleeps, so a rank sleeps this long between two polls.
 _NAP_SECONDS = 50e-6
 # With more ranks, a connection between two that are not neighbours in the tree is closed when they

@@ -13,9 +13,9 @@ from halftrip.memory.host import HOST
 from halftrip.results.block import Times
 
 # One probe of a cache line: this many samples of this many round trips, some 10 us in all.
-_LINE_SAMPLES = 7
-_LINE_BATCH = 10
-_LINE_WARM_UP = 10
+_LINE_SAMPLES = 5
+_LINE_BATCH = 8
+_LINE_WARM_UP = 4
 # One copy time: this many samples of about this length.
 _COPY_SAMPLES = 15
 _COPY_SAMPLE_NS = 400_000

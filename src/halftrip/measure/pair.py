@@ -36,17 +36,19 @@ class Pair:
         )
         self._setup = setup
         self._budget = budget
-        self._missing: dict[str, str | None] = {}
         self._paths: dict[_PathKey, Path | Unavailable] = {}
         # The least recently used first, with the bytes of its buffers.
         self._sides: OrderedDict[Case, tuple[Side, int]] = OrderedDict()
-        segment, reason = self._share_memory(context.different_hosts)
-        self.context = dataclasses.replace(context, segment=segment, no_segment=reason)
-        self._probe: CacheLineProbe | None = None
         # Where two ranks share a core, a cache line takes a context switch, which is no bound.
         # Threads other than the first run on cores that are not probed.
-        if segment is not None and not context.shares_core and context.thread == 0:
-            self._probe = CacheLineProbe(segment, setup.clock)
+        probes = not context.shares_core and context.thread == 0
+        self.context = context
+        if probes or any(each.capabilities.shares_memory for each in setup.transports.values()):
+            segment, reason = self._share_memory(context.different_hosts)
+            self.context = dataclasses.replace(context, segment=segment, no_segment=reason)
+        self._probe: CacheLineProbe | None = None
+        if probes and self.context.segment is not None:
+            self._probe = CacheLineProbe(self.context.segment, setup.clock)
 
     @property
     def initiates(self) -> bool:
@@ -82,24 +84,6 @@ class Pair:
             if segment is not None:
                 segment.close()
         return mapped, ""
-
-    def missing(self, transport: Transport, name: str) -> str | None:
-        """Why a transport cannot be used between these ranks, or None."""
-        if name not in self._missing:
-
-            def check() -> None:
-                reason = transport.missing(self.context)
-                if not any(transport.capabilities.patterns.values()):
-                    reason = "not in this build of halftrip"
-                if reason is not None:
-                    raise Unavailable(reason)
-
-            try:
-                self.link.agree(check)
-                self._missing[name] = None
-            except Unavailable as error:
-                self._missing[name] = str(error)
-        return self._missing[name]
 
     def path(self, case: Case) -> Path:
         """This rank's end of the path that a case uses, opened at the first call. Raises
@@ -145,9 +129,14 @@ class Pair:
         self._make_room(needed)
         side = Side(self._setup, self.context, case, self.path(case))
         try:
-            self.link.agree(side.allocate)
-            address = self.link.agree(side.open)
-            self.link.agree(lambda: side.connect(address))
+            if case.mode == "onesided":
+                # To open a window takes both ends: neither begins unless both have their buffers.
+                self.link.agree(side.allocate)
+                address = self.link.agree(side.open)
+            else:
+                address = self.link.agree(side.allocate_and_open)
+            if address is not None or side.address is not None:
+                self.link.agree(lambda: side.connect(address))
         except Unavailable:
             # One end may have succeeded where the other failed.
             side.close()

@@ -29,12 +29,14 @@ _LEAST_WALL_SECONDS = 0.05
 
 class Turn(msgspec.Struct, frozen=True):
     """What all ranks do next: slice `number` of `setting`, in a round of the schedule. `iterations`
-    is how many exchanges the slice has exactly; None: as many as its time allows."""
+    is how many exchanges the slice has exactly; None: as many as its time allows. It is not over
+    before it has sampled for `least` seconds."""
 
     round: int
     setting: Case
     number: int
     iterations: int | None = None
+    least: float = 0.0
 
 
 class Started(NamedTuple):
@@ -88,7 +90,8 @@ class Part:
             return
         if self._pair.initiates:
             self._slice = Slice(self._pair, self._side, self._started().sampler, self._placement)
-            self._slice.warm_up(self._turn.iterations)
+            spread = self._started().progress.spread
+            self._slice.warm_up(self._turn.iterations, spread, self._turn.least)
             if several:
                 self._slice.pause()
         else:

@@ -10,6 +10,8 @@ from halftrip.stats.interval import SliceMedian, interval, of_samples
 from halftrip.stats.median import FEWEST_FOR_INTERVAL
 from halftrip.stats.settle import settled_from
 
+# The spread of fewer slices is chance.
+_FEWEST_FOR_SPREAD = 3
 # A case is late where its slices take this many times as long as planned.
 _LATE = 3.0
 
@@ -38,6 +40,14 @@ class Progress:
     def exchange_ns(self) -> float | None:
         """The typical time of an exchange, ns; None if none was kept."""
         return float(np.median([each.median for each in self.medians])) if self.medians else None
+
+    @property
+    def spread(self) -> float:
+        """What half of the slices differ by from their median, as a share of it, at most; 0 where
+        there are too few to tell."""
+        medians = np.array([each.median for each in self.medians])
+        middle = float(np.median(medians)) if medians.size >= _FEWEST_FOR_SPREAD else 0.0
+        return float(np.median(np.abs(medians - middle))) / middle if middle > 0 else 0.0
 
     def is_enough(self, plan: Plan) -> bool:
         """Whether the interval over the slices is as narrow as the plan wants it."""

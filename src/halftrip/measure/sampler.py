@@ -47,14 +47,17 @@ _WARM_SHARE = 0.5
 # Sampling consists of blocks: the first takes this share of the time allowed, each later one this
 # share of the time of all before it.
 FIRST_BLOCK_SHARE = 0.1
-BLOCK_GROWTH = 1.0
+BLOCK_GROWTH = 3.0
 # A slice is over early when the interval of its own median is within this share of the requested
-# one: a longer slice would tell no more about the case, whose slices differ by more.
+# one, or within what half of the slices of the case differ by: a longer one would tell little more
+# about the case.
 _WITHIN_SHARE = 0.5
 # The interval is computed when at least this share of the time is there, and then each time it has
 # grown by this much: batches may be short.
 _LEAST_LOOK_SHARE = 0.05
 _LOOK_GROWTH = 0.25
+# A slice has sampled for as long as it has to, where a block took this share of what was planned.
+_ROUNDING = 0.9
 # The present time of a sample is the median of this many of the latest.
 _LATEST_SAMPLES = 8
 # Rejected batches may take this many times the time allowed. Each counts as this share of it at
@@ -166,12 +169,18 @@ class Sampler:
         # Of all batches: the time spent waiting for lost replies, and how many samples they gave.
         self._timed_out_ns = 0.0
         self._taken = 0
+        # The relative half-width with which a slice is over.
+        self._enough = 0.0
+        self._least_ns = 0.0
         self._begin(None)
 
-    def begin(self, iterations: int | None = None) -> None:
-        """Begins the next slice, which ends after exactly `iterations` exchanges, if that is
-        given."""
+    def begin(self, iterations: int | None = None, spread: float = 0.0, least: float = 0.0) -> None:
+        """Begins the next slice, which ends after exactly `iterations` exchanges, if that is given.
+        Slices so far differ by the share `spread` of their median. It is not over early before it
+        has sampled for `least` seconds."""
         self._begin(iterations)
+        self._enough = max(_WITHIN_SHARE * (self._ci or 0.0), spread)
+        self._least_ns = least * 1e9
         self._phase = "first"
         if self._is_calibrated:
             self._set_exchanges(self._sample_ns / self.exchanges)
@@ -305,7 +314,9 @@ class Sampler:
         if self._iterations is not None:
             return self._requested - self._kept_count
         kept_ns = self._kept_ns
-        block_ns = max(self._first_block * self._allowed_ns, self._growth * kept_ns)
+        block_ns = self._first_block * self._allowed_ns
+        if self._growth:
+            block_ns = self._growth * kept_ns if kept_ns else max(block_ns, self._least_ns)
         return min(block_ns, self._allowed_ns - kept_ns) / self._turn_ns
 
     # How many exchanges a sample holds.
@@ -410,10 +421,11 @@ class Sampler:
             return "full" if is_short else "count"
         kept_ns = self._kept_ns
         is_over = kept_ns + self._sample_ns / 2 >= self._allowed_ns
-        if self._ci is not None and (is_over or is_full or kept_ns >= self._next_look_ns):
+        may_converge = self._ci is not None and kept_ns >= _ROUNDING * self._least_ns
+        if may_converge and (is_over or is_full or kept_ns >= self._next_look_ns):
             self._next_look_ns = (1 + _LOOK_GROWTH) * kept_ns
             times = np.concatenate([batch.times for batch in self._kept])
-            if half_width(times) <= _WITHIN_SHARE * self._ci:
+            if half_width(times) <= self._enough:
                 return "converged"
         if is_over:
             return "time"

@@ -15,6 +15,7 @@ from halftrip.plan.cases import outlasts
 from halftrip.registry import MEMORIES
 from halftrip.results.case import Case, CaseEnd
 from halftrip.results.records import Skip
+from halftrip.transports.base import Transport
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -27,13 +28,11 @@ class Refusal(msgspec.Struct, frozen=True):
 def refusal(setup: Setup, pair: Pair, case: Case) -> str | None:
     """Why one end of a pair refuses a case, or None. Both ends call it."""
     transport = setup.transport(case)
-    missing = pair.missing(transport, case.transport)
-    if missing is not None:
-        return missing
 
     def check() -> None:
         reason = (
-            transport.refuses(case)
+            _missing(transport, pair)
+            or transport.refuses(case)
             or _no_placement(setup, pair, case)
             or _no_memory(setup, case, pair.context.end_of(case))
             or outlasts(setup.plan, case)
@@ -46,6 +45,13 @@ def refusal(setup: Setup, pair: Pair, case: Case) -> str | None:
     except Unavailable as error:
         return str(error)
     return None
+
+
+def _missing(transport: Transport, pair: Pair) -> str | None:
+    """Why a transport cannot be used between these ranks, or None."""
+    if not any(transport.capabilities.patterns.values()):
+        return "not in this build of halftrip"
+    return transport.missing(pair.context)
 
 
 def _no_placement(setup: Setup, pair: Pair, case: Case) -> str | None:

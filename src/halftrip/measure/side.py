@@ -117,6 +117,16 @@ class Side:
             )
         return self._endpoint.address
 
+    def allocate_and_open(self) -> Any:
+        """Does both, and returns the address of the endpoint. Raises Unavailable or OSError."""
+        self.allocate()
+        return self.open()
+
+    @property
+    def address(self) -> Any:
+        """The address of the endpoint; None where its peer needs none."""
+        return self._opened.address
+
     def connect(self, address: Any) -> None:
         """Takes the address of the peer's endpoint. Raises Unavailable or OSError."""
         self._opened.connect(address)

@@ -74,9 +74,11 @@ class Slice:
         self._before: float | None = None
         self._began = time.monotonic()
 
-    def warm_up(self, iterations: int | None) -> None:
-        """Takes the first exchange of the case, calibrates, and warms up."""
-        self._sampler.begin(iterations)
+    def warm_up(
+        self, iterations: int | None = None, spread: float = 0.0, least: float = 0.0
+    ) -> None:
+        """Takes the first exchange of the case, calibrates, and warms up; see `Sampler.begin`."""
+        self._sampler.begin(iterations, spread, least)
         self._side.begin_slice()
         if self._placement is not None:
             self._placement.survey(self._probe, self._rest)

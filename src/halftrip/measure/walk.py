@@ -14,6 +14,10 @@ from halftrip.results.case import Case
 # others need fewer.
 _MOST_TIMES = 3
 
+# A run whose slices are over early still samples for this long, s, if it may take as long: within
+# less, it sees too little of what wanders.
+_LEAST_RUN_SECONDS = 2.0
+
 # The number of a round of the schedule, and what all its pairs measure.
 Item = tuple[int, Case]
 
@@ -31,6 +35,8 @@ class Walk:
         self._items = list(items)
         self._open = [True] * len(items)
         self._slices = planned_slices(plan)
+        share = _LEAST_RUN_SECONDS / max(len(items), 1)
+        self._least = min(plan.time, share) / self._slices if plan.ci is not None else 0.0
         self._spare = 0
         self._random = generator or random.Random()  # noqa: S311 (not a secret)
         self._number = 0
@@ -56,4 +62,5 @@ class Walk:
                     self._spare -= 1
                 self._current = index
                 round_, setting = self._items[index]
-                yield Turn(round_, setting, number, iterations_of(self._plan, number))
+                iterations = iterations_of(self._plan, number)
+                yield Turn(round_, setting, number, iterations, self._least)

@@ -16,6 +16,8 @@ from halftrip.stats.quantile import NORMAL_95, Floats
 # A line whose highest value is no more than this many times its lowest does not vary: probes of one
 # line differ by as much.
 _VARIES = 1.05
+# A larger logarithm of a time, or of a bound beside it, says nothing, and exp() overflows.
+_WIDEST = 100.0
 # The two-sided 99 % quantile of the normal distribution.
 _NORMAL_99 = 2.5758293035489004
 # With fewer points, their rank correlation is not nearly normal, and little is significant.
@@ -34,8 +36,8 @@ class AtLine(NamedTuple):
 
 def at_line(lines: Sequence[float], medians: Sequence[float], line: float) -> AtLine | None:
     """The median time at `line`, ns, from the medians of slices and the line of each, ns (NaN: not
-    known). None with fewer than six slices whose line is known, where that did not vary, and where
-    a median is 0.
+    known). None with fewer than six slices whose line is known, where that did not vary, where a
+    median is 0, and where nothing can be said of `line`.
 
     A straight line through the logarithms: its slope is the median of the slopes between all pairs
     of slices, and its interval that of Kendall's score (Theil, 1950; Sen, Journal of the American
@@ -52,13 +54,15 @@ def at_line(lines: Sequence[float], medians: Sequence[float], line: float) -> At
     slope, slope_error = _slope(x, y)
     moved = np.sort(y + slope * (math.log(line) - x))
     middle = float(np.median(moved))
-    # Of the values, since times are positive: those of logarithms may not be.
-    bounds = between_medians(np.exp(moved))
+    # Of six or more, so by order statistics.
+    bounds = between_medians(moved)
     if bounds is None:
         return None
     far = slope_error * abs(math.log(line) - float(np.median(x)))
-    below = math.hypot(middle - math.log(bounds.low), far)
-    above = math.hypot(math.log(bounds.high) - middle, far)
+    below = math.hypot(middle - bounds.low, far)
+    above = math.hypot(bounds.high - middle, far)
+    if max(abs(middle), below, above) > _WIDEST:
+        return None
     low, median, high = np.exp([middle - below, middle, middle + above]).tolist()
     return AtLine(median, low, high, slope)
 

@@ -59,7 +59,9 @@ class Meter:
     def _waited(self) -> int | None:
         """For how long this thread was ready to run but had no core, ns; None where the kernel does
         not say."""
-        texts = (self.reader.text(_SCHEDULED) or "").split()
+        if not hasattr(self._threads, "scheduled"):
+            self._threads.scheduled = self.reader.kept(_SCHEDULED)
+        texts = (self._threads.scheduled.text() or "").split()
         figures = self.reader.counts(_SCHEDULED, "", ("ran", "waited", "turns"), texts)
         # The reading thread has had a turn: where turns are not counted, nothing is.
         return figures.get("waited") if figures.get("turns") else None

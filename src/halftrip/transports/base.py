@@ -81,8 +81,9 @@ class PairContext:
 
     `initiates`: this rank is the initiator. `shares_core`: one of the two shares its core with
     another rank, so whoever polls has to yield it. `segment` is memory that both map, zeros at
-    first; where it is None, `no_segment` says why. `thread` is the number of the thread that talks,
-    and `core` the core that it has to run on; None: wherever the rank runs.
+    first, if a transport says that it `shares_memory`; where it is None, `no_segment` says why.
+    `thread` is the number of the thread that talks, and `core` the core that it has to run on;
+    None: wherever the rank runs.
     """
 
     peer: int

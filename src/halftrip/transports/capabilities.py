@@ -21,7 +21,8 @@ class Capabilities(NamedTuple):
     `smallest` and `largest` are message sizes in bytes (`largest` None: no limit), `too_small` and
     `too_large` the refusals of other sizes. An empty text stands for a general one. `rated` are the
     patterns that can offer a --rate. `lossy`: messages can be lost, so no end waits for the other
-    for ever, and every exchange is a sample by itself. `no_verify` is empty, or why messages cannot
+    for ever, and every exchange is a sample by itself. `shares_memory`: it needs the pair's segment
+    (`transports.base.PairContext`). `no_verify` is empty, or why messages cannot
     be verified.
     """
 
@@ -37,6 +38,7 @@ class Capabilities(NamedTuple):
     largest: int | None = None
     too_large: str = ""
     lossy: bool = False
+    shares_memory: bool = False
     no_verify: str = ""
 
     def refusal(self, case: Case) -> str | None:

@@ -24,6 +24,7 @@ class NotedEndpoint(Endpoint):
         self._size = size
         self._fails = fails
         self._notes.append(("open", size))
+        self.address = size
 
     def connect(self, address):
         if self._fails == "side":

@@ -80,6 +80,7 @@ class _Launch:
         measurements = []
         for turn in self._walk.turns():
             sampler, progress = self._started[turn.setting]
+            sampler.begin(turn.iterations, progress.spread, turn.least)
             measurement = self._slice(turn, sampler, launch)
             measurements.append(measurement)
             progress.add(measurement)
@@ -91,7 +92,6 @@ class _Launch:
         case = turn.setting
         began = self._path.now
         blocks: list[Block] = []
-        sampler.begin(turn.iterations)
         rtt = self._path.cache_line_rtt()
         while (batch := sampler.next()) is not None:
             timed = self._endpoints[case].run(batch.warm_up, batch.exchanges, batch.samples)

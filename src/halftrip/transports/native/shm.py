@@ -19,6 +19,7 @@ class ShmTransport(Transport):
     capabilities = Capabilities(
         patterns={"blocking": patterns_of("Shm"), "onesided": patterns_of("ShmWindow")},
         waits=("spin",),
+        shares_memory=True,
         no_other_wait="shm is memory that is polled; there is nothing in it to sleep on",
     )
 
