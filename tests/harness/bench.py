@@ -38,9 +38,8 @@ def process(rank=0, timeout=AMPLE_SECONDS, **fields):
 
 def pair(rank=0, same_host=True, **fields):
     """What a rank of two knows of the other."""
-    return PairContext(
-        peer=1 - rank, initiates=rank == 0, same_host=same_host, shares_core=True, **fields
-    )
+    fields = {"shares_core": True} | fields
+    return PairContext(peer=1 - rank, initiates=rank == 0, same_host=same_host, **fields)
 
 
 def set_up(group, transports, timeout=AMPLE_SECONDS, plan=None):

@@ -32,7 +32,8 @@ class Records:
 def walk(cores=None, ranks=2, **keys):
     """So many ranks walk through a small plan, on these cores. The records, and the cores that each
     thread may use after it."""
-    keys = {"transport": "pipe", "sizes": "8,64", "time": "5ms"} | keys
+    times = {} if "iterations" in keys else {"time": "5ms"}
+    keys = {"transport": "pipe", "sizes": "8,64"} | times | keys
     if ranks != 2:
         keys["ranks"] = ranks
     plan = make_plan(python_layer(keys if cores is None else keys | {"cores": cores}))

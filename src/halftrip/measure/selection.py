@@ -60,12 +60,12 @@ def _no_placement(setup: Setup, pair: Pair, case: Case) -> str | None:
     if setup.plan.placement_state is None or case.is_simulated:
         return None
     reason = None
-    if context.segment is None:
-        reason = context.no_segment
-    elif context.shares_core:
+    if context.shares_core:
         reason = "the ranks share a core"
     elif setup.plan.threads > 1:
         reason = "only the cores of ranks are probed, not those of threads"
+    elif context.segment is None:
+        reason = context.no_segment
     return None if reason is None else f"--placement-state: no core-to-core round trip: {reason}"
 
 

@@ -38,9 +38,9 @@ class SimulatedPath:
         self._level = float(self._random.normal()) if model.wander.spread else 0.0
         self._level_at = 0.0
 
-    def begin_case(self) -> None:
-        """The next exchange is the first of a case."""
-        self._made = 0
+    def begin_case(self, made: int = 0) -> None:
+        """The next exchange is of another case, which has had `made` so far."""
+        self._made = made
 
     def rest(self, seconds: float) -> None:
         """Lets virtual time pass without an exchange."""

@@ -74,7 +74,6 @@ class VirtualPath(Path):
         return self._simulated.now
 
     def endpoint(self, case: Case, buffers: Buffers | None = None) -> Endpoint:
-        self._simulated.begin_case()
         return VirtualEndpoint(self._simulated, case, self._initiates)
 
 
@@ -83,11 +82,14 @@ class VirtualEndpoint(Endpoint):
         self._path = path
         self._case = case
         self._initiates = initiates
+        self._made = 0
 
     def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
         if not self._initiates:
             return Timed()
         undisturbed = exchange_seconds(self._path.model, self._case)
+        self._path.begin_case(self._made)
+        self._made += untimed + samples * exchanges
         self._path.exchanges(undisturbed, untimed)
         start = round(self._path.now * 1e9)
         times, lost = self._path.exchanges(undisturbed, samples * exchanges)

@@ -11,16 +11,17 @@ import pytest
 
 from halftrip.kernel_files import Reader
 from halftrip.measure import host_log
+from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.host_log import HostLog
-from halftrip.measure.placement_filter import PlacementFilter
-from halftrip.measure.round import Round
+from halftrip.measure.pair import Pair
 from halftrip.measure.sampler import Batch
-from halftrip.measure.setup import Setup
 from halftrip.measure.side import Side
+from halftrip.measure.slices import Slice, finish, serve
 from halftrip.results.records import HostCounters
 from halftrip.telemetry.host import Counters
 from harness import runs
-from harness.bench import on_two_ranks, set_up
+from harness.bench import AMPLE_BYTES, set_up
+from harness.groups import on_two_ranks
 from harness.plans import skip_baselines, walk
 
 CASES = [runs.case("tcp", size, "block") for size in range(1, 6)]
@@ -38,33 +39,43 @@ def setup_of(group, hosts):
     return SimpleNamespace(group=group, hosts=hosts, environments=environments, meter=meter)
 
 
-def logged(hosts, offsets, script, monkeypatch):
-    """The records of a log after `script(log)`, and how often the clocks were compared."""
-    records, compared = [], []
-
-    def compare(group, hosts):
-        compared.append(group.rank)
-        return list(offsets)
-
-    monkeypatch.setattr(host_log, "clock_offsets", compare)
+def logged(hosts, offsets, script):
+    """The records of a log after `script(log)` at each of two ranks. `offsets` are how far the
+    clocks of their hosts are said to be ahead."""
+    records = []
     began = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
     def take_part(rank, group):
-        script(HostLog(setup_of(group, hosts), records.append, began, launch=3))
+        clocks = HostClocks(group, hosts)
+        clocks.offsets = dict(zip(hosts, offsets, strict=True))
+        script(HostLog(setup_of(group, hosts), clocks, records.append, began, launch=3), rank)
 
     on_two_ranks(take_part)
-    return records, compared
+    return records
 
 
-def test_each_host_has_a_record_in_the_time_of_rank_0(monkeypatch):
-    def script(log):
+def note(log, rank, case, number=0):
+    """What a run does after a slice. Returns on rank 0 whether a record was due."""
+    # Rank 0 decides, and the others hear of it with the next order.
+    due = log.note(case, number) if rank == 0 else None
+    if log._group.broadcast(due, bool):
+        log.record_cases()
+    return due
+
+
+def test_each_host_has_a_record_in_the_time_of_rank_0():
+    def script(log, rank):
         log.rest("before")
-        log.note(CASES[0], 0)
+        if rank == 0:
+            log.note(CASES[0], 0)
+        log.record_cases()
         log.rest("after")
 
-    records, _ = logged(["a", "b"], [0, 7 * 10**9], script, monkeypatch)
-    assert [(r.host, r.rank, r.phase) for r in records[:2]] == [
+    records = logged(["a", "b"], [0, 7 * 10**9], script)
+    assert [(r.host, r.rank, r.phase) for r in records] == [
         ("a", 0, "before"), ("b", 1, "before"),
+        ("a", 0, "case"), ("b", 1, "case"),
+        ("a", 0, "after"), ("b", 1, "after"),
     ]  # fmt: skip
     assert {r.launch for r in records} == {3}
     pairs = zip(records[::2], records[1::2], strict=True)
@@ -72,58 +83,48 @@ def test_each_host_has_a_record_in_the_time_of_rank_0(monkeypatch):
         # The other host's clock is said to be seven seconds ahead; really it is the same clock.
         assert other.at == pytest.approx(one.at - 7, abs=0.2)
         assert other.seconds == pytest.approx(one.seconds, abs=0.2)
-    assert [case for r in records if r.host == "a" for case in r.cases] == [CASES[0]]
+    assert [r.cases for r in records] == [[], [], [CASES[0]], [CASES[0]], [], []]
 
 
-def test_a_host_with_several_ranks_has_one_record(monkeypatch):
-    records, _ = logged(["a", "a"], [0, 0], lambda log: log.rest("before"), monkeypatch)
+def test_a_host_with_several_ranks_has_one_record():
+    records = logged(["a", "a"], [0, 0], lambda log, rank: log.rest("before"))
     assert [(r.host, r.phase) for r in records] == [("a", "before")]
 
 
 @pytest.mark.parametrize(("share", "shared"), [(1e9, False), (1e-9, True)])
-def test_short_cases_share_a_record_where_one_each_costs_too_much(monkeypatch, share, shared):
+def test_short_slices_share_a_record_where_one_each_costs_too_much(monkeypatch, share, shared):
     monkeypatch.setattr(host_log, "_LARGEST_SHARE", share)
 
-    def script(log):
+    def script(log, rank):
         log.rest("before")
         for case in CASES:
-            log.note(case, case.size)
+            due = note(log, rank, case, case.size)
+            assert due in (not shared, None)
+        if log._group.broadcast(log.has_cases if rank == 0 else None, bool):
+            log.record_cases()
         log.rest("after")
 
-    records, _ = logged(["a", "a"], [0, 0], script, monkeypatch)
+    records = logged(["a", "a"], [0, 0], script)
     of_cases = [r for r in records if r.phase == "case"]
     assert [r.cases for r in of_cases] == ([CASES] if shared else [[case] for case in CASES])
     assert [number for r in of_cases for number in r.slices] == [c.size for c in CASES]
 
 
-def test_a_log_that_has_taken_too_long_keeps_cases_for_a_later_record(monkeypatch):
+def test_a_log_that_has_taken_too_long_keeps_slices_for_a_later_record():
     """Such as after a pause of the machine."""
 
-    def script(log):
+    def script(log, rank):
         log.rest("before")
         log.seconds += 1.0
         for case in CASES:
-            log.note(case, 0)
-        log.flush()
-        log.flush()
+            assert not note(log, rank, case)
+        assert log.has_cases == (rank == 0)
+        log.record_cases()
+        assert not log.has_cases
         log.rest("after")
 
-    records, _ = logged(["a", "a"], [0, 0], script, monkeypatch)
+    records = logged(["a", "a"], [0, 0], script)
     assert [(r.phase, r.cases) for r in records] == [("before", []), ("case", CASES), ("after", [])]
-
-
-@pytest.mark.parametrize(("interval", "times"), [(60.0, 1), (0.0, 1 + len(CASES))])
-def test_clocks_are_compared_again_after_a_while(monkeypatch, interval, times):
-    monkeypatch.setattr(host_log, "_LARGEST_SHARE", 1e9)
-    monkeypatch.setattr(host_log, "_CLOCKS_SECONDS", interval)
-
-    def script(log):
-        log.rest("before")
-        for case in CASES:
-            log.note(case, 0)
-
-    _, compared = logged(["a", "b"], [0, 0], script, monkeypatch)
-    assert sorted(compared) == [0] * times + [1] * times
 
 
 # Counters and samples.
@@ -163,17 +164,17 @@ def test_counters_are_read_while_nothing_is_timed(monkeypatch):
     timing = moments.note(Side.run, lambda side, batch: batch)
     monkeypatch.setattr(Counters, "advance", reading)
     monkeypatch.setattr(Side, "run", timing)
-    records, _ = walk(system_log=True, sizes="1,2,4", slices=2)
+    records, _ = walk(system_log=True, sizes="1,2,4", slices=2, ci="none")
     readings = [span for span in moments.spans if span[2] == READ]
     timed = sorted(span for span in moments.spans if span[2] != READ)
-    # Two around each rest, and one after each case.
+    # Two around each rest, and one after each slice.
     assert len(readings) == 4 + 6
     assert len(records.of(HostCounters)) == 2 + 6
     for began, ended, _ in readings:
         assert not [span for span in timed if span[0] < ended and began < span[1]]
         later = [batch for at, _, batch in timed if at > ended]
-        # Both ranks' first exchange, calibration and warm-up.
-        assert not any(batch.keep for batch in later[:6])
+        # Both ranks' warm-up.
+        assert not any(batch.keep for batch in later[:2])
     assert any(batch.keep for _, _, batch in timed)
 
 
@@ -198,9 +199,15 @@ class Alternating:
     """In place of a sampler: blocks of the same length, one like the other."""
 
     stopped = "count"
+    first = 1
+    exchanges = 10
+    warm_up = None
 
     def __init__(self, blocks):
         self.left = blocks
+
+    def begin(self, iterations=None):
+        pass
 
     def next(self):
         self.left -= 1
@@ -217,34 +224,40 @@ def test_samples_after_a_reading_are_as_those_without(transport):
     """In one process, in turn: of four blocks the second and the third come after both ranks have
     read all counters, the others do not. The effect of reading is below a few per cent, or below
     three times the difference between the first two blocks and the last two, which is chance. A run
-    disturbs its samples less: it reads between cases, whose warm-up is longer than this one."""
+    disturbs its samples less: it reads between slices, whose warm-up is longer than this one."""
     the_case = runs.case(transport, 8, "spin" if transport == "shm" else "block")
-    rounds = []
     cores = sorted(os.sched_getaffinity(0))
 
     def take_part(rank, group):
         # This thread alone.
         os.sched_setaffinity(0, {cores[rank % len(cores)]})
-        setup = set_up(group, transport)
+        setup = set_up(group, [transport])
+        own = Pair(setup, setup.context((0, 1), 0), AMPLE_BYTES)
+        side = own.side(the_case)
         counters, number = Counters(Reader()), iter(range(10**6))
+        prepare = side.prepare
 
-        def probe(self, case):
-            # Called on both ranks before the first block and after each.
+        def prepare_after_reading(batch):
             if next(number) % 4 in (1, 2):
                 counters.advance()
+            prepare(batch)
 
-        reading = type("ReadingSetup", (Setup,), {"probe": probe})(**vars(setup))
-        setup.connection(the_case).path(setup.transport(the_case), the_case)
-        round_ = Round(reading, [the_case], PlacementFilter(None, reading))
-        for _ in round_.run(Alternating(402) if rank == 0 else None):
-            pass
-        round_.close()
-        setup.close()
-        if rank == 0:
-            rounds.append(round_)
+        side.prepare = prepare_after_reading
+        found = None
+        if rank == 1:
+            side.begin_slice()
+            serve(own, side)
+            finish(own, side)
+        else:
+            slice_ = Slice(own, side, Alternating(402), None)
+            side.begin_slice()
+            slice_.sample(None)
+            slice_.end()
+            found = [block.times for block in slice_._blocks]
+        own.close()
+        return found
 
-    on_two_ranks(take_part)
-    blocks = [block.sampled.times for block in rounds[0].kept[:400]]
+    blocks = on_two_ranks(take_part)[0][:400]
     times = np.asarray(blocks, dtype=float).reshape(100, 4, 10)
     without, first, second, again = np.median(times, axis=2).T
     effect = np.median((first + second) / (without + again))

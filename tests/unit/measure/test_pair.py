@@ -60,17 +60,17 @@ class NotedPath(Path):
 
 
 class NotedTransport(Transport):
-    capabilities = Capabilities(patterns={"blocking": ("pingpong",)}, waits=("spin", "block"))
+    capabilities = Capabilities(
+        patterns={"blocking": ("pingpong",)}, waits=("spin", "block"), shares_memory=True
+    )
 
     def __init__(self, rank, fails=None):
         super().__init__(process(rank))
         self.fails = fails
         self.notes = []
         self.waits = []
-        self.asked = 0
 
     def missing(self, pair):
-        self.asked += 1
         return "there is none at rank 1" if self.fails == "missing" else None
 
     def path(self, pair, wait):
@@ -151,25 +151,6 @@ def test_a_path_that_cannot_be_opened_is_refused_at_both_ends_and_closed(failing
     assert tried == [(1, 0 if rank == made_none else 1) for rank in (0, 1)]
 
 
-def test_a_transport_that_one_rank_lacks_is_missing_at_both():
-    def take_part(rank, own, transport):
-        said = {own.missing(transport, "noted") for _ in range(3)}
-        # It was asked once.
-        assert transport.asked == 1
-        return said
-
-    assert on_pair(take_part, "missing", 1) == [{"there is none at rank 1"}] * 2
-
-
-def test_a_transport_without_patterns_was_not_built(monkeypatch):
-    monkeypatch.setattr(NotedTransport, "capabilities", Capabilities(patterns={}, waits=()))
-
-    def take_part(rank, own, transport):
-        return own.missing(transport, "noted")
-
-    assert on_pair(take_part) == ["not in this build of halftrip"] * 2
-
-
 # Shared memory.
 
 
@@ -201,6 +182,20 @@ def test_where_one_end_cannot_map_memory_neither_has_any(monkeypatch):
         return own.context.segment, own.context.no_segment
 
     assert on_pair(take_part) == [(None, "Operation not permitted")] * 2
+
+
+def test_memory_is_shared_only_where_something_needs_it(monkeypatch):
+    """A probe of the core-to-core round trip, or a transport."""
+    without = Capabilities(patterns={"blocking": ("pingpong",)}, waits=("spin",))
+    monkeypatch.setattr(NotedTransport, "capabilities", without)
+
+    def take_part(rank, own, transport):
+        return own.context.segment is not None, own.has_probe
+
+    assert on_pair(take_part) == [(False, False)] * 2
+    monkeypatch.setattr("halftrip.measure.pair.CacheLineProbe", lambda segment, clock: segment)
+    assert on_pair(take_part, shares_core=False) == [(True, True)] * 2
+    assert on_pair(take_part, shares_core=False, thread=1) == [(False, False)] * 2
 
 
 # Sides of cases.

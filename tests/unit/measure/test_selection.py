@@ -13,6 +13,7 @@ from halftrip.plan.plan import Plan
 from halftrip.registry import MEMORIES
 from halftrip.results.case import CaseEnd
 from halftrip.results.records import Skip
+from halftrip.transports.capabilities import Capabilities
 from harness.bench import pair
 from harness.runs import case
 
@@ -27,9 +28,16 @@ class Agreeing:
         step()
 
 
-def refused(the_case, rank=0, hosts=("a", "a"), plan=None, **fields):
+PATTERNS = {"blocking": ("pingpong",)}
+
+
+def refused(the_case, rank=0, hosts=("a", "a"), plan=None, missing=None, **fields):
     """Why a rank refuses a case, or None; it uses these parts of a Setup and of a Pair."""
-    transport = SimpleNamespace(refuses=lambda case: None)
+    transport = SimpleNamespace(
+        capabilities=Capabilities(patterns=PATTERNS, waits=("spin",)),
+        missing=lambda context: missing,
+        refuses=lambda case: None,
+    )
     setup = SimpleNamespace(
         plan=plan or Plan(),
         group=SimpleNamespace(rank=rank),
@@ -37,11 +45,7 @@ def refused(the_case, rank=0, hosts=("a", "a"), plan=None, **fields):
         transport=lambda case: transport,
         buffer_bytes=lambda case: buffer_bytes(case),
     )
-    own = SimpleNamespace(
-        link=Agreeing(),
-        context=pair(rank, **fields),
-        missing=lambda transport, name: None,
-    )
+    own = SimpleNamespace(link=Agreeing(), context=pair(rank, **fields))
     return refusal(setup, own, the_case)
 
 
@@ -99,14 +103,29 @@ def test_each_end_s_own_memory_and_pages_count(monkeypatch, end):
     assert reasons[1 - refusing] is None
 
 
+# What there is.
+
+
+def test_a_transport_that_is_missing_refuses_every_case():
+    assert refused(case(), missing="no MPI here") == "no MPI here"
+
+
+def test_a_transport_without_patterns_was_not_built(monkeypatch):
+    monkeypatch.setitem(globals(), "PATTERNS", {})
+    assert refused(case()) == "not in this build of halftrip"
+
+
 # What a plan asks for.
 
 
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"no_segment": "the ranks are on different hosts"}, "the ranks are on different hosts"),
-        ({"segment": b""}, "the ranks share a core"),
+        (
+            {"no_segment": "the ranks are on different hosts", "shares_core": False},
+            "the ranks are on different hosts",
+        ),
+        ({}, "the ranks share a core"),
     ],
 )
 def test_without_round_trips_there_is_no_placement_state(fields, reason):
