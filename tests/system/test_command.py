@@ -12,8 +12,9 @@ import halftrip
 from halftrip.analysis.breakpoints import breakpoints
 from halftrip.analysis.summaries import summarize_case
 from halftrip.errors import Unavailable, UsageError
-from halftrip.measure.adaptive_sizes import next_sizes, point
+from halftrip.measure.adaptive_sizes import next_sizes
 from halftrip.memory.host import HOST
+from halftrip.stats.piecewise import Point
 
 QUICK = ("--time", "20ms")
 LOCAL = ("shm", "pipe", "unix", "tcp")
@@ -204,7 +205,7 @@ def test_sizes_are_added_until_every_breakpoint_is_located(shell):
     middles = {2560, 10240, 40960}
     assert {*schedule, *middles} <= set(sizes(run))
     assert len(run.measurements) == len(sizes(run))
-    points = [point(measurement) for (measurement,) in run.by_case.values()]
+    points = [Point.of(case.size, summarize_case(m)) for case, m in run.by_case.items()]
     assert set(next_sizes(points, schedule)) <= set(sizes(run))
     for found in breakpoints(points):
         assert found.low < found.high

@@ -17,12 +17,15 @@ def check_every_pair(run, transports):
     for kind in itertools.product(transports, patterns):
         pairs = [c.pair for c in run.by_case if (c.transport, c.pattern) == kind]
         assert sorted(pairs) == sorted(EVERYBODY)
-    assert len(run.measurements) == len(EVERYBODY) * len(transports) * len(patterns)
-    assert len(run.aggregates) == 3 * len(transports) * len(patterns)
+    assert len(run.by_case) == len(EVERYBODY) * len(transports) * len(patterns)
+    # One for each slice that all pairs of a round have.
+    rounds = {(a.case.setting, *sorted(a.pairs)) for a in run.aggregates}
+    assert len(rounds) == 3 * len(transports) * len(patterns)
     for aggregate in run.aggregates:
         assert sorted(itertools.chain(*aggregate.pairs)) == [0, 1, 2, 3]
-        assert len(aggregate.spans) > 0
-        assert aggregate.rate > 0
+        # Where ranks share cores, a slice may have no moment at which all were active.
+        assert not aggregate.spans or aggregate.rate > 0
+    assert any(aggregate.spans for aggregate in run.aggregates)
 
 
 def check_oversubscribed(result):
@@ -73,7 +76,7 @@ def test_pairs_are_those_that_were_asked_for(shell, pairs, expected):
     result = shell.run("-n", "4", "-t", "tcp", "--pairs", pairs, "--pairs-at-once", "1", *QUICK)
     assert result.status == 0, result.err
     assert {m.case.pair for m in result.run.measurements} == expected
-    assert len(result.run.measurements) == len(expected)
+    assert len(result.run.by_case) == len(expected)
     assert {m.case.concurrency for m in result.run.measurements} == {1}
     assert result.run.aggregates == ()
 
@@ -95,7 +98,7 @@ def test_four_ranks_are_two_pairs_whose_ends_have_different_cores(shell):
 def test_three_ranks_have_three_pairs(shell):
     result = shell.run("-n", "3", "--pairs", "all", "-t", "unix", *QUICK)
     assert result.status == 0, result.err
-    assert sorted(m.case.pair for m in result.run.measurements) == [(0, 1), (0, 2), (1, 2)]
+    assert sorted(case.pair for case in result.run.by_case) == [(0, 1), (0, 2), (1, 2)]
 
 
 def check_threads(result, transports):
@@ -103,7 +106,7 @@ def check_threads(result, transports):
     run = result.run
     assert run.failures == ()
     for transport in transports:
-        cases = [m.case for m in run.measurements if m.case.transport == transport]
+        cases = [case for case in run.by_case if case.transport == transport]
         expected = list(itertools.product(("pingpong", "stream"), (0, 1)))
         assert sorted((c.pattern, c.thread) for c in cases) == expected
         assert {c.concurrency for c in cases} == {2}

@@ -126,14 +126,16 @@ class Participant:
             self._pairs.pop((ranks, thread)).close()
         self._setup.group.leave(sum(ranks) - self._setup.group.rank)
 
-    def _begin_together(self) -> int:
+    def _begin_together(self) -> int | None:
         """Waits until the moment at which all pairs begin to sample. Returns when they end, ns of
-        this host's CLOCK_MONOTONIC_RAW."""
+        this host's CLOCK_MONOTONIC_RAW; None: when each has its number of exchanges."""
         group, plan = self._setup.group, self._plan
         group.gather(None, None)
         named = raw_now() + _LEAD_NS + _LEAD_NS_PER_RANK * group.size
         begin = int(group.broadcast(named, int)) + self._clocks.ahead(group.rank)
         time.sleep(max(0, begin - raw_now()) * 1e-9)
+        if plan.iterations is not None:
+            return None
         return begin + round(plan.time / self._slices * 1e9)
 
     # What is kept of a case.

@@ -133,6 +133,19 @@ def test_pairs_at_the_same_time_have_an_aggregate():
         assert each.case.size == 8
 
 
+def test_pairs_at_the_same_time_have_their_number_of_exchanges_however_long_it_takes(monkeypatch):
+    # A batch has a few of them.
+    monkeypatch.setattr("halftrip.measure.sampler.LONGEST_CALL_NS", 100_000)
+    keys = {"sizes": "8", "slices": 2, "iterations": 400, "transport": "udp"}
+    # Whatever the clock says.
+    monkeypatch.setattr("halftrip.measure.slices.raw_now", lambda: 1 << 62)
+    records, _ = walk("none", ranks=4, **keys)
+    counts = Counter()
+    for each in records.of(Measurement):
+        counts[each.case.pair] += each.samples.size
+    assert counts == {(0, 2): 400, (1, 3): 400}
+
+
 def test_threads_of_a_rank_measure_at_the_same_time():
     records, _ = walk("none", threads=2, sizes="8", slices=2, iterations=40, transport="tcp")
     found = slices_by_case(records)

@@ -206,17 +206,17 @@ def made(*layers):
 def test_the_preset_for_a_paper():
     record = plan_record(made({"preset": "paper"}))
     assert record["launches"] == 10
-    assert record["slices"] == 3
+    assert record["slices"] == 10
     assert record["ci"] == 0.01
     assert record["cache"] == ["hot", "cold"]
 
 
 def test_all_other_layers_win_over_a_preset():
     plan = made({"ci": "3%", "preset": "paper"}, {"launches": 2})
-    assert (plan.ci, plan.launches, plan.slices) == (0.03, 2, 3)
+    assert (plan.ci, plan.launches, plan.cache) == (0.03, 2, ("hot", "cold"))
     # Also where the preset comes last.
     plan = made({"launches": 2, "iterations": 7}, {"preset": "paper"})
-    assert (plan.launches, plan.iterations, plan.slices) == (2, 7, 3)
+    assert (plan.launches, plan.iterations, plan.cache) == (2, 7, ("hot", "cold"))
     # Of two presets, the last one counts.
     plan = made({"preset": "paper"}, {"preset": "quick"})
     assert (plan.launches, plan.ci) == (1, 0.05)
