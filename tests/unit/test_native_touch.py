@@ -7,8 +7,9 @@ import pytest
 
 from halftrip import _native
 from halftrip.clock import Clock, best_source
-from harness.ends import in_thread, messages, shm_pair, window_pair
+from harness.ends import messages, shm_pair, window_pair
 from harness.fake_mpi import FakeMpi
+from harness.threads import in_thread
 
 CLOCK = best_source()
 TOUCHES = ("untimed", "timed")
