@@ -65,16 +65,16 @@ def beside_a_sweep() -> None:
 
 
 def change_of_case() -> None:
-    """What a turn takes beyond its timed loops, once buffers and paths are there."""
+    """From the last sample of a case to the first of the next, less its warm-up, once buffers and
+    paths are there."""
     for transport in ("shm", "tcp", "mpi"):
         found = halftrip_run("-t", transport, "-s", "8,64,1K,4K", "--slices", "50", "--ci", "none")
         slices = sorted(found.measurements, key=lambda m: m.at)
-        begins = [m.at for m in slices]
         # The first slice of each case opens its path and makes its buffers.
         costs = [
-            (later - at) * 1e3 - _timed_ms(slices[number])
-            for number, (at, later) in enumerate(itertools.pairwise(begins))
-            if slices[number].slice > 0
+            ((later.blocks[0].start or 0) - _end(earlier) - later.warm_up.ns) * 1e-6
+            for earlier, later in itertools.pairwise(slices)
+            if later.slice > 0
         ]
         low, middle, high = statistics.quantiles(costs, n=4)
         print(
@@ -83,8 +83,10 @@ def change_of_case() -> None:
         )
 
 
-def _timed_ms(measurement: Measurement) -> float:
-    return (measurement.warm_up.ns + sum(b.elapsed for b in measurement.blocks)) * 1e-6
+def _end(measurement: Measurement) -> int:
+    """When the last sample ended, ns of CLOCK_MONOTONIC_RAW."""
+    last = measurement.blocks[-1]
+    return (last.start or 0) + last.elapsed
 
 
 def many_ranks(counts: Sequence[int]) -> None:

@@ -25,6 +25,7 @@ class Progress:
         self.sampled_ns = 0
 
     def add(self, measurement: Measurement) -> None:
+        """Takes the next slice."""
         times = measurement.samples
         if times.size:
             exchanges = measurement.exchanges
