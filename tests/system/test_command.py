@@ -190,10 +190,10 @@ def test_slices_are_shuffled_and_count_exactly(shell):
     passes = [m.slice for m in result.run.measurements]
     assert passes == sorted(passes)
     assert len(result.rows()) == len(cases)
-    for measurement in result.run.measurements:
-        timed = len(measurement.samples) * measurement.exchanges
-        assert 1000 <= timed < 1000 + len(measurement.samples)
-        assert measurement.stopped == "count"
+    for measured in result.run.by_case.values():
+        timed = sum(len(m.samples) * m.exchanges for m in measured)
+        assert 1000 <= timed < 1000 + sum(len(m.samples) for m in measured)
+        assert {m.stopped for m in measured} == {"count"}
 
 
 def test_sizes_are_added_until_every_breakpoint_is_located(shell):
@@ -204,7 +204,7 @@ def test_sizes_are_added_until_every_breakpoint_is_located(shell):
     schedule = [1024, 4096, 16384, 65536]
     middles = {2560, 10240, 40960}
     assert {*schedule, *middles} <= set(sizes(run))
-    assert len(run.measurements) == len(sizes(run))
+    assert len(run.by_case) == len(set(sizes(run)))
     points = [Point.of(case.size, summarize_case(m)) for case, m in run.by_case.items()]
     assert set(next_sizes(points, schedule)) <= set(sizes(run))
     for found in breakpoints(points):
