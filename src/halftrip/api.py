@@ -40,11 +40,11 @@ PlanSource: TypeAlias = Plan | Mapping[str, Any] | str | os.PathLike[str] | None
 class Run(results.Run, frozen=True, kw_only=True, dict=True):
     """The content of a run file, also as a data frame."""
 
-    def frame(self) -> pandas.DataFrame:
-        """One row per measurement; see `report.frame`. Needs the extra ``frame``."""
+    def frame(self, slices: bool = False) -> pandas.DataFrame:
+        """One row per case, or per slice; see `report.frame`. Needs the extra ``frame``."""
         from halftrip.report.frame import frame
 
-        return frame(self)
+        return frame(self, slices)
 
 
 def load(path: str | os.PathLike[str]) -> Run:

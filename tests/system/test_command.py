@@ -14,6 +14,7 @@ from halftrip.analysis.summaries import summarize_case
 from halftrip.errors import Unavailable, UsageError
 from halftrip.measure.adaptive_sizes import next_sizes
 from halftrip.memory.host import HOST
+from halftrip.results.usage import add_both_ends
 from halftrip.stats.piecewise import Point
 
 QUICK = ("--time", "20ms")
@@ -79,13 +80,12 @@ def test_programs_get_every_row(measured):
 def test_programs_get_what_it_cost(measured):
     rows = json.loads(measured.show("--style", "json").out)["rows"]
     frame = halftrip.load(measured.path).frame()
-    # The frame is in the order of the measurements.
     costs = [row["initiator_cpu_s_per_gb"] for row in rows]
-    assert sorted(frame["initiator_cpu_s_per_gb"]) == sorted(costs)
-    for m in measured.run.measurements:
-        case = (m.case.transport, m.case.size)
-        (row,) = (row for row in rows if (row["transport"], row["size_bytes"]) == case)
-        initiator, responder = m.usage
+    assert frame["initiator_cpu_s_per_gb"].tolist() == pytest.approx(costs)
+    for case, measurements in measured.run.by_case.items():
+        of_case = (case.transport, case.size)
+        (row,) = (row for row in rows if (row["transport"], row["size_bytes"]) == of_case)
+        initiator, responder = add_both_ends(m.usage for m in measurements)
         assert row["initiator_load"] == pytest.approx(initiator.load)
         assert row["responder_system_s"] == pytest.approx(responder.system)
         assert row["initiator_busy_poll"] == initiator.is_busy_poll

@@ -125,7 +125,8 @@ class Pair:
         if case in self._sides:
             self._sides.move_to_end(case)
             return self._sides[case][0]
-        needed = self._setup.buffer_bytes(case)
+        # The same at both ends, so that they close the same.
+        needed = max(self._setup.buffer_bytes(case, end) for end in (True, False))
         self._make_room(needed)
         side = Side(self._setup, self.context, case, self.path(case))
         try:

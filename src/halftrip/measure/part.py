@@ -105,12 +105,16 @@ class Part:
         if self._side is None:
             return
         if self._slice is None:
-            serve(self._pair, self._side)
+            failed = serve(self._pair, self._side)
             finish(self._pair, self._side)
-            return
-        self._slice.sample(until or self._latest_end())
-        self._cores = self._slice.end()
-        self.timed_ns = self._slice.timed_ns
+        else:
+            self._slice.sample(until or self._latest_end())
+            self._cores = self._slice.end()
+            self.timed_ns = self._slice.timed_ns
+            failed = self._slice.problem is not None
+        if failed:
+            # The two ends may have counted different numbers of messages.
+            self._pair.drop(self.case)
 
     def _latest_end(self) -> int | None:
         """When the slice ends at the latest, ns of CLOCK_MONOTONIC_RAW, where no others talk; None

@@ -76,8 +76,11 @@ def _no_memory(setup: Setup, case: Case, end: CaseEnd) -> str | None:
     if missing is not None:
         return missing
     here = setup.hosts[setup.group.rank]
-    ends = sum(setup.hosts[rank] == here for rank in case.pair) * case.concurrency
-    needed = setup.buffer_bytes(case) * ends
+    needed = case.concurrency * sum(
+        setup.buffer_bytes(case, initiates)
+        for rank, initiates in zip(case.pair, (True, False), strict=True)
+        if setup.hosts[rank] == here
+    )
     available = memory.available()
     if needed > available:
         return f"buffers need {needed >> 20} MiB on one host, where {available >> 20} MiB are left"

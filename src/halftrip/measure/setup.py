@@ -20,7 +20,7 @@ from halftrip.plan.pairing import Schedule
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
 from halftrip.results.case import Case, Wait
-from halftrip.results.patterns import SHAPES
+from halftrip.results.patterns import SHAPES, uses_buffers
 from halftrip.results.records import ClockInfo, Environment
 from halftrip.telemetry import environment, topology
 from halftrip.telemetry.memory import available_memory
@@ -79,11 +79,16 @@ class Setup:
         """The layout of the buffers of a case, the same at every rank."""
         return layout(case, self.cache_bytes)
 
-    def buffer_bytes(self, case: Case) -> int:
-        """How much memory the buffers of a case take at either end."""
-        # One to send from and one to receive into, or one for both; one-sided, another is exposed.
-        rings = 1 + (case.buffers == "separate") + (case.mode == "onesided")
-        return rings * (self.layout(case).bytes + case.align)
+    def buffer_bytes(self, case: Case, initiates: bool) -> int:
+        """How much memory the buffers of a case take at one end, those that it exposes included."""
+        sends, receives = uses_buffers(case.pattern, initiates)
+        rings = [sends, receives] if case.buffers == "separate" else [sends or receives]
+        if case.mode == "onesided":
+            rings.append(True)
+        whole = self.layout(case)
+        # What is not used is a single buffer.
+        single = whole._replace(slots=1)
+        return sum((whole if used else single).bytes + case.align for used in rings)
 
     def clock_figures(self, case: Case) -> tuple[float, float]:
         """The cost of the clock readings in a sample of a case that this rank initiates, and the

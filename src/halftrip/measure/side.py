@@ -17,7 +17,7 @@ from halftrip.memory.ring import Ring, WrongByte, aligned, allocate_ring
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.case import Case
 from halftrip.results.delivery import Delivery
-from halftrip.results.patterns import SHAPES
+from halftrip.results.patterns import uses_buffers
 from halftrip.results.usage import CoreUse, Usage, add_usages
 from halftrip.telemetry.process import CoreWatch
 from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Timed
@@ -57,17 +57,6 @@ def unpack_times(payload: bytes) -> Times:
     return np.frombuffer(payload, dtype=np.int64) if payload else NO_TIMES
 
 
-def uses_buffers(case: Case, initiates: bool) -> tuple[bool, bool]:
-    """Whether an end sends from buffers of its own, and whether it receives into some."""
-    shape = SHAPES[case.pattern]
-    if case.mode == "onesided":
-        # The responder's are in the memory that it exposes.
-        return initiates and shape.responder, initiates and shape.initiator
-    if initiates:
-        return True, shape.initiator
-    return shape.initiator, shape.responder
-
-
 class Side:
     """This rank's side of `case`: its peer is that of `context`, over the open `path`."""
 
@@ -88,7 +77,7 @@ class Side:
 
     def allocate(self) -> None:
         """Makes the buffers. Raises Unavailable or OSError."""
-        sends, receives = uses_buffers(self.case, self._context.initiates)
+        sends, receives = uses_buffers(self.case.pattern, self._context.initiates)
         if self.case.buffers == "same":
             self._out = self._in = self._ring(sends or receives)
         else:

@@ -22,11 +22,12 @@ from halftrip.results.usage import CoreUse
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the initiator asks the responder for: a probe, then a batch, or either. `is_last`: then
-    it has done with warm-up, or with the slice."""
+    it has done with warm-up, or with the slice. `failed`: something went wrong in it."""
 
     batch: Batch | None = None
     probe: bool = False
     is_last: bool = False
+    failed: bool = False
 
 
 class EndReport(msgspec.Struct, frozen=True):
@@ -35,8 +36,8 @@ class EndReport(msgspec.Struct, frozen=True):
     core: CoreUse | None = None
 
 
-def serve(pair: Pair, side: Side) -> None:
-    """The responder's part, until the initiator has done."""
+def serve(pair: Pair, side: Side) -> bool:
+    """The responder's part, until the initiator has done. Returns whether something went wrong."""
     while True:
         request: Request = pair.link.receive(Request)
         if request.probe:
@@ -45,7 +46,7 @@ def serve(pair: Pair, side: Side) -> None:
             side.prepare(request.batch)
             pair.link.send(side.run(request.batch))
         if request.is_last:
-            return
+            return request.failed
 
 
 def finish(pair: Pair, side: Side) -> None:
@@ -106,7 +107,7 @@ class Slice:
 
     def end(self) -> tuple[CoreUse | None, CoreUse | None]:
         """Ends the slice at both ends; how their cores were used."""
-        self._pair.link.send(Request(is_last=True))
+        self._pair.link.send(Request(is_last=True, failed=self.problem is not None))
         own = self._side.end_slice()
         report: EndReport = self._pair.link.receive(EndReport)
         return own, report.core

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from rich.console import RenderableType
 
 from halftrip.analysis.breakpoints import Breakpoint, breakpoints
 from halftrip.report.fields import FIELDS, varying
 from halftrip.report.rows import Row, rows
+from halftrip.results.case import Case
 from halftrip.results.records import Aggregate, Failure, Skip
 from halftrip.results.run import Run
 from halftrip.stats.piecewise import Point
@@ -37,8 +39,8 @@ class Curve(NamedTuple):
 class Document(NamedTuple):
     """All that can be shown of a run. `latency_rows` are of patterns whose result is the time of a
     message, `rate_rows` of patterns whose result is a bandwidth, `rows` are both. `curves` has the
-    curves of both, with --refine only. `aggregates` are in the order of a table, `skips` in that of
-    the file. `warnings` are lines about what could not be read in the kernel's files.
+    curves of both, with --refine only. `aggregates` has one of each round; they and `skips`
+    are in the order of the file. `warnings` are lines about what could not be read in the kernel's files.
     `round_trips`: a ping-pong is shown by its round trip, not by half of it."""
 
     run: Run
@@ -75,7 +77,7 @@ def document(run: Run, round_trips: bool = False) -> Document:
         latency_rows=latency,
         rate_rows=rate,
         curves=curves,
-        aggregates=sorted(run.aggregates, key=_order),
+        aggregates=_of_rounds(run.aggregates),
         baselines=_baselines(run),
         skips=list(run.skips),
         failures=list(run.failures),
@@ -106,10 +108,19 @@ def _curves(table_rows: list[Row]) -> list[Curve]:
     ]
 
 
-def _order(aggregate: Aggregate) -> tuple[object, ...]:
-    case = aggregate.case
-    kind = (case.transport, case.pattern, case.mode, case.window, case.size)
-    return (*kind, aggregate.pairs)
+def _of_rounds(aggregates: Iterable[Aggregate]) -> list[Aggregate]:
+    """One aggregate of all slices and launches of each round."""
+    rounds: dict[tuple[Case, tuple[tuple[int, int], ...]], list[Aggregate]] = {}
+    for aggregate in aggregates:
+        rounds.setdefault((aggregate.case, tuple(aggregate.pairs)), []).append(aggregate)
+    return [
+        msgspec.structs.replace(
+            of_round[0],
+            spans=[span for each in of_round for span in each.spans],
+            messages=[count for each in of_round for count in each.messages],
+        )
+        for of_round in rounds.values()
+    ]
 
 
 def _baselines(run: Run) -> Baselines:

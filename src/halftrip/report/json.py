@@ -30,7 +30,7 @@ def render(document: Document) -> str:
                     }
                 ),
             }
-            for aggregate in document.run.aggregates
+            for aggregate in document.aggregates
         ],
         "failed": [
             {"case": with_units(case_fields(failure.case)), "reason": failure.reason}

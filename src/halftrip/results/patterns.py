@@ -45,6 +45,17 @@ SHAPES: dict[Pattern, Shape] = {
 }
 
 
+def uses_buffers(pattern: Pattern, initiates: bool) -> tuple[bool, bool]:
+    """Whether an end of a pattern sends from buffers of its own, and whether it receives into some.
+    Memory that the responder exposes to one-sided calls is not among them."""
+    shape = SHAPES[pattern]
+    if pattern in ("put", "get"):
+        return initiates and shape.responder, initiates and shape.initiator
+    if initiates:
+        return True, shape.initiator
+    return shape.initiator, shape.responder
+
+
 def trips(pattern: Pattern, mode: Mode) -> int:
     """How many one-way trips follow each other in an exchange of one message."""
     return 2 if is_in_turn(pattern, mode) else 1

@@ -43,15 +43,15 @@ def refused(the_case, rank=0, hosts=("a", "a"), plan=None, missing=None, **field
         group=SimpleNamespace(rank=rank),
         hosts=hosts,
         transport=lambda case: transport,
-        buffer_bytes=lambda case: buffer_bytes(case),
+        buffer_bytes=buffer_bytes,
     )
     own = SimpleNamespace(link=Agreeing(), context=pair(rank, **fields))
     return refusal(setup, own, the_case)
 
 
-def buffer_bytes(the_case):
+def buffer_bytes(the_case, initiates):
     parts = SimpleNamespace(layout=lambda case: layout(case, MIB))
-    return Setup.buffer_bytes(parts, the_case)
+    return Setup.buffer_bytes(parts, the_case, initiates)
 
 
 # How many MiB the buffers of one case need on a host.

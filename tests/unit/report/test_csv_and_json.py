@@ -90,7 +90,8 @@ def test_settings_of_each_end_are_in_one_column():
         ("spin", "4K", "host"), ("spin:block", "4K:huge", "host:device"),
     ]  # fmt: skip
     assert [row["wait"] for row in from_json(run)["rows"]] == ["spin", "spin:block"]
-    assert frame(run)["wait"].tolist() == ["spin:block", "spin"]
+    assert frame(run)["wait"].tolist() == ["spin", "spin:block"]
+    assert frame(run, slices=True)["wait"].tolist() == ["spin:block", "spin"]
 
 
 def test_figures_that_do_not_exist_are_null_or_empty():
@@ -120,9 +121,18 @@ def test_json_has_aggregates_and_failures():
     assert failed["case"]["pair"] == "0-2"
 
 
-def test_a_frame_has_one_row_per_measurement():
+def test_a_frame_has_the_rows_of_csv():
+    again = runs.measurement("shm", 8, slice=1, seed=2)
+    run = runs.run(runs.measurement("shm", 8), again, runs.measurement("tcp", 8))
+    table = frame(run)
+    (header, *_) = text(csv_style.render, run).splitlines()
+    assert list(table.columns) == header.split(",")
+    assert table["slices"].tolist() == [2, 1]
+
+
+def test_a_frame_of_slices_has_one_row_for_each():
     again = runs.measurement("shm", 8, slice=1, seed=2, usage=(runs.usage(), runs.usage()))
-    table = frame(runs.run(runs.measurement("shm", 8), again))
+    table = frame(runs.run(runs.measurement("shm", 8), again), slices=True)
     assert list(table.columns[: len(CASE)]) == list(CASE)
     assert list(table.columns[len(CASE) :]) == [
         "slice", "at_s", *SUMMARY, "marked",
