@@ -39,9 +39,9 @@ class Curve(NamedTuple):
 class Document(NamedTuple):
     """All that can be shown of a run. `latency_rows` are of patterns whose result is the time of a
     message, `rate_rows` of patterns whose result is a bandwidth, `rows` are both. `curves` has the
-    curves of both, with --refine only. `aggregates` has one of each round; they and `skips`
-    are in the order of the file. `warnings` are lines about what could not be read in the kernel's files.
-    `round_trips`: a ping-pong is shown by its round trip, not by half of it."""
+    curves of both, with --refine only. `aggregates` has one of each round, in the order of a
+    table, `skips` are in that of the file. `warnings` are lines about what could not be read in the
+    kernel's files. `round_trips`: a ping-pong is shown by its round trip, not by half of it."""
 
     run: Run
     rows: list[Row]
@@ -77,7 +77,7 @@ def document(run: Run, round_trips: bool = False) -> Document:
         latency_rows=latency,
         rate_rows=rate,
         curves=curves,
-        aggregates=_of_rounds(run.aggregates),
+        aggregates=sorted(of_rounds(run.aggregates), key=_order),
         baselines=_baselines(run),
         skips=list(run.skips),
         failures=list(run.failures),
@@ -108,7 +108,7 @@ def _curves(table_rows: list[Row]) -> list[Curve]:
     ]
 
 
-def _of_rounds(aggregates: Iterable[Aggregate]) -> list[Aggregate]:
+def of_rounds(aggregates: Iterable[Aggregate]) -> list[Aggregate]:
     """One aggregate of all slices and launches of each round."""
     rounds: dict[tuple[Case, tuple[tuple[int, int], ...]], list[Aggregate]] = {}
     for aggregate in aggregates:
@@ -121,6 +121,12 @@ def _of_rounds(aggregates: Iterable[Aggregate]) -> list[Aggregate]:
         )
         for of_round in rounds.values()
     ]
+
+
+def _order(aggregate: Aggregate) -> tuple[object, ...]:
+    case = aggregate.case
+    kind = (case.transport, case.pattern, case.mode, case.window, case.size)
+    return (*kind, aggregate.pairs)
 
 
 def _baselines(run: Run) -> Baselines:

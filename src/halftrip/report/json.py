@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from halftrip.report.document import Document
+from halftrip.report.document import Document, of_rounds
 from halftrip.report.flat import case_fields, flat, or_none
 from halftrip.units import with_units
 
@@ -30,7 +30,7 @@ def render(document: Document) -> str:
                     }
                 ),
             }
-            for aggregate in document.aggregates
+            for aggregate in of_rounds(document.run.aggregates)
         ],
         "failed": [
             {"case": with_units(case_fields(failure.case)), "reason": failure.reason}

@@ -41,7 +41,7 @@ def _between(point: Breakpoint, rows: dict[int, Row]) -> str:
 def aggregates(items: Sequence[Aggregate]) -> list[str]:
     """What pairs that talked at the same time transferred in total, a line for each round."""
     lines = []
-    for aggregate in sorted(items, key=_order):
+    for aggregate in items:
         case = aggregate.case
         pairs = ", ".join(dict.fromkeys(f"{a}-{b}" for a, b in aggregate.pairs))
         threads = len(aggregate.pairs) // len(set(aggregate.pairs))
@@ -56,12 +56,6 @@ def aggregates(items: Sequence[Aggregate]) -> list[str]:
             f"(in {significant(sum(aggregate.spans) / 1e6, 3)} ms in which all were active)"
         )
     return lines
-
-
-def _order(aggregate: Aggregate) -> tuple[object, ...]:
-    case = aggregate.case
-    kind = (case.transport, case.pattern, case.mode, case.window, case.size)
-    return (*kind, aggregate.pairs)
 
 
 def baselines(found: Baselines) -> list[str]:
