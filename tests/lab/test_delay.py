@@ -29,7 +29,7 @@ def check(lab, shell, transports, delays, mpi="mpich"):
         lab.relay.rule(Rule(delay=round(delay * 1e6)))
         lab.relay.journal()
         arguments = ("-t", transports, "-s", SIZE, "--wait", "spin", "--ci", "none")
-        run = lab.measure(shell, *arguments, "--time", "0.5s", mpi=mpi)
+        run = lab.measure(shell, *arguments, "--time", "0.5s", "-r", 1, mpi=mpi)
         log = lab.relay.journal()
         assert {m.case.transport for m in run.measurements} == set(transports.split(","))
         for m in run.measurements:

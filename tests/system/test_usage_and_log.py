@@ -9,7 +9,7 @@ import pytest
 
 from halftrip.analysis.flags import verdicts
 from halftrip.registry import DEFAULT_TRANSPORTS
-from halftrip.results.usage import add_usages
+from halftrip.results.usage import add_both_ends, add_usages
 from harness.mpi import ONE_HOST
 from harness.need import can_unshare, need
 from harness.neighbour import cpu_seconds, neighbour
@@ -167,7 +167,7 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
         took = {task: total - before.get(task, 0.0) for task, total in cpu_seconds().items()}
     assert result.status == 0, result.err
     run = result.run
-    assert len(run.measurements) == 2
+    assert len(run.by_case) == 2
     shown = result.show("--flags").out
     for case, flags in verdicts(run).items():
         (seen,) = (flag.seen for flag in flags if flag.name == "disturbed")
@@ -183,10 +183,10 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
         assert f"(process {named})" in shown
         assert 25 < float(said[1]) < 97
         assert 25 < float(said[3]) <= 100
-    for m in run.measurements:
-        core = m.usage[1].core
+    for measurements in run.by_case.values():
+        core = add_both_ends(m.usage for m in measurements)[1].core
         assert core.others > 0.25 * core.watched
-        assert all(block.usage is not None for block in m.blocks)
+        assert all(block.usage is not None for m in measurements for block in m.blocks)
     assert "disturbed" in result.out
 
 
