@@ -91,8 +91,8 @@ def test_a_terminal_shows_which_launch_it_is_and_how_far(launched):
     _, seen = launched
     for number in (1, 2, 3):
         assert re.search(rf"launch {number}/3 (shm|udp) pingpong".encode(), seen)
-    # Eleven cases, in as many slices as fit into the time of each, twice.
-    assert re.search(rb"/\d+ ", seen) or re.search(rb"\d+/\d+", seen)
+    # Two slices of six sizes of both, one of which udp refuses.
+    assert b"/24" in seen
     assert seen.rstrip().endswith(b"\x1b[2K")
 
 
