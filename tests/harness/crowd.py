@@ -17,7 +17,7 @@ from halftrip.transports.base import PairContext, ProcessContext
 
 # A thread of Python needs little: deep recursion happens nowhere.
 STACK_BYTES = 256 << 10
-WAIT_SECONDS = 100
+WAIT_SECONDS = 300
 
 
 class MemoryGroup(Group):

@@ -14,6 +14,7 @@ from halftrip.stats.settle import settled_from
 _FEWEST_FOR_SPREAD = 3
 # A case is late where its slices take this many times as long as planned.
 _LATE = 3.0
+_FEWEST_FOR_LATE = 2
 
 
 class Progress:
@@ -63,7 +64,10 @@ class Progress:
 
     def is_late(self, plan: Plan, slices: int) -> bool:
         """Whether it has had all its time long before all its `slices`: its exchanges are long."""
-        if plan.iterations is not None or plan.placement_state is not None or not self.medians:
+        # One slice may have been stopped for a while.
+        if plan.iterations is not None or plan.placement_state is not None:
+            return False
+        if len(self.medians) < _FEWEST_FOR_LATE:
             return False
         is_over = self.sampled_ns >= plan.time * 1e9
         return is_over and self.sampled_ns * slices > _LATE * plan.time * 1e9 * len(self.medians)
