@@ -112,8 +112,8 @@ class Part:
             self._cores = self._slice.end()
             self.timed_ns = self._slice.timed_ns
             failed = self._slice.problem is not None
-        if failed:
-            # The two ends may have counted different numbers of messages.
+        # After a failure the two ends may have counted different numbers of messages.
+        if failed or not self._side.lasting:
             self._pair.drop(self.case)
 
     def _latest_end(self) -> int | None:

@@ -112,6 +112,11 @@ class Side:
         return self.open()
 
     @property
+    def lasting(self) -> bool:
+        """Whether it may stay open between slices; the same at both ends."""
+        return self._opened.lasting
+
+    @property
     def address(self) -> Any:
         """The address of the endpoint; None where its peer needs none."""
         return self._opened.address

@@ -143,11 +143,13 @@ class Timed(NamedTuple):
 class Endpoint(ABC):
     """One end of a path, for one case. `exposed` is memory of this rank that the peer reads and
     writes, and `address` what the peer's `connect` needs: builtins that msgpack can write. The path
-    itself writes the first `header_size` bytes of each message."""
+    itself writes the first `header_size` bytes of each message. One that is not `lasting` holds
+    something scarce: it is closed after each slice, at both ends."""
 
     address: Any = None
     exposed: Bytes | None = None
     header_size: int = 0
+    lasting: bool = True
 
     def connect(self, address: Any) -> None:  # noqa: B027 (most need no address)
         """Takes the peer's address. Raises OSError or Unavailable."""

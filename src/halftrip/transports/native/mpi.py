@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 # The count argument of MPI_Send is an int.
 _LARGEST = 2**31 - 1
 
+# MPICH has a limited number of requests: with tens of thousands it aborts.
+_MOST_REQUESTS = 256
+
 _SENDS = {"blocking": "MPI_Send", "ssend": "MPI_Ssend"}
 # The functions that each native endpoint calls, in the order of its arguments.
 _BLOCKING = ("MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Wait")
@@ -113,7 +116,11 @@ class MpiPath(Path):
             end = _kind(kind)(path, functions, out, in_, max_window=case.window)
         else:
             end = _kind("Mpi")(path, _addresses((_SENDS[case.mode], *_BLOCKING)))
-        return NativeEndpoint(end, case, self._pair.initiates, buffers)
+        endpoint = NativeEndpoint(end, case, self._pair.initiates, buffers)
+        if case.mode == "persistent":
+            # Each buffer has a request of its own.
+            endpoint.lasting = max(buffers.out.slots, buffers.in_.slots) <= _MOST_REQUESTS
+        return endpoint
 
     def _native_path(self, case: Case) -> Any:
         from mpi4py import MPI
