@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -121,14 +122,12 @@ class KeptFile:
         try:
             if self._descriptor is None:
                 self._descriptor = self._reader.open(self._path)
+                # Also where the interpreter ends first.
+                weakref.finalize(self, os.close, self._descriptor)
             return os.pread(self._descriptor, _LONGEST, 0).decode("latin-1")
         except OSError:
             # With a warning where that is due.
             return self._reader.text(self._path)
-
-    def __del__(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
 
 
 # The files of this host.
