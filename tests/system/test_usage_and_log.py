@@ -192,7 +192,8 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
 
 @pytest.mark.extended
 @pytest.mark.parametrize(
-    "arguments", [("--preset", "quick"), ("-t", "shm", "-s", "8", "--time", "1s", "-r", "100")]
+    "arguments",
+    [("--preset", "quick"), ("-t", "shm", "-s", "8", "--time", "1s", "-r", "100", "--ci", "none")],
 )
 def test_the_log_costs_less_than_a_hundredth_of_the_time(shell, arguments):
     """Of that in which anything was done, also where cases are as short as they get."""
