@@ -14,7 +14,6 @@ from halftrip.stats.settle import settled_from
 _FEWEST_FOR_SPREAD = 3
 # A case is late where its slices take this many times as long as planned.
 _LATE = 3.0
-_FEWEST_FOR_LATE = 2
 
 
 class Progress:
@@ -64,10 +63,10 @@ class Progress:
 
     def is_late(self, plan: Plan, slices: int) -> bool:
         """Whether it has had all its time long before all its `slices`: its exchanges are long."""
-        # One slice may have been stopped for a while.
-        if plan.iterations is not None or plan.placement_state is not None:
+        if plan.iterations is not None or plan.placement_state is not None or not self.medians:
             return False
-        if len(self.medians) < _FEWEST_FOR_LATE:
-            return False
-        is_over = self.sampled_ns >= plan.time * 1e9
-        return is_over and self.sampled_ns * slices > _LATE * plan.time * 1e9 * len(self.medians)
+        allowed_ns = plan.time * 1e9
+        # Not because a few slices were stopped for a while: with six there is an interval.
+        may_end = len(self.medians) >= FEWEST_FOR_INTERVAL or self.sampled_ns >= _LATE * allowed_ns
+        is_slow = self.sampled_ns * slices > _LATE * allowed_ns * len(self.medians)
+        return may_end and is_slow and self.sampled_ns >= allowed_ns
