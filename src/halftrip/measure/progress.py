@@ -14,6 +14,7 @@ from halftrip.stats.settle import settled_from
 _FEWEST_FOR_SPREAD = 3
 # A case is late where its slices take this many times as long as planned.
 _LATE = 3.0
+_FEWEST_FOR_LATE = 2
 
 
 class Progress:
@@ -63,10 +64,13 @@ class Progress:
 
     def is_late(self, plan: Plan, slices: int) -> bool:
         """Whether it has had all its time long before all its `slices`: its exchanges are long."""
-        if plan.iterations is not None or plan.placement_state is not None or not self.medians:
+        if plan.iterations is not None or plan.placement_state is not None:
+            return False
+        # One slice may have been stopped for a while.
+        if len(self.medians) < _FEWEST_FOR_LATE:
             return False
         allowed_ns = plan.time * 1e9
-        # Not because a few slices were stopped for a while: with six there is an interval.
+        # With six slices there is an interval.
         may_end = len(self.medians) >= FEWEST_FOR_INTERVAL or self.sampled_ns >= _LATE * allowed_ns
         is_slow = self.sampled_ns * slices > _LATE * allowed_ns * len(self.medians)
         return may_end and is_slow and self.sampled_ns >= allowed_ns
