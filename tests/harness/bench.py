@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from halftrip.clock import Clock
 from halftrip.kernel_files import Reader
+from halftrip.measure.batch import Stopping
 from halftrip.measure.pair import Pair
-from halftrip.measure.sampler import Sampler, Stopping
+from halftrip.measure.sampler import Sampler
 from halftrip.measure.setup import Setup
 from halftrip.measure.slices import Slice, finish, serve
 from halftrip.plan.pairing import Schedule

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from halftrip.measure.sampler import Sampled, Sampler
+from halftrip.measure.batch import Sampled
+from halftrip.measure.sampler import Sampler
 
 CLOCK_COST = 20.0
 _MOST_BATCHES = 10_000

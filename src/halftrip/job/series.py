@@ -12,7 +12,7 @@ from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
 from halftrip.results.case import Case
 from halftrip.results.records import Failure, Measurement, RunEnd
 from halftrip.results.run_file import RunFile, decode
-from halftrip.stats.main_state import Series, case_times, summarize_case
+from halftrip.stats.series import Series, case_times, summarize_case
 from halftrip.stats.summary import relative_width
 
 # How the lines of some records begin.

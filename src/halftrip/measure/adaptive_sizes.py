@@ -21,8 +21,8 @@ from halftrip.plan.sizes import perturb
 from halftrip.results.case import Case
 from halftrip.results.records import Measurement
 from halftrip.results.run_file import decode
-from halftrip.stats.main_state import Series, case_times, summarize_case
 from halftrip.stats.piecewise import Point, joints, usable
+from halftrip.stats.series import Series, case_times, summarize_case
 
 # A breakpoint is located once it is known to within this many bytes, or this share of its size.
 RESOLUTION_BYTES = 8

@@ -20,6 +20,7 @@ from halftrip.measure.slices import Slice, finish, serve
 from halftrip.plan.slices import planned_slices
 from halftrip.results.case import Case
 from halftrip.results.records import Failure, Measurement
+from halftrip.results.usage import CoreUse
 
 # Where batches have to be short, as with --verify, most of the time passes between them: a slice
 # may take this many times as long as it samples, and this much more, s.
@@ -72,6 +73,7 @@ class Part:
         self._placement = placement
         self._side: Side | None = None
         self._slice: Slice | None = None
+        self._cores: tuple[CoreUse | None, CoreUse | None] = (None, None)
 
     @property
     def initiates(self) -> bool:

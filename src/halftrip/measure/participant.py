@@ -10,12 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 
 from halftrip.clock import raw_now
+from halftrip.measure.batch import Stopping
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.pair import Pair
 from halftrip.measure.part import Part, Started, Turn
 from halftrip.measure.placement_filter import PlacementFilter
 from halftrip.measure.progress import Progress
-from halftrip.measure.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler, Stopping
+from halftrip.measure.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler
 from halftrip.measure.selection import Refusal
 from halftrip.measure.setup import Setup
 from halftrip.plan.cases import case_of

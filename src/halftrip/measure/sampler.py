@@ -13,9 +13,9 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-import msgspec
 import numpy as np
 
+from halftrip.measure.batch import UNTIMED_EXCHANGES, Batch, Sampled, Stopping
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.records import Stopped, WarmUp
 from halftrip.stats.median import half_width
@@ -69,51 +69,10 @@ _LEAST_REJECTED_SHARE = 0.005
 # Drift, tails and the interval are computed from all of them in time order; a selection would hide
 # these.
 MOST_SAMPLES = 1_000_000
-# Untimed exchanges before each batch, so that both ends are in the loop.
-_WARM_UP_EXCHANGES = 1
 # A kernel call should be no longer than this, so that progress is shown and a stop is noticed: two
 # ranks that never wait for each other do not check for a stop within a call, and have
 # watchdog.GRACE_SECONDS to return from it.
 LONGEST_CALL_NS = 0.5e9
-
-
-class Stopping(msgspec.Struct, frozen=True):
-    """When a slice ends: with the interval of its median within half of `ci`, or after `time`
-    seconds. Each of `slices` slices may keep its part of MOST_SAMPLES."""
-
-    ci: float | None = 0.01
-    time: float = 0.03
-    slices: int = 1
-
-
-class Batch(msgspec.Struct, frozen=True):
-    """What to time next: `samples` samples of `exchanges` exchanges each, after `warm_up` untimed
-    exchanges.
-
-    `cold`: this is the first exchange of the case, so no untimed one precedes it, and the initiator
-    gives its peer time to get ready. `keep`: the times become a block of the measurement.
-    """
-
-    exchanges: int
-    samples: int
-    warm_up: int = _WARM_UP_EXCHANGES
-    cold: bool = False
-    keep: bool = False
-
-    @property
-    def total_exchanges(self) -> int:
-        """Timed and untimed."""
-        return self.warm_up + self.exchanges * self.samples
-
-
-class Sampled:
-    """The result of a batch: the times of its samples, shape (n,), ns, and the time spent waiting
-    for replies that did not come, ns; `elapsed` is the sum of both."""
-
-    def __init__(self, times: Times, timed_out: int = 0) -> None:
-        self.times = times
-        self.timed_out = timed_out
-        self.elapsed = int(times.sum()) + timed_out
 
 
 class Sampler:
@@ -153,7 +112,7 @@ class Sampler:
             self._least_sample_ns = max(clock_cost, clock_resolution) / CLOCK_SHARE
         self._most_exchanges: float = math.inf
         if most_exchanges is not None:
-            self._most_exchanges = most_exchanges - _WARM_UP_EXCHANGES
+            self._most_exchanges = most_exchanges - UNTIMED_EXCHANGES
 
         self._phase: Literal["first", "calibrate", "warm up", "sample", "done"] = "done"
         self._is_calibrated = False
@@ -230,9 +189,8 @@ class Sampler:
         return None
 
     def end(self) -> None:
-        """Ends the slice, because the time of all who talk at the same time is over."""
-        self.stopped = "time" if self._kept_count else None
-        self._phase = "done"
+        """Ends the slice: its time, or that of all who talk at the same time, is over."""
+        self._end("time" if self._kept_count else None)
 
     def feed(self, batch: Sampled) -> None:
         """Takes the result of the batch that `next` requested, before sampling begins. Where
@@ -277,9 +235,16 @@ class Sampler:
         # The latest samples only: where the path has just slowed down, the next call must not take
         # that much longer.
         self._sample_ns = max(float(np.median(times[-_LATEST_SAMPLES:])), 1.0)
-        self.stopped = self._why_stop()
-        if self.stopped is not None:
-            self._phase = "done"
+        stopped = self._why_stop()
+        if stopped is not None:
+            self._end(stopped)
+
+    def _end(self, stopped: Stopped | None) -> None:
+        """Ends the slice, and lets go of its samples: there may be many cases."""
+        self.stopped = stopped
+        self._phase = "done"
+        self._kept = ()
+        self._latest_warm = NO_TIMES
 
     def _count(self, batch: Sampled) -> None:
         self._timed_out_ns += batch.timed_out

@@ -11,7 +11,7 @@ import numpy as np
 
 from halftrip import _native
 from halftrip.errors import HalftripError, system_reason
-from halftrip.measure.sampler import Batch
+from halftrip.measure.batch import Batch
 from halftrip.measure.verification import Verification
 from halftrip.memory.ring import Ring, WrongByte, aligned, allocate_ring
 from halftrip.results.block import NO_TIMES, Times

@@ -11,9 +11,10 @@ import time
 import msgspec
 
 from halftrip.clock import raw_now
+from halftrip.measure.batch import Batch, Sampled
 from halftrip.measure.pair import Pair
 from halftrip.measure.placement_filter import PlacementFilter
-from halftrip.measure.sampler import Batch, Sampled, Sampler
+from halftrip.measure.sampler import Sampler
 from halftrip.measure.side import Report, Side, unpack_times
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.records import Measurement

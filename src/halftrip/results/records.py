@@ -12,8 +12,8 @@ from halftrip.results.block import Block, Times, concatenate, median_or_none
 from halftrip.results.case import Case
 from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.usage import CoreUse, Usage, add_both_ends
-from halftrip.stats.main_state import Series
 from halftrip.stats.quantile import Floats
+from halftrip.stats.series import Series
 
 Phase = Literal["before", "case", "after"]
 Stopped = Literal["converged", "time", "count", "full"]

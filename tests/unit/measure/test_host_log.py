@@ -11,10 +11,10 @@ import pytest
 
 from halftrip.kernel_files import Reader
 from halftrip.measure import host_log
+from halftrip.measure.batch import Batch
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.host_log import HostLog
 from halftrip.measure.pair import Pair
-from halftrip.measure.sampler import Batch
 from halftrip.measure.side import Side
 from halftrip.measure.slices import Slice, finish, serve
 from halftrip.results.records import HostCounters

@@ -12,7 +12,7 @@ from halftrip.measure.placement_filter import PlacementFilter, PlacementState
 from halftrip.plan.path_model_table import parse_path_model
 from halftrip.results.block import RoundTrips
 from halftrip.results.records import Failure, Measurement, Skip
-from halftrip.stats.main_state import rtt_states
+from halftrip.stats.series import rtt_states
 from harness import runs
 from harness.plans import walk
 

@@ -8,14 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.control.watchdog import GRACE_SECONDS
-from halftrip.measure.sampler import (
-    CLOCK_SHARE,
-    LONGEST_CALL_NS,
-    MOST_SAMPLES,
-    Batch,
-    Sampled,
-    Stopping,
-)
+from halftrip.measure.batch import Batch, Sampled, Stopping
+from halftrip.measure.sampler import CLOCK_SHARE, LONGEST_CALL_NS, MOST_SAMPLES
 from halftrip.stats.median import half_width
 from harness.sampling import CLOCK_COST, Sampling, noisy, sample, settling, steady
 

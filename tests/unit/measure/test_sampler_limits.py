@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrip.measure.sampler import Batch, Sampled, Stopping
+from halftrip.measure.batch import Batch, Sampled, Stopping
 from halftrip.stats.median import half_width
 from harness.sampling import Sampling, noisy, sample, steady
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from halftrip.measure.sampler import Stopping
+from halftrip.measure.batch import Stopping
 from halftrip.memory.ring import Ring
 from halftrip.results.case import CaseEnd
 from halftrip.results.records import Measurement

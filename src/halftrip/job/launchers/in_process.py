@@ -10,9 +10,10 @@ import random
 from collections.abc import Sequence
 
 from halftrip import __version__
+from halftrip.measure.batch import Sampled, Stopping
 from halftrip.measure.part import Started, Turn
 from halftrip.measure.progress import Progress
-from halftrip.measure.sampler import Sampled, Sampler, Stopping
+from halftrip.measure.sampler import Sampler
 from halftrip.measure.walk import Walk
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.plan.slices import planned_slices

@@ -1,0 +1,49 @@
+"""What a sampler requests, and what it is given."""
+
+from __future__ import annotations
+
+import msgspec
+
+from halftrip.results.block import Times
+
+# Untimed exchanges before each batch, so that both ends are in the loop.
+UNTIMED_EXCHANGES = 1
+
+
+class Stopping(msgspec.Struct, frozen=True):
+    """When a slice ends: with the interval of its median within half of `ci`, or after `time`
+    seconds. Each of `slices` slices may keep its part of MOST_SAMPLES."""
+
+    ci: float | None = 0.01
+    time: float = 0.03
+    slices: int = 1
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """What to time next: `samples` samples of `exchanges` exchanges each, after `warm_up` untimed
+    exchanges.
+
+    `cold`: this is the first exchange of the case, so no untimed one precedes it, and the initiator
+    gives its peer time to get ready. `keep`: the times become a block of the measurement.
+    """
+
+    exchanges: int
+    samples: int
+    warm_up: int = UNTIMED_EXCHANGES
+    cold: bool = False
+    keep: bool = False
+
+    @property
+    def total_exchanges(self) -> int:
+        """Timed and untimed."""
+        return self.warm_up + self.exchanges * self.samples
+
+
+class Sampled:
+    """The result of a batch: the times of its samples, shape (n,), ns, and the time spent waiting
+    for replies that did not come, ns; `elapsed` is the sum of both."""
+
+    def __init__(self, times: Times, timed_out: int = 0) -> None:
+        self.times = times
+        self.timed_out = timed_out
+        self.elapsed = int(times.sum()) + timed_out
