@@ -120,6 +120,8 @@ class RunFile:
         self._ended = False
         create = 0 if resumed else os.O_CREAT | os.O_EXCL
         self._size = _whole_bytes(path) if resumed else 0
+        # What a resumed file had before.
+        self._former_size = self._size if resumed else None
         # The watchdog's thread may end the file while the main thread writes to it.
         self._lock = threading.Lock()
         try:
@@ -162,8 +164,12 @@ class RunFile:
         os.close(self._descriptor)
 
     def discard(self) -> None:
-        """Removes the file, for a run that failed before it measured anything."""
-        self.path.unlink(missing_ok=True)
+        """Removes the file, for a run that failed before it measured anything; of a resumed one,
+        what was added."""
+        if self._former_size is None:
+            self.path.unlink(missing_ok=True)
+        else:
+            os.truncate(self.path, self._former_size)
 
 
 def _whole_bytes(path: str | os.PathLike[str]) -> int:

@@ -1,0 +1,113 @@
+"""A run that was interrupted is gone on with, and rows are measured again, in the same file."""
+
+import json
+
+import pytest
+
+from halftrip.results.run_file import load
+from harness.victim import Victim
+
+WORK = ("-t", "shm,tcp", "-s", "8,64,1K,64K", "--ci", "none", "--time", "0.1s")
+SLICES = 10
+ROWS = 8
+
+
+def slices(run, launch):
+    """How many slices each case has in a launch."""
+    found = {}
+    for measurement in run.measurements:
+        if measurement.launch == launch:
+            found[measurement.case] = found.get(measurement.case, 0) + 1
+    return found
+
+
+@pytest.mark.parametrize("cut", [0, 25])
+def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cut):
+    """Also if the last line was cut off, so many bytes before its end."""
+    victim = Victim(shell, *WORK)
+    victim.await_measurements(ROWS * (SLICES - 1))
+    victim.interrupt()
+    content = shell.path.read_bytes()
+    content = content[: len(content) - cut]
+    shell.path.write_bytes(content)
+    whole = content[: content.rindex(b"\n") + 1]
+    done = {case for case, count in slices(load(shell.path), 0).items() if count == SLICES}
+
+    result = shell.halftrip("run", "--resume", shell.path)
+    assert (result.status, result.err) == (0, "")
+    # What was there stays as it was.
+    assert shell.path.read_bytes().startswith(whole)
+    run = result.run
+    assert run.interrupted is None
+    assert run.problems == ()
+    assert len(run.by_case) == ROWS
+    further = slices(run, 1)
+    assert set(further) == set(run.by_case) - done
+    assert set(further.values()) == {SLICES}
+    assert result.out.count("run file:") == 1
+    # Every row has an interval, those of the first launch that were cut short notwithstanding.
+    rows = json.loads(result.show("--style", "json").out)["rows"]
+    assert all(row["low_ns"] <= row["latency_ns"] <= row["high_ns"] for row in rows)
+    assert {row["slices"] for row in rows} == {SLICES}
+
+    again = shell.halftrip("run", "--resume", shell.path)
+    assert again.status == 2
+    assert again.err == (
+        f"halftrip: {shell.path}: the run is complete, and nothing in it failed; see --again\n"
+    )
+
+
+def test_rows_with_a_flag_are_measured_again(shell):
+    first = shell.run("-t", "shm,simulated", "-s", "8", "--ci", "0.001%", "--time", "10ms")
+    assert first.status == 0, first.err
+    before = shell.path.read_bytes()
+    result = shell.halftrip("run", "--resume", shell.path, "--again", "not-converged", "-q")
+    assert (result.status, result.out) == (0, f"{shell.path}\n"), result.err
+    assert shell.path.read_bytes().startswith(before)
+    again = {case.transport for case in slices(result.run, 1)}
+    flagged = {
+        row["transport"]
+        for row in json.loads(first.show("--style", "json").out)["rows"]
+        if "not-converged" in row["flags"].split()
+    }
+    assert "shm" in again <= {"shm", "simulated"}
+    assert again >= flagged & {"shm"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--resume", "none.jsonl"), "none.jsonl: no such file or directory"),
+        (("--again", "drift"), "--again: only with --resume, which names the run file"),
+        (("--resume", "run.jsonl", "-s", "8"), "--sizes: --resume takes the plan of run.jsonl"),
+        (("plan.toml", "--resume", "run.jsonl"), "plan.toml: --resume takes the plan of run.jsonl"),
+        (
+            ("--resume", "run.jsonl", "--again", "slow"),
+            "'slow' is not known; allowed: coarse-clock",
+        ),
+    ],
+)
+def test_mistakes_are_one_line_and_change_no_file(shell, arguments, said):
+    assert shell.run("-t", "shm", "-s", "8", "--time", "1ms").status == 0
+    before = shell.path.read_bytes()
+    result = shell.halftrip("run", *arguments)
+    assert result.status == 2
+    assert result.err.count("\n") == 1
+    assert said in result.err
+    assert shell.path.read_bytes() == before
+
+
+def test_a_plan_that_no_longer_fits_leaves_the_file_as_it_was(shell):
+    """The machine has fewer cores than when the run began."""
+    assert shell.run("-t", "shm", "-s", "8", "--time", "1ms").status == 0
+    lines = shell.path.read_bytes().splitlines(keepends=True)
+    header = json.loads(lines[0])
+    header["plan"]["cores"] = [900, 901]
+    # Without its end it was interrupted.
+    changed = json.dumps(header).encode() + b"\n" + b"".join(lines[1:-1])
+    shell.path.write_bytes(changed)
+    result = shell.halftrip("run", "--resume", shell.path)
+    assert result.status == 2
+    assert result.err.count("\n") == 1
+    assert "900" in result.err
+    assert shell.path.read_bytes() == changed
