@@ -1,10 +1,10 @@
-"""Many ranks in one process, over the simulated transport in virtual time: each is a thread, and
-messages are handed over in memory."""
+"""Many ranks in one process, over the simulated transport in virtual time: each is a greenlet, which
+runs until it waits for a message, and messages are handed over in memory."""
 
 import dataclasses
-import queue
-import threading
-from collections import Counter
+from collections import Counter, defaultdict, deque
+
+from greenlet import getcurrent, greenlet
 
 from halftrip.control.collectives import Group
 from halftrip.measure.clock_offsets import HostClocks
@@ -15,9 +15,32 @@ from halftrip.plan.pairing import Schedule
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.base import PairContext, ProcessContext
 
-# A thread of Python needs little: deep recursion happens nowhere.
-STACK_BYTES = 256 << 10
-WAIT_SECONDS = 300
+class Posts:
+    """The messages under way, and the ranks that wait for one or may go on."""
+
+    def __init__(self):
+        self.runnable = deque()
+        self._scheduler = getcurrent()
+        self._messages = defaultdict(deque)
+        self._waiting = {}
+
+    def put(self, key, payload):
+        self._messages[key].append(payload)
+        if key in self._waiting:
+            self.runnable.append(self._waiting.pop(key))
+
+    def take(self, key):
+        while not self._messages[key]:
+            self._waiting[key] = getcurrent()
+            self._scheduler.switch()
+        return self._messages[key].popleft()
+
+    def run(self, ranks):
+        """Runs all these greenlets to their ends."""
+        self.runnable.extend(ranks)
+        while self.runnable:
+            self.runnable.popleft().switch()
+        assert not self._waiting, f"these wait for a message for ever: {list(self._waiting)[:10]}"
 
 
 class MemoryGroup(Group):
@@ -31,28 +54,16 @@ class MemoryGroup(Group):
 
     def send(self, to, payload, thread=0):
         self.sent += 1
-        self._posts[self.rank, to, thread].put(payload)
+        self._posts.put((self.rank, to, thread), payload)
 
     def receive(self, source, thread=0, polls=False):
-        return self._posts[source, self.rank, thread].get(timeout=WAIT_SECONDS)
+        return self._posts.take((source, self.rank, thread))
 
     def leave(self, peer):
         pass
 
     def close(self):
         pass
-
-
-class Posts(dict):
-    """Queues, made when they are first used."""
-
-    def __init__(self):
-        super().__init__()
-        self._lock = threading.Lock()
-
-    def __missing__(self, key):
-        with self._lock:
-            return self.setdefault(key, queue.SimpleQueue())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +92,7 @@ class Crowd:
         self.reports = []
         self.open_pairs = self.kept = 0
         self._turns = turns
-        posts = Posts()
+        self._posts = posts = Posts()
         hosts = ["host"] * size
         schedule = Schedule(size, plan.pairs, plan.pairs_at_once)
         self._ranks = []
@@ -96,37 +107,19 @@ class Crowd:
             self._ranks.append((group, Participant(setup, HostClocks(group, hosts), 0, 0.0)))
 
     def run(self):
-        old = threading.stack_size(STACK_BYTES)
-        failures = []
-        try:
-            threads = [
-                threading.Thread(target=self._follow, args=(*rank, failures), daemon=True)
-                for rank in self._ranks
-            ]
-            for thread in threads:
-                thread.start()
-        finally:
-            threading.stack_size(old)
-        for thread in threads:
-            while thread.is_alive() and not failures:
-                thread.join(0.2)
-        if failures:
-            raise failures[0]
+        self._posts.run([greenlet(lambda rank=rank: self._follow(*rank)) for rank in self._ranks])
         participants = [participant for _, participant in self._ranks]
         self.open_pairs = max(len(p._pairs) for p in participants)
         self.kept = max(len(p._started) for p in participants)
         return self
 
-    def _follow(self, group, participant, failures):
-        try:
-            for number, turn in enumerate(self._turns):
-                before = group.sent
-                order = group.broadcast(Order(turn), Order)
-                report = participant.take_part(order.turn)
-                reports = group.gather(report, type(report))
-                self.sent[number][group.rank] = group.sent - before
-                if reports is not None:
-                    self.reports.append(reports)
-            participant.close()
-        except BaseException as error:  # noqa: BLE001 (handed to the test)
-            failures.append(error)
+    def _follow(self, group, participant):
+        for number, turn in enumerate(self._turns):
+            before = group.sent
+            order = group.broadcast(Order(turn), Order)
+            report = participant.take_part(order.turn)
+            reports = group.gather(report, type(report))
+            self.sent[number][group.rank] = group.sent - before
+            if reports is not None:
+                self.reports.append(reports)
+        participant.close()
