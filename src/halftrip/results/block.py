@@ -80,7 +80,7 @@ def encode_array(value: Any) -> Any:
 def decode_array(_: type, value: Any) -> Any:
     """msgspec's hook for reading: a list of whole numbers becomes an array. Raises ValueError for
     anything else."""
-    if not isinstance(value, list) or not all(type(item) is int for item in value):
+    if not isinstance(value, list) or not set(map(type, value)) <= {int}:
         raise ValueError("expected an array of whole numbers")
     return whole_numbers(value)
 

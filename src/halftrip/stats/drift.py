@@ -15,7 +15,7 @@ from halftrip.stats.blocks import block_medians
 from halftrip.stats.quantile import NORMAL_50, Floats, Samples
 
 # Enough points for a slope; its test has fewer, so that their blocks are longer than correlations.
-_SLOPE_BLOCKS = 300
+_SLOPE_BLOCKS = 120
 _TEST_BLOCKS = 30
 _FEWEST_FOR_TREND = 10
 # Two-sided, at 1 %.
@@ -24,7 +24,7 @@ _TREND_Z = 2.5758293035489004
 # Slices that are all slower than the others are one choice out of at least this many.
 _FEWEST_ORDERS = 200
 
-_STEP_BLOCKS = 500
+_STEP_BLOCKS = 200
 # In shorter blocks, correlated noise alone makes the medians of neighbours similar.
 _FEWEST_IN_BLOCK = 8
 # A level of fewer blocks is a spike.
@@ -140,7 +140,7 @@ def change_points(samples: Samples, least: float = 0.0) -> list[ChangePoint]:
     """The places where the level of `samples`, shape (n,), in time order, changes by more than the
     share `least` of the level before.
 
-    They come from the partition of the medians of at most 500 blocks that lowers the sum of squares
+    They come from the partition of the medians of at most 200 blocks that lowers the sum of squares
     most, at a price for each change (Jackson et al., An algorithm for optimal partitioning of data
     on an interval, IEEE Signal Processing Letters 12, 2005: dynamic programming, exact). The price
     is in long-run variances, so that correlated noise does not pass for changes: less than 1 % of

@@ -53,8 +53,6 @@ def two_modes(samples: Samples, least: float = LEAST_DISTANCE) -> Modes | None:
     ordered = spread_ties(np.sort(samples).astype(np.float64), granularity(samples))
     count = min(n, _POINTS)
     points = np.quantile(ordered, (np.arange(count) + 0.5) / count)
-    if dip(points) < max(_LEAST_DIP, _CRITICAL / math.sqrt(n)):
-        return None
     found = _valley(points)
     if found is None:
         return None
@@ -65,6 +63,9 @@ def two_modes(samples: Samples, least: float = LEAST_DISTANCE) -> Modes | None:
         return None
     low, high = float(np.median(ordered[:below])), float(np.median(ordered[below:]))
     if high - low <= least * abs(float(np.median(ordered))):
+        return None
+    # Last, since it takes the longest.
+    if dip(points) < max(_LEAST_DIP, _CRITICAL / math.sqrt(n)):
         return None
     return Modes(low, high, share, 1.0 - share)
 

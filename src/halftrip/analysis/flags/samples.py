@@ -108,7 +108,14 @@ class _Change(NamedTuple):
 def _within_slices(row: Evidence) -> str | None:
     """How the times of most slices drift, all in the same direction."""
     slices = [times for times in row.steady if times.size >= FEWEST]
-    found = [change for times in slices if (change := _change(times)) is not None]
+    found: list[_Change] = []
+    for place, times in enumerate(slices):
+        change = _change(times)
+        if change is not None:
+            found.append(change)
+        elif 2 * (place + 1 - len(found)) >= len(slices):
+            # Half of them do not drift.
+            return None
     for way in (1.0, -1.0):
         alike = [change for change in found if way * change.share > 0]
         if 2 * len(alike) > len(slices):
