@@ -79,7 +79,8 @@ class Reader:
     ) -> dict[str, int]:
         """The whole numbers `texts` by `names`, from the part `what` of a file. Malformed ones
         are left out, with a warning each."""
-        if all(text.isdecimal() and len(text) < _DIGITS for text in texts):
+        together = "".join(texts)
+        if together.isdecimal() and "" not in texts and max(map(len, texts)) < _DIGITS:
             return dict(zip(names, map(int, texts), strict=False))
         read = {
             name: self.count(path, f"{what} {name}".strip(), text)

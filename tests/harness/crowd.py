@@ -1,5 +1,5 @@
-"""Many ranks in one process, over the simulated transport in virtual time: each is a greenlet, which
-runs until it waits for a message, and messages are handed over in memory."""
+"""Many ranks in one process, over the simulated transport in virtual time: each is a greenlet,
+which runs until it waits for a message, and messages are handed over in memory."""
 
 import dataclasses
 from collections import Counter, defaultdict, deque
@@ -14,6 +14,7 @@ from halftrip.measure.setup import Setup
 from halftrip.plan.pairing import Schedule
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.base import PairContext, ProcessContext
+
 
 class Posts:
     """The messages under way, and the ranks that wait for one or may go on."""

@@ -11,6 +11,7 @@ from halftrip.results.case import Case
 from halftrip.results.delivery import Delivery, add_deliveries, delivered_share
 from halftrip.results.records import Measurement
 from halftrip.stats import series
+from halftrip.stats.median import median
 from halftrip.stats.series import CaseTimes
 from halftrip.stats.summary import Summary
 from halftrip.stats.variance import Components, variance_components
@@ -65,13 +66,10 @@ def launch_components(times: CaseTimes) -> Components | None:
     if len(launches) < 2:
         return None
     medians = [
-        [
-            float(np.median(part))
-            for part in (parts if len(parts) > 1 else np.array_split(parts[0], 2))
-        ]
+        [median(part) for part in (parts if len(parts) > 1 else np.array_split(parts[0], 2))]
         for parts in launches
     ]
-    latency = float(np.median([np.median(launch) for launch in medians]))
+    latency = median([median(launch) for launch in medians])
     components = variance_components(medians)
     if not latency > 0:
         return None

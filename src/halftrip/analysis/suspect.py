@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halftrip.results.records import Measurement
+from halftrip.stats.median import median
 
 # A sample that is longer than the median by this much stands out, whatever the median is, ns.
 _PAUSE_NS = 1e6
@@ -35,7 +36,7 @@ def suspect(measurement: Measurement) -> npt.NDArray[np.bool_]:
     found = np.zeros(samples.size, dtype=np.bool_)
     if not samples.size:
         return found
-    excess = samples - np.median(samples)
+    excess = samples - median(samples)
     sizes = [block.times.size for block in measurement.blocks]
     for block, begin, size in zip(
         measurement.blocks, accumulate(sizes, initial=0), sizes, strict=False
@@ -43,7 +44,7 @@ def suspect(measurement: Measurement) -> npt.NDArray[np.bool_]:
         preemptions = sum(usage.involuntary for usage in block.usage or ())
         longest = begin + np.argsort(excess[begin : begin + size])[::-1][:preemptions]
         found[longest[excess[longest] > 0]] = True
-    least = min(float(np.median(samples)), _PAUSE_NS)
+    least = min(median(samples), _PAUSE_NS)
     others = np.flatnonzero(~found & (excess > 0) & (excess >= least))
     others = others[np.argsort(excess[others])[::-1]]
     unexplained = _lost_ns(measurement) - excess[found].sum()

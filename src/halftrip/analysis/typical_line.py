@@ -11,6 +11,7 @@ import numpy as np
 from halftrip.results.case import Case
 from halftrip.results.run import Run
 from halftrip.stats.line import AtLine, at_line
+from halftrip.stats.median import median
 from halftrip.stats.series import CaseTimes
 
 # What has a line of its own: a pair, its thread, and whether in virtual time.
@@ -22,7 +23,7 @@ def typical_lines(run: Run) -> dict[Probed, float]:
     probes: dict[Probed, list[float]] = {}
     for measurement in run.measurements:
         probes.setdefault(probed(measurement.case), []).extend(measurement.cache_line_rtts)
-    return {pair: float(np.median(rtts)) for pair, rtts in probes.items() if rtts}
+    return {pair: median(rtts) for pair, rtts in probes.items() if rtts}
 
 
 def probed(case: Case) -> Probed:

@@ -53,15 +53,34 @@ class Link:
         If it raises Unavailable, Closed or OSError at either end, both raise Unavailable with the
         reason; with the initiator's, if both have one.
         """
-        try:
-            own = StepResult(value=step())
-        except (Unavailable, Closed) as error:
-            own = StepResult(problem=str(error))
-        except OSError as error:
-            own = StepResult(problem=system_reason(error))
+        own = _result(step)
         self.send(own)
         peer: StepResult = self.receive(StepResult)
         for result in (own, peer) if self.initiates else (peer, own):
             if result.problem is not None:
                 raise Unavailable(result.problem)
         return peer.value
+
+    def agree_in_turn(self, step: Callable[[], Any]) -> None:
+        """Calls `step` at the responder, and, if it succeeds there, at the initiator. If it raises
+        at either end, both raise as in `agree`."""
+        if self.initiates:
+            peer: StepResult = self.receive(StepResult)
+            own = _result(step) if peer.problem is None else StepResult()
+            self.send(own)
+        else:
+            own = _result(step)
+            self.send(own)
+            peer = self.receive(StepResult)
+        problem = own.problem or peer.problem
+        if problem is not None:
+            raise Unavailable(problem)
+
+
+def _result(step: Callable[[], Any]) -> StepResult:
+    try:
+        return StepResult(value=step())
+    except (Unavailable, Closed) as error:
+        return StepResult(problem=str(error))
+    except OSError as error:
+        return StepResult(problem=system_reason(error))

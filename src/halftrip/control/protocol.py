@@ -29,6 +29,8 @@ _LONGEST = 1 << 30
 # that accepts the connection has other work.
 _GREETING_SECONDS = 1.0
 _LONGEST_GREETING = 4096
+# How much is received at once, at most: memory for it is made before it is there.
+_MOST_AT_ONCE = 1 << 20
 # How long another host may leave packets unanswered.
 _SILENCE_SECONDS = 4
 
@@ -184,19 +186,18 @@ class Channel:
         return self._receive_exactly(length, deadline)
 
     def _receive_exactly(self, size: int, deadline: float | None) -> bytes:
-        received = bytearray(size)
-        view = memoryview(received)
-        while view:
+        parts = []
+        while size:
             try:
                 if deadline is not None:
                     self.socket.settimeout(max(deadline - time.monotonic(), 0.001))
-                count = self.socket.recv_into(view)
+                parts.append(self.socket.recv(min(size, _MOST_AT_ONCE)))
             except OSError as error:
                 raise Closed(system_reason(error)) from None
-            if count == 0:
+            if not parts[-1]:
                 raise Closed("the connection was closed")
-            view = view[count:]
-        return bytes(received)
+            size -= len(parts[-1])
+        return b"".join(parts)
 
     def close(self) -> None:
         self.socket.close()

@@ -11,6 +11,7 @@ from halftrip.clock import Clock
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.host import HOST
 from halftrip.results.block import Times
+from halftrip.stats.median import median
 
 # One probe of a cache line: this many samples of this many round trips, some 10 us in all.
 _LINE_SAMPLES = 5
@@ -65,7 +66,7 @@ def copy_time(size: int, clock: Clock) -> float:
         """The median time of a copy, ns, in samples of `batch` copies."""
         timestamps = np.zeros(samples + 1, dtype=np.int64)
         _native.copy(target, source, batch, timestamps, clock.source)
-        return float(np.median(clock.intervals(timestamps))) / batch
+        return median(clock.intervals(timestamps)) / batch
 
     once = max(time(1, 3), 1.0)
     return time(max(1, int(_COPY_SAMPLE_NS / once)), _COPY_SAMPLES)

@@ -106,13 +106,9 @@ class Pair:
             paths.append(transport.path(self.context, self.context.end_of(case).wait))
             return paths[0].address
 
-        def connect() -> None:
-            paths[0].connect(address)
-
         try:
             address = self.link.agree(make)
-            self.link.agree(lambda: None if self.initiates else connect())
-            self.link.agree(lambda: connect() if self.initiates else None)
+            self.link.agree_in_turn(lambda: paths[0].connect(address))
         except Unavailable:
             for path in paths:
                 path.close()

@@ -7,7 +7,7 @@ import numpy as np
 from halftrip.plan.plan import Plan
 from halftrip.results.records import Measurement
 from halftrip.stats.interval import SliceMedian, interval, of_samples
-from halftrip.stats.median import FEWEST_FOR_INTERVAL
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.settle import settled_from
 
 # The spread of fewer slices is chance.
@@ -41,15 +41,15 @@ class Progress:
     @property
     def exchange_ns(self) -> float | None:
         """The typical time of an exchange, ns; None if none was kept."""
-        return float(np.median([each.median for each in self.medians])) if self.medians else None
+        return median([each.median for each in self.medians]) if self.medians else None
 
     @property
     def spread(self) -> float:
         """What half of the slices differ by from their median, as a share of it, at most; 0 where
         there are too few to tell."""
         medians = np.array([each.median for each in self.medians])
-        middle = float(np.median(medians)) if medians.size >= _FEWEST_FOR_SPREAD else 0.0
-        return float(np.median(np.abs(medians - middle))) / middle if middle > 0 else 0.0
+        middle = median(medians) if medians.size >= _FEWEST_FOR_SPREAD else 0.0
+        return median(np.abs(medians - middle)) / middle if middle > 0 else 0.0
 
     def is_enough(self, plan: Plan) -> bool:
         """Whether the interval over the slices is as narrow as the plan wants it."""
@@ -59,7 +59,7 @@ class Progress:
         found = interval(settled) if len(settled) >= FEWEST_FOR_INTERVAL else None
         if found is None:
             return False
-        middle = float(np.median([each.median for each in settled]))
+        middle = median([each.median for each in settled])
         return max(found.high - middle, middle - found.low) <= plan.ci * middle
 
     def is_late(self, plan: Plan, slices: int) -> bool:

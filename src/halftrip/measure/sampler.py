@@ -18,7 +18,7 @@ import numpy as np
 from halftrip.measure.batch import UNTIMED_EXCHANGES, Batch, Sampled, Stopping
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.records import Stopped, WarmUp
-from halftrip.stats.median import half_width
+from halftrip.stats.median import half_width, median
 from halftrip.stats.settle import settled
 
 # The cost of a clock reading, or a step of the clock, may be this share of a sample.
@@ -234,7 +234,7 @@ class Sampler:
             return
         # The latest samples only: where the path has just slowed down, the next call must not take
         # that much longer.
-        self._sample_ns = max(float(np.median(times[-_LATEST_SAMPLES:])), 1.0)
+        self._sample_ns = max(median(times[-_LATEST_SAMPLES:]), 1.0)
         stopped = self._why_stop()
         if stopped is not None:
             self._end(stopped)
@@ -333,7 +333,7 @@ class Sampler:
     def _warm(self, times: Times) -> None:
         self._count_warm_up(times)
         self._warming_ns += float(times.sum())
-        self._sample_ns = max(float(np.median(times)), 1.0)
+        self._sample_ns = max(median(times), 1.0)
         too_short = self._sample_ns < self._least_sample_ns
         if too_short and self.exchanges < self._most_exchanges:
             self._lengthen_samples()

@@ -143,7 +143,8 @@ class Side:
         """Prepares this end for a slice, after others over the same path."""
         self._spent = []
         self._opened.resume()
-        if not self.case.is_simulated:
+        # Where ranks share a core, what others had of it is no news.
+        if not self.case.is_simulated and not self._context.shares_core:
             self._core_watch = self._meter.watch_core(self._context.core)
 
     def prepare(self, batch: Batch) -> None:
@@ -212,8 +213,7 @@ class Side:
         if watch is None:
             return None
         core = watch.close()
-        # Where ranks share a core, the other task is a rank of this run.
-        if not self._spent or self._context.shares_core:
+        if not self._spent:
             return core
         spent = msgspec.structs.replace(add_usages(self._spent), core=core)
         if not spent.taken_share:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 from rich.console import RenderableType
 
 from halftrip.analysis.breakpoints import Breakpoint, breakpoints
@@ -15,6 +14,7 @@ from halftrip.report.rows import Row, rows
 from halftrip.results.case import Case
 from halftrip.results.records import Aggregate, Failure, Skip
 from halftrip.results.run import Run
+from halftrip.stats.median import median
 from halftrip.stats.piecewise import Point
 
 
@@ -136,7 +136,7 @@ def _baselines(run: Run) -> Baselines:
             rtt for m in run.measurements if not m.case.is_simulated for rtt in m.cache_line_rtts
         ],
         copy_times={
-            size: float(np.median([copy.ns for copy in run.copy_times if copy.size == size]))
+            size: median([copy.ns for copy in run.copy_times if copy.size == size])
             for size in sizes
         },
     )

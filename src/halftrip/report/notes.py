@@ -5,12 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-import numpy as np
-
 from halftrip.analysis.breakpoints import Breakpoint
 from halftrip.report.document import Baselines, Curve, Document
 from halftrip.report.rows import Row
 from halftrip.results.records import Aggregate, Failure, Skip
+from halftrip.stats.median import median
 from halftrip.units import format_size, significant
 
 _WIDTH = 100
@@ -64,7 +63,7 @@ def baselines(found: Baselines) -> list[str]:
     rtts = found.cache_line_rtts
     if rtts:
         lines.append(
-            f"bound: a cache line to the other core and back takes {np.median(rtts):.0f} ns "
+            f"bound: a cache line to the other core and back takes {median(rtts):.0f} ns "
             f"(median of {len(rtts)} probes, {min(rtts):.0f} to {max(rtts):.0f})"
         )
     if found.copy_times:

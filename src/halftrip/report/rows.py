@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 
 from halftrip.analysis.flags import Evidence, Flag, judge
 from halftrip.analysis.summaries import is_over_all_time, launch_components
@@ -18,6 +17,7 @@ from halftrip.results.delivery import Delivery, delivered_share
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage
 from halftrip.stats.line import AtLine
+from halftrip.stats.median import median
 from halftrip.stats.summary import Summary
 from halftrip.stats.variance import Components
 
@@ -146,7 +146,7 @@ def _bandwidth(case: Case, samples: Iterable[tuple[float | None, int]]) -> float
     given: its time, ns (None: not known), and how many exchanges it holds."""
     messages = case.messages_per_exchange
     times = [ns / (exchanges * messages) for ns, exchanges in samples if ns]
-    return case.size / float(np.median(times)) * 1e9 if times else None
+    return case.size / median(times) * 1e9 if times else None
 
 
 def _total(counts: list[int | None]) -> int | None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from halftrip.results.delivery import Delivery
 from halftrip.results.usage import Usage
+from halftrip.stats.median import median
 
 Times = npt.NDArray[np.int64]
 
@@ -96,4 +97,4 @@ def whole_numbers(values: list[int]) -> Times:
 def median_or_none(arrays: Sequence[Times]) -> float | None:
     """The median of the values of all arrays together; None if all are empty."""
     values = concatenate(arrays)
-    return float(np.median(values)) if values.size else None
+    return median(values) if values.size else None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.median import FEWEST_FOR_INTERVAL
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import (
     FEW_STUDENT_95,
     NORMAL_95,
@@ -50,7 +50,7 @@ def differ(a: Sequence[float], b: Sequence[float]) -> Difference:
     """
     first, second = np.log(np.asarray(a, np.float64)), np.log(np.asarray(b, np.float64))
     if min(first.size, second.size) < 1 or first.size + second.size < 3:
-        ratio = float(np.median(b) / np.median(a)) if len(a) and len(b) else math.nan
+        ratio = float(median(b) / median(a)) if len(a) and len(b) else math.nan
         return Difference(ratio, 0.0, math.inf, significant=False)
     if 2 / math.comb(first.size + second.size, first.size) <= _LEVEL:
         return _rank_difference(first, second)
@@ -66,7 +66,7 @@ def differ_series(a: Samples, b: Samples) -> Difference:
     between launches of fresh processes are not in it, and are often larger.
     """
     one, other = _cautious_interval(a), _cautious_interval(b)
-    middle_a, middle_b = (float(np.median(s)) if s.size else math.nan for s in (a, b))
+    middle_a, middle_b = (median(s) if s.size else math.nan for s in (a, b))
     ratio = middle_b / middle_a if middle_a > 0 else math.nan
     if one is None or other is None or one.low <= 0 or other.low <= 0:
         return Difference(ratio, 0.0, math.inf, significant=False)
@@ -90,7 +90,7 @@ def _rank_difference(first: Floats, second: Floats) -> Difference:
     ratios = np.sort((second[:, None] - first[None, :]).ravel())
     outside = _outside(first.size, second.size)
     low, high = float(ratios[outside]), float(ratios[ratios.size - 1 - outside])
-    return _difference(float(np.median(ratios)), low, high)
+    return _difference(median(ratios), low, high)
 
 
 def _outside(n: int, m: int) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 
 from halftrip.stats.autocorrelation import ranks
 from halftrip.stats.blocks import block_medians
+from halftrip.stats.median import median
 from halftrip.stats.quantile import NORMAL_50, Floats, Samples
 
 # Enough points for a slope; its test has fewer, so that their blocks are longer than correlations.
@@ -63,7 +64,7 @@ def trend(samples: Samples) -> Trend:
     """
     if samples.size < _FEWEST_FOR_TREND:
         return Trend(0.0, False)
-    middle = float(np.median(samples))
+    middle = median(samples)
     points, length = block_medians(samples, _SLOPE_BLOCKS)
     slope = _slope(points) / length
     share = slope * samples.size / middle if middle > 0 else math.nan
@@ -74,7 +75,7 @@ def trend(samples: Samples) -> Trend:
 def slice_trend(medians: Sequence[float]) -> Trend:
     """The trend of the medians of slices in time order, at least two; see `trend`."""
     points = np.asarray(medians, dtype=np.float64)
-    middle = float(np.median(points))
+    middle = median(points)
     share = _slope(points) * points.size / middle if middle > 0 else math.nan
     return Trend(share, abs(_kendall_z(points)) > _TREND_Z)
 
@@ -91,7 +92,7 @@ def level_change(medians: Sequence[float], least: float) -> ChangePoint | None:
             continue
         before, after = points[:place], points[place:]
         if before.max() < after.min() or before.min() > after.max():
-            found.append(ChangePoint(place, float(np.median(before)), float(np.median(after))))
+            found.append(ChangePoint(place, median(before), median(after)))
     largest = max(found, key=lambda change: abs(change.after - change.before), default=None)
     if largest is None or abs(largest.after - largest.before) <= least * abs(largest.before):
         return None
@@ -101,7 +102,7 @@ def level_change(medians: Sequence[float], least: float) -> ChangePoint | None:
 def _slope(points: Floats) -> float:
     """The median slope, per point."""
     early, late = np.triu_indices(points.size, 1)
-    return float(np.median((points[late] - points[early]) / (late - early)))
+    return median((points[late] - points[early]) / (late - early))
 
 
 def _kendall_z(points: Floats) -> float:
@@ -165,8 +166,8 @@ def _level_variance(points: Floats) -> float:
     A few steps hardly change the median of differences. In a first-order autoregression, the
     variance of differences over two points is 1 + the lag-1 autocorrelation times that over one.
     """
-    one = float(np.median(np.abs(np.diff(points)))) / NORMAL_50
-    two = float(np.median(np.abs(points[2:] - points[:-2]))) / NORMAL_50
+    one = median(np.abs(np.diff(points))) / NORMAL_50
+    two = median(np.abs(points[2:] - points[:-2])) / NORMAL_50
     if one <= 0:
         return 0.0
     lag1 = min(_MOST_LAG1, max(0.0, (two / one) ** 2 - 1.0))
@@ -201,8 +202,8 @@ def _describe(samples: Samples, bounds: list[int], length: int, least: float) ->
     found: list[ChangePoint] = []
     start = bounds[0]
     for place, end in itertools.pairwise(bounds[1:]):
-        before = float(np.median(samples[start:place]))
-        after = float(np.median(samples[place:end]))
+        before = median(samples[start:place])
+        after = median(samples[place:end])
         if abs(after - before) <= least * abs(before):
             continue
         # Within a block on either side, the place with the most samples on their own side of the

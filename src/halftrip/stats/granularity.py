@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats, Samples
 
 # Only the most frequent values with this share of the samples count: the others are spikes.
@@ -39,7 +40,7 @@ def granularity(samples: Samples) -> float:
     values, counts = values[chosen], counts[chosen]
     gaps = np.diff(values).astype(np.float64)
     if values.size > _MOST_VALUES:
-        return float(np.median(gaps))
+        return median(gaps)
     offsets = (values - values[0]).astype(np.float64)
     for candidate in np.unique(gaps)[::-1][:_MOST_CANDIDATES]:
         near = gaps[np.abs(gaps - candidate) <= 0.1 * candidate]

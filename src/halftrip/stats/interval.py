@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from halftrip.stats.granularity import granularity
-from halftrip.stats.median import FEWEST_FOR_INTERVAL, median_interval
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_interval
 from halftrip.stats.quantile import FEW_STUDENT_95, Floats, Interval, Samples
 
 # The largest half width of an interval, as a logarithm: a wider one says nothing, exp() overflows.
@@ -39,7 +39,7 @@ class SliceMedian(NamedTuple):
 def of_samples(times: Samples, unit: float = 0.0) -> SliceMedian:
     """The median of a slice with these times, shape (n,), n >= 1, in time order. They were recorded
     in multiples of `unit` (0: not known)."""
-    middle = float(np.median(times))
+    middle = median(times)
     within = median_interval(times)
     half = math.nan if within is None else max(within.high - middle, middle - within.low)
     return SliceMedian(middle, half, max(unit, _step(times)))
@@ -69,8 +69,8 @@ def interval(slices: Sequence[SliceMedian]) -> Interval | None:
     between = between_medians(medians)
     if between is None:
         return None
-    latency = float(np.median(medians))
-    least = 0.5 * float(np.median([each.step for each in slices]))
+    latency = median(medians)
+    least = 0.5 * median([each.step for each in slices])
     halves = np.array([each.half_width for each in slices], dtype=np.float64)
     known = halves[~np.isnan(halves)]
     if known.size:

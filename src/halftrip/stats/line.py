@@ -10,7 +10,7 @@ import numpy as np
 
 from halftrip.stats.autocorrelation import ranks
 from halftrip.stats.interval import between_medians
-from halftrip.stats.median import FEWEST_FOR_INTERVAL
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import NORMAL_95, Floats
 
 # A line whose highest value is no more than this many times its lowest does not vary: probes of one
@@ -53,18 +53,18 @@ def at_line(lines: Sequence[float], medians: Sequence[float], line: float) -> At
         return None
     slope, slope_error = _slope(x, y)
     moved = np.sort(y + slope * (math.log(line) - x))
-    middle = float(np.median(moved))
+    middle = median(moved)
     # Of six or more, so by order statistics.
     bounds = between_medians(moved)
     if bounds is None:
         return None
-    far = slope_error * abs(math.log(line) - float(np.median(x)))
+    far = slope_error * abs(math.log(line) - median(x))
     below = math.hypot(middle - bounds.low, far)
     above = math.hypot(bounds.high - middle, far)
     if max(abs(middle), below, above) > _WIDEST:
         return None
-    low, median, high = np.exp([middle - below, middle, middle + above]).tolist()
-    return AtLine(median, low, high, slope)
+    low, at_line, high = np.exp([middle - below, middle, middle + above]).tolist()
+    return AtLine(at_line, low, high, slope)
 
 
 def _slope(x: Floats, y: Floats) -> tuple[float, float]:
@@ -74,7 +74,7 @@ def _slope(x: Floats, y: Floats) -> tuple[float, float]:
     apart = x[late] != x[early]
     early, late = early[apart], late[apart]
     slopes = np.sort((y[late] - y[early]) / (x[late] - x[early]))
-    middle = float(np.median(slopes))
+    middle = median(slopes)
     # The score of slopes above and below the true one has the variance of Kendall's.
     score = NORMAL_95 * math.sqrt(n * (n - 1) * (2 * n + 5) / 18.0)
     outside = max(0, math.floor((slopes.size - score) / 2.0))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from halftrip.stats.quantile import Interval, Samples, quantile_interval
 
@@ -18,6 +19,17 @@ FEWEST_FOR_INTERVAL = 6
 # at 1 % covers 92 % of cases with a first-order autocorrelation of 0.6 and some 300 samples; with
 # it, 93 % (benchmarks/coverage.py).
 _STOPPING_CAUTION = math.sqrt(2.0)
+
+
+def median(values: npt.ArrayLike) -> float:
+    """The median of `values`, shape (n,), n >= 1, none of them NaN. As numpy's, which takes four
+    times as long for a few values, and at its first call imports a package for masked arrays."""
+    array = np.asarray(values)
+    half = array.size // 2
+    if array.size % 2:
+        return float(np.partition(array, half)[half])
+    low, high = np.partition(array, (half - 1, half))[half - 1 : half + 1].tolist()
+    return float(low + high) / 2
 
 
 def median_interval(samples: Samples) -> Interval | None:
@@ -43,7 +55,7 @@ def half_width(samples: Samples) -> float:
     if samples.size < FEWEST_FOR_INTERVAL:
         return math.inf
     interval = quantile_interval(samples, 0.5, caution=_STOPPING_CAUTION)
-    middle = float(np.median(samples))
+    middle = median(samples)
     if interval is None or middle <= 0:
         return math.inf
     return max(interval.high - middle, middle - interval.low) / middle

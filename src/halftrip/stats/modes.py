@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halftrip.stats.granularity import granularity
+from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats, Samples
 
 _FEWEST = 20
@@ -61,8 +62,8 @@ def two_modes(samples: Samples, least: float = LEAST_DISTANCE) -> Modes | None:
     share = below / n
     if depth < _LEAST_DEPTH or not _LEAST_SHARE <= share <= 1 - _LEAST_SHARE:
         return None
-    low, high = float(np.median(ordered[:below])), float(np.median(ordered[below:]))
-    if high - low <= least * abs(float(np.median(ordered))):
+    low, high = median(ordered[:below]), median(ordered[below:])
+    if high - low <= least * abs(median(ordered)):
         return None
     # Last, since it takes the longest.
     if dip(points) < max(_LEAST_DIP, _CRITICAL / math.sqrt(n)):

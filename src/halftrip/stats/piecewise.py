@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halftrip.stats.median import median
 from halftrip.stats.quantile import NORMAL_50, NORMAL_95, Floats
 from halftrip.stats.summary import Summary
 
@@ -91,7 +92,7 @@ def _scatter(size: Floats, time: Floats, deviation: Floats) -> float:
     expected = np.hypot(
         deviation[1:-1], np.hypot((1 - share) * deviation[:-2], share * deviation[2:])
     )
-    return max(1.0, float(np.median(np.abs(departure) / expected)) / NORMAL_50)
+    return max(1.0, median(np.abs(departure) / expected) / NORMAL_50)
 
 
 class _Lines:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from halftrip.stats.interval import of_samples
-from halftrip.stats.median import FEWEST_FOR_INTERVAL
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import Floats
 from halftrip.stats.settle import settled_from
 from halftrip.stats.states import State, block_states, states
@@ -37,7 +37,7 @@ class Series(NamedTuple):
     @property
     def line(self) -> float:
         """The median core-to-core round trip, ns; NaN where it is not known."""
-        return float(np.median(self.rtts)) if self.rtts else math.nan
+        return median(self.rtts) if self.rtts else math.nan
 
 
 class CaseTimes(NamedTuple):

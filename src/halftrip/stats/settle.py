@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats, Samples, long_run_variance, student_95
 
 # Geweke's parts: the first quarter of the times is compared with their last half.
@@ -47,7 +48,7 @@ def settled(times: Samples, tolerance: float) -> bool:
         return False
     last = times[n - int(_LAST * n) :]
     first = times[: int(_FIRST * n)] if n >= _FEWEST else times[: n - last.size]
-    middle, last_middle = float(np.median(first)), float(np.median(last))
+    middle, last_middle = median(first), median(last)
     if abs(middle - last_middle) <= tolerance * last_middle:
         return True
     overlap = bool(first.min() <= last.max() and last.min() <= first.max())

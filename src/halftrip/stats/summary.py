@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from halftrip.stats.interval import SliceMedian, interval
+from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats, Interval
 from halftrip.stats.tails import UNKNOWN, Quantile, tail
 
@@ -63,7 +64,7 @@ def summarize(
     medians = [each.median for each in launches[0]]
     if len(launches) > 1:
         medians = [_of_launch(launch) for launch in launches]
-    latency = float(np.median([each.median for each in medians]))
+    latency = median([each.median for each in medians])
     bounds = interval(medians) or _UNKNOWN
     by_launch = [np.concatenate([each.times for each in launch]) for launch in launches]
     parts = by_launch if len(launches) > 1 else [each.times for each in launches[0]]
@@ -85,8 +86,8 @@ def summarize(
 def _of_launch(launch: Sequence[Slice]) -> SliceMedian:
     """The median of a launch, of which only other launches tell how well it is known."""
     return SliceMedian(
-        float(np.median([each.median.median for each in launch])),
-        step=float(np.median([each.median.step for each in launch])),
+        median([each.median.median for each in launch]),
+        step=median([each.median.step for each in launch]),
     )
 
 

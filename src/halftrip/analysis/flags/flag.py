@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from halftrip.analysis.summaries import case_times, is_over_all_time, summarize_case
 from halftrip.analysis.typical_line import Probed, at_typical_line, typical_lines
 from halftrip.results.case import Case
@@ -16,6 +14,7 @@ from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage, add_both_ends
 from halftrip.stats.line import AtLine
+from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import CaseTimes
 from halftrip.stats.summary import Summary
@@ -70,7 +69,7 @@ class Evidence(NamedTuple):
     @property
     def median_rtt(self) -> float | None:
         """The median of `rtts`; None if none is known."""
-        return float(np.median(self.rtts)) if self.rtts else None
+        return median(self.rtts) if self.rtts else None
 
 
 def evidence(

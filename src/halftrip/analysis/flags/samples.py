@@ -12,7 +12,7 @@ from halftrip.stats.autocorrelation import autocorrelation
 from halftrip.stats.drift import change_points, level_change, slice_trend, trend
 from halftrip.stats.granularity import granularity
 from halftrip.stats.line import rank_correlation
-from halftrip.stats.median import FEWEST_FOR_INTERVAL
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.modes import LEAST_DISTANCE, two_modes
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import by_state, rtt_states
@@ -44,14 +44,14 @@ def coarse_clock(row: Evidence) -> Flag | None:
     slices = [np.asarray(m.samples) for m in row.measurements if m.samples.size >= FEWEST]
     # Times that are all equal, but not 0, do not tell the step.
     steps = [
-        granularity(times) / middle if (middle := float(np.median(times))) > 0 else math.inf
+        granularity(times) / middle if (middle := median(times)) > 0 else math.inf
         for times in slices
         if times.min() < times.max() or times.max() <= 0
     ]
-    share = float(np.median(steps)) if 2 * len(steps) > len(slices) else 0.0
+    share = median(steps) if 2 * len(steps) > len(slices) else 0.0
     if share <= _MOST_CLOCK_STEP:
         return None
-    middle = float(np.median(np.concatenate(slices)))
+    middle = median(np.concatenate(slices))
     return Flag(
         "coarse-clock",
         f"times come in steps of {share * middle:.0f} ns, {percent(share)} of a sample"
@@ -67,7 +67,7 @@ def cold_start(row: Evidence) -> Flag | None:
     usual = row.summary.latency * row.case.messages_per_exchange
     if not firsts or not usual > 0:
         return None
-    first = float(np.median(firsts))
+    first = median(firsts)
     times = first / usual
     if times < _COLD_TIMES and not (times >= _COLD_TIMES_IF_LONG and first >= _LONG_NS):
         return None
@@ -207,7 +207,7 @@ def _moved(row: Evidence) -> Flag | None:
     if len(states) < 2:
         return None
     of_state = by_state(series, states)
-    known = [(n, float(np.median(times))) for n, times in enumerate(of_state) if times.size]
+    known = [(n, median(times)) for n, times in enumerate(of_state) if times.size]
     if len(known) < 2:
         return None
     low, high = min(known, key=lambda k: k[1]), max(known, key=lambda k: k[1])
