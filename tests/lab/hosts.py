@@ -150,9 +150,9 @@ class Lab:
     agent: Path
     relay: Relay | None = field(default=None)
 
-    def across(self, name: str) -> tuple[str, ...]:
-        """An mpiexec that puts a rank on each host."""
-        hosts = ",".join(f"{host.name}:1" for host in self.hosts)
+    def across(self, name: str, ranks: int = 1) -> tuple[str, ...]:
+        """An mpiexec that puts so many ranks on each host."""
+        hosts = ",".join(f"{host.name}:{ranks}" for host in self.hosts)
         program = mpiexec(name)
         if name == "mpich":
             agent = ("-launcher", "ssh", "-launcher-exec", str(self.agent))
@@ -161,13 +161,14 @@ class Lab:
         mca = "--mca" if name == "openmpi" else "--prtemca"
         return (program, mca, option, str(self.agent), "--bind-to", "none", "--host", hosts)
 
-    def chosen(self, name: str) -> tuple[str, str]:
-        """The options of ``halftrip run`` that choose this mpiexec, with a rank on each host."""
-        return "--mpiexec", shlex.join(self.across(name))
+    def chosen(self, name: str, ranks: int = 1) -> tuple[str, str]:
+        """The options of ``halftrip run`` that choose this mpiexec, with so many ranks on each
+        host."""
+        return "--mpiexec", shlex.join(self.across(name, ranks))
 
-    def measure(self, shell, *arguments, mpi="mpich"):
-        """``halftrip run ARGUMENTS`` with a rank on each host, started from the first."""
-        launched = (*self.chosen(mpi), "-n", str(len(self.hosts)))
+    def measure(self, shell, *arguments, mpi="mpich", ranks=1):
+        """``halftrip run ARGUMENTS`` with so many ranks on each host, started from the first."""
+        launched = (*self.chosen(mpi, ranks), "-n", str(ranks * len(self.hosts)))
         prefix = (*FIRST, *self.hosts[0].prefix())
         result = shell.run(*arguments, *launched, prefix=prefix)
         assert result.status == 0, result.err
@@ -176,7 +177,8 @@ class Lab:
         result.path.unlink()
         assert measured.interrupted is None
         assert measured.failures == ()
-        assert [e.host for e in measured.environments] == [host.name for host in self.hosts]
+        where = [host.name for host in self.hosts for _ in range(ranks)]
+        assert [e.host for e in measured.environments] == where
         return measured
 
 

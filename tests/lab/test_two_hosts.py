@@ -44,6 +44,18 @@ def test_ranks_are_started_on_two_hosts(lab, shell, name):
     check_measured(shell.run(*WORK, *lab.chosen(name), prefix=lab.hosts[0].prefix()), lab)
 
 
+def test_pairs_across_are_those_of_different_hosts(lab, shell):
+    run = lab.measure(
+        shell, "-t", "tcp,shm", "-s", "8", "--pairs", "across", "--time", "20ms", ranks=2
+    )
+    assert {(m.case.transport, m.case.pair) for m in run.measurements} == {
+        ("tcp", pair) for pair in ((0, 2), (0, 3), (1, 2), (1, 3))
+    }
+    assert {(skip.transport, skip.reason) for skip in run.skips} == {
+        ("shm", "the ranks are on different hosts")
+    }
+
+
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_a_killed_rank_on_the_other_host_is_named(lab, shell, name):
     victim = Victim(

@@ -70,7 +70,12 @@ def test_all_pairs_of_a_job_talk_two_at_a_time(shell, name):
 @pytest.mark.extended
 @pytest.mark.parametrize(
     ("pairs", "expected"),
-    [("halves", {(0, 2), (1, 3)}), ("neighbours", {(0, 1), (2, 3)}), ("all", EVERYBODY)],
+    [
+        ("halves", {(0, 2), (1, 3)}),
+        ("neighbours", {(0, 1), (2, 3)}),
+        ("all", EVERYBODY),
+        ("0-3,1-2", {(0, 3), (1, 2)}),
+    ],
 )
 def test_pairs_are_those_that_were_asked_for(shell, pairs, expected):
     result = shell.run("-n", "4", "-t", "tcp", "--pairs", pairs, "--pairs-at-once", "1", *QUICK)
