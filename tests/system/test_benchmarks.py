@@ -86,7 +86,7 @@ def test_every_peer_is_compared(shell, peers, monkeypatch, capsys, family):
         lines, _ = compare(peers, monkeypatch, capsys, "--only", family, "--rounds", "1")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
     assert len({row[0] for row in rows}) == len(rows) == FAMILIES[family]
-    for name, _, figure, ours, peer, ratio, wanted, _, _, by_mean in rows:
+    for name, _, figure, ours, peer, ratio, wanted, _, _, by_mean, by_best in rows:
         assert re.fullmatch(r"[\d.]+ \([\d.]+ to [\d.]+\)", ratio)
         assert float(ratio.split()[0]) == pytest.approx(float(ours) / float(peer), rel=0.01)
         assert figure.endswith("more is better" if family in THROUGHPUT else "less is better")
@@ -97,3 +97,5 @@ def test_every_peer_is_compared(shell, peers, monkeypatch, capsys, family):
         # Where halftrip measures both, it has the means of both.
         has_means = name.endswith(WITH_MEANS) or ", mpi of " in name
         assert (by_mean != "-") == has_means
+        # There is one round.
+        assert float(by_best) == pytest.approx(float(ratio.split()[0]), rel=0.01)

@@ -33,6 +33,9 @@ def test_state_and_messages_of_a_rank_do_not_grow_with_the_pairs(size):
     parts = {"clock": Clock(), "meter": Meter(Reader(), whole=True)}
     crowd = Crowd(size, plan, parts, turns).run()
 
+    # Everybody meets everybody in as few rounds as there are partners.
+    assert crowd.rounds == size - 1 + size % 2
+
     talking = size // 2
     met = set()
     for reports in crowd.reports:
