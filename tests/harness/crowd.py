@@ -84,9 +84,9 @@ class CrowdSetup(Setup):
 
 
 class Crowd:
-    """`size` ranks that take the turns `turns`. `rounds` is how many their schedule has. `sent`
-    has for each turn the messages of each rank, `reports` what rank 0 got, `open_pairs` how many pairs any rank had open at the end, at most,
-    and `kept` of how many cases any rank kept something."""
+    """`size` ranks that take the turns `turns`. `rounds` is how many their schedule has. `sent` has
+    for each turn the messages of each rank, `reports` what rank 0 got, `open_pairs` how many pairs
+    any rank had open at the end, at most, and `kept` of how many cases any rank kept something."""
 
     def __init__(self, size, plan, setup_parts, turns):
         self.sent = [Counter() for _ in turns]
