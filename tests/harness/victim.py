@@ -169,7 +169,7 @@ class Victim:
         os.kill(pid, number)
         ended = self.wait(END_SECONDS)
         assert marked.await_end(began + END_SECONDS - time.monotonic()) == []
-        assert "Traceback" not in ended.err
+        assert "Traceback" not in ended.err, ended.err
         # A file that has just been created is still empty.
         if self._count(b"\n"):
             assert len(ended.run.measurements) >= measured

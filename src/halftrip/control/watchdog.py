@@ -13,6 +13,7 @@ import signal
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from types import FrameType
 
@@ -27,6 +28,16 @@ _INTERRUPT_SECONDS = 0.02
 GRACE_SECONDS = 1.0
 # Errors by which the main thread may notice the end before the watchdog knows the reason.
 _ENDS = (Interrupted, _native.Stopped, _native.PeerClosed, Closed, ConnectionError)
+_FINALISER = weakref.finalize.__call__.__code__
+
+
+def _is_in_finaliser(frame: FrameType | None) -> bool:
+    """Whether this code runs because an object has ended."""
+    while frame is not None:
+        if frame.f_code is _FINALISER:
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Watchdog:
@@ -87,6 +98,8 @@ class Watchdog:
             try:
                 work()
             except _ENDS as error:
+                # Before the error is let go of: with it go the objects that the work has left.
+                self._guarding = False
                 self._known.wait(GRACE_SECONDS)
                 return Interrupted(self._reason or str(error))
             except BaseException as error:  # noqa: BLE001 (other ranks are told of any error)
@@ -118,7 +131,8 @@ class Watchdog:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         # Only once, and only during the work: what comes before and after it must not be stopped.
-        if self._reason is not None and self._guarding:
+        # What a finaliser raises is lost; another signal follows soon.
+        if self._reason is not None and self._guarding and not _is_in_finaliser(frame):
             self._guarding = False
             raise Interrupted(self._reason)
 

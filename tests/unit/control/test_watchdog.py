@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -66,6 +67,33 @@ def test_a_peer_that_dies_ends_any_work(watchdog, channels, work):
     assert str(error) == "rank 1 died"
     watchdog.close(Abort(str(error)))
     assert watchdog.noted == ["rank 1 died"]
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_an_end_in_a_finaliser_is_not_lost(watchdog, channels):
+    """Python prints and forgets what a finaliser raises, so it is raised after that."""
+    finalised = []
+
+    class Thing:
+        pass
+
+    def finalise():
+        time.sleep(0.3)
+        finalised.append(True)
+
+    def work():
+        thing = Thing()
+        weakref.finalize(thing, finalise)
+        threading.Timer(0.1, channels[1].close).start()
+        del thing
+        time.sleep(10)
+
+    began = time.monotonic()
+    error = watchdog.guard(work)
+    assert time.monotonic() - began < 1.0
+    assert str(error) == "rank 1 died"
+    assert finalised == [True]
+    watchdog.close()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
