@@ -24,7 +24,7 @@ import numpy as np
 from scipy import signal, stats
 
 from halftrip.analysis.breakpoints import breakpoints
-from halftrip.analysis.flags import judge, verdicts
+from halftrip.analysis.flags import flags_by_case, judge
 from halftrip.analysis.summaries import summarize_case
 from halftrip.analysis.typical_line import typical_lines
 from halftrip.job.launchers.in_process import simulate
@@ -179,7 +179,7 @@ def early() -> list[Claim]:
 
 def flagged(flaw: Flaw, seed: int) -> Score:
     """How many of the flawed rows have the flag."""
-    found = verdicts(measure(flaw.model, seed, flaw.sizes, flaw.plan))
+    found = flags_by_case(measure(flaw.model, seed, flaw.sizes, flaw.plan))
     names = {case.size: {flag.name for flag in flags} for case, flags in found.items()}
     return Score(sum(flaw.name in names[size] for size in flaw.flawed), len(flaw.flawed))
 
@@ -195,7 +195,7 @@ def flaws() -> list[Claim]:
 
 def wrongly_flagged(model: PathModel, plan: Plan, seed: int) -> Score:
     """How many rows of a sound path have any flag."""
-    found = verdicts(measure(model, seed, SIZES, plan))
+    found = flags_by_case(measure(model, seed, SIZES, plan))
     return Score(sum(bool(flags) for flags in found.values()), len(found))
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from halftrip import __version__
-from halftrip.analysis.flags import NAMES, verdicts
+from halftrip.analysis.flags import NAMES, flags_by_case
+from halftrip.analysis.verdict import NOT_OK, verdicts
 from halftrip.errors import HalftripError, UsageError
 from halftrip.job.existing import existing_job
 from halftrip.job.join import join
@@ -81,29 +82,35 @@ def resume(
     path: str | os.PathLike[str], again: Iterable[str] = (), view: View | None = None
 ) -> Run:
     """Goes on with an interrupted run, or measures again what failed and the rows that have one of
-    the flags `again`, into the same file, as a further launch. Raises what `run` does."""
+    the verdicts or flags `again`, into the same file, as a further launch. Raises what `run`
+    does."""
     before = run_file.load(path)
     if before.header.format != FORMAT:
         raise UsageError(f"{path}: written by an older halftrip; it can be read, but not resumed")
     plan = make_plan(python_layer(before.header.plan))
     try:
-        left = resumption(before, plan, _flagged(before, set(again)))
+        left = resumption(before, plan, _named(before, set(again)))
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     reopen = partial(RunFile, path, resumed=True)
     return load(_measure(plan, Path(path), view or NoView(), reopen, left))
 
 
-def _flagged(run: results.Run, names: set[str]) -> list[Case]:
-    """The cases of the rows that have one of these flags. Raises UsageError for an unknown one."""
-    unknown = names.difference(NAMES)
+def _named(run: results.Run, names: set[str]) -> list[Case]:
+    """The cases of the rows that have one of these verdicts or flags. Raises UsageError for an
+    unknown one."""
+    unknown = names.difference(NAMES, NOT_OK)
     if unknown:
-        raise UsageError(f"--again: {min(unknown)!r} is not known; allowed: {', '.join(NAMES)}")
-    return [
-        case
-        for case, flags in verdicts(run).items()
-        if names.intersection(flag.name for flag in flags)
-    ]
+        allowed = ", ".join([*NOT_OK, *NAMES])
+        raise UsageError(f"--again: {min(unknown)!r} is not known; allowed: {allowed}")
+    found = [case for case, verdict in verdicts(run).items() if verdict.word in names]
+    if names.intersection(NAMES):
+        found += [
+            case
+            for case, flags in flags_by_case(run).items()
+            if names.intersection(flag.name for flag in flags)
+        ]
+    return found
 
 
 def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from halftrip.analysis.flags import NAMES, verdicts
+from halftrip.analysis.flags import NAMES, flags_by_case
 from harness import runs
 
 # The usual one-way time, ns.
@@ -15,7 +15,7 @@ def seen(*measurements, ci=None, **changes):
     run = runs.run(*measurements, **changes)
     if "header" not in changes:
         run.header.plan["ci"] = "none" if ci is None else ci
-    found = verdicts(run)[measurements[0].case]
+    found = flags_by_case(run)[measurements[0].case]
     assert all(flag.advice for flag in found)
     assert [flag.name for flag in found] == sorted((flag.name for flag in found), key=NAMES.index)
     return {flag.name: flag.seen for flag in found}

@@ -17,9 +17,14 @@ def text(style, run, round_trips=False, width=400):
     rendered = style(document(run, round_trips))
     if isinstance(rendered, str):
         return rendered
+    return "".join(f"{line.rstrip()}\n" for line in text_of(rendered, width).splitlines())
+
+
+def text_of(rendered, width):
+    """What a console of this width prints."""
     console = Console(file=io.StringIO(), width=width, highlight=False)
     console.print(rendered)
-    return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
+    return console.file.getvalue()
 
 
 def cells(lines, column):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from halftrip.analysis.flags import verdicts
+from halftrip.analysis.flags import flags_by_case
 from lab.relay import Rule
 
 pytestmark = pytest.mark.extended
@@ -61,7 +61,7 @@ def test_one_frame_more_takes_the_time_of_one(lab, shell, transport):
         shell, "-t", transport, "-s", sizes, "--ci", "none", "--time", "0.8s", "-r", 2
     )
     due = {size: wire(transport, size) * 8e9 / rate / 2 for size in asked}
-    for case, flags in verdicts(run).items():
+    for case, flags in flags_by_case(run).items():
         times = np.concatenate([m.series.times for m in run.by_case[case]])
         assert midst(times) == pytest.approx(due[case.size], rel=0.005), case.size
         if "disturbed" not in {flag.name for flag in flags}:

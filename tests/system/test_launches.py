@@ -78,7 +78,8 @@ def test_the_file_is_of_one_run(launched):
     assert run.end.seconds > run.end.timed > 0
     # However often they were measured.
     assert len(run.copy_times) == 15
-    assert result.out.count("bound: memcpy") == result.out.count(" 32M ") == 1
+    details = result.show("--details").out
+    assert details.count("bound: memcpy") == details.count(" 32M ") == 1
 
 
 def launches_of(run):

@@ -52,7 +52,7 @@ MISTAKES = [
     (("show", "none.jsonl"), "none.jsonl: no such file or directory"),
     (("show", "wrong.toml"), "wrong.toml: not a run file of halftrip"),
     (("show", "there.jsonl", "--style", "poem"), "--style: 'poem' is not known; allowed: table"),
-    (("show",), "Missing argument"),
+    (("show",), "no run file (halftrip-*.jsonl) in this directory; name one"),
     (("fly",), "No such command 'fly'"),
 ]
 # One for each place that finds them: the command line, a file, a rank.

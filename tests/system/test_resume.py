@@ -85,7 +85,7 @@ def test_rows_with_a_flag_are_measured_again(shell):
         (("plan.toml", "--resume", "run.jsonl"), "plan.toml: --resume takes the plan of run.jsonl"),
         (
             ("--resume", "run.jsonl", "--again", "slow"),
-            "'slow' is not known; allowed: coarse-clock",
+            "'slow' is not known; allowed: caution, no, coarse-clock",
         ),
     ],
 )

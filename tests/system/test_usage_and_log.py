@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from halftrip.analysis.flags import verdicts
+from halftrip.analysis.flags import flags_by_case
 from halftrip.registry import DEFAULT_TRANSPORTS
 from halftrip.results.usage import add_both_ends, add_usages
 from harness.mpi import ONE_HOST
@@ -170,7 +170,7 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
     run = result.run
     assert len(run.by_case) == 2
     shown = result.show("--flags").out
-    for case, flags in verdicts(run).items():
+    for case, flags in flags_by_case(run).items():
         (seen,) = (flag.seen for flag in flags if flag.name == "disturbed")
         # Somebody else may have had the other core.
         said = re.search(

@@ -71,7 +71,7 @@ def _parameters() -> list[inspect.Parameter]:
         Text, typer.Option("--resume", help="Go on with this run file, as a further launch.")
     ]
     again = Annotated[
-        Text, typer.Option("--again", help="With --resume: also rows with these flags.")
+        Text, typer.Option("--again", help="With --resume: also rows with these verdicts or flags.")
     ]
     return [
         _parameter("plan", plan, None),
@@ -107,14 +107,20 @@ app.command("run")(_run)
 
 @app.command()
 def show(
-    file: Annotated[str, typer.Argument(metavar="RUN", help="A run file.")],
+    file: Annotated[
+        Text, typer.Argument(metavar="[RUN]", help="A run file; none: the newest one here.")
+    ] = None,
     style: Annotated[str, typer.Option(help="table, json or csv.")] = "table",
+    details: Annotated[
+        bool, typer.Option("--details", help="Every row with all its figures.")
+    ] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Why rows cannot be trusted, and what to do.")
+    ] = False,
     rtt: Annotated[
         bool, typer.Option("--rtt", help="Round trips of pingpong, not their half.")
     ] = False,
-    flags: Annotated[
-        bool, typer.Option("--flags", help="Why rows should be doubted, and what to do.")
-    ] = False,
+    flags: Annotated[bool, typer.Option("--flags", help="All that looks odd in each row.")] = False,
     tails: Annotated[
         bool, typer.Option("--tails", help="p50, p90, p99 and p99.9 with their intervals.")
     ] = False,
@@ -125,10 +131,17 @@ def show(
         bool, typer.Option("--system-log", help="What every host's counters have counted.")
     ] = False,
 ) -> None:
-    """Print a run's table again."""
+    """Print a run again."""
     from halftrip.cli.show import show_run
 
-    views = {"flags": flags, "tails": tails, "usage": usage, "system-log": system_log}
+    views = {
+        "details": details,
+        "why": why,
+        "flags": flags,
+        "tails": tails,
+        "usage": usage,
+        "system-log": system_log,
+    }
     show_run(file, style, rtt, [name for name, requested in views.items() if requested])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from halftrip.api import measure, resume
-from halftrip.cli.show import print_table
+from halftrip.cli.show import print_first
 from halftrip.cli.speaker import in_job, speaks
 from halftrip.errors import Interrupted, UsageError
 from halftrip.plan.layers import file_layer, make_plan, options_layer
@@ -84,5 +84,5 @@ def _print_quote(who: str, lines: list[str]) -> None:
 
 
 def _print_run(path: Path, plain: bool) -> None:
-    print_table(load(path), plain, kept=f"; run file: {path}")
+    print_first(load(path), str(path), plain, kept=f"; run file: {path}")
     print(f"run file: {path}")

@@ -19,6 +19,8 @@ from halftrip.transports.base import Transport
 
 # As much is left wherever anything runs; to find out takes longer than most exchanges.
 _LITTLE_BYTES = 1 << 20
+# As much is told in GiB.
+_MUCH_BYTES = 10 << 30
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -88,7 +90,10 @@ def _no_memory(setup: Setup, case: Case, end: CaseEnd) -> str | None:
         return None
     available = memory.available()
     if needed > available:
-        return f"buffers need {needed >> 20} MiB on one host, where {available >> 20} MiB are left"
+        # What is left changes a little from case to case, but the reason is to be given once.
+        much = available >= _MUCH_BYTES
+        left = f"{available >> 30} GiB" if much else f"{available >> 20} MiB"
+        return f"buffers need {needed >> 20} MiB on one host, where {left} are left"
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 
 from halftrip.units import significant
 
@@ -27,3 +28,14 @@ def percent(share: float | None) -> str:
 def whole(count: float | None) -> str:
     """A whole number with its thousands grouped."""
     return NOTHING if count is None else f"{count:,.0f}"
+
+
+def wrapped(label: str, text: str, width: int, indent: int | None = None) -> list[str]:
+    """Lines of `text` after a label; the later ones are indented by as much, or by `indent`."""
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=label,
+        subsequent_indent=" " * (len(label) if indent is None else indent),
+        break_on_hyphens=False,
+    )

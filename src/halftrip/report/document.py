@@ -65,9 +65,10 @@ class Document(NamedTuple):
 Style = Callable[[Document], str | RenderableType]
 
 
-def document(run: Run, round_trips: bool = False) -> Document:
-    """The document of a run. Round trips are also shown where its plan says so."""
-    all_rows = rows(run)
+def document(run: Run, round_trips: bool = False, flags: bool = True) -> Document:
+    """The document of a run, with or without the `flags` of its rows. Round trips are also shown
+    where its plan says so."""
+    all_rows = rows(run, flags)
     latency = [row for row in all_rows if not row.case.is_rate]
     rate = [row for row in all_rows if row.case.is_rate]
     curves = [*_curves(latency), *_curves(rate)] if run.header.plan.get("refine") else []

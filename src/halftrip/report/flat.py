@@ -85,6 +85,8 @@ def flat(row: Row) -> dict[str, Any]:
         "at_typical_line_high": row.typical.high if row.typical else None,
         "marked": row.suspect,
         **usage_figures(row.case, row.usage, row.delivered),
+        "verdict": row.verdict.word,
+        "cause": row.verdict.cause.name if row.verdict.cause else None,
         "flags": " ".join(flag.name for flag in row.flags),
     }
     return with_units(case_fields(row.case) | figures)

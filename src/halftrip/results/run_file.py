@@ -94,6 +94,15 @@ def _decode_old(version: int, line: bytes) -> Record:
         raise msgspec.ValidationError(str(error)) from None
 
 
+def newest() -> Path:
+    """The newest run file with a name of halftrip's in this directory. Raises UsageError if there
+    is none."""
+    found = list(Path().glob("halftrip-*.jsonl"))
+    if not found:
+        raise UsageError("no run file (halftrip-*.jsonl) in this directory; name one")
+    return max(found, key=lambda path: path.stat().st_mtime)
+
+
 def default_name(now: datetime | None = None) -> str:
     """A name for a run file that sorts by time and is new: ``halftrip-20260131-120000.jsonl``."""
     stem = (now or datetime.now()).strftime("halftrip-%Y%m%d-%H%M%S")

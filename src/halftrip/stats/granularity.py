@@ -42,14 +42,17 @@ def granularity(samples: Samples) -> float:
     if values.size > _MOST_VALUES:
         return median(gaps)
     offsets = (values - values[0]).astype(np.float64)
-    for candidate in np.unique(gaps)[::-1][:_MOST_CANDIDATES]:
-        near = gaps[np.abs(gaps - candidate) <= 0.1 * candidate]
-        step = float(near.mean())
-        if near.size < _TYPICAL * gaps.size:
+    ordered = np.sort(gaps)
+    candidates = np.unique(ordered)[::-1][:_MOST_CANDIDATES]
+    first = np.searchsorted(ordered, 0.9 * candidates, side="left")
+    last = np.searchsorted(ordered, 1.1 * candidates, side="right")
+    for begin, end in zip(first.tolist(), last.tolist(), strict=True):
+        if end - begin < _TYPICAL * gaps.size:
             continue
+        step = float(ordered[begin:end].mean())
         if _quantogram(offsets, counts.astype(np.float64), step) >= _ON_LATTICE:
             return step
-    return float(gaps.min())
+    return float(ordered[0])
 
 
 def _quantogram(offsets: Floats, weights: Floats, step: float) -> float:

@@ -73,8 +73,7 @@ class CaseTimes(NamedTuple):
 def case_times(series: Sequence[Series], unit: float = 0.0) -> CaseTimes:
     """The times of a case from all its slices, in the order of launch and slice; in each launch the
     leading slices of a path that was still warming up do not count, nor do launches that were cut
-    short. Times were recorded in
-    multiples of `unit`, ns (0: not known)."""
+    short. Times were recorded in multiples of `unit`, ns (0: not known)."""
     known = [(each, times) for each in series if (times := each.times).size]
     slices = [Slice(times, of_samples(times, unit)) for _, times in known]
     launches = [each.launch for each, _ in known]

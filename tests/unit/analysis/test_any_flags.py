@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.analysis.flags import NAMES, verdicts
+from halftrip.analysis.flags import NAMES, flags_by_case
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.delivery import Delivery
 from halftrip.results.records import CopyTime, Measurement, WarmUp
@@ -120,7 +120,7 @@ def measurements(draw):
 def test_flags_of_any_run_are_known_and_have_figures(measured, copies, pinned):
     ranks = (runs.environment(0), runs.environment(1, **({} if pinned else {"core": None})))
     run = runs.run(*measured, copy_times=tuple(copies), environments=ranks)
-    found = verdicts(run)
+    found = flags_by_case(run)
     assert found.keys() == run.by_case.keys()
     for flags in found.values():
         names = [flag.name for flag in flags]

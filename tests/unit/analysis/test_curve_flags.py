@@ -3,7 +3,7 @@
 import msgspec
 import numpy as np
 
-from halftrip.analysis.flags import verdicts
+from halftrip.analysis.flags import flags_by_case
 from harness import runs
 from harness.flags import noise, pingpong, seen
 
@@ -32,7 +32,7 @@ def curve(off=None, launches=1, **changes):
 
 def named(rows, name):
     """What the flags of this name say, by size."""
-    found = verdicts(runs.run(*rows))
+    found = flags_by_case(runs.run(*rows))
     flags = [(case.size, flag) for case, of_case in found.items() for flag in of_case]
     return {size: flag.seen for size, flag in flags if flag.name == name}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip.analysis.flags import verdicts
+from halftrip.analysis.flags import flags_by_case
 from halftrip.results.records import CopyTime
 from harness import runs
 from harness.flags import noise, pingpong, seen
@@ -84,14 +84,14 @@ def test_a_row_of_another_state_than_requested_is_flagged():
     run = runs.run(far, *again)
     run.header.plan["ci"] = "none"
     near = again[0]
-    assert verdicts(run) == {far.case: (), near.case: ()}
+    assert flags_by_case(run) == {far.case: (), near.case: ()}
     run.header.plan["placement_state"] = "near"
-    found = verdicts(run)
+    found = flags_by_case(run)
     (flag,) = found[far.case]
     assert flag.name == "other-state"
     assert flag.seen.startswith("measured before it was known that the line can take 150 to 152 ns")
     assert found[near.case] == ()
     run.header.plan["placement_state"] = "far"
-    found = verdicts(run)
+    found = flags_by_case(run)
     assert [flag.name for flag in found[near.case]] == ["other-state"]
     assert found[far.case] == ()

@@ -73,7 +73,7 @@ def test_names_end_in_their_unit_keep_their_order_and_are_documented():
         *(f"at_typical_line{of}_ns" for of in ("", "_low", "_high")),
         "marked",
         *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
-        "flags",
+        *("verdict", "cause", "flags"),
     ]
     document = from_json(a_run())
     assert set(document["rows"][0]) == set(heading)

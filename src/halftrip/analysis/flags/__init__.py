@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from halftrip.analysis.flags import machine, neighbours, samples
 from halftrip.analysis.flags.disturbed import disturbed
@@ -11,7 +11,16 @@ from halftrip.analysis.typical_line import typical_lines
 from halftrip.results.case import Case
 from halftrip.results.run import Run
 
-__all__ = ["NAMES", "Evidence", "Flag", "judge", "verdicts"]
+__all__ = [
+    "NAMES",
+    "Evidence",
+    "Flag",
+    "contradictions",
+    "evidences",
+    "flags_by_case",
+    "flags_of",
+    "judge",
+]  # fmt: skip
 
 # In the order of tables; docs/flags.md explains each.
 NAMES = (
@@ -50,18 +59,27 @@ _EXPLAINED_BY = {
 }
 
 
-def verdicts(run: Run) -> dict[Case, tuple[Flag, ...]]:
+def flags_by_case(run: Run) -> dict[Case, tuple[Flag, ...]]:
     """The flags of every row of a run."""
     return {row.case: flags for row, flags in judge(run)}
 
 
 def judge(run: Run) -> list[tuple[Evidence, tuple[Flag, ...]]]:
     """The evidence and the flags of every row of a run."""
+    rows = evidences(run)
+    beside = contradictions(rows)
+    return [(row, flags_of(row, beside.get(row.case, []))) for row in rows]
+
+
+def evidences(run: Run) -> list[Evidence]:
+    """The evidence of every row of a run."""
     lines = typical_lines(run)
-    rows = [evidence(run, case, measurements, lines) for case, measurements in run.by_case.items()]
-    found: dict[Case, list[Flag]] = {
-        row.case: [flag for rule in _RULES if (flag := rule(row)) is not None] for row in rows
-    }
+    return [evidence(run, case, measurements, lines) for case, measurements in run.by_case.items()]
+
+
+def contradictions(rows: Sequence[Evidence]) -> dict[Case, list[Flag]]:
+    """The flags of rows that do not fit others of the same run."""
+    found: dict[Case, list[Flag]] = {}
     for curve in neighbours.curves(rows):
         outliers = neighbours.outlier_sizes(curve)
         _add(found, outliers)
@@ -71,14 +89,21 @@ def judge(run: Run) -> list[tuple[Evidence, tuple[Flag, ...]]]:
             neighbours.faster_when_larger([row for row in curve if row.case not in outliers]),
         )
     _add(found, neighbours.slower_in_a_stream(rows))
-    return [(row, _in_order(found[row.case])) for row in rows]
+    return found
+
+
+def flags_of(row: Evidence, beside: Sequence[Flag]) -> tuple[Flag, ...]:
+    """All flags of a row; `beside` are those that other rows give it."""
+    own = [flag for rule in _RULES if (flag := rule(row)) is not None]
+    return _in_order([*own, *beside])
 
 
 def _add(found: dict[Case, list[Flag]], more: dict[Case, Flag]) -> None:
     """Adds a flag to each case that does not have one of that name."""
     for case, flag in more.items():
-        if flag.name not in (known.name for known in found[case]):
-            found[case].append(flag)
+        flags = found.setdefault(case, [])
+        if flag.name not in (known.name for known in flags):
+            flags.append(flag)
 
 
 def _in_order(flags: list[Flag]) -> tuple[Flag, ...]:

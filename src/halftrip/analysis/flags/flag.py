@@ -35,7 +35,8 @@ class Flag(NamedTuple):
 class Evidence(NamedTuple):
     """What is known of one row of a run: its measurements, one for each slice, their times, its
     summary, its latency at the run's typical line (None: not known), how many of its messages
-    arrived, and the resource usage of both ends."""
+    arrived, the resource usage of both ends, and the core-to-core round trips, ns, with their
+    median (None: none is known)."""
 
     run: Run
     case: Case
@@ -45,6 +46,8 @@ class Evidence(NamedTuple):
     typical: AtLine | None
     delivery: Delivery | None
     usage: tuple[Usage, Usage] | None
+    rtts: Sequence[float]
+    median_rtt: float | None
 
     @property
     def is_over_all_time(self) -> bool:
@@ -61,16 +64,6 @@ class Evidence(NamedTuple):
         """The times of each slice that counts."""
         return self.times.steady
 
-    @property
-    def rtts(self) -> list[float]:
-        """The core-to-core round trips of the measurements, ns."""
-        return [rtt for measurement in self.measurements for rtt in measurement.cache_line_rtts]
-
-    @property
-    def median_rtt(self) -> float | None:
-        """The median of `rtts`; None if none is known."""
-        return median(self.rtts) if self.rtts else None
-
 
 def evidence(
     run: Run,
@@ -81,6 +74,7 @@ def evidence(
     """The evidence of one row; `measurements` are all those of its case, at least one. `lines` has
     the typical line of each pair, where that is known already."""
     times = case_times(measurements)
+    rtts = [rtt for measurement in measurements for rtt in measurement.cache_line_rtts]
     return Evidence(
         run=run,
         case=case,
@@ -90,6 +84,8 @@ def evidence(
         typical=at_typical_line(times, typical_lines(run) if lines is None else lines, case),
         delivery=add_deliveries(measurement.delivery for measurement in measurements),
         usage=add_both_ends(measurement.usage for measurement in measurements),
+        rtts=rtts,
+        median_rtt=median(rtts) if rtts else None,
     )
 
 

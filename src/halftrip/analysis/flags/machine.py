@@ -21,10 +21,9 @@ def ranks_of(row: Evidence) -> list[Environment]:
 
 def above_bound(row: Evidence) -> Flag | None:
     """No message arrives sooner than a cache line, and none has more bandwidth than memcpy."""
-    rtts = [rtt for m in row.measurements for rtt in m.cache_line_rtts]
-    if rtts and _crosses_once(row):
+    if row.rtts and _crosses_once(row):
         trips = 1 if is_in_turn(row.case.pattern, row.case.mode) else 2
-        half = min(rtts) / 2
+        half = min(row.rtts) / 2
         if row.summary.latency * trips < half / _SLACK:
             return Flag(
                 "above-bound",

@@ -78,16 +78,24 @@ def cold_start(row: Evidence) -> Flag | None:
     )
 
 
-def drift(row: Evidence) -> Flag | None:
-    unsettled = [
+def unsettled(row: Evidence) -> Flag | None:
+    """In most slices warm-up had not settled when its time was up."""
+    found = [
         m.warm_up for m in row.measurements if not m.warm_up.settled and len(m.samples) >= FEWEST
     ]
-    if 2 * len(unsettled) > len(row.measurements):
-        return Flag(
-            "drift",
-            f"after {us(unsettled[0].ns)} of warm-up the times still changed",
-            "allow more time with --time; look for what else this machine is doing",
-        )
+    if 2 * len(found) <= len(row.measurements):
+        return None
+    return Flag(
+        "drift",
+        f"after {us(found[0].ns)} of warm-up the times still changed",
+        "allow more time with --time; look for what else this machine is doing",
+    )
+
+
+def drift(row: Evidence) -> Flag | None:
+    warming_up = unsettled(row)
+    if warming_up is not None:
+        return warming_up
     seen = _within_slices(row) or _over_slices(row)
     if seen is None:
         return None
@@ -236,13 +244,13 @@ def autocorrelated(row: Evidence) -> Flag | None:
     known = [autocorrelation(times) for times in row.steady if times.size >= FEWEST]
     if not known:
         return None
-    median = sorted(known, key=lambda found: found.time)[len(known) // 2]
-    if median.time < _MOST_CORRELATION:
+    typical = sorted(known, key=lambda found: found.time)[len(known) // 2]
+    if typical.time < _MOST_CORRELATION:
         return None
     return Flag(
         "autocorrelated",
-        f"{median.time * median.effective:,.0f} samples count as {median.effective:.0f}: each says "
-        "much of the next",
+        f"{typical.time * typical.effective:,.0f} samples count as {typical.effective:.0f}: each "
+        "says much of the next",
         "allow more time with --time, or several --launches; the interval allows for it",
     )
 

@@ -1,0 +1,201 @@
+"""The verdict on a row: whether its figures can be trusted, and the one cause that explains best
+why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from halftrip.analysis.flags import contradictions, evidences, machine, samples
+from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, percent, us
+from halftrip.results.case import Case
+from halftrip.results.run import Run
+from halftrip.stats.line import rank_correlation
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
+from halftrip.stats.modes import two_modes
+from halftrip.stats.summary import relative_width
+
+Word = Literal["ok", "caution", "no"]
+# The words of rows that may be measured again.
+NOT_OK: tuple[Word, ...] = ("caution", "no")
+
+# The interval's wider side, as a share of the latency, up to which a row is ok, and up to which it
+# may be used with caution.
+OK_WIDTH = 0.02
+CAUTION_WIDTH = 0.1
+# A level occurs in a slice where it has this share of the samples.
+_LEAST_OF_LEVEL = 0.1
+
+
+class Cause(NamedTuple):
+    """Why a row is not ok: a name, by which rows are grouped, what was seen, and what to do."""
+
+    name: str
+    seen: str
+    advice: str
+
+
+class Verdict(NamedTuple):
+    """`width` is the interval's wider side as a share of the latency; infinite where there is
+    none. `cause` is None where the row is ok."""
+
+    word: Word
+    width: float
+    cause: Cause | None
+
+
+def verdict(row: Evidence, contradiction: Flag | None = None) -> Verdict:
+    """The verdict on a row; `contradiction` is what its neighbours say against it, if they do.
+
+    It is ``ok`` where the interval is within 2 % of the latency, ``caution`` within 10 %, or where
+    a cause matters however narrow the interval is, and ``no`` beyond that, without an interval, and
+    where the figure is physically impossible. Of all causes it has the first that applies, in the
+    order in which they explain the others.
+    """
+    impossible = machine.above_bound(row)
+    if impossible is not None:
+        return Verdict("no", relative_width(row.summary), _named("impossible", impossible))
+    # A bandwidth over all the time has no interval, and needs none.
+    width = 0.0 if row.is_over_all_time else relative_width(row.summary)
+    word: Word = "ok" if width <= OK_WIDTH else "caution" if width <= CAUTION_WIDTH else "no"
+    cause = _first(_ALWAYS, row)
+    if cause is None and word != "ok":
+        cause = _first(_OF_WIDTH, row)
+    if cause is None and contradiction is not None:
+        cause = _named("contradicted", contradiction)
+    if cause is None and word != "ok":
+        cause = _few_samples(row)
+    return Verdict("caution" if word == "ok" and cause is not None else word, width, cause)
+
+
+def verdicts(run: Run) -> dict[Case, Verdict]:
+    """The verdict on every row of a run."""
+    rows = evidences(run)
+    beside = contradictions(rows)
+    return {row.case: verdict(row, next(iter(beside.get(row.case, [])), None)) for row in rows}
+
+
+def _first(rules: tuple[Callable[[Evidence], Cause | None], ...], row: Evidence) -> Cause | None:
+    return next((cause for rule in rules if (cause := rule(row)) is not None), None)
+
+
+def _named(name: str, flag: Flag | None) -> Cause | None:
+    return None if flag is None else Cause(name, flag.seen, flag.advice)
+
+
+# Causes that matter however narrow the interval is.
+
+
+def _contention(row: Evidence) -> Cause | None:
+    """Others had the core of an end."""
+    shared = {each.rank for each in machine.ranks_of(row) if each.oversubscribed}
+    taken = []
+    for rank, usage in row.usage_by_rank:
+        if not usage.taken_share or rank in shared:
+            continue
+        where = f"the core of rank {rank}" if usage.core is None else f"core {usage.core.number}"
+        task = None if usage.core is None else usage.core.busiest_task
+        who = f", mostly {task.name}" if task is not None else ""
+        taken.append(f"{percent(usage.taken_share)} of {where}{who}")
+    if not taken:
+        return None
+    advice = "stop them, or choose other cores with --cores"
+    return Cause("CPU contention", f"other programs had {' and '.join(taken)}", advice)
+
+
+def _steal(row: Evidence) -> Cause | None:
+    """The hypervisor had the core of an end."""
+    stolen = [
+        f"{percent(usage.stolen_share or 0.0)} of core {usage.core.number}"
+        for _, usage in row.usage_by_rank
+        if usage.core is not None and usage.much_stolen
+    ]
+    if not stolen:
+        return None
+    advice = "measure when its other machines are quiet, or on a machine of your own"
+    return Cause("steal", f"the hypervisor had {' and '.join(stolen)}", advice)
+
+
+def _shared_core(row: Evidence) -> Cause | None:
+    return _named("shared core", machine.oversubscribed(row))
+
+
+def _other_state(row: Evidence) -> Cause | None:
+    return _named("other state", machine.other_state(row))
+
+
+# Causes that explain a wide interval.
+
+
+def _coarse_clock(row: Evidence) -> Cause | None:
+    return _named("coarse clock", samples.coarse_clock(row))
+
+
+def _warming_up(row: Evidence) -> Cause | None:
+    return _named("warming up", samples.unsettled(row))
+
+
+def _wandered(row: Evidence) -> Cause | None:
+    """The slices differ by more than they know of themselves."""
+    slices = [each.median for each in row.times.slices]
+    if len(slices) < FEWEST_FOR_INTERVAL:
+        return None
+    medians = np.array([each.median for each in slices])
+    halves = np.array([each.half_width for each in slices])
+    known = halves[~np.isnan(halves)]
+    low, high = np.quantile(medians, [0.25, 0.75]).tolist()
+    # Of few samples, a slice does not know how well it knows its median.
+    if 2 * known.size <= halves.size or high - low <= 2 * median(known):
+        return None
+    seen = f"from {us(low)} to {us(high)}"
+    found = rank_correlation(row.times.lines, medians.tolist())
+    if found is None or not found.significant or found.value < 0:
+        advice = "find out what changes (frequency, heat, other work), or allow more --slices"
+        return Cause("level wandered", seen, advice)
+    first, last = min(row.rtts), max(row.rtts)
+    seen += f" with the core-to-core round trip, {first:.0f} to {last:.0f} ns"
+    return Cause("cores moved", seen, "keep to one state with --placement-state near")
+
+
+def _two_levels(row: Evidence) -> Cause | None:
+    """Two levels that both occur in most slices, and differ by more than the interval."""
+    steady = row.steady
+    if not steady:
+        return None
+    found = two_modes(np.concatenate(steady))
+    interval = row.summary.high - row.summary.low
+    if found is None or not found.high - found.low > interval:
+        return None
+    middle = (found.low + found.high) / 2
+    above = [times > middle for times in steady]
+    both = [_LEAST_OF_LEVEL <= float(each.mean()) <= 1 - _LEAST_OF_LEVEL for each in above]
+    if 2 * sum(both) <= len(both):
+        return None
+    switches = sum(int(np.count_nonzero(np.diff(each))) for each in above)
+    return Cause(
+        "two levels",
+        f"{percent(found.low_share)} of the samples took {us(found.low)}, "
+        f"{percent(found.high_share)} {us(found.high)}; it switched {switches:,} times",
+        "two things are mixed: look for a second path, a timer, or another process",
+    )
+
+
+def _few_samples(row: Evidence) -> Cause:
+    """What is left: too little was measured."""
+    slices = sum(row.times.counted)
+    advice = "allow more time with --time"
+    if len(row.times.by_launch) > 1:
+        seen = f"{len(row.times.by_launch)} launches differ"
+        return Cause("few launches", seen, "take more --launches")
+    if slices < FEWEST_FOR_INTERVAL:
+        return Cause("few slices", f"it has {slices} slices only", f"{advice} or --slices")
+    if row.summary.samples < FEWEST * slices:
+        seen = f"{row.summary.samples:,} samples tell no more"
+        return Cause("few samples", seen, advice)
+    return Cause("noise", "single exchanges differ too much for the time allowed", advice)
+
+
+_ALWAYS = (_contention, _steal, _shared_core, _other_state)
+_OF_WIDTH = (_coarse_clock, _warming_up, _wandered, _two_levels)

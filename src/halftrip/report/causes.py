@@ -1,0 +1,76 @@
+"""Why rows are not ok: their causes, the most frequent first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.console import Group
+from rich.text import Text
+
+from halftrip.analysis.verdict import Cause
+from halftrip.report.cells import wrapped
+from halftrip.report.document import Document
+from halftrip.report.fields import name_of, varying
+from halftrip.report.rows import Row
+from halftrip.units import format_size
+
+
+class CauseGroup(NamedTuple):
+    """The rows with one cause; `cause` is that of the worst of them, `example` its name and what
+    was seen."""
+
+    cause: Cause
+    example: str
+    rows: list[Row]
+
+
+def groups(rows: Sequence[Row]) -> list[CauseGroup]:
+    """The causes of these rows, the one of most rows first."""
+    by_name: dict[str, list[tuple[Row, Cause]]] = {}
+    for row in rows:
+        if row.verdict.cause is not None:
+            by_name.setdefault(row.verdict.cause.name, []).append((row, row.verdict.cause))
+    fields = varying(row.case for row in rows)
+    found = []
+    for alike in by_name.values():
+        worst, cause = max(alike, key=lambda item: _badness(item[0]))
+        example = f"{name_of(worst.case, fields)}: {cause.seen}"
+        found.append(CauseGroup(cause, example, [row for row, _ in alike]))
+    return sorted(found, key=lambda group: -len(group.rows))
+
+
+def _badness(row: Row) -> float:
+    """Rows with an interval first: what was seen there can be compared with it."""
+    return row.verdict.width if math.isfinite(row.verdict.width) else -1.0
+
+
+def counted(count: int) -> str:
+    return f"{count} row" if count == 1 else f"{count} rows"
+
+
+def render_why(document: Document, width: int) -> Group:
+    """A paragraph for each cause: how many rows have it, an example, what to do, and which; in
+    lines of at most `width` columns."""
+    ok = sum(row.verdict.word == "ok" for row in document.rows)
+    parts = [Text(f"{ok} of {counted(len(document.rows))} ok")]
+    for group in groups(document.rows):
+        parts += [Text(), Text(f"{group.cause.name}: {counted(len(group.rows))}", style="bold")]
+        said = (
+            ("    seen: ", group.example),
+            ("    do:   ", group.cause.advice),
+            ("    rows: ", _named(group.rows)),
+        )
+        parts += [Text(line) for label, text in said for line in wrapped(label, text, width)]
+    return Group(*parts)
+
+
+def _named(rows: Sequence[Row]) -> str:
+    """The rows by transport and pattern: their sizes."""
+    sizes: dict[str, list[str]] = {}
+    for row in rows:
+        case = row.case
+        name = case.transport if case.pattern == "pingpong" else f"{case.transport} {case.pattern}"
+        sizes.setdefault(name, []).append(format_size(case.size))
+    return "; ".join(f"{name} {', '.join(dict.fromkeys(of))}" for name, of in sizes.items())

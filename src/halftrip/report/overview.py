@@ -1,0 +1,287 @@
+"""The first screen of a run: a line for each path, latencies by size, and how far to trust them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from halftrip.analysis.verdict import NOT_OK, Verdict
+from halftrip.report import notes
+from halftrip.report.causes import counted, groups
+from halftrip.report.cells import NOTHING, wrapped
+from halftrip.report.document import Document
+from halftrip.report.fields import varying
+from halftrip.report.rows import Row
+from halftrip.results.case import Case
+from halftrip.results.run import Run
+from halftrip.units import format_size, significant
+
+# The sizes that people know by heart, as far as they were measured.
+_KNOWN_SIZES = (8, 1 << 10, 64 << 10, 1 << 20, 4 << 20)
+_MARKS = {"ok": "", "caution": "~", "no": "!"}
+_GAP = "   "
+# With fewer sizes the table is as short.
+_FEWEST_SIZES = 5
+
+
+class _Path(NamedTuple):
+    """The rows of one path: its ping-pong by size, and its row of the most messages per second."""
+
+    name: str
+    by_size: dict[int, Row]
+    rate: Row | None
+
+
+def has_overview(run: Run) -> bool:
+    """Whether a run has paths and sizes enough for an overview: several of each, of one pair."""
+    latency = [case for case in run.by_case if not case.is_rate]
+    pairs = {(case.pair, case.thread) for case in latency}
+    sizes = {case.size for case in latency}
+    paths = {case.curve for case in latency}
+    return len(pairs) == 1 and len(paths) > 1 and len(sizes) >= _FEWEST_SIZES
+
+
+def render(document: Document, width: int, file: str = "RUN") -> Group:
+    """The screen, in lines of at most `width` columns; `file` is the run file's name."""
+    paths = _paths(document)
+    parts: list[RenderableType] = [Text(_heading(document.run, width)), Text()]
+    parts += [Text(line) for line in _table(_path_cells(paths), width)]
+    parts.append(Text())
+    parts += [Text(line) for line in _matrix(paths, width)]
+    parts.append(Text())
+    parts += _missing(document, width)
+    parts += [Text(line) for line in _trust(document, width, file)]
+    return Group(*parts)
+
+
+def _missing(document: Document, width: int) -> list[Text]:
+    """Where curves bend, what was not measured, what failed, and why the run ended early."""
+    found = [
+        *((line, "") for line in notes.breakpoints(document.curves)),
+        *((line, "") for line in notes.skips(document.skips)),
+        *((line, "yellow") for line in notes.warnings(document)),
+        *((line, "bold red") for line in notes.failures(document.failures)),
+    ]
+    if document.interrupted is not None:
+        found.append((f"interrupted: {document.interrupted}", "bold red"))
+    return [Text(part, style) for line, style in found for part in wrapped("", line, width, 4)]
+
+
+def _paths(document: Document) -> list[_Path]:
+    """The paths in the order of tables."""
+    fields = varying(row.case for row in document.latency_rows)
+    waits: dict[str, set[str]] = {}
+    for row in document.latency_rows:
+        waits.setdefault(row.case.transport, set()).add(row.case.both_ends("wait"))
+    rates = {row.case.transport: row for row in document.rate_rows}
+    found: dict[Case, _Path] = {}
+    for row in document.latency_rows:
+        case = row.case
+        words = [case.transport, *(field.of(case) for field in fields)]
+        if len(waits[case.transport]) > 1:
+            words.append(case.both_ends("wait"))
+        path = _Path(" ".join(words), {}, rates.get(case.transport))
+        found.setdefault(case.curve, path).by_size[case.size] = row
+    return list(found.values())
+
+
+# The heading.
+
+
+def _heading(run: Run, width: int) -> str:
+    """What was measured where, as much as there is room for."""
+    parts = [f"halftrip {run.header.halftrip}", "ping-pong"]
+    first = [each for each in run.environments if each.launch == 0]
+    if first:
+        hosts = dict.fromkeys(each.host for each in first)
+        where = ", ".join(hosts) if len(hosts) < 3 else f"{len(hosts)} hosts"
+        cores = [str(each.core) for each in first if each.core is not None]
+        on = f", cores {' and '.join(cores)}" if len(cores) == 2 == len(first) else ""
+        parts.append(f"{len(first)} ranks on {where}{on}")
+        machine = f"{_short(first[0].processor)}{' (VM)' if first[0].hypervisor else ''}"
+        parts.append(machine)
+        if first[0].mpi:
+            parts.append(first[0].mpi)
+    if run.end is not None and run.end.seconds is not None:
+        parts.append(f"{run.end.seconds:.0f} s")
+    line = parts[0]
+    for part in parts[1:]:
+        if len(line) + 3 + len(part) <= width:
+            line += f" · {part}"
+    return line
+
+
+def _short(processor: str) -> str:
+    """The name of a processor without what all names have."""
+    words = processor.partition(" @ ")[0].replace("(R)", "").replace("(TM)", "").split()
+    idle = {"CPU", "Processor"}
+    return " ".join(word for word in words if word not in idle) or processor
+
+
+# The table of paths.
+
+
+def _path_cells(paths: Sequence[_Path]) -> list[list[str]]:
+    """A line for each path, under two lines of headings."""
+    size = _common_size(paths)
+    heads = ["transport", f"latency {format_size(size)} B", "95 %", "p99", "peak bandwidth", "n1/2"]
+    units = ["", "us", "", "us", "GB/s", "B"]
+    has_rate = any(path.rate is not None for path in paths)
+    rate_size = next((path.rate.case.size for path in paths if path.rate is not None), 0)
+    if has_rate:
+        heads.append(f"messages {format_size(rate_size)} B")
+        units.append("10^6/s")
+    lines = [heads, units]
+    for path in paths:
+        row = path.by_size.get(size)
+        peak = _peak(path)
+        cells = [path.name, *_latency(row), *_bandwidth(peak), _half_size(path, peak)]
+        if has_rate:
+            cells.append(_rate(path.rate))
+        lines.append(cells)
+    return lines
+
+
+def _common_size(paths: Sequence[_Path]) -> int:
+    """8 bytes, or the smallest size of most paths."""
+    counts = Counter(size for path in paths for size in path.by_size)
+    most = max(counts.values())
+    common = sorted(size for size, count in counts.items() if count == most)
+    return 8 if 8 in common else common[0]
+
+
+def _latency(row: Row | None) -> list[str]:
+    if row is None or not row.summary.latency > 0:
+        return [NOTHING, "", NOTHING]
+    p99 = row.summary.p99.value
+    return [
+        f"{_us(row.summary.latency)}{_mark(row)}",
+        width_of(row.verdict),
+        NOTHING if math.isnan(p99) else _us(p99),
+    ]
+
+
+def width_of(verdict: Verdict) -> str:
+    """The interval's wider side, as a share of the figure."""
+    return f"± {significant(100 * verdict.width, 2)} %" if math.isfinite(verdict.width) else "± ?"
+
+
+def _peak(path: _Path) -> Row | None:
+    """The row with most bandwidth."""
+    known = [row for row in path.by_size.values() if row.summary.bandwidth > 0]
+    return max(known, key=lambda row: row.summary.bandwidth, default=None)
+
+
+def _bandwidth(peak: Row | None) -> list[str]:
+    if peak is None:
+        return [NOTHING]
+    rate = significant(peak.summary.bandwidth / 1e9, 3)
+    return [f"{rate}{_mark(peak)} at {format_size(peak.case.size)}"]
+
+
+def _half_size(path: _Path, peak: Row | None) -> str:
+    """The smallest size with half of the largest bandwidth: Hockney's n1/2."""
+    if peak is None:
+        return NOTHING
+    half = peak.summary.bandwidth / 2
+    return format_size(
+        min(size for size, row in path.by_size.items() if row.summary.bandwidth >= half)
+    )
+
+
+def _rate(row: Row | None) -> str:
+    if row is None or not row.rate > 0:
+        return NOTHING
+    return f"{significant(row.rate / 1e6, 3)}{_mark(row)}"
+
+
+# The latencies by size.
+
+
+def _matrix(paths: Sequence[_Path], width: int) -> list[str]:
+    sizes = _shown_sizes(paths)
+    lines = [["one-way latency, us", *(format_size(size) for size in sizes)]]
+    for path in paths:
+        rows = [path.by_size.get(size) for size in sizes]
+        lines.append([path.name, *(NOTHING if row is None else _cell(row) for row in rows)])
+    shown = _table(lines, width)
+    used = {row.verdict.word for path in paths for row in path.by_size.values()}
+    says = {
+        "caution": "~ interval wider than 2 %, or a cause that matters",
+        "no": "! wider than 10 %, or none",
+    }
+    marks = [text for word, text in says.items() if word in used]
+    return [*shown, "   ".join(marks)] if marks else shown
+
+
+def _shown_sizes(paths: Sequence[_Path]) -> list[int]:
+    measured = sorted({size for path in paths for size in path.by_size})
+    known = [size for size in _KNOWN_SIZES if size in measured]
+    if len(known) >= min(3, len(measured)) or len(measured) <= len(_KNOWN_SIZES):
+        return known if len(measured) > len(_KNOWN_SIZES) else measured
+    last = len(measured) - 1
+    steps = len(_KNOWN_SIZES) - 1
+    return [measured[last * step // steps] for step in range(steps + 1)]
+
+
+def _cell(row: Row) -> str:
+    return f"{_us(row.summary.latency)}{_mark(row)}" if row.summary.latency > 0 else NOTHING
+
+
+# How far to trust them.
+
+
+def _trust(document: Document, width: int, file: str) -> list[str]:
+    """How many rows have which verdict, what explains most of the others, and what to do."""
+    counts = Counter(row.verdict.word for row in document.rows)
+    others = "".join(f", {counts[word]} {word}" for word in ("caution", "no") if counts[word])
+    said = f"{counts['ok']} of {counted(len(document.rows))} ok{others}."
+    found = groups(document.rows)
+    if found:
+        first = found[0]
+        said += f" {counted(len(first.rows))}: {first.cause.name}; {first.example}."
+    lines = wrapped("Trust: ", said, width)
+    if found:
+        words = ",".join(word for word in NOT_OK if counts[word])
+        then = f"; then halftrip run --resume {file} --again {words}"
+        # An interrupted run goes on first.
+        then = f"; then halftrip run --resume {file}" if document.interrupted else then
+        lines += wrapped("Do:    ", found[0].cause.advice + then, width)
+    more = "halftrip show [RUN] --details, --why, --tails, --usage; halftrip doctor"
+    return [*lines, *wrapped("More:  ", more, width)]
+
+
+# Cells.
+
+
+def _us(ns: float) -> str:
+    return significant(ns / 1e3, 3)
+
+
+def _mark(row: Row) -> str:
+    return _MARKS[row.verdict.word]
+
+
+def _table(lines: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Lines of text with the first column to the left and the others to the right; columns that
+    the width has no room for are left out, from the last one."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    gap = _GAP
+    while len(widths) > 2 and sum(widths) + len(gap) * (len(widths) - 1) > width:
+        if len(gap) > 1:
+            gap = gap[1:]
+        else:
+            widths.pop()
+            gap = _GAP
+    return [
+        gap.join(
+            cell.ljust(size) if number == 0 else cell.rjust(size)
+            for number, (cell, size) in enumerate(zip(line, widths, strict=False))
+        ).rstrip()
+        for line in lines
+    ]

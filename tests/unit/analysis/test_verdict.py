@@ -1,0 +1,147 @@
+"""The verdict on a row, and its cause: just within each limit, just beyond it, and which cause
+comes first."""
+
+import numpy as np
+import pytest
+
+from halftrip.analysis.flags import contradictions, evidences
+from halftrip.analysis.verdict import verdict
+from halftrip.results.records import WarmUp
+from halftrip.results.usage import BusiestTask
+from harness import runs
+from harness.flags import HALF_NS, dealt, noise, pingpong
+
+
+def verdict_of(*measurements, **changes):
+    """The verdict on the row of the first measurement."""
+    rows = evidences(runs.run(*measurements, **changes))
+    beside = contradictions(rows)
+    row = next(row for row in rows if row.case == measurements[0].case)
+    return verdict(row, (beside.get(row.case) or [None])[0])
+
+
+def spread(width, k=10):
+    """Slices whose interval, from the second to the ninth median, has this wider side."""
+    levels = [0, -1, 1, 0, 0, 0, 0, -1, 1, 0][:k]
+    return dealt(lambda n: noise(seed=n) * (1 + width * levels[n]))
+
+
+@pytest.mark.parametrize(
+    ("width", "word"),
+    [(0.005, "ok"), (0.015, "ok"), (0.03, "caution"), (0.09, "caution"), (0.12, "no")],
+)
+def test_the_width_of_the_interval_decides(width, word):
+    found = verdict_of(*spread(width))
+    assert found.word == word
+    assert found.width == pytest.approx(width, abs=0.004)
+    assert (found.cause is None) == (word == "ok")
+
+
+def test_without_an_interval_a_row_is_no_result():
+    found = verdict_of(pingpong(noise()))
+    assert found.word == "no"
+    assert found.cause.name == "few slices"
+    assert found.cause.seen == "it has 1 slices only"
+
+
+def test_a_level_that_wanders_is_named_from_where_to_where():
+    found = verdict_of(*dealt(lambda n: noise(seed=n) * (1 + 0.01 * n)))
+    assert found.cause.name == "level wandered"
+    assert found.cause.seen == "from 10.2 us to 10.7 us"
+
+
+def test_a_level_that_goes_with_the_cores_says_so():
+    def slices(line):
+        return [
+            pingpong(noise(seed=n) * (1 + 0.02 * n), slice=n, rtts=(line(n), line(n)))
+            for n in range(10)
+        ]
+
+    moved = verdict_of(*slices(lambda n: 100.0 + 10 * n))
+    assert moved.cause.name == "cores moved"
+    assert moved.cause.seen.endswith("with the core-to-core round trip, 100 to 190 ns")
+    # The other way round it explains nothing.
+    assert verdict_of(*slices(lambda n: 190.0 - 10 * n)).cause.name == "level wandered"
+
+
+def test_two_levels_are_in_most_slices():
+    def both(n):
+        switched = np.repeat([0, 1, 0, 1], 100)
+        return noise(seed=n) * (1 + 0.4 * np.roll(switched, 30 * n))
+
+    found = verdict_of(*dealt(both))
+    assert found.cause.name == "two levels"
+    assert "50 % of the samples took" in found.cause.seen
+    assert found.cause.seen.endswith("times")
+    # Each in slices of its own is a level that wanders.
+    apart = verdict_of(*dealt(lambda n: noise(seed=n) * (1 + 0.4 * (n % 2))))
+    assert apart.cause.name == "level wandered"
+
+
+def test_others_on_a_core_come_first_however_narrow_the_interval():
+    busy = runs.usage(
+        core={"others": 0.5, "busiest_task": BusiestTask(name="pytest (process 7)", share=0.4)},
+        waited=0.5,
+    )
+    calm = runs.usage(core={"number": 0})
+    found = verdict_of(*dealt(lambda n: noise(seed=n), usage=(calm, busy)))
+    assert (found.word, found.cause.name) == ("caution", "CPU contention")
+    assert found.cause.seen == "other programs had 50 % of core 1, mostly pytest (process 7)"
+    wide = verdict_of(*dealt(lambda n: noise(seed=n) * (1 + 0.05 * n), usage=(calm, busy)))
+    assert (wide.word, wide.cause.name) == ("no", "CPU contention")
+
+
+def test_what_the_hypervisor_took_is_steal():
+    stolen = runs.usage(core={"stolen": 0.3})
+    found = verdict_of(*dealt(lambda n: noise(seed=n), usage=(runs.usage(), stolen)))
+    assert (found.word, found.cause.name) == ("caution", "steal")
+    assert found.cause.seen == "the hypervisor had 30 % of core 1"
+
+
+def test_ranks_that_share_a_core_measure_the_scheduler():
+    shared = (runs.environment(0), runs.environment(1, oversubscribed=True))
+    found = verdict_of(*dealt(lambda n: noise(seed=n)), environments=shared)
+    assert (found.word, found.cause.name) == ("caution", "shared core")
+
+
+def test_a_path_that_had_not_warmed_up_explains_more_than_its_level():
+    slices = dealt(lambda n: noise(seed=n) * (1 + 0.01 * n), warm_up=WarmUp(9, 10_000, False))
+    assert verdict_of(*slices).cause.name == "warming up"
+    # Where the interval is narrow it did no harm.
+    calm = dealt(lambda n: noise(seed=n), warm_up=WarmUp(9, 10_000, False))
+    assert verdict_of(*calm).word == "ok"
+
+
+def test_a_clock_too_coarse_explains_a_wide_interval():
+    def stepped(n):
+        exact = np.random.default_rng(n).normal(HALF_NS * (1 + 0.02 * n), 900, 400)
+        return np.round(exact / 1000) * 1000
+
+    assert verdict_of(*dealt(stepped)).cause.name == "coarse clock"
+
+
+def test_a_neighbour_may_contradict_a_narrow_row():
+    def row(size, half):
+        return dealt(lambda n: noise(seed=n, middle=half), half_ns=half, size=size)
+
+    sizes = [8, 64, 512, 4096, 32768]
+    slices = [each for size in sizes for each in row(size, 30_000.0 if size == 512 else 10_000.0)]
+    own = [each for each in slices if each.case.size == 512]
+    found = verdict_of(*own, *[each for each in slices if each.case.size != 512])
+    assert (found.word, found.cause.name) == ("caution", "contradicted")
+
+
+def test_what_is_faster_than_a_cache_line_is_impossible():
+    slices = [
+        pingpong(noise(seed=n, middle=10_000.0), slice=n, rtts=(90_000.0, 90_000.0))
+        for n in range(10)
+    ]
+    found = verdict_of(*slices)
+    assert (found.word, found.cause.name) == ("no", "impossible")
+
+
+def test_few_samples_are_told_from_noise():
+    few = dealt(lambda n: np.random.default_rng(n).lognormal(9.2, 0.15, 5))
+    assert verdict_of(*few).cause.name == "few samples"
+    noisy = dealt(lambda n: np.random.default_rng(n).lognormal(9.2, 0.8, 400))
+    assert verdict_of(*noisy).cause.name in ("noise", "level wandered")

@@ -1,0 +1,106 @@
+"""The first screen of a run, and why its rows are not ok."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from halftrip.report.causes import render_why
+from halftrip.report.document import document
+from halftrip.report.overview import has_overview, render
+from halftrip.results.records import RunEnd, Skip
+from harness import runs
+from harness.screens import text_of
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+SIZES = (1, 8, 64, 1024, 65536, 1 << 20)
+
+
+def slices(transport, size, half_ns, wander=0.004, **changes):
+    """Ten slices whose medians differ by this share."""
+    levels = np.random.default_rng(size).permutation(np.linspace(-1, 1, 10))
+    wait = "spin" if transport == "shm" else "block"
+    return [
+        runs.measurement(
+            transport,
+            size,
+            wait,
+            half_ns * (1 + wander * level),
+            seed=n,
+            slice=n,
+            rtts=(60.0, 61.0),
+            **changes,
+        )
+        for n, level in enumerate(levels)
+    ]
+
+
+def made(**changes):
+    """A run of shm, tcp and udp: the first is calm, the second wanders, the third lacks a size."""
+    shm = [slices("shm", size, 50.0 + size / 20) for size in SIZES]
+    tcp = [slices("tcp", size, 9000.0 + size / 4, wander=0.06) for size in SIZES]
+    udp = [slices("udp", size, 8000.0 + size / 2, wander=0.3) for size in SIZES[:5]]
+    every = [each for case in (*shm, *tcp, *udp) for each in case]
+    values = {
+        "skips": (Skip(transport="udp", reason="a datagram is smaller", sizes=[1 << 20]),),
+        "end": RunEnd(reason=None, seconds=38.2, timed=30.0, clock_drift=[0.1, 0.2]),
+    }
+    return runs.run(*every, **(values | changes))
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_the_whole_screen(width):
+    run = made()
+    assert has_overview(run)
+    shown = text_of(render(document(run, flags=False), width), width)
+    assert shown == (GOLDEN / f"overview-{width}.txt").read_text()
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= width
+    assert all(line == line.rstrip() for line in lines)
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_why_rows_are_not_ok(width):
+    shown = text_of(render_why(document(made(), flags=False), width), width)
+    assert shown == (GOLDEN / f"why-{width}.txt").read_text()
+    assert max(map(len, shown.splitlines())) <= width
+
+
+def test_a_narrow_screen_leaves_columns_out():
+    lines = text_of(render(document(made(), flags=False), 50), 50).splitlines()
+    assert max(map(len, lines)) <= 50
+    assert "n1/2" not in "".join(lines)
+    assert any(line.startswith("shm") for line in lines)
+
+
+def test_what_is_missing_is_said_before_the_verdict():
+    run = made(end=RunEnd(reason="stopped by SIGINT"))
+    shown = text_of(render(document(run, flags=False), 100), 100)
+    assert "not measured: udp 1M: a datagram is smaller\ninterrupted: stopped by SIGINT\n" in shown
+
+
+def test_few_sizes_one_path_or_several_pairs_have_their_table():
+    assert not has_overview(runs.run(*slices("shm", 8, 50.0), *slices("tcp", 8, 50.0)))
+    one = [each for size in SIZES for each in slices("shm", size, 50.0)]
+    assert not has_overview(runs.run(*one))
+    pairs = [
+        each
+        for size in SIZES
+        for pair in ((0, 1), (2, 3))
+        for each in slices("shm", size, 50.0, pair=pair)
+    ]
+    assert not has_overview(runs.run(*pairs))
+
+
+def test_paths_are_named_by_what_tells_them_apart():
+    both = [
+        each
+        for size in SIZES
+        for wait in ("block", "spin")
+        for each in [
+            runs.measurement("tcp", size, wait, 9000.0, seed=n, slice=n) for n in range(10)
+        ]
+    ]
+    lines = text_of(render(document(runs.run(*both), flags=False), 100), 100).splitlines()
+    assert sum(line.startswith("tcp block") for line in lines) == 2
+    assert sum(line.startswith("tcp spin") for line in lines) == 2
