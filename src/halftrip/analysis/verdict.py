@@ -118,8 +118,12 @@ def _steal(row: Evidence) -> Cause | None:
     return Cause("steal", f"the hypervisor had {' and '.join(stolen)}", advice)
 
 
-def _shared_core(row: Evidence) -> Cause | None:
-    return _named("shared core", machine.oversubscribed(row))
+def _oversubscribed(row: Evidence) -> Cause | None:
+    return _named("oversubscribed", machine.oversubscribed(row))
+
+
+def _unpinned(row: Evidence) -> Cause | None:
+    return _named("unpinned", machine.unpinned(row))
 
 
 def _other_state(row: Evidence) -> Cause | None:
@@ -197,5 +201,5 @@ def _few_samples(row: Evidence) -> Cause:
     return Cause("noise", "single exchanges differ too much for the time allowed", advice)
 
 
-_ALWAYS = (_contention, _steal, _shared_core, _other_state)
+_ALWAYS = (_contention, _steal, _oversubscribed, _unpinned, _other_state)
 _OF_WIDTH = (_coarse_clock, _warming_up, _wandered, _two_levels)

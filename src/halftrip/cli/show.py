@@ -65,7 +65,8 @@ def show_run(path: str | None, style: str, rtt: bool = False, views: Sequence[st
     if style == "table" and not views and not rtt:
         print_first(run, path)
         return
-    content = document(run, rtt, flags=set(views) != {"why"})
+    # To judge flags takes longer than the rest.
+    content = document(run, rtt, flags=style != "table" or not {"flags", "usage"}.isdisjoint(views))
     for view in views:
         if view == "why":
             _print(lambda width: render_why(content, width))
@@ -84,7 +85,7 @@ def print_first(run: Run, path: str, plain: bool = False, kept: str = "") -> Non
         found = document(run, flags=False)
         _print(lambda width: render_overview(found, width, path), plain, kept)
     else:
-        _print(render_table(document(run)), plain, kept)
+        _print(render_table(document(run, flags=False)), plain, kept)
 
 
 # What to print, or how to make it for a width in columns.

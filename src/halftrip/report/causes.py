@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.analysis.verdict import Cause
+from halftrip.analysis.verdict import NOT_OK, Cause
 from halftrip.report.cells import wrapped
 from halftrip.report.document import Document
 from halftrip.report.fields import name_of, varying
@@ -46,7 +47,17 @@ def _badness(row: Row) -> float:
     return row.verdict.width if math.isfinite(row.verdict.width) else -1.0
 
 
-def counted(count: int) -> str:
+def trust(rows: Sequence[Row]) -> str:
+    """How many rows have which verdict, and the cause of most of those that are not ok."""
+    counts = Counter(row.verdict.word for row in rows)
+    others = "".join(f", {counts[word]} {word}" for word in NOT_OK if counts[word])
+    said = f"{counts['ok']} of {_counted(len(rows))} ok{others}."
+    for group in groups(rows)[:1]:
+        said += f" {_counted(len(group.rows))}: {group.cause.name}; {group.example}."
+    return said
+
+
+def _counted(count: int) -> str:
     return f"{count} row" if count == 1 else f"{count} rows"
 
 
@@ -54,9 +65,9 @@ def render_why(document: Document, width: int) -> Group:
     """A paragraph for each cause: how many rows have it, an example, what to do, and which; in
     lines of at most `width` columns."""
     ok = sum(row.verdict.word == "ok" for row in document.rows)
-    parts = [Text(f"{ok} of {counted(len(document.rows))} ok")]
+    parts = [Text(f"{ok} of {_counted(len(document.rows))} ok")]
     for group in groups(document.rows):
-        parts += [Text(), Text(f"{group.cause.name}: {counted(len(group.rows))}", style="bold")]
+        parts += [Text(), Text(f"{group.cause.name}: {_counted(len(group.rows))}", style="bold")]
         said = (
             ("    seen: ", group.example),
             ("    do:   ", group.cause.advice),

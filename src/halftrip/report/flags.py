@@ -1,8 +1,6 @@
-"""The flags of a run: one line about all, and the view with the figures and advice of each."""
+"""The view of all flags, with the figures and advice of each."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -10,21 +8,6 @@ from rich.text import Text
 from halftrip.analysis.flags import NAMES
 from halftrip.report.document import Document
 from halftrip.report.fields import name_of, varying
-from halftrip.report.rows import Row
-
-
-def flagged(table_rows: Sequence[Row]) -> list[str]:
-    """One line on how many rows have which flags; none where no row has any."""
-    counts = dict.fromkeys(NAMES, 0)
-    for row in table_rows:
-        for flag in row.flags:
-            counts[flag.name] += 1
-    names = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
-    with_flags = sum(bool(row.flags) for row in table_rows)
-    if not with_flags:
-        return []
-    share = f"{with_flags} of {len(table_rows)} rows"
-    return [f"flags: {share} have some ({names}); show --flags says why"]
 
 
 def render_flags(document: Document) -> Group:

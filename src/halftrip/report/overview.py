@@ -12,7 +12,7 @@ from rich.text import Text
 
 from halftrip.analysis.verdict import NOT_OK, Verdict
 from halftrip.report import notes
-from halftrip.report.causes import counted, groups
+from halftrip.report.causes import groups, trust
 from halftrip.report.cells import NOTHING, wrapped
 from halftrip.report.document import Document
 from halftrip.report.fields import varying
@@ -238,16 +238,11 @@ def _cell(row: Row) -> str:
 
 def _trust(document: Document, width: int, file: str) -> list[str]:
     """How many rows have which verdict, what explains most of the others, and what to do."""
-    counts = Counter(row.verdict.word for row in document.rows)
-    others = "".join(f", {counts[word]} {word}" for word in ("caution", "no") if counts[word])
-    said = f"{counts['ok']} of {counted(len(document.rows))} ok{others}."
+    lines = wrapped("Trust: ", trust(document.rows), width)
     found = groups(document.rows)
     if found:
-        first = found[0]
-        said += f" {counted(len(first.rows))}: {first.cause.name}; {first.example}."
-    lines = wrapped("Trust: ", said, width)
-    if found:
-        words = ",".join(word for word in NOT_OK if counts[word])
+        seen = {row.verdict.word for row in document.rows}
+        words = ",".join(word for word in NOT_OK if word in seen)
         then = f"; then halftrip run --resume {file} --again {words}"
         # An interrupted run goes on first.
         then = f"; then halftrip run --resume {file}" if document.interrupted else then

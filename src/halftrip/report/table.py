@@ -9,15 +9,20 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from halftrip.analysis.verdict import Verdict
 from halftrip.report import columns, notes
-from halftrip.report.cells import NOTHING
+from halftrip.report.causes import trust
+from halftrip.report.cells import NOTHING, wrapped
 from halftrip.report.columns import Column
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
-from halftrip.report.flags import flagged
 from halftrip.report.legend import legend
 from halftrip.report.rows import Row
 from halftrip.results.run import Run
+
+# Of the lines under a table.
+_WIDTH_OF_LINES = 100
+_STYLES = {"ok": "", "caution": "yellow", "no": "red"}
 
 
 def render(document: Document) -> Group:
@@ -37,7 +42,8 @@ def render(document: Document) -> Group:
     if document.rows:
         parts += [Text(line) for line in notes.aggregates(document.aggregates)]
         parts += [Text(line) for line in notes.baselines(document.baselines)]
-        parts += [Text(line, style="yellow") for line in flagged(document.rows)]
+        lines = wrapped("trust: ", trust(document.rows), _WIDTH_OF_LINES)
+        parts += [Text(line, style="yellow") for line in lines]
     parts += [Text(line) for line in notes.skips(document.skips)]
     parts += [Text(line, style="yellow") for line in notes.warnings(document)]
     parts += [Text(line, style="bold red") for line in notes.failures(document.failures)]
@@ -89,17 +95,24 @@ def _table(table_rows: Sequence[Row], shown: Sequence[Column]) -> Table:
         table.add_column(f"{field.name}\n", no_wrap=True)
     for column in shown:
         table.add_column(f"{column.name}\n{column.unit}", justify="right", no_wrap=True)
-    table.add_column("flags\n", no_wrap=True)
+    table.add_column("verdict\n", no_wrap=True)
     for row, following in zip(table_rows, [*table_rows[1:], None], strict=True):
         table.add_row(
             row.case.transport,
             row.case.both_ends("wait"),
             *(field.of(row.case) for field in fields),
             *(column.cell(row) for column in shown),
-            Text(" ".join(flag.name for flag in row.flags), style="yellow"),
+            _verdict(row.verdict),
             end_section=following is not None and _section(following) != _section(row),
         )
     return table
+
+
+def _verdict(verdict: Verdict) -> Text:
+    """The word, and the name of the cause."""
+    if verdict.cause is None:
+        return Text(verdict.word)
+    return Text(f"{verdict.word}: {verdict.cause.name}", style=_STYLES[verdict.word])
 
 
 def _section(row: Row) -> tuple[object, ...]:

@@ -101,7 +101,10 @@ def test_what_the_hypervisor_took_is_steal():
 def test_ranks_that_share_a_core_measure_the_scheduler():
     shared = (runs.environment(0), runs.environment(1, oversubscribed=True))
     found = verdict_of(*dealt(lambda n: noise(seed=n)), environments=shared)
-    assert (found.word, found.cause.name) == ("caution", "shared core")
+    loose = (runs.environment(0), runs.environment(1, core=None))
+    moving = verdict_of(*dealt(lambda n: noise(seed=n)), environments=loose)
+    assert (moving.word, moving.cause.name) == ("caution", "unpinned")
+    assert (found.word, found.cause.name) == ("caution", "oversubscribed")
 
 
 def test_a_path_that_had_not_warmed_up_explains_more_than_its_level():
