@@ -143,7 +143,7 @@ def test_launches_end_where_they_have_to(shell):
     assert result.status == 0, result.err
     assert launches_of(result.run) == [0, 1, 2, 3]
     assert result.run.interrupted is None
-    assert "not-converged" in result.out
+    assert "not-converged" in result.show("--flags").out
 
 
 @pytest.mark.extended

@@ -188,7 +188,7 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
         core = add_both_ends(m.usage for m in measurements)[1].core
         assert core.others > 0.25 * core.watched
         assert all(block.usage is not None for m in measurements for block in m.blocks)
-    assert "disturbed" in result.out
+    assert "CPU contention" in result.out
 
 
 @pytest.mark.extended

@@ -12,7 +12,6 @@ from halftrip.analysis.flags import contradictions, evidences, machine, samples
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, percent, us
 from halftrip.results.case import Case
 from halftrip.results.run import Run
-from halftrip.stats.line import rank_correlation
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.modes import two_modes
 from halftrip.stats.summary import relative_width
@@ -25,6 +24,7 @@ NOT_OK: tuple[Word, ...] = ("caution", "no")
 # may be used with caution.
 OK_WIDTH = 0.02
 CAUTION_WIDTH = 0.1
+KEEP_STATE = "keep to one state with --placement-state near, or far"
 # A level occurs in a slice where it has this share of the samples.
 _LEAST_OF_LEVEL = 0.1
 
@@ -154,13 +154,13 @@ def _wandered(row: Evidence) -> Cause | None:
     if 2 * known.size <= halves.size or high - low <= 2 * median(known):
         return None
     seen = f"from {us(low)} to {us(high)}"
-    found = rank_correlation(row.times.lines, medians.tolist())
+    found = row.with_line
     if found is None or not found.significant or found.value < 0:
         advice = "find out what changes (frequency, heat, other work), or allow more --slices"
         return Cause("level wandered", seen, advice)
     first, last = min(row.rtts), max(row.rtts)
     seen += f" with the core-to-core round trip, {first:.0f} to {last:.0f} ns"
-    return Cause("cores moved", seen, "keep to one state with --placement-state near")
+    return Cause("cores moved", seen, KEEP_STATE)
 
 
 def _two_levels(row: Evidence) -> Cause | None:

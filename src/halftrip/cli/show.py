@@ -104,4 +104,7 @@ def _print(content: _Content, plain: bool = False, kept: str = "") -> None:
             console.print(content(console.width), soft_wrap=True)
         else:
             console.width = max(console.width, _LEAST_WIDTH)
-            console.print(content)
+            with console.capture() as captured:
+                console.print(content)
+            # rich fills lines up to the width of the table.
+            print("\n".join(line.rstrip() for line in captured.get().splitlines()))

@@ -6,7 +6,6 @@ closed. Nothing that arrives is ever executed or unpickled.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hmac
 import os
@@ -175,9 +174,14 @@ class Channel:
         deadline = time.monotonic() + seconds
         peek = socket.MSG_PEEK | socket.MSG_DONTWAIT
         while time.monotonic() < deadline:
-            with contextlib.suppress(BlockingIOError, InterruptedError):
+            try:
                 self.socket.recv(1, peek)
+            except (BlockingIOError, InterruptedError):
+                continue
+            except OSError:
+                # The next receive says why.
                 return
+            return
 
     def receive_bytes(self, longest: int = _LONGEST, deadline: float | None = None) -> bytes:
         (length,) = _LENGTH.unpack(self._receive_exactly(_LENGTH.size, deadline))

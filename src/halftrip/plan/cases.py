@@ -14,10 +14,34 @@ from halftrip.results.case import Cache, Case, CaseEnd, Places, Wait
 from halftrip.results.patterns import SHAPES, Pattern
 from halftrip.units import significant
 
+# The size of the messages that are counted in a second, and what else has several values.
+_MESSAGE_BYTES = 8
+_SETTINGS = ("places", "touch", "wait", "buffers", "memory", "pages", "cache", "align", "datatype")
+
 
 def settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Case]:
     """Every case of the plan once, in the order of a table, without the ranks that measure it.
     `waits` has the ways in which each transport can wait, its default first."""
+    found = _settings(plan, waits)
+    if plan.message_rate:
+        found += _settings(_of_message_rate(plan), waits)
+    return list(dict.fromkeys(found))
+
+
+def _of_message_rate(plan: Plan) -> Plan:
+    """A stream of small messages, the first of every other setting."""
+    return msgspec.structs.replace(
+        plan,
+        pattern=("stream",),
+        mode=(),
+        sizes=(_MESSAGE_BYTES,),
+        perturb=0,
+        window=(),
+        **{name: getattr(plan, name)[:1] for name in _SETTINGS},
+    )
+
+
+def _settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Case]:
     return [
         Case(
             transport=transport,

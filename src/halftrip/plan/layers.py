@@ -23,6 +23,9 @@ from halftrip.plan.parsing import no_such_key
 from halftrip.plan.plan import FEWEST_UNTIL_CI, MOST_LAUNCHES, STOPS_EARLY, Plan, plan_keys
 from halftrip.results.patterns import SHAPES
 
+# With one of these, somebody has said what is to be measured.
+_CHOOSE = {"pattern", "mode", "sizes", "window", "rate", "iterations", "refine"}
+
 
 class Layer(NamedTuple):
     """Some keys of a plan, not yet parsed; `place` says where a key stands, for errors."""
@@ -72,6 +75,9 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
         keys |= parsed
     if keys.get("simulated") is not None:
         keys.setdefault("transport", ("simulated",))
+    elif not keys.keys() & _CHOOSE:
+        # An overview of everything has messages per second, too.
+        keys.setdefault("message_rate", True)
     return keys
 
 

@@ -48,12 +48,19 @@ OPTIONS: dict[str, Option] = {
         "blocking, nonblocking, persistent, ssend, onesided. [blocking; onesided for put, get]",
         "-m",
     ),
-    "sizes": Option(parsing.sizes, "8,64,1K or 1..4M (doubles), 1..4M*4, 0..4000+4. [1..4M]", "-s"),
+    "sizes": Option(
+        parsing.sizes, "8,64,1K or 1..4M or 1:4M (doubles), 1..4M*4, 0..4000+4. [1..4M]", "-s"
+    ),
+    "message_rate": Option(
+        parsing.flag,
+        "Also a stream of 8 bytes: messages per second. [yes if nothing says what to measure]",
+        negatable=True,
+    ),
     "perturb": Option(
         parsing.perturbation, "Also measure each size minus and plus this many bytes. [0]"
     ),
     "refine": Option(parsing.flag, "Add sizes where the curve bends, to locate it."),
-    "window": Option(parsing.windows, "Messages in flight. [64; 1 for put, get]"),
+    "window": Option(parsing.windows, "Messages in flight. [64; 1 for put, get]", "-W"),
     "places": Option(
         parsing.some_of(get_args(Places)),
         "Where the messages of a window are: each in its own place, or in the same. [own]",
@@ -96,7 +103,9 @@ OPTIONS: dict[str, Option] = {
         parsing.interval_width, "End a case when its interval is this narrow, or none. [1%]"
     ),
     "time": Option(parsing.seconds, "End a case after this much sampling. [0.3s]"),
-    "iterations": Option(parsing.count, "End a case after exactly this many exchanges instead."),
+    "iterations": Option(
+        parsing.count, "End a case after exactly this many exchanges instead.", "-i"
+    ),
     "slices": Option(
         parsing.count, "Deal the time of a case over the run in so many parts. [10]", "-r"
     ),

@@ -36,6 +36,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     all. Fresh processes are started `launches` times; with `until_ci`, until every row's
     interval over them is within `ci`, `max_launches` times at most.
 
+    `message_rate` adds a stream of small messages over each transport, for how many of them it
+    carries in a second.
+
     `preset` names keys that hold unless another layer says otherwise. With `placement_state`, only
     samples count that were taken while the core-to-core round trip was in its fastest state
     ("near"), or in its slowest ("far"). `simulated` is the path model of the transport of that
@@ -48,6 +51,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     pattern: tuple[Pattern, ...] = ("pingpong",)
     mode: tuple[Mode, ...] = ()
     sizes: tuple[int, ...] = parse_sizes(DEFAULT_SIZES)
+    message_rate: bool = False
     perturb: int = 0
     refine: bool = False
     window: tuple[int, ...] = ()

@@ -40,7 +40,8 @@ def perturb(sizes: Sequence[int], by: int) -> tuple[int, ...]:
 def _parse_part(part: str) -> list[int]:
     if not part:
         raise UsageError(f"a size is empty; {_GRAMMAR}")
-    first, dots, rest = part.partition("..")
+    # Other benchmarks write 1:1024.
+    first, dots, rest = part.replace(":", "..", 1).partition("..")
     if not dots:
         return [parse_size(part)]
     sign = "+" if "+" in rest else "*"

@@ -10,12 +10,19 @@ from typing import NamedTuple
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.analysis.verdict import NOT_OK, Cause
+from halftrip.analysis.verdict import KEEP_STATE, NOT_OK, Cause
 from halftrip.report.cells import wrapped
 from halftrip.report.document import Document
 from halftrip.report.fields import name_of, varying
 from halftrip.report.rows import Row
+from halftrip.stats.median import median
 from halftrip.units import format_size
+
+# Causes of which the core-to-core round trip may be the reason; and the median of the rank
+# correlations of at least so many rows from which on it is said to be.
+_OF_LEVEL = ("level wandered", "cores moved")
+_FEWEST_ROWS = 10
+_LEAST_CORRELATION = 0.3
 
 
 class CauseGroup(NamedTuple):
@@ -54,7 +61,33 @@ def trust(rows: Sequence[Row]) -> str:
     said = f"{counts['ok']} of {_counted(len(rows))} ok{others}."
     for group in groups(rows)[:1]:
         said += f" {_counted(len(group.rows))}: {group.cause.name}; {group.example}."
+        if group.cause.name in _OF_LEVEL:
+            said += _with_line(rows)
     return said
+
+
+def advice(rows: Sequence[Row]) -> str | None:
+    """What to do about the most frequent cause; None where all rows are ok."""
+    for group in groups(rows)[:1]:
+        return (
+            KEEP_STATE if group.cause.name in _OF_LEVEL and _with_line(rows) else group.cause.advice
+        )
+    return None
+
+
+def _with_line(rows: Sequence[Row]) -> str:
+    """Whether the level of most rows goes with the core-to-core round trip; empty where it does
+    not. One row has too few slices to tell."""
+    known = [row.with_line.value for row in rows if row.with_line is not None]
+    trips = [row.cache_line_rtt for row in rows if row.cache_line_rtt is not None]
+    if len(known) < _FEWEST_ROWS or median(known) < _LEAST_CORRELATION:
+        return ""
+    low, high = min(low for low, _ in trips), max(high for _, high in trips)
+    share = f"{sum(value > 0 for value in known)} of {len(known)} rows"
+    return (
+        f" The cores moved: in {share} the level goes with the core-to-core round trip, "
+        f"{low:.0f} to {high:.0f} ns."
+    )
 
 
 def _counted(count: int) -> str:

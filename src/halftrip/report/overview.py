@@ -10,9 +10,9 @@ from typing import NamedTuple
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from halftrip.analysis.verdict import NOT_OK, Verdict
+from halftrip.analysis.verdict import KEEP_STATE, NOT_OK, Verdict
 from halftrip.report import notes
-from halftrip.report.causes import groups, trust
+from halftrip.report.causes import advice, trust
 from halftrip.report.cells import NOTHING, wrapped
 from halftrip.report.document import Document
 from halftrip.report.fields import varying
@@ -239,16 +239,22 @@ def _cell(row: Row) -> str:
 def _trust(document: Document, width: int, file: str) -> list[str]:
     """How many rows have which verdict, what explains most of the others, and what to do."""
     lines = wrapped("Trust: ", trust(document.rows), width)
-    found = groups(document.rows)
-    if found:
-        seen = {row.verdict.word for row in document.rows}
-        words = ",".join(word for word in NOT_OK if word in seen)
-        then = f"; then halftrip run --resume {file} --again {words}"
-        # An interrupted run goes on first.
-        then = f"; then halftrip run --resume {file}" if document.interrupted else then
-        lines += wrapped("Do:    ", found[0].cause.advice + then, width)
+    do = advice(document.rows)
+    if do is not None:
+        lines += wrapped("Do:    ", do + _then(document, do, file), width)
     more = "halftrip show [RUN] --details, --why, --tails, --usage; halftrip doctor"
     return [*lines, *wrapped("More:  ", more, width)]
+
+
+def _then(document: Document, do: str, file: str) -> str:
+    """How rows are measured again; an interrupted run goes on first. With other options it takes a
+    run of its own."""
+    if do == KEEP_STATE:
+        return ""
+    seen = {row.verdict.word for row in document.rows}
+    words = ",".join(word for word in NOT_OK if word in seen)
+    again = "" if document.interrupted else f" --again {words}"
+    return f"; then halftrip run --resume {file}{again}"
 
 
 # Cells.

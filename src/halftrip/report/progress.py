@@ -5,7 +5,14 @@ from __future__ import annotations
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 
 class ProgressLine:
@@ -18,6 +25,8 @@ class ProgressLine:
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
             console=console,
             auto_refresh=False,
             transient=True,
@@ -41,7 +50,7 @@ class ProgressLine:
             self._progress.stop()
 
     def update(self, done: int, total: int, what: str) -> None:
-        """Shows that `done` of `total` cases are over and `what` is being measured."""
+        """Shows that `done` of `total` slices are over and `what` is being measured."""
         if self.visible:
             self._progress.update(self._task, completed=done, total=total, description=what)
             self._progress.refresh()

@@ -17,7 +17,7 @@ from halftrip.results.case import Case
 from halftrip.results.delivery import Delivery, delivered_share
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage
-from halftrip.stats.line import AtLine
+from halftrip.stats.line import AtLine, Correlation
 from halftrip.stats.median import median
 from halftrip.stats.summary import Summary
 from halftrip.stats.variance import Components
@@ -28,8 +28,8 @@ class Row(NamedTuple):
 
     `exchanges` is how many a sample holds, at most. `cache_line_rtt` is the lowest and the highest
     core-to-core round trip before and after its blocks, ns; `typical` is the latency at the run's
-    typical one (None: not known). `flags` are empty where they were not asked
-    for. `peer_bandwidth` is what the responder received by its own clock,
+    typical one, and `with_line` whether its level goes with it (None: not known). `flags` are empty
+    where they were not asked for. `peer_bandwidth` is what the responder received by its own clock,
     bytes per second; None where it takes no times, where both send, and where `is_over_all_time`.
     Where both send, `each_way` is the bandwidth to the responder and to the initiator, each until
     the last receive of a window completed. `verified` is how many messages were checked and found
@@ -46,6 +46,7 @@ class Row(NamedTuple):
     exchanges: int
     cache_line_rtt: tuple[float, float] | None
     typical: AtLine | None
+    with_line: Correlation | None
     verdict: Verdict
     flags: tuple[Flag, ...]
     peer_bandwidth: float | None
@@ -124,6 +125,7 @@ def _row(evidence: Evidence, beside: Sequence[Flag]) -> Row:
         exchanges=max(measurement.exchanges for measurement in measurements),
         cache_line_rtt=(min(rtts), max(rtts)) if rtts else None,
         typical=evidence.typical,
+        with_line=evidence.with_line,
         verdict=verdict(evidence, beside[0] if beside else None),
         flags=(),
         peer_bandwidth=_peer_bandwidth(evidence),

@@ -171,3 +171,15 @@ def test_both_ends_notice_within_seconds_that_a_host_is_silent():
 def test_where_nobody_listens_the_error_names_the_port():
     with pytest.raises(OSError, match="no way to port 1"):
         connect(Address(hosts=("127.0.0.1",), port=1), introduce(TOKEN, "control", 1))
+
+
+def test_a_peer_that_went_without_reading_ends_a_poll():
+    """The kernel resets such a connection, which is an error of its own."""
+    near, far = socket.socketpair()
+    channel = Channel(near)
+    channel.send(Bye())
+    far.close()
+    channel.poll(1.0)
+    with pytest.raises(Closed):
+        channel.receive()
+    channel.close()

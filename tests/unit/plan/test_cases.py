@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from halftrip.plan.cases import case_of, settings
 from halftrip.plan.layers import make_plan, options_layer, python_layer
-from halftrip.plan.plan import Plan
+from halftrip.plan.plan import Plan, plan_keys
 from halftrip.registry import TRANSPORTS
 
 WAITS = {"shm": ("spin",), "tcp": ("block", "spin")}
@@ -33,7 +33,7 @@ def settings_of(waits=WAITS, **options):
 
 @given(plans)
 def test_every_combination_is_a_case_once(keys):
-    plan = make_plan(python_layer(keys))
+    plan = make_plan(python_layer(keys | {"message_rate": False}))
     cases = settings(plan, WAITS)
     assert len(set(cases)) == len(cases)
     assert [case.setting for case in cases] == cases
@@ -128,3 +128,36 @@ def test_a_plan_is_read_without_numpy():
     """A mistake in it is reported before numpy, which takes long to import, is needed."""
     code = "import sys, halftrip.plan.plan, halftrip.plan.layers; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_default_run_has_a_stream_of_small_messages_over_each_transport():
+    plan = make_plan(python_layer({"transport": "shm,tcp", "wait": "block,spin"}))
+    waits = {"shm": ("spin",), "tcp": ("block", "spin")}
+    streams = [case for case in settings(plan, waits) if case.pattern == "stream"]
+    assert [(case.transport, case.size, case.window) for case in streams] == [
+        ("shm", 8, 64),
+        ("tcp", 8, 64),
+    ]
+    assert {case.both_ends("wait") for case in streams} == {"block"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "has_stream"),
+    [
+        ({}, True),
+        ({"time": "10ms"}, True),
+        ({"message_rate": False}, False),
+        ({"sizes": "8"}, False),
+        ({"sizes": "8", "message_rate": True}, True),
+        ({"pattern": "pingpong"}, False),
+        ({"mode": "nonblocking"}, False),
+        ({"iterations": 10}, False),
+        ({"preset": "quick"}, False),
+        ({"simulated": {"latency": "1us"}}, False),
+    ],
+)
+def test_who_says_what_to_measure_gets_no_more(keys, has_stream):
+    plan = make_plan(python_layer(keys))
+    found = settings(plan, dict.fromkeys(plan.transport, ("spin",)))
+    assert any(case.pattern == "stream" for case in found) == has_stream
+    assert make_plan(python_layer(plan_keys(plan))) == plan

@@ -16,8 +16,8 @@ def from_options(**options):
 
 
 def test_an_empty_plan_is_the_default():
-    assert make_plan() == Plan()
-    assert from_options(sizes=None) == Plan()
+    assert make_plan() == Plan(message_rate=True)
+    assert from_options(sizes=None) == Plan(message_rate=True)
 
 
 def test_options_win_over_the_file(tmp_path):
@@ -143,7 +143,7 @@ def test_the_last_layer_that_says_when_to_stop_wins():
 def test_cores_give_the_number_of_ranks():
     assert from_options(cores="0-3").ranks == 4
     assert from_options(cores="0-1,4,5").cores == (0, 1, 4, 5)
-    assert from_options(cores="none") == Plan(cores="none")
+    assert from_options(cores="none") == Plan(cores="none", message_rate=True)
 
 
 @pytest.mark.parametrize(

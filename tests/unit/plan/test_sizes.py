@@ -23,6 +23,8 @@ from halftrip.plan.sizes import DEFAULT_SIZES, MOST_SIZES, parse_sizes, perturb
         ("0,1..4,100", (0, 1, 2, 4, 100)),
         ("1..10*1.5", (1, 2, 3, 5, 8)),
         ("0..2K+1K", (0, 1024, 2048)),
+        ("8:64", (8, 16, 32, 64)),
+        ("1:64*4,3", (1, 3, 4, 16, 64)),
     ],
 )
 def test_schedules_are_read(text, sizes):
@@ -35,7 +37,22 @@ def test_the_default_doubles_from_one_byte_to_four_mebibytes():
 
 @pytest.mark.parametrize(
     "text",
-    ["", ",", "8,,9", "8..", "..8", "9..1", "0..4", "1..8*1", "1..8*x", "1..8+0", "1..8*nan", "x"],
+    [
+        "",
+        ",",
+        "8,,9",
+        "8..",
+        "..8",
+        "9..1",
+        "0..4",
+        "1..8*1",
+        "1..8*x",
+        "1..8+0",
+        "1..8*nan",
+        "x",
+        "1:2:4",
+        ":8",
+    ],
 )
 def test_other_texts_are_an_error_of_one_line(text):
     with pytest.raises(UsageError) as caught:

@@ -104,3 +104,39 @@ def test_paths_are_named_by_what_tells_them_apart():
     lines = text_of(render(document(runs.run(*both), flags=False), 100), 100).splitlines()
     assert sum(line.startswith("tcp block") for line in lines) == 2
     assert sum(line.startswith("tcp spin") for line in lines) == 2
+
+
+def moving(line_of):
+    """Twelve rows whose slices differ by up to a fifth; `line_of` makes the core-to-core round trip
+    of a slice from its level and a generator."""
+    generator = np.random.default_rng(7)
+    made = []
+    for transport, size in [(t, s) for t in ("shm", "tcp") for s in SIZES]:
+        wait = "spin" if transport == "shm" else "block"
+        for n, level in enumerate(generator.normal(1, 0.1, 10)):
+            line = line_of(level, generator)
+            made.append(
+                runs.measurement(
+                    transport, size, wait, 2000.0 * level, seed=n, slice=n, rtts=(line, line)
+                )
+            )
+    return runs.run(*made)
+
+
+def trust_of(run):
+    shown = text_of(render(document(run, flags=False), 200, "a.jsonl"), 200)
+    return next(line for line in shown.splitlines() if line.startswith("Trust")), shown
+
+
+def test_rows_that_go_with_the_cores_say_so_together():
+    said, shown = trust_of(moving(lambda level, random: 100 * (level + random.normal(0, 0.1))))
+    assert "The cores moved: in " in said
+    assert "of 12 rows the level goes with the core-to-core round trip" in said
+    assert "Do:    keep to one state with --placement-state near, or far\n" in shown
+
+
+def test_rows_that_go_their_own_way_do_not():
+    said, shown = trust_of(moving(lambda level, random: random.normal(100, 10)))
+    assert "level wandered" in said
+    assert "cores moved" not in said
+    assert "; then halftrip run --resume a.jsonl --again caution,no\n" in shown

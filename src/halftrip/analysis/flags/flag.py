@@ -13,7 +13,7 @@ from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage, add_both_ends
-from halftrip.stats.line import AtLine
+from halftrip.stats.line import AtLine, Correlation, rank_correlation
 from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import CaseTimes
@@ -58,6 +58,13 @@ class Evidence(NamedTuple):
     def usage_by_rank(self) -> list[tuple[int, Usage]]:
         """The ranks of both ends and their usage; empty where it is not known."""
         return [] if self.usage is None else list(zip(self.case.pair, self.usage, strict=True))
+
+    @property
+    def with_line(self) -> Correlation | None:
+        """Whether the medians of slices go with the core-to-core round trip."""
+        return rank_correlation(
+            self.times.lines, [each.median.median for each in self.times.slices]
+        )
 
     @property
     def steady(self) -> list[Floats]:

@@ -11,7 +11,6 @@ from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, percent, us
 from halftrip.stats.autocorrelation import autocorrelation
 from halftrip.stats.drift import change_points, level_change, slice_trend, trend
 from halftrip.stats.granularity import granularity
-from halftrip.stats.line import rank_correlation
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.modes import LEAST_DISTANCE, two_modes
 from halftrip.stats.quantile import Floats
@@ -199,8 +198,7 @@ def bimodal(row: Evidence) -> Flag | None:
 def _with_line(row: Evidence) -> str:
     """Whether the times of slices go with the core-to-core round trip; empty where chance explains
     it."""
-    medians = [each.median.median for each in row.times.slices]
-    found = rank_correlation(row.times.lines, medians)
+    found = row.with_line
     if found is None or not found.significant:
         return ""
     return (
@@ -276,6 +274,8 @@ def not_converged(row: Evidence) -> Flag | None:
     slices = sum(row.times.counted)
     if slices <= 1:
         seen = "one slice of time: no interval, as nothing tells how another one would come out"
+    elif not math.isfinite(width):
+        seen = f"{slices} slices without an interval: by this clock, some took no time"
     elif slices < FEWEST_FOR_INTERVAL:
         seen = (
             f"{slices} slices agree within {reached} only, not {requested}; fewer than "
