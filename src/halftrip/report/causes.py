@@ -40,11 +40,14 @@ def groups(rows: Sequence[Row]) -> list[CauseGroup]:
     for row in rows:
         if row.verdict.cause is not None:
             by_name.setdefault(row.verdict.cause.name, []).append((row, row.verdict.cause))
-    fields = varying(row.case for row in rows)
+    # The pattern of a row that is no ping-pong says what its window is, too.
+    fields = [f for f in varying(row.case for row in rows) if f.name not in ("pattern", "window")]
     found = []
     for alike in by_name.values():
         worst, cause = max(alike, key=lambda item: _badness(item[0]))
-        example = f"{name_of(worst.case, fields)}: {cause.seen}"
+        pattern = worst.case.pattern
+        kind = "" if pattern == "pingpong" else f" {pattern}"
+        example = f"{name_of(worst.case, fields)}{kind}: {cause.seen}"
         found.append(CauseGroup(cause, example, [row for row, _ in alike]))
     return sorted(found, key=lambda group: -len(group.rows))
 
