@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from halftrip.analysis.flags import contradictions, evidences, machine, samples
-from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, percent, us
+from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percent, us
 from halftrip.results.case import Case
 from halftrip.results.run import Run
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
@@ -194,7 +194,9 @@ def _few_samples(row: Evidence) -> Cause:
         seen = f"{len(row.times.by_launch)} launches differ"
         return Cause("few launches", seen, "take more --launches")
     if slices < FEWEST_FOR_INTERVAL:
-        return Cause("few slices", f"it has {slices} slices only", f"{advice} or --slices")
+        return Cause(
+            "few slices", f"it has {counted(slices, 'slice')} only", f"{advice} or --slices"
+        )
     if row.summary.samples < FEWEST * slices:
         seen = f"{row.summary.samples:,} samples tell no more"
         return Cause("few samples", seen, advice)

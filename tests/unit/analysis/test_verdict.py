@@ -41,7 +41,7 @@ def test_without_an_interval_a_row_is_no_result():
     found = verdict_of(pingpong(noise()))
     assert found.word == "no"
     assert found.cause.name == "few slices"
-    assert found.cause.seen == "it has 1 slices only"
+    assert found.cause.seen == "it has 1 slice only"
 
 
 def test_a_level_that_wanders_is_named_from_where_to_where():
