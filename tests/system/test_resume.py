@@ -48,9 +48,10 @@ def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cu
     # Every row has an interval, those of the first launch that were cut short notwithstanding.
     rows = json.loads(result.show("--style", "json").out)["rows"]
     assert all(row["low_ns"] <= row["latency_ns"] <= row["high_ns"] for row in rows)
-    # Leading slices that ran while the machine warmed up do not count.
-    of_both = max(len(measurements) for measurements in run.by_case.values())
-    assert all(SLICES // 2 <= row["slices"] <= of_both for row in rows)
+    # Leading slices that ran while the machine warmed up do not count, but are told.
+    of_both = sorted(len(measurements) for measurements in run.by_case.values())
+    assert sorted(row["slices"] + row["left_out_slices"] for row in rows) == of_both
+    assert all(row["slices"] >= SLICES // 2 for row in rows)
 
     again = shell.halftrip("run", "--resume", shell.path)
     assert again.status == 2

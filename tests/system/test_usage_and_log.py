@@ -49,7 +49,7 @@ def logged(request, tmp_path_factory):
     where that is possible."""
     with opened_shell(tmp_path_factory.mktemp("logged")) as shell:
         alone = ALONE if can_unshare("-n") else ()
-        arguments = ("-t", "shm,tcp", *request.param, "--time", "0.7s", "-r", "2")
+        arguments = ("-t", "shm,tcp", *request.param, "--time", "1.4s", "-r", "2")
         result = shell.run(*arguments, *LOG, prefix=alone)
         assert result.status == 0, result.err
         yield result
@@ -74,8 +74,7 @@ def test_tcp_costs_system_time(logged):
 def test_shared_memory_costs_no_system_time_and_is_a_busy_poll(logged):
     found = list(itertools.chain(*(m.usage for m in of(logged.run, "shm"))))
     for usage in found:
-        # Timer interrupts, and page faults where the host reclaims memory; tcp has more than 0.3.
-        assert usage.kernel_share < 0.1
+        assert usage.kernel_share < 0.03
         assert usage.hardly_sleeps
         # It has its core, or waits for it. What is stolen is told in steps.
         assert usage.is_busy_poll or (usage.stolen_share or 0.0) >= 0.03

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from halftrip.analysis.flags import contradictions, evidences, machine, samples
+from halftrip.analysis.flags.disturbed import core_of, stolen_ends, taken_ends
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percent, us
 from halftrip.results.case import Case
 from halftrip.results.run import Run
@@ -90,15 +91,12 @@ def _named(name: str, flag: Flag | None) -> Cause | None:
 
 def _contention(row: Evidence) -> Cause | None:
     """Others had the core of an end."""
-    shared = {each.rank for each in machine.ranks_of(row) if each.oversubscribed}
     taken = []
-    for rank, usage in row.usage_by_rank:
-        if not usage.taken_share or rank in shared:
-            continue
-        where = f"the core of rank {rank}" if usage.core is None else f"core {usage.core.number}"
+    for rank, usage in taken_ends(row):
         task = None if usage.core is None else usage.core.busiest_task
-        who = f", mostly {task.name}" if task is not None else ""
-        taken.append(f"{percent(usage.taken_share)} of {where}{who}")
+        who = "" if task is None else f", mostly {task.name}"
+        share = percent(usage.taken_share)
+        taken.append(f"{share} of {core_of(rank, usage)}{who}")
     if not taken:
         return None
     advice = "stop them, or choose other cores with --cores"
@@ -107,11 +105,7 @@ def _contention(row: Evidence) -> Cause | None:
 
 def _steal(row: Evidence) -> Cause | None:
     """The hypervisor had the core of an end."""
-    stolen = [
-        f"{percent(usage.stolen_share or 0.0)} of core {usage.core.number}"
-        for _, usage in row.usage_by_rank
-        if usage.core is not None and usage.much_stolen
-    ]
+    stolen = [f"{percent(share)} of core {core.number}" for _, core, share in stolen_ends(row)]
     if not stolen:
         return None
     advice = "measure when its other machines are quiet, or on a machine of your own"

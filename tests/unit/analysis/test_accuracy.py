@@ -14,7 +14,7 @@ truth = module("benchmarks/truth.py")
 # has its flag, no sound row has one, and no figure is wrong; a difference in 2 of 4 pairs is
 # refused, and coverage of fewer than about 13 of the 16 rows of two runs.
 QUICK = {"coverage": 2, "flaw": 2, "sound": 1, "same": 4, "recovery": 2}
-THOROUGH = {"coverage": 12, "flaw": 20, "sound": 10, "same": 80, "recovery": 10}
+THOROUGH = {"coverage": 25, "flaw": 20, "sound": 20, "same": 80, "recovery": 10}
 
 CLAIMS = [claim for group in QUICK for claim in truth.GROUPS[group]()]
 

@@ -7,12 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.analysis.flags import NAMES, flags_by_case
+from halftrip.analysis.verdict import NOT_OK, verdicts
+from halftrip.report.causes import render_why
+from halftrip.report.document import document
+from halftrip.report.overview import render as render_overview
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.delivery import Delivery
 from halftrip.results.records import CopyTime, Measurement, WarmUp
 from halftrip.results.usage import BusiestTask, CoreUse, Usage
 from harness import runs
 from harness.flags import noise, pingpong, rising, seen
+from harness.screens import text_of
 
 
 @pytest.mark.parametrize("n", [1, 2, 23, 24])
@@ -129,3 +134,23 @@ def test_flags_of_any_run_are_known_and_have_figures(measured, copies, pinned):
         for flag in flags:
             words = flag.seen.replace(",", " ").replace(":", " ").split()
             assert not {"nan", "inf", "-inf", "anything"} & set(words), flag
+
+
+@given(st.lists(measurements(), min_size=1, max_size=8))
+def test_the_verdict_on_any_run_is_known_and_its_cause_has_figures(measured):
+    run = runs.run(*measured)
+    found = verdicts(run)
+    assert found.keys() == run.by_case.keys()
+    for each in found.values():
+        assert each.word in ("ok", *NOT_OK)
+        assert each.cause is not None or each.word == "ok"
+        if each.cause is not None:
+            words = each.cause.seen.replace(",", " ").replace(":", " ").split()
+            assert not {"nan", "inf", "-inf", "anything"} & set(words), each.cause
+            assert each.cause.advice
+    # Nothing of it cannot be shown.
+    content = document(run, flags=False)
+    for width in (40, 80, 200):
+        if content.latency_rows:
+            text_of(render_overview(content, width), width)
+        text_of(render_why(content, width), width)

@@ -8,7 +8,7 @@ from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percen
 from halftrip.analysis.flags.machine import ranks_of
 from halftrip.analysis.suspect import count_suspect
 from halftrip.analysis.usage import ENDS
-from halftrip.results.usage import Usage
+from halftrip.results.usage import CoreUse, Usage
 
 # A sample of more medians than this is a spike; spikes may take this share of all the time.
 _SPIKE = 10.0
@@ -22,15 +22,34 @@ def disturbed(row: Evidence) -> Flag | None:
     return None
 
 
-def _taken(row: Evidence) -> Flag | None:
-    """Other tasks had the core of an end for much of the time."""
+def taken_ends(row: Evidence) -> list[tuple[int, Usage]]:
+    """The ends whose core other tasks had for much of the time: ranks and their usage."""
     # Where ranks share a core, the other task is a rank of this run: `oversubscribed` says so.
     shared = {environment.rank for environment in ranks_of(row) if environment.oversubscribed}
-    taken = [
-        _others_had(rank, usage)
+    return [
+        (rank, usage)
         for rank, usage in row.usage_by_rank
         if usage.taken_share and rank not in shared
     ]
+
+
+def stolen_ends(row: Evidence) -> list[tuple[int, CoreUse, float]]:
+    """The ends whose core the hypervisor had for much of the time: ranks, cores, and the share."""
+    return [
+        (rank, usage.core, usage.stolen_share or 0.0)
+        for rank, usage in row.usage_by_rank
+        if usage.core is not None and usage.much_stolen
+    ]
+
+
+def core_of(rank: int, usage: Usage) -> str:
+    """The name of an end's core."""
+    return f"the core of rank {rank}" if usage.core is None else f"core {usage.core.number}"
+
+
+def _taken(row: Evidence) -> Flag | None:
+    """Other tasks had the core of an end for much of the time."""
+    taken = [_others_had(rank, usage) for rank, usage in taken_ends(row)]
     if not taken:
         return None
     return Flag(
@@ -43,7 +62,9 @@ def _taken(row: Evidence) -> Flag | None:
 def _others_had(rank: int, usage: Usage) -> str:
     """For how much of the time others had the core of one end, and the busiest task there."""
     core = usage.core
-    where = f"core {core.number} (rank {rank})" if core is not None else f"the core of rank {rank}"
+    where = core_of(rank, usage)
+    if core is not None:
+        where += f" (rank {rank})"
     seen = f"others had {where} for {percent(usage.taken_share)} of the time"
     if core is not None and core.busiest_task is not None:
         seen += f"; just after, {core.busiest_task.name} had {percent(core.busiest_task.share)}"
@@ -53,9 +74,8 @@ def _others_had(rank: int, usage: Usage) -> str:
 def _stolen(row: Evidence) -> Flag | None:
     """The hypervisor had the core of an end for much of the time."""
     stolen = [
-        f"core {usage.core.number} (rank {rank}) for {percent(usage.stolen_share or 0.0)}"
-        for rank, usage in row.usage_by_rank
-        if usage.core is not None and usage.much_stolen
+        f"core {core.number} (rank {rank}) for {percent(share)}"
+        for rank, core, share in stolen_ends(row)
     ]
     if not stolen:
         return None

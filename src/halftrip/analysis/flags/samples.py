@@ -264,9 +264,13 @@ def not_converged(row: Evidence) -> Flag | None:
     requested, reached = percent(target), percent(width)
     if requested == reached:
         reached = f"{significant(100 * width, 4)} %"
+    agree = f"agree within {reached} only, not {requested}"
+    if not math.isfinite(width):
+        # One launch of several, or times of 0.
+        agree = "have no interval"
     launches = len(row.times.by_launch)
     if row.times.launches_begun > 1:
-        seen = f"{launches} launches agree within {reached} only, not {requested}"
+        seen = f"{launches} launches {agree}" if launches != 1 else "one launch has no interval"
         advice = "take more --launches, or --until-ci"
         if row.run.header.plan.get("until_ci"):
             advice = "raise --max-launches, or ask for less with --ci"
@@ -274,15 +278,10 @@ def not_converged(row: Evidence) -> Flag | None:
     slices = sum(row.times.counted)
     if slices <= 1:
         seen = "one slice of time: no interval, as nothing tells how another one would come out"
-    elif not math.isfinite(width):
-        seen = f"{slices} slices without an interval: by this clock, some took no time"
-    elif slices < FEWEST_FOR_INTERVAL:
-        seen = (
-            f"{slices} slices agree within {reached} only, not {requested}; fewer than "
-            f"{FEWEST_FOR_INTERVAL} have a wide interval, by Student's t"
-        )
     else:
-        seen = f"{slices} slices agree within {reached} only, not {requested}"
+        seen = f"{slices} slices {agree}"
+        if slices < FEWEST_FOR_INTERVAL:
+            seen += f"; fewer than {FEWEST_FOR_INTERVAL} have a wide interval, by Student's t"
     return Flag(
         "not-converged", seen, "allow more time with --time and --slices, or ask for less with --ci"
     )
