@@ -92,7 +92,9 @@ def halftrip(*arguments: str, statistic: Callable[[Measurement], float] = median
         # A mean beside another statistic than the median would be compared with nothing.
         is_median = statistic is median_ns
         return {
-            m.case.size: Figure(statistic(m) / 1e3, mean_ns(m) / 1e3 if is_median else None)
+            m.configuration.size: Figure(
+                statistic(m) / 1e3, mean_ns(m) / 1e3 if is_median else None
+            )
             for m in measured
         }
 

@@ -143,7 +143,8 @@ def coverage_of_slices(trials: int) -> Iterator[Line]:
 
 
 def alarms_of_beginnings(trials: int) -> Iterator[Line]:
-    """Healthy cases that lose a slice, and healthy blocks of warm-up that have not settled."""
+    """Healthy configurations that lose a slice, and healthy blocks of warm-up that have not
+    settled."""
     for slices in (6, 10, 20):
         hits = sum(settled_from(100.0 + x) > 0 for x in _series("independent", slices, trials))
         yield Line("slow beginning", "independent", slices, hits, trials, 0.0, 0.01)

@@ -108,10 +108,21 @@ def stream_comparisons(directory: Path) -> Iterator[Comparison]:
 def over_tcp(pattern: str, size: int) -> Contender:
     """halftrip's windows over TCP, like iperf3: for a second, and the mean over all of it."""
     window = str(STREAM_BYTES // size)
-    case = ("-t", "tcp", "-p", pattern, "-s", str(size), "--window", window, "--wait", "block")
+    configuration = (
+        "-t",
+        "tcp",
+        "-p",
+        pattern,
+        "-s",
+        str(size),
+        "--window",
+        window,
+        "--wait",
+        "block",
+    )
     # iperf3 writes from one buffer, and reads into one.
     long = ("--places", "same", "--time", "1s", "--ci", "none")
-    return halftrip(*case, *long, statistic=mean_ns)
+    return halftrip(*configuration, *long, statistic=mean_ns)
 
 
 def bidirectional_comparisons(directory: Path) -> Iterator[Comparison]:
@@ -162,7 +173,7 @@ def shm_with_bound() -> tuple[Contender, Contender]:
     last: Times = {}
 
     def keep_bound(measurement: Measurement) -> float:
-        rtts = measurement.cache_line_rtts
+        rtts = measurement.core_to_core_rtts
         if not rtts:
             sys.exit("no cache-line round trip is known between these ranks")
         last[8] = Figure((rtts[0] + rtts[-1]) / 4 / 1e3)

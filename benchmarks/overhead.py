@@ -13,8 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from halftrip.analysis.summaries import summarize_case
-from halftrip.results.case import Case
+from halftrip.analysis.summaries import summarize_configuration
+from halftrip.results.configuration import Configuration
 from halftrip.results.run_file import load
 
 HALFTRIP = Path(sys.executable).with_name("halftrip")
@@ -54,7 +54,7 @@ def default_run() -> tuple[float, float, int]:
 def with_and_without_log() -> tuple[list[float], list[float]]:
     """For each row the ratio of its median latency with a system log to that without, over several
     runs of each in turn; and the share of the time that each log took."""
-    latencies: dict[bool, dict[Case, list[float]]] = {False: {}, True: {}}
+    latencies: dict[bool, dict[Configuration, list[float]]] = {False: {}, True: {}}
     shares = []
     with tempfile.TemporaryDirectory() as directory:
         for number in range(2 * LOG_RUNS):
@@ -64,16 +64,23 @@ def with_and_without_log() -> tuple[list[float], list[float]]:
             command += ["--system-log"] if logs else []
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             run = load(path)
-            for case, measurements in run.by_case.items():
-                latency = summarize_case(measurements).latency
-                latencies[logs].setdefault(case, []).append(latency)
+            for configuration, measurements in run.by_configuration.items():
+                latency = summarize_configuration(measurements).latency
+                latencies[logs].setdefault(configuration, []).append(latency)
             if logs and run.end is not None and run.end.logged and run.end.seconds:
                 shares.append(run.end.logged / run.end.seconds)
     without, with_log = (
-        {case: statistics.median(found) for case, found in latencies[logs].items()}
+        {
+            configuration: statistics.median(found)
+            for configuration, found in latencies[logs].items()
+        }
         for logs in (False, True)
     )
-    return [with_log[case] / without[case] for case in without if case in with_log], shares
+    return [
+        with_log[configuration] / without[configuration]
+        for configuration in without
+        if configuration in with_log
+    ], shares
 
 
 def main() -> None:

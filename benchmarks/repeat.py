@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from halftrip.report.rows import rows
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.run_file import load
 from halftrip.stats.summary import Summary
 from halftrip.units import format_size
@@ -59,13 +59,17 @@ def measure(runs: int, every: float, plan: Sequence[str], directory: Path) -> li
     return paths
 
 
-def summaries(paths: Sequence[Path]) -> dict[Case, list[Summary]]:
+def summaries(paths: Sequence[Path]) -> dict[Configuration, list[Summary]]:
     """The summaries of each row that all runs have."""
-    found: dict[Case, list[Summary]] = {}
+    found: dict[Configuration, list[Summary]] = {}
     for path in paths:
         for row in rows(load(path)):
-            found.setdefault(row.case, []).append(row.summary)
-    return {case: of_runs for case, of_runs in found.items() if len(of_runs) == len(paths)}
+            found.setdefault(row.configuration, []).append(row.summary)
+    return {
+        configuration: of_runs
+        for configuration, of_runs in found.items()
+        if len(of_runs) == len(paths)
+    }
 
 
 def compare(of_runs: Sequence[Summary]) -> Repeated:
@@ -80,10 +84,10 @@ def compare(of_runs: Sequence[Summary]) -> Repeated:
     )
 
 
-def print_table(repeated: dict[Case, Repeated]) -> None:
+def print_table(repeated: dict[Configuration, Repeated]) -> None:
     print("| row | overlap | sd between runs | half-width | ratio |\n|---|---|---|---|---|")
-    for case, row in repeated.items():
-        name = f"{case.transport} {format_size(case.size)}"
+    for configuration, row in repeated.items():
+        name = f"{configuration.transport} {format_size(configuration.size)}"
         print(
             f"| {name} | {row.overlap:.0%} | {row.spread:.1%} | {row.half_width:.1%} "
             f"| {row.ratio:.2f} |"
@@ -101,7 +105,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         directory = arguments.keep or Path(temporary)
         paths = arguments.of or measure(arguments.runs, arguments.every, arguments.plan, directory)
-        repeated = {case: compare(found) for case, found in summaries(paths).items()}
+        repeated = {
+            configuration: compare(found) for configuration, found in summaries(paths).items()
+        }
     print_table(repeated)
     overlap = statistics.mean(row.overlap for row in repeated.values())
     ratio = statistics.median(row.ratio for row in repeated.values())

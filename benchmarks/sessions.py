@@ -1,4 +1,5 @@
-"""How long whole runs take: beside a plain sweep, from case to case, and with many ranks.
+"""How long whole runs take: beside a plain sweep, from configuration to configuration, and with
+many ranks.
 
 python benchmarks/sessions.py                    # all of it
 python benchmarks/sessions.py --only ranks --ranks 24,64,128
@@ -64,13 +65,13 @@ def beside_a_sweep() -> None:
     )
 
 
-def change_of_case() -> None:
-    """From the last sample of a case to the first of the next, less its warm-up, once buffers and
-    paths are there."""
+def change_of_configuration() -> None:
+    """From the last sample of a configuration to the first of the next, less its warm-up, once
+    buffers and paths are there."""
     for transport in ("shm", "tcp", "mpi"):
         found = halftrip_run("-t", transport, "-s", "8,64,1K,4K", "--slices", "50", "--ci", "none")
         slices = sorted(found.measurements, key=lambda m: m.at)
-        # The first slice of each case opens its path and makes its buffers.
+        # The first slice of each configuration opens its path and makes its buffers.
         costs = [
             ((later.blocks[0].start or 0) - _end(earlier) - later.warm_up.ns) * 1e-6
             for earlier, later in itertools.pairwise(slices)
@@ -78,8 +79,9 @@ def change_of_case() -> None:
         ]
         low, middle, high = statistics.quantiles(costs, n=4)
         print(
-            f"change of case, {transport}: {middle:.2f} ms (quartiles {low:.2f} to {high:.2f}, "
-            f"{len(costs)} turns; wanted: at most {CHANGE_MS:.0f})"
+            f"change of configuration, {transport}: {middle:.2f} ms "
+            f"(quartiles {low:.2f} to {high:.2f}, {len(costs)} turns; "
+            f"wanted: at most {CHANGE_MS:.0f})"
         )
 
 
@@ -93,7 +95,7 @@ def many_ranks(counts: Sequence[int]) -> None:
     for ranks in counts:
         arguments = ("--pairs", "all", "-t", "tcp", "-s", "64", "--time", "0.001")
         found = halftrip_run("-n", str(ranks), *arguments)
-        pairs = {m.case.pair for m in found.measurements}
+        pairs = {m.configuration.pair for m in found.measurements}
         end = found.end
         if end is None or end.seconds is None or end.timed is None:
             sys.exit("the run is not complete")
@@ -114,7 +116,7 @@ def main() -> None:
     if "sweep" in only:
         beside_a_sweep()
     if "change" in only:
-        change_of_case()
+        change_of_configuration()
     if "ranks" in only:
         many_ranks([int(count) for count in arguments.ranks.split(",")])
 

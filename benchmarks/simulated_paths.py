@@ -24,7 +24,7 @@ from halftrip.simulation.virtual_time import SimulatedPath
 IID = Noise(kind="lognormal", spread=0.02)
 WILD = Noise(kind="lognormal", spread=0.3)
 AR1 = Noise(kind="ar1", spread=0.1, correlation=0.6)
-# With 10 us every sample is one exchange: reading a clock takes 20 ns, less than 1 % of it.
+# With 10 us every sample is one iteration: reading a clock takes 20 ns, less than 1 % of it.
 PATH = PathModel(latency=10e-6, noise=IID)
 JUMP = (Segment(start=8192, latency=14e-6, bandwidth=20e9),)
 SIZES = (8, 64, 512, 4096, 8192, 32768, 131072, 262144)
@@ -64,13 +64,13 @@ class Known(NamedTuple):
 @cache
 def _of_slices(model: PathModel, seconds: float) -> float:
     path = SimulatedPath(model)
-    exchange = 2 * model.one_way(0)
+    iteration = 2 * model.one_way(0)
     medians = []
     for _ in range(4000):
         path.rest(10 * model.modes.dwell / model.modes.share)
-        times, _ = path.exchanges(exchange, round(seconds / exchange))
+        times, _ = path.iterations(iteration, round(seconds / iteration))
         medians.append(float(np.median(times)))
-    return float(np.median(medians)) / exchange
+    return float(np.median(medians)) / iteration
 
 
 WHOLE = Plan(ci=None)
@@ -153,13 +153,13 @@ FLAWS = (
     Flaw(
         "bimodal",
         "the line moves, for 1 ms",
-        changed(modes=Modes(factor=1.5, share=0.4, dwell=1e-3, moves_line=True)),
+        changed(modes=Modes(factor=1.5, share=0.4, dwell=1e-3, moves_core_to_core=True)),
         WHOLE,
     ),
     Flaw(
         "bimodal",
         "the line moves, for 50 ms",
-        changed(modes=Modes(factor=1.5, share=0.4, dwell=50e-3, moves_line=True)),
+        changed(modes=Modes(factor=1.5, share=0.4, dwell=50e-3, moves_core_to_core=True)),
         Plan(ci=None, time=3.0),
     ),
     Flaw(
@@ -191,7 +191,7 @@ FLAWS = (
         sizes=POWERS,
         flawed=POWERS[:5],
     ),
-    Flaw("above-bound", "0.2 us, a line of 1 us", changed(latency=0.2e-6, line=1e-6)),
+    Flaw("above-bound", "0.2 us, a line of 1 us", changed(latency=0.2e-6, core_to_core=1e-6)),
     Flaw(
         "not-converged",
         "lognormal 0.6, 10 ms",

@@ -23,14 +23,14 @@ import msgspec
 import numpy as np
 from scipy import signal, stats
 
+from halftrip.analysis.adjustment import typical_rtts
 from halftrip.analysis.breakpoints import breakpoints
-from halftrip.analysis.flags import flags_by_case, judge
-from halftrip.analysis.summaries import summarize_case
-from halftrip.analysis.typical_line import typical_lines
+from halftrip.analysis.flags import flags_by_configuration, judge
+from halftrip.analysis.summaries import summarize_configuration
 from halftrip.job.launchers.in_process import simulate
 from halftrip.measure.adaptive_sizes import next_sizes
 from halftrip.plan.plan import Plan
-from halftrip.results.case import Case, CaseEnd
+from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.run import Run
 from halftrip.simulation.path_model import Noise, PathModel, Wander
 from halftrip.stats.difference import differ
@@ -59,15 +59,15 @@ _WARM_UP = 50
 
 
 class Score(NamedTuple):
-    """`hits` of `of` cases."""
+    """`hits` of `of` configurations."""
 
     hits: int
     of: int
 
 
 class Claim(NamedTuple):
-    """A promise: `what` is found on `path` in a share of `least` to `most` of all cases. `trial`
-    makes one run with a seed."""
+    """A promise: `what` is found on `path` in a share of `least` to `most` of all configurations.
+    `trial` makes one run with a seed."""
 
     group: str
     what: str
@@ -77,23 +77,26 @@ class Claim(NamedTuple):
     most: float
 
 
-def simulated(size: int, **fields: Any) -> Case:
-    """A case of the simulated path."""
-    end = CaseEnd(wait="spin")
-    return Case(transport="simulated", size=size, initiator=end, responder=end, **fields)
+def simulated(size: int, **fields: Any) -> Configuration:
+    """A configuration of the simulated path."""
+    end = EndSettings(wait="spin")
+    return Configuration(transport="simulated", size=size, initiator=end, responder=end, **fields)
 
 
 def measure(
     model: PathModel, seed: int, sizes: Sequence[int] = (8,), plan: Plan | None = None
 ) -> Run:
     """A run of these sizes over the path `model`, with the random numbers of `seed`."""
-    cases = [simulated(size) for size in sizes]
-    return simulate(msgspec.structs.replace(model, seed=seed), cases, plan or Plan())
+    configurations = [simulated(size) for size in sizes]
+    return simulate(msgspec.structs.replace(model, seed=seed), configurations, plan or Plan())
 
 
 def summaries(run: Run) -> dict[int, Summary]:
-    """The summary of each case, by size."""
-    return {case.size: summarize_case(measured) for case, measured in run.by_case.items()}
+    """The summary of each configuration, by size."""
+    return {
+        configuration.size: summarize_configuration(measured)
+        for configuration, measured in run.by_configuration.items()
+    }
 
 
 # Intervals
@@ -105,19 +108,20 @@ def covers(path: Known, plan: Plan, seed: int) -> Score:
     run = measure(path.model, seed, SIZES if plan.launches == 1 else SIZES[:1], plan)
     truth = path.model.one_way(0) * 1e9 * path.truth()
     hits = 0
-    for measured in run.by_case.values():
-        row = summarize_case(measured)
-        exchanges = max(measurement.exchanges for measurement in measured)
-        hits += row.low <= truth * median_of_means(path.model.noise, exchanges) <= row.high
-    return Score(hits, len(run.by_case))
+    for measured in run.by_configuration.values():
+        row = summarize_configuration(measured)
+        iterations = max(measurement.iterations for measurement in measured)
+        hits += row.low <= truth * median_of_means(path.model.noise, iterations) <= row.high
+    return Score(hits, len(run.by_configuration))
 
 
 @cache
-def median_of_means(noise: Noise, exchanges: int) -> float:
-    """The median of the mean of `exchanges` factors of a noise, each of which has a median of 1."""
-    if exchanges == 1 or noise.kind == "none":
+def median_of_means(noise: Noise, iterations: int) -> float:
+    """The median of the mean of `iterations` factors of a noise, each of which has a median of
+    1."""
+    if iterations == 1 or noise.kind == "none":
         return 1.0
-    normal = np.random.default_rng(1).standard_normal((50_000, exchanges + _WARM_UP))
+    normal = np.random.default_rng(1).standard_normal((50_000, iterations + _WARM_UP))
     # Antithetic numbers: without them the result would be no more precise than the intervals.
     normal = np.concatenate((normal, -normal))
     if noise.kind == "ar1":
@@ -147,7 +151,9 @@ def coverage() -> list[Claim]:
     trial = partial(covers, Known("AR(1) 0.6", flat(noise=AR1)), Plan(slices=3))
     claims.append(Claim("coverage", "3 slices", "AR(1) 0.6", trial, 0.93, 1.0))
     claims.append(
-        Claim("coverage", "at the typical line", "wanders by 15 %", at_line_covers, 0.93, 0.99)
+        Claim(
+            "coverage", "at the typical core-to-core", "wanders by 15 %", at_line_covers, 0.93, 0.99
+        )
     )
     return claims
 
@@ -155,13 +161,13 @@ def coverage() -> list[Claim]:
 def at_line_covers(seed: int) -> Score:
     """How many rows have an interval at the run's typical line that contains the true time there,
     where the line moves with the times."""
-    wander = Wander(spread=0.15, time_constant=50e-3, moves_line=True)
+    wander = Wander(spread=0.15, time_constant=50e-3, moves_core_to_core=True)
     model = flat(wander=wander)
     run = measure(model, seed, SIZES, WHOLE)
-    found = [row for row, _ in judge(run) if row.typical is not None]
-    (line,) = typical_lines(run).values()
-    true = model.one_way(0) / model.line * line
-    hits = sum(row.typical.low <= true <= row.typical.high for row in found if row.typical)
+    found = [row for row, _ in judge(run) if row.adjusted is not None]
+    (line,) = typical_rtts(run).values()
+    true = model.one_way(0) / model.core_to_core * line
+    hits = sum(row.adjusted.low <= true <= row.adjusted.high for row in found if row.adjusted)
     return Score(hits, len(found))
 
 
@@ -179,8 +185,10 @@ def early() -> list[Claim]:
 
 def flagged(flaw: Flaw, seed: int) -> Score:
     """How many of the flawed rows have the flag."""
-    found = flags_by_case(measure(flaw.model, seed, flaw.sizes, flaw.plan))
-    names = {case.size: {flag.name for flag in flags} for case, flags in found.items()}
+    found = flags_by_configuration(measure(flaw.model, seed, flaw.sizes, flaw.plan))
+    names = {
+        configuration.size: {flag.name for flag in flags} for configuration, flags in found.items()
+    }
     return Score(sum(flaw.name in names[size] for size in flaw.flawed), len(flaw.flawed))
 
 
@@ -195,7 +203,7 @@ def flaws() -> list[Claim]:
 
 def wrongly_flagged(model: PathModel, plan: Plan, seed: int) -> Score:
     """How many rows of a sound path have any flag."""
-    found = flags_by_case(measure(model, seed, SIZES, plan))
+    found = flags_by_configuration(measure(model, seed, SIZES, plan))
     return Score(sum(bool(flags) for flags in found.values()), len(found))
 
 
@@ -262,9 +270,9 @@ def bandwidth_is_found(seed: int) -> Score:
     """Whether the bandwidth of windows of 64 is within 1 % of the true one, which includes the
     acknowledgement."""
     size = 1 << 20
-    case = simulated(size, pattern="stream", window=64)
+    configuration = simulated(size, pattern="stream", window=64)
     model = msgspec.structs.replace(CURVE, seed=seed)
-    row = summarize_case(simulate(model, [case], Plan()).measurements)
+    row = summarize_configuration(simulate(model, [configuration], Plan()).measurements)
     fixed = CURVE.at(size)[0] + CURVE.one_way(0)
     true = 64 * size / (64 * size / 20e9 + fixed)
     return Score(int(abs(row.bandwidth / true - 1) <= 0.01), 1)
@@ -334,7 +342,9 @@ def main() -> int:
     arguments = parser.parse_args()
     began = time.monotonic()
     missed = 0
-    print("| what | path | cases | % | 95 % interval | promised |\n|---|---|---|---|---|---|")
+    print(
+        "| what | path | configurations | % | 95 % interval | promised |\n|---|---|---|---|---|---|"
+    )
     with Pool(arguments.processes) as pool:
         for group in arguments.only.split(","):
             for claim in GROUPS[group]():

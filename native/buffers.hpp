@@ -1,4 +1,4 @@
-// The buffers of a case.
+// The buffers of a configuration.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ class Ring {
   std::size_t slots_, size_, stride_;
 };
 
-// What both ends of a pattern work on. `window` is how many messages an exchange has, in patterns
+// What both ends of a pattern work on. `window` is how many messages an iteration has, in patterns
 // that have windows.
 //
 // The rings are copies of the caller's, so that their positions can be kept in registers: what a

@@ -34,7 +34,7 @@ struct CounterClock {
 #if defined(__x86_64__)
   static constexpr std::string_view name = "tsc";
 
-  // rdtscp waits until every earlier load has its value, so an exchange is over before its
+  // rdtscp waits until every earlier load has its value, so an iteration is over before its
   // timestamp is taken. Plain rdtsc is cheaper, but may be executed while the last receive is still
   // polling.
   static Ticks now() noexcept {

@@ -64,7 +64,7 @@ class ReplyTimeout {
     current_ = std::min(2 * current_, limit_);
   }
 
-  // Forgets all replies: those of another case take another time.
+  // Forgets all replies: those of another configuration take another time.
   void reset() noexcept {
     slowest_ = 0;
     misses_ = 0;

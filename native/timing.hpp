@@ -9,15 +9,15 @@
 
 namespace halftrip {
 
-// Both ends are given the same `untimed` and `exchanges`. `untimed` exchanges go first, so that
-// both ends are in the loop. Then timestamps[0] is taken, and after every `exchanges` further ones
+// Both ends are given the same `untimed` and `iterations`. `untimed` iterations go first, so that
+// both ends are in the loop. Then timestamps[0] is taken, and after every `iterations` further ones
 // the next: sample i lasts from timestamps[i] to timestamps[i + 1].
 //
 // receive_times[i] is the time from timestamps[i] until the sample's last receive completed. It is
-// empty where nobody asks for it. It exists only in patterns in which an exchange goes on after its
-// last receive, and only where a sample is one exchange.
+// empty where nobody asks for it. It exists only in patterns in which an iteration goes on after
+// its last receive, and only where a sample is one iteration.
 struct Timing {
-  std::int64_t untimed, exchanges;
+  std::int64_t untimed, iterations;
   std::span<Ticks> timestamps;
   std::span<Ticks> receive_times;
   AnyClock clock;
@@ -27,35 +27,35 @@ struct Timing {
 // read, at its end; with receive times another, when its last receive has completed.
 inline constexpr int kClockReads = 1, kClockReadsWithReceiveTimes = 2;
 
-template <class Exchange>
-void repeat(std::int64_t count, Exchange& exchange) {
-  for (std::int64_t i = 0; i < count; ++i) exchange();
+template <class Iteration>
+void repeat(std::int64_t count, Iteration& iteration) {
+  for (std::int64_t i = 0; i < count; ++i) iteration();
 }
 
 // Calls after(i) when timestamps[i] has been taken.
-template <class Exchange, class After>
-void timed(const Timing& timing, Exchange exchange, After after) {
-  repeat(timing.untimed, exchange);
+template <class Iteration, class After>
+void timed(const Timing& timing, Iteration iteration, After after) {
+  repeat(timing.untimed, iteration);
   for (std::size_t i = 0; i < timing.timestamps.size(); ++i) {
-    if (i > 0) repeat(timing.exchanges, exchange);
+    if (i > 0) repeat(timing.iterations, iteration);
     timing.timestamps[i] = timing.clock.now();
     after(i);
   }
 }
 
-template <class Exchange>
-void timed(const Timing& timing, Exchange exchange) {
-  timed(timing, exchange, [](std::size_t) {});
+template <class Iteration>
+void timed(const Timing& timing, Iteration iteration) {
+  timed(timing, iteration, [](std::size_t) {});
 }
 
-// The same with something before and after each exchange, meanwhile the clock stands still:
-// timestamps[i] is the time that all exchanges up to then have taken, counted from timestamps[0].
-// So the clock is read twice for each exchange, and one of these reads is part of its time.
-template <class Before, class Exchange, class After>
-void timed_without(const Timing& timing, Before before, Exchange exchange, After after) {
+// The same with something before and after each iteration, meanwhile the clock stands still:
+// timestamps[i] is the time that all iterations up to then have taken, counted from timestamps[0].
+// So the clock is read twice for each iteration, and one of these reads is part of its time.
+template <class Before, class Iteration, class After>
+void timed_without(const Timing& timing, Before before, Iteration iteration, After after) {
   auto all = [&] {
     before();
-    exchange();
+    iteration();
     after();
   };
   repeat(timing.untimed, all);
@@ -63,17 +63,17 @@ void timed_without(const Timing& timing, Before before, Exchange exchange, After
   auto one = [&] {
     before();
     stopped_for += timing.clock.now() - stopped_at;
-    exchange();
+    iteration();
     stopped_at = timing.clock.now();
     after();
   };
   for (std::size_t i = 0; i < timing.timestamps.size(); ++i) {
-    if (i > 0) repeat(timing.exchanges, one);
+    if (i > 0) repeat(timing.iterations, one);
     timing.timestamps[i] = stopped_at - stopped_for;
   }
 }
 
-// The same as timed() for patterns that call received() when the last receive of an exchange has
+// The same as timed() for patterns that call received() when the last receive of an iteration has
 // completed.
 template <class Pattern, class E>
 void timed_with_receive_times(E& endpoint, Buffers& buffers, const Timing& timing) {
@@ -90,7 +90,7 @@ void timed_with_receive_times(E& endpoint, Buffers& buffers, const Timing& timin
 template <class Pattern>
 constexpr bool has_receive_times = requires { Pattern::has_receive_times; };
 
-// Whether the responder of a pattern takes no part in its exchanges.
+// Whether the responder of a pattern takes no part in its iterations.
 template <class Pattern>
 constexpr bool is_passive = requires { Pattern::passive; };
 
@@ -98,10 +98,10 @@ constexpr bool is_passive = requires { Pattern::passive; };
 template <class Pattern>
 constexpr bool is_symmetric = requires { Pattern::symmetric; };
 
-// How many exchanges both ends make, the untimed ones included.
-inline std::int64_t exchange_count(const Timing& timing) {
+// How many iterations both ends make, the untimed ones included.
+inline std::int64_t iteration_count(const Timing& timing) {
   return timing.untimed +
-         timing.exchanges * (static_cast<std::int64_t>(timing.timestamps.size()) - 1);
+         timing.iterations * (static_cast<std::int64_t>(timing.timestamps.size()) - 1);
 }
 
 template <class Pattern, class E>
@@ -127,11 +127,11 @@ void respond(E& endpoint, Buffers& buffers, const Timing& timing) {
     initiate<Pattern>(endpoint, buffers, timing);
   } else {
     check_buffers(endpoint, buffers);
-    auto exchange = [&] { Pattern::respond(endpoint, buffers); };
+    auto iteration = [&] { Pattern::respond(endpoint, buffers); };
     if constexpr (Pattern::responder_timed) {
-      timed(timing, exchange);
+      timed(timing, iteration);
     } else {
-      repeat(exchange_count(timing), exchange);
+      repeat(iteration_count(timing), iteration);
     }
   }
 }

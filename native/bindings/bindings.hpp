@@ -99,8 +99,8 @@ using AllPatterns = Patterns<PingPong, Stream, Bidirectional, Exchange, PingPing
 
 inline void check_receive_times(const Timing& timing, bool pattern_has_them) {
   if (!pattern_has_them) throw std::invalid_argument("this pattern has no receive times");
-  if (timing.exchanges != 1)
-    throw std::invalid_argument("receive times need samples of one exchange each");
+  if (timing.iterations != 1)
+    throw std::invalid_argument("receive times need samples of one iteration each");
   if (timing.receive_times.size() + 1 != timing.timestamps.size())
     throw std::invalid_argument("there is one receive time between each two timestamps");
 }
@@ -155,10 +155,10 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
     module.def(
         side,
         [](E& endpoint, std::string_view pattern, Ring& out, Ring& in, std::int64_t window,
-           std::int64_t untimed, std::int64_t exchanges, Int64s timestamps, std::string_view clock,
+           std::int64_t untimed, std::int64_t iterations, Int64s timestamps, std::string_view clock,
            std::optional<Int64s> receive_times, std::string_view touch) {
           if (in.size() != out.size()) throw std::invalid_argument("out and in differ in size");
-          const Timing timing{untimed, exchanges, ticks(timestamps),
+          const Timing timing{untimed, iterations, ticks(timestamps),
                               receive_times ? ticks(*receive_times) : std::span<Ticks>(),
                               clock_named(clock)};
           Buffers buffers{out, in, window};
@@ -169,7 +169,7 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
           out = buffers.out;
           in = buffers.in;
         },
-        "endpoint"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "untimed"_a, "exchanges"_a,
+        "endpoint"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "untimed"_a, "iterations"_a,
         "timestamps"_a.noconvert(), "clock"_a, "receive_times"_a.noconvert() = nb::none(),
         "touch"_a = "none", Released());
   };

@@ -24,7 +24,8 @@ void check(const Ring& out, const Ring& in, const DatagramBatch& batch) {
     throw std::invalid_argument("out and in differ in number");
   if (out.size() == 0) throw std::invalid_argument("a datagram needs room for its number");
   if (batch.window < 1) throw std::invalid_argument("a window has at least one message");
-  if (batch.untimed < 0) throw std::invalid_argument("the number of untimed exchanges is negative");
+  if (batch.untimed < 0)
+    throw std::invalid_argument("the number of untimed iterations is negative");
   if (batch.is_verified() && batch.source_slots.size() != in.slots())
     throw std::invalid_argument("source_slots has one place for each buffer, or none");
 }
@@ -88,17 +89,18 @@ void define_control_message(nb::module_& module) {
   type.def(
           "__init__",
           [](ControlMessage* self, int kind, std::int64_t batch, std::int64_t end,
-             std::int64_t received, std::int64_t late, std::int64_t jitter) {
+             std::int64_t received, std::int64_t reordered, std::int64_t jitter) {
             if (kind < 0 || kind > static_cast<int>(Kind::end_ack))
               throw std::invalid_argument("there is no such kind of control message");
-            new (self) ControlMessage{static_cast<Kind>(kind), batch, end, received, late, jitter};
+            new (self)
+                ControlMessage{static_cast<Kind>(kind), batch, end, received, reordered, jitter};
           },
-          "kind"_a, "batch"_a, "end"_a, "received"_a, "late"_a, "jitter"_a)
+          "kind"_a, "batch"_a, "end"_a, "received"_a, "reordered"_a, "jitter"_a)
       .def_prop_ro("kind", [](const ControlMessage& self) { return static_cast<int>(self.kind); })
       .def_ro("batch", &ControlMessage::batch)
       .def_ro("end", &ControlMessage::end)
       .def_ro("received", &ControlMessage::received)
-      .def_ro("late", &ControlMessage::late)
+      .def_ro("reordered", &ControlMessage::reordered)
       .def_ro("jitter", &ControlMessage::jitter)
       .def("encode",
            [](const ControlMessage& self) {
@@ -135,7 +137,7 @@ void define_datagrams(nb::module_& module) {
       .def_ro("timed_out_ticks", &DatagramResult::timed_out_ticks)
       .def_ro("sent", &DatagramResult::sent)
       .def_ro("lost", &DatagramResult::lost)
-      .def_ro("late", &DatagramResult::late)
+      .def_ro("reordered", &DatagramResult::reordered)
       .def_ro("jitter", &DatagramResult::jitter);
   define_end<DatagramPing, DatagramSource>(module, "initiate_datagrams");
   define_end<DatagramPong, DatagramSink>(module, "respond_datagrams");

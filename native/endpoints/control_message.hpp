@@ -23,7 +23,7 @@ namespace halftrip {
 //       16      8  batch
 //       24      8  end
 //       32      8  received
-//       40      8  late
+//       40      8  reordered
 //       48      8  jitter
 //
 // Magic number and version are at the same place in every version, so that each knows the others.
@@ -44,11 +44,11 @@ struct ControlMessage {
   };
 
   Kind kind;
-  std::int64_t batch;         // the number of the batch's first datagram
-  std::int64_t end;           // the number after that of the last datagram sent
-  std::int64_t received = 0;  // how many of the batch that count have arrived, each once
-  std::int64_t late = 0;      // how many of these arrived after one that was sent later
-  std::int64_t jitter = -1;   // ns; -1: unknown
+  std::int64_t batch;          // the number of the batch's first datagram
+  std::int64_t end;            // the number after that of the last datagram sent
+  std::int64_t received = 0;   // how many of the batch that count have arrived, each once
+  std::int64_t reordered = 0;  // how many of these arrived after one that was sent later
+  std::int64_t jitter = -1;    // ns; -1: unknown
 
   // Whether a datagram that begins with `bytes` is a control message, of any version.
   static bool is_at(const std::byte* bytes, std::size_t size) noexcept {
@@ -63,7 +63,7 @@ struct ControlMessage {
     store_little_endian(&bytes[16], batch);
     store_little_endian(&bytes[24], end);
     store_little_endian(&bytes[32], received);
-    store_little_endian(&bytes[40], late);
+    store_little_endian(&bytes[40], reordered);
     store_little_endian(&bytes[48], jitter);
     return bytes;
   }
@@ -85,7 +85,7 @@ struct ControlMessage {
         .batch = load_little_endian<std::int64_t>(&bytes[16]),
         .end = load_little_endian<std::int64_t>(&bytes[24]),
         .received = load_little_endian<std::int64_t>(&bytes[32]),
-        .late = load_little_endian<std::int64_t>(&bytes[40]),
+        .reordered = load_little_endian<std::int64_t>(&bytes[40]),
         .jitter = load_little_endian<std::int64_t>(&bytes[48]),
     };
   }

@@ -115,16 +115,16 @@ class DatagramSocket {
     return first;
   }
 
-  // Another case, which had `before` messages so far: its first one was in the first buffer. Its
-  // replies take their own time.
+  // Another configuration, which had `before` messages so far: its first one was in the first
+  // buffer. Its replies take their own time.
   void restart(std::int64_t before) noexcept {
-    case_first_ = next_ - before;
+    configuration_first_ = next_ - before;
     reply_timeout.reset();
   }
 
   // Which of `slots` buffers the message of that number is in.
   std::size_t slot(std::int64_t number, std::size_t slots) const noexcept {
-    return slots == 1 ? 0 : static_cast<std::size_t>(number - case_first_) % slots;
+    return slots == 1 ? 0 : static_cast<std::size_t>(number - configuration_first_) % slots;
   }
 
   ReplyTimeout reply_timeout;
@@ -183,7 +183,7 @@ class DatagramSocket {
   int fd_;
   bool spins_, yields_;
   std::atomic<bool> wait_ended_{false};
-  std::int64_t next_ = 0, case_first_ = 0;
+  std::int64_t next_ = 0, configuration_first_ = 0;
 };
 
 }  // namespace halftrip

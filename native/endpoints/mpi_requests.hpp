@@ -15,7 +15,7 @@ namespace halftrip {
 // A pattern without windows has one message each way.
 inline constexpr std::size_t kShortestWindow = 1;
 
-// The requests of one exchange that have begun and not completed, in order.
+// The requests of one iteration that have begun and not completed, in order.
 template <class Handle>
 class ActiveRequests {
  public:
@@ -29,8 +29,8 @@ class ActiveRequests {
     requests_.resize(2 * max_window_);
   }
 
-  // To be called once before a loop whose exchanges have `window` messages each way: nothing in the
-  // loop checks.
+  // To be called once before a loop whose iterations have `window` messages each way: nothing in
+  // the loop checks.
   void check(std::int64_t window) const {
     if (window > static_cast<std::int64_t>(max_window_))
       throw std::invalid_argument("the window is longer than the endpoint was made for");
@@ -62,8 +62,8 @@ class ActiveRequests {
 template <class Handle>
 class MpiNonblocking {
  public:
-  // An exchange has at most `max_window` messages each way. The addresses of: MPI_Isend, MPI_Irecv,
-  // MPI_Waitall, MPI_Send, MPI_Recv.
+  // An iteration has at most `max_window` messages each way. The addresses of: MPI_Isend,
+  // MPI_Irecv, MPI_Waitall, MPI_Send, MPI_Recv.
   MpiNonblocking(MpiPath<Handle> path, const MpiAddresses& functions, std::size_t max_window)
       : path_(path),
         isend_(mpi_function<Begin>(functions, 0)),
@@ -162,7 +162,7 @@ class MpiPersistent {
  public:
   static constexpr bool bound_to_buffers = true;
 
-  // An exchange has at most `max_window` messages each way, from and to the buffers of `out` and
+  // An iteration has at most `max_window` messages each way, from and to the buffers of `out` and
   // `in`, in order. The addresses of: MPI_Send_init, MPI_Recv_init, MPI_Start, MPI_Waitall,
   // MPI_Wait, MPI_Request_free, MPI_Send, MPI_Recv.
   MpiPersistent(MpiPath<Handle> path, const MpiAddresses& functions, Ring out, Ring in,

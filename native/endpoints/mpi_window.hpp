@@ -33,7 +33,7 @@ class MpiWindow {
     room_ -= base;
   }
 
-  // Both rings: a pattern uses one of them, and a case has two of the same layout.
+  // Both rings: a pattern uses one of them, and a configuration has two of the same layout.
   void check(const Buffers& buffers) const {
     path_.check_message(buffers.out.size());
     if (std::max(extent(buffers.out), extent(buffers.in)) > room_)

@@ -18,7 +18,7 @@ class ShmWindow {
   // `window` is the peer's memory; `messages` is for acknowledgements.
   ShmWindow(Shm& messages, std::span<std::byte> window) : messages_(messages), window_(window) {}
 
-  // Both rings: a pattern uses one of them, and a case has two of the same layout.
+  // Both rings: a pattern uses one of them, and a configuration has two of the same layout.
   void check(const Buffers& buffers) const {
     if (std::max(buffers.out.extent(), buffers.in.extent()) > window_.size())
       throw std::invalid_argument("the buffers do not fit into the peer's window");

@@ -1,8 +1,8 @@
 // What the patterns over datagrams have in common. They have kernels of their own, since replies
 // can be lost.
 //
-// An exchange without a reply is no sample; it is counted. The responder cannot count exchanges, so
-// it goes on until it is told that the batch is over, or until nothing arrives any more.
+// An iteration without a reply is no sample; it is counted. The responder cannot count iterations,
+// so it goes on until it is told that the batch is over, or until nothing arrives any more.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace halftrip {
 
-// Both ends are given the same. `untimed` exchanges go first, neither timed nor counted; then one
-// for each of `times`. An exchange is `window` datagrams. `interval` is the time from one to the
+// Both ends are given the same. `untimed` iterations go first, neither timed nor counted; then one
+// for each of `times`. An iteration is `window` datagrams. `interval` is the time from one to the
 // next, ticks, 0 for none; a sender that is late catches up, see Pacer.
 //
 // A ping-pong ends early when replies that did not come have taken `max_timed_out_ns`: a lossy path
@@ -39,7 +39,7 @@ struct DatagramBatch {
   std::int64_t count() const noexcept {
     return (untimed + static_cast<std::int64_t>(times.size())) * window;
   }
-  // How many datagrams of the untimed exchanges there are.
+  // How many datagrams of the untimed iterations there are.
   std::int64_t uncounted() const noexcept { return untimed * window; }
   bool is_verified() const noexcept { return !source_slots.empty(); }
 };
@@ -49,7 +49,7 @@ struct DatagramResult {
   std::int64_t samples = 0;   // how many of `times` are filled
   Ticks start = 0;            // when the first of them began
   Ticks timed_out_ticks = 0;  // how long replies were waited for that did not come
-  std::int64_t sent = 0, lost = 0, late = 0;
+  std::int64_t sent = 0, lost = 0, reordered = 0;
   std::int64_t jitter = -1;  // ns; -1: unknown
 };
 

@@ -98,12 +98,12 @@ class DatagramPing : DatagramInitiator {
     if (found == last) return;
     *found = -1;
     --result_.lost;
-    ++result_.late;
+    ++result_.reordered;
     socket_.reply_timeout.was_too_short();
   }
 
   DatagramResult result_;
-  // The latest exchanges that were given up.
+  // The latest iterations that were given up.
   std::array<std::int64_t, 64> given_up_{};
   std::ptrdiff_t given_up_count_ = 0;
 };

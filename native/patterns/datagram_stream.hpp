@@ -120,7 +120,7 @@ class DatagramSource : DatagramInitiator {
 
   void take_figures() {
     received_ = socket_.control.received;
-    result_.late = socket_.control.late;
+    result_.reordered = socket_.control.reordered;
     result_.jitter = socket_.control.jitter;
   }
 
@@ -159,7 +159,7 @@ class DatagramSink : DatagramResponder {
     const bool is_late = number < arrived_.highest();
     if (!arrived_.add(number) || number < counted_) return;
     ++received_;
-    if (is_late) ++result_.late;
+    if (is_late) ++result_.reordered;
     if (is_timestamped_) jitter_.arrived(DatagramHeader::read_time(in), now);
   }
 
@@ -178,7 +178,7 @@ class DatagramSink : DatagramResponder {
         .batch = first_,
         .end = end,
         .received = received_,
-        .late = result_.late,
+        .reordered = result_.reordered,
         .jitter = jitter_.is_known() ? std::llround(jitter_.ns()) : -1,
     });
   }

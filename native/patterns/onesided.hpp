@@ -78,7 +78,7 @@ struct Get : OneSided {
   }
 };
 
-// Whether the peer touches its memory, and whether that is timed: see `Case.touch`.
+// Whether the peer touches its memory, and whether that is timed: see `Configuration.touch`.
 enum class Touch { none, untimed, timed };
 
 // Both ends of Put or Get with a peer that touches every cache line of each window. The initiator
@@ -121,7 +121,7 @@ void respond_touched(E& endpoint, Ring& exposed, std::int64_t window, const Timi
     send_ack(endpoint);
   };
   send_ack(endpoint);
-  repeat(exchange_count(timing), touch);
+  repeat(iteration_count(timing), touch);
   recv_ack(endpoint);
 }
 

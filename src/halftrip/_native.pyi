@@ -282,7 +282,7 @@ class ControlMessage:
 
     version: ClassVar[int]
     def __init__(
-        self, kind: int, batch: int, end: int, received: int, late: int, jitter: int
+        self, kind: int, batch: int, end: int, received: int, reordered: int, jitter: int
     ) -> None: ...
     @property
     def kind(self) -> int:
@@ -295,7 +295,7 @@ class ControlMessage:
     @property
     def received(self) -> int: ...
     @property
-    def late(self) -> int: ...
+    def reordered(self) -> int: ...
     @property
     def jitter(self) -> int: ...
     def encode(self) -> bytes: ...
@@ -313,7 +313,7 @@ class DatagramResult:
     timed_out_ticks: int
     sent: int
     lost: int
-    late: int
+    reordered: int
     jitter: int
 
 # The MPI types exist for each kind of handle: int or pointer. `functions` are the addresses of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from halftrip import __version__
-from halftrip.analysis.flags import NAMES, flags_by_case
+from halftrip.analysis.flags import NAMES, flags_by_configuration
 from halftrip.analysis.verdict import NOT_OK, verdicts
 from halftrip.errors import HalftripError, UsageError
 from halftrip.job.existing import existing_job
@@ -25,7 +25,7 @@ from halftrip.plan.layers import Layer, check_ranks, file_layer, make_plan, plan
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results import run as results
 from halftrip.results import run_file
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import Header
 from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, utc_now
 from halftrip.transports.refusals import check_possible
@@ -42,7 +42,8 @@ class Run(results.Run, frozen=True, kw_only=True, dict=True):
     """The content of a run file, also as a data frame."""
 
     def frame(self, slices: bool = False) -> pandas.DataFrame:
-        """One row per case, or per slice; see `report.frame`. Needs the extra ``frame``."""
+        """One row per configuration, or per slice; see `report.frame`. Needs the extra
+        ``frame``."""
         from halftrip.report.frame import frame
 
         return frame(self, slices)
@@ -96,18 +97,20 @@ def resume(
     return load(_measure(plan, Path(path), view or NoView(), reopen, left))
 
 
-def _named(run: results.Run, names: set[str]) -> list[Case]:
-    """The cases of the rows that have one of these verdicts or flags. Raises UsageError for an
-    unknown one."""
+def _named(run: results.Run, names: set[str]) -> list[Configuration]:
+    """The configurations of the rows that have one of these verdicts or flags. Raises UsageError
+    for an unknown one."""
     unknown = names.difference(NAMES, NOT_OK)
     if unknown:
         allowed = ", ".join([*NOT_OK, *NAMES])
         raise UsageError(f"--again: {min(unknown)!r} is not known; allowed: {allowed}")
-    found = [case for case, verdict in verdicts(run).items() if verdict.word in names]
+    found = [
+        configuration for configuration, verdict in verdicts(run).items() if verdict.word in names
+    ]
     if names.intersection(NAMES):
         found += [
-            case
-            for case, flags in flags_by_case(run).items()
+            configuration
+            for configuration, flags in flags_by_configuration(run).items()
             if names.intersection(flag.name for flag in flags)
         ]
     return found

@@ -10,7 +10,8 @@ class UsageError(HalftripError):
 
 
 class Unavailable(HalftripError):
-    """A transport or a case cannot be used here: it is skipped with this reason, the rest runs."""
+    """A transport or a configuration cannot be used here: it is skipped with this reason, the rest
+    runs."""
 
 
 def system_reason(error: OSError) -> str:

@@ -110,12 +110,12 @@ _UNITS = {
         for quantile in ("p90", "p99", "p999")
         for of in ("", "_low", "_high")
     },
-    **{f"at_typical_line{of}": "ns" for of in ("", "_low", "_high")},
+    **{f"adjusted_latency{of}": "ns" for of in ("", "_low", "_high")},
     "max": "ns",
-    "first": "ns",
+    "first_message": "ns",
     "jitter": "ns",
-    "line_low": "ns",
-    "line_high": "ns",
+    "core_to_core_low": "ns",
+    "core_to_core_high": "ns",
 }
 
 

@@ -1,4 +1,4 @@
-"""A case that is measured by both its ranks in one process."""
+"""A configuration that is measured by both its ranks in one process."""
 
 import time
 from functools import cache
@@ -22,7 +22,7 @@ from harness.groups import TOKEN, on_two_ranks
 from harness.limits import AMPLE_SECONDS
 
 CACHE = 1 << 20
-# Room for the buffers of all cases.
+# Room for the buffers of all configurations.
 AMPLE_BYTES = 1 << 30
 BRIEFLY = Stopping(time=0.02)
 
@@ -60,14 +60,14 @@ def set_up(group, transports, timeout=AMPLE_SECONDS, plan=None):
         environments=[],
         cache_bytes=CACHE,
         kept_bytes=AMPLE_BYTES,
-        schedule=Schedule(group.size, plan.pairs, plan.pairs_at_once),
+        schedule=Schedule(group.size, plan.pairs, plan.concurrent_pairs),
         transports=transports,
     )
 
 
 class Measured(NamedTuple):
-    """What the initiator has of a case: the result of each slice, and what went wrong in the last
-    one; `timed_ns` is the time of all batches of each."""
+    """What the initiator has of a configuration: the result of each slice, and what went wrong in
+    the last one; `timed_ns` is the time of all batches of each."""
 
     slices: list[Measurement | None]
     problem: str | None
@@ -87,7 +87,7 @@ class Measured(NamedTuple):
 
 
 def measure(
-    the_case,
+    the_configuration,
     spoil=None,
     timeout=AMPLE_SECONDS,
     clock_cost=20.0,
@@ -95,26 +95,26 @@ def measure(
     iterations=None,
     slices=1,
 ):
-    """The slices of a case. `spoil(rank, path)` may do harm to an open path. Reading the clock is
-    said to take `clock_cost` ns, which decides how much a sample holds."""
+    """The slices of a configuration. `spoil(rank, path)` may do harm to an open path. Reading the
+    clock is said to take `clock_cost` ns, which decides how much a sample holds."""
 
     def take_part(rank, group):
-        setup = set_up(group, [the_case.transport], timeout)
+        setup = set_up(group, [the_configuration.transport], timeout)
         own = Pair(setup, setup.context((0, 1), 0), AMPLE_BYTES)
         began = time.monotonic()
         sampler = Sampler(
             stopping,
             clock_cost,
             1.0,
-            single=setup.transport(the_case).capabilities.lossy,
-            most_exchanges=setup.most_exchanges(the_case),
+            single=setup.transport(the_configuration).capabilities.lossy,
+            most_iterations=setup.most_iterations(the_configuration),
         )
         found, timed, problem = [], [], None
         for number in range(slices):
-            side = own.side(the_case)
+            side = own.side(the_configuration)
             if number == 0 and spoil is not None:
                 side.begin_slice()
-                spoil(rank, own.path(the_case))
+                spoil(rank, own.path(the_configuration))
             if rank == 1:
                 side.begin_slice()
                 serve(own, side)

@@ -19,7 +19,7 @@ class Control(NamedTuple):
     batch: int
     end: int
     received: int
-    late: int
+    reordered: int
     jitter: int
 
 

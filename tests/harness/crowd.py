@@ -86,7 +86,8 @@ class CrowdSetup(Setup):
 class Crowd:
     """`size` ranks that take the turns `turns`. `rounds` is how many their schedule has. `sent` has
     for each turn the messages of each rank, `reports` what rank 0 got, `open_pairs` how many pairs
-    any rank had open at the end, at most, and `kept` of how many cases any rank kept something."""
+    any rank had open at the end, at most, and `kept` of how many configurations any rank kept
+    something."""
 
     def __init__(self, size, plan, setup_parts, turns):
         self.sent = [Counter() for _ in turns]
@@ -95,7 +96,7 @@ class Crowd:
         self._turns = turns
         self._posts = posts = Posts()
         hosts = ["host"] * size
-        schedule = Schedule(size, plan.pairs, plan.pairs_at_once)
+        schedule = Schedule(size, plan.pairs, plan.concurrent_pairs)
         self.rounds = schedule.rounds
         self._ranks = []
         for rank in range(size):

@@ -15,7 +15,7 @@ SIZES = [1, 2, 7, 8, 9, 15, 16, 55, 56, 57, 1000, 65507]
 
 
 class End:
-    """One end of a case: its buffers, and what its last batch gave."""
+    """One end of a configuration: its buffers, and what its last batch gave."""
 
     def __init__(self, datagrams, clock, size, slots=1, window=1, rate=0.0, jitter=False):
         self.out_bytes = np.zeros((slots, size), dtype=np.uint8)
@@ -64,7 +64,7 @@ def run_batch(ends, pattern, samples, **options):
 
 
 def counts(result):
-    return result.samples, result.sent, result.lost, result.late
+    return result.samples, result.sent, result.lost, result.reordered
 
 
 def number_of(datagram):

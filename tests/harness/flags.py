@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from halftrip.analysis.flags import NAMES, flags_by_case
+from halftrip.analysis.flags import NAMES, flags_by_configuration
 from harness import runs
 
 # The usual one-way time, ns.
@@ -15,7 +15,7 @@ def seen(*measurements, ci=None, **changes):
     run = runs.run(*measurements, **changes)
     if "header" not in changes:
         run.header.plan["ci"] = "none" if ci is None else ci
-    found = flags_by_case(run)[measurements[0].case]
+    found = flags_by_configuration(run)[measurements[0].configuration]
     assert all(flag.advice for flag in found)
     assert [flag.name for flag in found] == sorted((flag.name for flag in found), key=NAMES.index)
     return {flag.name: flag.seen for flag in found}
@@ -24,12 +24,12 @@ def seen(*measurements, ci=None, **changes):
 def pingpong(times, half_ns=HALF_NS, **changes):
     """A ping-pong whose samples are single round trips of these one-way times, ns."""
     samples = [round(2 * float(time)) for time in times]
-    values = {"exchanges": 1, "samples": samples, "first": round(2 * half_ns)}
+    values = {"iterations": 1, "samples": samples, "first": round(2 * half_ns)}
     return runs.measurement(half_ns=half_ns, **(values | changes))
 
 
 def dealt(make, k=10, **changes):
-    """The slices of a case: `make` makes the times of each from its number, ns."""
+    """The slices of a configuration: `make` makes the times of each from its number, ns."""
     return [pingpong(make(number), slice=number, **changes) for number in range(k)]
 
 

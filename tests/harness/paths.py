@@ -61,19 +61,19 @@ def opened(name, waits=("spin", "spin"), **fields):
             path.close()
 
 
-class CaseEnd:
-    """One end of a case, with its buffers filled; `check` tells how many messages arrived as they
-    were sent."""
+class OneEnd:
+    """One end of a configuration, with its buffers filled; `check` tells how many messages arrived
+    as they were sent."""
 
-    def __init__(self, path, case, initiates):
-        where = layout(case, CACHE)
-        end = case.initiator if initiates else case.responder
-        out, in_ = (allocate_ring(where, case, end) for _ in range(2))
+    def __init__(self, path, configuration, initiates):
+        where = layout(configuration, CACHE)
+        end = configuration.initiator if initiates else configuration.responder
+        out, in_ = (allocate_ring(where, configuration, end) for _ in range(2))
         buffers = Buffers(out=out, in_=in_, clock=clock(), exposed_bytes=max(1, where.bytes))
-        self.endpoint = path.endpoint(case, buffers)
+        self.endpoint = path.endpoint(configuration, buffers)
         exposed = self.endpoint.exposed
-        ring = None if exposed is None else Ring(exposed, where, case)
-        self._verification = Verification(case, initiates, out.slots, out, in_, ring)
+        ring = None if exposed is None else Ring(exposed, where, configuration)
+        self._verification = Verification(configuration, initiates, out.slots, out, in_, ring)
 
     def fill(self, messages):
         self._verification.fill(messages)
@@ -83,12 +83,12 @@ class CaseEnd:
         return self._verification.check(messages, timed.source_slots, header_size)
 
 
-def exchange(paths, case, numbers=(1, 1, 3)):
-    """Takes part in a batch at both ends: untimed exchanges, exchanges in a sample, samples. What
+def exchange(paths, configuration, numbers=(1, 1, 3)):
+    """Takes part in a batch at both ends: untimed iterations, iterations in a sample, samples. What
     each end timed, and how many messages it verified."""
-    ends = [CaseEnd(path, case, path is paths[0]) for path in paths]
-    untimed, exchanges, samples = numbers
-    messages = (untimed + exchanges * samples) * case.window
+    ends = [OneEnd(path, configuration, path is paths[0]) for path in paths]
+    untimed, iterations, samples = numbers
+    messages = (untimed + iterations * samples) * configuration.window
     for end, peer in zip(ends, ends[::-1], strict=True):
         end.endpoint.connect(sent(peer.endpoint.address))
         end.fill(messages)

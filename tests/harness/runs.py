@@ -1,4 +1,4 @@
-"""Cases, measurements and runs with chosen values, for tests of what reads them."""
+"""Configurations, measurements and runs with chosen values, for tests of what reads them."""
 
 from itertools import accumulate, pairwise
 
@@ -7,7 +7,7 @@ import numpy as np
 
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results.block import Block, RoundTrips
-from halftrip.results.case import Case, CaseEnd
+from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.records import (
     ClockInfo,
     CopyTime,
@@ -46,15 +46,15 @@ def environment(rank, **changes):
     return Environment(**(values | changes))
 
 
-def case(transport="shm", size=8, wait="spin", memory="host", pages="4K", **fields):
-    """A case. `wait`, `memory` and `pages` are those of both ends, or of the initiator and the
-    responder, as in ``spin:block``; other fields are those of Case."""
+def configuration(transport="shm", size=8, wait="spin", memory="host", pages="4K", **fields):
+    """A configuration. `wait`, `memory` and `pages` are those of both ends, or of the initiator and
+    the responder, as in ``spin:block``; other fields are those of Configuration."""
     initiator, responder = (
-        CaseEnd(memory=m, pages=p, wait=w)
+        EndSettings(memory=m, pages=p, wait=w)
         for m, p, w in zip(*(_both(value) for value in (memory, pages, wait)), strict=True)
     )
     ends = {"initiator": initiator, "responder": responder}
-    return Case(transport=transport, size=size, **(ends | fields))
+    return Configuration(transport=transport, size=size, **(ends | fields))
 
 
 def _both(setting):
@@ -87,7 +87,7 @@ def blocks(samples, counts=None, rtts=(150.0, 152.0), usage=None, preemptions=No
             Block(
                 start=0,
                 times=samples[begin:end],
-                cache_line_rtt=None if rtts is None else RoundTrips(*rtts[number : number + 2]),
+                core_to_core_rtt=None if rtts is None else RoundTrips(*rtts[number : number + 2]),
                 usage=None if usage is None else _share_of_block(usage, number, counted),
                 **(first if number == 0 else {}),
             )
@@ -120,21 +120,21 @@ def _nothing(usage):
 
 def measurement(transport="shm", size=8, wait="spin", half_ns=100.0, seed=1, **changes):
     """400 samples of ten round trips, each about twice `half_ns` long with a standard deviation of
-    one percent. `changes` are fields of the case or of the measurement, or arguments of
+    one percent. `changes` are fields of the configuration or of the measurement, or arguments of
     `blocks`."""
     generator = np.random.default_rng(seed)
-    exchanges = changes.get("exchanges", 10)
-    samples = generator.normal(2 * half_ns * exchanges, 0.02 * half_ns * exchanges, 400)
-    of_case = {name: changes.pop(name) for name in _CASE_FIELDS if name in changes}
+    iterations = changes.get("iterations", 10)
+    samples = generator.normal(2 * half_ns * iterations, 0.02 * half_ns * iterations, 400)
+    of_configuration = {name: changes.pop(name) for name in _CASE_FIELDS if name in changes}
     of_blocks = {name: changes.pop(name) for name in _BLOCK_FIELDS if name in changes}
     usage = of_blocks.get("usage")
     values = {
-        "case": case(transport, size, wait, **of_case),
+        "configuration": configuration(transport, size, wait, **of_configuration),
         "slice": 0,
         "at": 0.5,
         "first": round(20 * half_ns),
         "warm_up": WarmUp(300, 60_000, True),
-        "exchanges": exchanges,
+        "iterations": iterations,
         "stopped": "converged",
         "blocks": blocks(**({"samples": np.rint(samples)} | of_blocks)),
         "cores": None if usage is None else tuple(each.core for each in usage),
@@ -147,14 +147,14 @@ def stream(**changes):
     values = {
         "pattern": "stream",
         "window": 10,
-        "exchanges": 1,
+        "iterations": 1,
         "samples": [10_000] * 100,
         "peer_times": times(10_000),
     }
     return measurement("udp", 1000, "block", **(values | changes))
 
 
-_CASE_FIELDS = {"memory", "pages", *Case.__struct_fields__} - {"transport", "size"}
+_CASE_FIELDS = {"memory", "pages", *Configuration.__struct_fields__} - {"transport", "size"}
 _BLOCK_FIELDS = {"samples", "counts", "rtts", "usage", "preemptions", *Block.__struct_fields__}
 
 
@@ -164,7 +164,7 @@ def usage(load=0.5, system=0.2, **changes):
     second; None: nothing is known of its core."""
     core = changes.pop("core", None)
     values = {
-        "exchanges": 4000,
+        "iterations": 4000,
         "elapsed": 1.0,
         "user": load - system,
         "system": system,

@@ -12,7 +12,7 @@ _MOST_BATCHES = 10_000
 
 class Sampling:
     """Drives a sampler through slices, the first of which it begins, with exactly `iterations`
-    exchanges, if given. `batches` are those that the sampler asked for, and `kept` the blocks that
+    iterations, if given. `batches` are those that the sampler asked for, and `kept` the blocks that
     it was given, in this slice."""
 
     def __init__(
@@ -61,16 +61,16 @@ class Sampling:
         return None
 
     def sample(self, exchange, read=np.rint):
-        """Runs the slice to its end. `exchange(i, n)` gives the times of n exchanges from its i-th
+        """Runs the slice to its end. `exchange(i, n)` gives the times of n iterations from its i-th
         on, ns, and `read` is what the clock makes of the times of samples."""
         done = 0
 
         def take(batch):
             nonlocal done
             done += batch.warm_up
-            times = exchange(done, batch.exchanges * batch.samples)
+            times = exchange(done, batch.iterations * batch.samples)
             done += times.size
-            per_sample = times.reshape(batch.samples, batch.exchanges).sum(axis=1)
+            per_sample = times.reshape(batch.samples, batch.iterations).sum(axis=1)
             return read(per_sample), 0
 
         return self.run(take)
@@ -91,5 +91,5 @@ def noisy(ns, spread=0.1, seed=1):
 
 
 def settling(ns, extra, length):
-    """A cold start that fades: the first `length` exchanges take up to `extra` times longer."""
+    """A cold start that fades: the first `length` iterations take up to `extra` times longer."""
     return lambda start, count: ns * (1 + extra * np.exp(-np.arange(start, start + count) / length))

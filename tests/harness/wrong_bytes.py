@@ -7,7 +7,7 @@ from halftrip.memory.ring import Ring
 fill = Ring.fill
 def spoil(self, slots, seeds):
     fill(self, slots, seeds)
-    if self._case.size > {offset}:
+    if self._configuration.size > {offset}:
         sent = slots[seeds >> 48 == {rank}]
         self.region[sent * self._layout.stride + {offset}] ^= 0x40
 Ring.fill = spoil

@@ -154,8 +154,8 @@ def batches(datagrams: list[Datagram]) -> list[Batch]:
 
 
 def counted(datagrams: list[Datagram], pattern: str, sent: int, window: int = 1) -> set[int]:
-    """The numbers of the `sent` datagrams that the figures of a case are of, the only one of its
-    pattern: those of its last batches, each without the exchange that goes first."""
+    """The numbers of the `sent` datagrams that the figures of a configuration are of, the only one
+    of its pattern: those of its last batches, each without the iteration that goes first."""
     numbers: set[int] = set()
     for batch in reversed(batches(datagrams)):
         if batch.asked == (pattern == "stream") and len(numbers) < sent:

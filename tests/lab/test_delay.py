@@ -23,17 +23,17 @@ def check(lab, shell, transports, delays, mpi="mpich"):
     """A row's median, and its quick tenth, are, within 3 %, half of a round trip by the relay's own
     record: what passed from when it read a message until it wrote the reply, and as much again as
     the second host took, since the relay cannot see the time of the first host. Both see the same
-    exchanges, so that it does not matter how long hosts on a busy machine take. The relay held them
-    for the delay at least."""
+    iterations, so that it does not matter how long hosts on a busy machine take. The relay held
+    them for the delay at least."""
     for delay in delays:
         lab.relay.rule(Rule(delay=round(delay * 1e6)))
         lab.relay.journal()
         arguments = ("-t", transports, "-s", SIZE, "--wait", "spin", "--ci", "none")
         run = lab.measure(shell, *arguments, "--time", "0.5s", "-r", 1, mpi=mpi)
         log = lab.relay.journal()
-        assert {m.case.transport for m in run.measurements} == set(transports.split(","))
+        assert {m.configuration.transport for m in run.measurements} == set(transports.split(","))
         for m in run.measurements:
-            name, times = m.case.transport, m.series.times
+            name, times = m.configuration.transport, m.series.times
             until_reply, at_second_host = log.round_trips(*PACKETS[name])
             assert np.all(until_reply - at_second_host >= 2 * delay * 1e6)
             for quantile in QUANTILES:

@@ -17,12 +17,12 @@ def test_interfaces_count_what_was_sent_on_both_hosts(lab, shell, transport, siz
     )  # fmt: skip
     (m,) = run.measurements
     assert m.delivery is None or m.delivery.lost == 0
-    logs = {s.host: s for s in run.host_counters if s.phase == "case"}
+    logs = {s.host: s for s in run.host_counters if s.phase == "during"}
     here, there = (logs[host.name] for host in lab.hosts)
     out = here.interfaces[lab.hosts[0].device]
     into = there.interfaces[lab.hosts[1].device]
-    payload = (m.warm_up.exchanges + m.usage[0].exchanges) * m.case.window * size
-    # The untimed exchanges of the warm-up, and what the ranks tell each other, go there, too.
+    payload = (m.warm_up.iterations + m.usage[0].iterations) * m.configuration.window * size
+    # The untimed iterations of the warm-up, and what the ranks tell each other, go there, too.
     carried = out["bytes_out"] - HEADERS[transport] * out["packets_out"]
     assert payload <= carried <= 1.03 * payload
     assert into["bytes_in"] == pytest.approx(out["bytes_out"], rel=0.01)

@@ -31,11 +31,11 @@ def test_losses_are_counted(relayed, shell, loss):
     run, there, back = measured(
         relayed, shell, rule, "-p", "pingpong,stream", "--window", 32, "--time", "1s"
     )
-    found = {m.case.pattern: m for m in run.measurements}
+    found = {m.configuration.pattern: m for m in run.measurements}
     assert set(found) == {"pingpong", "stream"}
     for pattern, m in found.items():
         sent = m.delivery.sent
-        numbers = journal.counted(there, pattern, sent, m.case.window)
+        numbers = journal.counted(there, pattern, sent, m.configuration.window)
         dropped = journal.dropped(there)
         share = loss
         if pattern == "pingpong":
@@ -56,8 +56,10 @@ def test_datagrams_that_were_overtaken_are_late(relayed, shell):
         relayed, shell, rule, "-p", "stream", "--rate", "2MB", "--wait", "spin", "--time", "0.6s"
     )
     (m,) = run.measurements
-    numbers = journal.counted(there, "stream", m.delivery.sent, m.case.window)
+    numbers = journal.counted(there, "stream", m.delivery.sent, m.configuration.window)
     late = numbers & journal.overtaken(there)
     assert len(late) > 20
-    assert (m.delivery.lost, m.delivery.late) == (0, len(late))
-    assert m.delivery.jitter == pytest.approx(journal.jitter(there, m.case.window), rel=0.05)
+    assert (m.delivery.lost, m.delivery.reordered) == (0, len(late))
+    assert m.delivery.jitter == pytest.approx(
+        journal.jitter(there, m.configuration.window), rel=0.05
+    )

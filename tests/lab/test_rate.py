@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip.analysis.summaries import summarize_case
+from halftrip.analysis.summaries import summarize_configuration
 
 pytestmark = pytest.mark.extended
 
@@ -24,7 +24,7 @@ def test_a_limit_is_measured(lab, shell, rate, burst):
     frame.
 
     A bucket that is full lets a burst go ahead of its time, but only once: it is never full again
-    while all that it gets is taken, and the exchange that goes before each batch, which is not
+    while all that it gets is taken, and the iteration that goes before each batch, which is not
     timed, takes it. What comes in while a window is acknowledged stays for the next, as that takes
     less than the two milliseconds or more in which the bucket fills, and so, as a rule, does a
     pause of the machine itself; so over windows nothing is lost or won. The queue is longer than
@@ -37,7 +37,7 @@ def test_a_limit_is_measured(lab, shell, rate, burst):
         run = lab.measure(shell, *arguments, "--ci", "none", "--time", "1s", "-r", "1")
         (m,) = run.measurements
         left = rate / 8 * PAYLOAD[transport] / FRAME
-        assert summarize_case([m]).bandwidth == pytest.approx(left, rel=0.02), transport
+        assert summarize_configuration([m]).bandwidth == pytest.approx(left, rel=0.02), transport
         assert m.delivery is None or m.delivery.lost == 0
         assert [host.limiter()["drops"] for host in lab.hosts] == [0, 0]
 
@@ -57,4 +57,4 @@ def test_bandwidth_is_what_arrives_not_what_a_queue_takes(lab, shell):
     (m,) = run.measurements
     assert m.delivery.lost > 0
     left = 100_000_000 / 8 * PAYLOAD["udp"] / FRAME
-    assert summarize_case([m]).bandwidth <= 1.01 * left
+    assert summarize_configuration([m]).bandwidth <= 1.01 * left

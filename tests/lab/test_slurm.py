@@ -129,7 +129,7 @@ def test_a_job_of_srun_is_joined(slurm, shell, interface, library):
     prefix = ("srun", "-N2", "-n2", f"--mpi={interface}")
     result = shell.run(*WORK, prefix=prefix, **slurm)
     assert result.status == 0, result.err
-    assert len(result.run.by_case) == 6
+    assert len(result.run.by_configuration) == 6
     assert {e.mpi[: len(library)] for e in result.run.environments} == {library}
     assert result.out.count("run file:") == 1
 

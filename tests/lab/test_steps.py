@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from halftrip.analysis.flags import flags_by_case
+from halftrip.analysis.flags import flags_by_configuration
 from lab.relay import Rule
 
 pytestmark = pytest.mark.extended
@@ -47,10 +47,10 @@ def test_one_frame_more_takes_the_time_of_one(lab, shell, transport):
     ends fill at the same time. One byte more is 0.07 %; where it makes one frame more it is 2.3 %,
     or with TCP 8 %. Sizes are shuffled anew in each slice.
 
-    Where the machine that both hosts are on is stopped for a while, an exchange is late, and as the
-    bucket goes on filling, up to two frames, the next is early: neither is what the limit takes, so
-    it is looked for where exchanges lie closest. The median is the same within 1 %, or the row says
-    that it is disturbed."""
+    Where the machine that both hosts are on is stopped for a while, an iteration is late, and as
+    the bucket goes on filling, up to two frames, the next is early: neither is what the limit
+    takes, so it is looked for where iterations lie closest. The median is the same within 1 %, or
+    the row says that it is disturbed."""
     rate = 2_000_000
     for host in lab.hosts:
         host.limit(rate, burst=3000)
@@ -61,11 +61,13 @@ def test_one_frame_more_takes_the_time_of_one(lab, shell, transport):
         shell, "-t", transport, "-s", sizes, "--ci", "none", "--time", "0.8s", "-r", 2
     )
     due = {size: wire(transport, size) * 8e9 / rate / 2 for size in asked}
-    for case, flags in flags_by_case(run).items():
-        times = np.concatenate([m.series.times for m in run.by_case[case]])
-        assert midst(times) == pytest.approx(due[case.size], rel=0.005), case.size
+    for configuration, flags in flags_by_configuration(run).items():
+        times = np.concatenate([m.series.times for m in run.by_configuration[configuration]])
+        assert midst(times) == pytest.approx(due[configuration.size], rel=0.005), configuration.size
         if "disturbed" not in {flag.name for flag in flags}:
-            assert np.median(times) == pytest.approx(due[case.size], rel=0.01), case.size
+            assert np.median(times) == pytest.approx(due[configuration.size], rel=0.01), (
+                configuration.size
+            )
 
 
 def test_a_datagram_has_as_many_fragments_as_it_needs(relayed, shell):

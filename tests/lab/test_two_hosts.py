@@ -16,12 +16,12 @@ def check_measured(result, lab):
     run = result.run
     assert run.interrupted is None
     assert [e.host for e in run.environments] == [host.name for host in lab.hosts]
-    assert {m.case.transport for m in run.measurements} == {"mpi", "tcp", "udp"}
+    assert {m.configuration.transport for m in run.measurements} == {"mpi", "tcp", "udp"}
     assert {skip.transport for skip in run.skips} == {"shm", "pipe", "unix"}
     assert {skip.reason for skip in run.skips} == {"the ranks are on different hosts"}
-    assert all(m.cache_line_rtts == [] for m in run.measurements)
+    assert all(m.core_to_core_rtts == [] for m in run.measurements)
     # Over the cable, not over loopback.
-    payload = sum(len(m.samples) * m.exchanges * m.case.size for m in run.measurements)
+    payload = sum(len(m.samples) * m.iterations * m.configuration.size for m in run.measurements)
     for host in lab.hosts:
         assert host.sent_bytes >= payload
 
@@ -48,7 +48,7 @@ def test_pairs_across_are_those_of_different_hosts(lab, shell):
     run = lab.measure(
         shell, "-t", "tcp,shm", "-s", "8", "--pairs", "across", "--time", "20ms", ranks=2
     )
-    assert {(m.case.transport, m.case.pair) for m in run.measurements} == {
+    assert {(m.configuration.transport, m.configuration.pair) for m in run.measurements} == {
         ("tcp", pair) for pair in ((0, 2), (0, 3), (1, 2), (1, 3))
     }
     assert {(skip.transport, skip.reason) for skip in run.skips} == {

@@ -15,7 +15,7 @@ found.loader.exec_module(sys.modules[found.name])
 
 @pytest.mark.extended
 def test_transports_that_a_build_lacks_are_skipped_with_the_reason(shell, tmp_path):
-    """Nor has it counters: what a case cost is known but for them."""
+    """Nor has it counters: what a configuration cost is known but for them."""
     sources = [path for path in BINDINGS if path.stem in ("local", "module")]
     assert len(sources) == 2
     built = built_module(tmp_path, sources)
@@ -24,7 +24,7 @@ def test_transports_that_a_build_lacks_are_skipped_with_the_reason(shell, tmp_pa
         **shell.patched(INSTEAD.format(path=str(built))),
     )
     assert result.status == 0, result.err
-    measured = [case.transport for case in result.run.by_case]
+    measured = [configuration.transport for configuration in result.run.by_configuration]
     assert sorted(measured) == ["pipe", "shm", "tcp", "unix"]
     reasons = {skip.transport: skip.reason for skip in result.run.skips}
     assert reasons == dict.fromkeys(("mpi", "udp"), "not in this build of halftrip")

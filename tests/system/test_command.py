@@ -10,7 +10,7 @@ import pytest
 
 import halftrip
 from halftrip.analysis.breakpoints import breakpoints
-from halftrip.analysis.summaries import summarize_case
+from halftrip.analysis.summaries import summarize_configuration
 from halftrip.errors import Unavailable, UsageError
 from halftrip.measure.adaptive_sizes import next_sizes
 from halftrip.memory.host import HOST
@@ -22,7 +22,7 @@ LOCAL = ("shm", "pipe", "unix", "tcp")
 
 
 def sizes(run):
-    return sorted({m.case.size for m in run.measurements})
+    return sorted({m.configuration.size for m in run.measurements})
 
 
 def test_every_path_has_a_row_for_each_size(measured):
@@ -42,9 +42,9 @@ def test_the_file_says_where_and_how_each_row_was_measured(measured):
     assert all(abs(drift) < 1000 for drift in run.end.clock_drift)
     for measurement in run.measurements:
         assert measurement.first > 0
-        assert measurement.warm_up.exchanges > 0
-        assert len(measurement.cache_line_rtts) == 1 + len(measurement.blocks)
-        assert min(measurement.cache_line_rtts) > 0
+        assert measurement.warm_up.iterations > 0
+        assert len(measurement.core_to_core_rtts) == 1 + len(measurement.blocks)
+        assert min(measurement.core_to_core_rtts) > 0
         assert min(measurement.samples) > 0
 
 
@@ -53,12 +53,12 @@ def test_latencies_fit_the_machine(measured):
     bytes take longer; no path is faster than the cache line by more than noise."""
     run = measured.run
     latency = {
-        (case.transport, case.size): summarize_case(found).latency
-        for case, found in run.by_case.items()
+        (configuration.transport, configuration.size): summarize_configuration(found).latency
+        for configuration, found in run.by_configuration.items()
     }
     assert latency["shm", 8] * 3 < min(latency[name, 8] for name in ("pipe", "unix", "tcp"))
     assert latency["shm", 8] < latency["shm", 4096] < latency["shm", 256 << 10]
-    rtt = min(m.cache_line_rtts[0] for m in run.measurements)
+    rtt = min(m.core_to_core_rtts[0] for m in run.measurements)
     assert latency["shm", 8] > 0.4 * rtt
 
 
@@ -82,9 +82,9 @@ def test_programs_get_what_it_cost(measured):
     frame = halftrip.load(measured.path).frame()
     costs = [row["initiator_cpu_s_per_gb"] for row in rows]
     assert frame["initiator_cpu_s_per_gb"].tolist() == pytest.approx(costs)
-    for case, measurements in measured.run.by_case.items():
-        of_case = (case.transport, case.size)
-        (row,) = (row for row in rows if (row["transport"], row["size_bytes"]) == of_case)
+    for configuration, measurements in measured.run.by_configuration.items():
+        of_configuration = (configuration.transport, configuration.size)
+        (row,) = (row for row in rows if (row["transport"], row["size_bytes"]) == of_configuration)
         initiator, responder = add_both_ends(m.usage for m in measurements)
         assert row["initiator_load"] == pytest.approx(initiator.load)
         assert row["responder_system_s"] == pytest.approx(responder.system)
@@ -126,8 +126,8 @@ def test_each_way_to_wait_and_to_buffer_is_a_row(shell):
     waits = {"block": ("block",) * 2, "spin": ("spin",) * 2, "spin:block": ("spin", "block")}
     rows = sorted(itertools.product(("unix", "tcp"), waits, ("same", "separate")))
     assert sorted(tuple(row[:3]) for row in result.rows()) == rows
-    cases = [m.case for m in result.run.measurements]
-    found = {(c.transport, c.initiator.wait, c.responder.wait, c.buffers) for c in cases}
+    configurations = [m.configuration for m in result.run.measurements]
+    found = {(c.transport, c.initiator.wait, c.responder.wait, c.buffers) for c in configurations}
     assert found == {(name, *waits[wait], buffers) for name, wait, buffers in rows}
     assert "round trip" in result.out
     assert "round trip" in result.show().out
@@ -136,7 +136,7 @@ def test_each_way_to_wait_and_to_buffer_is_a_row(shell):
 
 def test_huge_pages_are_huge_or_refused(shell):
     result = shell.run("-t", "shm", "-s", "4M", "--pages", "4K,huge", *QUICK)
-    measured = {m.case.both_ends("pages") for m in result.run.measurements}
+    measured = {m.configuration.both_ends("pages") for m in result.run.measurements}
     reasons = [skip.reason for skip in result.run.skips]
     # What this machine gives to us it gives to ranks as well.
     size = 4 << 20
@@ -163,7 +163,7 @@ def test_options_win_over_a_plan_and_quiet_prints_the_file_alone(shell):
     )
     result = shell.halftrip("run", "plan.toml", "-t", "pipe", "--quiet")
     assert (result.status, result.out, result.err) == (0, "run.jsonl\n", "")
-    assert {m.case.transport for m in result.run.measurements} == {"pipe"}
+    assert {m.configuration.transport for m in result.run.measurements} == {"pipe"}
     assert sizes(result.run) == [8, 64]
     assert [e.core for e in result.run.environments] == [None, None]
     shown = result.show()
@@ -173,7 +173,7 @@ def test_options_win_over_a_plan_and_quiet_prints_the_file_alone(shell):
 
 def test_slices_are_shuffled_and_count_exactly(shell):
     """Each of three passes has all sizes, and those a few bytes off, in an order of its own; each
-    case has as many exchanges as were asked for."""
+    configuration has as many iterations as were asked for."""
     result = shell.run(
         "-t", "shm,tcp", "-s", "1..16", "--perturb", "3", "-r", "3", "--iterations", "1000"
     )
@@ -181,17 +181,21 @@ def test_slices_are_shuffled_and_count_exactly(shell):
     powers = [2**n for n in range(5)]
     expected = sorted({size + by for size in powers for by in (-3, 0, 3) if size + by > 0})
     orders = [
-        [(m.case.transport, m.case.size) for m in result.run.measurements if m.slice == r]
+        [
+            (m.configuration.transport, m.configuration.size)
+            for m in result.run.measurements
+            if m.slice == r
+        ]
         for r in range(3)
     ]
-    cases = list(itertools.product(("shm", "tcp"), expected))
-    assert all(sorted(order) == cases for order in orders)
+    configurations = list(itertools.product(("shm", "tcp"), expected))
+    assert all(sorted(order) == configurations for order in orders)
     assert len({tuple(order) for order in orders}) == 3
     passes = [m.slice for m in result.run.measurements]
     assert passes == sorted(passes)
-    assert len(result.show("--details").rows()) == len(cases)
-    for measured in result.run.by_case.values():
-        timed = sum(len(m.samples) * m.exchanges for m in measured)
+    assert len(result.show("--details").rows()) == len(configurations)
+    for measured in result.run.by_configuration.values():
+        timed = sum(len(m.samples) * m.iterations for m in measured)
         assert 1000 <= timed < 1000 + sum(len(m.samples) for m in measured)
         assert {m.stopped for m in measured} == {"count"}
 
@@ -204,8 +208,11 @@ def test_sizes_are_added_until_every_breakpoint_is_located(shell):
     schedule = [1024, 4096, 16384, 65536]
     middles = {2560, 10240, 40960}
     assert {*schedule, *middles} <= set(sizes(run))
-    assert len(run.by_case) == len(set(sizes(run)))
-    points = [Point.of(case.size, summarize_case(m)) for case, m in run.by_case.items()]
+    assert len(run.by_configuration) == len(set(sizes(run)))
+    points = [
+        Point.of(configuration.size, summarize_configuration(m))
+        for configuration, m in run.by_configuration.items()
+    ]
     assert set(next_sizes(points, schedule)) <= set(sizes(run))
     for found in breakpoints(points):
         assert found.low < found.high
@@ -218,7 +225,7 @@ def test_cores_are_what_was_asked_for(shell):
     assert result.status == 0, result.err
     assert [e.core for e in result.run.environments] == [core, core]
     assert all("oversubscribed" in row for row in result.rows())
-    assert all(m.cache_line_rtts == [] for m in result.run.measurements)
+    assert all(m.core_to_core_rtts == [] for m in result.run.measurements)
 
 
 def test_python_measures_and_loads(shell):

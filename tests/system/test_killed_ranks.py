@@ -82,7 +82,7 @@ def test_a_rank_that_is_killed_in_the_midst_of_a_thousand_rounds_ends_all(shell)
     assert (ended.status, ended.err) == (1, f"halftrip: {said}\n")
     assert ended.run.interrupted == said
     assert measured <= len(ended.run.measurements) < 2 * 1020
-    pairs = {measurement.case.pair for measurement in ended.run.measurements}
+    pairs = {measurement.configuration.pair for measurement in ended.run.measurements}
     assert len(pairs) == 6
 
 

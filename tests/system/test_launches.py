@@ -9,7 +9,7 @@ import signal
 import numpy as np
 import pytest
 
-from halftrip.analysis.summaries import summarize_case
+from halftrip.analysis.summaries import summarize_configuration
 from halftrip.stats.interval import between_medians
 from halftrip.stats.summary import relative_width
 from harness.mpi import EXTENDED, ONE_HOST, chosen, job, mpiexec, quick_start
@@ -57,14 +57,28 @@ def test_every_launch_is_of_fresh_processes(launched):
 def test_every_launch_measures_everything_in_an_order_of_its_own(launched):
     run = launched[0].run
     sizes = [2**n for n in range(5)]
-    cases = [*(("shm", size) for size in (*sizes, 128 << 10)), *(("udp", size) for size in sizes)]
-    done = [(m.launch, m.slice, m.case.transport, m.case.size) for m in run.measurements]
-    expected = [(k, r, *case) for k in range(3) for r in range(2) for case in cases]
+    configurations = [
+        *(("shm", size) for size in (*sizes, 128 << 10)),
+        *(("udp", size) for size in sizes),
+    ]
+    done = [
+        (m.launch, m.slice, m.configuration.transport, m.configuration.size)
+        for m in run.measurements
+    ]
+    expected = [
+        (k, r, *configuration)
+        for k in range(3)
+        for r in range(2)
+        for configuration in configurations
+    ]
     assert sorted(done) == sorted(expected)
     # One launch after the other, as they stand in the file.
     launches = [launch for launch, *_ in done]
     assert launches == sorted(launches)
-    orders = [[tuple(case) for launch, _, *case in done if launch == k] for k in range(3)]
+    orders = [
+        [tuple(configuration) for launch, _, *configuration in done if launch == k]
+        for k in range(3)
+    ]
     assert len({tuple(order) for order in orders}) == 3
 
 
@@ -101,8 +115,8 @@ def test_a_terminal_shows_which_launch_it_is_and_how_far(launched):
 def test_the_interval_is_over_the_medians_of_launches(shell):
     result = shell.run(plan(shell, 0.05), "--launches", "7", "-r", "2", *QUICK)
     assert result.status == 0, result.err
-    ((case, measurements),) = result.run.by_case.items()
-    assert case.transport == "simulated"
+    ((configuration, measurements),) = result.run.by_configuration.items()
+    assert configuration.transport == "simulated"
     assert len(measurements) == 14
     medians = [
         float(np.median([np.median(m.series.times) for m in measurements if m.launch == k]))
@@ -110,7 +124,7 @@ def test_the_interval_is_over_the_medians_of_launches(shell):
     ]
     # Each launch has a factor of its own.
     assert len({round(median) for median in medians}) == 7
-    summary = summarize_case(measurements)
+    summary = summarize_configuration(measurements)
     interval = between_medians(np.sort(medians))
     assert (
         (summary.low, summary.high) == (interval.low, interval.high) == (min(medians), max(medians))
@@ -124,14 +138,14 @@ def test_the_interval_is_over_the_medians_of_launches(shell):
 def test_launches_go_on_until_the_interval_is_narrow(shell):
     result = shell.run(plan(shell, 0.02), "--until-ci", "--ci", "2%", *QUICK)
     assert result.status == 0, result.err
-    ((_, measurements),) = result.run.by_case.items()
+    ((_, measurements),) = result.run.by_configuration.items()
     launches = {m.launch for m in measurements}
     count = len(launches)
     assert launches == set(range(count))
     assert 3 <= count < 30
 
     def width(most):
-        return relative_width(summarize_case([m for m in measurements if m.launch < most]))
+        return relative_width(summarize_configuration([m for m in measurements if m.launch < most]))
 
     assert width(count) <= 0.02
     # It stopped as soon as it could.
@@ -177,7 +191,7 @@ def test_a_launch_that_does_not_start_is_named(shell):
     script.write_text(
         f"#!/bin/sh\ncd {shlex.quote(str(shell.directory))}\n"
         # To be asked for its version is no launch.
-        'case "$*" in *halftrip.job.worker*)\n'
+        'configuration "$*" in *halftrip.job.worker*)\n'
         '[ -e used ] && { echo "no more slots" >&2; exit 3; }; touch used;; esac\n'
         f'exec {shlex.quote(mpiexec("wheel"))} "$@"\n'
     )

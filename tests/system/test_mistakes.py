@@ -25,7 +25,7 @@ MISTAKES = [
         ("run", "-t", "shm", "-p", "stream", "-s", "8", "--window", "1000000000"),
         "--window: 1000000000 is too many in flight",
     ),
-    (("run", "--pairs-at-once", "2"), "2 pairs at once are too many: 2 ranks make 1 pair"),
+    (("run", "--concurrent-pairs", "2"), "2 concurrent pairs: 2 ranks make 1 pair"),
     (
         ("run", "-t", "tcp", "--rate", "1MB"),
         "nothing of this can be measured: tcp: --rate: only a stream of udp has one",

@@ -35,7 +35,7 @@ def test_what_an_mpiexec_says_when_it_fails_is_why_mpi_is_skipped(shell):
     broken = found_instead(shell, "echo '-----' >&2; echo 'There are not enough slots' >&2; exit 3")
     result = shell.run("-t", "mpi,shm", *QUICK, **broken)
     assert result.status == 0
-    assert {m.case.transport for m in result.run.measurements} == {"shm"}
+    assert {m.configuration.transport for m in result.run.measurements} == {"shm"}
     ended = r"mpiexec \(process \d+\) ended with status 3: There are not enough slots"
     assert re.search(f"not measured: mpi: {ended}", result.out)
 
@@ -57,7 +57,7 @@ def test_without_mpi4py_mpi_is_skipped_with_how_to_get_it(shell):
     )
     result = shell.run("-t", "mpi,shm", *QUICK, **without)
     assert result.status == 0
-    assert {m.case.transport for m in result.run.measurements} == {"shm"}
+    assert {m.configuration.transport for m in result.run.measurements} == {"shm"}
     assert "not measured: mpi: mpi4py is not installed; pip install 'halftrip[mpi]'" in result.out
 
 

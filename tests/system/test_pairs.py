@@ -15,11 +15,11 @@ def check_every_pair(run, transports):
     """All pairs of four ranks appear once for each transport and pattern, two at a time."""
     patterns = ("pingpong", "stream")
     for kind in itertools.product(transports, patterns):
-        pairs = [c.pair for c in run.by_case if (c.transport, c.pattern) == kind]
+        pairs = [c.pair for c in run.by_configuration if (c.transport, c.pattern) == kind]
         assert sorted(pairs) == sorted(EVERYBODY)
-    assert len(run.by_case) == len(EVERYBODY) * len(transports) * len(patterns)
+    assert len(run.by_configuration) == len(EVERYBODY) * len(transports) * len(patterns)
     # One for each slice that all pairs of a round have.
-    rounds = {(a.case.setting, *sorted(a.pairs)) for a in run.aggregates}
+    rounds = {(a.configuration.setting, *sorted(a.pairs)) for a in run.aggregates}
     assert len(rounds) == 3 * len(transports) * len(patterns)
     for aggregate in run.aggregates:
         assert sorted(itertools.chain(*aggregate.pairs)) == [0, 1, 2, 3]
@@ -36,9 +36,11 @@ def check_oversubscribed(result):
     shared = [cores.count(core) > 1 for core in cores]
     assert [environment.oversubscribed for environment in run.environments] == shared
     rows = result.rows()
-    assert len(rows) == len(run.by_case)
+    assert len(rows) == len(run.by_configuration)
     flagged = sum("oversubscribed" in row for row in rows)
-    assert flagged == sum(any(shared[rank] for rank in case.pair) for case in run.by_case)
+    assert flagged == sum(
+        any(shared[rank] for rank in configuration.pair) for configuration in run.by_configuration
+    )
     assert ("oversubscribed" in result.out) == any(shared)
 
 
@@ -78,11 +80,11 @@ def test_all_pairs_of_a_job_talk_two_at_a_time(shell, name):
     ],
 )
 def test_pairs_are_those_that_were_asked_for(shell, pairs, expected):
-    result = shell.run("-n", "4", "-t", "tcp", "--pairs", pairs, "--pairs-at-once", "1", *QUICK)
+    result = shell.run("-n", "4", "-t", "tcp", "--pairs", pairs, "--concurrent-pairs", "1", *QUICK)
     assert result.status == 0, result.err
-    assert {m.case.pair for m in result.run.measurements} == expected
-    assert len(result.run.by_case) == len(expected)
-    assert {m.case.concurrency for m in result.run.measurements} == {1}
+    assert {m.configuration.pair for m in result.run.measurements} == expected
+    assert len(result.run.by_configuration) == len(expected)
+    assert {m.configuration.concurrency for m in result.run.measurements} == {1}
     assert result.run.aggregates == ()
 
 
@@ -91,7 +93,7 @@ def test_four_ranks_are_two_pairs_whose_ends_have_different_cores(shell):
     result = shell.run("-n", "4", "-t", "shm,unix", *QUICK)
     assert result.status == 0, result.err
     run = result.run
-    assert {m.case.pair for m in run.measurements} == {(0, 2), (1, 3)}
+    assert {m.configuration.pair for m in run.measurements} == {(0, 2), (1, 3)}
     assert [e.rank for e in run.environments] == [0, 1, 2, 3]
     core = {e.rank: e.core for e in run.environments}
     assert core[0] != core[2]
@@ -103,7 +105,11 @@ def test_four_ranks_are_two_pairs_whose_ends_have_different_cores(shell):
 def test_three_ranks_have_three_pairs(shell):
     result = shell.run("-n", "3", "--pairs", "all", "-t", "unix", *QUICK)
     assert result.status == 0, result.err
-    assert sorted(case.pair for case in result.run.by_case) == [(0, 1), (0, 2), (1, 2)]
+    assert sorted(configuration.pair for configuration in result.run.by_configuration) == [
+        (0, 1),
+        (0, 2),
+        (1, 2),
+    ]
 
 
 def check_threads(result, transports):
@@ -111,10 +117,14 @@ def check_threads(result, transports):
     run = result.run
     assert run.failures == ()
     for transport in transports:
-        cases = [case for case in run.by_case if case.transport == transport]
+        configurations = [
+            configuration
+            for configuration in run.by_configuration
+            if configuration.transport == transport
+        ]
         expected = list(itertools.product(("pingpong", "stream"), (0, 1)))
-        assert sorted((c.pattern, c.thread) for c in cases) == expected
-        assert {c.concurrency for c in cases} == {2}
+        assert sorted((c.pattern, c.thread) for c in configurations) == expected
+        assert {c.concurrency for c in configurations} == {2}
     assert {len(aggregate.pairs) for aggregate in run.aggregates} == {2}
     assert "2 threads each" in result.out
 

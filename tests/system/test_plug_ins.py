@@ -118,11 +118,13 @@ def measured_plug_in(tmp_path_factory):
 def test_every_pattern_is_verified(measured_plug_in):
     run = measured_plug_in.run
     assert run.failures == ()
-    found = [m for m in run.measurements if m.case.transport == "example"]
+    found = [m for m in run.measurements if m.configuration.transport == "example"]
     expected = itertools.product(PATTERNS, (8, 300000))
-    assert sorted((m.case.pattern, m.case.size) for m in found) == sorted(expected)
+    assert sorted((m.configuration.pattern, m.configuration.size) for m in found) == sorted(
+        expected
+    )
     for m in found:
-        assert m.case.both_ends("wait") == "block"
+        assert m.configuration.both_ends("wait") == "block"
         assert m.verified > 0
         assert min(m.samples) > 0
         assert m.usage is not None
@@ -151,7 +153,7 @@ def test_a_wrong_byte_is_found(shell, rank):
         **spoiled(shell, rank, 1020),
     )
     assert result.status == 1
-    failed = {failure.case.pattern for failure in result.run.failures}
+    failed = {failure.configuration.pattern for failure in result.run.failures}
     assert failed == {pattern for pattern in PATTERNS if is_checked(pattern, rank)}
     for failure in result.run.failures:
         check_failure(failure, rank, 1020)

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from halftrip.registry import TRANSPORTS
-from harness.runs import case
+from harness.runs import configuration
 from harness.shell import opened_shell
 
 # More than any host has.
@@ -37,11 +37,16 @@ def test_each_transport_measures_what_it_can(refused):
         for size in measured
     }
     found = {
-        (m.case.transport, m.case.pattern, m.case.mode, m.case.size)
+        (
+            m.configuration.transport,
+            m.configuration.pattern,
+            m.configuration.mode,
+            m.configuration.size,
+        )
         for m in refused.run.measurements
     }
     assert found == expected
-    assert case("shm", 8, "spin") in {m.case for m in refused.run.measurements}
+    assert configuration("shm", 8, "spin") in {m.configuration for m in refused.run.measurements}
 
 
 @pytest.mark.parametrize(
@@ -53,7 +58,7 @@ def test_each_transport_measures_what_it_can(refused):
         ("tcp", "a byte stream has no memory to reach into"),
         ("udp", "no room for its number"),
         ("udp", "no nonblocking calls"),
-        ("udp", "no exchange"),
+        ("udp", "no iteration"),
         ("udp", "no memory"),
     ],
 )

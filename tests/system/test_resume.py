@@ -13,11 +13,11 @@ ROWS = 8
 
 
 def slices(run, launch):
-    """How many slices each case has in a launch."""
+    """How many slices each configuration has in a launch."""
     found = {}
     for measurement in run.measurements:
         if measurement.launch == launch:
-            found[measurement.case] = found.get(measurement.case, 0) + 1
+            found[measurement.configuration] = found.get(measurement.configuration, 0) + 1
     return found
 
 
@@ -31,7 +31,11 @@ def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cu
     content = content[: len(content) - cut]
     shell.path.write_bytes(content)
     whole = content[: content.rindex(b"\n") + 1]
-    done = {case for case, count in slices(load(shell.path), 0).items() if count == SLICES}
+    done = {
+        configuration
+        for configuration, count in slices(load(shell.path), 0).items()
+        if count == SLICES
+    }
 
     result = shell.halftrip("run", "--resume", shell.path)
     assert (result.status, result.err) == (0, "")
@@ -40,16 +44,16 @@ def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cu
     run = result.run
     assert run.interrupted is None
     assert run.problems == ()
-    assert len(run.by_case) == ROWS
+    assert len(run.by_configuration) == ROWS
     further = slices(run, 1)
-    assert set(further) == set(run.by_case) - done
+    assert set(further) == set(run.by_configuration) - done
     assert set(further.values()) == {SLICES}
     assert result.out.count("run file:") == 1
     # Every row has an interval, those of the first launch that were cut short notwithstanding.
     rows = json.loads(result.show("--style", "json").out)["rows"]
     assert all(row["low_ns"] <= row["latency_ns"] <= row["high_ns"] for row in rows)
     # Leading slices that ran while the machine warmed up do not count, but are told.
-    of_both = sorted(len(measurements) for measurements in run.by_case.values())
+    of_both = sorted(len(measurements) for measurements in run.by_configuration.values())
     assert sorted(row["slices"] + row["left_out_slices"] for row in rows) == of_both
     assert all(row["slices"] >= SLICES // 2 for row in rows)
 
@@ -67,7 +71,7 @@ def test_rows_with_a_flag_are_measured_again(shell):
     result = shell.halftrip("run", "--resume", shell.path, "--again", "not-converged", "-q")
     assert (result.status, result.out) == (0, f"{shell.path}\n"), result.err
     assert shell.path.read_bytes().startswith(before)
-    again = {case.transport for case in slices(result.run, 1)}
+    again = {configuration.transport for configuration in slices(result.run, 1)}
     flagged = {
         row["transport"]
         for row in json.loads(first.show("--style", "json").out)["rows"]

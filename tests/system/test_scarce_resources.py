@@ -27,7 +27,10 @@ def test_full_shared_memory_spoils_nothing(shell):
         prefix=mounting("/dev/shm", "4k"),
     )
     assert result.status == 0, result.err
-    measured = [(case.transport, case.size) for case in result.run.by_case]
+    measured = [
+        (configuration.transport, configuration.size)
+        for configuration in result.run.by_configuration
+    ]
     assert sorted(measured) == [(t, s) for t in ("mpi", "shm", "tcp") for s in (8, 65536)]
     assert result.run.skips == ()
 
@@ -39,7 +42,7 @@ def test_no_memory_for_a_segment_is_a_reason(shell):
         prefix=("sh", "-c", 'ulimit -f 100; exec "$@"', "sh"),
     )
     assert result.status == 0, result.err
-    assert {m.case.transport for m in result.run.measurements} == {"tcp"}
+    assert {m.configuration.transport for m in result.run.measurements} == {"tcp"}
     assert "not measured: shm: no shared memory: File too large" in result.out
 
 

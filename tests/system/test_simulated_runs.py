@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip.analysis.summaries import summarize_case
+from halftrip.analysis.summaries import summarize_configuration
 from halftrip.registry import DEFAULT_TRANSPORTS
 from harness.mpi import ONE_HOST
 
@@ -14,9 +14,9 @@ def test_a_simulated_path_needs_no_table_and_no_machine(shell):
     assert result.out.startswith("pattern pingpong, mode blocking, ranks 0-1; simulated: virtual ")
     assert "bound:" not in result.out
     run = result.run
-    for case, measurements in run.by_case.items():
-        expected = 1e3 + case.size / 10
-        assert summarize_case(measurements).latency == pytest.approx(expected, rel=0.02)
+    for configuration, measurements in run.by_configuration.items():
+        expected = 1e3 + configuration.size / 10
+        assert summarize_configuration(measurements).latency == pytest.approx(expected, rel=0.02)
     assert run.host_counters == ()
     assert {m.usage for m in run.measurements} == {None}
     assert result.show("--usage").out.startswith("no usage: ")
@@ -29,14 +29,18 @@ def test_a_table_says_what_is_measured(shell):
     result = shell.run("plan.toml", "--pattern", "pingpong,stream")
     assert result.status == 0, result.err
     run = result.run
-    assert {case.transport for case in run.by_case} == {"simulated"}
-    (turns,) = (found for case, found in run.by_case.items() if case.pattern == "pingpong")
-    assert summarize_case(turns).latency == pytest.approx(7e3, rel=0.02)
+    assert {configuration.transport for configuration in run.by_configuration} == {"simulated"}
+    (turns,) = (
+        found
+        for configuration, found in run.by_configuration.items()
+        if configuration.pattern == "pingpong"
+    )
+    assert summarize_configuration(turns).latency == pytest.approx(7e3, rel=0.02)
 
 
 def test_the_quick_preset_measures_every_transport(shell):
     result = shell.run("--preset", "quick", "-s", "8", **ONE_HOST)
     assert result.status == 0, result.err
     run = result.run
-    assert {m.case.transport for m in run.measurements} == set(DEFAULT_TRANSPORTS)
+    assert {m.configuration.transport for m in run.measurements} == set(DEFAULT_TRANSPORTS)
     assert run.header.plan["preset"] == "quick"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from halftrip.analysis.summaries import summarize_case
+from halftrip.analysis.summaries import summarize_configuration
 from harness.shell import opened_shell
 
 SIZES = "1,8,64,1K,8K,64000,65508,1M"
@@ -27,23 +27,26 @@ def test_every_size_that_fits_is_measured(every_size, pattern, wait):
     run = every_size.run
     assert run.interrupted is None
     assert run.failures == ()
-    found = [m for m in run.measurements
-             if (m.case.pattern, m.case.both_ends("wait")) == (pattern, wait)]  # fmt: skip
-    assert {m.case.size for m in found} == set(MEASURED)
+    found = [
+        m
+        for m in run.measurements
+        if m.configuration.pattern == pattern and m.configuration.both_ends("wait") == wait
+    ]
+    assert {m.configuration.size for m in found} == set(MEASURED)
     for m in found:
-        assert m.exchanges == 1
+        assert m.iterations == 1
         assert min(m.samples) > 0
         delivery = m.delivery
         # Without a rate it would be the jitter of a full buffer.
         assert delivery.jitter is None
         if pattern == "pingpong":
-            assert delivery.sent == len(m.samples) + delivery.lost + delivery.late
+            assert delivery.sent == len(m.samples) + delivery.lost + delivery.reordered
             assert m.peer_median is None
         else:
-            assert delivery.sent == len(m.samples) * m.case.window
+            assert delivery.sent == len(m.samples) * m.configuration.window
             assert 0 <= delivery.lost < delivery.sent
             assert m.peer_median > 0
-        assert summarize_case([m]).bandwidth > 0
+        assert summarize_configuration([m]).bandwidth > 0
 
 
 def test_sizes_that_do_not_fit_are_refused(every_size):
@@ -59,8 +62,8 @@ def test_a_stream_keeps_to_its_rate(shell):
         *("-t", "udp", "-p", "pingpong,stream", "-s", "1K", "--rate", "1MB", "--time", "0.2s")
     )
     assert result.status == 0, result.err
-    ((case, measured),) = result.run.by_case.items()
-    assert (case.pattern, case.rate) == ("stream", 1e6)
+    ((configuration, measured),) = result.run.by_configuration.items()
+    assert (configuration.pattern, configuration.rate) == ("stream", 1e6)
     for m in measured:
         assert m.delivery.sent * 1024 / (sum(m.samples) * 1e-9) <= 2.1e6
         assert m.delivery.jitter > 0
@@ -84,7 +87,10 @@ def test_messages_are_verified_but_for_their_headers(shell):
     run = result.run
     assert run.failures == ()
     kinds = [("pingpong", "same"), ("pingpong", "separate"), ("stream", "separate")]
-    measured = [(case.pattern, case.buffers, case.size, case.cache) for case in run.by_case]
+    measured = [
+        (configuration.pattern, configuration.buffers, configuration.size, configuration.cache)
+        for configuration in run.by_configuration
+    ]
     assert sorted(measured) == sorted((*k, s, c) for k in kinds for s in sizes for c in caches)
     assert all(m.verified > 0 for m in run.measurements)
     (skip,) = run.skips
@@ -101,13 +107,19 @@ def test_pairs_and_threads_have_paths_of_their_own_and_count_answers(shell):
     )
     assert result.status == 0, result.err
     run = result.run
-    paths = {(m.case.pattern, m.case.pair, m.case.thread) for m in run.measurements}
+    paths = {
+        (m.configuration.pattern, m.configuration.pair, m.configuration.thread)
+        for m in run.measurements
+    }
     pairs, threads = ((0, 2), (1, 3)), (0, 1)
     assert paths == {
         (p, pair, t) for p in ("pingpong", "stream") for pair in pairs for t in threads
     }
-    assert {aggregate.case.pattern for aggregate in run.aggregates} == {"pingpong", "stream"}
-    for measured in run.by_case.values():
+    assert {aggregate.configuration.pattern for aggregate in run.aggregates} == {
+        "pingpong",
+        "stream",
+    }
+    for measured in run.by_configuration.values():
         assert sum(len(m.samples) for m in measured) == 500
         assert {m.stopped for m in measured} == {"count"}
 

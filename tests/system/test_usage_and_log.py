@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from halftrip.analysis.flags import flags_by_case
+from halftrip.analysis.flags import flags_by_configuration
 from halftrip.registry import DEFAULT_TRANSPORTS
 from halftrip.results.usage import add_both_ends, add_usages
 from harness.mpi import ONE_HOST
@@ -32,15 +32,15 @@ PATTERNS = [
 UNCOUNTED = 200
 
 
-def exchanges(measurements):
-    """How many exchanges the kept samples of measurements and their warm-up have."""
-    return sum(m.warm_up.exchanges + m.usage[0].exchanges for m in measurements)
+def iterations(measurements):
+    """How many iterations the kept samples of measurements and their warm-up have."""
+    return sum(m.warm_up.iterations + m.usage[0].iterations for m in measurements)
 
 
 def sent(measurements):
-    """The payload of those exchanges that went each way, bytes."""
-    (each,) = {m.case.window * m.case.size for m in measurements}
-    return exchanges(measurements) * each
+    """The payload of those iterations that went each way, bytes."""
+    (each,) = {m.configuration.window * m.configuration.size for m in measurements}
+    return iterations(measurements) * each
 
 
 @pytest.fixture(scope="module", params=PATTERNS, ids=["stream", "pingpong"])
@@ -56,7 +56,7 @@ def logged(request, tmp_path_factory):
 
 
 def of(run, transport):
-    return [m for m in run.measurements if m.case.transport == transport]
+    return [m for m in run.measurements if m.configuration.transport == transport]
 
 
 def logs(run, phase):
@@ -77,7 +77,7 @@ def test_shared_memory_costs_no_system_time_and_is_a_busy_poll(logged):
         assert usage.kernel_share < 0.03
         assert usage.hardly_sleeps
         # It has its core, or waits for it. What is stolen is told in steps.
-        assert usage.is_busy_poll or (usage.stolen_share or 0.0) >= 0.03
+        assert usage.is_busy_poll or (usage.steal_share or 0.0) >= 0.03
     shown = logged.show("--usage")
     assert shown.status == 0, shown.err
     # Once in the legend, and once for every such end of a row, which is of all slices.
@@ -89,21 +89,21 @@ def test_shared_memory_costs_no_system_time_and_is_a_busy_poll(logged):
 def test_the_log_counts_what_went_through_the_interface(logged):
     need(can_unshare("-n"), "a loopback interface of its own needs root, and unshare")
     run = logged.run
-    counted = [counters.interfaces["lo"] for counters in logs(run, "case")]
+    counted = [counters.interfaces["lo"] for counters in logs(run, "during")]
     total = {name: sum(each[name] for each in counted) for name in counted[0]}
     # Whatever is sent there comes in again.
     assert total["bytes_in"] == total["bytes_out"]
     assert total["packets_in"] == total["packets_out"]
-    (pattern,) = {m.case.pattern for m in run.measurements}
+    (pattern,) = {m.configuration.pattern for m in run.measurements}
     payload = sent(of(run, "tcp")) * (2 if pattern == "pingpong" else 1)
     carried = total["bytes_out"] - TCP_HEADERS * total["packets_out"]
-    uncounted = UNCOUNTED * payload / exchanges(of(run, "tcp"))
+    uncounted = UNCOUNTED * payload / iterations(of(run, "tcp"))
     assert payload <= carried <= payload + min(uncounted, 0.01 * payload)
     # Nothing of shared memory's.
     assert sent(of(run, "shm")) > uncounted
     if pattern == "pingpong":
         # A packet for each message, there and back.
-        packets = 2 * exchanges(of(run, "tcp"))
+        packets = 2 * iterations(of(run, "tcp"))
         assert packets <= total["packets_out"] <= 1.02 * packets + 2 * UNCOUNTED
     (before,), (after,) = logs(run, "before"), logs(run, "after")
     used = max(m.at + m.usage[0].elapsed for m in of(run, "tcp"))
@@ -126,20 +126,24 @@ def test_the_log_is_whole_between_a_second_of_rest_before_and_after(logged):
     assert (before.phase, after.phase) == ("before", "after")
     for idle in (before, after):
         assert 1.0 <= idle.seconds < 1.5
-        assert idle.cases == []
-    # Each case of each slice is in one record, and each record ends where the next begins.
-    in_log = [pair for system in between for pair in zip(system.slices, system.cases, strict=True)]
-    assert in_log == [(m.slice, m.case) for m in run.measurements]
+        assert idle.configurations == []
+    # Each configuration of each slice is in one record, and each record ends where the next begins.
+    in_log = [
+        pair
+        for system in between
+        for pair in zip(system.slices, system.configurations, strict=True)
+    ]
+    assert in_log == [(m.slice, m.configuration) for m in run.measurements]
     for one, other in itertools.pairwise(between):
         assert other.at >= one.at + one.seconds - 1e-3
     for system in between:
-        cases = set(zip(system.slices, system.cases, strict=True))
-        times = [m.at for m in run.measurements if (m.slice, m.case) in cases]
+        configurations = set(zip(system.slices, system.configurations, strict=True))
+        times = [m.at for m in run.measurements if (m.slice, m.configuration) in configurations]
         assert all(system.at <= at <= system.at + system.seconds for at in times)
     assert run.notices == ()
 
 
-def test_the_rest_before_is_idler_than_the_cases(shell):
+def test_the_rest_before_is_idler_than_the_configurations(shell):
     """Somebody else may have all cores in that second: then it is tried again."""
     arguments = ("-t", "tcp,shm,pipe", "-s", "8,1K,64K", "--time", "60ms", "-r", "2")
     for _ in range(5):
@@ -167,9 +171,9 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
         took = {task: total - before.get(task, 0.0) for task, total in cpu_seconds().items()}
     assert result.status == 0, result.err
     run = result.run
-    assert len(run.by_case) == 2
+    assert len(run.by_configuration) == 2
     shown = result.show("--flags").out
-    for case, flags in flags_by_case(run).items():
+    for configuration, flags in flags_by_configuration(run).items():
         (seen,) = (flag.seen for flag in flags if flag.name == "disturbed")
         # Somebody else may have had the other core.
         said = re.search(
@@ -179,11 +183,11 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
         )
         assert said is not None, seen
         named = int(said[2])
-        assert named == pid or took.get(named, took[pid]) > 0.5 * took[pid], (case, seen)
+        assert named == pid or took.get(named, took[pid]) > 0.5 * took[pid], (configuration, seen)
         assert f"(process {named})" in shown
         assert 25 < float(said[1]) < 97
         assert 25 < float(said[3]) <= 100
-    for measurements in run.by_case.values():
+    for measurements in run.by_configuration.values():
         core = add_both_ends(m.usage for m in measurements)[1].core
         assert core.others > 0.25 * core.watched
         assert all(block.usage is not None for m in measurements for block in m.blocks)
@@ -196,17 +200,17 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
     [("--preset", "quick"), ("-t", "shm", "-s", "8", "--time", "1s", "-r", "100", "--ci", "none")],
 )
 def test_the_log_costs_less_than_a_hundredth_of_the_time(shell, arguments):
-    """Of that in which anything was done, also where cases are as short as they get."""
+    """Of that in which anything was done, also where configurations are as short as they get."""
     result = shell.run(*arguments, "--system-log", **ONE_HOST)
     assert result.status == 0, result.err
     run = result.run
     if "--preset" in arguments:
-        assert {m.case.transport for m in run.measurements} == set(DEFAULT_TRANSPORTS)
-    rest = sum(system.seconds for system in run.host_counters if system.phase != "case")
+        assert {m.configuration.transport for m in run.measurements} == set(DEFAULT_TRANSPORTS)
+    rest = sum(system.seconds for system in run.host_counters if system.phase != "during")
     assert 0 < run.end.logged < 0.01 * (run.end.seconds - rest)
-    # The bounds that are measured after the last case are of none.
+    # The bounds that are measured after the last configuration are of none.
     *_, last, after = run.host_counters
-    assert (last.phase, after.phase) == ("case", "after")
+    assert (last.phase, after.phase) == ("during", "after")
     copied = sum(copy.ns for copy in run.copy_times) * 1e-9
     assert after.at - (last.at + last.seconds) > copied > 0
     assert f"of the run's {run.end.seconds:.1f} s" in result.show("--system-log").out

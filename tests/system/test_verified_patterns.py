@@ -23,8 +23,11 @@ def possible(transport):
     return {(pattern, mode) for mode, patterns in by_mode.items() for pattern in patterns}
 
 
-def kinds(cases):
-    return {(case.transport, case.pattern, case.mode) for case in cases}
+def kinds(configurations):
+    return {
+        (configuration.transport, configuration.pattern, configuration.mode)
+        for configuration in configurations
+    }
 
 
 def check_verified(result):
@@ -32,19 +35,26 @@ def check_verified(result):
     assert result.run.failures == ()
     assert result.run.interrupted is None
     assert all(m.verified > 0 for m in result.run.measurements)
-    return [m.case for m in result.run.measurements]
+    return [m.configuration for m in result.run.measurements]
 
 
 def test_every_local_pattern_is_verified_however_receivers_wait(shell):
     result = shell.run(
         *QUICK, "-s", SIZES, "-t", ",".join(LOCAL), "-p", PATTERNS, "--wait", "block,spin"
     )
-    cases = check_verified(result)
+    configurations = check_verified(result)
     usual = {(pattern, shape.modes[0]) for pattern, shape in SHAPES.items()}
     for wait in ("block", "spin"):
         names = [name for name in LOCAL if wait in TRANSPORTS.load(name).capabilities.waits]
         expected = {(name, *kind) for name in names for kind in possible(name) & usual}
-        assert kinds(case for case in cases if case.both_ends("wait") == wait) == expected
+        assert (
+            kinds(
+                configuration
+                for configuration in configurations
+                if configuration.both_ends("wait") == wait
+            )
+            == expected
+        )
     assert "not measured: pipe get, put onesided: a byte stream has no memory" in result.out
 
 
@@ -66,8 +76,14 @@ def test_windows_that_the_peer_touches_are_verified(shell, name):
         **quick_start(name),
     )
     found = sorted(
-        (case.transport, case.pattern, case.touch, case.datatype, case.size)
-        for case in check_verified(result)
+        (
+            configuration.transport,
+            configuration.pattern,
+            configuration.touch,
+            configuration.datatype,
+            configuration.size,
+        )
+        for configuration in check_verified(result)
     )
     touched = list(itertools.product(("get", "put"), ("none", "timed", "untimed")))
     datatypes = {"mpi": ("byte", "vector"), "shm": ("byte",)}
@@ -91,11 +107,18 @@ def test_windows_in_one_place_and_in_places_of_their_own(shell):
     )
     assert result.status == 0, result.err
     assert result.run.failures == ()
-    cases = [m.case for m in result.run.measurements]
-    streams = [case for case in cases if case.pattern != "pingpong"]
-    places = {(case.transport, case.pattern, case.mode): [] for case in streams}
-    for case in streams:
-        places[case.transport, case.pattern, case.mode].append((case.window, case.places))
+    configurations = [m.configuration for m in result.run.measurements]
+    streams = [
+        configuration for configuration in configurations if configuration.pattern != "pingpong"
+    ]
+    places = {
+        (configuration.transport, configuration.pattern, configuration.mode): []
+        for configuration in streams
+    }
+    for configuration in streams:
+        places[configuration.transport, configuration.pattern, configuration.mode].append(
+            (configuration.window, configuration.places)
+        )
     assert all(sorted(of) == [(1, "same"), (3, "own"), (3, "same")] for of in places.values())
     modes = {("mpi", "stream", mode) for mode in ("blocking", "nonblocking", "persistent")}
     assert set(places) == modes | {
@@ -113,7 +136,10 @@ def test_datatypes_bring_their_blocks_and_nothing_else(shell, name):
         *("--datatype", "contiguous,vector", *chosen(name)),
         **quick_start(name),
     )
-    found = sorted((case.datatype, case.pattern, case.size) for case in check_verified(result))
+    found = sorted(
+        (configuration.datatype, configuration.pattern, configuration.size)
+        for configuration in check_verified(result)
+    )
     expected = itertools.product(("contiguous", "vector"), patterns, (8, 1024, 100000))
     assert found == sorted(expected)
 
@@ -125,8 +151,8 @@ def test_cold_unaligned_and_common_buffers_are_verified(shell):
         *("--cache", "hot,cold", "--align", "1", "--buffers", "same,separate"),
         **(ONE_HOST | shell.small_cache()),
     )
-    cases = check_verified(result)
-    assert {case.align for case in cases} == {1}
+    configurations = check_verified(result)
+    assert {configuration.align for configuration in configurations} == {1}
     modes = {"pingpong": "blocking", "stream": "blocking", "put": "onesided"}
     separate = {
         (name, *kind)
@@ -134,10 +160,16 @@ def test_cold_unaligned_and_common_buffers_are_verified(shell):
         for kind in possible(name) & set(modes.items())
     } - {("mpi", "put", "onesided")}  # MPI aligns its windows itself
     for cache in ("hot", "cold"):
-        found = [case for case in cases if case.cache == cache]
-        assert kinds(case for case in found if case.buffers == "separate") == separate
+        found = [configuration for configuration in configurations if configuration.cache == cache]
+        assert (
+            kinds(configuration for configuration in found if configuration.buffers == "separate")
+            == separate
+        )
         same = {(name, "pingpong", "blocking") for name in ("shm", "tcp", "mpi")}
-        assert kinds(case for case in found if case.buffers == "same") == same
+        assert (
+            kinds(configuration for configuration in found if configuration.buffers == "same")
+            == same
+        )
     assert "only a ping-pong in turn sends from the buffer that it receives into" in result.out
 
 
@@ -148,9 +180,13 @@ def test_buffers_beyond_the_real_cache_are_verified(shell):
         *("--cache", "cold"),
         **ONE_HOST,
     )
-    cases = check_verified(result)
-    assert {case.pattern for case in cases} == {"pingpong", "stream", "put"}
-    assert {case.transport for case in cases} == {"shm", "tcp", "mpi"}
+    configurations = check_verified(result)
+    assert {configuration.pattern for configuration in configurations} == {
+        "pingpong",
+        "stream",
+        "put",
+    }
+    assert {configuration.transport for configuration in configurations} == {"shm", "tcp", "mpi"}
 
 
 @pytest.mark.extended
@@ -160,10 +196,12 @@ def test_one_buffer_for_both_ways_is_for_a_ping_pong_in_turn(shell):
         *("-t", "shm,tcp,mpi,udp", "-p", PATTERNS, "-m", "blocking,nonblocking,onesided"),
         **ONE_HOST,
     )
-    cases = check_verified(result)
+    configurations = check_verified(result)
     names = ("shm", "tcp", "mpi", "udp")
     for cache in ("hot", "cold"):
-        found = kinds(case for case in cases if case.cache == cache)
+        found = kinds(
+            configuration for configuration in configurations if configuration.cache == cache
+        )
         assert found == {(name, "pingpong", "blocking") for name in names}
     assert "only a ping-pong in turn sends from the buffer that it receives into" in result.out
 
@@ -191,13 +229,15 @@ def test_a_wrong_byte_fails_every_row_in_which_it_is_received(shell, rank, trans
     run = result.run
     assert run.interrupted is None
     everything = {(name, *kind) for name in transports for kind in possible(name)}
-    assert kinds(m.case for m in run.measurements if m.case.size == 8) == everything
+    assert (
+        kinds(m.configuration for m in run.measurements if m.configuration.size == 8) == everything
+    )
     failed = {kind for kind in everything if is_checked(kind[1], rank)}
-    assert kinds(failure.case for failure in run.failures) == failed
+    assert kinds(failure.configuration for failure in run.failures) == failed
     assert len(run.failures) == len(failed)
     for failure in run.failures:
         check_failure(failure, rank, size - 1)
-        case = failure.case
-        assert case.size == size
-        kind = f"{case.transport} {case.pattern} {case.mode}"
+        configuration = failure.configuration
+        assert configuration.size == size
+        kind = f"{configuration.transport} {configuration.pattern} {configuration.mode}"
         assert f"failed: {kind} {size}, ranks 0-1: {failure.reason}" in result.out

@@ -35,7 +35,7 @@ def clock():
 
 @pytest.mark.parametrize("wait", ["block", "spin"])
 @pytest.mark.parametrize("size", SIZES)
-def test_every_exchange_is_a_sample(clock, size, wait):
+def test_every_iteration_is_a_sample(clock, size, wait):
     with Relay() as relay:
         ends = ends_of(relay, clock, size, wait, jitter=True)
         for samples in (1, 20):
@@ -91,7 +91,7 @@ def test_a_batch_ends_when_as_much_time_was_lost_as_it_may(clock):
 
 @pytest.mark.parametrize("size", [1, 4, 8, 1000])
 def test_a_late_reply_is_not_taken_for_the_next(clock, size):
-    """The third reply comes during the next exchange; each exchange takes 8 ms."""
+    """The third reply comes during the next iteration; each iteration takes 8 ms."""
     kept = []
 
     def delay(index, datagram):
@@ -114,7 +114,7 @@ def test_the_timeout_follows_the_replies(clock):
         if index == 13:
             kept.append(datagram)
         if index == 14:
-            # Arrives during this exchange or the next: late in either.
+            # Arrives during this iteration or the next: late in either.
             relay.pass_on(1, kept[0])
         return relay.drop() if index in (11, 13, 14, 15) else [0.0]
 

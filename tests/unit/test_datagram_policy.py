@@ -119,8 +119,8 @@ def test_a_reply_between_misses_restarts_the_count():
 
 
 def play(timeout, durations):
-    """A ping-pong whose replies take so long, ns; returns which exchanges were given up. A reply
-    that comes after that comes during a later exchange, which goes on."""
+    """A ping-pong whose replies take so long, ns; returns which iterations were given up. A reply
+    that comes after that comes during a later iteration, which goes on."""
     now, on_the_way, given_up = 0, [], []
     for number, ns in enumerate(durations):
         until = now + min(ns, timeout.current)
@@ -139,7 +139,7 @@ def play(timeout, durations):
 
 
 def test_a_timeout_that_is_too_short_grows():
-    """The path slows down to three times the timeout: two exchanges are given up, and no more."""
+    """The path slows down to three times the timeout: two iterations are given up, and no more."""
     timeout = _native.ReplyTimeout(SECOND)
     assert play(timeout, [MS // 10] * 20 + [30 * MS] * 40) == [20, 21]
     assert timeout.current == 600 * MS

@@ -12,7 +12,7 @@ from harness.relay import Relay
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 VERSION = _native.ControlMessage.version
-FIELDS = ("kind", "batch", "end", "received", "late", "jitter")
+FIELDS = ("kind", "batch", "end", "received", "reordered", "jitter")
 
 
 def fields(message):

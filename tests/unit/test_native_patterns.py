@@ -29,14 +29,14 @@ CLOCK = best_source()
 
 def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3), receive_times=(None, None)):
     """Takes part at both ends. Returns the buffers (out, in) and the timestamps of both. `timing`
-    is (untimed, exchanges, samples); `receive_times` are arrays to be filled, or None."""
-    untimed, exchanges, samples = timing
+    is (untimed, iterations, samples); `receive_times` are arrays to be filled, or None."""
+    untimed, iterations, samples = timing
     buffers = [(messages(slots, size, end), np.zeros((slots, size), np.uint8)) for end in (1, 2)]
     timestamps = [np.zeros(samples + 1, dtype=np.int64) for _ in ends]
 
     def part(call, end):
         out, in_ = (_native.Ring(array) for array in buffers[end])
-        call(ends[end], pattern, out, in_, window, untimed, exchanges, timestamps[end], CLOCK,
+        call(ends[end], pattern, out, in_, window, untimed, iterations, timestamps[end], CLOCK,
              receive_times[end])  # fmt: skip
 
     finish = in_thread(lambda: part(_native.respond, 1))
@@ -45,7 +45,7 @@ def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3), receive_times=
     return buffers, timestamps
 
 
-@pytest.fixture(params=CASES, ids=lambda case: "-".join(case).replace(" ", "-"))
+@pytest.fixture(params=CASES, ids=lambda configuration: "-".join(configuration).replace(" ", "-"))
 def path(request):
     name, pattern = request.param
     ends, release = PAIRS[name]()
@@ -67,7 +67,7 @@ def test_every_byte_arrives(path, size):
 
 @pytest.mark.parametrize("name", [name for name, pattern in CASES if pattern == "bidirectional"])
 @pytest.mark.parametrize("size", [1, 4096, 300_000])
-def test_the_last_receive_completes_before_the_exchange_does(name, size):
+def test_the_last_receive_completes_before_the_iteration_does(name, size):
     ends, release = PAIRS[name]()
     receive_times = [np.zeros(5, dtype=np.int64) for _ in ends]
     _, timestamps = run(
@@ -80,21 +80,21 @@ def test_the_last_receive_completes_before_the_exchange_does(name, size):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "exchanges", "count", "said"),
+    ("pattern", "iterations", "count", "said"),
     [
-        ("bidirectional", 2, 3, "one exchange each"),
+        ("bidirectional", 2, 3, "one iteration each"),
         ("bidirectional", 1, 4, "between each two timestamps"),
         ("exchange", 1, 3, "no receive times"),
         ("pingpong", 1, 3, "no receive times"),
     ],
 )
-def test_receive_times_are_refused_where_there_are_none(pattern, exchanges, count, said):
+def test_receive_times_are_refused_where_there_are_none(pattern, iterations, count, said):
     ends, release = shm_pair()
     rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
     times = np.zeros(4, np.int64), np.zeros(count, np.int64)
     for call, end in zip((_native.initiate, _native.respond), ends, strict=True):
         with pytest.raises(ValueError, match=said):
-            call(end, pattern, *rings, 4, 0, exchanges, times[0], CLOCK, receive_times=times[1])
+            call(end, pattern, *rings, 4, 0, iterations, times[0], CLOCK, receive_times=times[1])
     release()
 
 
@@ -148,7 +148,7 @@ def test_each_way_has_its_own_time(slow):
 
 def test_buffers_are_used_in_turn(path):
     ends, pattern = path
-    # 7 exchanges of one message, or of 4: the last of 5 buffers is used, and some twice.
+    # 7 iterations of one message, or of 4: the last of 5 buffers is used, and some twice.
     ((out, in_), (back, at_peer)), _ = run(ends, pattern, 100, slots=5, window=4)
     shape = SHAPES[pattern]
     assert np.array_equal(at_peer, out)

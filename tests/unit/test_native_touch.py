@@ -37,7 +37,7 @@ def test_touched_memory_holds_what_was_put_and_what_is_got(pattern, touch, size)
     take_part(_native.initiate, ends[0], pattern, rings, times, touch)
     assert finish() is None
     assert np.array_equal(theirs, out if pattern == "put" else in_)
-    # An untimed exchange, and two in each sample: both ends went on by as many buffers.
+    # An untimed iteration, and two in each sample: both ends went on by as many buffers.
     used = (1 + 2 * samples) * window % slots
     assert exposed.position == rings[pattern == "get"].position == used
     assert (np.diff(times) > 0).all()

@@ -110,7 +110,7 @@ def test_names_of_plug_ins_come_after_the_built_in_ones(plug_ins):
     assert list(STYLES) == ["table", "json", "csv", "broken", "count"]
     assert list(LAUNCHERS) == list(LAUNCHERS.built_in)
     run = runs.run(runs.measurement("example"), runs.measurement("udp"), runs.measurement("mpi"))
-    assert [row.case.transport for row in rows(run)] == ["mpi", "udp", "example"]
+    assert [row.configuration.transport for row in rows(run)] == ["mpi", "udp", "example"]
 
 
 def test_a_transport_of_a_plug_in_can_be_measured(plug_ins):

@@ -1,4 +1,4 @@
-"""Where a curve of time over size bends or jumps."""
+"""The breakpoints of a curve of time over size: where it bends or jumps."""
 
 from __future__ import annotations
 

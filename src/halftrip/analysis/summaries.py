@@ -1,4 +1,4 @@
-"""The summary of a case over its slices and launches."""
+"""The summary of a configuration over its slices and launches."""
 
 from __future__ import annotations
 
@@ -7,55 +7,62 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, add_deliveries, delivered_share
 from halftrip.results.records import Measurement
 from halftrip.stats import series
 from halftrip.stats.median import median
-from halftrip.stats.series import CaseTimes
+from halftrip.stats.series import ConfigurationTimes
 from halftrip.stats.summary import Summary
 from halftrip.stats.variance import Components, variance_components
 
 
-def case_times(measurements: Sequence[Measurement]) -> CaseTimes:
-    """The times of a case; `measurements` are its slices of all launches, at least one."""
-    messages = measurements[0].case.messages_per_exchange
+def configuration_times(measurements: Sequence[Measurement]) -> ConfigurationTimes:
+    """The times of a configuration; `measurements` are its slices of all launches, at least one."""
+    messages = measurements[0].configuration.messages_per_iteration
     # Samples are whole nanoseconds.
-    unit = 1.0 / (messages * max(measurement.exchanges for measurement in measurements))
-    return series.case_times([measurement.series for measurement in measurements], unit)
+    unit = 1.0 / (messages * max(measurement.iterations for measurement in measurements))
+    return series.configuration_times([measurement.series for measurement in measurements], unit)
 
 
-def summarize_case(measurements: Sequence[Measurement], times: CaseTimes | None = None) -> Summary:
-    """The summary of a case over the slices that count; `times` is the result of `case_times`, if
-    it is known already. Where `is_over_all_time`, the bandwidth is of all samples."""
-    case = measurements[0].case
+def summarize_configuration(
+    measurements: Sequence[Measurement], times: ConfigurationTimes | None = None
+) -> Summary:
+    """The summary of a configuration over the slices that count; `times` is the result of
+    `configuration_times`, if it is known already. Where `is_over_all_time`, the bandwidth is of all
+    samples."""
+    configuration = measurements[0].configuration
     delivery = add_deliveries(measurement.delivery for measurement in measurements)
-    delivered = delivered_share(case, delivery)
-    summary = series.summarize_case(
-        times or case_times(measurements),
-        size=case.size,
-        first=measurements[0].first / case.messages_per_exchange,
+    delivered = delivered_share(configuration, delivery)
+    summary = series.summarize_configuration(
+        times or configuration_times(measurements),
+        size=configuration.size,
+        first=measurements[0].first / configuration.messages_per_iteration,
         delivered=delivered,
-        single=all(measurement.exchanges == 1 for measurement in measurements),
+        single=all(measurement.iterations == 1 for measurement in measurements),
     )
-    if not is_over_all_time(case, delivery):
+    if not is_over_all_time(configuration, delivery):
         return summary
-    sent = sum(m.samples.size * m.exchanges * case.messages_per_exchange for m in measurements)
+    sent = sum(
+        m.samples.size * m.iterations * configuration.messages_per_iteration for m in measurements
+    )
     elapsed = sum(int(m.samples.sum()) for m in measurements)
-    bandwidth = case.size * delivered * sent / elapsed * 1e9 if elapsed else math.nan
+    bandwidth = configuration.size * delivered * sent / elapsed * 1e9 if elapsed else math.nan
     return summary._replace(bandwidth=bandwidth)
 
 
-def is_over_all_time(case: Case, delivery: Delivery | None) -> bool:
-    """Whether the bandwidth of a case is all bytes that arrived over all the time, and not that of
-    the median window. It is so at a rate, where a sender that makes up for lost time is faster in
-    many windows; and in a stream that lost datagrams, where a queue that fills up accepts for a
-    while what it cannot deliver."""
-    return case.rate is not None or (case.is_rate and delivery is not None and delivery.lost > 0)
+def is_over_all_time(configuration: Configuration, delivery: Delivery | None) -> bool:
+    """Whether the bandwidth of a configuration is all bytes that arrived over all the time, and not
+    that of the median window. It is so at a rate, where a sender that makes up for lost time is
+    faster in many windows; and in a stream that lost datagrams, where a queue that fills up accepts
+    for a while what it cannot deliver."""
+    return configuration.rate is not None or (
+        configuration.is_rate and delivery is not None and delivery.lost > 0
+    )
 
 
-def launch_components(times: CaseTimes) -> Components | None:
-    """The standard deviations between the launches of a case and between slices of one, as
+def launch_components(times: ConfigurationTimes) -> Components | None:
+    """The standard deviations between the launches of a configuration and between slices of one, as
     shares of the median; None with fewer than two launches. Where a launch has one slice, its
     two halves stand for slices."""
     launches = [

@@ -58,5 +58,5 @@ def _lost_ns(measurement: Measurement) -> float:
     # An end that sleeps waits a little at every wake-up, which is no loss.
     waited = sum(u.waited or 0.0 for u in ends if u.hardly_sleeps or u.taken_share)
     # The larger one, not the sum: the same pause may have hit both.
-    stolen = max(((u.stolen_share or 0.0) * u.elapsed for u in ends), default=0.0)
+    stolen = max(((u.steal_share or 0.0) * u.elapsed for u in ends), default=0.0)
     return (waited + stolen) * 1e9

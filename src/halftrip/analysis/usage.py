@@ -1,27 +1,27 @@
-"""The resource usage of both ends of a case, as figures."""
+"""The resource usage of both ends of a configuration, as figures."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.usage import Usage
 
 # The names of the ends of a pair, in the order of its ranks.
 ENDS = ("initiator", "responder")
 
 
-def cpu_per_gigabyte(case: Case, usage: Usage, delivered: float = 1.0) -> float:
+def cpu_per_gigabyte(configuration: Configuration, usage: Usage, delivered: float = 1.0) -> float:
     """CPU time of an end for 10^9 bytes of payload that arrived, in all directions together, s; NaN
     where none did. The share `delivered` of the messages arrived."""
-    messages = usage.exchanges * case.messages_per_exchange * case.directions
-    payload = messages * case.size * delivered
+    messages = usage.iterations * configuration.messages_per_iteration * configuration.directions
+    payload = messages * configuration.size * delivered
     return usage.busy / payload * 1e9 if payload else math.nan
 
 
 def usage_figures(
-    case: Case, ends: tuple[Usage, Usage] | None, delivered: float = 1.0
+    configuration: Configuration, ends: tuple[Usage, Usage] | None, delivered: float = 1.0
 ) -> dict[str, Any]:
     """The figures of both ends by names that end in their unit; None for a figure that does not
     exist."""
@@ -34,7 +34,7 @@ def usage_figures(
             "user_s": usage and usage.user,
             "system_s": usage and usage.system,
             "kernel_share": usage and usage.kernel_share,
-            "cpu_s_per_gb": usage and cpu_per_gigabyte(case, usage, delivered),
+            "cpu_s_per_gb": usage and cpu_per_gigabyte(configuration, usage, delivered),
             "busy_poll": usage and usage.is_busy_poll,
             "voluntary_switches": usage and usage.voluntary,
             "involuntary_switches": usage and usage.involuntary,
@@ -43,13 +43,13 @@ def usage_figures(
             "peak_memory_bytes": usage and usage.peak_memory,
             "waited_share": usage and usage.waited_share,
             "others_share": usage and usage.others_share,
-            "stolen_share": usage and usage.stolen_share,
+            "steal_share": usage and usage.steal_share,
             "instructions": usage and usage.instructions,
             "cycles": usage and usage.cycles,
             "instructions_per_cycle": usage and usage.instructions_per_cycle,
             "counted": usage and usage.counted,
             "core": core and core.number,
-            "culprit": core and core.busiest_task and core.busiest_task.name,
+            "busiest_task": core and core.busiest_task and core.busiest_task.name,
             "frequency_hz": core and core.hertz,
             "energy_j": core and core.joules,
         }

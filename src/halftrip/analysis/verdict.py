@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from halftrip.analysis.flags import contradictions, evidences, machine, samples
-from halftrip.analysis.flags.disturbed import core_of, stolen_ends, taken_ends
+from halftrip.analysis.flags.disturbed import core_of, steal_ends, taken_ends
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percent, us
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.modes import two_modes
@@ -71,11 +71,14 @@ def verdict(row: Evidence, contradiction: Flag | None = None) -> Verdict:
     return Verdict("caution" if word == "ok" and cause is not None else word, width, cause)
 
 
-def verdicts(run: Run) -> dict[Case, Verdict]:
+def verdicts(run: Run) -> dict[Configuration, Verdict]:
     """The verdict on every row of a run."""
     rows = evidences(run)
     beside = contradictions(rows)
-    return {row.case: verdict(row, next(iter(beside.get(row.case, [])), None)) for row in rows}
+    return {
+        row.configuration: verdict(row, next(iter(beside.get(row.configuration, [])), None))
+        for row in rows
+    }
 
 
 def _first(rules: tuple[Callable[[Evidence], Cause | None], ...], row: Evidence) -> Cause | None:
@@ -105,11 +108,11 @@ def _contention(row: Evidence) -> Cause | None:
 
 def _steal(row: Evidence) -> Cause | None:
     """The hypervisor had the core of an end."""
-    stolen = [f"{percent(share)} of core {core.number}" for _, core, share in stolen_ends(row)]
-    if not stolen:
+    steal = [f"{percent(share)} of core {core.number}" for _, core, share in steal_ends(row)]
+    if not steal:
         return None
     advice = "measure when its other machines are quiet, or on a machine of your own"
-    return Cause("steal", f"the hypervisor had {' and '.join(stolen)}", advice)
+    return Cause("steal", f"the hypervisor had {' and '.join(steal)}", advice)
 
 
 def _oversubscribed(row: Evidence) -> Cause | None:
@@ -148,7 +151,7 @@ def _wandered(row: Evidence) -> Cause | None:
     if 2 * known.size <= halves.size or high - low <= 2 * median(known):
         return None
     seen = f"from {us(low)} to {us(high)}"
-    found = row.with_line
+    found = row.with_rtt
     if found is None or not found.significant or found.value < 0:
         advice = "find out what changes (frequency, heat, other work), or allow more --slices"
         return Cause("level wandered", seen, advice)
@@ -194,7 +197,7 @@ def _few_samples(row: Evidence) -> Cause:
     if row.summary.samples < FEWEST * slices:
         seen = f"{row.summary.samples:,} samples tell no more"
         return Cause("few samples", seen, advice)
-    return Cause("noise", "single exchanges differ too much for the time allowed", advice)
+    return Cause("noise", "single iterations differ too much for the time allowed", advice)
 
 
 _ALWAYS = (_contention, _steal, _oversubscribed, _unpinned, _other_state)

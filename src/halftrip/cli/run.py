@@ -21,8 +21,8 @@ _QUOTED_LINES = 20
 
 
 def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) -> int:
-    """Measures, prints the table, and returns the exit status: 1 if nothing was measured, or a case
-    failed."""
+    """Measures, prints the table, and returns the exit status: 1 if nothing was measured, or a
+    configuration failed."""
     layers = [file_layer(plan_file)] if plan_file is not None else []
     plan = make_plan(*layers, options_layer(options))
     path = Path(plan.output or default_name())

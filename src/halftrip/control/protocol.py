@@ -71,8 +71,8 @@ class Address(msgspec.Struct, frozen=True, tag=True):
 
 class Assignment(msgspec.Struct, frozen=True, tag=True):
     """The task of a launched rank: a Plan in JSON, where rank 0 listens for the group, if that uses
-    sockets, whether progress is shown, the number of the launch, and the cases that are left out,
-    in JSON."""
+    sockets, whether progress is shown, the number of the launch, and the configurations that are
+    left out, in JSON."""
 
     plan: bytes
     group: Address | None

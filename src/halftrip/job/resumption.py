@@ -9,47 +9,49 @@ from halftrip.errors import UsageError
 from halftrip.measure.progress import Progress
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement, RunEnd
 from halftrip.results.run import Run
 
 
 class Resumption(NamedTuple):
     """The launches that are still to come: their first number, and how many. The first of them
-    leaves out the cases that are `done`. `end` is that of the file so far."""
+    leaves out the configurations that are `done`. `end` is that of the file so far."""
 
     first: int = 0
     launches: int = 1
-    done: frozenset[Case] = frozenset()
+    done: frozenset[Configuration] = frozenset()
     end: RunEnd | None = None
 
 
-def resumption(run: Run, plan: Plan, again: Collection[Case]) -> Resumption:
+def resumption(run: Run, plan: Plan, again: Collection[Configuration]) -> Resumption:
     """What is left of a run of `plan`: what was not measured to its end in its last launch, the
-    launches that did not begin, and the cases `again`. Raises UsageError if nothing is left, or if
-    it cannot be known."""
+    launches that did not begin, and the configurations `again`. Raises UsageError if nothing is
+    left, or if it cannot be known."""
     if run.interrupted is not None and plan.refine:
         raise UsageError("a run with refine cannot be resumed: which sizes it lacks is not known")
     launches = {m.launch for m in run.measurements} | {e.launch for e in run.environments}
     last = max(launches, default=0)
     if run.interrupted is None:
-        failed = {failure.case for failure in run.failures}
-        done = frozenset(run.by_case.keys() - set(again) - failed)
+        failed = {failure.configuration for failure in run.failures}
+        done = frozenset(run.by_configuration.keys() - set(again) - failed)
         if not again and not failed:
             raise UsageError("the run is complete, and nothing in it failed; see --again")
         return Resumption(last + 1, 1, done, run.end)
     of_last = {
-        case: [m for m in measurements if m.launch == last]
-        for case, measurements in run.by_case.items()
+        configuration: [m for m in measurements if m.launch == last]
+        for configuration, measurements in run.by_configuration.items()
     }
     done = frozenset(
-        case for case, found in of_last.items() if case not in again and _is_whole(found, plan)
+        configuration
+        for configuration, found in of_last.items()
+        if configuration not in again and _is_whole(found, plan)
     )
     return Resumption(last + 1, max(1, plan.launches - last), done, run.end)
 
 
 def _is_whole(measurements: list[Measurement], plan: Plan) -> bool:
-    """Whether these are all slices of a case."""
+    """Whether these are all slices of a configuration."""
     slices = planned_slices(plan)
     if len(measurements) >= slices:
         return True

@@ -9,10 +9,10 @@ import msgspec
 from halftrip.job.resumption import Resumption
 from halftrip.job.view import View
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import Failure, Measurement, RunEnd
 from halftrip.results.run_file import RunFile, decode
-from halftrip.stats.series import Series, case_times, summarize_case
+from halftrip.stats.series import Series, configuration_times, summarize_configuration
 from halftrip.stats.summary import relative_width
 
 # How the lines of some records begin.
@@ -21,13 +21,13 @@ _MEASURED = (b'{"record":"measurement"', b'{"record":"failure"')
 
 
 class Intervals:
-    """The confidence intervals of all cases, while launches go on. It keeps times only
+    """The confidence intervals of all configurations, while launches go on. It keeps times only
     with --until-ci: they take as much memory as the file takes on disk."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._series: dict[Case, list[Series]] = {}
-        self._failed: set[Case] = set()
+        self._series: dict[Configuration, list[Series]] = {}
+        self._failed: set[Configuration] = set()
 
     def take(self, line: bytes) -> None:
         """Takes a line of the run file."""
@@ -35,9 +35,9 @@ class Intervals:
             return
         record = decode(line)
         if isinstance(record, Measurement):
-            self._series.setdefault(record.case, []).append(record.series)
+            self._series.setdefault(record.configuration, []).append(record.series)
         elif isinstance(record, Failure):
-            self._failed.add(record.case)
+            self._failed.add(record.configuration)
 
     def are_narrow(self, launches: int) -> bool:
         """Whether --until-ci ends the run after this many launches: every row's interval is as
@@ -51,11 +51,12 @@ class Intervals:
 
 
 def _width(series: list[Series]) -> float:
-    """The relative width of a case's interval; infinite before FEWEST_UNTIL_CI launches."""
-    times = case_times(series)
+    """The relative width of a configuration's interval; infinite before FEWEST_UNTIL_CI
+    launches."""
+    times = configuration_times(series)
     if len(times.by_launch) < FEWEST_UNTIL_CI:
         return float("inf")
-    return relative_width(summarize_case(times))
+    return relative_width(summarize_configuration(times))
 
 
 class LaunchRecords:

@@ -32,7 +32,7 @@ from halftrip.job.signals import catching
 from halftrip.job.spec import Job
 from halftrip.job.view import View
 from halftrip.plan.plan import Plan
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 
 # How long all ranks may take to start and connect. Large jobs wait for slow file systems.
 _START_SECONDS = 60.0
@@ -102,13 +102,14 @@ class Supervisor:
         plan: Plan,
         start: Callable[[Job, Started], None],
         launch: int = 0,
-        done: frozenset[Case] = frozenset(),
+        done: frozenset[Configuration] = frozenset(),
     ) -> None:
-        """Calls `start` to start the ranks, and has them measure `plan` without the cases that are
-        `done`, as the launch of this number. Returns when they have ended.
+        """Calls `start` to start the ranks, and has them measure `plan` without the configurations
+        that are `done`, as the launch of this number. Returns when they have ended.
 
         Raises LaunchFailed if they did not start, UsageError or HalftripError if one of them gave
-        up, Interrupted if a process died or a signal arrived. No process is left in any case.
+        up, Interrupted if a process died or a signal arrived. No process is left in any
+        configuration.
         """
         with catching(self._on_signal):
             self._run(plan, start, launch, done)
@@ -120,7 +121,7 @@ class Supervisor:
         plan: Plan,
         start: Callable[[Job, Started], None],
         launch: int,
-        done: frozenset[Case],
+        done: frozenset[Configuration],
     ) -> None:
         try:
             self._start(start)
@@ -206,7 +207,7 @@ class Supervisor:
             self._selector.unregister(listener)
             listener.close()
 
-    def _assign(self, plan: Plan, launch: int, done: frozenset[Case]) -> None:
+    def _assign(self, plan: Plan, launch: int, done: frozenset[Configuration]) -> None:
         self._assigned = True
         for rank in self._ranks.values():
             assignment = Assignment(

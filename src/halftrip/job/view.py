@@ -11,7 +11,7 @@ class View(Protocol):
     visible: bool
 
     def update(self, done: int, total: int, what: str) -> None:
-        """Shows that `done` of `total` cases are over and `what` is being measured."""
+        """Shows that `done` of `total` configurations are over and `what` is being measured."""
 
     def quote(self, who: str, lines: list[str]) -> None:
         """Takes the lines that an mpiexec, called `who`, and its ranks printed in a run that

@@ -36,7 +36,7 @@ from halftrip.job.spec import RANK_VARIABLE, Job
 from halftrip.measure.runner import Runner
 from halftrip.mpi import library
 from halftrip.plan.plan import Plan
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.transports.base import ProcessContext
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         sink = LauncherSink(events, assignment.progress)
         plan = msgspec.json.decode(assignment.plan, type=Plan)
         process = ProcessContext.of(plan, rank, job.token, communicator, _NO_MPI, assignment.launch)
-        done = msgspec.json.decode(assignment.done, type=frozenset[Case])
+        done = msgspec.json.decode(assignment.done, type=frozenset[Configuration])
         Runner(plan, group, process, sink, done).run()
         group.close()
 

@@ -18,11 +18,11 @@ import msgspec
 from halftrip.measure.walk import Item
 from halftrip.plan.plan import Plan
 from halftrip.plan.sizes import perturb
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.results.run_file import decode
 from halftrip.stats.piecewise import Point, joints, usable
-from halftrip.stats.series import Series, case_times, summarize_case
+from halftrip.stats.series import Series, configuration_times, summarize_configuration
 
 # A breakpoint is located once it is known to within this many bytes, or this share of its size.
 RESOLUTION_BYTES = 8
@@ -84,9 +84,9 @@ class Refinement:
         measured = [record for line in lines if isinstance(record := decode(line), Measurement)]
         if not measured:
             return
-        case = measured[0].case
-        of_size = self._curves.setdefault((round_, case.setting.curve), {})
-        of_size.setdefault(case.size, []).append(measured[0].series)
+        configuration = measured[0].configuration
+        of_size = self._curves.setdefault((round_, configuration.setting.curve), {})
+        of_size.setdefault(configuration.size, []).append(measured[0].series)
 
     def more(self) -> list[Item]:
         """What to measure next to locate breakpoints. What was refused or failed is not requested
@@ -94,7 +94,8 @@ class Refinement:
         found = []
         for (round_, curve), sizes in self._curves.items():
             points = [
-                Point.of(size, summarize_case(case_times(series))) for size, series in sizes.items()
+                Point.of(size, summarize_configuration(configuration_times(series)))
+                for size, series in sizes.items()
             ]
             found += [
                 (round_, _resized(curve, size)) for size in next_sizes(points, self._schedule)
@@ -104,7 +105,7 @@ class Refinement:
         return fresh
 
 
-def _resized(setting: Case, size: int) -> Case:
+def _resized(setting: Configuration, size: int) -> Configuration:
     return msgspec.structs.replace(setting, size=size)
 
 

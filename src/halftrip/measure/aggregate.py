@@ -30,10 +30,10 @@ def aggregate(measurements: Sequence[Measurement], offsets: Sequence[int]) -> Ag
         spans.append(round(high - low))
         messages.append(sum(float(np.diff(np.interp([low, high], *each))[0]) for each in progress))
     return Aggregate(
-        case=first.case,
+        configuration=first.configuration,
         slice=first.slice,
         launch=first.launch,
-        pairs=[m.case.pair for m in measurements],
+        pairs=[m.configuration.pair for m in measurements],
         spans=spans,
         messages=messages,
     )
@@ -47,9 +47,9 @@ def _progress(measurement: Measurement, offset: int) -> tuple[_Floats, _Floats]:
     before = np.cumsum([0, *(block.times.size for block in measurement.blocks[:-1])])
     samples += np.repeat(before, [block.times.size + 1 for block in measurement.blocks])
     per_sample = (
-        measurement.exchanges
-        * measurement.case.messages_per_exchange
-        * delivered_share(measurement.case, measurement.delivery)
+        measurement.iterations
+        * measurement.configuration.messages_per_iteration
+        * delivered_share(measurement.configuration, measurement.delivery)
     )
     return moments, samples * per_sample
 

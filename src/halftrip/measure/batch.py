@@ -6,7 +6,7 @@ import msgspec
 
 from halftrip.results.block import Times
 
-# Untimed exchanges before each batch, so that both ends are in the loop.
+# Untimed iterations before each batch, so that both ends are in the loop.
 UNTIMED_EXCHANGES = 1
 
 
@@ -20,23 +20,23 @@ class Stopping(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What to time next: `samples` samples of `exchanges` exchanges each, after `warm_up` untimed
-    exchanges.
+    """What to time next: `samples` samples of `iterations` iterations each, after `warm_up` untimed
+    iterations.
 
-    `cold`: this is the first exchange of the case, so no untimed one precedes it, and the initiator
-    gives its peer time to get ready. `keep`: the times become a block of the measurement.
+    `cold`: this is the first iteration of the configuration, so no untimed one precedes it, and the
+    initiator gives its peer time to get ready. `keep`: the times become a block of the measurement.
     """
 
-    exchanges: int
+    iterations: int
     samples: int
     warm_up: int = UNTIMED_EXCHANGES
     cold: bool = False
     keep: bool = False
 
     @property
-    def total_exchanges(self) -> int:
+    def total_iterations(self) -> int:
         """Timed and untimed."""
-        return self.warm_up + self.exchanges * self.samples
+        return self.warm_up + self.iterations * self.samples
 
 
 class Sampled:

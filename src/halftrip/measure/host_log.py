@@ -7,22 +7,22 @@ from collections.abc import Callable
 
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.setup import Setup
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import HostCounters, Phase
 from halftrip.telemetry.host import Counted, Counters
 
-# The rest before all cases, and after them.
+# The rest before all configurations, and after them.
 _IDLE_SECONDS = 1.0
 # The log may take this share of the time in which the run is active.
 _LARGEST_SHARE = 0.005
-# When a record is due, these are still to come: itself, that of the last cases, and the one after
-# all cases.
+# When a record is due, these are still to come: itself, that of the last configurations, and the
+# one after all configurations.
 _COMING_RECORDS = 3
 
 
 class HostLog:
-    """The log of every host of the run. Every rank has one; all call `rest` and `record_cases` in
-    the same order, rank 0 alone decides when.
+    """The log of every host of the run. Every rank has one; all call `rest` and
+    `record_configurations` in the same order, rank 0 alone decides when.
 
     On each host the lowest rank reads the counters. On rank 0, `record` takes the records; `began`
     is when the launch of number `launch` began, ns of this rank's CLOCK_MONOTONIC_RAW.
@@ -43,8 +43,8 @@ class HostLog:
         self._launch = launch
         self._began = began
         self._clocks = clocks
-        # On rank 0, the cases since the last record, with the numbers of their slices.
-        self._cases: list[tuple[int, Case]] = []
+        # On rank 0, the configurations since the last record, with the numbers of their slices.
+        self._configurations: list[tuple[int, Configuration]] = []
         # When this log began, moved on by the length of each rest.
         self._since = began_here
         # How many records there are, and the mean time of one, s.
@@ -58,9 +58,9 @@ class HostLog:
         self.seconds = time.perf_counter() - began_here
 
     @property
-    def has_cases(self) -> bool:
-        """Whether rank 0 has cases that have no record yet."""
-        return bool(self._cases)
+    def has_configurations(self) -> bool:
+        """Whether rank 0 has configurations that have no record yet."""
+        return bool(self._configurations)
 
     def rest(self, phase: Phase) -> None:
         """Rests for a second, and records that."""
@@ -73,18 +73,18 @@ class HostLog:
         # A rank that went on would open or close paths while another still rests.
         self._group.barrier()
 
-    def note(self, case: Case, number: int) -> bool:
-        """Takes slice `number` of a case that has just been measured, on rank 0. Returns whether
-        its record is due; else it is kept for a later one: where slices are short, one record each
-        would take too large a share of the time, and show nothing in ticks of 10 ms."""
+    def note(self, configuration: Configuration, number: int) -> bool:
+        """Takes slice `number` of a configuration that has just been measured, on rank 0. Returns
+        whether its record is due; else it is kept for a later one: where slices are short, one
+        record each would take too large a share of the time, and show nothing in ticks of 10 ms."""
         now = time.perf_counter()
-        self._cases.append((number, case))
+        self._configurations.append((number, configuration))
         expected = self.seconds + _COMING_RECORDS * self._record_seconds
         return expected <= _LARGEST_SHARE * (now - self._since)
 
-    def record_cases(self) -> None:
-        """Records the cases that have no record yet. All ranks call it."""
-        self._log("case")
+    def record_configurations(self) -> None:
+        """Records the configurations that have no record yet. All ranks call it."""
+        self._log("during")
 
     def _log(self, phase: Phase) -> None:
         """Records the growth of all counters since the last record."""
@@ -94,7 +94,7 @@ class HostLog:
         for rank, counted in enumerate(gathered or ()):
             if counted is not None:
                 self._record(self._host_counters(rank, counted, phase))
-        self._cases = []
+        self._configurations = []
         self._records += 1
         took = self._add_time_since(began)
         self._record_seconds += (took - self._record_seconds) / self._records
@@ -114,8 +114,8 @@ class HostLog:
             host=self._setup.environments[rank].host,
             rank=rank,
             phase=phase,
-            cases=[case for _, case in self._cases],
-            slices=[number for number, _ in self._cases],
+            configurations=[configuration for _, configuration in self._configurations],
+            slices=[number for number, _ in self._configurations],
             launch=self._launch,
             at=(counted.began - self._clocks.ahead(rank) - self._began) * 1e-9,
             seconds=(counted.ended - counted.began) * 1e-9,

@@ -1,5 +1,6 @@
 """Two ranks that talk: the memory that they share, the paths that are open between them, and their
-sides of the cases that they measure. Both ends take the same steps; no other rank takes part."""
+sides of the configurations that they measure. Both ends take the same steps; no other rank takes
+part."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from halftrip.measure.baselines import CacheLineProbe
 from halftrip.measure.side import Side
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
-from halftrip.results.case import Case, Wait
+from halftrip.results.configuration import Configuration, Wait
 from halftrip.transports.base import PairContext, Path, Transport
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _PathKey = tuple[str, Wait, Wait]
 
 class Pair:
     """This rank's end of the pair that `context` describes. `budget` is how many bytes the buffers
-    of cases that are not being measured may take at either end."""
+    of configurations that are not being measured may take at either end."""
 
     def __init__(self, setup: Setup, context: PairContext, budget: int) -> None:
         self.link = Link(
@@ -38,7 +39,7 @@ class Pair:
         self._budget = budget
         self._paths: dict[_PathKey, Path | Unavailable] = {}
         # The least recently used first, with the bytes of its buffers.
-        self._sides: OrderedDict[Case, tuple[Side, int]] = OrderedDict()
+        self._sides: OrderedDict[Configuration, tuple[Side, int]] = OrderedDict()
         # Where two ranks share a core, a cache line takes a context switch, which is no bound.
         # Threads other than the first run on cores that are not probed.
         probes = not context.shares_core and context.thread == 0
@@ -85,13 +86,13 @@ class Pair:
                 segment.close()
         return mapped, ""
 
-    def path(self, case: Case) -> Path:
-        """This rank's end of the path that a case uses, opened at the first call. Raises
+    def path(self, configuration: Configuration) -> Path:
+        """This rank's end of the path that a configuration uses, opened at the first call. Raises
         Unavailable at both ends, at every call, if it cannot be opened."""
-        key = (case.transport, case.initiator.wait, case.responder.wait)
+        key = (configuration.transport, configuration.initiator.wait, configuration.responder.wait)
         if key not in self._paths:
             try:
-                self._paths[key] = self._open(self._setup.transport(case), case)
+                self._paths[key] = self._open(self._setup.transport(configuration), configuration)
             except Unavailable as error:
                 self._paths[key] = error
         path = self._paths[key]
@@ -99,11 +100,11 @@ class Pair:
             raise path
         return path
 
-    def _open(self, transport: Transport, case: Case) -> Path:
+    def _open(self, transport: Transport, configuration: Configuration) -> Path:
         paths: list[Path] = []
 
         def make() -> object:
-            paths.append(transport.path(self.context, self.context.end_of(case).wait))
+            paths.append(transport.path(self.context, self.context.end_of(configuration).wait))
             return paths[0].address
 
         try:
@@ -115,18 +116,18 @@ class Pair:
             raise
         return paths[0]
 
-    def side(self, case: Case) -> Side:
-        """This rank's side of a case, ready to be measured: as it was left, if it is still there.
-        Raises Unavailable at both ends if buffers or an endpoint cannot be made."""
-        if case in self._sides:
-            self._sides.move_to_end(case)
-            return self._sides[case][0]
+    def side(self, configuration: Configuration) -> Side:
+        """This rank's side of a configuration, ready to be measured: as it was left, if it is still
+        there. Raises Unavailable at both ends if buffers or an endpoint cannot be made."""
+        if configuration in self._sides:
+            self._sides.move_to_end(configuration)
+            return self._sides[configuration][0]
         # The same at both ends, so that they close the same.
-        needed = max(self._setup.buffer_bytes(case, end) for end in (True, False))
+        needed = max(self._setup.buffer_bytes(configuration, end) for end in (True, False))
         self._make_room(needed)
-        side = Side(self._setup, self.context, case, self.path(case))
+        side = Side(self._setup, self.context, configuration, self.path(configuration))
         try:
-            if case.mode == "onesided":
+            if configuration.mode == "onesided":
                 # To open a window takes both ends: neither begins unless both have their buffers.
                 self.link.agree(side.allocate)
                 address = self.link.agree(side.open)
@@ -138,7 +139,7 @@ class Pair:
             # One end may have succeeded where the other failed.
             side.close()
             raise
-        self._sides[case] = side, needed
+        self._sides[configuration] = side, needed
         return side
 
     def _make_room(self, needed: int) -> None:
@@ -148,9 +149,9 @@ class Pair:
             _, (side, _) = self._sides.popitem(last=False)
             side.close()
 
-    def drop(self, case: Case) -> None:
+    def drop(self, configuration: Configuration) -> None:
         """Closes a side that will not be used again. Both ends have to call it."""
-        kept = self._sides.pop(case, None)
+        kept = self._sides.pop(configuration, None)
         if kept is not None:
             kept[0].close()
 

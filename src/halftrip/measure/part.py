@@ -1,4 +1,5 @@
-"""A rank's part in a turn: one thread of it and of its partner measure one slice of a case."""
+"""A rank's part in a turn: one thread of it and of its partner measure one slice of a
+configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from halftrip.measure.setup import Setup
 from halftrip.measure.side import Side
 from halftrip.measure.slices import Slice, finish, serve
 from halftrip.plan.slices import planned_slices
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import Failure, Measurement
 from halftrip.results.usage import CoreUse
 
@@ -30,28 +31,28 @@ _LEAST_WALL_SECONDS = 0.05
 
 class Turn(msgspec.Struct, frozen=True):
     """What all ranks do next: slice `number` of `setting`, in a round of the schedule. `iterations`
-    is how many exchanges the slice has exactly; None: as many as its time allows. It is not over
+    is how many iterations the slice has exactly; None: as many as its time allows. It is not over
     before it has sampled for `least` seconds."""
 
     round: int
-    setting: Case
+    setting: Configuration
     number: int
     iterations: int | None = None
     least: float = 0.0
 
 
 class Started(NamedTuple):
-    """What the initiator keeps of a case between its slices."""
+    """What the initiator keeps of a configuration between its slices."""
 
     sampler: Sampler
     progress: Progress
 
 
 class Part:
-    """This rank's part in `turn`, in `case`, whose `pair` it is one end of. The initiator keeps
-    what `started` gives, and with --placement-state has a `placement`.
+    """This rank's part in `turn`, in `configuration`, whose `pair` it is one end of. The initiator
+    keeps what `started` gives, and with --placement-state has a `placement`.
 
-    `refused` is why the case cannot be measured here, `timed_ns` the time of all batches.
+    `refused` is why the configuration cannot be measured here, `timed_ns` the time of all batches.
     """
 
     def __init__(
@@ -59,11 +60,11 @@ class Part:
         setup: Setup,
         pair: Pair,
         turn: Turn,
-        case: Case,
+        configuration: Configuration,
         started: Callable[[], Started],
         placement: PlacementFilter | None,
     ) -> None:
-        self.case = case
+        self.configuration = configuration
         self.refused: str | None = None
         self.timed_ns = 0
         self._setup = setup
@@ -80,13 +81,14 @@ class Part:
         return self._pair.initiates
 
     def prepare(self, several: bool) -> None:
-        """Opens what the case needs, and warms up; `several`: others talk at the same time."""
+        """Opens what the configuration needs, and warms up; `several`: others talk at the same
+        time."""
         try:
             if self._turn.number == 0:
-                reason = refusal(self._setup, self._pair, self.case)
+                reason = refusal(self._setup, self._pair, self.configuration)
                 if reason is not None:
                     raise Unavailable(reason)
-            self._side = self._pair.side(self.case)
+            self._side = self._pair.side(self.configuration)
         except Unavailable as error:
             self.refused = str(error)
             return
@@ -116,11 +118,11 @@ class Part:
             failed = self._slice.problem is not None
         # After a failure the two ends may have counted different numbers of messages.
         if failed or not self._side.lasting:
-            self._pair.drop(self.case)
+            self._pair.drop(self.configuration)
 
     def _latest_end(self) -> int | None:
         """When the slice ends at the latest, ns of CLOCK_MONOTONIC_RAW, where no others talk; None
-        where a number of exchanges, or a state of the machine, was asked for."""
+        where a number of iterations, or a state of the machine, was asked for."""
         plan = self._setup.plan
         if self._turn.iterations is not None or plan.placement_state is not None:
             return None
@@ -142,10 +144,12 @@ class Part:
             reason = self._placement.why_nothing
         if reason is None:
             return None
-        return Failure(case=self.case, slice=self._turn.number, launch=launch, reason=reason)
+        return Failure(
+            configuration=self.configuration, slice=self._turn.number, launch=launch, reason=reason
+        )
 
     def refusal(self) -> list[Refusal]:
-        """On the initiator, the refusal of the case, if it was refused."""
+        """On the initiator, the refusal of the configuration, if it was refused."""
         if self.refused is None or not self._pair.initiates:
             return []
-        return [Refusal(self.case, self.refused)]
+        return [Refusal(self.configuration, self.refused)]

@@ -19,9 +19,9 @@ from halftrip.measure.progress import Progress
 from halftrip.measure.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler
 from halftrip.measure.selection import Refusal
 from halftrip.measure.setup import Setup
-from halftrip.plan.cases import case_of
+from halftrip.plan.configurations import configuration_of
 from halftrip.plan.slices import planned_slices
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import Failure
 from halftrip.results.run_file import encode
 
@@ -37,8 +37,8 @@ _MOST_PARTNERS = 128
 
 class TurnReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a rank reports of a turn: the lines that it adds to the run file, refusals, how many of
-    its cases need more slices, the time of its batches, ns, and warnings. `late`: a case took
-    longer than planned, so that it leaves no time to others."""
+    its configurations need more slices, the time of its batches, ns, and warnings. `late`: a
+    configuration took longer than planned, so that it leaves no time to others."""
 
     lines: list[bytes] = []
     refusals: list[Refusal] = []
@@ -62,10 +62,10 @@ class Participant:
         self._slices = planned_slices(setup.plan)
         self._keeps_pairs = setup.schedule.partners() <= _MOST_PARTNERS
         self._pairs: dict[tuple[tuple[int, int], int], Pair] = {}
-        self._started: dict[Case, Started] = {}
+        self._started: dict[Configuration, Started] = {}
         self._placements: dict[tuple[tuple[int, int], bool], PlacementFilter] = {}
-        # The time of an exchange, ns, by curve, whoever talks, and size.
-        self._exchange_ns: dict[Case, dict[int, float]] = {}
+        # The time of an iteration, ns, by curve, whoever talks, and size.
+        self._iteration_ns: dict[Configuration, dict[int, float]] = {}
 
     def take_part(self, turn: Turn) -> TurnReport:
         """Takes this rank's part in a turn. All ranks call it, those that rest, too."""
@@ -97,10 +97,10 @@ class Participant:
             list(self._pool.map(step, parts))
 
     def _part(self, turn: Turn, ranks: tuple[int, int], thread: int, at_once: int) -> Part:
-        case = case_of(self._plan, turn.setting, ranks, thread, at_once)
+        configuration = configuration_of(self._plan, turn.setting, ranks, thread, at_once)
         placement = None
         if self._plan.placement_state is not None and ranks[0] == self._setup.group.rank:
-            key = ranks, case.is_simulated
+            key = ranks, configuration.is_simulated
             if key not in self._placements:
                 self._placements[key] = PlacementFilter(self._plan.placement_state)
             placement = self._placements[key]
@@ -108,8 +108,8 @@ class Participant:
             self._setup,
             self._pair(ranks, thread),
             turn,
-            case,
-            lambda: self._started_of(case),
+            configuration,
+            lambda: self._started_of(configuration),
             placement,
         )
 
@@ -129,7 +129,7 @@ class Participant:
 
     def _begin_together(self) -> int | None:
         """Waits until the moment at which all pairs begin to sample. Returns when they end, ns of
-        this host's CLOCK_MONOTONIC_RAW; None: when each has its number of exchanges."""
+        this host's CLOCK_MONOTONIC_RAW; None: when each has its number of iterations."""
         group, plan = self._setup.group, self._plan
         group.gather(None, None)
         named = raw_now() + _LEAD_NS + _LEAD_NS_PER_RANK * group.size
@@ -139,17 +139,17 @@ class Participant:
             return None
         return begin + round(plan.time / self._slices * 1e9)
 
-    # What is kept of a case.
+    # What is kept of a configuration.
 
-    def _started_of(self, case: Case) -> Started:
-        if case not in self._started:
-            self._started[case] = Started(self._sampler(case), Progress())
-        return self._started[case]
+    def _started_of(self, configuration: Configuration) -> Started:
+        if configuration not in self._started:
+            self._started[configuration] = Started(self._sampler(configuration), Progress())
+        return self._started[configuration]
 
-    def _sampler(self, case: Case) -> Sampler:
+    def _sampler(self, configuration: Configuration) -> Sampler:
         plan = self._plan
-        cost, resolution = self._setup.clock_figures(case)
-        alone = case.concurrency == 1
+        cost, resolution = self._setup.clock_figures(configuration)
+        alone = configuration.concurrency == 1
         return Sampler(
             # Those who talk at the same time end at the same time, too.
             Stopping(
@@ -160,20 +160,21 @@ class Participant:
             clock_cost=cost,
             clock_resolution=resolution,
             first_block=FIRST_BLOCK_SHARE if alone else _FIRST_BLOCK_OF_SEVERAL,
-            expected_ns=self._expected_ns(case),
+            expected_ns=self._expected_ns(configuration),
             # Windows between which memory is touched are timed one by one.
-            single=self._setup.transport(case).capabilities.lossy or case.touch == "untimed",
-            most_exchanges=self._setup.most_exchanges(case),
+            single=self._setup.transport(configuration).capabilities.lossy
+            or configuration.touch == "untimed",
+            most_iterations=self._setup.most_iterations(configuration),
             # Short blocks: within one the state of the machine hardly changes.
             growth=0.0 if plan.placement_state else BLOCK_GROWTH,
         )
 
-    def _expected_ns(self, case: Case) -> float | None:
-        """The time of an exchange of the nearest size measured so far, ns; None before any."""
-        nearest = self._exchange_ns.get(case.setting.curve, {})
+    def _expected_ns(self, configuration: Configuration) -> float | None:
+        """The time of an iteration of the nearest size measured so far, ns; None before any."""
+        nearest = self._iteration_ns.get(configuration.setting.curve, {})
         if not nearest:
             return None
-        return nearest[min(nearest, key=lambda size: abs(size - case.size))]
+        return nearest[min(nearest, key=lambda size: abs(size - configuration.size))]
 
     # Reports.
 
@@ -187,12 +188,12 @@ class Participant:
             if record is not None:
                 lines.append(encode(record))
             if part.initiates and part.refused is None and not isinstance(record, Failure):
-                progress = self._started_of(part.case).progress
+                progress = self._started_of(part.configuration).progress
                 unfinished += not progress.is_enough(self._plan)
                 late |= progress.is_late(self._plan, self._slices)
-                if progress.exchange_ns is not None:
-                    of_curve = self._exchange_ns.setdefault(part.case.setting.curve, {})
-                    of_curve[part.case.size] = progress.exchange_ns
+                if progress.iteration_ns is not None:
+                    of_curve = self._iteration_ns.setdefault(part.configuration.setting.curve, {})
+                    of_curve[part.configuration.size] = progress.iteration_ns
         return TurnReport(
             lines=lines,
             refusals=refusals,

@@ -73,14 +73,14 @@ class PlacementFilter:
         block is new."""
         if self._state is None:
             raise RuntimeError("the pair has not been surveyed")
-        rtts = [block.cache_line_rtt for block in blocks]
+        rtts = [block.core_to_core_rtt for block in blocks]
         self._state.add([rtt.after for rtt in rtts[-1:] if rtt is not None])
         state = self._state.known
         return [rtt is not None and all(state.has(probe) for probe in rtt) for rtt in rtts]
 
     @property
     def why_nothing(self) -> str:
-        """Why no block of a case counts."""
+        """Why no block of a configuration counts."""
         if self._state is None:
             raise RuntimeError("the pair has not been surveyed")
         state = self._state.known

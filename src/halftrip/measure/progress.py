@@ -1,4 +1,4 @@
-"""How far a case has come in its slices."""
+"""How far a configuration has come in its slices."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from halftrip.stats.settle import settled_from
 
 # The spread of fewer slices is chance.
 _FEWEST_FOR_SPREAD = 3
-# A case is late where its slices take this many times as long as planned.
+# A configuration is late where its slices take this many times as long as planned.
 _LATE = 3.0
 _FEWEST_FOR_LATE = 2
 
 
 class Progress:
-    """How far a case has come: the medians of its slices so far, and how long it was sampled,
-    ns."""
+    """How far a configuration has come: the medians of its slices so far, and how long it was
+    sampled, ns."""
 
     def __init__(self) -> None:
         self.medians: list[SliceMedian] = []
@@ -29,8 +29,8 @@ class Progress:
         """Takes the next slice."""
         times = measurement.samples
         if times.size:
-            exchanges = measurement.exchanges
-            self.medians.append(of_samples(times / exchanges, unit=1 / exchanges))
+            iterations = measurement.iterations
+            self.medians.append(of_samples(times / iterations, unit=1 / iterations))
         self.sampled_ns += sum(block.elapsed for block in measurement.blocks)
 
     @property
@@ -39,8 +39,8 @@ class Progress:
         return self.medians[settled_from([each.median for each in self.medians]) :]
 
     @property
-    def exchange_ns(self) -> float | None:
-        """The typical time of an exchange, ns; None if none was kept."""
+    def iteration_ns(self) -> float | None:
+        """The typical time of an iteration, ns; None if none was kept."""
         return median([each.median for each in self.medians]) if self.medians else None
 
     @property
@@ -63,7 +63,7 @@ class Progress:
         return max(found.high - middle, middle - found.low) <= plan.ci * middle
 
     def is_late(self, plan: Plan, slices: int) -> bool:
-        """Whether it has had all its time long before all its `slices`: its exchanges are long."""
+        """Whether it has had all its time long before all its `slices`: its iterations are long."""
         if plan.iterations is not None or plan.placement_state is not None:
             return False
         # One slice may have been stopped for a while.

@@ -28,14 +28,13 @@ from halftrip.measure.participant import Participant, TurnReport
 from halftrip.measure.selection import Refusal, skips
 from halftrip.measure.setup import set_up
 from halftrip.measure.walk import Item, Walk
-from halftrip.plan.cases import case_of, settings
+from halftrip.plan.configurations import configuration_of, settings
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
-from halftrip.results.case import Case
-from halftrip.results.records import CopyTime, Measurement, Notice, RunEnd, Skip
-from halftrip.results.run_file import Record, decode, encode
+from halftrip.results.configuration import Configuration
+from halftrip.results.records import CopyTime, Measurement, Notice, Record, RunEnd, Skip
+from halftrip.results.run_file import decode, encode
 from halftrip.transports.base import ProcessContext
-from halftrip.units import format_size
 
 # Rank 0 reports progress at most this often, s.
 _PROGRESS_SECONDS = 0.1
@@ -89,7 +88,7 @@ class Order(msgspec.Struct, frozen=True):
 
 class Runner:
     """Measures `plan` with all ranks of `group`, each of which makes a Runner. `process` is the
-    context of this process for transports. Rank 0's `done` are cases that are left out."""
+    context of this process for transports. Rank 0's `done` are configurations that are left out."""
 
     def __init__(
         self,
@@ -97,7 +96,7 @@ class Runner:
         group: Group,
         process: ProcessContext,
         sink: Sink,
-        done: frozenset[Case] = frozenset(),
+        done: frozenset[Configuration] = frozenset(),
     ) -> None:
         self._plan = plan
         self._group = group
@@ -138,7 +137,7 @@ class Runner:
         for environment in setup.environments:
             self._record(msgspec.structs.replace(environment, launch=self._launch))
         wanted = settings(self._plan, setup.waits)
-        has_real_time = any(not case.is_simulated for case in wanted)
+        has_real_time = any(not configuration.is_simulated for configuration in wanted)
         self._clocks.compare()
         if self._plan.system_log and has_real_time:
             self._log = HostLog(setup, self._clocks, self._record, self._began_raw, self._launch)
@@ -160,7 +159,7 @@ class Runner:
 
     # The walk: rank 0 leads, the others follow.
 
-    def _lead(self, wanted: Sequence[Case]) -> None:
+    def _lead(self, wanted: Sequence[Configuration]) -> None:
         rounds = range(self._setup.schedule.rounds)
         items = [
             (number, setting)
@@ -173,17 +172,17 @@ class Runner:
         while items:
             self._walk(items, refinement)
             items = refinement.more() if refinement is not None else []
-        log = self._log is not None and self._log.has_cases
+        log = self._log is not None and self._log.has_configurations
         self._give(Order(log=log))
 
-    def _is_done(self, number: int, setting: Case) -> bool:
+    def _is_done(self, number: int, setting: Configuration) -> bool:
         """Whether a setting is left out for all pairs of a round."""
         if not self._done:
             return False
         schedule, plan = self._setup.schedule, self._plan
         count = schedule.count(number)
         return all(
-            case_of(plan, setting, pair, thread, count) in self._done
+            configuration_of(plan, setting, pair, thread, count) in self._done
             for pair in schedule.pairs_of(number)
             for thread in range(plan.threads)
         )
@@ -226,7 +225,7 @@ class Runner:
         if order.compare_clocks:
             self._clocks.compare()
         if order.log and self._log is not None:
-            self._log.record_cases()
+            self._log.record_configurations()
         if order.turn is None:
             return []
         report = self._participant.take_part(order.turn)
@@ -246,7 +245,7 @@ class Runner:
     # Records, on rank 0.
 
     def _take(self, turn: Turn, reports: Sequence[TurnReport]) -> int:
-        """Takes the reports of a turn. Returns how many records of cases they have."""
+        """Takes the reports of a turn. Returns how many records of configurations they have."""
         lines = [line for report in reports for line in report.lines]
         if lines:
             self._sink.lines(b"".join(lines))
@@ -258,8 +257,8 @@ class Runner:
         if self._log is not None:
             first = self._setup.schedule.pairs_of(turn.round)[0]
             count = self._setup.schedule.count(turn.round)
-            case = case_of(self._plan, turn.setting, first, 0, count)
-            self._log_is_due = self._log.note(case, turn.number)
+            configuration = configuration_of(self._plan, turn.setting, first, 0, count)
+            self._log_is_due = self._log.note(configuration, turn.number)
         return len(lines)
 
     def _record_aggregate(self, lines: Sequence[bytes]) -> None:
@@ -267,7 +266,7 @@ class Runner:
         records = [decode(line) for line in lines]
         measured = [record for record in records if isinstance(record, Measurement)]
         if len(measured) > 1:
-            offsets = [self._clocks.ahead(m.case.pair[0]) for m in measured]
+            offsets = [self._clocks.ahead(m.configuration.pair[0]) for m in measured]
             self._record(aggregate(measured, offsets))
 
     def _record_end(self, drifts: list[float]) -> None:
@@ -290,9 +289,8 @@ class Runner:
         for text in warnings:
             self._record(Notice(rank=rank, host=host, text=text, launch=self._launch))
 
-    def _show(self, done: int, total: int, case: Case) -> None:
+    def _show(self, done: int, total: int, configuration: Configuration) -> None:
         now = time.monotonic()
         if now - self._last_progress >= _PROGRESS_SECONDS:
-            what = f"{case.transport} {case.pattern} {format_size(case.size)}"
-            self._sink.progress(done, total, what)
+            self._sink.progress(done, total, configuration.title)
             self._last_progress = now

@@ -1,5 +1,5 @@
-"""Decides which batch to time next in a slice of a case: a state machine that is fed the times of
-each batch.
+"""Decides which batch to time next in a slice of a configuration: a state machine that is fed the
+times of each batch.
 
     first -> calibrate -> warm up -> sample -> done        (the first slice)
                           warm up -> sample -> done        (every later one)
@@ -23,11 +23,11 @@ from halftrip.stats.settle import settled
 
 # The cost of a clock reading, or a step of the clock, may be this share of a sample.
 CLOCK_SHARE = 0.01
-# A sample of several exchanges lasts at least this long: it cannot show tails, and fewer, longer
+# A sample of several iterations lasts at least this long: it cannot show tails, and fewer, longer
 # samples make smaller files.
 _LEAST_SEVERAL_NS = 10_000.0
-# Calibration takes this many samples of each number of exchanges and uses the shortest; only one
-# where the first exchange, although cold, took this share of the time allowed.
+# Calibration takes this many samples of each number of iterations and uses the shortest; only one
+# where the first iteration, although cold, took this share of the time allowed.
 _CALIBRATION_SAMPLES = 3
 _SLOW_SHARE = 0.1
 # Warm-up consists of blocks of at least this length and this many samples, where the time allows;
@@ -40,7 +40,7 @@ _WARM_GROWTH = 2.0
 # It ends when the times of a block have settled, to within the requested interval (or this, where
 # there is none), or after this share of the time allowed.
 _TOLERANCE = 0.01
-# Where exchanges are long, a block has fewer samples than this, and those before it are looked at,
+# Where iterations are long, a block has fewer samples than this, and those before it are looked at,
 # too.
 _FEWEST_SETTLED = 6
 _WARM_SHARE = 0.5
@@ -49,8 +49,8 @@ _WARM_SHARE = 0.5
 FIRST_BLOCK_SHARE = 0.1
 BLOCK_GROWTH = 3.0
 # A slice is over early when the interval of its own median is within this share of the requested
-# one, or within what half of the slices of the case differ by: a longer one would tell little more
-# about the case.
+# one, or within what half of the slices of the configuration differ by: a longer one would tell
+# little more about the configuration.
 _WITHIN_SHARE = 0.5
 # The interval is computed when at least this share of the time is there, and then each time it has
 # grown by this much: batches may be short.
@@ -64,10 +64,10 @@ _LATEST_SAMPLES = 8
 # least: where little time is left batches are short, but are probed for the state all the same.
 _MOST_REJECTED = 20
 _LEAST_REJECTED_SHARE = 0.005
-# At most about this many samples of a case are kept: for more time, each holds more exchanges, as
-# far as there are buffers. Where each has to be a single exchange, sampling ends with this many.
-# Drift, tails and the interval are computed from all of them in time order; a selection would hide
-# these.
+# At most about this many samples of a configuration are kept: for more time, each holds more
+# iterations, as far as there are buffers. Where each has to be a single iteration, sampling ends
+# with this many. Drift, tails and the interval are computed from all of them in time order; a
+# selection would hide these.
 MOST_SAMPLES = 1_000_000
 # A kernel call should be no longer than this, so that progress is shown and a stop is noticed: two
 # ranks that never wait for each other do not check for a stop within a call, and have
@@ -76,18 +76,18 @@ LONGEST_CALL_NS = 0.5e9
 
 
 class Sampler:
-    """Samples a case, slice by slice. Each slice begins with `begin`; then `next` requests batches
-    until it returns None, and the result of each is given to `feed` until warm-up is over, then to
-    `keep`.
+    """Samples a configuration, slice by slice. Each slice begins with `begin`; then `next` requests
+    batches until it returns None, and the result of each is given to `feed` until warm-up is over,
+    then to `keep`.
 
     `clock_cost` and `clock_resolution` are ns. The first block of a slice takes the share
     `first_block` of the time allowed, a later one the share `growth` of the time of all before it.
-    An exchange is expected to take `expected_ns` (None: not known). `single`: every exchange is a
-    sample by itself, whatever the clock costs. `most_exchanges` is the limit of one batch, untimed
-    exchanges included (None: no limit).
+    An iteration is expected to take `expected_ns` (None: not known). `single`: every iteration is a
+    sample by itself, whatever the clock costs. `most_iterations` is the limit of one batch, untimed
+    iterations included (None: no limit).
 
-    `first` is the time of the first exchange, ns. `exchanges` is how many a sample holds. `stopped`
-    is why the slice ended; None before, and where nothing was kept.
+    `first` is the time of the first iteration, ns. `iterations` is how many a sample holds.
+    `stopped` is why the slice ended; None before, and where nothing was kept.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Sampler:
         first_block: float = FIRST_BLOCK_SHARE,
         expected_ns: float | None = None,
         single: bool = False,
-        most_exchanges: int | None = None,
+        most_iterations: int | None = None,
         growth: float = BLOCK_GROWTH,
     ) -> None:
         self._ci = stopping.ci
@@ -110,18 +110,18 @@ class Sampler:
         self._least_sample_ns = 0.0
         if not single:
             self._least_sample_ns = max(clock_cost, clock_resolution) / CLOCK_SHARE
-        self._most_exchanges: float = math.inf
-        if most_exchanges is not None:
-            self._most_exchanges = most_exchanges - UNTIMED_EXCHANGES
+        self._most_iterations: float = math.inf
+        if most_iterations is not None:
+            self._most_iterations = most_iterations - UNTIMED_EXCHANGES
 
         self._phase: Literal["first", "calibrate", "warm up", "sample", "done"] = "done"
         self._is_calibrated = False
         self.first = 0
         # Where calibration begins; where it ends does not depend on what was expected.
-        self.exchanges = 1
+        self.iterations = 1
         if expected_ns:
-            self.exchanges = max(
-                1, int(min(self._least_sample_ns / expected_ns, self._most_exchanges))
+            self.iterations = max(
+                1, int(min(self._least_sample_ns / expected_ns, self._most_iterations))
             )
         # The time of a sample, as far as it is known.
         self._sample_ns = 1.0
@@ -134,15 +134,15 @@ class Sampler:
         self._begin(None)
 
     def begin(self, iterations: int | None = None, spread: float = 0.0, least: float = 0.0) -> None:
-        """Begins the next slice, which ends after exactly `iterations` exchanges, if that is given.
-        Slices so far differ by the share `spread` of their median. It is not over early before it
-        has sampled for `least` seconds."""
+        """Begins the next slice, which ends after exactly `iterations` iterations, if that is
+        given. Slices so far differ by the share `spread` of their median. It is not over early
+        before it has sampled for `least` seconds."""
         self._begin(iterations)
         self._enough = max(_WITHIN_SHARE * (self._ci or 0.0), spread)
         self._least_ns = least * 1e9
         self._phase = "first"
         if self._is_calibrated:
-            self._set_exchanges(self._sample_ns / self.exchanges)
+            self._set_iterations(self._sample_ns / self.iterations)
 
     def _begin(self, iterations: int | None) -> None:
         self._iterations = iterations
@@ -152,7 +152,7 @@ class Sampler:
         self._settled = False
         self._warming_ns = 0.0
         self._warm_block_ns = _WARM_BLOCK_NS if self._is_calibrated else _FIRST_WARM_BLOCK_NS
-        self._warm_up_exchanges = 0
+        self._warm_up_iterations = 0
         self._warm_up_ns = 0
         self._latest_warm: Times = NO_TIMES
         # Whether `_sample_ns` is worked out from samples that were too short to be timed.
@@ -166,8 +166,10 @@ class Sampler:
 
     @property
     def warm_up(self) -> WarmUp:
-        """What preceded the kept samples of this slice, without the first exchange."""
-        return WarmUp(exchanges=self._warm_up_exchanges, ns=self._warm_up_ns, settled=self._settled)
+        """What preceded the kept samples of this slice, without the first iteration."""
+        return WarmUp(
+            iterations=self._warm_up_iterations, ns=self._warm_up_ns, settled=self._settled
+        )
 
     @property
     def gave_up(self) -> bool:
@@ -177,11 +179,11 @@ class Sampler:
     def next(self) -> Batch | None:
         """The next batch, or None when the slice is over."""
         if self._phase == "first":
-            return Batch(exchanges=1, samples=1, warm_up=0, cold=True)
+            return Batch(iterations=1, samples=1, warm_up=0, cold=True)
         if self._phase == "calibrate":
             is_slow = self.first >= _SLOW_SHARE * self._allowed_ns
             samples = 1 if is_slow else _CALIBRATION_SAMPLES
-            return Batch(self.exchanges, min(samples, self._most_samples))
+            return Batch(self.iterations, min(samples, self._most_samples))
         if self._phase == "warm up":
             return self._batch(self._warm_block_samples())
         if self._phase == "sample":
@@ -240,7 +242,7 @@ class Sampler:
             self._end(stopped)
 
     def _end(self, stopped: Stopped | None) -> None:
-        """Ends the slice, and lets go of its samples: there may be many cases."""
+        """Ends the slice, and lets go of its samples: there may be many configurations."""
         self.stopped = stopped
         self._phase = "done"
         self._kept = ()
@@ -259,15 +261,15 @@ class Sampler:
 
     @property
     def _most_samples(self) -> int:
-        """How many samples of the present number of exchanges a batch may have."""
-        most = max(1, self._most_exchanges / self.exchanges)
+        """How many samples of the present number of iterations a batch may have."""
+        most = max(1, self._most_iterations / self.iterations)
         return int(min(most, self._most_samples_of_slice))
 
     def _batch(self, samples: float) -> Batch:
         most = min(max(1, int(LONGEST_CALL_NS / self._turn_ns)), self._most_samples)
         if self._single and self._phase == "sample":
             most = min(most, self._most_samples_of_slice - self._kept_count)
-        return Batch(self.exchanges, min(max(1, int(samples)), most), keep=self._phase == "sample")
+        return Batch(self.iterations, min(max(1, int(samples)), most), keep=self._phase == "sample")
 
     def _warm_block_samples(self) -> float:
         if self._is_guess:
@@ -284,50 +286,50 @@ class Sampler:
             block_ns = self._growth * kept_ns if kept_ns else max(block_ns, self._least_ns)
         return min(block_ns, self._allowed_ns - kept_ns) / self._turn_ns
 
-    # How many exchanges a sample holds.
+    # How many iterations a sample holds.
 
     def _calibrate(self, times: Times) -> None:
-        """Doubles the exchanges of a sample until it is long enough to be timed, or holds as many
+        """Doubles the iterations of a sample until it is long enough to be timed, or holds as many
         as it may."""
         self._count_warm_up(times)
         # Shorter than a step of the clock, a sample may take no time at all.
         shortest = max(float(times.min()), 1.0)
-        if shortest < self._least_sample_ns and 2 * self.exchanges <= self._most_exchanges:
-            self.exchanges *= 2
+        if shortest < self._least_sample_ns and 2 * self.iterations <= self._most_iterations:
+            self.iterations *= 2
         else:
-            self._set_exchanges(shortest / self.exchanges)
+            self._set_iterations(shortest / self.iterations)
             self._is_calibrated = True
 
-    def _set_exchanges(self, ns: float) -> None:
-        """Sets how many exchanges, of `ns` each, a sample holds, and begins warm-up."""
+    def _set_iterations(self, ns: float) -> None:
+        """Sets how many iterations, of `ns` each, a sample holds, and begins warm-up."""
         needed = 1
         if ns < self._least_sample_ns:
             needed = math.ceil(max(self._least_sample_ns, _LEAST_SEVERAL_NS) / ns)
-            needed = int(min(needed, self._most_exchanges))
+            needed = int(min(needed, self._most_iterations))
         count = self._iterations
         if count is None:
             # Not fewer than in the slices before: samples stay as long as they were.
-            least = self.exchanges if self._is_calibrated else 1
-            self.exchanges = max(needed, self._fewest_exchanges(ns), least)
+            least = self.iterations if self._is_calibrated else 1
+            self.iterations = max(needed, self._fewest_iterations(ns), least)
         else:
             # All samples hold the same number: a count that they do not divide is rounded up.
-            fewest = math.ceil(count / self._most_exchanges)
+            fewest = math.ceil(count / self._most_iterations)
             most = self._most_samples_of_slice
             self._requested = max(min(max(1, count // needed), most), fewest)
-            self.exchanges = 1 if self._single else math.ceil(count / self._requested)
-        self._sample_ns = max(ns * self.exchanges, 1.0)
+            self.iterations = 1 if self._single else math.ceil(count / self._requested)
+        self._sample_ns = max(ns * self.iterations, 1.0)
         self._phase = "warm up"
 
-    def _fewest_exchanges(self, ns: float) -> int:
-        """How many exchanges of `ns` a sample has to hold so that a slice has no more samples than
+    def _fewest_iterations(self, ns: float) -> int:
+        """How many iterations of `ns` a sample has to hold so that a slice has no more samples than
         it may; 1 where it may hold no more."""
         fewest = math.ceil(self._allowed_ns / ns / self._most_samples_of_slice)
-        return 1 if self._single else int(min(fewest, self._most_exchanges))
+        return 1 if self._single else int(min(fewest, self._most_iterations))
 
     # Warm-up.
 
     def _count_warm_up(self, times: Times) -> None:
-        self._warm_up_exchanges += times.size * self.exchanges
+        self._warm_up_iterations += times.size * self.iterations
         self._warm_up_ns += int(times.sum())
 
     def _warm(self, times: Times) -> None:
@@ -335,7 +337,7 @@ class Sampler:
         self._warming_ns += float(times.sum())
         self._sample_ns = max(median(times), 1.0)
         too_short = self._sample_ns < self._least_sample_ns
-        if too_short and self.exchanges < self._most_exchanges:
+        if too_short and self.iterations < self._most_iterations:
             self._lengthen_samples()
         elif self._is_guess:
             self._is_guess = False
@@ -349,22 +351,22 @@ class Sampler:
 
     def _lengthen_samples(self) -> None:
         """Calibrates again, as the first calibration was of a cold path."""
-        # Below a step of the clock nothing can be timed. This ends: the number of exchanges grows
+        # Below a step of the clock nothing can be timed. This ends: the number of iterations grows
         # each time.
         timed = max(self._sample_ns, self._least_sample_ns * CLOCK_SHARE)
-        before = self.exchanges
-        self._set_exchanges(timed / before)
+        before = self.iterations
+        self._set_iterations(timed / before)
         self._latest_warm = NO_TIMES
         # A sample may last much longer than that: a block of the usual number of samples could take
         # all the time for warm-up.
-        self._is_guess = self.exchanges > before
+        self._is_guess = self.iterations > before
 
     def _start_sampling(self) -> None:
         if self._iterations is None:
-            # The time of an exchange is known better now than when it was calibrated.
-            ns = self._sample_ns / self.exchanges
-            self.exchanges = max(self.exchanges, self._fewest_exchanges(ns))
-            self._sample_ns = ns * self.exchanges
+            # The time of an iteration is known better now than when it was calibrated.
+            ns = self._sample_ns / self.iterations
+            self.iterations = max(self.iterations, self._fewest_iterations(ns))
+            self._sample_ns = ns * self.iterations
         self._phase = "sample"
 
     # Sampling.

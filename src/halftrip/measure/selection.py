@@ -1,4 +1,4 @@
-"""Why a case cannot be measured here, and the records that say so."""
+"""Why a configuration cannot be measured here, and the records that say so."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from halftrip.errors import Unavailable
 from halftrip.measure.pair import Pair
 from halftrip.measure.setup import Setup
 from halftrip.memory.allocator import Memory
-from halftrip.plan.cases import outlasts
+from halftrip.plan.configurations import outlasts
 from halftrip.registry import MEMORIES
-from halftrip.results.case import Case, CaseEnd
+from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.records import Skip
 from halftrip.transports.base import Transport
 
-# As much is left wherever anything runs; to find out takes longer than most exchanges.
+# As much is left wherever anything runs; to find out takes longer than most iterations.
 _LITTLE_BYTES = 1 << 20
 # As much is told in GiB.
 _MUCH_BYTES = 10 << 30
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A case that a pair cannot measure, and why."""
+    """A configuration that a pair cannot measure, and why."""
 
-    case: Case
+    configuration: Configuration
     reason: str
 
 
-def refusal(setup: Setup, pair: Pair, case: Case) -> str | None:
-    """Why one end of a pair refuses a case, or None. Both ends call it."""
-    transport = setup.transport(case)
+def refusal(setup: Setup, pair: Pair, configuration: Configuration) -> str | None:
+    """Why one end of a pair refuses a configuration, or None. Both ends call it."""
+    transport = setup.transport(configuration)
 
     def check() -> None:
         reason = (
             _missing(transport, pair)
-            or transport.refuses(case)
-            or _no_placement(setup, pair, case)
-            or _no_memory(setup, case, pair.context.end_of(case))
-            or outlasts(setup.plan, case)
+            or transport.refuses(configuration)
+            or _no_placement(setup, pair, configuration)
+            or _no_memory(setup, configuration, pair.context.end_of(configuration))
+            or outlasts(setup.plan, configuration)
         )
         if reason is not None:
             raise Unavailable(reason)
@@ -59,10 +59,10 @@ def _missing(transport: Transport, pair: Pair) -> str | None:
     return transport.missing(pair.context)
 
 
-def _no_placement(setup: Setup, pair: Pair, case: Case) -> str | None:
+def _no_placement(setup: Setup, pair: Pair, configuration: Configuration) -> str | None:
     """Why --placement-state is not possible, or None."""
     context = pair.context
-    if setup.plan.placement_state is None or case.is_simulated:
+    if setup.plan.placement_state is None or configuration.is_simulated:
         return None
     reason = None
     if context.shares_core:
@@ -74,49 +74,56 @@ def _no_placement(setup: Setup, pair: Pair, case: Case) -> str | None:
     return None if reason is None else f"--placement-state: no core-to-core round trip: {reason}"
 
 
-def _no_memory(setup: Setup, case: Case, end: CaseEnd) -> str | None:
-    """Why this host cannot have the buffers of a case, or None."""
+def _no_memory(setup: Setup, configuration: Configuration, end: EndSettings) -> str | None:
+    """Why this host cannot have the buffers of a configuration, or None."""
     memory: Memory = MEMORIES.load(end.memory)
     missing = memory.missing(end.pages)
     if missing is not None:
         return missing
     here = setup.hosts[setup.group.rank]
-    needed = case.concurrency * sum(
-        setup.buffer_bytes(case, initiates)
-        for rank, initiates in zip(case.pair, (True, False), strict=True)
+    needed = configuration.concurrency * sum(
+        setup.buffer_bytes(configuration, initiates)
+        for rank, initiates in zip(configuration.pair, (True, False), strict=True)
         if setup.hosts[rank] == here
     )
     if needed <= _LITTLE_BYTES:
         return None
     available = memory.available()
     if needed > available:
-        # What is left changes a little from case to case, but the reason is to be given once.
+        # What is left changes a little from configuration to configuration, but the reason is to be
+        # given once.
         much = available >= _MUCH_BYTES
         left = f"{available >> 30} GiB" if much else f"{available >> 20} MiB"
         return f"buffers need {needed >> 20} MiB on one host, where {left} are left"
     return None
 
 
-def skips(refusals: Sequence[Refusal], settings: Sequence[Case], pairs: int) -> list[Skip]:
+def skips(refusals: Sequence[Refusal], settings: Sequence[Configuration], pairs: int) -> list[Skip]:
     """The records of refusals: one for each transport and reason. It names sizes, patterns, modes
     and pairs only where others of `settings`, or of that many `pairs`, remain."""
-    groups: dict[tuple[str, str], list[Case]] = {}
+    groups: dict[tuple[str, str], list[Configuration]] = {}
     for each in refusals:
-        groups.setdefault((each.case.transport, each.reason), []).append(each.case)
+        groups.setdefault((each.configuration.transport, each.reason), []).append(
+            each.configuration
+        )
     return [
-        _skip(transport, reason, cases, settings, pairs)
-        for (transport, reason), cases in groups.items()
+        _skip(transport, reason, configurations, settings, pairs)
+        for (transport, reason), configurations in groups.items()
     ]
 
 
 def _skip(
-    transport: str, reason: str, skipped: Sequence[Case], settings: Sequence[Case], pairs: int
+    transport: str,
+    reason: str,
+    skipped: Sequence[Configuration],
+    settings: Sequence[Configuration],
+    pairs: int,
 ) -> Skip:
-    gone = {case.setting for case in skipped}
+    gone = {configuration.setting for configuration in skipped}
     left = [
         setting for setting in settings if setting.transport == transport and setting not in gone
     ]
-    between = sorted({case.pair for case in skipped})
+    between = sorted({configuration.pair for configuration in skipped})
     return Skip(
         transport=transport,
         reason=reason,
@@ -131,7 +138,7 @@ _Value = TypeVar("_Value", int, str, tuple[int, int])
 
 
 def _distinct(skipped: Sequence[_Value], left: Sequence[_Value]) -> list[_Value] | None:
-    """The values of a field of the skipped cases, each once, if the cases that are left have other
-    values; else None."""
+    """The values of a field of the skipped configurations, each once, if the configurations that
+    are left have other values; else None."""
     values = sorted(set(skipped))
     return values if left and values != sorted(set(left)) else None

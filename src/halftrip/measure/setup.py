@@ -19,7 +19,7 @@ from halftrip.mpi import library
 from halftrip.plan.pairing import Schedule
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
-from halftrip.results.case import Case, Wait
+from halftrip.results.configuration import Configuration, Wait
 from halftrip.results.patterns import SHAPES, uses_buffers
 from halftrip.results.records import ClockInfo, Environment
 from halftrip.telemetry import environment, topology
@@ -27,8 +27,8 @@ from halftrip.telemetry.memory import available_memory
 from halftrip.telemetry.process import Meter
 from halftrip.transports.base import PairContext, ProcessContext, Transport
 
-# The buffers of cases that are not being measured may take this share of the memory that is left on
-# a host, and no more than this at a rank, bytes.
+# The buffers of configurations that are not being measured may take this share of the memory that
+# is left on a host, and no more than this at a rank, bytes.
 _KEPT_SHARE = 0.25
 _MOST_KEPT = 1 << 30
 
@@ -38,8 +38,8 @@ class Setup:
     """The set-up of this rank, as `set_up` makes it.
 
     `hosts` and `places` are by rank; so are `environments`, which only rank 0 has. `cache_bytes` is
-    the largest last-level cache of all ranks, and `kept_bytes` what the buffers of cases that are
-    not being measured may take at each rank.
+    the largest last-level cache of all ranks, and `kept_bytes` what the buffers of configurations
+    that are not being measured may take at each rank.
     """
 
     plan: Plan
@@ -59,8 +59,8 @@ class Setup:
         """The ways in which each transport can wait."""
         return {name: found.capabilities.waits for name, found in self.transports.items()}
 
-    def transport(self, case: Case) -> Transport:
-        return self.transports[case.transport]
+    def transport(self, configuration: Configuration) -> Transport:
+        return self.transports[configuration.transport]
 
     def context(self, ranks: tuple[int, int], thread: int) -> PairContext:
         """The pair of these ranks, the initiator first, as this rank sees it."""
@@ -75,35 +75,40 @@ class Setup:
             core=self.places[own][thread].core if self.plan.threads > 1 else None,
         )
 
-    def layout(self, case: Case) -> Layout:
-        """The layout of the buffers of a case, the same at every rank."""
-        return layout(case, self.cache_bytes)
+    def layout(self, configuration: Configuration) -> Layout:
+        """The layout of the buffers of a configuration, the same at every rank."""
+        return layout(configuration, self.cache_bytes)
 
-    def buffer_bytes(self, case: Case, initiates: bool) -> int:
-        """How much memory the buffers of a case take at one end, those that it exposes included."""
-        sends, receives = uses_buffers(case.pattern, initiates)
-        rings = [sends, receives] if case.buffers == "separate" else [sends or receives]
-        if case.mode == "onesided":
+    def buffer_bytes(self, configuration: Configuration, initiates: bool) -> int:
+        """How much memory the buffers of a configuration take at one end, those that it exposes
+        included."""
+        sends, receives = uses_buffers(configuration.pattern, initiates)
+        rings = [sends, receives] if configuration.buffers == "separate" else [sends or receives]
+        if configuration.mode == "onesided":
             rings.append(True)
-        whole = self.layout(case)
+        whole = self.layout(configuration)
         # What is not used is a single buffer.
         single = whole._replace(slots=1)
-        return sum((whole if used else single).bytes + case.align for used in rings)
+        return sum((whole if used else single).bytes + configuration.align for used in rings)
 
-    def clock_figures(self, case: Case) -> tuple[float, float]:
-        """The cost of the clock readings in a sample of a case that this rank initiates, and the
-        clock's resolution, ns."""
+    def clock_figures(self, configuration: Configuration) -> tuple[float, float]:
+        """The cost of the clock readings in a sample of a configuration that this rank initiates,
+        and the clock's resolution, ns."""
         own = (self.clock.cost, self.clock.resolution)
-        cost, resolution = self.transport(case).clock_figures or own
+        cost, resolution = self.transport(configuration).clock_figures or own
         reads = _native.clock_reads
-        if SHAPES[case.pattern].each_way:
+        if SHAPES[configuration.pattern].each_way:
             reads = _native.clock_reads_with_receive_times
         return reads * cost, resolution
 
-    def most_exchanges(self, case: Case) -> int | None:
-        """How many exchanges a batch may have so that each message has a buffer of its own; None
+    def most_iterations(self, configuration: Configuration) -> int | None:
+        """How many iterations a batch may have so that each message has a buffer of its own; None
         where messages may share buffers."""
-        return self.layout(case).slots // case.window if case.verify else None
+        return (
+            self.layout(configuration).slots // configuration.window
+            if configuration.verify
+            else None
+        )
 
 
 def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
@@ -115,7 +120,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     own_view = topology.view(host_identity(), reader)
     views: list[topology.View] = group.allgather(own_view, topology.View)
     hosts = [view.host for view in views]
-    schedule = Schedule(group.size, plan.pairs, plan.pairs_at_once, hosts)
+    schedule = Schedule(group.size, plan.pairs, plan.concurrent_pairs, hosts)
     if plan.pairs == "across" and len(set(hosts)) == 1:
         raise Unavailable("--pairs across: all ranks are on one host")
     places = _places(plan, views, schedule.pairs_of(0))

@@ -1,4 +1,4 @@
-"""One rank's side of a case: its buffers, its endpoint, and its part in a batch."""
+"""One rank's side of a configuration: its buffers, its endpoint, and its part in a batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from halftrip.measure.batch import Batch
 from halftrip.measure.verification import Verification
 from halftrip.memory.ring import Ring, WrongByte, aligned, allocate_ring
 from halftrip.results.block import NO_TIMES, Times
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery
 from halftrip.results.patterns import uses_buffers
 from halftrip.results.usage import CoreUse, Usage, add_usages
@@ -25,7 +25,7 @@ from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Timed
 if TYPE_CHECKING:
     from halftrip.measure.setup import Setup
 
-# How long the initiator waits for its peer to enter the loop, where no untimed exchange precedes.
+# How long the initiator waits for its peer to enter the loop, where no untimed iteration precedes.
 _READY_SECONDS = 0.002
 
 
@@ -58,16 +58,18 @@ def unpack_times(payload: bytes) -> Times:
 
 
 class Side:
-    """This rank's side of `case`: its peer is that of `context`, over the open `path`."""
+    """This rank's side of `configuration`: its peer is that of `context`, over the open `path`."""
 
-    def __init__(self, setup: Setup, context: PairContext, case: Case, path: Path) -> None:
-        self.case = case
+    def __init__(
+        self, setup: Setup, context: PairContext, configuration: Configuration, path: Path
+    ) -> None:
+        self.configuration = configuration
         self._context = context
         self._path = path
-        self._layout = setup.layout(case)
+        self._layout = setup.layout(configuration)
         self._clock = setup.clock
         self._meter = setup.meter
-        self._lossy = setup.transport(case).capabilities.lossy
+        self._lossy = setup.transport(configuration).capabilities.lossy
         self._endpoint: Endpoint | None = None
         self._verification: Verification | None = None
         self._core_watch: CoreWatch | None = None
@@ -77,8 +79,8 @@ class Side:
 
     def allocate(self) -> None:
         """Makes the buffers. Raises Unavailable or OSError."""
-        sends, receives = uses_buffers(self.case.pattern, self._context.initiates)
-        if self.case.buffers == "same":
+        sends, receives = uses_buffers(self.configuration.pattern, self._context.initiates)
+        if self.configuration.buffers == "same":
             self._out = self._in = self._ring(sends or receives)
         else:
             self._out, self._in = self._ring(sends), self._ring(receives)
@@ -86,23 +88,28 @@ class Side:
     def _ring(self, is_used: bool) -> Ring:
         """Buffers; only one, if this end has no use for them."""
         layout = self._layout if is_used else self._layout._replace(slots=1)
-        return allocate_ring(layout, self.case, self._context.end_of(self.case))
+        return allocate_ring(layout, self.configuration, self._context.end_of(self.configuration))
 
     def open(self) -> Any:
         """Makes the endpoint and returns its address. Raises Unavailable or OSError."""
-        room = max(1, self._layout.bytes + self.case.align)
+        room = max(1, self._layout.bytes + self.configuration.align)
         buffers = Buffers(out=self._out, in_=self._in, clock=self._clock, exposed_bytes=room)
-        self._endpoint = self._path.endpoint(self.case, buffers)
+        self._endpoint = self._path.endpoint(self.configuration, buffers)
         exposed = None
         if self._endpoint.exposed is not None:
-            region = aligned(self._endpoint.exposed, self.case)
+            region = aligned(self._endpoint.exposed, self.configuration)
             # First touched by this rank's core, if the peer accesses it.
             if not self._context.initiates:
                 region[:] = 0xA5
-            exposed = Ring(region, self._layout, self.case)
-        if self.case.verify:
+            exposed = Ring(region, self._layout, self.configuration)
+        if self.configuration.verify:
             self._verification = Verification(
-                self.case, self._context.initiates, self._layout.slots, self._out, self._in, exposed
+                self.configuration,
+                self._context.initiates,
+                self._layout.slots,
+                self._out,
+                self._in,
+                exposed,
             )
         return self._endpoint.address
 
@@ -126,7 +133,7 @@ class Side:
         self._opened.connect(address)
 
     def close(self) -> None:
-        """Releases what belongs to this case alone. Both ends have to call it."""
+        """Releases what belongs to this configuration alone. Both ends have to call it."""
         if self._endpoint is not None:
             self._endpoint.close()
             self._endpoint = None
@@ -144,13 +151,13 @@ class Side:
         self._spent = []
         self._opened.resume()
         # Where ranks share a core, what others had of it is no news.
-        if not self.case.is_simulated and not self._context.shares_core:
+        if not self.configuration.is_simulated and not self._context.shares_core:
             self._core_watch = self._meter.watch_core(self._context.core)
 
     def prepare(self, batch: Batch) -> None:
         """Prepares this end for a batch, so that both ends can begin at once."""
         if self._verification is not None:
-            self._verification.fill(batch.total_exchanges * self.case.window)
+            self._verification.fill(batch.total_iterations * self.configuration.window)
         self._opened.synchronize()
 
     def run(self, batch: Batch) -> Report:
@@ -171,7 +178,7 @@ class Side:
             if isinstance(error, ConnectionError):
                 # The peer is gone: the watchdog says why.
                 raise
-            # The peer is in the middle of an exchange and would wait for ever.
+            # The peer is in the middle of an iteration and would wait for ever.
             raise HalftripError(f"{self._name} failed: {reason}") from None
         except _native.MpiError as error:
             reason = self._failure(f"MPI error {error}")
@@ -190,19 +197,19 @@ class Side:
 
     def _time(self, batch: Batch) -> tuple[Timed, Usage | None]:
         """The times of a batch, and what this end spent on it."""
-        numbers = (batch.warm_up, batch.exchanges, batch.samples)
-        if self.case.is_simulated:
+        numbers = (batch.warm_up, batch.iterations, batch.samples)
+        if self.configuration.is_simulated:
             return self._opened.run(*numbers), None
         if batch.cold and self._context.initiates:
             time.sleep(_READY_SECONDS)
         before = self._meter.read()
         timed = self._opened.run(*numbers)
-        return timed, self._meter.since(before, batch.total_exchanges)
+        return timed, self._meter.since(before, batch.total_iterations)
 
     def _verify(self, batch: Batch, timed: Timed) -> int:
         if self._verification is None:
             return 0
-        messages = batch.total_exchanges * self.case.window
+        messages = batch.total_iterations * self.configuration.window
         header_size = self._opened.header_size
         return self._verification.check(messages, timed.source_slots, header_size)
 
@@ -223,9 +230,9 @@ class Side:
 
     def _failure(self, reason: str) -> str:
         """`reason`, with the rank that it happened at."""
-        rank = self.case.pair[0 if self._context.initiates else 1]
+        rank = self.configuration.pair[0 if self._context.initiates else 1]
         return f"rank {rank}: {reason}"
 
     @property
     def _name(self) -> str:
-        return f"{self.case.transport} {self.case.pattern} of {self.case.size} bytes"
+        return self.configuration.title

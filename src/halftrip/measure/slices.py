@@ -1,4 +1,4 @@
-"""One slice of a case: what its two ends do, and what they say to each other.
+"""One slice of a configuration: what its two ends do, and what they say to each other.
 
 The initiator decides: it asks the responder to take part in batches and in probes of the core-to-
 core round trip, and tells it when the slice is over.
@@ -67,10 +67,10 @@ class Slice:
         self.timed_ns = 0
         self._pair = pair
         self._side = side
-        self._case = side.case
+        self._configuration = side.configuration
         self._sampler = sampler
         self._placement = placement
-        self._virtual = pair.path(side.case).virtual_time
+        self._virtual = pair.path(side.configuration).virtual_time
         self._blocks: list[Block] = []
         self._verified = 0
         self._before: float | None = None
@@ -79,7 +79,8 @@ class Slice:
     def warm_up(
         self, iterations: int | None = None, spread: float = 0.0, least: float = 0.0
     ) -> None:
-        """Takes the first exchange of the case, calibrates, and warms up; see `Sampler.begin`."""
+        """Takes the first iteration of the configuration, calibrates, and warms up; see
+        `Sampler.begin`."""
         self._sampler.begin(iterations, spread, least)
         self._side.begin_slice()
         if self._placement is not None:
@@ -121,17 +122,17 @@ class Slice:
         if self._sampler.stopped is None or self.problem is not None:
             return None
         return Measurement(
-            case=self._case,
+            configuration=self._configuration,
             slice=number,
             launch=launch,
             at=self._began - began,
             first=self._sampler.first,
             warm_up=self._sampler.warm_up,
-            exchanges=self._sampler.exchanges,
+            iterations=self._sampler.iterations,
             stopped=self._sampler.stopped,
             blocks=self._blocks,
-            verified=self._verified if self._case.verify else None,
-            cores=None if self._case.is_simulated else cores,
+            verified=self._verified if self._configuration.verify else None,
+            cores=None if self._configuration.is_simulated else cores,
         )
 
     def _run(self, batch: Batch, probe: bool = False) -> Block:
@@ -153,12 +154,12 @@ class Slice:
         before, self._before = self._before, self._probe()
         if before is None or self._before is None:
             return block
-        return msgspec.structs.replace(block, cache_line_rtt=RoundTrips(before, self._before))
+        return msgspec.structs.replace(block, core_to_core_rtt=RoundTrips(before, self._before))
 
     @property
     def _can_probe(self) -> bool:
         """Whether the two ranks can probe the core-to-core round trip."""
-        return self._pair.has_probe and not self._case.is_simulated
+        return self._pair.has_probe and not self._configuration.is_simulated
 
     def _keep(self, latest: Block) -> None:
         """Keeps the blocks that were taken in the requested state of the machine, as far as the
@@ -179,7 +180,7 @@ class Slice:
     def _probe(self) -> float | None:
         """The core-to-core round trip at this moment, ns; None where it cannot be probed."""
         if self._virtual is not None:
-            return self._virtual.cache_line_rtt()
+            return self._virtual.core_to_core_rtt()
         if not self._can_probe:
             return None
         self._pair.link.send(Request(probe=True))
@@ -193,7 +194,7 @@ class Slice:
 
 
 def _block(initiator: Report, responder: Report) -> Block:
-    """The block that both ends of a case report of a batch."""
+    """The block that both ends of a configuration report of a batch."""
     usage = None
     if initiator.usage is not None and responder.usage is not None:
         usage = (initiator.usage, responder.usage)

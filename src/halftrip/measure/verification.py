@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from halftrip.memory.ring import Numbers, Ring, message_seeds
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import SHAPES
 
 
@@ -18,16 +18,16 @@ class Verification:
     message has one of `slots` buffers."""
 
     def __init__(
-        self, case: Case, initiates: bool, slots: int, out: Ring, in_: Ring,
+        self, configuration: Configuration, initiates: bool, slots: int, out: Ring, in_: Ring,
         exposed: Ring | None,
     ) -> None:  # fmt: skip
-        initiator, responder = case.pair
+        initiator, responder = configuration.pair
         self._rank = initiator if initiates else responder
         peer = responder if initiates else initiator
         # With one buffer, the reply is the initiator's payload.
-        self._sender = initiator if case.buffers == "same" else peer
-        self._source = _source(case, initiates, out, exposed)
-        self._target = _target(case, initiates, in_, exposed)
+        self._sender = initiator if configuration.buffers == "same" else peer
+        self._source = _source(configuration, initiates, out, exposed)
+        self._target = _target(configuration, initiates, in_, exposed)
         self._slots = slots
         self._first = 0
 
@@ -58,25 +58,29 @@ class Verification:
         return int(slots.size)
 
     def _numbers(self, messages: int) -> Numbers:
-        """The numbers of the messages of this batch, counted over the whole case."""
+        """The numbers of the messages of this batch, counted over the whole configuration."""
         return np.arange(self._first, self._first + messages, dtype=np.int64)
 
 
-def _source(case: Case, initiates: bool, out: Ring, exposed: Ring | None) -> Ring | None:
+def _source(
+    configuration: Configuration, initiates: bool, out: Ring, exposed: Ring | None
+) -> Ring | None:
     """The buffers that this end's messages come from; None where it sends none of its own."""
-    if case.pattern == "put":
+    if configuration.pattern == "put":
         return out if initiates else None
-    if case.pattern == "get":
+    if configuration.pattern == "get":
         return None if initiates else exposed
     if initiates:
         return out
-    replies = SHAPES[case.pattern].initiator and case.buffers == "separate"
+    replies = SHAPES[configuration.pattern].initiator and configuration.buffers == "separate"
     return out if replies else None
 
 
-def _target(case: Case, initiates: bool, in_: Ring, exposed: Ring | None) -> Ring | None:
+def _target(
+    configuration: Configuration, initiates: bool, in_: Ring, exposed: Ring | None
+) -> Ring | None:
     """The buffers that messages arrive in; None where none arrive."""
-    shape = SHAPES[case.pattern]
+    shape = SHAPES[configuration.pattern]
     if not (shape.initiator if initiates else shape.responder):
         return None
-    return exposed if case.pattern == "put" else in_
+    return exposed if configuration.pattern == "put" else in_

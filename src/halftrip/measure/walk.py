@@ -1,4 +1,4 @@
-"""The walk over a plan: rank 0 decides which slice of which case is measured next."""
+"""The walk over a plan: rank 0 decides which slice of which configuration is measured next."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from halftrip.measure.part import Turn
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import iterations_of, planned_slices
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 
-# A case that is not within its interval may have this many times the planned slices, as long as
-# others need fewer.
+# A configuration that is not within its interval may have this many times the planned slices, as
+# long as others need fewer.
 _MOST_TIMES = 3
 
 # A run whose slices are over early still samples for this long, s, if it may take as long: within
@@ -19,7 +19,7 @@ _MOST_TIMES = 3
 _LEAST_RUN_SECONDS = 2.0
 
 # The number of a round of the schedule, and what all its pairs measure.
-Item = tuple[int, Case]
+Item = tuple[int, Configuration]
 
 
 class Walk:

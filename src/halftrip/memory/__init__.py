@@ -1,1 +1,1 @@
-"""Where the buffers of a case live: one file per kind."""
+"""Where the buffers of a configuration live: one file per kind."""

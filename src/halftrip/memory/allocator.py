@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from halftrip.results.case import Pages
+from halftrip.results.configuration import Pages
 
 Bytes = npt.NDArray[np.uint8]
 

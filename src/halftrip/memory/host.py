@@ -1,4 +1,4 @@
-"""Buffers in this process's own memory, with the page size that the case asks for."""
+"""Buffers in this process's own memory, with the page size that the configuration asks for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from halftrip.errors import Unavailable
 from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.memory.allocator import Bytes
-from halftrip.results.case import Pages
+from halftrip.results.configuration import Pages
 from halftrip.telemetry import environment
 from halftrip.telemetry.memory import available_memory
 

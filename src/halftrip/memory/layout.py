@@ -1,10 +1,10 @@
-"""How the buffers of a case lie in memory."""
+"""How the buffers of a configuration lie in memory."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 
 # A strided message is made of blocks of this many bytes, this far apart.
 BLOCK = 8
@@ -34,17 +34,17 @@ class Layout(NamedTuple):
         return (self.slots - 1) * self.stride + self.extent
 
 
-def layout(case: Case, cache_bytes: int) -> Layout:
-    """The buffers of a case in one direction. `cache_bytes` is the largest last-level cache of the
-    ranks."""
-    extent, step = case.size, BLOCK
-    if case.datatype == "vector":
-        extent, step = case.size // BLOCK * BLOCK_STRIDE, BLOCK_STRIDE
-    unit = max(_CACHE_LINE, 2 * case.align)
+def layout(configuration: Configuration, cache_bytes: int) -> Layout:
+    """The buffers of a configuration in one direction. `cache_bytes` is the largest last-level
+    cache of the ranks."""
+    extent, step = configuration.size, BLOCK
+    if configuration.datatype == "vector":
+        extent, step = configuration.size // BLOCK * BLOCK_STRIDE, BLOCK_STRIDE
+    unit = max(_CACHE_LINE, 2 * configuration.align)
     stride = -(-max(extent, 1) // unit) * unit
-    slots = case.window if case.places == "own" else 1
-    if case.verify:
-        slots = max(_VERIFIED_WINDOWS * case.window, _VERIFIED_BYTES // stride)
-    if case.cache == "cold":
+    slots = configuration.window if configuration.places == "own" else 1
+    if configuration.verify:
+        slots = max(_VERIFIED_WINDOWS * configuration.window, _VERIFIED_BYTES // stride)
+    if configuration.cache == "cold":
         slots = max(slots, -(-_CACHE_MULTIPLE * cache_bytes // stride))
     return Layout(slots, stride, extent, step)

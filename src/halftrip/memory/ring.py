@@ -1,4 +1,4 @@
-"""The buffers of a case, used in turn, and the messages in them."""
+"""The buffers of a configuration, used in turn, and the messages in them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from halftrip.errors import HalftripError
 from halftrip.memory.allocator import Bytes, Memory
 from halftrip.memory.layout import Layout
 from halftrip.registry import MEMORIES
-from halftrip.results.case import Case, CaseEnd
+from halftrip.results.configuration import Configuration, EndSettings
 
 Numbers = npt.NDArray[np.int64]
 
 
 class Ring:
-    """The buffers of a case in the memory `region`; see native/buffers.hpp."""
+    """The buffers of a configuration in the memory `region`; see native/buffers.hpp."""
 
-    def __init__(self, region: Bytes, layout: Layout, case: Case) -> None:
+    def __init__(self, region: Bytes, layout: Layout, configuration: Configuration) -> None:
         self.region = region
         self._layout = layout
-        self._case = case
+        self._configuration = configuration
         self._buffers = _rows(region, layout, layout.extent)
         # The messages, shape (slots, bytes), and the same memory for native code.
-        self.messages = _rows(region, layout, case.size)
+        self.messages = _rows(region, layout, configuration.size)
         self.native = _native.Ring(self.messages)
 
     def in_memory(self, region: Bytes) -> _native.Ring:
@@ -39,13 +39,13 @@ class Ring:
     def fill(self, slots: Numbers, seeds: Numbers) -> None:
         """Writes the messages of `seeds` into the buffers of the numbers `slots`; both have shape
         (n,)."""
-        _native.fill(self._buffers, self._case.size, self._layout.step, slots, seeds)
+        _native.fill(self._buffers, self._configuration.size, self._layout.step, slots, seeds)
 
     def check(self, slots: Numbers, seeds: Numbers, header: int = 0) -> None:
         """Raises WrongByte unless these buffers hold the messages of `seeds`; the first `header`
         bytes of each are not compared."""
         found = _native.first_difference(
-            self._buffers, self._case.size, self._layout.step, slots, seeds, header
+            self._buffers, self._configuration.size, self._layout.step, slots, seeds, header
         )
         if found is not None:
             raise WrongByte(*found)
@@ -63,21 +63,21 @@ class WrongByte(HalftripError):
         super().__init__(f"byte {offset} is 0x{found:02x}, 0x{expected:02x} was sent")
 
 
-def allocate_ring(layout: Layout, case: Case, end: CaseEnd) -> Ring:
-    """The buffers of one end of a case, touched, in that end's kind of memory. Raises Unavailable
-    or OSError."""
+def allocate_ring(layout: Layout, configuration: Configuration, end: EndSettings) -> Ring:
+    """The buffers of one end of a configuration, touched, in that end's kind of memory. Raises
+    Unavailable or OSError."""
     memory: Memory = MEMORIES.load(end.memory)
-    region = memory.allocate(layout.bytes + case.align, end.pages)
-    return Ring(aligned(region, case), layout, case)
+    region = memory.allocate(layout.bytes + configuration.align, end.pages)
+    return Ring(aligned(region, configuration), layout, configuration)
 
 
-def aligned(region: Bytes, case: Case) -> Bytes:
-    """The part of `region` that the case's buffers are in. `region` begins on a page boundary, or
-    `align` is 0."""
-    return region[case.align :]
+def aligned(region: Bytes, configuration: Configuration) -> Bytes:
+    """The part of `region` that the configuration's buffers are in. `region` begins on a page
+    boundary, or `align` is 0."""
+    return region[configuration.align :]
 
 
 def message_seeds(rank: int, numbers: Numbers) -> Numbers:
-    """The seeds, shape (n,), of the messages of these numbers that a rank sends in a case. No two
-    messages of a case have the same seed."""
+    """The seeds, shape (n,), of the messages of these numbers that a rank sends in a configuration.
+    No two messages of a configuration have the same seed."""
     return (rank << 48) + numbers

@@ -1,1 +1,1 @@
-"""What to measure: the plan, its options, sizes, cases and pairs."""
+"""What to measure: the plan, its options, sizes, configurations and pairs."""

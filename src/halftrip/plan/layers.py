@@ -69,7 +69,9 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
         if "iterations" in parsed and early:
             place = layer.place("iterations")
             other = layer.place(early[0])
-            raise UsageError(f"{place}: a fixed count ends a case by itself; leave out {other}")
+            raise UsageError(
+                f"{place}: a fixed count ends a configuration by itself; leave out {other}"
+            )
         if early:
             keys.pop("iterations", None)
         keys |= parsed
@@ -109,10 +111,10 @@ def _check_launches(plan: Plan, layers: Sequence[Layer]) -> None:
 def check_ranks(plan: Plan, ranks: int) -> None:
     """Raises UsageError if this number of ranks cannot form the pairs of the plan."""
     most = Schedule(ranks, plan.pairs).most_at_once
-    if plan.pairs_at_once is not None and plan.pairs_at_once > most:
+    if plan.concurrent_pairs is not None and plan.concurrent_pairs > most:
         pairs = "1 pair" if most == 1 else f"{most} pairs"
         raise UsageError(
-            f"{plan.pairs_at_once} pairs at once are too many: {ranks} ranks make {pairs} at a time"
+            f"{plan.concurrent_pairs} concurrent pairs: {ranks} ranks make {pairs} at a time"
         )
 
 

@@ -12,7 +12,7 @@ from halftrip.plan.path_model_table import parse_path_model
 from halftrip.plan.plan import Placement
 from halftrip.plan.presets import PRESETS
 from halftrip.registry import LAUNCHERS, MEMORIES, TRANSPORTS
-from halftrip.results.case import Buffers, Cache, Datatype, Pages, Places, Touch, Wait
+from halftrip.results.configuration import Buffers, Cache, Datatype, Pages, Places, Touch, Wait
 from halftrip.results.patterns import Mode, Pattern
 
 
@@ -59,7 +59,7 @@ OPTIONS: dict[str, Option] = {
     "perturb": Option(
         parsing.perturbation, "Also measure each size minus and plus this many bytes. [0]"
     ),
-    "refine": Option(parsing.flag, "Add sizes where the curve bends, to locate it."),
+    "refine": Option(parsing.flag, "Add sizes at breakpoints of the curve, to locate them."),
     "window": Option(parsing.windows, "Messages in flight. [64; 1 for put, get]", "-W"),
     "places": Option(
         parsing.some_of(get_args(Places)),
@@ -100,14 +100,15 @@ OPTIONS: dict[str, Option] = {
     "verify": Option(parsing.flag, "Check every byte, outside the timed loops."),
     "rtt": Option(parsing.flag, "Print round trips of pingpong, not their half."),
     "ci": Option(
-        parsing.interval_width, "End a case when its interval is this narrow, or none. [1%]"
+        parsing.interval_width,
+        "End a configuration when its interval is this narrow, or none. [1%]",
     ),
-    "time": Option(parsing.seconds, "End a case after this much sampling. [0.3s]"),
+    "time": Option(parsing.seconds, "End a configuration after this much sampling. [0.3s]"),
     "iterations": Option(
-        parsing.count, "End a case after exactly this many exchanges instead.", "-i"
+        parsing.count, "End a configuration after exactly this many iterations instead.", "-i"
     ),
     "slices": Option(
-        parsing.count, "Deal the time of a case over the run in so many parts. [10]", "-r"
+        parsing.count, "Deal the time of a configuration over the run in so many parts. [10]", "-r"
     ),
     "preset": Option(
         parsing.one_of(PRESETS), "quick, standard or paper: defaults for all other options."
@@ -119,15 +120,19 @@ OPTIONS: dict[str, Option] = {
         parsing.pairs_of(get_args(Pairing)),
         "Who talks to whom: halves, neighbours, all, across (hosts), or 0-3,1-2. [halves]",
     ),
-    "pairs_at_once": Option(parsing.count, "How many pairs talk at the same time. [all that can]"),
+    "concurrent_pairs": Option(
+        parsing.count, "How many pairs talk at the same time. [all that can]"
+    ),
     "threads": Option(parsing.count, "How many threads of each rank talk at the same time. [1]"),
     "cores": Option(parsing.cores, "A core for each rank, as 0,1, or none. [chosen]"),
     "placement_state": Option(
         parsing.one_of(get_args(Placement)),
-        "Only samples taken while the cores were near, or far (by the column line). [any]",
+        "Only samples taken while the cores were near, or far (core-to-core). [any]",
     ),
     "system_log": Option(
-        parsing.flag, "Record every host's counters, case by case. [no]", negatable=True
+        parsing.flag,
+        "Record every host's counters, configuration by configuration. [no]",
+        negatable=True,
     ),
     "ranks": Option(parsing.ranks, "How many ranks. [2]", "-n"),
     "launcher": Option(

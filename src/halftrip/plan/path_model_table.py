@@ -22,7 +22,16 @@ from halftrip.simulation.path_model import (
 from halftrip.units import parse_duration, parse_share, parse_size
 
 _WHOLE = ("seed", "warm_up")
-_SECONDS = ("latency", "first", "line", "extra", "dwell", "step", "claimed", "time_constant")
+_SECONDS = (
+    "latency",
+    "first",
+    "core_to_core",
+    "extra",
+    "dwell",
+    "step",
+    "claimed",
+    "time_constant",
+)
 _SIZES = ("from", "bandwidth")
 _SHARES = ("share", "loss", "drift", "spread", "correlation", "launch", "slower")
 # The tables within the table; `segments` is a list of them.
@@ -38,7 +47,7 @@ _TABLES: dict[str, type[msgspec.Struct]] = {
 _NOISES = get_args(get_type_hints(Noise)["kind"])
 _WEEK = 7 * 86400.0
 # Upper limits of keys that have to be more than 0, and of keys that may be 0; and shares below 1.
-_POSITIVE = {"latency": _WEEK, "line": _WEEK, "dwell": _WEEK, "time_constant": _WEEK,
+_POSITIVE = {"latency": _WEEK, "core_to_core": _WEEK, "dwell": _WEEK, "time_constant": _WEEK,
              "bandwidth": 1e18, "factor": 1e6}  # fmt: skip
 _NOT_NEGATIVE = {"first": _WEEK, "extra": _WEEK, "step": _WEEK, "claimed": _WEEK, "from": 1e18,
                  "warm_up": 1e9, "seed": 1e18, "spread": 10.0, "launch": 10.0,
@@ -100,7 +109,7 @@ def _value(name: str, value: Any, where: str) -> Any:
 def _number(name: str, value: Any) -> Any:
     if name == "kind":
         return one_of(_NOISES)(value)
-    if not isinstance(value, str) or name == "moves_line":
+    if not isinstance(value, str) or name == "moves_core_to_core":
         return value
     for names, parse in (
         (_SECONDS, parse_duration),

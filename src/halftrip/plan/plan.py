@@ -10,7 +10,7 @@ from halftrip.plan.pairing import Pairs
 from halftrip.plan.path_model_table import path_model_record
 from halftrip.plan.sizes import DEFAULT_SIZES, parse_sizes
 from halftrip.registry import DEFAULT_TRANSPORTS
-from halftrip.results.case import Buffers, Cache, Datatype, Places, Touch
+from halftrip.results.configuration import Buffers, Cache, Datatype, Places, Touch
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.simulation.path_model import PathModel
 from halftrip.units import format_size
@@ -30,11 +30,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `cores` has one for each thread of each rank; None: cores are chosen; "none": ranks are left to
     the scheduler.
 
-    The sampling of a case is dealt over the launch in `slices`, each of which takes its part of
-    `time` seconds at most. A case that is within `ci` (a share of the median; None: never for that
-    reason) after six slices gets no more; with `iterations` it has exactly that many exchanges in
-    all. Fresh processes are started `launches` times; with `until_ci`, until every row's
-    interval over them is within `ci`, `max_launches` times at most.
+    The sampling of a configuration is dealt over the launch in `slices`, each of which takes its
+    part of `time` seconds at most. A configuration that is within `ci` (a share of the median;
+    None: never for that reason) after six slices gets no more; with `iterations` it has exactly
+    that many iterations in all. Fresh processes are started `launches` times; with `until_ci`,
+    until every row's interval over them is within `ci`, `max_launches` times at most.
 
     `message_rate` adds a stream of small messages over each transport, for how many of them it
     carries in a second.
@@ -43,8 +43,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     samples count that were taken while the core-to-core round trip was in its fastest state
     ("near"), or in its slowest ("far"). `simulated` is the path model of the transport of that
     name; with it, only that transport is measured unless others are named. With `system_log`, every
-    host's counters are recorded: for a second before and after all cases, and after each
-    case, or after several short ones.
+    host's counters are recorded: for a second before and after all configurations, and after each
+    configuration, or after several short ones.
     """
 
     transport: tuple[str, ...] = DEFAULT_TRANSPORTS
@@ -82,7 +82,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     simulated: PathModel | None = None
     system_log: bool = False
     pairs: Pairs = "halves"
-    pairs_at_once: int | None = None
+    concurrent_pairs: int | None = None
     threads: int = 1
     launcher: str | None = None
     mpiexec: str | None = None
@@ -90,7 +90,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     quiet: bool = False
 
 
-# A case ends by these keys, or after `iterations`.
+# A configuration ends by these keys, or after `iterations`.
 STOPS_EARLY = ("ci", "time")
 
 

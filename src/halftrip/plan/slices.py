@@ -1,4 +1,4 @@
-"""How the time of a case is dealt in slices."""
+"""How the time of a configuration is dealt in slices."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _LEAST_SLICE_SECONDS = 0.001
 
 
 def planned_slices(plan: Plan) -> int:
-    """In how many slices the time of each case is dealt."""
+    """In how many slices the time of each configuration is dealt."""
     if plan.iterations is not None:
         return min(plan.slices, plan.iterations)
     return max(1, min(plan.slices, int(plan.time / _LEAST_SLICE_SECONDS)))
 
 
 def iterations_of(plan: Plan, number: int) -> int | None:
-    """How many exchanges slice `number` of a case has, with a fixed count."""
+    """How many iterations slice `number` of a configuration has, with a fixed count."""
     if plan.iterations is None:
         return None
     slices = planned_slices(plan)

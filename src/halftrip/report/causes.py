@@ -41,13 +41,15 @@ def groups(rows: Sequence[Row]) -> list[CauseGroup]:
         if row.verdict.cause is not None:
             by_name.setdefault(row.verdict.cause.name, []).append((row, row.verdict.cause))
     # The pattern of a row that is no ping-pong says what its window is, too.
-    fields = [f for f in varying(row.case for row in rows) if f.name not in ("pattern", "window")]
+    fields = [
+        f for f in varying(row.configuration for row in rows) if f.name not in ("pattern", "window")
+    ]
     found = []
     for alike in by_name.values():
         worst, cause = max(alike, key=lambda item: _badness(item[0]))
-        pattern = worst.case.pattern
+        pattern = worst.configuration.pattern
         kind = "" if pattern == "pingpong" else f" {pattern}"
-        example = f"{name_of(worst.case, fields)}{kind}: {cause.seen}"
+        example = f"{name_of(worst.configuration, fields)}{kind}: {cause.seen}"
         found.append(CauseGroup(cause, example, [row for row, _ in alike]))
     return sorted(found, key=lambda group: -len(group.rows))
 
@@ -81,8 +83,8 @@ def advice(rows: Sequence[Row]) -> str | None:
 def _with_line(rows: Sequence[Row]) -> str:
     """Whether the level of most rows goes with the core-to-core round trip; empty where it does
     not. One row has too few slices to tell."""
-    known = [row.with_line.value for row in rows if row.with_line is not None]
-    trips = [row.cache_line_rtt for row in rows if row.cache_line_rtt is not None]
+    known = [row.with_rtt.value for row in rows if row.with_rtt is not None]
+    trips = [row.core_to_core_rtt for row in rows if row.core_to_core_rtt is not None]
     if len(known) < _FEWEST_ROWS or median(known) < _LEAST_CORRELATION:
         return ""
     low, high = min(low for low, _ in trips), max(high for _, high in trips)
@@ -117,7 +119,11 @@ def _named(rows: Sequence[Row]) -> str:
     """The rows by transport and pattern: their sizes."""
     sizes: dict[str, list[str]] = {}
     for row in rows:
-        case = row.case
-        name = case.transport if case.pattern == "pingpong" else f"{case.transport} {case.pattern}"
-        sizes.setdefault(name, []).append(format_size(case.size))
+        configuration = row.configuration
+        name = (
+            configuration.transport
+            if configuration.pattern == "pingpong"
+            else f"{configuration.transport} {configuration.pattern}"
+        )
+        sizes.setdefault(name, []).append(format_size(configuration.size))
     return "; ".join(f"{name} {', '.join(dict.fromkeys(of))}" for name, of in sizes.items())

@@ -32,23 +32,25 @@ def _megabytes(rate: float | None, digits: int = 3) -> str:
 
 def one_way_times(rtt: bool) -> Callable[[Row], float]:
     """How many one-way times a row shows as its time: with `rtt` those of a round trip, else 1."""
-    return lambda row: row.case.messages_per_exchange if rtt and row.case.window == 1 else 1
+    return lambda row: (
+        row.configuration.messages_per_iteration if rtt and row.configuration.window == 1 else 1
+    )
 
 
 def is_round_trip(row: Row) -> bool:
-    """Whether an exchange of this row is a round trip."""
-    return is_in_turn(row.case.pattern, row.case.mode)
+    """Whether an iteration of this row is a round trip."""
+    return is_in_turn(row.configuration.pattern, row.configuration.mode)
 
 
 def _samples(row: Row) -> str:
-    times = f" x{row.exchanges}" if row.exchanges > 1 else ""
+    times = f" x{row.iterations}" if row.iterations > 1 else ""
     return f"{row.summary.samples:,}{times}"
 
 
-def _line(row: Row) -> str:
-    if row.cache_line_rtt is None:
+def _core_to_core(row: Row) -> str:
+    if row.core_to_core_rtt is None:
         return NOTHING
-    low, high = row.cache_line_rtt
+    low, high = row.core_to_core_rtt
     return f"{low:.0f}" if high <= 1.1 * low else f"{low:.0f} to {high:.0f}"
 
 
@@ -56,9 +58,9 @@ def _between(low: str, high: str) -> str:
     return NOTHING if NOTHING in (low, high) else f"{low} to {high}"
 
 
-SIZE = Column("size", "bytes", lambda row: format_size(row.case.size))
+SIZE = Column("size", "bytes", lambda row: format_size(row.configuration.size))
 SAMPLES = Column("samples", "", _samples)
-LINE = Column("line", "ns", _line)
+CORE_TO_CORE = Column("core-to-core", "ns", _core_to_core)
 
 
 def latency_columns(rtt: bool) -> tuple[Column, ...]:
@@ -74,25 +76,25 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
         SIZE,
         Column("round trip" if rtt else "latency", "us", us(lambda row: row.summary.latency, 4)),
         Column("95 % interval", "us", lambda row: _between(low(row), high(row))),
-        Column("at typical line", "us", us(_at_typical_line, 4), optional=True),
+        Column("adjusted", "us", us(_adjusted, 4), optional=True),
         Column("p99", "us", us(lambda row: row.summary.p99.value), optional=True),
         Column("max", "us", us(lambda row: row.summary.max), optional=True),
         Column("bandwidth", "MB/s", lambda row: _megabytes(row.summary.bandwidth)),
-        Column("first", "us", us(lambda row: row.summary.first)),
+        Column("first message", "us", us(lambda row: row.summary.first)),
         SAMPLES,
-        LINE,
+        CORE_TO_CORE,
     )
 
 
-def _at_typical_line(row: Row) -> float:
-    return math.nan if row.typical is None else row.typical.median
+def _adjusted(row: Row) -> float:
+    return math.nan if row.adjusted is None else row.adjusted.median
 
 
 def _bandwidth_interval(row: Row) -> str:
     if not row.summary.bandwidth > 0 or row.is_over_all_time:
         return NOTHING
     # From the interval of the initiator's times, for the bandwidth of all directions.
-    size = row.case.size * row.delivered * row.bandwidth / row.summary.bandwidth
+    size = row.configuration.size * row.delivered * row.bandwidth / row.summary.bandwidth
     ends = [size / ns * 1e9 if ns > 0 else math.nan for ns in (row.summary.high, row.summary.low)]
     return _between(_megabytes(ends[0], 4), _megabytes(ends[1], 4))
 
@@ -108,7 +110,7 @@ def _received(row: Row) -> str:
 
 
 def _window_us(value: Callable[[Row], float]) -> Callable[[Row], str]:
-    return lambda row: _us(value(row) * row.case.messages_per_exchange)
+    return lambda row: _us(value(row) * row.configuration.messages_per_iteration)
 
 
 # For patterns whose result is a bandwidth.
@@ -121,16 +123,16 @@ RATE_COLUMNS = (
     Column("each way", "MB/s", _each_way, optional=True),
     Column("window p99", "us", _window_us(lambda row: row.summary.p99.value), optional=True),
     Column("max", "us", _window_us(lambda row: row.summary.max), optional=True),
-    Column("first", "us", _window_us(lambda row: row.summary.first)),
+    Column("first window", "us", _window_us(lambda row: row.summary.first)),
     SAMPLES,
-    LINE,
+    CORE_TO_CORE,
 )
 
 # Where messages can be lost.
 DELIVERY_COLUMNS = (
     Column("sent", "", lambda row: f"{row.delivery.sent:,}" if row.delivery else NOTHING),
     Column("lost", "%", lambda row: _share(row, "lost")),
-    Column("late", "%", lambda row: _share(row, "late")),
+    Column("reordered", "%", lambda row: _share(row, "reordered")),
     Column("jitter", "us", lambda row: _jitter(row), optional=True),
 )
 # Where there are several launches.

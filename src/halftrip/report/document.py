@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from halftrip.analysis.breakpoints import Breakpoint, breakpoints
 from halftrip.report.fields import FIELDS, varying
 from halftrip.report.rows import Row, rows
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import Aggregate, Failure, Skip
 from halftrip.results.run import Run
 from halftrip.stats.median import median
@@ -22,13 +22,13 @@ class Baselines(NamedTuple):
     """The machine's own limits: all core-to-core round trips of the run, ns, and the time of a
     memcpy by its size in bytes, ns, the median over launches."""
 
-    cache_line_rtts: list[float]
+    core_to_core_rtts: list[float]
     copy_times: dict[int, float]
 
 
 class Curve(NamedTuple):
-    """The rows of a curve by size, a name that tells it from the others, and where it bends;
-    `is_rate` is that of its cases."""
+    """The rows of a curve by size, a name that tells it from the others, and its breakpoints;
+    `is_rate` is that of its configurations."""
 
     name: str
     is_rate: bool
@@ -69,8 +69,8 @@ def document(run: Run, round_trips: bool = False, flags: bool = True) -> Documen
     """The document of a run, with or without the `flags` of its rows. Round trips are also shown
     where its plan says so."""
     all_rows = rows(run, flags)
-    latency = [row for row in all_rows if not row.case.is_rate]
-    rate = [row for row in all_rows if row.case.is_rate]
+    latency = [row for row in all_rows if not row.configuration.is_rate]
+    rate = [row for row in all_rows if row.configuration.is_rate]
     curves = [*_curves(latency), *_curves(rate)] if run.header.plan.get("refine") else []
     return Document(
         run=run,
@@ -89,19 +89,19 @@ def document(run: Run, round_trips: bool = False, flags: bool = True) -> Documen
 
 def _curves(table_rows: list[Row]) -> list[Curve]:
     """The curves of the rows of one table."""
-    fields = varying(row.case for row in table_rows)
+    fields = varying(row.configuration for row in table_rows)
     # The pattern is also named where all rows have the same.
     pattern = [field for field in FIELDS if field.name == "pattern" and field not in fields]
     curves: dict[str, dict[int, Row]] = {}
     for row in table_rows:
-        case = row.case
-        values = [field.of(case) for field in (*pattern, *fields)]
-        name = " ".join([case.transport, *values, case.both_ends("wait")])
-        curves.setdefault(name, {})[case.size] = row
+        configuration = row.configuration
+        values = [field.of(configuration) for field in (*pattern, *fields)]
+        name = " ".join([configuration.transport, *values, configuration.both_ends("wait")])
+        curves.setdefault(name, {})[configuration.size] = row
     return [
         Curve(
             name,
-            table_rows[0].case.is_rate,
+            table_rows[0].configuration.is_rate,
             of_curve,
             breakpoints(Point.of(size, row.summary) for size, row in of_curve.items()),
         )
@@ -111,9 +111,9 @@ def _curves(table_rows: list[Row]) -> list[Curve]:
 
 def of_rounds(aggregates: Iterable[Aggregate]) -> list[Aggregate]:
     """One aggregate of all slices and launches of each round."""
-    rounds: dict[tuple[Case, tuple[tuple[int, int], ...]], list[Aggregate]] = {}
+    rounds: dict[tuple[Configuration, tuple[tuple[int, int], ...]], list[Aggregate]] = {}
     for aggregate in aggregates:
-        rounds.setdefault((aggregate.case, tuple(aggregate.pairs)), []).append(aggregate)
+        rounds.setdefault((aggregate.configuration, tuple(aggregate.pairs)), []).append(aggregate)
     return [
         msgspec.structs.replace(
             of_round[0],
@@ -125,16 +125,25 @@ def of_rounds(aggregates: Iterable[Aggregate]) -> list[Aggregate]:
 
 
 def _order(aggregate: Aggregate) -> tuple[object, ...]:
-    case = aggregate.case
-    kind = (case.transport, case.pattern, case.mode, case.window, case.size)
+    configuration = aggregate.configuration
+    kind = (
+        configuration.transport,
+        configuration.pattern,
+        configuration.mode,
+        configuration.window,
+        configuration.size,
+    )
     return (*kind, aggregate.pairs)
 
 
 def _baselines(run: Run) -> Baselines:
     sizes = dict.fromkeys(copy.size for copy in run.copy_times)
     return Baselines(
-        cache_line_rtts=[
-            rtt for m in run.measurements if not m.case.is_simulated for rtt in m.cache_line_rtts
+        core_to_core_rtts=[
+            rtt
+            for m in run.measurements
+            if not m.configuration.is_simulated
+            for rtt in m.core_to_core_rtts
         ],
         copy_times={
             size: median([copy.ns for copy in run.copy_times if copy.size == size])

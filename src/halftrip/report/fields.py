@@ -1,59 +1,59 @@
-"""The fields of a case in a table: a field that varies has a column, the others are named once in
-the heading."""
+"""The fields of a configuration in a table: a field that varies has a column, the others are named
+once in the heading."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.units import format_size
 
 
 class Field(NamedTuple):
-    """A field of a case: its name, and its value as text, empty where the case has no such field.
-    The heading leaves it out where all cases have the `usual` value."""
+    """A field of a configuration: its name, and its value as text, empty where the configuration
+    has no such field. The heading leaves it out where all configurations have the `usual` value."""
 
     name: str
-    of: Callable[[Case], str]
+    of: Callable[[Configuration], str]
     usual: str | None = None
     # A simulated path has no buffers.
     is_of_buffers: bool = False
 
 
 FIELDS = (
-    Field("pattern", lambda case: case.pattern),
-    Field("mode", lambda case: case.mode),
-    Field("window", lambda case: str(case.window), "1"),
-    Field("places", lambda case: case.message_places if case.window > 1 else "", "own",
+    Field("pattern", lambda each: each.pattern),
+    Field("mode", lambda each: each.mode),
+    Field("window", lambda each: str(each.window), "1"),
+    Field("places", lambda each: each.message_places if each.window > 1 else "", "own",
           is_of_buffers=True),
-    Field("touch", lambda case: case.touch, "none"),
-    Field("buffers", lambda case: case.buffers, is_of_buffers=True),
-    Field("pages", lambda case: case.both_ends("pages"), is_of_buffers=True),
-    Field("memory", lambda case: case.both_ends("memory"), is_of_buffers=True),
-    Field("cache", lambda case: case.cache, is_of_buffers=True),
-    Field(
-        "align", lambda case: str(case.align) if case.align else "page", "page", is_of_buffers=True
-    ),
-    Field("datatype", lambda case: case.datatype, "byte"),
-    Field("rate", lambda case: f"{case.rate / 1e6:g} MB/s" if case.rate else "all it can",
+    Field("touch", lambda each: each.touch, "none"),
+    Field("buffers", lambda each: each.buffers, is_of_buffers=True),
+    Field("pages", lambda each: each.both_ends("pages"), is_of_buffers=True),
+    Field("memory", lambda each: each.both_ends("memory"), is_of_buffers=True),
+    Field("cache", lambda each: each.cache, is_of_buffers=True),
+    Field("align", lambda each: str(each.align) if each.align else "page", "page",
+          is_of_buffers=True),
+    Field("datatype", lambda each: each.datatype, "byte"),
+    Field("rate", lambda each: f"{each.rate / 1e6:g} MB/s" if each.rate else "all it can",
           "all it can"),
-    Field("verified", lambda case: "yes" if case.verify else "no", "no"),
-    Field("ranks", lambda case: f"{case.pair[0]}-{case.pair[1]}"),
-    Field("thread", lambda case: str(case.thread), "0"),
-    Field("pairs at once", lambda case: str(case.concurrency), "1"),
+    Field("verified", lambda each: "yes" if each.verify else "no", "no"),
+    Field("ranks", lambda each: f"{each.pair[0]}-{each.pair[1]}"),
+    Field("thread", lambda each: str(each.thread), "0"),
+    Field("concurrent pairs", lambda each: str(each.concurrency), "1"),
 )  # fmt: skip
 
 
-def varying(cases: Iterable[Case]) -> list[Field]:
-    """The fields in which these cases differ."""
-    distinct = dict.fromkeys(cases)
+def varying(configurations: Iterable[Configuration]) -> list[Field]:
+    """The fields in which these configurations differ."""
+    distinct = dict.fromkeys(configurations)
     return [field for field in FIELDS if len(_values(field, distinct)) > 1]
 
 
-def common(cases: Iterable[Case], simulated: bool) -> list[str]:
-    """What these cases have in common and is not usual: names of fields, and their values."""
-    distinct = dict.fromkeys(cases)
+def common(configurations: Iterable[Configuration], simulated: bool) -> list[str]:
+    """What these configurations have in common and is not usual: names of fields, and their
+    values."""
+    distinct = dict.fromkeys(configurations)
     found = {field: _values(field, distinct) for field in FIELDS}
     return [
         f"{field.name} {value}"
@@ -64,11 +64,16 @@ def common(cases: Iterable[Case], simulated: bool) -> list[str]:
     ]
 
 
-def _values(field: Field, cases: Iterable[Case]) -> set[str]:
-    return {field.of(case) for case in cases} - {""}
+def _values(field: Field, configurations: Iterable[Configuration]) -> set[str]:
+    return {field.of(configuration) for configuration in configurations} - {""}
 
 
-def name_of(case: Case, varying: Sequence[Field]) -> str:
-    """A name for one of several cases, which differ in these fields, transport, wait and size."""
-    values = [case.transport, case.both_ends("wait"), *(field.of(case) for field in varying)]
-    return " ".join(value for value in [*values, format_size(case.size)] if value)
+def name_of(configuration: Configuration, varying: Sequence[Field]) -> str:
+    """A name for one of several configurations, which differ in these fields, transport, wait and
+    size."""
+    values = [
+        configuration.transport,
+        configuration.both_ends("wait"),
+        *(field.of(configuration) for field in varying),
+    ]
+    return " ".join(value for value in [*values, format_size(configuration.size)] if value)

@@ -13,7 +13,7 @@ from halftrip.report.fields import name_of, varying
 def render_flags(document: Document) -> Group:
     """The flags by name and by advice, each with the rows that have it and what was seen there."""
     table_rows = document.rows
-    fields = varying(row.case for row in table_rows)
+    fields = varying(row.configuration for row in table_rows)
     parts: list[RenderableType] = []
     for name in NAMES:
         found = [(row, flag) for row in table_rows for flag in row.flags if flag.name == name]
@@ -21,7 +21,7 @@ def render_flags(document: Document) -> Group:
             parts.append(Text(f"{name}: {advice}", style="yellow"))
             for row, flag in found:
                 if flag.advice == advice:
-                    parts.append(Text(f"  {name_of(row.case, fields)}: {flag.seen}"))
+                    parts.append(Text(f"  {name_of(row.configuration, fields)}: {flag.seen}"))
             parts.append(Text())
     if not parts:
         parts.append(Text(f"no flags: none of the {len(table_rows)} rows gives a reason to doubt"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from halftrip.report.document import Document, of_rounds
-from halftrip.report.flat import case_fields, flat, or_none
+from halftrip.report.flat import configuration_fields, flat, or_none
 from halftrip.units import with_units
 
 
@@ -19,9 +19,9 @@ def render(document: Document) -> str:
         "plan": header.plan,
         "rows": [flat(row) for row in document.rows],
         "copies": [with_units({"size": c.size, "ns": c.ns}) for c in document.run.copy_times],
-        "together": [
+        "aggregates": [
             {
-                "case": with_units(case_fields(aggregate.case)),
+                "configuration": with_units(configuration_fields(aggregate.configuration)),
                 "pairs": ["-".join(map(str, pair)) for pair in aggregate.pairs],
                 **with_units(
                     {
@@ -33,7 +33,10 @@ def render(document: Document) -> str:
             for aggregate in of_rounds(document.run.aggregates)
         ],
         "failed": [
-            {"case": with_units(case_fields(failure.case)), "reason": failure.reason}
+            {
+                "configuration": with_units(configuration_fields(failure.configuration)),
+                "reason": failure.reason,
+            }
             for failure in document.failures
         ],
         "skipped": [with_units(msgspec.structs.asdict(skip)) for skip in document.skips],

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from halftrip.report.columns import Column, is_round_trip
 from halftrip.report.rows import Row
 
-_LINE_SAYS = (
-    "line: a cache line to the other core and back, before and after the row (lowest to highest)."
+_CORE_TO_CORE_SAYS = (
+    "core-to-core: a cache line to the other core and back, lowest to highest in the row."
 )
 _SAMPLES_SAY = "samples: each one {0}, or as many as x says{1}."
 _TAILS_SAY = "; p99, max: of single ones (show --tails has more)"
-_TYPICAL_SAYS = (
-    "at typical line: the latency where the line is what it typically was in this run, by a robust",
-    "regression of the slices on their lines; compare rows by it.",
+_ADJUSTED_SAYS = (
+    "adjusted: the latency at the core-to-core round trip that is typical of this run, by a robust",
+    "regression over slices; compare rows by it.",
 )
 _ONE_SIDED_SAYS = (
-    "put, get: until done at both ends; without --touch timed the line is no bound of them."
+    "put, get: until done at both ends; without --touch timed, core-to-core is no bound of them."
 )
 _AGGREGATE_SAYS = (
-    "together: over all the time in which all were active; a row is a median, without the stalls."
+    "aggregate: over all the time in which all were active; a row is a median, without the stalls."
 )
 _LAUNCHES_SAY = (
     "interval: over the medians of launches (of two to five, Student's t of their logarithms);",
@@ -33,29 +33,30 @@ _VERIFIED_SAYS = "verified: messages of which every byte was looked at and found
 def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> list[str]:
     """The lines for the columns that are `shown`; the rows are all those of the table."""
     names = {column.name for column in shown}
-    is_rate = table_rows[0].case.is_rate
+    is_rate = table_rows[0].configuration.is_rate
     lines = _rate(table_rows, names) if is_rate else _latency(table_rows, names, rtt)
-    lines.append(_LINE_SAYS)
-    if "at typical line" in names:
-        lines += _TYPICAL_SAYS
-    if any(row.case.mode == "onesided" for row in table_rows):
+    lines.append(_CORE_TO_CORE_SAYS)
+    if "adjusted" in names:
+        lines += _ADJUSTED_SAYS
+    if any(row.configuration.mode == "onesided" for row in table_rows):
         lines.append(_ONE_SIDED_SAYS)
     if "sent" in names:
         jitter = "; jitter: RFC 3550" if "jitter" in names else ""
         lines.append(
-            f"sent: datagrams; lost: never came; late: came after one that was sent later{jitter}."
+            f"sent: datagrams; lost: never came; "
+            f"reordered: came after one that was sent later{jitter}."
         )
     if "between" in names:
         lines += _LAUNCHES_SAY
     if "verified" in names:
         lines.append(_VERIFIED_SAYS)
-    if any(row.case.concurrency > 1 for row in table_rows):
+    if any(row.configuration.concurrency > 1 for row in table_rows):
         lines.append(_AGGREGATE_SAYS)
     return lines
 
 
-def _samples(exchange: str, names: set[str]) -> str:
-    return _SAMPLES_SAY.format(exchange, _TAILS_SAY if names & {"p99", "max"} else "")
+def _samples(iteration: str, names: set[str]) -> str:
+    return _SAMPLES_SAY.format(iteration, _TAILS_SAY if names & {"p99", "max"} else "")
 
 
 def _latency(table_rows: Sequence[Row], names: set[str], rtt: bool) -> list[str]:
@@ -64,18 +65,19 @@ def _latency(table_rows: Sequence[Row], names: set[str], rtt: bool) -> list[str]
     half = "half a round trip" if rtt else time
     if not any(round_trips):
         return [
-            "latency: median of the whole exchange, of one message, or of one each way at once;",
+            "latency: median of the whole iteration, of one message, or of one each way at once;",
             "interval: of that median, over slices of the run, at 95 %.",
-            "first: the first exchange.",
-            _samples("exchange", names),
+            "first message: the first iteration, cold.",
+            _samples("iteration", names),
             "bandwidth: size / latency, one direction, 1 MB = 10^6 bytes.",
         ]
     of = " of half a round trip" if not rtt else ""
-    first = f"first: the first exchange{', half' if not rtt else ''}."
+    first = f"first message: the first iteration{', half' if not rtt else ''}, cold."
     lines = [
         f"{time}: median{of}; interval: of that median, over slices of the run, at 95 %.",
-        _samples("round trip" if all(round_trips) else "exchange", names),
-        f"bandwidth: size / {half}, one direction, 1 MB = 10^6 bytes. {first}",
+        _samples("round trip" if all(round_trips) else "iteration", names),
+        f"bandwidth: size / {half}, one direction, 1 MB = 10^6 bytes.",
+        first,
     ]
     if not all(round_trips):
         lines.append(_no_round_trips(table_rows))
@@ -85,17 +87,19 @@ def _latency(table_rows: Sequence[Row], names: set[str], rtt: bool) -> list[str]
 def _no_round_trips(table_rows: Sequence[Row]) -> str:
     """The line about rows that are no round trips, beside others that are."""
     kinds = dict.fromkeys(
-        f"{row.case.mode} {row.case.pattern}"
-        if row.case.pattern == "pingpong"
-        else row.case.pattern
+        f"{row.configuration.mode} {row.configuration.pattern}"
+        if row.configuration.pattern == "pingpong"
+        else row.configuration.pattern
         for row in table_rows
         if not is_round_trip(row)
     )
-    return f"{', '.join(kinds)}: of the whole exchange, of one message, or of one each way at once."
+    return (
+        f"{', '.join(kinds)}: of the whole iteration, of one message, or of one each way at once."
+    )
 
 
 def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
-    both = any(row.case.directions == 2 for row in table_rows)
+    both = any(row.configuration.directions == 2 for row in table_rows)
     summed = "the sum of both directions where both send" if both else "one direction"
     over_all_time = [row.is_over_all_time for row in table_rows]
     lines = []
@@ -116,6 +120,6 @@ def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
     }
     if at_peer.keys() & names:
         lines.append(" ".join(text for name, text in at_peer.items() if name in names))
-    which = [name for name in ("window p99", "max", "first") if name in names]
-    lines.append(f"{', '.join(which)}: a window and its acknowledgement; first: the very first.")
+    which = [name for name in ("window p99", "max", "first window") if name in names]
+    lines.append(f"{', '.join(which)}: a window and its acknowledgement.")
     return lines

@@ -13,19 +13,20 @@ from halftrip.stats.median import median
 from halftrip.units import format_size, significant
 
 _WIDTH = 100
-_BENDS_SAY = (
-    "bends: one straight line of time over size ends, another begins (time of a message there)."
+_BREAKPOINTS_SAY = (
+    "breakpoint: where one straight line of time over size ends and another begins "
+    "(and the time of a message there)."
 )
 
 
 def breakpoints(curves: Sequence[Curve]) -> list[str]:
-    """Where the time over size bends, a line for each curve."""
+    """The breakpoints of time over size, a line for each curve."""
     lines = []
     for curve in curves:
         where = [_between(point, curve.rows) for point in curve.breakpoints]
-        line = f"bends: {curve.name}: {', '.join(where) or 'none found'}"
+        line = f"breakpoints: {curve.name}: {', '.join(where) or 'none found'}"
         lines += textwrap.wrap(line, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-    return [*lines, _BENDS_SAY] if lines else []
+    return [*lines, _BREAKPOINTS_SAY] if lines else []
 
 
 def _between(point: Breakpoint, rows: dict[int, Row]) -> str:
@@ -41,11 +42,10 @@ def aggregates(items: Sequence[Aggregate]) -> list[str]:
     """What pairs that talked at the same time transferred in total, a line for each round."""
     lines = []
     for aggregate in items:
-        case = aggregate.case
         pairs = ", ".join(dict.fromkeys(f"{a}-{b}" for a, b in aggregate.pairs))
         threads = len(aggregate.pairs) // len(set(aggregate.pairs))
         by = f"{pairs}, {threads} threads each" if threads > 1 else pairs
-        who = f"together: {case.transport} {case.pattern} {format_size(case.size)}, ranks {by}: "
+        who = f"aggregate: {aggregate.configuration.title}, ranks {by}: "
         if not aggregate.spans:
             lines.append(f"{who}never all active at the same moment; allow more with --time")
             continue
@@ -60,7 +60,7 @@ def aggregates(items: Sequence[Aggregate]) -> list[str]:
 def baselines(found: Baselines) -> list[str]:
     """The machine's own limits, a line for each."""
     lines = []
-    rtts = found.cache_line_rtts
+    rtts = found.core_to_core_rtts
     if rtts:
         lines.append(
             f"bound: a cache line to the other core and back takes {median(rtts):.0f} ns "
@@ -92,9 +92,11 @@ def failures(items: Sequence[Failure]) -> list[str]:
     """What went wrong, a line for each failure."""
     lines = []
     for failure in items:
-        case = failure.case
-        what = f"{case.transport} {case.pattern} {case.mode} {format_size(case.size)}"
-        lines.append(f"failed: {what}, ranks {case.pair[0]}-{case.pair[1]}: {failure.reason}")
+        configuration = failure.configuration
+        ranks = "-".join(map(str, configuration.pair))
+        lines.append(
+            f"failed: {configuration.title}, {configuration.mode}, ranks {ranks}: {failure.reason}"
+        )
     return lines
 
 

@@ -17,7 +17,7 @@ from halftrip.report.cells import NOTHING, wrapped
 from halftrip.report.document import Document
 from halftrip.report.fields import varying
 from halftrip.report.rows import Row
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 from halftrip.units import format_size, significant
 
@@ -39,10 +39,10 @@ class _Path(NamedTuple):
 
 def has_overview(run: Run) -> bool:
     """Whether a run has paths and sizes enough for an overview: several of each, of one pair."""
-    latency = [case for case in run.by_case if not case.is_rate]
-    pairs = {(case.pair, case.thread) for case in latency}
-    sizes = {case.size for case in latency}
-    paths = {case.curve for case in latency}
+    latency = [configuration for configuration in run.by_configuration if not configuration.is_rate]
+    pairs = {(configuration.pair, configuration.thread) for configuration in latency}
+    sizes = {configuration.size for configuration in latency}
+    paths = {configuration.curve for configuration in latency}
     return len(pairs) == 1 and len(paths) > 1 and len(sizes) >= _FEWEST_SIZES
 
 
@@ -74,19 +74,21 @@ def _missing(document: Document, width: int) -> list[Text]:
 
 def _paths(document: Document) -> list[_Path]:
     """The paths in the order of tables."""
-    fields = varying(row.case for row in document.latency_rows)
+    fields = varying(row.configuration for row in document.latency_rows)
     waits: dict[str, set[str]] = {}
     for row in document.latency_rows:
-        waits.setdefault(row.case.transport, set()).add(row.case.both_ends("wait"))
-    rates = {row.case.transport: row for row in document.rate_rows}
-    found: dict[Case, _Path] = {}
+        waits.setdefault(row.configuration.transport, set()).add(
+            row.configuration.both_ends("wait")
+        )
+    rates = {row.configuration.transport: row for row in document.rate_rows}
+    found: dict[Configuration, _Path] = {}
     for row in document.latency_rows:
-        case = row.case
-        words = [case.transport, *(field.of(case) for field in fields)]
-        if len(waits[case.transport]) > 1:
-            words.append(case.both_ends("wait"))
-        path = _Path(" ".join(words), {}, rates.get(case.transport))
-        found.setdefault(case.curve, path).by_size[case.size] = row
+        configuration = row.configuration
+        words = [configuration.transport, *(field.of(configuration) for field in fields)]
+        if len(waits[configuration.transport]) > 1:
+            words.append(configuration.both_ends("wait"))
+        path = _Path(" ".join(words), {}, rates.get(configuration.transport))
+        found.setdefault(configuration.curve, path).by_size[configuration.size] = row
     return list(found.values())
 
 
@@ -132,7 +134,7 @@ def _path_cells(paths: Sequence[_Path]) -> list[list[str]]:
     heads = ["transport", f"latency {format_size(size)} B", "95 %", "p99", "peak bandwidth", "n1/2"]
     units = ["", "us", "", "us", "GB/s", "B"]
     has_rate = any(path.rate is not None for path in paths)
-    rate_size = next((path.rate.case.size for path in paths if path.rate is not None), 0)
+    rate_size = next((path.rate.configuration.size for path in paths if path.rate is not None), 0)
     if has_rate:
         heads.append(f"messages {format_size(rate_size)} B")
         units.append("10^6/s")
@@ -181,7 +183,7 @@ def _bandwidth(peak: Row | None) -> list[str]:
     if peak is None:
         return [NOTHING]
     rate = significant(peak.summary.bandwidth / 1e9, 3)
-    return [f"{rate}{_mark(peak)} at {format_size(peak.case.size)}"]
+    return [f"{rate}{_mark(peak)} at {format_size(peak.configuration.size)}"]
 
 
 def _half_size(path: _Path, peak: Row | None) -> str:

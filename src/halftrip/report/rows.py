@@ -1,4 +1,4 @@
-"""The rows of a table: the summary of each case."""
+"""The rows of a table: the summary of each configuration."""
 
 from __future__ import annotations
 
@@ -13,40 +13,39 @@ from halftrip.analysis.summaries import is_over_all_time, launch_components
 from halftrip.analysis.suspect import count_suspect
 from halftrip.analysis.verdict import Verdict, verdict
 from halftrip.registry import TRANSPORTS
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, delivered_share
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage
-from halftrip.stats.line import AtLine, Correlation
+from halftrip.stats.adjustment import Adjusted, Correlation
 from halftrip.stats.median import median
 from halftrip.stats.summary import Summary
 from halftrip.stats.variance import Components
 
 
 class Row(NamedTuple):
-    """A case and its figures.
+    """A configuration and its figures.
 
-    `exchanges` is how many a sample holds, at most. `cache_line_rtt` is the lowest and the highest
-    core-to-core round trip before and after its blocks, ns; `typical` is the latency at the run's
-    typical one, and `with_line` whether its level goes with it (None: not known). `flags` are empty
-    where they were not asked for. `peer_bandwidth` is what the responder received by its own clock,
-    bytes per second; None where it takes no times, where both send, and where `is_over_all_time`.
-    Where both send, `each_way` is the bandwidth to the responder and to the initiator, each until
-    the last receive of a window completed. `verified` is how many messages were checked and found
-    intact; None without --verify.
-    `usage` is the resource usage of the initiator and the responder (None: not known, or virtual
-    time), and `suspect` how many samples were probably taken while one of them had lost its core
-    (None: not known, or not asked for). `launches` is how many launches have samples, and
-    `components` by how much they differ. `slices` is how many slices count, `left_out` how many do
-    not, because the path was still warming up.
+    `iterations` is how many a sample holds, at most. `core_to_core_rtt` is the lowest and the
+    highest core-to-core round trip before and after its blocks, ns; `adjusted` is the latency at
+    the run's typical one, and `with_rtt` whether its level goes with it (None: not known). `flags`
+    are empty where they were not asked for. `peer_bandwidth` is what the responder received by its
+    own clock, bytes per second; None where it takes no times, where both send, and where
+    `is_over_all_time`. Where both send, `each_way` is the bandwidth to the responder and to the
+    initiator, each until the last receive of a window completed. `verified` is how many messages
+    were checked and found intact; None without --verify. `usage` is the resource usage of the
+    initiator and the responder (None: not known, or virtual time), and `suspect` how many samples
+    were probably taken while one of them had lost its core (None: not known, or not asked for).
+    `launches` is how many launches have samples, and `components` by how much they differ. `slices`
+    is how many slices count, `left_out` how many do not, because the path was still warming up.
     """
 
-    case: Case
+    configuration: Configuration
     summary: Summary
-    exchanges: int
-    cache_line_rtt: tuple[float, float] | None
-    typical: AtLine | None
-    with_line: Correlation | None
+    iterations: int
+    core_to_core_rtt: tuple[float, float] | None
+    adjusted: Adjusted | None
+    with_rtt: Correlation | None
     verdict: Verdict
     flags: tuple[Flag, ...]
     peer_bandwidth: float | None
@@ -63,26 +62,32 @@ class Row(NamedTuple):
     @property
     def delivered(self) -> float:
         """The share of the messages in the samples that arrived."""
-        return delivered_share(self.case, self.delivery)
+        return delivered_share(self.configuration, self.delivery)
 
     @property
     def is_over_all_time(self) -> bool:
         """Whether the bandwidth is not that of the median window."""
-        return is_over_all_time(self.case, self.delivery)
+        return is_over_all_time(self.configuration, self.delivery)
 
     @property
     def bandwidth(self) -> float:
         """Payload in all directions in which it is sent at once, bytes per second, over the time in
         which both windows were under way."""
-        return self.case.directions * self.summary.bandwidth
+        return self.configuration.directions * self.summary.bandwidth
 
     @property
     def rate(self) -> float:
-        """Messages per second that arrived, in the same directions; NaN where no time passed."""
+        """Messages per second that arrived, in the same directions; NaN where no time passed, and
+        of empty messages over the whole time."""
         if self.is_over_all_time:
-            return self.bandwidth / self.case.size
+            size = self.configuration.size
+            return self.bandwidth / size if size else math.nan
         latency = self.summary.latency
-        return self.case.directions * self.delivered / latency * 1e9 if latency > 0 else math.nan
+        return (
+            self.configuration.directions * self.delivered / latency * 1e9
+            if latency > 0
+            else math.nan
+        )
 
 
 def rows(run: Run, flags: bool = True) -> list[Row]:
@@ -91,8 +96,8 @@ def rows(run: Run, flags: bool = True) -> list[Row]:
     found = evidences(run)
     beside = contradictions(found)
     made = []
-    for evidence in sorted(found, key=lambda each: _order(each.case)):
-        others = beside.get(evidence.case, [])
+    for evidence in sorted(found, key=lambda each: _order(each.configuration)):
+        others = beside.get(evidence.configuration, [])
         row = _row(evidence, others)
         if flags:
             of_samples = count_suspect(evidence.measurements)
@@ -101,31 +106,42 @@ def rows(run: Run, flags: bool = True) -> list[Row]:
     return made
 
 
-def _order(case: Case) -> tuple[Any, ...]:
-    path = (*TRANSPORTS.place(case.transport), case.concurrency, case.pair, case.thread)
-    kind = (case.pattern, case.mode, case.window, case.places, case.touch)
-    ends = (
-        case.both_ends("wait"),
-        case.buffers,
-        case.both_ends("pages"),
-        case.cache,
-        case.align,
-        case.datatype,
-        case.size,
+def _order(configuration: Configuration) -> tuple[Any, ...]:
+    path = (
+        *TRANSPORTS.place(configuration.transport),
+        configuration.concurrency,
+        configuration.pair,
+        configuration.thread,
     )
-    rest = msgspec.structs.astuple(case)
+    kind = (
+        configuration.pattern,
+        configuration.mode,
+        configuration.window,
+        configuration.places,
+        configuration.touch,
+    )
+    ends = (
+        configuration.both_ends("wait"),
+        configuration.buffers,
+        configuration.both_ends("pages"),
+        configuration.cache,
+        configuration.align,
+        configuration.datatype,
+        configuration.size,
+    )
+    rest = msgspec.structs.astuple(configuration)
     return (*path, *kind, *ends, str(rest))
 
 
 def _row(evidence: Evidence, beside: Sequence[Flag]) -> Row:
     measurements, rtts = evidence.measurements, evidence.rtts
     return Row(
-        case=evidence.case,
+        configuration=evidence.configuration,
         summary=evidence.summary,
-        exchanges=max(measurement.exchanges for measurement in measurements),
-        cache_line_rtt=(min(rtts), max(rtts)) if rtts else None,
-        typical=evidence.typical,
-        with_line=evidence.with_line,
+        iterations=max(measurement.iterations for measurement in measurements),
+        core_to_core_rtt=(min(rtts), max(rtts)) if rtts else None,
+        adjusted=evidence.adjusted,
+        with_rtt=evidence.with_rtt,
         verdict=verdict(evidence, beside[0] if beside else None),
         flags=(),
         peer_bandwidth=_peer_bandwidth(evidence),
@@ -143,26 +159,32 @@ def _row(evidence: Evidence, beside: Sequence[Flag]) -> Row:
 
 def _peer_bandwidth(evidence: Evidence) -> float | None:
     # The receiver's median window is no better than the sender's where all the time counts.
-    if evidence.case.directions == 2 or evidence.is_over_all_time:
+    if evidence.configuration.directions == 2 or evidence.is_over_all_time:
         return None
-    return _bandwidth(evidence.case, [(m.peer_median, m.exchanges) for m in evidence.measurements])
+    return _bandwidth(
+        evidence.configuration, [(m.peer_median, m.iterations) for m in evidence.measurements]
+    )
 
 
 def _each_way(evidence: Evidence) -> tuple[float, float] | None:
-    medians = [(m.receive_medians or (None, None), m.exchanges) for m in evidence.measurements]
+    medians = [(m.receive_medians or (None, None), m.iterations) for m in evidence.measurements]
     there, back = (
-        _bandwidth(evidence.case, [(both[end], exchanges) for both, exchanges in medians])
+        _bandwidth(
+            evidence.configuration, [(both[end], iterations) for both, iterations in medians]
+        )
         for end in (0, 1)
     )
     return None if there is None or back is None else (there, back)
 
 
-def _bandwidth(case: Case, samples: Iterable[tuple[float | None, int]]) -> float | None:
+def _bandwidth(
+    configuration: Configuration, samples: Iterable[tuple[float | None, int]]
+) -> float | None:
     """The bandwidth of the median of several measurements, of each of which the median sample is
-    given: its time, ns (None: not known), and how many exchanges it holds."""
-    messages = case.messages_per_exchange
-    times = [ns / (exchanges * messages) for ns, exchanges in samples if ns]
-    return case.size / median(times) * 1e9 if times else None
+    given: its time, ns (None: not known), and how many iterations it holds."""
+    messages = configuration.messages_per_iteration
+    times = [ns / (iterations * messages) for ns, iterations in samples if ns]
+    return configuration.size / median(times) * 1e9 if times else None
 
 
 def _total(counts: list[int | None]) -> int | None:

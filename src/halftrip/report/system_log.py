@@ -1,4 +1,4 @@
-"""The view of the system log: the counters of every host, case by case."""
+"""The view of the system log: the counters of every host, configuration by configuration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from halftrip.report.document import Document
 from halftrip.report.fields import name_of, varying
 from halftrip.report.grid import Figure, grid, without_column
 from halftrip.report.notes import warnings
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import HostCounters
 from halftrip.results.run import Run
 
@@ -39,7 +39,9 @@ def render_system_log(document: Document) -> Group:
     if not run.host_counters:
         return Group(Text(f"no system log: {_why_none(run)}"))
     parts: list[RenderableType] = []
-    describe = _describe([case for record in run.host_counters for case in record.cases])
+    describe = _describe(
+        [configuration for record in run.host_counters for configuration in record.configurations]
+    )
     hosts = sorted(
         {(record.host, record.rank) for record in run.host_counters}, key=lambda host: host[1]
     )
@@ -101,21 +103,24 @@ def _cost(run: Run) -> list[str]:
     rest = sum(
         record.seconds
         for record in run.host_counters
-        if record.rank == first and record.phase != "case"
+        if record.rank == first and record.phase != "during"
     )
     share = number(100 * end.logged / (end.seconds - rest), 2)
     of = f"of the run's {end.seconds:.1f} s without the {rest:.1f} s of rest that belong to it"
     return [f"the log took {number(end.logged)} s, {share} % {of}"]
 
 
-def _describe(cases: Sequence[Case]) -> Callable[[HostCounters], str]:
-    """A function that names the cases of a record by the fields in which all cases differ."""
-    fields = varying(cases)
+def _describe(configurations: Sequence[Configuration]) -> Callable[[HostCounters], str]:
+    """A function that names the configurations of a record by the fields in which all
+    configurations differ."""
+    fields = varying(configurations)
 
     def describe(counters: HostCounters) -> str:
-        if not counters.cases:
+        if not counters.configurations:
             return f"{counters.phase}, idle"
-        return ", ".join(name_of(case, fields) for case in counters.cases)
+        return ", ".join(
+            name_of(configuration, fields) for configuration in counters.configurations
+        )
 
     return describe
 
@@ -248,10 +253,10 @@ _INTERFACE = (
     Figure("interrupts", "CPU: times", _interrupts, True),
 )
 _LEGEND = (
-    "at: since the launch began, by rank 0's clock. A case: from the line before to its end, with",
-    "setting up and warm-up; short ones together, so that the log stays below 1 % of the time.",
-    "load: all but idle and iowait. memory: used, without buffers and cache. switches: from task",
-    "to task. softnet: packets handed to a processor; dropped: its queue was full; squeezed: it",
-    "ran out of time. UDP errors: with those for which there was no room. lo carries each packet",
-    "out and in.",
+    "at: since the launch began, by rank 0's clock. A configuration: from the line before to its",
+    "end, with setting up and warm-up; short ones share a record, so that the log stays below 1 %",
+    "of the time. load: all but idle and iowait. memory: used, without buffers and cache.",
+    "switches: from task to task. softnet: packets handed to a processor; dropped: its queue was",
+    "full; squeezed: it ran out of time. UDP errors: with those for which there was no room. lo",
+    "carries each packet out and in.",
 )

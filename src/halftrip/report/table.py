@@ -35,7 +35,7 @@ def render(document: Document) -> Group:
             shown = _columns(table_rows, rtt)
             parts += [_heading(document.run, table_rows), _table(table_rows, shown)]
             parts += [Text(line, style="dim") for line in legend(table_rows, shown, rtt)]
-            is_rate = table_rows[0].case.is_rate
+            is_rate = table_rows[0].configuration.is_rate
             curves = [curve for curve in document.curves if curve.is_rate == is_rate]
             parts += [Text(line) for line in notes.breakpoints(curves)]
             parts.append(Text())
@@ -53,7 +53,7 @@ def render(document: Document) -> Group:
 
 
 def _columns(table_rows: Sequence[Row], rtt: bool) -> list[Column]:
-    is_rate = table_rows[0].case.is_rate
+    is_rate = table_rows[0].configuration.is_rate
     shown = list(columns.RATE_COLUMNS if is_rate else columns.latency_columns(rtt))
     if any(row.delivery is not None for row in table_rows):
         shown += columns.DELIVERY_COLUMNS
@@ -70,9 +70,9 @@ def _columns(table_rows: Sequence[Row], rtt: bool) -> list[Column]:
 
 def _heading(run: Run, table_rows: Sequence[Row]) -> Text:
     """What all rows have in common, and on which cores they were measured."""
-    cases = [row.case for row in table_rows]
-    simulated = all(case.is_simulated for case in cases)
-    shared = common(cases, simulated)
+    configurations = [row.configuration for row in table_rows]
+    simulated = all(configuration.is_simulated for configuration in configurations)
+    shared = common(configurations, simulated)
     state = run.header.plan.get("placement_state")
     if state is not None:
         shared.append(f"only while the cores are {state}")
@@ -90,7 +90,7 @@ def _table(table_rows: Sequence[Row], shown: Sequence[Column]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("transport\n", no_wrap=True)
     table.add_column("wait\n", no_wrap=True)
-    fields = varying(row.case for row in table_rows)
+    fields = varying(row.configuration for row in table_rows)
     for field in fields:
         table.add_column(f"{field.name}\n", no_wrap=True)
     for column in shown:
@@ -98,9 +98,9 @@ def _table(table_rows: Sequence[Row], shown: Sequence[Column]) -> Table:
     table.add_column("verdict\n", no_wrap=True)
     for row, following in zip(table_rows, [*table_rows[1:], None], strict=True):
         table.add_row(
-            row.case.transport,
-            row.case.both_ends("wait"),
-            *(field.of(row.case) for field in fields),
+            row.configuration.transport,
+            row.configuration.both_ends("wait"),
+            *(field.of(row.configuration) for field in fields),
             *(column.cell(row) for column in shown),
             _verdict(row.verdict),
             end_section=following is not None and _section(following) != _section(row),
@@ -117,6 +117,11 @@ def _verdict(verdict: Verdict) -> Text:
 
 def _section(row: Row) -> tuple[object, ...]:
     """The settings that all rows between two section lines have in common."""
-    case = row.case
-    kind = (case.transport, case.pattern, case.mode, case.window)
-    return (*kind, case.pair, case.both_ends("wait"))
+    configuration = row.configuration
+    kind = (
+        configuration.transport,
+        configuration.pattern,
+        configuration.mode,
+        configuration.window,
+    )
+    return (*kind, configuration.pair, configuration.both_ends("wait"))

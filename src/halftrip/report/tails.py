@@ -17,10 +17,10 @@ from halftrip.stats.tails import Quantile
 from halftrip.units import format_size
 
 _LEGEND = (
-    "Of single exchanges: messages one way, or whole windows. A row whose samples hold several has",
-    "only p50, the median of samples, as in the table. In brackets: the 95 % interval. A quantile",
-    "is not given where fewer than twelve samples beyond it count as independent: late ones come",
-    "in bursts. max: the longest that was seen; a longer run exceeds it.",
+    "Of single iterations: messages one way, or whole windows. A row whose samples hold several",
+    "has only p50, the median of samples, as in the table. In brackets: the 95 % interval. A",
+    "quantile is not given where fewer than twelve samples beyond it count as independent: slow",
+    "ones come in bursts. max: the longest that was seen; a longer run exceeds it.",
 )
 
 
@@ -32,16 +32,21 @@ def render_tails(document: Document) -> Group:
     one_way = one_way_times(document.round_trips)
 
     def times(row: Row) -> float:
-        return row.case.messages_per_exchange if row.case.is_rate else one_way(row)
+        return (
+            row.configuration.messages_per_iteration if row.configuration.is_rate else one_way(row)
+        )
 
     def quantile(value: Callable[[Row], Quantile]) -> Callable[[Row], str]:
         return lambda row: _quantile(value(row), times(row))
 
     figures = (
-        Figure("transport", "", lambda row: row.case.transport, True),
-        Figure("wait", "", lambda row: row.case.both_ends("wait"), True),
-        *(Figure(field.name, "", _field(field), True) for field in varying(r.case for r in rows)),
-        Figure("size", "bytes", lambda row: format_size(row.case.size)),
+        Figure("transport", "", lambda row: row.configuration.transport, True),
+        Figure("wait", "", lambda row: row.configuration.both_ends("wait"), True),
+        *(
+            Figure(field.name, "", _field(field), True)
+            for field in varying(r.configuration for r in rows)
+        ),
+        Figure("size", "bytes", lambda row: format_size(row.configuration.size)),
         Figure("p50", "us", quantile(lambda row: Quantile(*row.summary[:3]))),
         Figure("p90", "us", quantile(lambda row: row.summary.p90)),
         Figure("p99", "us", quantile(lambda row: row.summary.p99)),
@@ -61,4 +66,4 @@ def _quantile(found: Quantile, times: float) -> str:
 
 
 def _field(field: Field) -> Callable[[Row], str]:
-    return lambda row: field.of(row.case)
+    return lambda row: field.of(row.configuration)

@@ -37,7 +37,7 @@ def _of_row(cell: Callable[[Row], str]) -> Callable[[End], str]:
 
 def _cpu(end: End) -> str:
     row = end.row
-    return number(cpu_per_gigabyte(row.case, end.usage, row.delivered))
+    return number(cpu_per_gigabyte(row.configuration, end.usage, row.delivered))
 
 
 def _core(end: End) -> str:
@@ -53,7 +53,9 @@ def _of_core(name: str, digits: int, scale: float = 1.0) -> Callable[[End], str]
 
 _FIGURES = (
     Figure("bandwidth", "MB/s", _of_row(lambda row: number(row.bandwidth, 3, 1e6))),
-    Figure("end", "", lambda end: f"{ENDS[end.number]} {end.row.case.pair[end.number]}", True),
+    Figure(
+        "end", "", lambda end: f"{ENDS[end.number]} {end.row.configuration.pair[end.number]}", True
+    ),
     Figure("core", "", _core),
     Figure("load", "%", lambda end: percent(end.usage.load)),
     Figure("user", "%", lambda end: percent(end.usage.user_share)),
@@ -65,24 +67,24 @@ _FIGURES = (
     Figure("involuntary", "switches", lambda end: whole(end.usage.involuntary)),
     Figure("waited", "%", lambda end: percent(end.usage.waited_share)),
     Figure("others", "%", lambda end: percent(end.usage.others_share)),
-    Figure("stolen", "%", lambda end: percent(end.usage.stolen_share)),
+    Figure("steal", "%", lambda end: percent(end.usage.steal_share)),
     Figure("minor", "faults", lambda end: whole(end.usage.minor_faults), is_rare=True),
     Figure("major", "faults", lambda end: whole(end.usage.major_faults), is_rare=True),
     Figure("peak memory", "MiB", lambda end: number(end.usage.peak_memory, 3, 1 << 20)),
     Figure("frequency", "GHz", _of_core("hertz", 3, 1e9)),
     Figure("instructions", "per cycle", lambda end: number(end.usage.instructions_per_cycle)),
     Figure("energy", "J", _of_core("joules", 3)),
-    Figure("marked", "samples", _of_row(lambda row: whole(row.suspect))),
+    Figure("suspect", "samples", _of_row(lambda row: whole(row.suspect))),
     Figure("", "", _busy_poll, True),
 )
 _LEGEND = (
     "Of the kept samples and what leads in to them. end: which, and its rank. load: user + system",
     "time of its process (with --threads, of its thread) / elapsed, by getrusage(2); their sum is",
     "exact, which is which the kernel finds out at its ticks of some ms. CPU: for 10^9 bytes of",
-    "payload, both ways together. switches: it waited for something (voluntary), or lost its core",
+    "payload, both ways summed. switches: it waited for something (voluntary), or lost its core",
     "(involuntary). waited: ready to run, but without a core. others: its core neither idle nor",
-    "its own: other tasks, interrupts, going to sleep and waking up; stolen: the hypervisor had",
-    "it; both in steps of 10 ms. peak memory: of the process, since it began. marked: samples",
+    "its own: other tasks, interrupts, going to sleep and waking up; steal: the hypervisor had",
+    "it; both in steps of 10 ms. peak memory: of the process, since it began. suspect: samples",
     "taken while an end had no core, as far as can be told. busy-poll: full load with no system",
     "time.",
 )
@@ -98,13 +100,13 @@ def render_usage(document: Document) -> Group:
         return Group(Text("no usage: this run has none (simulated, or of an older halftrip)"))
     fields = [
         Figure(field.name, "", _of_row(_field(field)), True)
-        for field in varying(row.case for row in table_rows)
+        for field in varying(row.configuration for row in table_rows)
     ]
     figures = (
-        Figure("transport", "", _of_row(lambda row: row.case.transport), True),
-        Figure("wait", "", _of_row(lambda row: row.case.both_ends("wait")), True),
+        Figure("transport", "", _of_row(lambda row: row.configuration.transport), True),
+        Figure("wait", "", _of_row(lambda row: row.configuration.both_ends("wait")), True),
         *fields,
-        Figure("size", "bytes", _of_row(lambda row: format_size(row.case.size))),
+        Figure("size", "bytes", _of_row(lambda row: format_size(row.configuration.size))),
         *_FIGURES,
     )
     ends = [End(row, end, usage) for row in table_rows for end, usage in enumerate(row.usage or ())]
@@ -117,4 +119,4 @@ def render_usage(document: Document) -> Group:
 
 
 def _field(field: Field) -> Callable[[Row], str]:
-    return lambda row: field.of(row.case)
+    return lambda row: field.of(row.configuration)

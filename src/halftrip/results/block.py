@@ -35,7 +35,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, eq=Fa
     Where a window goes each way, `receive_times` and `peer_receive_times` are the times until the
     last receive of a sample completed, at the initiator and at the responder.
 
-    `cache_line_rtt` is None where it cannot be probed: between hosts, on a shared core, and of
+    `core_to_core_rtt` is None where it cannot be probed: between hosts, on a shared core, and of
     threads other than the first. Where messages can be lost, `timed_out` is the time, ns,
     spent waiting for replies that did not arrive, and `delivery` counts the messages. `usage` is
     the resource usage of the initiator and the responder; None in virtual time.
@@ -46,7 +46,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, eq=Fa
     peer_times: Times = NO_TIMES
     receive_times: Times = NO_TIMES
     peer_receive_times: Times = NO_TIMES
-    cache_line_rtt: RoundTrips | None = None
+    core_to_core_rtt: RoundTrips | None = None
     timed_out: int = 0
     delivery: Delivery | None = None
     usage: tuple[Usage, Usage] | None = None

@@ -1,13 +1,14 @@
 """The records of older formats of the run file, and their migration to the present format.
 
-Format 6 has ``slice`` for ``repetition``. Format 5 has one record per block, settings of each end
-of a case, and new names: ``aggregate`` was ``together``, ``concurrency`` was ``company``,
-``busiest_task`` was ``culprit``.
+First the names of fields become the present ones, one format after the other (`_RENAMED`). Records
+of formats 1 to 4 also have another shape: one record per measurement instead of one per block, and
+the same settings at both ends of a configuration.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import accumulate, pairwise
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,23 +16,85 @@ import msgspec
 import numpy as np
 
 from halftrip.results import records
-from halftrip.results.block import NO_TIMES, Block, RoundTrips, Times, whole_numbers
-from halftrip.results.case import Buffers, Cache, Case, CaseEnd, Datatype, Pages, Wait
+from halftrip.results.block import (
+    NO_TIMES,
+    Block,
+    RoundTrips,
+    Times,
+    decode_array,
+    whole_numbers,
+)
+from halftrip.results.configuration import (
+    Buffers,
+    Cache,
+    Configuration,
+    Datatype,
+    EndSettings,
+    Pages,
+    Wait,
+)
 from halftrip.results.delivery import Delivery
 from halftrip.results.patterns import Mode, Pattern
-from halftrip.results.usage import BusiestTask, CoreUse, Usage
+from halftrip.results.usage import CoreUse, Usage
+
+# What fields are called in the format after this one. Fields of all records and of what is in them.
+_RENAMED = {
+    4: {"company": "concurrency", "culprit": "busiest_task"},
+    5: {"repetition": "slice", "repetitions": "slices"},
+    6: {
+        "case": "configuration",
+        "cases": "configurations",
+        "exchanges": "iterations",
+        "late": "reordered",
+        "stolen": "steal",
+        "cache_line_rtt": "core_to_core_rtt",
+    },
+}
+# The same for values.
+_RENAMED_VALUES = {("record", "together"): "aggregate", ("phase", "case"): "during"}
+# Up to this format, records have another shape.
+_OTHER_SHAPE = 4
+
+
+def migrate(line: bytes, version: int) -> Any:
+    """The record in a line of a file of this format, as one of the present format. Raises
+    msgspec.DecodeError if it is none."""
+    fields = msgspec.json.decode(line)
+    for format_, names in _RENAMED.items():
+        if version <= format_:
+            fields = _renamed(fields, names)
+    kind: Any = OldRecord if version <= _OTHER_SHAPE else records.Record
+    try:
+        record = msgspec.convert(fields, kind, dec_hook=decode_array)
+        return record.migrate() if isinstance(record, Migrating) else record
+    except ValueError as error:
+        raise msgspec.ValidationError(str(error)) from None
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """The value with other names of fields, in all objects that it consists of."""
+    if isinstance(value, dict):
+        return {
+            names.get(name, name): _RENAMED_VALUES.get((name, each), _renamed(each, names))
+            if isinstance(each, str)
+            else _renamed(each, names)
+            for name, each in value.items()
+        }
+    if isinstance(value, list) and value and isinstance(value[0], dict | list):
+        return [_renamed(each, names) for each in value]
+    return value
 
 
 @runtime_checkable
 class Migrating(Protocol):
-    """A record of an older format."""
+    """A record of another shape."""
 
     def migrate(self) -> Any:
         """The record of the present format."""
 
 
-class OldCase(msgspec.Struct, kw_only=True):
-    """A case of formats 1 to 4: both ends have the same settings."""
+class OldConfiguration(msgspec.Struct, kw_only=True):
+    """A configuration of formats 1 to 4: both ends have the same settings."""
 
     transport: str
     pattern: Pattern = "pingpong"
@@ -49,27 +112,14 @@ class OldCase(msgspec.Struct, kw_only=True):
     rate: float | None = None
     verify: bool = False
     thread: int = 0
-    company: int = 1
+    concurrency: int = 1
 
-    def migrate(self) -> Case:
+    def migrate(self) -> Configuration:
         fields = msgspec.structs.asdict(self)
-        end = CaseEnd(memory=self.memory, pages=self.pages, wait=self.wait)
-        moved = ("memory", "pages", "wait", "company")
+        end = EndSettings(memory=self.memory, pages=self.pages, wait=self.wait)
+        moved = ("memory", "pages", "wait")
         kept = {name: value for name, value in fields.items() if name not in moved}
-        return Case(**kept, initiator=end, responder=end, concurrency=self.company)
-
-
-class OldCoreUse(CoreUse, frozen=True, kw_only=True):
-    busiest_task: BusiestTask | None = msgspec.field(default=None, name="culprit")
-
-    def migrate(self) -> CoreUse:
-        return CoreUse(**msgspec.structs.asdict(self))
-
-
-class OldUsage(Usage, frozen=True, kw_only=True):
-    """The usage in format 4: of the whole measurement, the use of the core included."""
-
-    core: OldCoreUse | None = None
+        return Configuration(**kept, initiator=end, responder=end)
 
 
 class OldLine(msgspec.Struct):
@@ -84,12 +134,12 @@ class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="meas
     the core-to-core round trips after each (both since format 3), `preemptions` the involuntary
     switches of both ends in each (format 4); all else is of the whole measurement."""
 
-    case: OldCase
-    repetition: int
+    configuration: OldConfiguration
+    slice: int
     at: float
     first: int
     warm_up: records.WarmUp
-    exchanges: int
+    iterations: int
     stopped: records.Stopped
     line: OldLine | None
     samples: list[int]
@@ -100,7 +150,7 @@ class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="meas
     arrival_ns: tuple[float, float] | None = None
     delivery: Delivery | None = None
     verified: int | None = None
-    usage: tuple[OldUsage, OldUsage] | None = None
+    usage: tuple[Usage, Usage] | None = None
     preemptions: list[tuple[int, int]] = []
 
     def migrate(self) -> records.Measurement:
@@ -115,12 +165,12 @@ class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="meas
             delivery=self.delivery,
         )
         return records.Measurement(
-            case=self.case.migrate(),
-            slice=self.repetition,
+            configuration=self.configuration.migrate(),
+            slice=self.slice,
             at=self.at,
             first=self.first,
             warm_up=self.warm_up,
-            exchanges=self.exchanges,
+            iterations=self.iterations,
             stopped=self.stopped,
             blocks=self._with_usage(blocks),
             launch=self.launch,
@@ -140,7 +190,7 @@ class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="meas
             after = self.lines if counts else [self.line.after]
             rtts = [RoundTrips(*probes) for probes in pairwise((self.line.before, *after))]
         return [
-            Block(times=samples[begin:end], cache_line_rtt=rtt)
+            Block(times=samples[begin:end], core_to_core_rtt=rtt)
             for (begin, end), rtt in zip(pairwise(ends), rtts, strict=True)
         ]
 
@@ -161,9 +211,7 @@ class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="meas
     def _cores(self) -> tuple[CoreUse | None, CoreUse | None] | None:
         if self.usage is None:
             return None
-        initiator, responder = (
-            None if usage.core is None else usage.core.migrate() for usage in self.usage
-        )
+        initiator, responder = (usage.core for usage in self.usage)
         return initiator, responder
 
 
@@ -174,7 +222,7 @@ def _with_median(median: float | None) -> Times:
     return np.unique(np.array([math.floor(median), math.ceil(median)], dtype=np.int64))
 
 
-def _without_core(usage: OldUsage) -> Usage:
+def _without_core(usage: Usage) -> Usage:
     fields = msgspec.structs.asdict(usage)
     return Usage(**(fields | {"core": None}))
 
@@ -202,42 +250,39 @@ def _zeros(total: Usage) -> Usage:
     )
 
 
-def _renamed(record: msgspec.Struct, **fields: Any) -> dict[str, Any]:
-    """The fields of a record of formats 1 to 4 by their present names, with these `fields`."""
-    known = msgspec.structs.asdict(record)
-    known["slice"] = known.pop("repetition")
-    return known | fields
+def _migrated(record: msgspec.Struct, **fields: Any) -> dict[str, Any]:
+    """The fields of a record, with these `fields` in place of its own."""
+    return msgspec.structs.asdict(record) | fields
 
 
 class OldFailure(msgspec.Struct, kw_only=True, tag_field="record", tag="failure"):
-    case: OldCase
-    repetition: int
+    configuration: OldConfiguration
+    slice: int
     reason: str
     launch: int = 0
 
     def migrate(self) -> records.Failure:
-        return records.Failure(**_renamed(self, case=self.case.migrate()))
+        return records.Failure(**_migrated(self, configuration=self.configuration.migrate()))
 
 
-class OldTogether(msgspec.Struct, kw_only=True, tag_field="record", tag="together"):
-    case: OldCase
-    repetition: int
+class OldAggregate(msgspec.Struct, kw_only=True, tag_field="record", tag="aggregate"):
+    configuration: OldConfiguration
+    slice: int
     pairs: list[tuple[int, int]]
     spans: list[int]
     messages: list[float]
     launch: int = 0
 
     def migrate(self) -> records.Aggregate:
-        return records.Aggregate(**_renamed(self, case=self.case.migrate()))
+        return records.Aggregate(**_migrated(self, configuration=self.configuration.migrate()))
 
 
 class OldSystem(records.HostCounters, frozen=True, kw_only=True, tag_field="record", tag="system"):
-    cases: list[OldCase] = []  # type: ignore[assignment]  # noqa: RUF012 (msgspec copies it)
-    slices: list[int] = msgspec.field(default_factory=list, name="repetitions")
+    configurations: list[OldConfiguration] = []  # type: ignore[assignment]  # noqa: RUF012 (msgspec copies it)
 
     def migrate(self) -> records.HostCounters:
-        fields = msgspec.structs.asdict(self)
-        return records.HostCounters(**(fields | {"cases": [c.migrate() for c in self.cases]}))
+        found = [each.migrate() for each in self.configurations]
+        return records.HostCounters(**_migrated(self, configurations=found))
 
 
 OldRecord = (
@@ -246,57 +291,9 @@ OldRecord = (
     | records.Skip
     | OldMeasurement
     | OldFailure
-    | OldTogether
+    | OldAggregate
     | records.CopyTime
     | OldSystem
-    | records.Notice
-    | records.RunEnd
-)
-
-
-# Format 5: the present records, but for the name of one field.
-RENAMED_FORMAT = 5
-
-
-class Measurement5(
-    records.Measurement, frozen=True, kw_only=True, tag_field="record", tag="measurement"
-):
-    slice: int = msgspec.field(name="repetition")
-
-    def migrate(self) -> records.Measurement:
-        return records.Measurement(**msgspec.structs.asdict(self))
-
-
-class Failure5(records.Failure, frozen=True, kw_only=True, tag_field="record", tag="failure"):
-    slice: int = msgspec.field(name="repetition")
-
-    def migrate(self) -> records.Failure:
-        return records.Failure(**msgspec.structs.asdict(self))
-
-
-class Aggregate5(records.Aggregate, frozen=True, kw_only=True, tag_field="record", tag="aggregate"):
-    slice: int = msgspec.field(name="repetition")
-
-    def migrate(self) -> records.Aggregate:
-        return records.Aggregate(**msgspec.structs.asdict(self))
-
-
-class System5(records.HostCounters, frozen=True, kw_only=True, tag_field="record", tag="system"):
-    slices: list[int] = msgspec.field(default_factory=list, name="repetitions")
-
-    def migrate(self) -> records.HostCounters:
-        return records.HostCounters(**msgspec.structs.asdict(self))
-
-
-Record5 = (
-    records.Header
-    | records.Environment
-    | records.Skip
-    | Measurement5
-    | Failure5
-    | Aggregate5
-    | records.CopyTime
-    | System5
     | records.Notice
     | records.RunEnd
 )

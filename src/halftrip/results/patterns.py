@@ -1,4 +1,4 @@
-"""The patterns: who sends when, how many one-way trips an exchange has, and in which modes.
+"""The patterns: who sends when, how many one-way trips an iteration has, and in which modes.
 
 The timed code is in native/patterns, one file for each kind of pattern.
 """
@@ -57,7 +57,7 @@ def uses_buffers(pattern: Pattern, initiates: bool) -> tuple[bool, bool]:
 
 
 def trips(pattern: Pattern, mode: Mode) -> int:
-    """How many one-way trips follow each other in an exchange of one message."""
+    """How many one-way trips follow each other in an iteration of one message."""
     return 2 if is_in_turn(pattern, mode) else 1
 
 

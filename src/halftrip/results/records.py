@@ -9,21 +9,21 @@ from typing import Any, Literal
 import msgspec
 
 from halftrip.results.block import Block, Times, concatenate, median_or_none
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.usage import CoreUse, Usage, add_both_ends
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import Series
 
-Phase = Literal["before", "case", "after"]
+Phase = Literal["before", "during", "after"]
 Stopped = Literal["converged", "time", "count", "full"]
 
 
 class WarmUp(msgspec.Struct, frozen=True):
-    """The exchanges of calibration and warm-up, which were timed and not kept, without the first
-    exchange: how many, their time in ns, and whether the times had settled by then."""
+    """The iterations of calibration and warm-up, which were timed and not kept, without the first
+    iteration: how many, their time in ns, and whether the times had settled by then."""
 
-    exchanges: int
+    iterations: int
     ns: int
     settled: bool
 
@@ -31,21 +31,21 @@ class WarmUp(msgspec.Struct, frozen=True):
 class Measurement(
     msgspec.Struct, frozen=True, kw_only=True, dict=True, tag_field="record", tag="measurement"
 ):
-    """A case, measured once: its blocks in time order, and how they were taken.
+    """A configuration, measured once: its blocks in time order, and how they were taken.
 
     `at` is when it began, s after the launch of number `launch` began. `first` is the very first
-    exchange, ns, timed by itself. Each sample is the time of `exchanges` exchanges. Blocks between
-    these may have been rejected. `verified` is how many messages were checked and found intact;
-    None without --verify. `cores` is the use of the initiator's and the responder's core from the
-    first block to the last; None where that is not known.
+    iteration, ns, timed by itself. Each sample is the time of `iterations` iterations. Blocks
+    between these may have been rejected. `verified` is how many messages were checked and found
+    intact; None without --verify. `cores` is the use of the initiator's and the responder's core
+    from the first block to the last; None where that is not known.
     """
 
-    case: Case
+    configuration: Configuration
     slice: int
     at: float
     first: int
     warm_up: WarmUp
-    exchanges: int
+    iterations: int
     stopped: Stopped
     blocks: list[Block]
     launch: int = 0
@@ -60,19 +60,21 @@ class Measurement(
     @property
     def one_way_blocks(self) -> list[Floats]:
         """For each block, the one-way times of a message, shape (n,), ns."""
-        messages = self.exchanges * self.case.messages_per_exchange
+        messages = self.iterations * self.configuration.messages_per_iteration
         return [block.times / messages for block in self.blocks]
 
     @property
     def series(self) -> Series:
         """Its launch, times and core-to-core round trips, for statistics."""
-        return Series(self.launch, self.one_way_blocks, self.cache_line_rtts)
+        return Series(self.launch, self.one_way_blocks, self.core_to_core_rtts)
 
     @property
-    def cache_line_rtts(self) -> list[float]:
+    def core_to_core_rtts(self) -> list[float]:
         """The core-to-core round trips before the first block and after each, ns; empty where they
         are not known of every block."""
-        known = [block.cache_line_rtt for block in self.blocks if block.cache_line_rtt is not None]
+        known = [
+            block.core_to_core_rtt for block in self.blocks if block.core_to_core_rtt is not None
+        ]
         if not known or len(known) < len(self.blocks):
             return []
         return [known[0].before, *(rtt.after for rtt in known)]
@@ -110,22 +112,23 @@ class Measurement(
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="failure"):
-    """A case that could not be measured to its end, and the reason."""
+    """A configuration that could not be measured to its end, and the reason."""
 
-    case: Case
+    configuration: Configuration
     slice: int
     reason: str
     launch: int = 0
 
 
 class Aggregate(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="aggregate"):
-    """What pairs that talked at the same time transferred in total. `case` is the first pair's.
+    """What pairs that talked at the same time transferred in total. `configuration` is the first
+    pair's.
 
     For each block in which all pairs were active at some time, `spans` has that time, ns, and
     `messages` how many messages of all pairs went one way in it and arrived.
     """
 
-    case: Case
+    configuration: Configuration
     slice: int
     pairs: list[tuple[int, int]]
     spans: list[int]
@@ -136,21 +139,22 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", t
     def bandwidth(self) -> float:
         """Bytes per second of all pairs, in both directions where a pair sends both ways at once.
         NaN if the pairs were never all active."""
-        return self.rate * self.case.size
+        return self.rate * self.configuration.size
 
     @property
     def rate(self) -> float:
         """Messages per second of all pairs, in the same directions."""
         time = sum(self.spans)
-        return sum(self.messages) * self.case.directions / time * 1e9 if time else math.nan
+        return sum(self.messages) * self.configuration.directions / time * 1e9 if time else math.nan
 
 
 class HostCounters(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="system"):
     """What the counters of a host counted in `seconds` from `at`, s after the launch began, by rank
-    0's clock. `rank` is the lowest rank of the host. `phase` is "before" all cases or "after" them,
-    while nothing was measured, or "case": from the previous record to the end of the last of
-    `cases`, which are in order. Several short cases share a record; a round of pairs is named by
-    its first case. `slices` has the slice of each case.
+    0's clock. `rank` is the lowest rank of the host. `phase` is "before" all configurations or
+    "after" them, while nothing was measured, or "during": from the previous record to the end of
+    the last of `configurations`, which are in order. Several short configurations share a record; a
+    round of pairs is named by its first configuration. `slices` has the slice of each
+    configuration.
 
     `cpus` has the seconds of each kind (user, nice, system, idle, iowait, irq, softirq, steal) of
     each processor, and of "all". `memory_used` is bytes at the end, without buffers and cache.
@@ -172,7 +176,7 @@ class HostCounters(msgspec.Struct, frozen=True, kw_only=True, tag_field="record"
     interfaces: dict[str, dict[str, int]]
     interrupts: dict[str, dict[str, int]]
     softnet: dict[str, dict[str, int]]
-    cases: list[Case] = []
+    configurations: list[Configuration] = []
     slices: list[int] = []
     launch: int = 0
 
@@ -265,3 +269,17 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     started: str
     command: list[str]
     plan: dict[str, Any]
+
+
+Record = (
+    Header
+    | Environment
+    | Skip
+    | Measurement
+    | Failure
+    | Aggregate
+    | CopyTime
+    | HostCounters
+    | Notice
+    | RunEnd
+)

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import msgspec
 
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import (
     Aggregate,
     CopyTime,
@@ -38,8 +38,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def __repr__(self) -> str:
         # Without the samples: there may be millions.
-        cases, taken = len(self.by_case), len(self.measurements)
-        return f"Run({self.header.started}, {cases} cases, {taken} measurements)"
+        configurations, taken = len(self.by_configuration), len(self.measurements)
+        return f"Run({self.header.started}, {configurations} configurations, {taken} measurements)"
 
     @property
     def interrupted(self) -> str | None:
@@ -49,10 +49,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.end.reason
 
     @cached_property
-    def by_case(self) -> dict[Case, list[Measurement]]:
-        """The measurements of each case in the order of the file, which is that of launch and
-        slice; cases in the order of their first measurement."""
-        cases: dict[Case, list[Measurement]] = {}
+    def by_configuration(self) -> dict[Configuration, list[Measurement]]:
+        """The measurements of each configuration in the order of the file, which is that of launch
+        and slice; configurations in the order of their first measurement."""
+        configurations: dict[Configuration, list[Measurement]] = {}
         for measurement in self.measurements:
-            cases.setdefault(measurement.case, []).append(measurement)
-        return cases
+            configurations.setdefault(measurement.configuration, []).append(measurement)
+        return configurations

@@ -5,20 +5,21 @@ Records (`records`), in the order in which they come:
 - ``run``: format version, plan, command; always the first line;
 - ``environment``: one for each rank;
 - ``skip``: a request that cannot be measured, with the reason;
-- ``measurement``: one slice of a case, with its samples;
-- ``failure``: a case that went wrong;
+- ``measurement``: one slice of a configuration, with its samples;
+- ``failure``: a configuration that went wrong;
 - ``aggregate``: pairs that talked at the same time, after the measurements of each;
 - ``copy``: the time of a memcpy;
-- ``system``: the counters of a host, before all cases, after each or after several short ones, and
-  after all;
+- ``system``: the counters of a host, before all configurations, after each or after several short
+  ones, and after all;
 - ``notice``: what could not be read in the kernel's files, and was left out;
 - ``end``: complete, or why not. A file without one was cut off.
 
 Format versions, newest first; every version that was ever released can be read (`migration`):
 
-- 6: slices, dealt over the launch, for repetitions; ``places`` and ``touch`` in a case.
-- 5: one record of each block in ``measurement``; ``initiator`` and ``responder`` in a case; the
-  names ``aggregate``, ``concurrency``, ``busiest_task``.
+- 7: other names of fields (`migration`).
+- 6: slices, dealt over the launch, for repetitions; ``places`` and ``touch`` in a configuration.
+- 5: one record of each block in ``measurement``; ``initiator`` and ``responder`` in a
+  configuration; the names ``aggregate``, ``concurrency``, ``busiest_task``.
 - 4: ``usage`` and ``preemptions`` in ``measurement``, ``logged`` in ``end``; records ``system`` and
   ``notice``. The context switches in older files are not read.
 - 3: launches: a number in most records, and cores of threads in ``environment``; blocks of samples,
@@ -34,31 +35,20 @@ import os
 import threading
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
 from halftrip.errors import HalftripError, UsageError, system_reason
-from halftrip.results import migration, records
+from halftrip.results import records
 from halftrip.results.block import decode_array, encode_array
+from halftrip.results.migration import migrate
+from halftrip.results.records import Record
 from halftrip.results.run import Run
 
-FORMAT = 6
-
-Record = (
-    records.Header
-    | records.Environment
-    | records.Skip
-    | records.Measurement
-    | records.Failure
-    | records.Aggregate
-    | records.CopyTime
-    | records.HostCounters
-    | records.Notice
-    | records.RunEnd
-)
+FORMAT = 7
 
 _Kind = TypeVar("_Kind")
 _encoder = msgspec.json.Encoder(enc_hook=encode_array)
@@ -73,25 +63,6 @@ def encode(record: Record) -> bytes:
 def decode(line: bytes) -> Record:
     """The record in a line of the present format. Raises msgspec.DecodeError if it is none."""
     return _decoder.decode(line)
-
-
-@cache
-def _decoder_of(version: int) -> msgspec.json.Decoder[Any]:
-    """The decoder for the records of an older format."""
-    if version == migration.RENAMED_FORMAT:
-        return msgspec.json.Decoder(migration.Record5, dec_hook=decode_array)
-    return msgspec.json.Decoder(migration.OldRecord)
-
-
-def _decode_old(version: int, line: bytes) -> Record:
-    """The record in a line of an older format, migrated to the present one."""
-    record = _decoder_of(version).decode(line)
-    if not isinstance(record, migration.Migrating):
-        return cast("Record", record)
-    try:
-        return cast("Record", record.migrate())
-    except ValueError as error:
-        raise msgspec.ValidationError(str(error)) from None
 
 
 def newest() -> Path:
@@ -200,7 +171,7 @@ def load(path: str | os.PathLike[str]) -> Run:
         with open(path, "rb") as file:
             header = _header(path, file.readline())
             is_present = header.format == FORMAT
-            decode_line = decode if is_present else partial(_decode_old, header.format)
+            decode_line = decode if is_present else partial(migrate, version=header.format)
             found: list[Record] = []
             problems: list[str] = []
             for number, line in enumerate(file, start=2):

@@ -1,4 +1,4 @@
-"""The resource usage of a rank in a case, and what else ran on its core."""
+"""The resource usage of a rank in a configuration, and what else ran on its core."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _LEAST_SECONDS = 0.03
 
 
 class BusiestTask(msgspec.Struct, frozen=True, kw_only=True):
-    """The task that ran most on a core just after a case, as ``stress (process 123)``, and its
-    share of the time for which the core was watched while the rank slept."""
+    """The task that ran most on a core just after a configuration, as ``stress (process 123)``, and
+    its share of the time for which the core was watched while the rank slept."""
 
     name: str
     share: float
 
 
 class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who had core `number` in the `watched` seconds from the first kept sample of a case to the
-    last, the time between batches included.
+    """Who had core `number` in the `watched` seconds from the first kept sample of a configuration
+    to the last, the time between batches included.
 
     `others` is the time in which something other than the rank ran on it, interrupts included, and
     `stolen` the time in which the hypervisor ran something else, s. The kernel counts both in steps
@@ -48,15 +48,15 @@ class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     number: int
     watched: float
     others: float | None = None
-    stolen: float | None = None
+    steal: float | None = None
     hertz: float | None = None
     joules: float | None = None
     busiest_task: BusiestTask | None = None
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The resource usage of one end of a case in `exchanges` exchanges: those of its kept samples,
-    and the untimed ones before each block.
+    """The resource usage of one end of a configuration in `iterations` iterations: those of its
+    kept samples, and the untimed ones before each block.
 
     `elapsed` is s. `user` and `system` time, s, and `minor_faults` and `major_faults`, page faults
     without and with I/O, are by getrusage(2): of the whole process, or of the thread where several
@@ -69,7 +69,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     in user mode or in all modes, as `counted` says. None: cannot be read.
     """
 
-    exchanges: int
+    iterations: int
     elapsed: float
     user: float
     system: float
@@ -113,7 +113,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def is_busy_poll(self) -> bool:
         """Whether it polled memory: full load with no system time, of the time in which it neither
         waited for its core nor the hypervisor had it."""
-        own = self.elapsed * (1 - (self.waited_share or 0.0) - (self.stolen_share or 0.0))
+        own = self.elapsed * (1 - (self.waited_share or 0.0) - (self.steal_share or 0.0))
         return (
             self.elapsed > 0
             and self.busy >= _FULL_LOAD * own
@@ -153,9 +153,9 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.voluntary <= max(_SELDOM * self.involuntary, _SELDOM_PER_SECOND * self.elapsed)
 
     @property
-    def much_stolen(self) -> bool:
+    def much_steal(self) -> bool:
         """Whether the hypervisor had this end's core for much of the time."""
-        share = self.stolen_share
+        share = self.steal_share
         return share is not None and share > max(_MUCH, _LEAST_SECONDS / self.core_seconds)
 
     @property
@@ -169,9 +169,9 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return None if self.core is None else _share(self.core.others, self.core.watched)
 
     @property
-    def stolen_share(self) -> float | None:
+    def steal_share(self) -> float | None:
         """The share of its core's time in which the hypervisor ran something else."""
-        return None if self.core is None else _share(self.core.stolen, self.core.watched)
+        return None if self.core is None else _share(self.core.steal, self.core.watched)
 
 
 def _share(seconds: float | None, of: float) -> float | None:
@@ -193,7 +193,7 @@ def add_usages(usages: Sequence[Usage]) -> Usage:
     cores = [usage.core for usage in usages]
     counted = {usage.counted for usage in usages}
     return Usage(
-        exchanges=sum(usage.exchanges for usage in usages),
+        iterations=sum(usage.iterations for usage in usages),
         elapsed=sum(usage.elapsed for usage in usages),
         user=sum(usage.user for usage in usages),
         system=sum(usage.system for usage in usages),
@@ -224,7 +224,7 @@ def _add_cores(cores: Sequence[CoreUse]) -> CoreUse | None:
         number=cores[0].number,
         watched=watched,
         others=_sum([core.others for core in cores]),
-        stolen=_sum([core.stolen for core in cores]),
+        steal=_sum([core.steal for core in cores]),
         hertz=None if cycles is None or not watched else cycles / watched,
         joules=_sum([core.joules for core in cores]),
         busiest_task=max(with_task, key=lambda core: core.others or 0.0).busiest_task

@@ -28,12 +28,12 @@ class Segment(
 
 
 class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A random factor for the time of each exchange, with a median of 1: none, lognormal with
+    """A random factor for the time of each iteration, with a median of 1: none, lognormal with
     `spread` as the standard deviation of the logarithm, the same as a first-order autoregression
-    (ar1) with `correlation` from one exchange to the next, or a floor and beyond it `spread` times
+    (ar1) with `correlation` from one iteration to the next, or a floor and beyond it `spread` times
     a Pareto variable of exponent 1.5 (pareto), whose variance is infinite.
 
-    The median is that of single exchanges. A sample of several is a sum, whose median is nearer to
+    The median is that of single iterations. A sample of several is a sum, whose median is nearer to
     its mean, so it is larger, by up to the share `spread` ** 2 / 2."""
 
     kind: Literal["none", "lognormal", "ar1", "pareto"] = "none"
@@ -42,37 +42,37 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Spikes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A `share` of the exchanges takes `extra` seconds longer."""
+    """A `share` of the iterations takes `extra` seconds longer."""
 
     share: float = 0.0
     extra: float = 0.0
 
 
 class Modes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A second state, in which exchanges take `factor` times as long. It holds for the `share` of
-    the time, `dwell` seconds at a time on average. With `moves_line`, the core-to-core round trip
-    takes `factor` times as long then, too, as it does when virtual cores move apart."""
+    """A second state, in which iterations take `factor` times as long. It holds for the `share` of
+    the time, `dwell` seconds at a time on average. With `moves_core_to_core`, the core-to-core
+    round trip takes `factor` times as long then, too, as it does when virtual cores move apart."""
 
     factor: float = 1.0
     share: float = 0.0
     dwell: float = 0.01
-    moves_line: bool = False
+    moves_core_to_core: bool = False
 
 
 class Wander(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A level that wanders about 1 and comes back: all exchanges take exp(x) times as long, where x
-    is a stationary Ornstein-Uhlenbeck process in virtual time with the standard deviation `spread`,
-    which forgets within `time_constant` seconds. With `moves_line`, the core-to-core round trip
-    wanders with it."""
+    """A level that wanders about 1 and comes back: all iterations take exp(x) times as long, where
+    x is a stationary Ornstein-Uhlenbeck process in virtual time with the standard deviation
+    `spread`, which forgets within `time_constant` seconds. With `moves_core_to_core`, the
+    core-to-core round trip wanders with it."""
 
     spread: float = 0.0
     time_constant: float = 0.02
-    moves_line: bool = False
+    moves_core_to_core: bool = False
 
 
 class Ramp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A path that has to warm up: exchanges are slower by the share `slower` when it is opened, and
-    by that times exp(-t / `time_constant`) t seconds of virtual time later."""
+    """A path that has to warm up: iterations are slower by the share `slower` when it is opened,
+    and by that times exp(-t / `time_constant`) t seconds of virtual time later."""
 
     slower: float = 0.0
     time_constant: float = 0.02
@@ -88,11 +88,11 @@ class ClockModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class PathModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The properties of a simulated path. Times are seconds, `bandwidth` is bytes per second.
 
-    `segments` are changes from some size on. `first` is how much longer the first exchange takes;
-    exchange n takes exp(-n / `warm_up`) of that longer, or with a `warm_up` of 0, only the first.
-    `drift` is the share by which exchanges get slower in each second. `loss` is the share of
-    exchanges that are lost and take a timeout. `launch` is the spread of a random factor for each
-    launch (the standard deviation of its logarithm). `line` is the core-to-core round trip.
+    `segments` are changes from some size on. `first` is how much longer the first iteration takes;
+    iteration n takes exp(-n / `warm_up`) of that longer, or with a `warm_up` of 0, only the first.
+    `drift` is the share by which iterations get slower in each second. `loss` is the share of
+    iterations that are lost and take a timeout. `launch` is the spread of a random factor for each
+    launch (the standard deviation of its logarithm). `core_to_core` is the core-to-core round trip.
     """
 
     latency: float = 1e-6
@@ -109,7 +109,7 @@ class PathModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     clock: ClockModel = ClockModel()
     loss: float = 0.0
     launch: float = 0.0
-    line: float = 100e-9
+    core_to_core: float = 100e-9
     seed: int = 1
 
     def one_way(self, size: int) -> float:

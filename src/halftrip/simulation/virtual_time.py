@@ -1,4 +1,4 @@
-"""A simulated path: the times of its exchanges, one by one, in virtual time."""
+"""A simulated path: the times of its iterations, one by one, in virtual time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PARETO_MEDIAN = 2.0 ** (1.0 / _PARETO) - 1.0
 
 class SimulatedPath:
     """The path of `model`, in the launch of that number. Virtual time, `now`, s, passes only in its
-    exchanges and in `rest`. A lost exchange takes `timeout` seconds."""
+    iterations and in `rest`. A lost iteration takes `timeout` seconds."""
 
     def __init__(self, model: PathModel, launch: int = 0, timeout: float = 1.0) -> None:
         self.model = model
@@ -38,25 +38,27 @@ class SimulatedPath:
         self._level = float(self._random.normal()) if model.wander.spread else 0.0
         self._level_at = 0.0
 
-    def begin_case(self, made: int = 0) -> None:
-        """The next exchange is of another case, which has had `made` so far."""
+    def begin_configuration(self, made: int = 0) -> None:
+        """The next iteration is of another configuration, which has had `made` so far."""
         self._made = made
 
     def rest(self, seconds: float) -> None:
-        """Lets virtual time pass without an exchange."""
+        """Lets virtual time pass without an iteration."""
         self.now += seconds
 
-    def cache_line_rtt(self) -> float:
+    def core_to_core_rtt(self) -> float:
         """The core-to-core round trip at this moment, s, with 1 % of noise."""
         self._change_state()
-        factor = self.model.modes.factor if self.model.modes.moves_line and self._slow else 1.0
+        factor = (
+            self.model.modes.factor if self.model.modes.moves_core_to_core and self._slow else 1.0
+        )
         wander = self.model.wander
-        if wander.moves_line:
+        if wander.moves_core_to_core:
             factor *= float(self._wandered(np.zeros(1))[0])
-        return self.model.line * factor * float(np.exp(0.01 * self._random.normal()))
+        return self.model.core_to_core * factor * float(np.exp(0.01 * self._random.normal()))
 
-    def exchanges(self, one: float, count: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """The times of `count` exchanges, each of which takes `one` seconds without noise, s, and
+    def iterations(self, one: float, count: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """The times of `count` iterations, each of which takes `one` seconds without noise, s, and
         which of them were lost and took a timeout. Both have shape (count,)."""
         if count == 0:
             return np.empty(0), np.empty(0, dtype=np.bool_)
@@ -74,7 +76,7 @@ class SimulatedPath:
             times = self._ramped(times)
         lost = self._random.random(count) < model.loss
         times = self._in_time(times, lost)
-        # The last level was that at the beginning of the last exchange.
+        # The last level was that at the beginning of the last iteration.
         self._level_at = self.now - float(times[-1])
         self._made += count
         return times, lost
@@ -101,8 +103,8 @@ class SimulatedPath:
         return np.asarray(np.exp(noise.spread * normal))
 
     def _wandered(self, times: Floats) -> Floats:
-        """The wandering level when each of consecutive exchanges begins, which take `times`; the
-        level of exchanges of about the same length is a first-order autoregression."""
+        """The wandering level when each of consecutive iterations begins, which take `times`; the
+        level of iterations of about the same length is a first-order autoregression."""
         wander = self.model.wander
         correlation = math.exp(-float(times.mean()) / wander.time_constant)
         # Since the last call, time has passed.
@@ -126,7 +128,7 @@ class SimulatedPath:
         return times + ramp.time_constant * np.diff(late)
 
     def _in_time(self, times: Floats, lost: npt.NDArray[np.bool_]) -> Floats:
-        """The times of consecutive exchanges, each in the state and with the drift of the moment
+        """The times of consecutive iterations, each in the state and with the drift of the moment
         when it begins. `times` are those in the usual state, without drift."""
         work = np.concatenate(([0.0], np.cumsum(np.where(lost, 0.0, times))))
         ends = [*np.flatnonzero(lost).tolist(), times.size]
@@ -144,11 +146,11 @@ class SimulatedPath:
 
     def _in_state(self, times: Floats, work: Floats, taken: Floats, begin: int, end: int) -> int:
         """Fills in `taken` from `begin` on, to `end` or to the next change of state, and returns
-        the index where it stopped. `work` is the sum of `times` before each exchange."""
+        the index where it stopped. `work` is the sum of `times` before each iteration."""
         drift = self.model.drift
         factor = self.model.modes.factor if self._slow else 1.0
         # The time t after work w follows dt / dw = factor * (1 + drift * t): solved for the work
-        # that is left in this state, then for the times at which exchanges begin and end.
+        # that is left in this state, then for the times at which iterations begin and end.
         slowness = 1.0 + drift * self.now
         left = (self._until - self.now) / (factor * slowness)
         if drift:

@@ -38,7 +38,7 @@ class Point(NamedTuple):
 
     @classmethod
     def of(cls, size: int, summary: Summary) -> Point:
-        """The point of a case of that size."""
+        """The point of a configuration of that size."""
         width = summary.high - summary.low
         spread = width / (2 * summary.latency) if summary.latency else math.nan
         return cls(size, summary.latency, spread)
@@ -80,10 +80,10 @@ def joints(curve: Sequence[Point]) -> list[Joint]:
 def _scatter(size: Floats, time: Floats, deviation: Floats) -> float:
     """The factor by which points scatter about the curve more than `deviation` (ns), at least 1.
 
-    An interval shows how a case varied while it was measured, not how it would differ in another
-    hour. Neighbours show that: the distance of each point from the line between the points beside
-    it; the median of these, as bends are few (Gasser, Sroka and Jennen-Steinmetz, Biometrika 73,
-    1986). All arrays: shape (n,).
+    An interval shows how a configuration varied while it was measured, not how it would differ in
+    another hour. Neighbours show that: the distance of each point from the line between the points
+    beside it; the median of these, as bends are few (Gasser, Sroka and Jennen-Steinmetz, Biometrika
+    73, 1986). All arrays: shape (n,).
     """
     if size.size < 3:
         return 1.0
@@ -168,7 +168,8 @@ def _locate(size: Floats, time: Floats, weight: Floats, first: int, end: int) ->
     dof = x.size - 4
     scale = least / dof if dof > 0 else 1.0
     # The 95 % quantile of chi-square for a place and two parameters; about that of F for few
-    # points. Simulated with noise of half a per cent, it holds a change of slope in 98 % of cases.
+    # points. Simulated with noise of half a per cent, it holds a change of slope in 98 % of
+    # configurations.
     limit = least + scale * (8.0 + 20.0 / max(1, dof)) + _ROUNDING
     as_good = np.flatnonzero(split <= limit)
     return Joint(

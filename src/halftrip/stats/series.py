@@ -1,4 +1,4 @@
-"""The times of a case: all its slices in all launches, and which of them count."""
+"""The times of a configuration: all its slices in all launches, and which of them count."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from halftrip.stats.summary import Slice, Summary, summarize
 
 
 class Series(NamedTuple):
-    """The times of one slice of a case, in the launch of number `launch`.
+    """The times of one slice of a configuration, in the launch of number `launch`.
 
     `blocks` are the one-way times of each block, shape (n,), ns, in time order, and `rtts` the
     core-to-core round trips before the first block and after each, ns; empty where they are not
@@ -35,15 +35,15 @@ class Series(NamedTuple):
         return np.concatenate(self.blocks) if self.blocks else np.empty(0)
 
     @property
-    def line(self) -> float:
+    def rtt(self) -> float:
         """The median core-to-core round trip, ns; NaN where it is not known."""
         return median(self.rtts) if self.rtts else math.nan
 
 
-class CaseTimes(NamedTuple):
-    """The times of a case in all slices with samples.
+class ConfigurationTimes(NamedTuple):
+    """The times of a configuration in all slices with samples.
 
-    `launches`, `slices` and `lines` have the launch of each slice, its times, and its median
+    `launches`, `slices` and `rtts` have the launch of each slice, its times, and its median
     core-to-core round trip (NaN: not known). `counted` says which slices count: not those in which
     the path was still warming up. `launches_begun` is how many launches there were, with samples or
     without.
@@ -52,7 +52,7 @@ class CaseTimes(NamedTuple):
     launches_begun: int
     launches: Sequence[int]
     slices: Sequence[Slice]
-    lines: Sequence[float]
+    rtts: Sequence[float]
     counted: Sequence[bool]
 
     @property
@@ -70,10 +70,10 @@ class CaseTimes(NamedTuple):
         return [each.times for slices in self.by_launch.values() for each in slices]
 
 
-def case_times(series: Sequence[Series], unit: float = 0.0) -> CaseTimes:
-    """The times of a case from all its slices, in the order of launch and slice; in each launch the
-    leading slices of a path that was still warming up do not count, nor do launches that were cut
-    short. Times were recorded in multiples of `unit`, ns (0: not known)."""
+def configuration_times(series: Sequence[Series], unit: float = 0.0) -> ConfigurationTimes:
+    """The times of a configuration from all its slices, in the order of launch and slice; in each
+    launch the leading slices of a path that was still warming up do not count, nor do launches that
+    were cut short. Times were recorded in multiples of `unit`, ns (0: not known)."""
     known = [(each, times) for each in series if (times := each.times).size]
     slices = [Slice(times, of_samples(times, unit)) for _, times in known]
     launches = [each.launch for each, _ in known]
@@ -83,11 +83,11 @@ def case_times(series: Sequence[Series], unit: float = 0.0) -> CaseTimes:
         for n in of_launch[: settled_from([slices[n].median.median for n in of_launch])]:
             counted[n] = False
     _leave_out_short(launches, counted)
-    return CaseTimes(
+    return ConfigurationTimes(
         launches_begun=len({each.launch for each in series}),
         launches=launches,
         slices=slices,
-        lines=[each.line for each, _ in known],
+        rtts=[each.rtt for each, _ in known],
         counted=counted,
     )
 
@@ -102,14 +102,14 @@ def _leave_out_short(launches: Sequence[int], counted: list[bool]) -> None:
         counted[n] &= counts[launch] >= FEWEST_FOR_INTERVAL
 
 
-def summarize_case(
-    times: CaseTimes,
+def summarize_configuration(
+    times: ConfigurationTimes,
     size: int = 0,
     first: float = 0.0,
     delivered: float = 1.0,
     single: bool = True,
 ) -> Summary:
-    """The summary of a case; see `summary.summarize`."""
+    """The summary of a configuration; see `summary.summarize`."""
     by_launch = times.by_launch
     summary = summarize(list(by_launch.values()), size, first, delivered, single)
     if len(by_launch) < min(2, times.launches_begun):

@@ -1,4 +1,4 @@
-"""Whether times have settled: within a slice, and over the slices of a case.
+"""Whether times have settled: within a slice, and over the slices of a configuration.
 
 numpy only: the ranks use it while they measure.
 """
@@ -21,12 +21,12 @@ _FEWEST = 24
 # Beyond these quantiles of both parts together, times count as the quantile: a few spikes are
 # neither a trend nor do they hide one.
 _CLIP = 0.1
-# A difference of this many half widths of its 95 % interval is in 1 % of healthy cases: two-sided
-# quantiles of the normal distribution.
+# A difference of this many half widths of its 95 % interval is in 1 % of healthy configurations:
+# two-sided quantiles of the normal distribution.
 _STRICTER = 2.5758293035489004 / 1.959963984540054
 
 # Leading slices are left out where chance alone gives such a beginning in less than half of this
-# share of cases, ...
+# share of configurations, ...
 _LEVEL = 0.015
 # ... by any of these shapes: a first slice that is off, and exponential decays over this many
 # slices.
@@ -65,14 +65,15 @@ def settled(times: Samples, tolerance: float) -> bool:
 
 
 def settled_from(medians: Sequence[float]) -> int:
-    """The index of the first slice that counts, of the medians of a case's slices in time order:
-    those before it were taken while the path was still warming up. At most half of them are left
-    out.
+    """The index of the first slice that counts, of the medians of a configuration's slices in time
+    order: those before it were taken while the path was still warming up. At most half of them are
+    left out.
 
     As long as the first of those that are left do not fit the others, the first one is left out.
     They are fitted by a level and a slower beginning that fades, and by a level alone: Student's
     test of the one against the other, for each of a few shapes of the beginning. Medians of healthy
-    slices vary normally, whatever their samples do; less than 1 % of cases lose a slice by chance.
+    slices vary normally, whatever their samples do; less than 1 % of configurations lose a slice by
+    chance.
     """
     values = np.asarray(medians, dtype=np.float64)
     start = 0

@@ -1,4 +1,4 @@
-"""The summary of one case, as a table shows it."""
+"""The summary of one configuration, as a table shows it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Summary(NamedTuple):
     `latency` is the median of the medians of slices; with several launches, the median of these of
     each launch. `low` and `high` bound it at 95 %, over slices, or over launches where there are
     several; they are NaN where there is no interval, as of one slice. `p90`, `p99` and `p999` (of
-    all samples together) and `max` are known where a sample is one exchange only, and NaN
-    elsewhere. `first` is the very first exchange, and `samples` the number of samples.
+    all samples together) and `max` are known where a sample is one iteration only, and NaN
+    elsewhere. `first` is the very first iteration, and `samples` the number of samples.
     """
 
     latency: float
@@ -52,8 +52,8 @@ def summarize(
     delivered: float = 1.0,
     single: bool = True,
 ) -> Summary:
-    """The summary of a case. `launches` has the slices of each launch; with none, all is NaN. The
-    share `delivered` of the messages arrived. `single`: each sample is one exchange.
+    """The summary of a configuration. `launches` has the slices of each launch; with none, all is
+    NaN. The share `delivered` of the messages arrived. `single`: each sample is one iteration.
 
     All slices of a launch have the same weight, and so have all launches: a calmer one takes
     fewer samples.

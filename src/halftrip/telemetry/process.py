@@ -71,8 +71,8 @@ class Meter:
         thread, spent = resource.getrusage(resource.RUSAGE_THREAD), resource.getrusage(self._who)
         return Reading(time.perf_counter_ns(), spent, thread, waited, hardware)
 
-    def since(self, before: Reading, exchanges: int) -> Usage:
-        """The resources used since the reading `before`, on this number of exchanges."""
+    def since(self, before: Reading, iterations: int) -> Usage:
+        """The resources used since the reading `before`, on this number of iterations."""
         # In the opposite order: what `read` reads first is read last here.
         at, spent = time.perf_counter_ns(), resource.getrusage(self._who)
         thread = resource.getrusage(resource.RUSAGE_THREAD)
@@ -83,7 +83,7 @@ class Meter:
             cycles = counted_between(before.hardware.cycles, hardware.cycles)
         known = waited is not None and before.waited is not None
         return Usage(
-            exchanges=exchanges,
+            iterations=iterations,
             elapsed=(at - before.at) * 1e-9,
             user=spent.ru_utime - before.spent.ru_utime,
             system=spent.ru_stime - before.spent.ru_stime,
@@ -176,7 +176,7 @@ class CoreWatch:
             number=self.core,
             watched=watched,
             others=others,
-            stolen=passed.get("steal"),
+            steal=passed.get("steal"),
             hertz=None if kilohertz is None else kilohertz * 1e3,
             joules=joules,
         )

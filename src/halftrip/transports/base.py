@@ -1,4 +1,5 @@
-"""The contract of a transport: it opens paths between ranks, and makes endpoints for cases.
+"""The contract of a transport: it opens paths between ranks, and makes endpoints for
+configurations.
 
 There is one object per process and transport. A path is opened in steps. After each step both ranks
 know whether the other succeeded, so that neither waits for a rank that has failed:
@@ -7,9 +8,10 @@ know whether the other succeeded, so that neither waits for a rank that has fail
 2. they exchange addresses;
 3. the responder connects, then the initiator does.
 
-An `Endpoint` is made for each case: both ends make one, exchange addresses, and connect at the same
-time. It takes part in the batches of the case, slice by slice; in between, endpoints of other cases
-use the same path, so it takes back what it shares with them in `resume`.
+An `Endpoint` is made for each configuration: both ends make one, exchange addresses, and connect at
+the same time. It takes part in the batches of the configuration, slice by slice; in between,
+endpoints of other configurations use the same path, so it takes back what it shares with them in
+`resume`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from halftrip.memory.allocator import Bytes
 from halftrip.memory.ring import Ring
 from halftrip.plan.plan import Plan
 from halftrip.results.block import NO_TIMES, Times
-from halftrip.results.case import Case, CaseEnd, Wait
+from halftrip.results.configuration import Configuration, EndSettings, Wait
 from halftrip.results.delivery import Delivery
 from halftrip.simulation.path_model import PathModel
 from halftrip.transports.capabilities import Capabilities
@@ -100,9 +102,9 @@ class PairContext:
         """Why there is no path that needs a common host; None if both ranks are on one."""
         return None if self.same_host else "the ranks are on different hosts"
 
-    def end_of(self, case: Case) -> CaseEnd:
+    def end_of(self, configuration: Configuration) -> EndSettings:
         """The settings of this end."""
-        return case.initiator if self.initiates else case.responder
+        return configuration.initiator if self.initiates else configuration.responder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,10 +143,10 @@ class Timed(NamedTuple):
 
 
 class Endpoint(ABC):
-    """One end of a path, for one case. `exposed` is memory of this rank that the peer reads and
-    writes, and `address` what the peer's `connect` needs: builtins that msgpack can write. The path
-    itself writes the first `header_size` bytes of each message. One that is not `lasting` holds
-    something scarce: it is closed after each slice, at both ends."""
+    """One end of a path, for one configuration. `exposed` is memory of this rank that the peer
+    reads and writes, and `address` what the peer's `connect` needs: builtins that msgpack can
+    write. The path itself writes the first `header_size` bytes of each message. One that is not
+    `lasting` holds something scarce: it is closed after each slice, at both ends."""
 
     address: Any = None
     exposed: Bytes | None = None
@@ -158,31 +160,31 @@ class Endpoint(ABC):
         """Called before this endpoint is used after others over the same path."""
 
     @abstractmethod
-    def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
-        """Takes part in a batch: `untimed` exchanges first, then `samples` samples of `exchanges`
+    def run(self, untimed: int, iterations: int, samples: int) -> Timed:
+        """Takes part in a batch: `untimed` iterations first, then `samples` samples of `iterations`
         each. Raises OSError, MpiError, NoAnswer, PeerClosed or Stopped."""
 
     def synchronize(self) -> None:  # noqa: B027 (most expose no memory)
         """Called between this rank's accesses to `exposed` and the peer's."""
 
     def close(self) -> None:  # noqa: B027 (most belong to their path)
-        """Releases what belongs to this case alone."""
+        """Releases what belongs to this configuration alone."""
 
 
 class VirtualTime(Protocol):
-    """The time of a simulated path, which only its own exchanges and rests advance."""
+    """The time of a simulated path, which only its own iterations and rests advance."""
 
-    def cache_line_rtt(self) -> float:
+    def core_to_core_rtt(self) -> float:
         """The core-to-core round trip at this moment, ns."""
 
     def rest(self, seconds: float) -> None:
-        """Lets time pass without an exchange."""
+        """Lets time pass without an iteration."""
 
 
 class Path(ABC):
-    """One end of a path to a peer, for all cases whose ends wait in the same way. `address` is what
-    the peer's `connect` needs: builtins that msgpack can write. Only a simulated path has a
-    `virtual_time`."""
+    """One end of a path to a peer, for all configurations whose ends wait in the same way.
+    `address` is what the peer's `connect` needs: builtins that msgpack can write. Only a simulated
+    path has a `virtual_time`."""
 
     address: Any = None
     virtual_time: VirtualTime | None = None
@@ -191,8 +193,8 @@ class Path(ABC):
         """Takes the peer's address and opens the path. Raises OSError, Closed or Unavailable."""
 
     @abstractmethod
-    def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
-        """This end for a case. Raises OSError or Unavailable."""
+    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+        """This end for a configuration. Raises OSError or Unavailable."""
 
     def close(self) -> None:  # noqa: B027 (some hold nothing)
         """Releases everything, also where `connect` failed or was never called."""
@@ -210,14 +212,14 @@ class Transport(ABC):
     def missing(self, pair: PairContext) -> str | None:
         """Why this transport cannot be used between these ranks, or None."""
 
-    def refuses(self, case: Case) -> str | None:
-        """Why this transport cannot do a case, or None."""
-        return self.capabilities.refusal(case)
+    def refuses(self, configuration: Configuration) -> str | None:
+        """Why this transport cannot do a configuration, or None."""
+        return self.capabilities.refusal(configuration)
 
     @property
     def clock_figures(self) -> tuple[float, float] | None:
-        """The cost of reading the clock that times cases, and its resolution, ns; None: those of
-        the initiator's clock."""
+        """The cost of reading the clock that times configurations, and its resolution, ns; None:
+        those of the initiator's clock."""
         return None
 
     @abstractmethod

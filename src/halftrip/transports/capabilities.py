@@ -1,4 +1,4 @@
-"""What a transport can do, as data, and why a case is refused."""
+"""What a transport can do, as data, and why a configuration is refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from halftrip.results.case import Case, Datatype, Wait
+from halftrip.results.configuration import Configuration, Datatype, Wait
 from halftrip.results.patterns import Mode, Pattern, is_in_turn
 
 _SAME = "only a ping-pong in turn sends from the buffer that it receives into"
@@ -21,9 +21,9 @@ class Capabilities(NamedTuple):
     `smallest` and `largest` are message sizes in bytes (`largest` None: no limit), `too_small` and
     `too_large` the refusals of other sizes. An empty text stands for a general one. `rated` are the
     patterns that can offer a --rate. `lossy`: messages can be lost, so no end waits for the other
-    for ever, and every exchange is a sample by itself. `shares_memory`: it needs the pair's segment
-    (`transports.base.PairContext`). `no_verify` is empty, or why messages cannot
-    be verified.
+    for ever, and every iteration is a sample by itself. `shares_memory`: it needs the pair's
+    segment (`transports.base.PairContext`). `no_verify` is empty, or why messages cannot be
+    verified.
     """
 
     patterns: Mapping[Mode, tuple[Pattern, ...]]
@@ -41,13 +41,17 @@ class Capabilities(NamedTuple):
     shares_memory: bool = False
     no_verify: str = ""
 
-    def refusal(self, case: Case) -> str | None:
-        """Why a case cannot be done, or None: the widest reason first."""
-        return self._no_kind(case) or self._no_setting(case) or self._no_size(case)
+    def refusal(self, configuration: Configuration) -> str | None:
+        """Why a configuration cannot be done, or None: the widest reason first."""
+        return (
+            self._no_kind(configuration)
+            or self._no_setting(configuration)
+            or self._no_size(configuration)
+        )
 
-    def _no_kind(self, case: Case) -> str | None:
+    def _no_kind(self, configuration: Configuration) -> str | None:
         """Why there is no such pattern in this mode, or None."""
-        name, pattern, mode = case.transport, case.pattern, case.mode
+        name, pattern, mode = configuration.transport, configuration.pattern, configuration.mode
         if mode in self.no_mode:
             return self.no_mode[mode]
         modes = [other for other, patterns in self.patterns.items() if pattern in patterns]
@@ -63,45 +67,52 @@ class Capabilities(NamedTuple):
             return f"no {mode} {pattern}, only {', '.join(modes)}"
         return None
 
-    def _no_setting(self, case: Case) -> str | None:
-        """Why a setting of the case, or of one of its ends, is not possible, or None."""
-        for end in case.ends:
+    def _no_setting(self, configuration: Configuration) -> str | None:
+        """Why a setting of the configuration, or of one of its ends, is not possible, or None."""
+        for end in configuration.ends:
             if end.wait not in self.waits:
-                reason = self.no_other_wait or f"{case.transport} has {', '.join(self.waits)}"
+                reason = (
+                    self.no_other_wait or f"{configuration.transport} has {', '.join(self.waits)}"
+                )
                 return f"--wait {end.wait}: {reason}"
             if end.memory not in self.memories:
-                return f"--memory {end.memory}: {case.transport} has {', '.join(self.memories)}"
-            if end.pages == "huge" and case.mode == "onesided":
+                kinds = ", ".join(self.memories)
+                return f"--memory {end.memory}: {configuration.transport} has {kinds}"
+            if end.pages == "huge" and configuration.mode == "onesided":
                 return "--pages huge: a window has pages of the default size"
         refusals = (
             (
-                case.buffers == "same" and not is_in_turn(case.pattern, case.mode),
+                configuration.buffers == "same"
+                and not is_in_turn(configuration.pattern, configuration.mode),
                 f"--buffers same: {_SAME}",
             ),
             (
-                case.datatype not in self.datatypes,
-                f"--datatype {case.datatype}: only MPI has datatypes",
+                configuration.datatype not in self.datatypes,
+                f"--datatype {configuration.datatype}: only MPI has datatypes",
             ),
             (
-                case.rate is not None and case.pattern not in self.rated,
+                configuration.rate is not None and configuration.pattern not in self.rated,
                 "--rate: only a stream of udp has one",
             ),
             (
-                case.touch != "none" and case.mode != "onesided",
-                f"--touch {case.touch}: only put and get leave the peer's memory to be touched",
+                configuration.touch != "none" and configuration.mode != "onesided",
+                (
+                    f"--touch {configuration.touch}: "
+                    "only put and get leave the peer's memory to be touched"
+                ),
             ),
             (
-                case.touch == "untimed" and case.concurrency > 1,
+                configuration.touch == "untimed" and configuration.concurrency > 1,
                 "--touch untimed: pairs that talk at once have no untimed moment in common",
             ),
-            (case.verify and bool(self.no_verify), f"--verify: {self.no_verify}"),
+            (configuration.verify and bool(self.no_verify), f"--verify: {self.no_verify}"),
         )
         return next((reason for refused, reason in refusals if refused), None)
 
-    def _no_size(self, case: Case) -> str | None:
-        name = case.transport
-        if case.size < self.smallest:
+    def _no_size(self, configuration: Configuration) -> str | None:
+        name = configuration.transport
+        if configuration.size < self.smallest:
             return self.too_small or f"{name} has no messages below {self.smallest} bytes"
-        if self.largest is not None and case.size > self.largest:
+        if self.largest is not None and configuration.size > self.largest:
             return self.too_large or f"{name} has no messages above {self.largest} bytes"
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from halftrip.errors import UsageError
-from halftrip.plan.cases import outlasts, settings
+from halftrip.plan.configurations import outlasts, settings
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.base import ProcessContext, Transport
@@ -13,20 +13,21 @@ _MOST_REASONS = 4
 
 
 def check_possible(plan: Plan) -> None:
-    """Raises UsageError, with the reasons, if every case of the plan is refused on any machine."""
+    """Raises UsageError, with the reasons, if every configuration of the plan is refused on any
+    machine."""
     process = ProcessContext.of(plan, rank=0, token="")
     transports: dict[str, Transport] = {
         name: TRANSPORTS.load(name)(process) for name in plan.transport
     }
     waits = {name: transport.capabilities.waits for name, transport in transports.items()}
     refused: dict[str, dict[str, None]] = {}
-    for case in settings(plan, waits):
+    for configuration in settings(plan, waits):
         # Without a rate, the time of a window depends on the machine.
-        slow = outlasts(plan, case) if case.rate is not None else None
-        reason = transports[case.transport].refuses(case) or slow
+        slow = outlasts(plan, configuration) if configuration.rate is not None else None
+        reason = transports[configuration.transport].refuses(configuration) or slow
         if reason is None:
             return
-        refused.setdefault(reason, {})[case.transport] = None
+        refused.setdefault(reason, {})[configuration.transport] = None
     reasons = [f"{', '.join(names)}: {reason}" for reason, names in refused.items()]
     more = len(reasons) - _MOST_REASONS
     if more > 0:

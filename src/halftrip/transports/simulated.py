@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from halftrip.results.case import Case, Wait
+from halftrip.results.configuration import Configuration, Wait
 from halftrip.results.delivery import Delivery
 from halftrip.simulation.path_model import PathModel
 from halftrip.simulation.virtual_time import SimulatedPath
@@ -40,10 +40,11 @@ class SimulatedTransport(Transport):
     def missing(self, pair: PairContext) -> str | None:
         return None
 
-    def refuses(self, case: Case) -> str | None:
-        if self.capabilities.lossy and case.pattern != "pingpong":
-            return f"loss: no {case.pattern} on a simulated path that loses messages, only pingpong"
-        return super().refuses(case)
+    def refuses(self, configuration: Configuration) -> str | None:
+        if self.capabilities.lossy and configuration.pattern != "pingpong":
+            pattern = configuration.pattern
+            return f"loss: no {pattern} on a simulated path that loses messages, only pingpong"
+        return super().refuses(configuration)
 
     @property
     def clock_figures(self) -> tuple[float, float]:
@@ -62,8 +63,8 @@ class VirtualPath(Path):
         self._simulated = SimulatedPath(model, process.launch, process.timeout)
         self._initiates = initiates
 
-    def cache_line_rtt(self) -> float:
-        return self._simulated.cache_line_rtt() * 1e9
+    def core_to_core_rtt(self) -> float:
+        return self._simulated.core_to_core_rtt() * 1e9
 
     def rest(self, seconds: float) -> None:
         self._simulated.rest(seconds)
@@ -73,46 +74,46 @@ class VirtualPath(Path):
         """Virtual time, s."""
         return self._simulated.now
 
-    def endpoint(self, case: Case, buffers: Buffers | None = None) -> Endpoint:
-        return VirtualEndpoint(self._simulated, case, self._initiates)
+    def endpoint(self, configuration: Configuration, buffers: Buffers | None = None) -> Endpoint:
+        return VirtualEndpoint(self._simulated, configuration, self._initiates)
 
 
 class VirtualEndpoint(Endpoint):
-    def __init__(self, path: SimulatedPath, case: Case, initiates: bool) -> None:
+    def __init__(self, path: SimulatedPath, configuration: Configuration, initiates: bool) -> None:
         self._path = path
-        self._case = case
+        self._configuration = configuration
         self._initiates = initiates
         self._made = 0
 
-    def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
+    def run(self, untimed: int, iterations: int, samples: int) -> Timed:
         if not self._initiates:
             return Timed()
-        undisturbed = exchange_seconds(self._path.model, self._case)
-        self._path.begin_case(self._made)
-        self._made += untimed + samples * exchanges
-        self._path.exchanges(undisturbed, untimed)
+        undisturbed = iteration_seconds(self._path.model, self._configuration)
+        self._path.begin_configuration(self._made)
+        self._made += untimed + samples * iterations
+        self._path.iterations(undisturbed, untimed)
         start = round(self._path.now * 1e9)
-        times, lost = self._path.exchanges(undisturbed, samples * exchanges)
+        times, lost = self._path.iterations(undisturbed, samples * iterations)
         if not self._path.model.loss:
-            times = times.reshape(samples, exchanges).sum(axis=1)
+            times = times.reshape(samples, iterations).sum(axis=1)
             return Timed(_ns(self._path.read_clock(times)), start)
-        window = self._case.window
+        window = self._configuration.window
         return Timed(
             _ns(self._path.read_clock(times[~lost])),
             start,
             timed_out=round(float(times[lost].sum()) * 1e9),
-            delivery=Delivery(sent=times.size * window, lost=int(lost.sum()) * window, late=0),
+            delivery=Delivery(sent=times.size * window, lost=int(lost.sum()) * window, reordered=0),
         )
 
 
-def exchange_seconds(model: PathModel, case: Case) -> float:
-    """How long an exchange of a case takes without noise, s: a round trip, or a window whose
-    messages follow each other at the bandwidth of the path, and its acknowledgement."""
-    one_way = model.one_way(case.size)
-    if case.pattern == "pingpong":
+def iteration_seconds(model: PathModel, configuration: Configuration) -> float:
+    """How long an iteration of a configuration takes without noise, s: a round trip, or a window
+    whose messages follow each other at the bandwidth of the path, and its acknowledgement."""
+    one_way = model.one_way(configuration.size)
+    if configuration.pattern == "pingpong":
         return 2 * one_way
-    _, bandwidth = model.at(case.size)
-    following = (case.window - 1) * case.size / bandwidth
+    _, bandwidth = model.at(configuration.size)
+    following = (configuration.window - 1) * configuration.size / bandwidth
     return one_way + following + model.one_way(0)
 
 

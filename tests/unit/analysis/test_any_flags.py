@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.analysis.flags import NAMES, flags_by_case
+from halftrip.analysis.flags import NAMES, flags_by_configuration
 from halftrip.analysis.verdict import NOT_OK, verdicts
 from halftrip.report.causes import render_why
 from halftrip.report.document import document
@@ -61,13 +61,13 @@ cores = st.none() | st.builds(
     CoreUse,
     number=st.integers(0, 3),
     watched=seconds,
-    **dict.fromkeys(("others", "stolen", "hertz", "joules"), st.none() | seconds),
+    **dict.fromkeys(("others", "steal", "hertz", "joules"), st.none() | seconds),
     busiest_task=st.none() | st.just(BusiestTask(name="stress (process 7)", share=0.5)),
 )
 usages = st.builds(
     Usage,
     **dict.fromkeys(
-        ("exchanges", "voluntary", "involuntary", "minor_faults", "major_faults"), counts
+        ("iterations", "voluntary", "involuntary", "minor_faults", "major_faults"), counts
     ),
     **dict.fromkeys(("elapsed", "user", "system"), seconds),
     peak_memory=counts,
@@ -83,7 +83,7 @@ def blocks(draw):
     return [
         Block(
             times=part,
-            cache_line_rtt=draw(st.none() | st.builds(RoundTrips, rtts, rtts)),
+            core_to_core_rtt=draw(st.none() | st.builds(RoundTrips, rtts, rtts)),
             timed_out=draw(st.sampled_from([0, 10**9])),
             usage=draw(st.none() | st.tuples(usages, usages)),
         )
@@ -98,10 +98,10 @@ def measurements(draw):
     lost = draw(st.sampled_from([None, 0, 3, 10]))
     taken = draw(blocks())
     if lost is not None:
-        delivery = Delivery(sent=10, lost=lost, late=0)
+        delivery = Delivery(sent=10, lost=lost, reordered=0)
         taken[0] = msgspec.structs.replace(taken[0], delivery=delivery)
     return Measurement(
-        case=runs.case(
+        configuration=runs.configuration(
             draw(st.sampled_from(["shm", "udp"])), size,
             pattern=pattern, mode=mode, window=window, rate=draw(st.sampled_from([None, 1e6])),
         ),
@@ -110,7 +110,7 @@ def measurements(draw):
         at=0.0,
         first=draw(st.integers(0, 2**50)),
         warm_up=WarmUp(1, draw(st.integers(0, 10**9)), draw(st.booleans())),
-        exchanges=draw(st.sampled_from([1, 10, 1000])),
+        iterations=draw(st.sampled_from([1, 10, 1000])),
         stopped=draw(st.sampled_from(["converged", "time", "count", "full"])),
         blocks=taken,
         cores=draw(st.none() | st.tuples(cores, cores)),
@@ -125,8 +125,8 @@ def measurements(draw):
 def test_flags_of_any_run_are_known_and_have_figures(measured, copies, pinned):
     ranks = (runs.environment(0), runs.environment(1, **({} if pinned else {"core": None})))
     run = runs.run(*measured, copy_times=tuple(copies), environments=ranks)
-    found = flags_by_case(run)
-    assert found.keys() == run.by_case.keys()
+    found = flags_by_configuration(run)
+    assert found.keys() == run.by_configuration.keys()
     for flags in found.values():
         names = [flag.name for flag in flags]
         assert len(set(names)) == len(names)
@@ -140,7 +140,7 @@ def test_flags_of_any_run_are_known_and_have_figures(measured, copies, pinned):
 def test_the_verdict_on_any_run_is_known_and_its_cause_has_figures(measured):
     run = runs.run(*measured)
     found = verdicts(run)
-    assert found.keys() == run.by_case.keys()
+    assert found.keys() == run.by_configuration.keys()
     for each in found.values():
         assert each.word in ("ok", *NOT_OK)
         assert each.cause is not None or each.word == "ok"

@@ -3,7 +3,7 @@
 import msgspec
 import numpy as np
 
-from halftrip.analysis.flags import flags_by_case
+from halftrip.analysis.flags import flags_by_configuration
 from harness import runs
 from harness.flags import noise, pingpong, seen
 
@@ -32,8 +32,12 @@ def curve(off=None, launches=1, **changes):
 
 def named(rows, name):
     """What the flags of this name say, by size."""
-    found = flags_by_case(runs.run(*rows))
-    flags = [(case.size, flag) for case, of_case in found.items() for flag in of_case]
+    found = flags_by_configuration(runs.run(*rows))
+    flags = [
+        (configuration.size, flag)
+        for configuration, of_configuration in found.items()
+        for flag in of_configuration
+    ]
     return {size: flag.seen for size, flag in flags if flag.name == name}
 
 
@@ -59,7 +63,7 @@ def test_an_outlier_needs_neighbours_on_the_same_curve():
     rows = curve({16384: 3.0})
     assert named(rows[12:36], "outlier-size") == {}
     others = curve({16384: 3.0}, buffers="same")
-    others = [row for row in others if row.case.size in SIZES[1::2]]
+    others = [row for row in others if row.configuration.size in SIZES[1::2]]
     assert set(named([*rows, *others], "outlier-size")) == {16384}
 
 
@@ -85,8 +89,8 @@ def test_an_outlier_is_not_a_contradiction_too():
 
 def test_rows_of_different_states_of_the_machine_do_not_contradict():
     slow = {size: 1.6 for size in SIZES if size < 4096}
-    far = [row for row in curve(slow, rtts=(300.0, 300.0)) if row.case.size < 4096]
-    near = [row for row in curve(slow) if row.case.size >= 4096]
+    far = [row for row in curve(slow, rtts=(300.0, 300.0)) if row.configuration.size < 4096]
+    near = [row for row in curve(slow) if row.configuration.size >= 4096]
     assert named([*far, *near], "contradiction") == {}
 
 
@@ -95,12 +99,14 @@ def test_rows_of_different_states_of_the_machine_do_not_contradict():
 
 def through(pattern, ns, window=1, mode="blocking", size=1024, **changes):
     """The slices of a row in which a message takes `ns`, `window` of them in flight."""
-    case = runs.case(size=size, pattern=pattern, window=window, mode=mode, **changes)
+    configuration = runs.configuration(
+        size=size, pattern=pattern, window=window, mode=mode, **changes
+    )
     made = []
     for k in range(6):
-        samples = np.rint(noise(40, k, ns) * case.messages_per_exchange)
-        one = runs.measurement(half_ns=ns, exchanges=1, samples=samples, rtts=None, slice=k)
-        made.append(msgspec.structs.replace(one, case=case))
+        samples = np.rint(noise(40, k, ns) * configuration.messages_per_iteration)
+        one = runs.measurement(half_ns=ns, iterations=1, samples=samples, rtts=None, slice=k)
+        made.append(msgspec.structs.replace(one, configuration=configuration))
     return made
 
 

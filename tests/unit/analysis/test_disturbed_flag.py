@@ -15,7 +15,7 @@ NOISE = np.random.default_rng(1).normal(20_000, 100, 400).round().astype(int)
 
 def made(*ends, samples=NOISE, **changes):
     """A row of single round trips of 20 us and the usage of both ends."""
-    values = {"exchanges": 1, "samples": samples, "first": 20_000}
+    values = {"iterations": 1, "samples": samples, "first": 20_000}
     return runs.measurement(half_ns=10_000.0, usage=ends or None, **(values | changes))
 
 
@@ -68,13 +68,13 @@ def test_preemptions_and_waits_of_both_ends_are_told_with_the_spikes():
 
     assert one_spike((1, 0), (0, 3)) == (
         "1 sample of more than 10 medians took 20 % of the time; initiator: core lost 1 time; "
-        "responder: core lost 3 times, waited 2.0 % of the time; 4 samples marked"
+        "responder: core lost 3 times, waited 2.0 % of the time; 4 suspect samples"
     )
     assert "responder: core lost 1,234 times, waited" in one_spike((0, 1234))
     several = [pingpong(spiky(0.2), slice=n, usage=ends(), preemptions=[(n, 2)]) for n in (0, 1)]
     assert seen(*several)["disturbed"].endswith(
         "initiator: core lost 1 time; responder: core lost 4 times, waited 2.0 % of the time; "
-        "5 samples marked"
+        "5 suspect samples"
     )
 
 
@@ -87,7 +87,7 @@ def test_the_busiest_task_is_named_with_its_share():
     assert seen(made(QUIET, taken, samples=quiet_samples)) == {
         "disturbed": "others had core 1 (rank 1) for 48 % of the time; just after, stress (process "
         "1234) had 97 %; initiator: core lost 0 times; responder: core lost 9 times, waited 48 % "
-        "of the time; 0 samples marked"
+        "of the time; 0 suspect samples"
     }
 
 
@@ -140,7 +140,7 @@ def test_ranks_that_share_a_core_do_not_count_as_others():
 def test_a_shared_core_of_one_rank_hides_nothing_on_the_core_of_the_other():
     environments = (runs.environment(0, oversubscribed=True), runs.environment(1))
     assert disturbed(made(QUIET, spinning(0.5)), environments=environments)
-    stolen = runs.usage(core={"stolen": 0.4})
+    stolen = runs.usage(core={"steal": 0.4})
     assert disturbed(made(stolen, QUIET), environments=environments)
 
 
@@ -149,7 +149,7 @@ def test_a_shared_core_of_one_rank_hides_nothing_on_the_core_of_the_other():
 
 def test_stolen_time_is_told_by_core():
     def stolen(seconds, watched=1.0):
-        return runs.usage(core={"stolen": seconds, "watched": watched, "number": 3})
+        return runs.usage(core={"steal": seconds, "watched": watched, "number": 3})
 
     one = "the hypervisor had core 3 (rank 0) for 20 % of the time"
     assert disturbed(made(stolen(0.2), QUIET)) == one

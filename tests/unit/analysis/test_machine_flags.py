@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip.analysis.flags import flags_by_case
+from halftrip.analysis.flags import flags_by_configuration
 from halftrip.results.records import CopyTime
 from harness import runs
 from harness.flags import noise, pingpong, seen
@@ -84,14 +84,16 @@ def test_a_row_of_another_state_than_requested_is_flagged():
     run = runs.run(far, *again)
     run.header.plan["ci"] = "none"
     near = again[0]
-    assert flags_by_case(run) == {far.case: (), near.case: ()}
+    assert flags_by_configuration(run) == {far.configuration: (), near.configuration: ()}
     run.header.plan["placement_state"] = "near"
-    found = flags_by_case(run)
-    (flag,) = found[far.case]
+    found = flags_by_configuration(run)
+    (flag,) = found[far.configuration]
     assert flag.name == "other-state"
-    assert flag.seen.startswith("measured before it was known that the line can take 150 to 152 ns")
-    assert found[near.case] == ()
+    assert flag.seen.startswith(
+        "measured before it was known that core to core can take 150 to 152 ns"
+    )
+    assert found[near.configuration] == ()
     run.header.plan["placement_state"] = "far"
-    found = flags_by_case(run)
-    assert [flag.name for flag in found[near.case]] == ["other-state"]
-    assert found[far.case] == ()
+    found = flags_by_configuration(run)
+    assert [flag.name for flag in found[near.configuration]] == ["other-state"]
+    assert found[far.configuration] == ()

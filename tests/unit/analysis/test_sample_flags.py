@@ -11,7 +11,7 @@ from harness import runs
 from harness.flags import dealt, noise, pingpong, rising, seen
 
 
-def test_a_quiet_case_has_no_flags():
+def test_a_quiet_configuration_has_no_flags():
     assert seen(pingpong(noise())) == {}
     assert seen(*dealt(lambda n: noise(seed=n)), ci=0.01) == {}
     assert seen(*(pingpong(noise(seed=n), launch=n) for n in range(8)), ci=0.01) == {}
@@ -27,9 +27,9 @@ def stepped(step, n=400):
 
 
 def test_a_step_above_one_percent_of_a_sample_is_coarse():
-    coarse = runs.measurement(half_ns=50_000, exchanges=1, samples=stepped(1100))
+    coarse = runs.measurement(half_ns=50_000, iterations=1, samples=stepped(1100))
     assert seen(coarse)["coarse-clock"] == "times come in steps of 1100 ns, 1.1 % of a sample"
-    fine = runs.measurement(half_ns=50_000, exchanges=1, samples=stepped(900))
+    fine = runs.measurement(half_ns=50_000, iterations=1, samples=stepped(900))
     assert "coarse-clock" not in seen(fine)
 
 
@@ -55,7 +55,7 @@ def test_samples_of_zero_are_coarse_and_equal_samples_are_not():
     [(1000.0, 101, True), (1000.0, 99, False), (60_000.0, 11, True), (60_000.0, 9, False),
      (40_000.0, 11, False)],
 )  # fmt: skip
-def test_a_first_exchange_of_100_later_ones_or_of_10_and_a_millisecond(half_ns, times, cold):
+def test_a_first_iteration_of_100_later_ones_or_of_10_and_a_millisecond(half_ns, times, cold):
     first = round(2 * half_ns * times)
     found = seen(pingpong(noise(middle=half_ns), half_ns, first=first))
     assert ("cold-start" in found) == cold
@@ -180,7 +180,7 @@ def test_modes_may_be_in_different_slices():
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_that_the_line_moved_with_it_is_said_if_chance_does_not_explain_it(together):
+def test_that_core_to_core_moved_with_it_is_said_if_chance_does_not_explain_it(together):
     generator = np.random.default_rng(9)
     slow = [n % 3 == 0 for n in range(20)]
     lines = [100 + (20 if each else 0) + 5 * generator.random() for each in slow]
@@ -191,7 +191,7 @@ def test_that_the_line_moved_with_it_is_said_if_chance_does_not_explain_it(toget
         for n in range(20)
     ]
     found = seen(*slices)["bimodal"]
-    assert ("the line moved with it (rank correlation 0." in found) == together
+    assert ("the core-to-core round trip moved with it (rank correlation 0." in found) == together
     assert ("over 20 slices" in found) == together
 
 
@@ -205,8 +205,8 @@ def moving(factor, rtts=(100.0, 100.0, 100.0, 100.0, 200.0, 200.0, 100.0)):
 
 def test_cores_that_moved_are_seen_by_the_round_trip_between_them():
     found = seen(moving(1.5))["bimodal"]
-    assert "us while the line took 100 ns (75 %) and 15.0" in found
-    assert "us while the line took 200 ns (25 %): the cores moved" in found
+    assert "us while the core-to-core round trip took 100 ns (75 %) and 15.0" in found
+    assert "us while the core-to-core round trip took 200 ns (25 %): the cores moved" in found
 
 
 def test_cores_that_moved_without_effect_are_no_flag():
@@ -254,7 +254,8 @@ def test_slices_are_judged_one_by_one():
 
 
 def apart(share, k):
-    """The slices of a case whose medians are spread over this share of the median, in any order."""
+    """The slices of a configuration whose medians are spread over this share of the median, in any
+    order."""
     return dealt(lambda n: noise(seed=n) * (1 + share * ((7 * n) % k / (k - 1) - 0.5)), k)
 
 

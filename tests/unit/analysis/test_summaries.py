@@ -1,12 +1,16 @@
-"""The summary of a case: units, states of the machine, launches, lost messages."""
+"""The summary of a configuration: units, states of the machine, launches, lost messages."""
 
 import math
 
 import numpy as np
 import pytest
 
-from halftrip.analysis.summaries import case_times, launch_components, summarize_case
-from halftrip.analysis.typical_line import at_typical_line, typical_lines
+from halftrip.analysis.adjustment import adjusted_latency, typical_rtts
+from halftrip.analysis.summaries import (
+    configuration_times,
+    launch_components,
+    summarize_configuration,
+)
 from halftrip.results.delivery import Delivery
 from halftrip.stats.series import rtt_states
 from halftrip.stats.states import State
@@ -21,7 +25,7 @@ def levels(*times, rtts, samples=None, **changes):
     if samples is None:
         samples = [2 * time for time in times for _ in range(30)]
     counts = [30] * len(times)
-    return runs.measurement(exchanges=1, samples=samples, counts=counts, rtts=rtts, **changes)
+    return runs.measurement(iterations=1, samples=samples, counts=counts, rtts=rtts, **changes)
 
 
 def moved(**changes):
@@ -33,20 +37,20 @@ def moved(**changes):
 
 
 def test_a_sample_is_divided_by_its_messages():
-    one = runs.measurement(exchanges=10, samples=[2000, 4000])
+    one = runs.measurement(iterations=10, samples=[2000, 4000])
     assert one.series.times.tolist() == [100.0, 200.0]
-    stream = runs.measurement(exchanges=10, samples=[2000], pattern="stream", window=4)
+    stream = runs.measurement(iterations=10, samples=[2000], pattern="stream", window=4)
     assert stream.series.times.tolist() == [50.0]
 
 
 def test_a_summary_is_in_ns_and_bytes_per_second():
     slices = [
         runs.measurement(
-            size=1000, exchanges=1, samples=range(2000 + n, 2400 + n), first=5000, slice=n
+            size=1000, iterations=1, samples=range(2000 + n, 2400 + n), first=5000, slice=n
         )
         for n in range(10)
     ]
-    summary = summarize_case(slices)
+    summary = summarize_configuration(slices)
     assert summary.latency == pytest.approx(1102)
     assert summary.bandwidth == pytest.approx(1000 / 1102e-9)
     assert summary.max == 1204
@@ -56,29 +60,29 @@ def test_a_summary_is_in_ns_and_bytes_per_second():
     assert summary.low < summary.latency < summary.high
 
 
-def test_samples_of_several_exchanges_have_no_tail():
-    slices = [runs.measurement(exchanges=10 if n else 1, slice=n) for n in range(10)]
-    summary = summarize_case(slices)
+def test_samples_of_several_iterations_have_no_tail():
+    slices = [runs.measurement(iterations=10 if n else 1, slice=n) for n in range(10)]
+    summary = summarize_configuration(slices)
     assert math.isnan(summary.p90.value)
     assert math.isnan(summary.max)
 
 
 def test_whole_nanoseconds_are_the_least_that_is_known():
-    slices = [runs.measurement(exchanges=1, samples=[2000] * 40, slice=n) for n in range(6)]
-    summary = summarize_case(slices)
+    slices = [runs.measurement(iterations=1, samples=[2000] * 40, slice=n) for n in range(6)]
+    summary = summarize_configuration(slices)
     assert (summary.low, summary.high) == (999.75, 1000.25)
 
 
-def test_the_first_exchange_is_that_of_the_first_measurement():
+def test_the_first_iteration_is_that_of_the_first_measurement():
     both = [runs.measurement(first=5000), runs.measurement(first=100, slice=1)]
-    assert summarize_case(both).first == 2500
+    assert summarize_configuration(both).first == 2500
 
 
 def test_samples_of_no_time_have_no_bandwidth():
-    assert math.isnan(summarize_case([runs.measurement(samples=[0] * 30)]).bandwidth)
-    lost = Delivery(sent=10, lost=5, late=0)
+    assert math.isnan(summarize_configuration([runs.measurement(samples=[0] * 30)]).bandwidth)
+    lost = Delivery(sent=10, lost=5, reordered=0)
     lossy = runs.measurement("udp", samples=[0] * 30, delivery=lost, pattern="stream", window=4)
-    assert math.isnan(summarize_case([lossy]).bandwidth)
+    assert math.isnan(summarize_configuration([lossy]).bandwidth)
 
 
 def test_bandwidth_at_a_rate_is_all_that_arrived_over_all_the_time():
@@ -86,17 +90,17 @@ def test_bandwidth_at_a_rate_is_all_that_arrived_over_all_the_time():
 
     def windows(samples=(*[9_000] * 9, 19_000), lost=10, rate=1e9, **changes):
         return runs.measurement(
-            "udp", 1000, "block", pattern="stream", window=10, exchanges=1, samples=samples,
-            rate=rate, delivery=Delivery(sent=100, lost=lost, late=0), **changes,
+            "udp", 1000, "block", pattern="stream", window=10, iterations=1, samples=samples,
+            rate=rate, delivery=Delivery(sent=100, lost=lost, reordered=0), **changes,
         )  # fmt: skip
 
     again = windows([10_000] * 10, slice=1)
-    assert summarize_case([windows()]).bandwidth == pytest.approx(0.9e9)
-    assert summarize_case([windows(), again]).bandwidth == pytest.approx(0.9e9)
-    assert summarize_case([windows(rate=None)]).bandwidth == pytest.approx(0.9e9)
+    assert summarize_configuration([windows()]).bandwidth == pytest.approx(0.9e9)
+    assert summarize_configuration([windows(), again]).bandwidth == pytest.approx(0.9e9)
+    assert summarize_configuration([windows(rate=None)]).bandwidth == pytest.approx(0.9e9)
     whole = windows(rate=None, lost=0)
-    assert summarize_case([whole]).bandwidth == pytest.approx(1e9 / 0.9)
-    assert summarize_case([windows()]).latency == pytest.approx(900)
+    assert summarize_configuration([whole]).bandwidth == pytest.approx(1e9 / 0.9)
+    assert summarize_configuration([windows()]).latency == pytest.approx(900)
 
 
 # States of the machine.
@@ -109,14 +113,14 @@ def test_slices_of_all_states_count():
                slice=n)
         for n in range(10)
     ]  # fmt: skip
-    summary = summarize_case(slices)
+    summary = summarize_configuration(slices)
     assert (summary.latency, summary.low, summary.high) == (1000, 999.75, 3000)
     assert summary.samples == 300
     assert rtt_states([each.series for each in slices]) == [State(NEAR, NEAR), State(FAR, FAR)]
 
 
 def test_blocks_of_all_states_count():
-    summary = summarize_case([moved()])
+    summary = summarize_configuration([moved()])
     assert summary.latency == 1250
     assert summary.samples == 120
 
@@ -135,22 +139,24 @@ def test_the_latency_at_the_typical_line_of_the_run():
     one = slices(8, [0, 1] * 5)
     other = slices(64, [0] * 8 + [1] * 2)
     run = runs.run(*one, *other)
-    lines = typical_lines(run)
+    lines = typical_rtts(run)
     assert lines == {((0, 1), 0, False): pytest.approx(100.5, abs=0.6)}
-    for of_case in (one, other):
-        found = at_typical_line(case_times(of_case), lines, of_case[0].case)
+    for of_configuration in (one, other):
+        found = adjusted_latency(
+            configuration_times(of_configuration), lines, of_configuration[0].configuration
+        )
         assert found.median == pytest.approx(1005, rel=0.01)
         assert found.low <= 1005 * 1.01
         assert found.high >= 1005 * 0.99
         assert found.exponent == pytest.approx(1.0, abs=0.05)
-    assert summarize_case(one).latency == pytest.approx(1250, rel=0.02)
-    assert at_typical_line(case_times(one[:5]), lines, one[0].case) is None
-    assert at_typical_line(case_times(one), {}, one[0].case) is None
+    assert summarize_configuration(one).latency == pytest.approx(1250, rel=0.02)
+    assert adjusted_latency(configuration_times(one[:5]), lines, one[0].configuration) is None
+    assert adjusted_latency(configuration_times(one), {}, one[0].configuration) is None
     # Of several launches, each counts once.
     launches = [
         levels(1000, rtts=[NEAR] * 2, launch=n, slice=k) for n in range(5) for k in range(9)
     ]
-    assert at_typical_line(case_times(launches), lines, launches[0].case) is None
+    assert adjusted_latency(configuration_times(launches), lines, launches[0].configuration) is None
 
 
 # Launches.
@@ -159,24 +165,24 @@ def test_the_latency_at_the_typical_line_of_the_run():
 def test_a_launch_with_more_samples_has_no_more_votes():
     calm = [levels(1000, rtts=[NEAR, NEAR], launch=n) for n in range(3)]
     noisy = levels(*[3000] * 9, rtts=[FAR] * 10, launch=3)
-    summary = summarize_case([*calm, noisy])
+    summary = summarize_configuration([*calm, noisy])
     assert summary.latency == 1000
     assert summary.samples == 360
 
 
 def test_launches_count_equally_whatever_their_number_of_samples():
     launches = [
-        runs.measurement(exchanges=1, samples=[2 * level] * count, launch=n, rtts=None)
+        runs.measurement(iterations=1, samples=[2 * level] * count, launch=n, rtts=None)
         for n, (level, count) in enumerate([(1000, 500), (1100, 10), (1200, 10)])
     ]
-    assert summarize_case(launches).latency == 1100
+    assert summarize_configuration(launches).latency == 1100
 
 
 def test_one_launch_of_several_has_no_interval_over_launches():
     near = [runs.measurement(slice=n, seed=n) for n in range(6)]
-    alone = summarize_case(near)
+    alone = summarize_configuration(near)
     assert alone.low < alone.latency < alone.high
-    assert math.isnan(summarize_case([*near, runs.measurement(launch=1, samples=[])]).low)
+    assert math.isnan(summarize_configuration([*near, runs.measurement(launch=1, samples=[])]).low)
 
 
 def test_the_variation_between_launches_and_within_them():
@@ -188,12 +194,12 @@ def test_the_variation_between_launches_and_within_them():
             samples = np.rint(level * (1 + 0.01 * generator.standard_normal()) * np.ones(9))
             measurements.append(
                 runs.measurement(
-                    samples=samples, exchanges=1, rtts=None, launch=launch, slice=number
+                    samples=samples, iterations=1, rtts=None, launch=launch, slice=number
                 )
             )
-    found = launch_components(case_times(measurements))
+    found = launch_components(configuration_times(measurements))
     assert found.between == pytest.approx(0.05, rel=0.15)
     assert found.within == pytest.approx(0.01, rel=0.15)
-    assert launch_components(case_times(measurements[:4])) is None
+    assert launch_components(configuration_times(measurements[:4])) is None
     # The two halves of a single slice stand for slices.
-    assert launch_components(case_times(measurements[::4])).within == 0
+    assert launch_components(configuration_times(measurements[::4])).within == 0

@@ -12,7 +12,7 @@ QUIET = runs.usage()
 
 
 def made(samples, *ends, **changes):
-    return runs.measurement(exchanges=1, samples=samples, usage=ends or None, **changes)
+    return runs.measurement(iterations=1, samples=samples, usage=ends or None, **changes)
 
 
 def suspects(*arguments, **changes):
@@ -45,9 +45,9 @@ def test_each_preemption_makes_the_longest_sample_of_its_block_suspect():
 
 def test_stolen_time_makes_as_many_samples_suspect_as_it_explains():
     samples = spikes(s3=9_001_000, s7=5_001_000, s9=4_001_000, s11=1500)
-    assert suspects(samples, QUIET, runs.usage(core={"stolen": 0.014})) == [3, 7]
+    assert suspects(samples, QUIET, runs.usage(core={"steal": 0.014})) == [3, 7]
     # With more of it, all that exceed the median by another median.
-    assert suspects(samples, QUIET, runs.usage(core={"stolen": 1.0})) == [3, 7, 9]
+    assert suspects(samples, QUIET, runs.usage(core={"steal": 1.0})) == [3, 7, 9]
     assert suspects(samples, QUIET, QUIET) == []
 
 
@@ -79,7 +79,7 @@ def preempted(draw):
 @given(preempted(), st.none() | st.floats(0, 1))
 def test_no_more_samples_are_suspect_than_is_explained(measured, stolen):
     samples, counts, lost = measured
-    end = runs.usage(core={"stolen": stolen})
+    end = runs.usage(core={"steal": stolen})
     found = suspect(made(samples, end, end, counts=counts, preemptions=lost))
     assert found.shape == (len(samples),)
     if not samples:

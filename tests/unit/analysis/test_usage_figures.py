@@ -1,4 +1,4 @@
-"""Figures of what a case cost both ends."""
+"""Figures of what a configuration cost both ends."""
 
 import math
 
@@ -18,19 +18,19 @@ from harness import runs
     ],
 )
 def test_cpu_time_is_divided_by_all_payload(changes, payload):
-    case = runs.case("tcp", 1000, "block", **changes)
-    usage = runs.usage(0.5, exchanges=1000)
-    assert cpu_per_gigabyte(case, usage) == pytest.approx(0.5 / payload * 1e9)
-    assert cpu_per_gigabyte(case, usage, 0.5) == pytest.approx(1.0 / payload * 1e9)
-    nothing = runs.case("tcp", 0, "block", **changes)
+    configuration = runs.configuration("tcp", 1000, "block", **changes)
+    usage = runs.usage(0.5, iterations=1000)
+    assert cpu_per_gigabyte(configuration, usage) == pytest.approx(0.5 / payload * 1e9)
+    assert cpu_per_gigabyte(configuration, usage, 0.5) == pytest.approx(1.0 / payload * 1e9)
+    nothing = runs.configuration("tcp", 0, "block", **changes)
     assert math.isnan(cpu_per_gigabyte(nothing, usage))
 
 
 def test_figures_that_do_not_exist_are_none():
-    case = runs.case("tcp", 0, "block")
-    known = usage_figures(case, (runs.usage(), runs.usage(core={"hertz": 2e9})))
-    assert known.keys() == usage_figures(case, None).keys()
-    assert set(usage_figures(case, None).values()) == {None}
+    configuration = runs.configuration("tcp", 0, "block")
+    known = usage_figures(configuration, (runs.usage(), runs.usage(core={"hertz": 2e9})))
+    assert known.keys() == usage_figures(configuration, None).keys()
+    assert set(usage_figures(configuration, None).values()) == {None}
     assert known["responder_frequency_hz"] == 2e9
     assert known["initiator_frequency_hz"] is None
     assert known["initiator_cpu_s_per_gb"] is None

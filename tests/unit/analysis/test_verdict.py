@@ -16,8 +16,8 @@ def verdict_of(*measurements, **changes):
     """The verdict on the row of the first measurement."""
     rows = evidences(runs.run(*measurements, **changes))
     beside = contradictions(rows)
-    row = next(row for row in rows if row.case == measurements[0].case)
-    return verdict(row, (beside.get(row.case) or [None])[0])
+    row = next(row for row in rows if row.configuration == measurements[0].configuration)
+    return verdict(row, (beside.get(row.configuration) or [None])[0])
 
 
 def spread(width, k=10):
@@ -92,7 +92,7 @@ def test_others_on_a_core_come_first_however_narrow_the_interval():
 
 
 def test_what_the_hypervisor_took_is_steal():
-    stolen = runs.usage(core={"stolen": 0.3})
+    stolen = runs.usage(core={"steal": 0.3})
     found = verdict_of(*dealt(lambda n: noise(seed=n), usage=(runs.usage(), stolen)))
     assert (found.word, found.cause.name) == ("caution", "steal")
     assert found.cause.seen == "the hypervisor had 30 % of core 1"
@@ -129,8 +129,8 @@ def test_a_neighbour_may_contradict_a_narrow_row():
 
     sizes = [8, 64, 512, 4096, 32768]
     slices = [each for size in sizes for each in row(size, 30_000.0 if size == 512 else 10_000.0)]
-    own = [each for each in slices if each.case.size == 512]
-    found = verdict_of(*own, *[each for each in slices if each.case.size != 512])
+    own = [each for each in slices if each.configuration.size == 512]
+    found = verdict_of(*own, *[each for each in slices if each.configuration.size != 512])
     assert (found.word, found.cause.name) == ("caution", "contradicted")
 
 

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from halftrip.analysis.summaries import summarize_case
+from halftrip.analysis.summaries import summarize_configuration
 from halftrip.job.launchers.in_process import simulate
 from halftrip.plan.plan import Plan
 from halftrip.results.run_file import load
@@ -16,25 +16,29 @@ from harness import runs
 STILL = PathModel(latency=10e-6, bandwidth=10e9, noise=Noise())
 
 
-def case(size=8, **keys):
-    return runs.case("simulated", size, **keys)
+def configuration(size=8, **keys):
+    return runs.configuration("simulated", size, **keys)
 
 
 def test_a_path_without_noise_takes_the_time_of_its_model():
     for size in (0, 8, 1 << 20):
-        summary = summarize_case(simulate(STILL, [case(size)], Plan()).measurements)
+        summary = summarize_configuration(
+            simulate(STILL, [configuration(size)], Plan()).measurements
+        )
         # Times are whole ns, a round trip's.
         assert summary.latency == pytest.approx(STILL.one_way(size) * 1e9, abs=0.5)
         # No narrower than the rounding of the clock.
         assert summary.latency - 0.5 <= summary.low <= summary.high <= summary.latency + 0.5
 
 
-def test_each_launch_has_all_slices_of_all_cases_pass_after_pass():
-    cases = [case(8), case(64), case(512)]
-    run = simulate(STILL, cases, Plan(launches=2, slices=3))
+def test_each_launch_has_all_slices_of_all_configurations_pass_after_pass():
+    configurations = [configuration(8), configuration(64), configuration(512)]
+    run = simulate(STILL, configurations, Plan(launches=2, slices=3))
     places = [(m.launch, m.slice) for m in run.measurements]
-    assert places == [(launch, number) for launch in (0, 1) for number in range(3) for _ in cases]
-    sizes = [m.case.size for m in run.measurements]
+    assert places == [
+        (launch, number) for launch in (0, 1) for number in range(3) for _ in configurations
+    ]
+    sizes = [m.configuration.size for m in run.measurements]
     passes = [sizes[at : at + 3] for at in range(0, len(sizes), 3)]
     assert all(sorted(order) == [8, 64, 512] for order in passes)
     # In an order that is not always the same.
@@ -47,25 +51,25 @@ def test_blocks_follow_each_other_with_a_round_trip_in_between():
     model = msgspec.structs.replace(
         STILL,
         noise=Noise(kind="lognormal", spread=0.3),
-        modes=Modes(factor=2.0, share=0.5, dwell=20e-3, moves_line=True),
+        modes=Modes(factor=2.0, share=0.5, dwell=20e-3, moves_core_to_core=True),
     )
-    (measurement,) = simulate(model, [case()], Plan(ci=None, slices=1)).measurements
+    (measurement,) = simulate(model, [configuration()], Plan(ci=None, slices=1)).measurements
     assert len(measurement.blocks) > 1
     assert sum(block.times.size for block in measurement.blocks) == measurement.samples.size
-    rtts = [block.cache_line_rtt for block in measurement.blocks]
+    rtts = [block.core_to_core_rtt for block in measurement.blocks]
     assert [before.after for before in rtts[:-1]] == [after.before for after in rtts[1:]]
-    assert measurement.cache_line_rtts == [rtts[0].before, *(rtt.after for rtt in rtts)]
+    assert measurement.core_to_core_rtts == [rtts[0].before, *(rtt.after for rtt in rtts)]
     # Each block began when the one before had ended.
     for block, after in pairwise(measurement.blocks):
         assert after.start == pytest.approx(block.start + block.elapsed, abs=1e6)
         assert after.start >= block.start + block.elapsed - block.times.size
 
 
-def slices_of(model, plan, the_case=None):
-    return simulate(model, [the_case or case()], plan).measurements
+def slices_of(model, plan, the_configuration=None):
+    return simulate(model, [the_configuration or configuration()], plan).measurements
 
 
-def test_a_case_has_its_time_or_its_count_in_slices():
+def test_a_configuration_has_its_time_or_its_count_in_slices():
     noisy = msgspec.structs.replace(STILL, noise=Noise(kind="lognormal", spread=0.3))
     by_time = slices_of(noisy, Plan(ci=None, time=0.1))
     assert [m.slice for m in by_time] == list(range(10))
@@ -76,34 +80,34 @@ def test_a_case_has_its_time_or_its_count_in_slices():
     assert [m.samples.size for m in by_count] == [78] * 7 + [77] * 3
 
 
-def test_a_case_that_is_narrow_enough_gets_no_more_slices():
+def test_a_configuration_that_is_narrow_enough_gets_no_more_slices():
     """After six at least: an interval by order statistics needs as many."""
     assert len(slices_of(STILL, Plan(ci=0.02))) == 6
     noisy = msgspec.structs.replace(STILL, noise=Noise(kind="lognormal", spread=0.3))
     measured = slices_of(noisy, Plan(ci=0.02))
     assert 6 <= len(measured) <= 10
-    summary = summarize_case(measured)
+    summary = summarize_configuration(measured)
     assert summary.high - summary.low <= 2 * 0.02 * summary.latency
 
 
-def test_a_case_alone_has_no_more_slices_than_planned():
+def test_a_configuration_alone_has_no_more_slices_than_planned():
     noisy = msgspec.structs.replace(STILL, noise=Noise(kind="lognormal", spread=0.5))
     assert [m.slice for m in slices_of(noisy, Plan(ci=1e-6))] == list(range(10))
 
 
-def test_the_first_exchange_of_every_case_is_cold():
+def test_the_first_iteration_of_every_configuration_is_cold():
     model = msgspec.structs.replace(STILL, first=1e-3)
-    run = simulate(model, [case(8), case(64)], Plan(slices=2))
+    run = simulate(model, [configuration(8), configuration(64)], Plan(slices=2))
     assert len(run.measurements) == 4
     for measurement in run.measurements:
-        one = 2 * model.one_way(measurement.case.size)
+        one = 2 * model.one_way(measurement.configuration.size)
         assert measurement.first == round((one + 1e-3) * 1e9)
         assert measurement.samples.max() < 1e6
 
 
 def test_each_launch_is_a_path_of_its_own():
     model = msgspec.structs.replace(STILL, launch=0.1)
-    run = simulate(model, [case()], Plan(launches=3, slices=2))
+    run = simulate(model, [configuration()], Plan(launches=3, slices=2))
     medians = {(m.launch, float(np.median(m.samples))) for m in run.measurements}
     assert len(medians) == 3
 
@@ -112,15 +116,15 @@ def test_samples_are_long_where_the_clock_claims_to_be_coarse():
     coarse = msgspec.structs.replace(STILL, clock=ClockModel(step=1e-6, claimed=1e-6))
     claimed, *_ = slices_of(coarse, Plan())
     # A step is then no more than 1 % of a sample.
-    assert claimed.exchanges * 2 * STILL.one_way(8) >= 100e-6
+    assert claimed.iterations * 2 * STILL.one_way(8) >= 100e-6
     unclaimed = msgspec.structs.replace(STILL, clock=ClockModel(step=1e-6))
     measurement, *_ = slices_of(unclaimed, Plan())
-    assert measurement.exchanges == 1
+    assert measurement.iterations == 1
     assert {sample % 1000 for sample in measurement.samples} == {0}
 
 
 @pytest.mark.parametrize("seed", range(1, 9))
-def test_warm_up_settles_where_the_clock_cannot_read_an_exchange(seed):
+def test_warm_up_settles_where_the_clock_cannot_read_an_iteration(seed):
     """The first samples are then made long by a guess; the next few show how long they are."""
     clock = ClockModel(step=10e-6)
     path = PathModel(
@@ -131,7 +135,7 @@ def test_warm_up_settles_where_the_clock_cannot_read_an_exchange(seed):
     assert all(m.warm_up.ns < 0.03e9 for m in measured)
 
 
-def test_lost_exchanges_are_counted_and_no_samples():
+def test_lost_iterations_are_counted_and_no_samples():
     model = msgspec.structs.replace(STILL, loss=0.05)
     (measurement,) = slices_of(model, Plan(ci=None, timeout=1e-3, slices=1))
     delivery = measurement.delivery
@@ -142,7 +146,7 @@ def test_lost_exchanges_are_counted_and_no_samples():
 
 
 def test_a_window_takes_its_messages_and_an_acknowledgement():
-    stream = case(1 << 20, pattern="stream", window=16)
+    stream = configuration(1 << 20, pattern="stream", window=16)
     measurement, *_ = slices_of(STILL, Plan(), stream)
     expected = 16 * (1 << 20) / 10e9 + 2 * 10e-6
     assert np.median(measurement.samples) == pytest.approx(expected * 1e9, abs=1)
@@ -150,14 +154,16 @@ def test_a_window_takes_its_messages_and_an_acknowledgement():
 
 def test_a_run_depends_on_the_seed_alone():
     noisy = msgspec.structs.replace(STILL, noise=Noise(kind="ar1", spread=0.1, correlation=0.6))
-    one, other = (simulate(noisy, [case()], Plan()).measurements for _ in range(2))
+    one, other = (simulate(noisy, [configuration()], Plan()).measurements for _ in range(2))
     assert one == other
-    another = simulate(msgspec.structs.replace(noisy, seed=2), [case()], Plan()).measurements
+    another = simulate(
+        msgspec.structs.replace(noisy, seed=2), [configuration()], Plan()
+    ).measurements
     assert not np.array_equal(another[0].samples, one[0].samples)
 
 
 def test_a_simulated_run_can_be_written_and_read(tmp_path):
-    run = simulate(STILL, [case()], Plan(simulated=STILL, iterations=100))
+    run = simulate(STILL, [configuration()], Plan(simulated=STILL, iterations=100))
     again = load(runs.save(run, tmp_path / "run.jsonl"))
     assert again.measurements == run.measurements
     assert again.interrupted is None
@@ -166,4 +172,4 @@ def test_a_simulated_run_can_be_written_and_read(tmp_path):
 
 def test_other_transports_are_refused():
     with pytest.raises(ValueError, match="tcp takes real time"):
-        simulate(STILL, [runs.case("tcp")], Plan())
+        simulate(STILL, [runs.configuration("tcp")], Plan())

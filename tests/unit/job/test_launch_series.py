@@ -64,7 +64,7 @@ def test_the_end_is_of_all_launches(tmp_path):
 
 
 def launched(intervals, medians, size=8):
-    """Gives `intervals` a measurement of each launch, whose exchanges all take its median, ns."""
+    """Gives `intervals` a measurement of each launch, whose iterations all take its median, ns."""
     for number, ns in enumerate(medians):
         line = encode(runs.measurement(size=size, launch=number, samples=[round(20 * ns)] * 50))
         intervals.take(line)
@@ -91,10 +91,12 @@ def test_a_row_that_was_measured_in_too_few_launches_is_not_enough():
 
 def test_a_row_that_only_failed_is_not_enough_and_one_that_failed_once_may_be():
     intervals = launched(Intervals(UNTIL), [100] * 4)
-    failure = Failure(case=runs.case(), slice=0, reason="lost")
+    failure = Failure(configuration=runs.configuration(), slice=0, reason="lost")
     intervals.take(encode(failure))
     assert intervals.are_narrow(4)
-    intervals.take(encode(msgspec.structs.replace(failure, case=runs.case(size=64))))
+    intervals.take(
+        encode(msgspec.structs.replace(failure, configuration=runs.configuration(size=64)))
+    )
     assert not intervals.are_narrow(4)
 
 

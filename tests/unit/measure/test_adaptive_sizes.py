@@ -198,7 +198,7 @@ def test_without_points_nothing_is_requested():
     assert breakpoints([]) == ()
 
 
-# Curves of cases.
+# Curves of configurations.
 
 
 def taken(refinement, transport, size, round_=0, half_ns=None, pairs=((0, 1),)):
@@ -210,18 +210,18 @@ def taken(refinement, transport, size, round_=0, half_ns=None, pairs=((0, 1),)):
     refinement.take(round_, lines)
 
 
-def test_the_next_cases_of_each_curve_are_like_its_others():
+def test_the_next_configurations_of_each_curve_are_like_its_others():
     refinement = Refinement(Plan(sizes=(1024, 4096)))
     for transport in ("shm", "tcp"):
         for size in (1024, 4096):
             for _ in range(3):
                 taken(refinement, transport, size, pairs=((0, 2), (1, 3)))
     more = refinement.more()
-    assert [(round_, case.transport, case.size) for round_, case in more] == [
+    assert [(round_, each.transport, each.size) for round_, each in more] == [
         (0, "shm", 2560), (0, "tcp", 2560),
     ]  # fmt: skip
     # Settings: whoever talks in the round measures them.
-    assert all(case.setting == case for _, case in more)
+    assert all(configuration.setting == configuration for _, configuration in more)
 
 
 def test_each_round_has_its_own_curves():
@@ -229,7 +229,7 @@ def test_each_round_has_its_own_curves():
     for round_, pair in enumerate([(0, 1), (0, 2), (1, 2)]):
         for size in (1024, 4096):
             taken(refinement, "shm", size, round_, pairs=(pair,))
-    assert [(round_, case.size) for round_, case in refinement.more()] == [
+    assert [(round_, configuration.size) for round_, configuration in refinement.more()] == [
         (0, 2560), (1, 2560), (2, 2560),
     ]  # fmt: skip
 
@@ -238,7 +238,9 @@ def test_nothing_is_requested_twice_nor_where_nothing_was_measured():
     refinement = Refinement(Plan(sizes=(1024, 4096)))
     assert refinement.more() == []
     refinement.take(0, [])
-    refinement.take(0, [encode(Failure(case=runs.case(size=1024), slice=0, reason="lost"))])
+    refinement.take(
+        0, [encode(Failure(configuration=runs.configuration(size=1024), slice=0, reason="lost"))]
+    )
     assert refinement.more() == []
     for size in (1024, 4096):
         taken(refinement, "shm", size)
@@ -252,17 +254,23 @@ def test_a_jump_between_two_sizes_is_closed_in_on():
     curve = jump(3000, 1.0)
     plan = Plan(sizes=(256, 512, 1024, 2048, 4096, 8192))
     refinement = Refinement(plan)
-    wanted = [(0, runs.case(size=size)) for size in plan.sizes]
+    wanted = [(0, runs.configuration(size=size)) for size in plan.sizes]
     for _ in range(20):
-        for round_, case in wanted:
+        for round_, configuration in wanted:
             for _ in range(2):
-                taken(refinement, case.transport, case.size, round_, curve(case.size))
+                taken(
+                    refinement,
+                    configuration.transport,
+                    configuration.size,
+                    round_,
+                    curve(configuration.size),
+                )
         wanted = refinement.more()
         if not wanted:
             break
     else:
         pytest.fail("it does not end")
-    sizes = sorted(refinement._curves[0, runs.case(size=0).curve])
+    sizes = sorted(refinement._curves[0, runs.configuration(size=0).curve])
     below = max(size for size in sizes if size < 3000)
     above = min(size for size in sizes if size >= 3000)
     assert above - below <= 30

@@ -11,8 +11,8 @@ from harness import runs
 from harness.runs import times
 
 
-def measured(pair, blocks, exchanges=3, transport="shm"):
-    made = runs.measurement(transport, pair=pair, exchanges=exchanges, slice=4, launch=2)
+def measured(pair, blocks, iterations=3, transport="shm"):
+    made = runs.measurement(transport, pair=pair, iterations=iterations, slice=4, launch=2)
     return msgspec.structs.replace(made, blocks=blocks)
 
 
@@ -41,11 +41,11 @@ def test_it_counts_the_messages_of_the_time_in_which_all_pairs_were_active(
         for pair, start in zip([(0, 2), (1, 3)], starts, strict=True)
     ]
     found = aggregate(pairs, offsets)
-    # Two messages, one after the other, in each of three exchanges.
+    # Two messages, one after the other, in each of three iterations.
     assert found.spans == ([] if span is None else [span])
     assert found.messages == ([] if span is None else [pytest.approx(6 * samples)])
     assert (found.slice, found.launch, found.pairs) == (4, 2, [(0, 2), (1, 3)])
-    assert found.case == pairs[0].case
+    assert found.configuration == pairs[0].configuration
 
 
 def test_a_pair_that_ends_early_ends_the_common_time():
@@ -73,8 +73,8 @@ def test_between_blocks_nothing_is_transferred():
 
 
 def test_messages_that_were_lost_do_not_count_and_their_time_does():
-    lossy = block([100] * 8, timed_out=200, delivery=Delivery(sent=10, lost=2, late=0))
-    pairs = [measured(pair, [lossy], exchanges=1, transport="udp") for pair in ((0, 2), (1, 3))]
+    lossy = block([100] * 8, timed_out=200, delivery=Delivery(sent=10, lost=2, reordered=0))
+    pairs = [measured(pair, [lossy], iterations=1, transport="udp") for pair in ((0, 2), (1, 3))]
     found = aggregate(pairs, [0, 0])
     assert found.spans == [1000]
     assert np.sum(found.messages) < 2 * 2 * 10

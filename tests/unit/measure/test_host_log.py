@@ -24,7 +24,7 @@ from harness.bench import AMPLE_BYTES, set_up
 from harness.groups import on_two_ranks
 from harness.plans import skip_baselines, walk
 
-CASES = [runs.case("tcp", size, "block") for size in range(1, 6)]
+CASES = [runs.configuration("tcp", size, "block") for size in range(1, 6)]
 
 
 @pytest.fixture(autouse=True)
@@ -54,12 +54,12 @@ def logged(hosts, offsets, script):
     return records
 
 
-def note(log, rank, case, number=0):
+def note(log, rank, configuration, number=0):
     """What a run does after a slice. Returns on rank 0 whether a record was due."""
     # Rank 0 decides, and the others hear of it with the next order.
-    due = log.note(case, number) if rank == 0 else None
+    due = log.note(configuration, number) if rank == 0 else None
     if log._group.broadcast(due, bool):
-        log.record_cases()
+        log.record_configurations()
     return due
 
 
@@ -68,13 +68,13 @@ def test_each_host_has_a_record_in_the_time_of_rank_0():
         log.rest("before")
         if rank == 0:
             log.note(CASES[0], 0)
-        log.record_cases()
+        log.record_configurations()
         log.rest("after")
 
     records = logged(["a", "b"], [0, 7 * 10**9], script)
     assert [(r.host, r.rank, r.phase) for r in records] == [
         ("a", 0, "before"), ("b", 1, "before"),
-        ("a", 0, "case"), ("b", 1, "case"),
+        ("a", 0, "during"), ("b", 1, "during"),
         ("a", 0, "after"), ("b", 1, "after"),
     ]  # fmt: skip
     assert {r.launch for r in records} == {3}
@@ -83,7 +83,7 @@ def test_each_host_has_a_record_in_the_time_of_rank_0():
         # The other host's clock is said to be seven seconds ahead; really it is the same clock.
         assert other.at == pytest.approx(one.at - 7, abs=0.2)
         assert other.seconds == pytest.approx(one.seconds, abs=0.2)
-    assert [r.cases for r in records] == [[], [], [CASES[0]], [CASES[0]], [], []]
+    assert [r.configurations for r in records] == [[], [], [CASES[0]], [CASES[0]], [], []]
 
 
 def test_a_host_with_several_ranks_has_one_record():
@@ -97,17 +97,19 @@ def test_short_slices_share_a_record_where_one_each_costs_too_much(monkeypatch, 
 
     def script(log, rank):
         log.rest("before")
-        for case in CASES:
-            due = note(log, rank, case, case.size)
+        for configuration in CASES:
+            due = note(log, rank, configuration, configuration.size)
             assert due in (not shared, None)
-        if log._group.broadcast(log.has_cases if rank == 0 else None, bool):
-            log.record_cases()
+        if log._group.broadcast(log.has_configurations if rank == 0 else None, bool):
+            log.record_configurations()
         log.rest("after")
 
     records = logged(["a", "a"], [0, 0], script)
-    of_cases = [r for r in records if r.phase == "case"]
-    assert [r.cases for r in of_cases] == ([CASES] if shared else [[case] for case in CASES])
-    assert [number for r in of_cases for number in r.slices] == [c.size for c in CASES]
+    of_configurations = [r for r in records if r.phase == "during"]
+    assert [r.configurations for r in of_configurations] == (
+        [CASES] if shared else [[configuration] for configuration in CASES]
+    )
+    assert [number for r in of_configurations for number in r.slices] == [c.size for c in CASES]
 
 
 def test_a_log_that_has_taken_too_long_keeps_slices_for_a_later_record():
@@ -116,15 +118,19 @@ def test_a_log_that_has_taken_too_long_keeps_slices_for_a_later_record():
     def script(log, rank):
         log.rest("before")
         log.seconds += 1.0
-        for case in CASES:
-            assert not note(log, rank, case)
-        assert log.has_cases == (rank == 0)
-        log.record_cases()
-        assert not log.has_cases
+        for configuration in CASES:
+            assert not note(log, rank, configuration)
+        assert log.has_configurations == (rank == 0)
+        log.record_configurations()
+        assert not log.has_configurations
         log.rest("after")
 
     records = logged(["a", "a"], [0, 0], script)
-    assert [(r.phase, r.cases) for r in records] == [("before", []), ("case", CASES), ("after", [])]
+    assert [(r.phase, r.configurations) for r in records] == [
+        ("before", []),
+        ("during", CASES),
+        ("after", []),
+    ]
 
 
 # Counters and samples.
@@ -156,7 +162,7 @@ READ = "read"
 
 def test_counters_are_read_while_nothing_is_timed(monkeypatch):
     """With slow counters, by the times of calls: no rank's part in a batch overlaps a reading, and
-    each case warms up between a reading and its first kept block."""
+    each configuration warms up between a reading and its first kept block."""
     skip_baselines(monkeypatch)
     monkeypatch.setattr(host_log, "_LARGEST_SHARE", 1e9)
     moments = Moments()
@@ -200,7 +206,7 @@ class Alternating:
 
     stopped = "count"
     first = 1
-    exchanges = 10
+    iterations = 10
     warm_up = None
 
     def __init__(self, blocks):
@@ -211,7 +217,7 @@ class Alternating:
 
     def next(self):
         self.left -= 1
-        batch = Batch(exchanges=10, samples=10, warm_up=20, keep=True)
+        batch = Batch(iterations=10, samples=10, warm_up=20, keep=True)
         return batch if self.left >= 0 else None
 
     def keep(self, latest, kept, rejected):
@@ -225,7 +231,7 @@ def test_samples_after_a_reading_are_as_those_without(transport):
     read all counters, the others do not. The effect of reading is below a few per cent, or below
     three times the difference between the first two blocks and the last two, which is chance. A run
     disturbs its samples less: it reads between slices, whose warm-up is longer than this one."""
-    the_case = runs.case(transport, 8, "spin" if transport == "shm" else "block")
+    the_configuration = runs.configuration(transport, 8, "spin" if transport == "shm" else "block")
     cores = sorted(os.sched_getaffinity(0))
 
     def take_part(rank, group):
@@ -233,7 +239,7 @@ def test_samples_after_a_reading_are_as_those_without(transport):
         os.sched_setaffinity(0, {cores[rank % len(cores)]})
         setup = set_up(group, [transport])
         own = Pair(setup, setup.context((0, 1), 0), AMPLE_BYTES)
-        side = own.side(the_case)
+        side = own.side(the_configuration)
         counters, number = Counters(Reader()), iter(range(10**6))
         prepare = side.prepare
 

@@ -7,7 +7,7 @@ import pytest
 from halftrip.clock import Clock
 from halftrip.kernel_files import Reader
 from halftrip.measure.part import Turn
-from halftrip.plan.cases import settings
+from halftrip.plan.configurations import settings
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.results.records import Measurement
 from halftrip.results.run_file import decode
@@ -40,9 +40,9 @@ def test_state_and_messages_of_a_rank_do_not_grow_with_the_pairs(size):
     for reports in crowd.reports:
         records = [decode(line) for report in reports for line in report.lines]
         assert all(isinstance(record, Measurement) for record in records)
-        pairs = [record.case.pair for record in records]
+        pairs = [record.configuration.pair for record in records]
         assert len(set(pairs)) == len(pairs) == talking
-        assert {record.case.concurrency for record in records} == {talking}
+        assert {record.configuration.concurrency for record in records} == {talking}
         met.update(pairs)
     assert len(met) == len(turns) * talking
     most = 4 * math.log2(size)

@@ -1,5 +1,5 @@
 """Two ranks that talk: paths are opened once for each way to wait, or refused at both ends; sides
-of cases stay open while there is room."""
+of configurations stay open while there is room."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,12 @@ from halftrip.errors import Unavailable
 from halftrip.measure.pair import Pair
 from halftrip.measure.side import Side
 from halftrip.memory.ring import Ring
-from halftrip.results.case import CaseEnd
+from halftrip.results.configuration import EndSettings
 from halftrip.transports.base import Endpoint, Path, Timed, Transport
 from halftrip.transports.capabilities import Capabilities
 from harness.bench import AMPLE_BYTES, pair, process, set_up
 from harness.groups import on_two_ranks
-from harness.runs import case
+from harness.runs import configuration
 
 
 class NotedEndpoint(Endpoint):
@@ -30,7 +30,7 @@ class NotedEndpoint(Endpoint):
         if self._fails == "side":
             raise OSError(12, "Cannot allocate memory")
 
-    def run(self, warm_up, exchanges, samples):
+    def run(self, warm_up, iterations, samples):
         return Timed(np.full(samples, 1000, dtype=np.int64))
 
     def close(self):
@@ -50,10 +50,10 @@ class NotedPath(Path):
         if self._fails == "connect":
             raise OSError(111, "Connection refused")
 
-    def endpoint(self, case, buffers):
+    def endpoint(self, configuration, buffers):
         if self._fails == "endpoint":
             raise OSError(24, "Too many open files")
-        return NotedEndpoint(self.notes, case.size, self._fails)
+        return NotedEndpoint(self.notes, configuration.size, self._fails)
 
     def close(self):
         self.notes.append("close")
@@ -94,14 +94,14 @@ def on_pair(take_part, fails=None, failing=None, budget=AMPLE_BYTES, **context):
 
 
 def waits(initiator, responder):
-    ends = (CaseEnd(wait=wait) for wait in (initiator, responder))
-    return case("noted", **dict(zip(("initiator", "responder"), ends, strict=True)))
+    ends = (EndSettings(wait=wait) for wait in (initiator, responder))
+    return configuration("noted", **dict(zip(("initiator", "responder"), ends, strict=True)))
 
 
 # Paths.
 
 
-def test_cases_that_wait_alike_at_both_ends_share_a_path():
+def test_configurations_that_wait_alike_at_both_ends_share_a_path():
     def take_part(rank, own, transport):
         alike = [own.path(waits("spin", "block")) for _ in range(2)]
         others = [own.path(waits(*each)) for each in (("block", "spin"), ("spin", "spin"))]
@@ -198,19 +198,19 @@ def test_memory_is_shared_only_where_something_needs_it(monkeypatch):
     assert on_pair(take_part, shares_core=False, thread=1) == [(False, False)] * 2
 
 
-# Sides of cases.
+# Sides of configurations.
 
 MIB = 1 << 20
 
 
 def sized(number):
-    """A case whose buffers take two MiB at each end, and somewhat more."""
-    return case("noted", MIB + number)
+    """A configuration whose buffers take two MiB at each end, and somewhat more."""
+    return configuration("noted", MIB + number)
 
 
 def kept_after(budget_mib, used, drops=()):
-    """Which cases each end has, in the order in which they were used, after these were; and what it
-    opened and closed."""
+    """Which configurations each end has, in the order in which they were used, after these were;
+    and what it opened and closed."""
 
     def take_part(rank, own, transport):
         for number in used:
@@ -268,7 +268,7 @@ def test_a_side_that_was_closed_is_opened_again():
     ]  # fmt: skip
 
 
-def test_one_case_has_its_side_however_large_it_is():
+def test_one_configuration_has_its_side_however_large_it_is():
     assert kept_after(1, [1, 2])[0] == [2]
 
 
@@ -312,21 +312,21 @@ def test_a_side_that_one_end_cannot_open_is_refused_at_both_and_closed(
 
 
 @pytest.mark.parametrize("transport", ["pipe", "unix", "tcp", "udp", "shm"])
-def test_cases_take_turns_over_one_path(transport):
+def test_configurations_take_turns_over_one_path(transport):
     """Each is as it was left: its buffers, and how its end of the path waits."""
-    cases = [case(transport, size, "spin", verify=True) for size in (64, 5000)]
+    configurations = [configuration(transport, size, "spin", verify=True) for size in (64, 5000)]
 
     def take_part(rank, group):
         setup = set_up(group, [transport])
         own = Pair(setup, setup.context((0, 1), 0), AMPLE_BYTES)
         rings = set()
         for _ in range(3):
-            for each in cases:
+            for each in configurations:
                 side = own.side(each)
                 side.begin_slice()
                 assert isinstance(side._out, Ring)
                 rings.add(id(side._out))
-        assert own.path(cases[0]) is own.path(cases[1])
+        assert own.path(configurations[0]) is own.path(configurations[1])
         own.close()
         return len(rings)
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from halftrip.analysis.summaries import summarize_case
+from halftrip.analysis.summaries import summarize_configuration
 from halftrip.measure.placement_filter import PlacementFilter, PlacementState
 from halftrip.plan.path_model_table import parse_path_model
 from halftrip.results.block import RoundTrips
@@ -25,7 +25,7 @@ def moving(share, seed=1, latency="20us", dwell=ALLOWED):
     return {
         "latency": latency,
         "noise": {"kind": "lognormal", "spread": 0.02},
-        "modes": {"factor": 3.0, "share": share, "dwell": f"{dwell}s", "moves_line": True},
+        "modes": {"factor": 3.0, "share": share, "dwell": f"{dwell}s", "moves_core_to_core": True},
         "seed": seed,
     }
 
@@ -73,8 +73,8 @@ def check_that_only_the_requested_state_is_measured(requested, table, slices, al
         assert measurement.samples.sum() >= 0.9 * allowed * 1e9
         # Its summary leaves nothing out.
         assert len(states_of(measurement)) == 1
-        assert all(block.cache_line_rtt is not None for block in measurement.blocks)
-        assert summarize_case([measurement]).samples == measurement.samples.size
+        assert all(block.core_to_core_rtt is not None for block in measurement.blocks)
+        assert summarize_configuration([measurement]).samples == measurement.samples.size
         # A block in which the cores moved there and back is rare.
         assert np.mean(np.abs(times / np.median(times) - 1.0) < 0.2) > 0.95
 
@@ -116,7 +116,7 @@ def test_blocks_kept_before_a_better_state_was_known_are_dropped(monkeypatch):
     table = moving(0.0)
     first, *_ = measured = measure(table, placement_state="near", slices=2).of(Measurement)
     assert len(states_of(first)) == 1
-    assert first.cache_line_rtts[0] == pytest.approx(100, rel=0.1)
+    assert first.core_to_core_rtts[0] == pytest.approx(100, rel=0.1)
     times = np.concatenate([each.series.times for each in measured])
     assert np.median(times) == pytest.approx(one_way_ns(table), rel=0.01)
     assert all(each.samples.sum() >= 0.9 * ALLOWED / 2 * 1e9 for each in measured)
@@ -138,11 +138,11 @@ def test_the_round_trips_of_a_real_pair_are_probed(monkeypatch):
         for failure in records.of(Failure):
             assert re.search(r"core-to-core round trip takes \d+ to \d+ ns", failure.reason)
         measured = records.of(Measurement)
-        assert {each.case.size for each in (*measured, *records.of(Failure))} == {8, 64}
+        assert {each.configuration.size for each in (*measured, *records.of(Failure))} == {8, 64}
         for measurement in measured:
-            assert len(measurement.cache_line_rtts) == 1 + len(measurement.blocks)
-            assert all(rtt > 0 for rtt in measurement.cache_line_rtts)
-        if {each.case.size for each in measured} == {8, 64}:
+            assert len(measurement.core_to_core_rtts) == 1 + len(measurement.blocks)
+            assert all(rtt > 0 for rtt in measurement.core_to_core_rtts)
+        if {each.configuration.size for each in measured} == {8, 64}:
             break
     else:
         pytest.fail("never measured")
@@ -174,7 +174,7 @@ def blocks_of(*rtts):
     """Blocks of one sample, with the round trips before and after each."""
     (block,) = runs.blocks([1000], rtts=None)
     return [
-        type(block)(times=block.times, cache_line_rtt=RoundTrips(*ends) if ends else None)
+        type(block)(times=block.times, core_to_core_rtt=RoundTrips(*ends) if ends else None)
         for ends in rtts
     ]
 

@@ -1,7 +1,7 @@
 """A whole plan whose ranks are threads: its records, and what it leaves changed in its caller.
 
-Where slices are counted, each has a number of exchanges: by time, a case may be over early, or late
-on a busy machine."""
+Where slices are counted, each has a number of iterations: by time, a configuration may be over
+early, or late on a busy machine."""
 
 import gc
 import os
@@ -28,11 +28,11 @@ def _no_baselines(monkeypatch):
     skip_baselines(monkeypatch)
 
 
-def slices_by_case(records):
-    """The numbers of the slices of each case, in the order of their records."""
+def slices_by_configuration(records):
+    """The numbers of the slices of each configuration, in the order of their records."""
     found = {}
     for each in records.of(Measurement):
-        found.setdefault(each.case, []).append(each.slice)
+        found.setdefault(each.configuration, []).append(each.slice)
     return found
 
 
@@ -49,7 +49,7 @@ def test_the_caller_gets_back_its_cores_and_its_collector(cores, enabled):
         gc.enable()
     assert after == {0: before, 1: before}
     assert gc.get_freeze_count() == frozen
-    assert {each.case.size for each in records.of(Measurement)} == {8, 64}
+    assert {each.configuration.size for each in records.of(Measurement)} == {8, 64}
     assert isinstance(records.all[-1], RunEnd)
 
 
@@ -68,25 +68,25 @@ def test_without_cores_of_their_own_ranks_record_none():
 
 
 @pytest.mark.parametrize("transport", ["shm", "tcp", "pipe", "simulated"])
-def test_every_case_has_all_its_slices(transport):
+def test_every_configuration_has_all_its_slices(transport):
     keys = {"simulated": {"latency": "2us"}} if transport == "simulated" else {}
     records, _ = walk(transport=transport, sizes="8,64,4K", slices=4, iterations=40, **keys)
     assert records.of(Failure) == records.of(Skip) == []
-    found = slices_by_case(records)
-    assert {case.size: numbers for case, numbers in found.items()} == {
+    found = slices_by_configuration(records)
+    assert {configuration.size: numbers for configuration, numbers in found.items()} == {
         size: [0, 1, 2, 3] for size in (8, 64, 4096)
     }
-    assert {case.transport for case in found} == {transport}
-    # A case's next slice comes after every other case has had one.
+    assert {configuration.transport for configuration in found} == {transport}
+    # A configuration's next slice comes after every other configuration has had one.
     numbers = [each.slice for each in records.of(Measurement)]
     assert numbers == sorted(numbers)
 
 
 def test_iterations_are_dealt_over_the_slices():
-    # With udp every exchange is a sample.
+    # With udp every iteration is a sample.
     records, _ = walk(transport="udp", sizes="8", iterations=47, slices=5)
     measured = records.of(Measurement)
-    assert [each.samples.size * each.exchanges for each in measured] == [10, 10, 9, 9, 9]
+    assert [each.samples.size * each.iterations for each in measured] == [10, 10, 9, 9, 9]
     assert {each.stopped for each in measured} == {"count"}
 
 
@@ -99,10 +99,13 @@ def test_progress_is_of_slices():
         assert what.startswith("pipe pingpong ")
 
 
-def test_a_case_that_one_end_refuses_is_one_skip_and_others_are_measured():
+def test_a_configuration_that_one_end_refuses_is_one_skip_and_others_are_measured():
     records, _ = walk(transport="udp,shm", sizes="0,8", slices=2)
     assert [(skip.transport, skip.sizes) for skip in records.of(Skip)] == [("udp", [0])]
-    measured = {(case.transport, case.size) for case in slices_by_case(records)}
+    measured = {
+        (configuration.transport, configuration.size)
+        for configuration in slices_by_configuration(records)
+    }
     assert measured == {("udp", 8), ("shm", 0), ("shm", 8)}
 
 
@@ -115,7 +118,9 @@ def test_a_path_that_one_end_cannot_open_is_one_skip(monkeypatch):
     assert [(skip.transport, skip.reason) for skip in records.of(Skip)] == [
         ("pipe", "Permission denied")
     ]
-    assert {case.transport for case in slices_by_case(records)} == {"shm"}
+    assert {configuration.transport for configuration in slices_by_configuration(records)} == {
+        "shm"
+    }
 
 
 # Several pairs.
@@ -123,17 +128,17 @@ def test_a_path_that_one_end_cannot_open_is_one_skip(monkeypatch):
 
 def test_pairs_at_the_same_time_have_an_aggregate():
     records, _ = walk("none", ranks=4, sizes="8", slices=3, iterations=40, transport="shm")
-    found = slices_by_case(records)
-    assert {case.pair for case in found} == {(0, 2), (1, 3)}
-    assert {case.concurrency for case in found} == {2}
+    found = slices_by_configuration(records)
+    assert {configuration.pair for configuration in found} == {(0, 2), (1, 3)}
+    assert {configuration.concurrency for configuration in found} == {2}
     aggregates = records.of(Aggregate)
     assert [each.slice for each in aggregates] == [0, 1, 2]
     for each in aggregates:
         assert sorted(each.pairs) == [(0, 2), (1, 3)]
-        assert each.case.size == 8
+        assert each.configuration.size == 8
 
 
-def test_pairs_at_the_same_time_have_their_number_of_exchanges_however_long_it_takes(monkeypatch):
+def test_pairs_at_the_same_time_have_their_number_of_iterations_however_long_it_takes(monkeypatch):
     # A batch has a few of them.
     monkeypatch.setattr("halftrip.measure.sampler.LONGEST_CALL_NS", 100_000)
     keys = {"sizes": "8", "slices": 2, "iterations": 400, "transport": "udp"}
@@ -142,15 +147,15 @@ def test_pairs_at_the_same_time_have_their_number_of_exchanges_however_long_it_t
     records, _ = walk("none", ranks=4, **keys)
     counts = Counter()
     for each in records.of(Measurement):
-        counts[each.case.pair] += each.samples.size
+        counts[each.configuration.pair] += each.samples.size
     assert counts == {(0, 2): 400, (1, 3): 400}
 
 
 def test_threads_of_a_rank_measure_at_the_same_time():
     records, _ = walk("none", threads=2, sizes="8", slices=2, iterations=40, transport="tcp")
-    found = slices_by_case(records)
-    assert sorted(case.thread for case in found) == [0, 1]
-    assert {case.concurrency for case in found} == {2}
+    found = slices_by_configuration(records)
+    assert sorted(configuration.thread for configuration in found) == [0, 1]
+    assert {configuration.concurrency for configuration in found} == {2}
     assert all(numbers == [0, 1] for numbers in found.values())
     assert [each.slice for each in records.of(Aggregate)] == [0, 1]
 
@@ -158,14 +163,14 @@ def test_threads_of_a_rank_measure_at_the_same_time():
 @pytest.mark.parametrize("ranks", [3, 4])
 def test_all_pairs_are_measured_round_after_round(ranks):
     records, _ = walk("none", ranks=ranks, pairs="all", sizes="8", slices=2, iterations=40)
-    met = Counter(each.case.pair for each in records.of(Measurement))
+    met = Counter(each.configuration.pair for each in records.of(Measurement))
     pairs = [(a, b) for a in range(ranks) for b in range(a + 1, ranks)]
     assert met == dict.fromkeys(pairs, 2)
 
 
 def test_listed_pairs_are_measured_by_who_is_named_first():
     records, _ = walk("none", ranks=4, pairs="3-0,1-2,0-1", sizes="8", slices=2, iterations=40)
-    met = Counter(each.case.pair for each in records.of(Measurement))
+    met = Counter(each.configuration.pair for each in records.of(Measurement))
     assert met == {(3, 0): 2, (1, 2): 2, (0, 1): 2}
 
 
@@ -176,7 +181,7 @@ def test_with_many_partners_what_is_open_to_one_is_closed_after_its_turn(monkeyp
     gc.collect()
     before = held()
     records, _ = walk("none", ranks=5, pairs="all", sizes="8", slices=2, iterations=40)
-    met = Counter(each.case.pair for each in records.of(Measurement))
+    met = Counter(each.configuration.pair for each in records.of(Measurement))
     assert set(met.values()) == {2}
     assert len(met) == 10
     gc.collect()
@@ -189,34 +194,38 @@ def test_a_pair_that_fails_does_not_stop_the_others(monkeypatch):
 
     def run_some(side, batch):
         report = run(side, batch)
-        if side.case.pair == (1, 3) and not side._context.initiates:
+        if side.configuration.pair == (1, 3) and not side._context.initiates:
             return type(report)(problem="rank 3: byte 5 is wrong")
         return report
 
     monkeypatch.setattr(Side, "run", run_some)
     records, _ = walk("none", ranks=4, sizes="8", slices=3, iterations=40, transport="shm")
-    found = slices_by_case(records)
-    assert {case.pair: numbers for case, numbers in found.items()} == {(0, 2): [0, 1, 2]}
+    found = slices_by_configuration(records)
+    assert {configuration.pair: numbers for configuration, numbers in found.items()} == {
+        (0, 2): [0, 1, 2]
+    }
     failures = records.of(Failure)
-    assert {(f.case.pair, f.reason) for f in failures} == {((1, 3), "rank 3: byte 5 is wrong")}
+    assert {(f.configuration.pair, f.reason) for f in failures} == {
+        ((1, 3), "rank 3: byte 5 is wrong")
+    }
     assert records.of(Aggregate) == []
     assert records.all[-1].reason is None
 
 
-def test_a_case_whose_pairs_all_fail_is_over(monkeypatch):
+def test_a_configuration_whose_pairs_all_fail_is_over(monkeypatch):
     run = Side.run
 
     def run_some(side, batch):
         report = run(side, batch)
-        return type(report)(problem="rank 0: lost") if side.case.size == 8 else report
+        return type(report)(problem="rank 0: lost") if side.configuration.size == 8 else report
 
     monkeypatch.setattr(Side, "run", run_some)
     records, _ = walk(sizes="8,64", slices=3, iterations=40)
-    assert [(f.case.size, f.slice, f.reason) for f in records.of(Failure)] == [
+    assert [(f.configuration.size, f.slice, f.reason) for f in records.of(Failure)] == [
         (8, 0, "rank 0: lost")
     ]
     # The other has what it leaves.
-    assert list(slices_by_case(records).values()) == [[0, 1, 2, 3, 4]]
+    assert list(slices_by_configuration(records).values()) == [[0, 1, 2, 3, 4]]
 
 
 @pytest.mark.parametrize("ranks", [2, 3])

@@ -17,19 +17,19 @@ from harness.sampling import CLOCK_COST, Sampling, noisy, sample, settling, stea
 @given(st.floats(1.0, 1e9), st.floats(1, 100))
 @settings(max_examples=60)
 def test_a_steady_path_converges(ns, clock_cost):
-    # No more than a few thousand exchanges have to be made up, whatever ns.
+    # No more than a few thousand iterations have to be made up, whatever ns.
     stopping = Stopping(ci=0.01, time=max(1e-9 * ns * 100, 1e-4))
     sampling = sample(stopping, steady(ns), clock_cost)
     sampler, batches = sampling.sampler, sampling.batches
     assert sampler.stopped == "converged"
     assert sampler.warm_up.settled
-    assert batches[0] == Batch(exchanges=1, samples=1, warm_up=0, cold=True)
+    assert batches[0] == Batch(iterations=1, samples=1, warm_up=0, cold=True)
     assert sampler.first == round(ns)
     assert not any(batch.cold for batch in batches[1:])
-    # The clock takes at most its share of a sample; a sample of one exchange needs no more.
-    assert sampling.samples.min() >= 0.99 * clock_cost / CLOCK_SHARE or sampler.exchanges > 1
+    # The clock takes at most its share of a sample; a sample of one iteration needs no more.
+    assert sampling.samples.min() >= 0.99 * clock_cost / CLOCK_SHARE or sampler.iterations > 1
     if ns >= clock_cost / CLOCK_SHARE:
-        assert sampler.exchanges == 1
+        assert sampler.iterations == 1
 
 
 @given(st.floats(50, 1e6), st.floats(0.01, 0.8), st.integers(0, 10))
@@ -54,9 +54,9 @@ def test_without_a_target_only_time_ends_it():
 @pytest.mark.parametrize("ns", [100.0, 5000.0])
 def test_a_count_is_met_or_rounded_up_to_whole_batches(count, ns):
     sampling = sample(Stopping(), noisy(ns), iterations=count)
-    timed = sampling.samples.size * sampling.sampler.exchanges
+    timed = sampling.samples.size * sampling.sampler.iterations
     assert sampling.sampler.stopped == "count"
-    # Rounded up by less than one exchange in each.
+    # Rounded up by less than one iteration in each.
     assert count <= timed < count + sampling.samples.size
     if ns == 5000.0:
         assert timed == count
@@ -65,11 +65,11 @@ def test_a_count_is_met_or_rounded_up_to_whole_batches(count, ns):
 def test_a_large_count_makes_no_more_samples_than_can_be_kept():
     sampling = Sampling(Stopping(), iterations=10 * MOST_SAMPLES)
     while (batch := sampling.next()) is not None and not sampling.sampler.warm_up.settled:
-        sampling.give(batch, np.full(batch.samples, 5000 * batch.exchanges))
-    assert sampling.sampler.exchanges == 10
+        sampling.give(batch, np.full(batch.samples, 5000 * batch.iterations))
+    assert sampling.sampler.iterations == 10
 
 
-def test_the_first_exchange_is_kept_apart_from_the_samples():
+def test_the_first_iteration_is_kept_apart_from_the_samples():
     sampling = sample(Stopping(ci=0.01, time=0.05), settling(2500.0, extra=20, length=50))
     assert sampling.sampler.first == pytest.approx(21 * 2500, rel=0.01)
     assert sampling.sampler.warm_up.settled
@@ -79,7 +79,7 @@ def test_the_first_exchange_is_kept_apart_from_the_samples():
 def test_warm_up_lasts_as_long_as_the_drift():
     short = sample(Stopping(time=0.3), settling(2500.0, extra=1, length=100)).sampler
     long = sample(Stopping(time=0.3), settling(2500.0, extra=1, length=5000)).sampler
-    assert long.warm_up.exchanges > 5 * short.warm_up.exchanges
+    assert long.warm_up.iterations > 5 * short.warm_up.iterations
     assert long.warm_up.settled
 
 
@@ -92,10 +92,10 @@ def test_an_endless_drift_has_not_settled():
     assert sampler.stopped == "time"
 
 
-def test_a_slow_path_makes_few_exchanges():
-    # 0.2 s for one exchange, 0.3 s allowed.
+def test_a_slow_path_makes_few_iterations():
+    # 0.2 s for one iteration, 0.3 s allowed.
     sampling = sample(Stopping(time=0.3), steady(2e8))
-    assert sum(batch.total_exchanges for batch in sampling.batches) <= 12
+    assert sum(batch.total_iterations for batch in sampling.batches) <= 12
     assert sampling.samples.size >= 1
 
 
@@ -105,7 +105,7 @@ def test_blocks_grow_so_that_there_are_few():
 
 def test_a_kernel_call_is_shorter_than_half_the_grace_period():
     batches = sample(Stopping(ci=None, time=20), steady(20e6)).batches
-    longest = max(batch.samples * batch.exchanges * 20e6 for batch in batches)
+    longest = max(batch.samples * batch.iterations * 20e6 for batch in batches)
     assert longest <= LONGEST_CALL_NS
     assert LONGEST_CALL_NS * 1e-9 <= GRACE_SECONDS / 2
 
@@ -116,7 +116,7 @@ def test_after_any_cold_start_samples_are_long_enough_for_the_clock(ns, length):
     # The longest cold start takes 0.1 s.
     sampling = sample(Stopping(ci=0.01, time=0.6), settling(ns, extra=100, length=length))
     assert np.median(sampling.samples) >= CLOCK_COST / CLOCK_SHARE
-    assert np.median(sampling.samples) / sampling.sampler.exchanges == pytest.approx(ns, rel=0.05)
+    assert np.median(sampling.samples) / sampling.sampler.iterations == pytest.approx(ns, rel=0.05)
     assert sampling.sampler.warm_up.settled
 
 
@@ -153,9 +153,9 @@ def test_a_coarse_clock_makes_longer_batches():
     for sampling, _ in itertools.product((fine, coarse), range(30)):
         batch = sampling.next()
         if batch is not None:
-            sampling.give(batch, np.full(batch.samples, 200 * batch.exchanges))
-    assert coarse.sampler.exchanges * 200 >= 100_000
-    assert fine.sampler.exchanges * 200 >= 2_000
+            sampling.give(batch, np.full(batch.samples, 200 * batch.iterations))
+    assert coarse.sampler.iterations * 200 >= 100_000
+    assert fine.sampler.iterations * 200 >= 2_000
 
 
 def test_nothing_is_taken_before_it_was_requested_nor_after_the_end():
@@ -172,17 +172,17 @@ def test_nothing_is_taken_before_it_was_requested_nor_after_the_end():
 def test_samples_to_keep_are_not_fed():
     sampling = Sampling(Stopping())
     while not (batch := sampling.next()).keep:
-        sampling.give(batch, np.full(batch.samples, 5000 * batch.exchanges))
+        sampling.give(batch, np.full(batch.samples, 5000 * batch.iterations))
     with pytest.raises(RuntimeError, match="warm-up is over"):
         sampling.sampler.feed(Sampled(np.full(batch.samples, 5000)))
 
 
 @pytest.mark.parametrize("expected_ns", [None, 1.0, 90.0, 1e6])
 def test_the_expected_time_only_sets_where_calibration_begins(expected_ns):
-    """However wrong it is, the first batch is no longer, and samples hold as many exchanges."""
+    """However wrong it is, the first batch is no longer, and samples hold as many iterations."""
     sampling = sample(Stopping(ci=None, time=0.01), steady(100.0), expected_ns=expected_ns)
-    assert sampling.sampler.exchanges == 100
-    batches = [batch.exchanges * batch.samples for batch in sampling.batches]
+    assert sampling.sampler.iterations == 100
+    batches = [batch.iterations * batch.samples for batch in sampling.batches]
     assert batches[0] == 1
     # Before warm-up, no sample is longer than a hundred readings of the clock need.
     assert batches[1] <= 3 * 2000
@@ -196,7 +196,7 @@ def test_the_interval_is_computed_a_few_times_however_short_the_batches(monkeypa
         return half_width(samples)
 
     monkeypatch.setattr("halftrip.measure.sampler.half_width", look)
-    sampling = sample(Stopping(ci=1e-9, time=0.01), noisy(1000), most_exchanges=11)
+    sampling = sample(Stopping(ci=1e-9, time=0.01), noisy(1000), most_iterations=11)
     assert len(sampling.batches) > 100
     assert len(looks) < 30
 
@@ -224,11 +224,11 @@ def slices_of(sampling, exchange, count, iterations=None):
 
 
 @pytest.mark.parametrize("ns", [30.0, 1900.0, 2500.0, 1e6])
-def test_only_the_first_slice_has_a_first_exchange_and_calibrates(ns):
+def test_only_the_first_slice_has_a_first_iteration_and_calibrates(ns):
     sampling = sample(Stopping(ci=None, time=0.03, slices=10), steady(ns))
-    first, held = sampling.sampler.first, sampling.sampler.exchanges
+    first, held = sampling.sampler.first, sampling.sampler.iterations
     for batches, samples in slices_of(sampling, steady(ns), 3):
-        assert {batch.exchanges for batch in batches} == {held}
+        assert {batch.iterations for batch in batches} == {held}
         assert not any(batch.cold for batch in batches)
         # It warms up, briefly.
         assert not batches[0].keep
@@ -242,7 +242,7 @@ def test_a_later_slice_warms_up_for_less_time_than_the_first():
     first = sampling.sampler.warm_up
     sampling.begin().sample(steady(2500.0))
     assert 0 < sampling.sampler.warm_up.ns < 0.5 * first.ns
-    assert sampling.sampler.warm_up.exchanges == sampling.sampler.warm_up.ns / 2500
+    assert sampling.sampler.warm_up.iterations == sampling.sampler.warm_up.ns / 2500
 
 
 def test_a_later_slice_warms_up_for_as_long_as_its_own_drift():
@@ -253,9 +253,9 @@ def test_a_later_slice_warms_up_for_as_long_as_its_own_drift():
     for length in (100, 5000):
         sampling.begin().sample(settling(2500.0, extra=1, length=length))
         assert sampling.sampler.warm_up.settled
-        warmed.append(sampling.sampler.warm_up.exchanges)
+        warmed.append(sampling.sampler.warm_up.iterations)
         assert np.median(sampling.samples) == pytest.approx(
-            2500 * sampling.sampler.exchanges, rel=0.02
+            2500 * sampling.sampler.iterations, rel=0.02
         )
     assert warmed[1] > 2 * warmed[0]
 
@@ -279,13 +279,13 @@ def test_a_slice_that_converges_is_short():
         assert samples.sum() < 0.15 * 0.03e9
 
 
-def test_samples_of_a_path_that_got_faster_hold_more_exchanges_and_never_fewer():
+def test_samples_of_a_path_that_got_faster_hold_more_iterations_and_never_fewer():
     """So that none is too short for the clock, in whichever slice."""
     sampling = sample(Stopping(ci=None, time=0.03, slices=10), steady(5000.0))
-    held = [sampling.sampler.exchanges]
+    held = [sampling.sampler.iterations]
     for ns in (300.0, 5000.0, 30.0, 5000.0):
         sampling.begin().sample(steady(ns))
-        held.append(sampling.sampler.exchanges)
+        held.append(sampling.sampler.iterations)
         assert np.median(sampling.samples) >= CLOCK_COST / CLOCK_SHARE
     assert held == sorted(held)
     assert held[0] == 1 < held[1] == held[2] < held[3] == held[4]
@@ -293,17 +293,17 @@ def test_samples_of_a_path_that_got_faster_hold_more_exchanges_and_never_fewer()
 
 @pytest.mark.parametrize("ns", [100.0, 5000.0])
 @pytest.mark.parametrize("dealt", [[3, 3, 2], [100, 100, 99], [1, 1, 1]])
-def test_each_slice_has_the_exchanges_that_it_is_given(ns, dealt):
+def test_each_slice_has_the_iterations_that_it_is_given(ns, dealt):
     sampling = sample(Stopping(slices=len(dealt)), noisy(ns), iterations=dealt[0])
-    found = [(sampling.samples.size, sampling.sampler.exchanges)]
+    found = [(sampling.samples.size, sampling.sampler.iterations)]
     for count in dealt[1:]:
         ((_, samples),) = slices_of(sampling, noisy(ns), 1, count)
-        found.append((samples.size, sampling.sampler.exchanges))
+        found.append((samples.size, sampling.sampler.iterations))
         assert sampling.sampler.stopped == "count"
-    for count, (samples, exchanges) in zip(dealt, found, strict=True):
-        assert count <= samples * exchanges < count + samples
+    for count, (samples, iterations) in zip(dealt, found, strict=True):
+        assert count <= samples * iterations < count + samples
         if ns == 5000.0:
-            assert exchanges == 1
+            assert iterations == 1
 
 
 def test_no_slice_keeps_more_than_its_part_of_the_most_samples(monkeypatch):
@@ -318,7 +318,7 @@ def test_no_slice_keeps_more_than_its_part_of_the_most_samples(monkeypatch):
 def test_a_slice_that_is_ended_by_others_keeps_what_it_has():
     sampling = Sampling(Stopping(ci=None, time=0.1))
     while not (batch := sampling.next()).keep:
-        sampling.give(batch, np.full(batch.samples, 5000 * batch.exchanges))
+        sampling.give(batch, np.full(batch.samples, 5000 * batch.iterations))
     sampling.give(batch, np.full(batch.samples, 5000))
     sampling.sampler.end()
     assert sampling.sampler.stopped == "time"
@@ -330,8 +330,8 @@ def test_a_slice_that_is_ended_by_others_keeps_what_it_has():
     assert sampling.next() is None
 
 
-def test_an_exchange_longer_than_a_call_may_be_settles_all_the_same():
+def test_an_iteration_longer_than_a_call_may_be_settles_all_the_same():
     """Each block of warm-up is then a single sample."""
     sampling = sample(Stopping(ci=None, time=60), steady(0.4e9))
     assert sampling.sampler.warm_up.settled
-    assert sampling.sampler.warm_up.exchanges < 10
+    assert sampling.sampler.warm_up.iterations < 10

@@ -11,8 +11,8 @@ from harness.sampling import Sampling, noisy, sample, steady
 
 
 def lossy(stopping, lost, ns=20_000.0, timeout=10_000_000, iterations=None):
-    """A sampling, on a path that loses each exchange with the probability `lost` and then waits for
-    `timeout` ns, and the time that all batches took, ns."""
+    """A sampling, on a path that loses each iteration with the probability `lost` and then waits
+    for `timeout` ns, and the time that all batches took, ns."""
     dice = np.random.default_rng(1)
     spent = 0.0
 
@@ -33,12 +33,12 @@ def test_time_that_timed_out_counts(lost):
     sampling, spent = lossy(Stopping(ci=None, time=0.3), lost)
     assert sampling.sampler.stopped == "time"
     assert sampling.samples.size > 0
-    assert {batch.exchanges for batch in sampling.batches} == {1}
+    assert {batch.iterations for batch in sampling.batches} == {1}
     assert spent < 2e9
 
 
 @pytest.mark.parametrize("lost", [0.0, 0.3, 0.9])
-def test_a_count_is_of_answered_exchanges(lost):
+def test_a_count_is_of_answered_iterations(lost):
     sampling, _ = lossy(Stopping(), lost, iterations=200)
     assert sampling.sampler.stopped == "count"
     assert sampling.samples.size == 200
@@ -48,28 +48,28 @@ def test_a_batch_that_is_all_lost_is_requested_again():
     sampling = Sampling(Stopping(), single=True)
     for _ in range(3):
         batch = sampling.next()
-        assert batch == Batch(exchanges=1, samples=1, warm_up=0, cold=True)
+        assert batch == Batch(iterations=1, samples=1, warm_up=0, cold=True)
         sampling.give(batch, [], 10**9)
     sampling.give(sampling.next(), [5])
     assert sampling.sampler.first == 5
 
 
-def test_single_exchanges_stay_single_however_short():
+def test_single_iterations_stay_single_however_short():
     sampling = sample(Stopping(time=0.001), steady(50), 1000.0, single=True)
-    assert {batch.exchanges for batch in sampling.batches} == {1}
+    assert {batch.iterations for batch in sampling.batches} == {1}
 
 
 @pytest.mark.parametrize(
     ("stopping", "options", "stopped"),
     [
-        (Stopping(), {"most_exchanges": 3, "iterations": 200}, "count"),
+        (Stopping(), {"most_iterations": 3, "iterations": 200}, "count"),
         (Stopping(ci=None), {"single": True}, "full"),
     ],
 )
 def test_samples_that_a_coarse_clock_reads_as_zero_are_samples(
     monkeypatch, stopping, options, stopped
 ):
-    """Where a sample may not hold enough exchanges for the clock."""
+    """Where a sample may not hold enough iterations for the clock."""
     monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
     sampling = sample(stopping, steady(300), read=np.zeros_like, clock_resolution=1e6, **options)
     assert sampling.sampler.stopped == stopped
@@ -83,24 +83,24 @@ def test_samples_that_a_coarse_clock_reads_as_zero_are_samples(
     st.floats(1, 100),
 )
 @settings(max_examples=60, deadline=None)
-def test_no_batch_has_more_exchanges_than_it_may(ns, most, iterations, clock_cost):
+def test_no_batch_has_more_iterations_than_it_may(ns, most, iterations, clock_cost):
     stopping = Stopping(ci=None, time=1e-9 * ns * most * 20)
-    sampling = sample(stopping, steady(ns), clock_cost, most_exchanges=most, iterations=iterations)
-    assert all(batch.total_exchanges <= most for batch in sampling.batches)
-    kept = sum(batch.exchanges * batch.samples for batch in sampling.batches if batch.keep)
-    assert sampling.samples.size * sampling.sampler.exchanges == kept
+    sampling = sample(stopping, steady(ns), clock_cost, most_iterations=most, iterations=iterations)
+    assert all(batch.total_iterations <= most for batch in sampling.batches)
+    kept = sum(batch.iterations * batch.samples for batch in sampling.batches if batch.keep)
+    assert sampling.samples.size * sampling.sampler.iterations == kept
     if iterations is not None:
         assert kept >= iterations
 
 
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 @pytest.mark.parametrize("iterations", [None, 5000])
-def test_single_exchanges_end_when_the_most_samples_are_kept(monkeypatch, iterations, lost):
+def test_single_iterations_end_when_the_most_samples_are_kept(monkeypatch, iterations, lost):
     monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
     sampling, _ = lossy(Stopping(ci=None, time=3600), lost, iterations=iterations)
     assert sampling.sampler.stopped == "full"
     assert sampling.samples.size == 1000
-    assert {batch.exchanges for batch in sampling.batches} == {1}
+    assert {batch.iterations for batch in sampling.batches} == {1}
 
 
 def test_a_count_of_just_the_most_samples_ends_as_a_count(monkeypatch):
@@ -119,9 +119,9 @@ def test_a_slow_path_ends_by_time_before_it_is_full(monkeypatch):
 @pytest.mark.parametrize("most", [2, 3, 7])
 def test_a_count_beyond_the_most_samples_makes_no_longer_batches(monkeypatch, most):
     monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 50)
-    sampling = sample(Stopping(), steady(300), most_exchanges=most, iterations=900)
-    assert all(batch.total_exchanges <= most for batch in sampling.batches)
-    assert sampling.samples.size * sampling.sampler.exchanges >= 900
+    sampling = sample(Stopping(), steady(300), most_iterations=most, iterations=900)
+    assert all(batch.total_iterations <= most for batch in sampling.batches)
+    assert sampling.samples.size * sampling.sampler.iterations >= 900
 
 
 # Rejected batches.
@@ -131,7 +131,7 @@ def warmed(stopping, ns=100_000, **options):
     """A sampling whose next batch is the first to be kept."""
     sampling = Sampling(stopping, **options)
     while not (batch := sampling.next()).keep:
-        sampling.give(batch, np.full(batch.samples, ns * batch.exchanges))
+        sampling.give(batch, np.full(batch.samples, ns * batch.iterations))
     return sampling, batch
 
 

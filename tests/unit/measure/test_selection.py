@@ -1,4 +1,4 @@
-"""Which cases are refused, for which reason, and the records that say so."""
+"""Which configurations are refused, for which reason, and the records that say so."""
 
 from types import SimpleNamespace
 
@@ -11,11 +11,11 @@ from halftrip.memory.host import HOST
 from halftrip.memory.layout import layout
 from halftrip.plan.plan import Plan
 from halftrip.registry import MEMORIES
-from halftrip.results.case import CaseEnd
+from halftrip.results.configuration import EndSettings
 from halftrip.results.records import Skip
 from halftrip.transports.capabilities import Capabilities
 from harness.bench import pair
-from harness.runs import case
+from harness.runs import configuration
 
 SIZE = 1 << 20
 MIB = 1 << 20
@@ -31,52 +31,54 @@ class Agreeing:
 PATTERNS = {"blocking": ("pingpong",)}
 
 
-def refused(the_case, rank=0, hosts=("a", "a"), plan=None, missing=None, **fields):
-    """Why a rank refuses a case, or None; it uses these parts of a Setup and of a Pair."""
+def refused(the_configuration, rank=0, hosts=("a", "a"), plan=None, missing=None, **fields):
+    """Why a rank refuses a configuration, or None; it uses these parts of a Setup and of a Pair."""
     transport = SimpleNamespace(
         capabilities=Capabilities(patterns=PATTERNS, waits=("spin",)),
         missing=lambda context: missing,
-        refuses=lambda case: None,
+        refuses=lambda configuration: None,
     )
     setup = SimpleNamespace(
         plan=plan or Plan(),
         group=SimpleNamespace(rank=rank),
         hosts=hosts,
-        transport=lambda case: transport,
+        transport=lambda configuration: transport,
         buffer_bytes=buffer_bytes,
     )
     own = SimpleNamespace(link=Agreeing(), context=pair(rank, **fields))
-    return refusal(setup, own, the_case)
+    return refusal(setup, own, the_configuration)
 
 
-def buffer_bytes(the_case, initiates):
-    parts = SimpleNamespace(layout=lambda case: layout(case, MIB))
-    return Setup.buffer_bytes(parts, the_case, initiates)
+def buffer_bytes(the_configuration, initiates):
+    parts = SimpleNamespace(layout=lambda configuration: layout(configuration, MIB))
+    return Setup.buffer_bytes(parts, the_configuration, initiates)
 
 
-# How many MiB the buffers of one case need on a host.
+# How many MiB the buffers of one configuration need on a host.
 NEEDS = [
     # Two ends, each with a buffer to send from and one to receive into.
-    (case(size=SIZE), ("a", "a"), 4),
+    (configuration(size=SIZE), ("a", "a"), 4),
     # One end is elsewhere.
-    (case(size=SIZE), ("a", "b"), 2),
-    (case(size=SIZE, buffers="same"), ("a", "a"), 2),
+    (configuration(size=SIZE), ("a", "b"), 2),
+    (configuration(size=SIZE, buffers="same"), ("a", "a"), 2),
     # A one-sided pattern exposes memory, too.
-    (case(size=SIZE, pattern="put", mode="onesided"), ("a", "a"), 6),
+    (configuration(size=SIZE, pattern="put", mode="onesided"), ("a", "a"), 6),
 ]
 
 
-@pytest.mark.parametrize(("the_case", "hosts", "needed"), NEEDS)
-def test_a_case_is_skipped_where_its_buffers_do_not_fit(monkeypatch, the_case, hosts, needed):
+@pytest.mark.parametrize(("the_configuration", "hosts", "needed"), NEEDS)
+def test_a_configuration_is_skipped_where_its_buffers_do_not_fit(
+    monkeypatch, the_configuration, hosts, needed
+):
     monkeypatch.setattr(HOST, "available", lambda: needed * MIB)
-    assert refused(the_case, hosts=hosts) is None
+    assert refused(the_configuration, hosts=hosts) is None
     monkeypatch.setattr(HOST, "available", lambda: needed * MIB - 1)
     said = f"buffers need {needed} MiB on one host, where {needed - 1} MiB are left"
-    assert refused(the_case, hosts=hosts) == said
+    assert refused(the_configuration, hosts=hosts) == said
 
 
 def test_pairs_that_talk_at_the_same_time_need_their_buffers_at_once(monkeypatch):
-    pairs = msgspec.structs.replace(case(size=SIZE), concurrency=3)
+    pairs = msgspec.structs.replace(configuration(size=SIZE), concurrency=3)
     monkeypatch.setattr(HOST, "available", lambda: 11 * MIB)
     assert refused(pairs) == "buffers need 12 MiB on one host, where 11 MiB are left"
 
@@ -96,8 +98,10 @@ def test_each_end_s_own_memory_and_pages_count(monkeypatch, end):
     """The rank of the other end has no say in it."""
     monkeypatch.setattr(MEMORIES, "load", {"host": HOST, "other": OtherMemory()}.get)
     monkeypatch.setattr(HOST, "missing", lambda pages: None)
-    the_case = case(**{end: CaseEnd(wait="spin", memory="other", pages="huge")})
-    reasons = [refused(the_case, rank=rank) for rank in (0, 1)]
+    the_configuration = configuration(
+        **{end: EndSettings(wait="spin", memory="other", pages="huge")}
+    )
+    reasons = [refused(the_configuration, rank=rank) for rank in (0, 1)]
     refusing = ["initiator", "responder"].index(end)
     assert reasons[refusing] == "no huge pages of this kind"
     assert reasons[1 - refusing] is None
@@ -106,13 +110,13 @@ def test_each_end_s_own_memory_and_pages_count(monkeypatch, end):
 # What there is.
 
 
-def test_a_transport_that_is_missing_refuses_every_case():
-    assert refused(case(), missing="no MPI here") == "no MPI here"
+def test_a_transport_that_is_missing_refuses_every_configuration():
+    assert refused(configuration(), missing="no MPI here") == "no MPI here"
 
 
 def test_a_transport_without_patterns_was_not_built(monkeypatch):
     monkeypatch.setitem(globals(), "PATTERNS", {})
-    assert refused(case()) == "not in this build of halftrip"
+    assert refused(configuration()) == "not in this build of halftrip"
 
 
 # What a plan asks for.
@@ -131,14 +135,14 @@ def test_a_transport_without_patterns_was_not_built(monkeypatch):
 def test_without_round_trips_there_is_no_placement_state(fields, reason):
     plan = Plan(placement_state="near")
     said = f"--placement-state: no core-to-core round trip: {reason}"
-    assert refused(case(), plan=plan, **fields) == said
+    assert refused(configuration(), plan=plan, **fields) == said
     # Virtual time has its own, and without the option none is needed.
-    assert refused(case("simulated"), plan=plan, **fields) is None
-    assert refused(case(), **fields) is None
+    assert refused(configuration("simulated"), plan=plan, **fields) is None
+    assert refused(configuration(), **fields) is None
 
 
 def test_a_window_that_takes_too_long_is_refused():
-    slow = case("udp", pattern="stream", window=1000, size=1000, rate=1e4)
+    slow = configuration("udp", pattern="stream", window=1000, size=1000, rate=1e4)
     assert refused(slow, plan=Plan(time=9.0)).startswith("a window of 1000 takes 100 s")
     assert refused(slow, plan=Plan(time=11.0)) is None
 
@@ -146,7 +150,7 @@ def test_a_window_that_takes_too_long_is_refused():
 # The records.
 
 SETTINGS = [
-    case(transport, size, pattern=pattern)
+    configuration(transport, size, pattern=pattern)
     for transport in ("shm", "tcp")
     for pattern in ("pingpong", "bidirectional")
     for size in (1, 2, 3)
@@ -154,7 +158,8 @@ SETTINGS = [
 
 
 def skipped(*refused, pairs=1):
-    """The skips where these were refused, each a transport, a reason, and fields of cases."""
+    """The skips where these were refused, each a transport, a reason, and fields of
+    configurations."""
     refusals = [
         Refusal(msgspec.structs.replace(each, pair=between), reason)
         for transport, reason, chosen, betweens in refused
@@ -169,22 +174,24 @@ ALL = [(0, 1)]
 
 
 def test_a_transport_that_is_missing_is_one_record():
-    (skip,) = skipped(("shm", "no memory", lambda case: True, ALL))
+    (skip,) = skipped(("shm", "no memory", lambda configuration: True, ALL))
     assert skip == Skip(transport="shm", reason="no memory")
 
 
 def test_a_skip_names_what_it_has_and_others_have_not():
-    (skip,) = skipped(("tcp", "too small", lambda case: case.size < 3, ALL))
+    (skip,) = skipped(("tcp", "too small", lambda configuration: configuration.size < 3, ALL))
     assert skip == Skip(transport="tcp", reason="too small", sizes=[1, 2])
-    (skip,) = skipped(("tcp", "no such", lambda case: case.pattern == "pingpong", ALL))
+    (skip,) = skipped(
+        ("tcp", "no such", lambda configuration: configuration.pattern == "pingpong", ALL)
+    )
     assert skip == Skip(transport="tcp", reason="no such", patterns=["pingpong"])
 
 
 def test_each_transport_and_each_reason_has_its_record():
     found = skipped(
-        ("shm", "too small", lambda case: case.size < 2, ALL),
-        ("tcp", "too small", lambda case: case.size < 2, ALL),
-        ("tcp", "too large", lambda case: case.size > 2, ALL),
+        ("shm", "too small", lambda configuration: configuration.size < 2, ALL),
+        ("tcp", "too small", lambda configuration: configuration.size < 2, ALL),
+        ("tcp", "too large", lambda configuration: configuration.size > 2, ALL),
     )
     assert [(skip.transport, skip.reason, skip.sizes) for skip in found] == [
         ("shm", "too small", [1]), ("tcp", "too small", [1]), ("tcp", "too large", [3]),
@@ -192,7 +199,7 @@ def test_each_transport_and_each_reason_has_its_record():
 
 
 def test_pairs_are_named_where_others_are_left():
-    refused = ("shm", "different hosts", lambda case: True, [(1, 2), (0, 3)])
+    refused = ("shm", "different hosts", lambda configuration: True, [(1, 2), (0, 3)])
     (some,) = skipped(refused, pairs=3)
     assert some.pairs == [(0, 3), (1, 2)]
     (all_of_them,) = skipped(refused, pairs=2)

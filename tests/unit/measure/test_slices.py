@@ -1,4 +1,4 @@
-"""Slices of one case, measured by both ranks in one process."""
+"""Slices of one configuration, measured by both ranks in one process."""
 
 import os
 
@@ -6,18 +6,18 @@ import pytest
 
 from halftrip.measure.batch import Stopping
 from halftrip.memory.ring import Ring
-from halftrip.results.case import CaseEnd
+from halftrip.results.configuration import EndSettings
 from halftrip.results.records import Measurement
 from harness.bench import measure
 from harness.plans import skip_baselines, walk
-from harness.runs import case
+from harness.runs import configuration
 
 
 @pytest.mark.parametrize(("size", "clock_cost", "timed"), [(1, 1e5, False), (300_000, 20.0, True)])
-def test_receives_are_timed_only_where_a_sample_is_one_exchange(size, clock_cost, timed):
-    """With several exchanges, one more clock read in each would take too much of the sample."""
-    the_case = case("shm", size, pattern="bidirectional", window=8)
-    measured = measure(the_case, clock_cost=clock_cost).only
+def test_receives_are_timed_only_where_a_sample_is_one_iteration(size, clock_cost, timed):
+    """With several iterations, one more clock read in each would take too much of the sample."""
+    the_configuration = configuration("shm", size, pattern="bidirectional", window=8)
+    measured = measure(the_configuration, clock_cost=clock_cost).only
     assert measured.blocks
     for block in measured.blocks:
         for times in (block.receive_times, block.peer_receive_times):
@@ -26,7 +26,9 @@ def test_receives_are_timed_only_where_a_sample_is_one_exchange(size, clock_cost
 
 @pytest.mark.parametrize("pattern", ["pingpong", "stream"])
 def test_the_responder_takes_times_where_they_do_not_lengthen_the_initiator_s(pattern):
-    found = measure(case("unix", 64, pattern=pattern, window=1 if pattern == "pingpong" else 8))
+    found = measure(
+        configuration("unix", 64, pattern=pattern, window=1 if pattern == "pingpong" else 8)
+    )
     block = found.only.blocks[-1]
     assert block.peer_times.size == (block.times.size if pattern == "stream" else 0)
 
@@ -37,8 +39,8 @@ BLOCKING = ("unix", "tcp", "pipe", "udp")
 
 
 def unlike(transport, waits, **fields):
-    initiator, responder = (CaseEnd(wait=wait) for wait in waits)
-    return case(transport, 64, initiator=initiator, responder=responder, **fields)
+    initiator, responder = (EndSettings(wait=wait) for wait in waits)
+    return configuration(transport, 64, initiator=initiator, responder=responder, **fields)
 
 
 def descriptors(path):
@@ -48,7 +50,7 @@ def descriptors(path):
 @pytest.mark.parametrize("transport", BLOCKING)
 @pytest.mark.parametrize("waits", [("spin", "block"), ("block", "spin")])
 def test_ends_that_wait_in_different_ways_are_measured(transport, waits):
-    """Each end's descriptors are in its own mode while its case is measured."""
+    """Each end's descriptors are in its own mode while its configuration is measured."""
     modes = {}
 
     def note(rank, path):
@@ -67,15 +69,17 @@ def test_a_blocking_end_that_sends_and_receives_at_once_polls():
     def note(rank, path):
         modes[rank] = {os.get_blocking(descriptor) for descriptor in descriptors(path)}
 
-    the_case = unlike("unix", ("block", "block"), pattern="bidirectional", window=4)
-    assert measure(the_case, spoil=note).problem is None
+    the_configuration = unlike("unix", ("block", "block"), pattern="bidirectional", window=4)
+    assert measure(the_configuration, spoil=note).problem is None
     assert modes == {0: {False}, 1: {False}}
 
 
 def test_a_plan_whose_ends_wait_in_different_ways_is_measured_over_every_such_path(monkeypatch):
     skip_baselines(monkeypatch)
     records, _ = walk(transport=",".join(BLOCKING), wait="spin:block", sizes="8")
-    measured = {found.case.transport: found.case for found in records.of(Measurement)}
+    measured = {
+        found.configuration.transport: found.configuration for found in records.of(Measurement)
+    }
     assert set(measured) == set(BLOCKING)
     for found in measured.values():
         assert (found.initiator.wait, found.responder.wait) == ("spin", "block")
@@ -86,7 +90,7 @@ def test_a_plan_whose_ends_wait_in_different_ways_is_measured_over_every_such_pa
 
 
 def test_the_time_of_all_batches_is_counted():
-    found = measure(case("unix"))
+    found = measure(configuration("unix"))
     measured = found.only
     assert measured.first > 0
     kept = int(measured.samples.sum())
@@ -94,33 +98,34 @@ def test_the_time_of_all_batches_is_counted():
 
 
 @pytest.mark.parametrize("transport", ["shm", "tcp", "udp"])
-def test_a_case_is_measured_slice_after_slice(transport):
-    the_case = case(transport, 64, "spin", verify=True)
-    found = measure(the_case, slices=4, stopping=Stopping(time=0.005, slices=4))
+def test_a_configuration_is_measured_slice_after_slice(transport):
+    the_configuration = configuration(transport, 64, "spin", verify=True)
+    found = measure(the_configuration, slices=4, stopping=Stopping(time=0.005, slices=4))
     assert found.problem is None
     assert [each.slice for each in found.slices] == [0, 1, 2, 3]
-    assert {each.case for each in found.slices} == {the_case}
-    # The first exchange is that of the case, and samples never hold fewer exchanges than before.
+    assert {each.configuration for each in found.slices} == {the_configuration}
+    # The first iteration is that of the configuration, and samples never hold fewer iterations than
+    # before.
     assert len({each.first for each in found.slices}) == 1
-    held = [each.exchanges for each in found.slices]
+    held = [each.iterations for each in found.slices]
     assert held == sorted(held)
     moments = [each.at for each in found.slices]
     assert moments == sorted(moments)
     for each in found.slices:
         assert each.samples.size > 0
-        assert each.warm_up.exchanges > 0
+        assert each.warm_up.iterations > 0
         assert each.verified > 0
         assert each.stopped in ("converged", "time")
 
 
-def test_slices_of_a_count_have_that_many_exchanges():
-    found = measure(case("unix"), slices=3, iterations=40, clock_cost=1.0)
+def test_slices_of_a_count_have_that_many_iterations():
+    found = measure(configuration("unix"), slices=3, iterations=40, clock_cost=1.0)
     assert [each.stopped for each in found.slices] == ["count"] * 3
-    assert [each.samples.size * each.exchanges for each in found.slices] == [40] * 3
+    assert [each.samples.size * each.iterations for each in found.slices] == [40] * 3
 
 
 def test_blocks_follow_each_other():
-    measured = measure(case("unix", 64), stopping=Stopping(ci=None, time=0.02)).only
+    measured = measure(configuration("unix", 64), stopping=Stopping(ci=None, time=0.02)).only
     assert len(measured.blocks) > 1
     starts = [block.start for block in measured.blocks]
     ends = [block.start + block.elapsed for block in measured.blocks]
@@ -128,11 +133,11 @@ def test_blocks_follow_each_other():
 
 
 def test_both_ends_say_what_they_spent():
-    measured = measure(case("unix", 64)).only
+    measured = measure(configuration("unix", 64)).only
     for block in measured.blocks:
         initiator, responder = block.usage
-        assert initiator.exchanges == responder.exchanges
-        assert initiator.exchanges == 1 + block.times.size * measured.exchanges
+        assert initiator.iterations == responder.iterations
+        assert initiator.iterations == 1 + block.times.size * measured.iterations
         assert initiator.elapsed > 0
 
 
@@ -144,6 +149,6 @@ def test_a_wrong_message_ends_its_slice_with_a_problem_and_no_result(monkeypatch
         ring.region[slots * 1024 + 500] ^= 0x10
 
     monkeypatch.setattr(Ring, "fill", spoilt)
-    found = measure(case("unix", 1024, verify=True))
+    found = measure(configuration("unix", 1024, verify=True))
     assert found.slices == [None]
     assert found.problem.startswith(("rank 0: byte 500 is 0x", "rank 1: byte 500 is 0x"))

@@ -17,23 +17,23 @@ SLOTS = 5
 SIZE = 43
 
 
-def case(pattern="pingpong", **fields):
-    return runs.case(size=SIZE, pattern=pattern, verify=True, **fields)
+def configuration(pattern="pingpong", **fields):
+    return runs.configuration(size=SIZE, pattern=pattern, verify=True, **fields)
 
 
 class End:
     """One end's buffers, and its verification."""
 
-    def __init__(self, the_case, initiates, ranks=(0, 1)):
-        the_case = msgspec.structs.replace(the_case, pair=ranks)
-        self.layout = layout(the_case, 0)._replace(slots=SLOTS)
-        end = the_case.initiator
-        self.out = self.in_ = allocate_ring(self.layout, the_case, end)
-        if the_case.buffers == "separate":
-            self.in_ = allocate_ring(self.layout, the_case, end)
-        self.exposed = allocate_ring(self.layout, the_case, end)
+    def __init__(self, the_configuration, initiates, ranks=(0, 1)):
+        the_configuration = msgspec.structs.replace(the_configuration, pair=ranks)
+        self.layout = layout(the_configuration, 0)._replace(slots=SLOTS)
+        end = the_configuration.initiator
+        self.out = self.in_ = allocate_ring(self.layout, the_configuration, end)
+        if the_configuration.buffers == "separate":
+            self.in_ = allocate_ring(self.layout, the_configuration, end)
+        self.exposed = allocate_ring(self.layout, the_configuration, end)
         self.verification = Verification(
-            the_case, initiates, SLOTS, self.out, self.in_, self.exposed
+            the_configuration, initiates, SLOTS, self.out, self.in_, self.exposed
         )
 
     def check(self, messages, source_slots=None, header_size=0):
@@ -43,8 +43,8 @@ class End:
         ring.region[slot * self.layout.stride + offset] ^= 0x10
 
 
-def both_ends(the_case, ranks=(0, 1)):
-    return End(the_case, True, ranks), End(the_case, False, ranks)
+def both_ends(the_configuration, ranks=(0, 1)):
+    return End(the_configuration, True, ranks), End(the_configuration, False, ranks)
 
 
 def send(source, target):
@@ -69,7 +69,7 @@ POSITIONS = {
 def test_a_wrong_byte_is_found_wherever_it_is(position, known):
     """With known source buffers, too, as datagrams have them."""
     slot, offset = POSITIONS[position]
-    initiator, responder = both_ends(case())
+    initiator, responder = both_ends(configuration())
     source_slots = np.arange(1, SLOTS + 1) if known else None
     initiator.verification.fill(SLOTS)
     send(initiator.out, responder.in_)
@@ -80,7 +80,7 @@ def test_a_wrong_byte_is_found_wherever_it_is(position, known):
 
 @pytest.mark.parametrize("known", [False, True])
 def test_right_messages_are_counted_and_bytes_beyond_them_do_not_count(known):
-    initiator, responder = both_ends(case())
+    initiator, responder = both_ends(configuration())
     initiator.verification.fill(SLOTS)
     send(initiator.out, responder.in_)
     for slot in range(SLOTS - 1):
@@ -90,12 +90,12 @@ def test_right_messages_are_counted_and_bytes_beyond_them_do_not_count(known):
 
 @pytest.mark.parametrize("header_size", [8, 16])
 def test_a_header_does_not_count(header_size):
-    initiator, responder = both_ends(case())
+    initiator, responder = both_ends(configuration())
     initiator.verification.fill(SLOTS)
     send(initiator.out, responder.in_)
     responder.flip(responder.in_, 1, header_size - 1)
     assert responder.check(SLOTS, header_size=header_size) == SLOTS
-    initiator, responder = both_ends(case())
+    initiator, responder = both_ends(configuration())
     initiator.verification.fill(SLOTS)
     send(initiator.out, responder.in_)
     responder.flip(responder.in_, 1, header_size)
@@ -105,7 +105,7 @@ def test_a_header_does_not_count(header_size):
 
 def test_messages_of_other_buffers_are_known_by_where_they_came_from():
     """One was lost, so all later ones are a buffer earlier; the source of the last is not known."""
-    initiator, responder = both_ends(case())
+    initiator, responder = both_ends(configuration())
     initiator.verification.fill(SLOTS)
     stride = responder.layout.stride
     rows = initiator.out.region[: SLOTS * stride - stride + SIZE]
@@ -130,7 +130,7 @@ def check_again(end, source_slots):
 
 def test_no_two_batches_have_the_same_messages():
     """A message that is left from the batch before is not taken for a new one."""
-    initiator, responder = both_ends(case())
+    initiator, responder = both_ends(configuration())
     for end in (initiator, responder):
         end.verification.fill(SLOTS)
     send(initiator.out, responder.in_)
@@ -140,7 +140,7 @@ def test_no_two_batches_have_the_same_messages():
 
 
 def test_a_shorter_batch_goes_on_where_the_last_one_ended():
-    initiator, responder = both_ends(case())
+    initiator, responder = both_ends(configuration())
     for messages in (3, 4, SLOTS, 1):
         initiator.verification.fill(messages)
         send(initiator.out, responder.in_)
@@ -152,8 +152,8 @@ def test_a_shorter_batch_goes_on_where_the_last_one_ended():
 
 
 def test_ends_of_other_ranks_have_other_messages():
-    one, _ = both_ends(case(), ranks=(0, 1))
-    other, _ = both_ends(case(), ranks=(2, 3))
+    one, _ = both_ends(configuration(), ranks=(0, 1))
+    other, _ = both_ends(configuration(), ranks=(2, 3))
     for end in (one, other):
         end.verification.fill(SLOTS)
     assert (one.out.region != other.out.region).any()
@@ -161,17 +161,19 @@ def test_ends_of_other_ranks_have_other_messages():
 
 # By pattern: the buffers that the initiator and the responder send from, and receive into.
 RINGS = [
-    (case(), ("out", "out"), ("in_", "in_")),
-    (case("stream"), ("out", None), (None, "in_")),
-    (case("bidirectional"), ("out", "out"), ("in_", "in_")),
-    (case("put", mode="onesided"), ("out", None), (None, "exposed")),
-    (case("get", mode="onesided"), (None, "exposed"), ("in_", None)),
+    (configuration(), ("out", "out"), ("in_", "in_")),
+    (configuration("stream"), ("out", None), (None, "in_")),
+    (configuration("bidirectional"), ("out", "out"), ("in_", "in_")),
+    (configuration("put", mode="onesided"), ("out", None), (None, "exposed")),
+    (configuration("get", mode="onesided"), (None, "exposed"), ("in_", None)),
 ]
 
 
-@pytest.mark.parametrize(("the_case", "sources", "targets"), RINGS)
-def test_each_end_fills_what_it_sends_and_checks_what_it_receives(the_case, sources, targets):
-    ends = both_ends(the_case)
+@pytest.mark.parametrize(("the_configuration", "sources", "targets"), RINGS)
+def test_each_end_fills_what_it_sends_and_checks_what_it_receives(
+    the_configuration, sources, targets
+):
+    ends = both_ends(the_configuration)
     for end, source in zip(ends, sources, strict=True):
         before = {name: getattr(end, name).region.copy() for name in ("out", "in_", "exposed")}
         end.verification.fill(SLOTS)
@@ -189,7 +191,7 @@ def test_each_end_fills_what_it_sends_and_checks_what_it_receives(the_case, sour
 
 
 def test_with_one_buffer_the_reply_is_the_initiator_s_message():
-    ends = both_ends(case(buffers="same"))
+    ends = both_ends(configuration(buffers="same"))
     initiator, responder = ends
     for end in ends:
         end.verification.fill(SLOTS)
@@ -203,7 +205,7 @@ def test_with_one_buffer_the_reply_is_the_initiator_s_message():
 
 
 def test_the_gaps_of_a_strided_message_do_not_count():
-    strided = runs.case("mpi", 24, datatype="vector", verify=True)
+    strided = runs.configuration("mpi", 24, datatype="vector", verify=True)
     initiator, responder = both_ends(strided)
     initiator.verification.fill(SLOTS)
     send(initiator.out, responder.in_)
@@ -231,14 +233,14 @@ BYTES = 8192
 
 
 def measured(transport, pattern, buffers, window, **options):
-    the_case = runs.case(
+    the_configuration = runs.configuration(
         transport, BYTES, pattern=pattern, buffers=buffers, window=window, verify=True
     )
-    return measure(the_case, **options)
+    return measure(the_configuration, **options)
 
 
-@pytest.mark.parametrize("measured_case", MEASURED)
-def test_all_messages_of_all_batches_are_checked(measured_case, monkeypatch):
+@pytest.mark.parametrize("measured_configuration", MEASURED)
+def test_all_messages_of_all_batches_are_checked(measured_configuration, monkeypatch):
     """As many as are filled, and none twice."""
     filled, checked = [], []
     fill, check = Ring.fill, Ring.check
@@ -253,23 +255,23 @@ def test_all_messages_of_all_batches_are_checked(measured_case, monkeypatch):
 
     monkeypatch.setattr(Ring, "fill", note_fill)
     monkeypatch.setattr(Ring, "check", note_check)
-    found = measured(*measured_case, slices=2)
+    found = measured(*measured_configuration, slices=2)
     assert found.problem is None
     assert all(each.verified > 0 for each in found.slices)
     assert sum(each.verified for each in found.slices) == len(checked)
     assert len(set(filled)) == len(filled)
-    if measured_case[0] != "udp":
+    if measured_configuration[0] != "udp":
         # With one buffer, the reply is the same message, which is checked at both ends.
-        twice = measured_case[1:3] == ("pingpong", "same")
+        twice = measured_configuration[1:3] == ("pingpong", "same")
         assert sorted(checked) == sorted(filled * (2 if twice else 1))
     else:
         assert set(checked) <= set(filled)
         assert len(set(checked)) == len(checked) > 0
 
 
-@pytest.mark.parametrize("measured_case", MEASURED)
+@pytest.mark.parametrize("measured_configuration", MEASURED)
 @pytest.mark.parametrize("victim", [0, 20, 77])
-def test_one_wrong_byte_in_one_message_is_found(measured_case, victim, monkeypatch):
+def test_one_wrong_byte_in_one_message_is_found(measured_configuration, victim, monkeypatch):
     fill = Ring.fill
 
     def spoil(ring, slots, seeds):
@@ -280,5 +282,5 @@ def test_one_wrong_byte_in_one_message_is_found(measured_case, victim, monkeypat
 
     monkeypatch.setattr(Ring, "fill", spoil)
     # So many that the victim is among them, however busy this machine is.
-    problem = measured(*measured_case, iterations=100).problem
+    problem = measured(*measured_configuration, iterations=100).problem
     assert problem.startswith(("rank 0: byte 5000 is 0x", "rank 1: byte 5000 is 0x"))

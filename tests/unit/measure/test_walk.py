@@ -1,4 +1,5 @@
-"""The walk: which slice of which case is next, until all have what was planned for them."""
+"""The walk: which slice of which configuration is next, until all have what was planned for
+them."""
 
 import random
 from collections import Counter
@@ -13,7 +14,7 @@ from halftrip.plan.slices import _LEAST_SLICE_SECONDS as LEAST_SLICE_SECONDS
 from halftrip.plan.slices import planned_slices
 from harness import runs
 
-ITEMS = [(round_, runs.case(size=size)) for round_ in (0, 3) for size in (1, 2, 4, 8)]
+ITEMS = [(round_, runs.configuration(size=size)) for round_ in (0, 3) for size in (1, 2, 4, 8)]
 
 
 def turns_of(plan, items=ITEMS, closes=lambda item, number: None, seed=1):
@@ -52,7 +53,7 @@ def numbers_of(found):
         (Plan(iterations=1, time=1e-9), 1),
     ],
 )
-def test_the_time_of_a_case_is_dealt_in_slices(plan, slices):
+def test_the_time_of_a_configuration_is_dealt_in_slices(plan, slices):
     assert planned_slices(plan) == slices
 
 
@@ -105,7 +106,7 @@ def test_every_order_of_a_pass_is_as_likely():
     assert all(abs(count - 100) < 5 * (300 * 2 / 9) ** 0.5 for count in first.values())
 
 
-def test_a_turn_says_how_many_exchanges_it_has():
+def test_a_turn_says_how_many_iterations_it_has():
     walk = Walk(Plan(iterations=25, slices=10), ITEMS[:1])
     assert [turn.iterations for turn in walk.turns()] == [3] * 5 + [2] * 5
 
@@ -146,7 +147,7 @@ def test_what_closed_items_leave_goes_to_the_others():
 
 
 def test_what_a_late_item_leaves_goes_to_nobody():
-    """Its exchanges are long: it has had its time already."""
+    """Its iterations are long: it has had its time already."""
     closed = set(ITEMS[::2])
     found = turns_of(
         Plan(slices=10),

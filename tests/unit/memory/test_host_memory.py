@@ -11,7 +11,7 @@ from halftrip.memory.layout import layout
 from halftrip.memory.ring import allocate_ring
 from halftrip.registry import MEMORIES
 from harness.kernel import Kernel
-from harness.runs import case
+from harness.runs import configuration
 
 THP = "sys/kernel/mm/transparent_hugepage/enabled"
 
@@ -70,12 +70,12 @@ def test_a_ring_is_in_the_memory_and_pages_of_its_own_end(monkeypatch):
             return HOST.allocate(size, "4K")
 
     monkeypatch.setattr(MEMORIES, "load", OtherMemory)
-    the_case = case(
-        initiator=case(memory="one", pages="4K").initiator,
-        responder=case(memory="other", pages="huge").responder,
+    the_configuration = configuration(
+        initiator=configuration(memory="one", pages="4K").initiator,
+        responder=configuration(memory="other", pages="huge").responder,
         align=8,
     )
-    found = layout(the_case, 0)
-    for end in the_case.ends:
-        allocate_ring(found, the_case, end)
+    found = layout(the_configuration, 0)
+    for end in the_configuration.ends:
+        allocate_ring(found, the_configuration, end)
     assert asked == [("one", found.bytes + 8, "4K"), ("other", found.bytes + 8, "huge")]

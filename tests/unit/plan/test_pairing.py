@@ -49,7 +49,7 @@ def test_neighbours_pair_even_with_odd():
     assert rounds(Schedule(6, "neighbours")) == [[(0, 1), (2, 3), (4, 5)]]
 
 
-def test_rounds_are_split_at_pairs_at_once():
+def test_rounds_are_split_at_concurrent_pairs():
     assert rounds(Schedule(6, "neighbours", 2)) == [[(0, 1), (2, 3)], [(4, 5)]]
     assert rounds(Schedule(4, "halves", 1)) == [[(0, 2)], [(1, 3)]]
 
@@ -188,7 +188,7 @@ def test_its_numbers_are_exact_where_no_pair_is_left_out(ranks, pairs, at_once):
     assert set(partners.values()) == {schedule.partners()}
 
 
-def test_a_rank_of_many_finds_its_pairs_at_once():
+def test_a_rank_of_many_finds_its_concurrent_pairs():
     """Nothing grows with the number of pairs: here there would be five billion."""
     ranks = 100_000
     schedule = Schedule(ranks, "all", 3)

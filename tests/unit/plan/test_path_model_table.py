@@ -29,7 +29,7 @@ def test_values_with_units_and_dashes_in_names():
             "segments": [{"from": "64K", "latency": "4us"}],
             "noise": {"kind": "ar1", "spread": "5%", "correlation": 0.6},
             "warm-up": 3,
-            "wander": {"spread": "2%", "time-constant": "20ms", "moves-line": True},
+            "wander": {"spread": "2%", "time-constant": "20ms", "moves-core-to-core": True},
             "ramp": {"slower": "30%", "time_constant": "50ms"},
         }
     )
@@ -39,7 +39,7 @@ def test_values_with_units_and_dashes_in_names():
         segments=(Segment(start=65536, latency=4e-6),),
         noise=Noise(kind="ar1", spread=0.05, correlation=0.6),
         warm_up=3,
-        wander=Wander(spread=0.02, time_constant=0.02, moves_line=True),
+        wander=Wander(spread=0.02, time_constant=0.02, moves_core_to_core=True),
         ramp=Ramp(slower=0.3, time_constant=0.05),
     )
     assert parse_path_model(path_model_record(model)) == model
@@ -130,13 +130,13 @@ models = st.builds(
         factor=st.floats(1e-3, 1e3),
         share=shares,
         dwell=st.floats(1e-6, 3600),
-        moves_line=st.booleans(),
+        moves_core_to_core=st.booleans(),
     ),
     wander=st.builds(
         Wander,
         spread=st.floats(0, 1),
         time_constant=st.floats(1e-6, 3600),
-        moves_line=st.booleans(),
+        moves_core_to_core=st.booleans(),
     ),
     ramp=st.builds(Ramp, slower=st.floats(0, 10), time_constant=st.floats(1e-6, 3600)),
     drift=st.floats(0, 10),
@@ -145,7 +145,7 @@ models = st.builds(
     clock=st.builds(ClockModel, step=st.floats(0, 1e-3), claimed=st.floats(0, 1e-3)),
     loss=shares,
     launch=st.floats(0, 1),
-    line=positive,
+    core_to_core=positive,
     seed=st.integers(0, 10**18),
 )
 

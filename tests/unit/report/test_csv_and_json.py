@@ -19,20 +19,20 @@ ENDS = ("initiator", "responder")
 USAGE = (
     *("load", "elapsed_s", "user_s", "system_s", "kernel_share", "cpu_s_per_gb", "busy_poll"),
     *("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"),
-    *("peak_memory_bytes", "waited_share", "others_share", "stolen_share"),
-    *("instructions", "cycles", "instructions_per_cycle", "counted", "core", "culprit"),
+    *("peak_memory_bytes", "waited_share", "others_share", "steal_share"),
+    *("instructions", "cycles", "instructions_per_cycle", "counted", "core", "busiest_task"),
     *("frequency_hz", "energy_j"),
 )
 CASE = (
     *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache"),
     *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
-    *("thread", "company", "places", "touch"),
+    *("thread", "concurrency", "places", "touch"),
 )
 SUMMARY = (
     *("latency_ns", "low_ns", "high_ns"),
     *(f"{name}{of}_ns" for name in ("p90", "p99", "p999") for of in ("", "_low", "_high")),
     *("max_ns",),
-    *("bandwidth_bytes_per_s", "first_ns", "samples"),
+    *("bandwidth_bytes_per_s", "first_message_ns", "samples"),
 )
 
 
@@ -65,13 +65,13 @@ def test_names_end_in_their_unit_keep_their_order_and_are_documented():
     assert heading == [
         *CASE,
         *SUMMARY,
-        *("slices", "left_out_slices", "exchanges", "messages_per_s"),
+        *("slices", "left_out_slices", "iterations_per_sample", "messages_per_s"),
         *("total_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s"),
-        *("bandwidth_there_bytes_per_s", "bandwidth_back_bytes_per_s", "sent", "lost", "late"),
+        *("bandwidth_there_bytes_per_s", "bandwidth_back_bytes_per_s", "sent", "lost", "reordered"),
         *("jitter_ns", "verified", "launches", "between_launches", "within_launches"),
-        *("line_low_ns", "line_high_ns"),
-        *(f"at_typical_line{of}_ns" for of in ("", "_low", "_high")),
-        "marked",
+        *("core_to_core_low_ns", "core_to_core_high_ns"),
+        *(f"adjusted_latency{of}_ns" for of in ("", "_low", "_high")),
+        "suspect_samples",
         *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
         *("verdict", "cause", "flags"),
     ]
@@ -98,27 +98,29 @@ def test_figures_that_do_not_exist_are_null_or_empty():
     run = runs.run(runs.measurement(samples=[2000], rtts=None))
     (row,) = from_json(run)["rows"]
     assert row["low_ns"] is None
-    assert row["line_low_ns"] is None
+    assert row["core_to_core_low_ns"] is None
     (line,) = csv.DictReader(io.StringIO(text(csv_style.render, run)))
-    assert line["low_ns"] == line["line_low_ns"] == ""
+    assert line["low_ns"] == line["core_to_core_low_ns"] == ""
     assert text(csv_style.render, runs.run()) == ""
 
 
 def test_json_has_aggregates_and_failures():
-    case = runs.case(pair=(0, 2), concurrency=2)
-    pairs = Aggregate(case=case, slice=0, pairs=[(0, 2), (1, 3)], spans=[1000], messages=[10.0])
-    never = Aggregate(case=case, slice=1, pairs=[(0, 2)], spans=[], messages=[])
-    failure = Failure(case=case, slice=0, reason="rank 1: a wrong byte")
+    configuration = runs.configuration(pair=(0, 2), concurrency=2)
+    pairs = Aggregate(
+        configuration=configuration, slice=0, pairs=[(0, 2), (1, 3)], spans=[1000], messages=[10.0]
+    )
+    never = Aggregate(configuration=configuration, slice=1, pairs=[(0, 2)], spans=[], messages=[])
+    failure = Failure(configuration=configuration, slice=0, reason="rank 1: a wrong byte")
     document = from_json(runs.run(aggregates=(pairs, never), failures=(failure,)))
-    one, other = document["together"]
+    one, other = document["aggregates"]
     assert one["pairs"] == ["0-2", "1-3"]
     assert one["messages_per_s"] == pytest.approx(10 / 1e-6)
-    assert one["case"]["company"] == 2
+    assert one["configuration"]["concurrency"] == 2
     assert one["bandwidth_bytes_per_s"] == pytest.approx(8 * 10 / 1e-6)
     assert other["bandwidth_bytes_per_s"] is None
     (failed,) = document["failed"]
     assert failed["reason"] == "rank 1: a wrong byte"
-    assert failed["case"]["pair"] == "0-2"
+    assert failed["configuration"]["pair"] == "0-2"
 
 
 def test_a_frame_has_the_rows_of_csv():
@@ -135,7 +137,7 @@ def test_a_frame_of_slices_has_one_row_for_each():
     table = frame(runs.run(runs.measurement("shm", 8), again), slices=True)
     assert list(table.columns[: len(CASE)]) == list(CASE)
     assert list(table.columns[len(CASE) :]) == [
-        "slice", "at_s", *SUMMARY, "marked",
+        "slice", "at_s", *SUMMARY, "suspect_samples",
         *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
     ]  # fmt: skip
     assert table["slice"].tolist() == [0, 1]

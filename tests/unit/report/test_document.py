@@ -37,15 +37,17 @@ def refined():
 
 
 def aggregate(transport="shm", size=8, pairs=((0, 2), (1, 3))):
-    case = runs.case(transport, size, pair=pairs[0], concurrency=len(pairs))
-    return Aggregate(case=case, slice=0, pairs=list(pairs), spans=[1000], messages=[10.0])
+    configuration = runs.configuration(transport, size, pair=pairs[0], concurrency=len(pairs))
+    return Aggregate(
+        configuration=configuration, slice=0, pairs=list(pairs), spans=[1000], messages=[10.0]
+    )
 
 
 def test_rows_are_split_by_latency_and_rate():
     made = document(runs.run(runs.measurement("tcp"), runs.stream(), runs.measurement("shm")))
-    assert [row.case.transport for row in made.rows] == ["shm", "tcp", "udp"]
-    assert [row.case.transport for row in made.latency_rows] == ["shm", "tcp"]
-    assert [row.case.transport for row in made.rate_rows] == ["udp"]
+    assert [row.configuration.transport for row in made.rows] == ["shm", "tcp", "udp"]
+    assert [row.configuration.transport for row in made.latency_rows] == ["shm", "tcp"]
+    assert [row.configuration.transport for row in made.rate_rows] == ["udp"]
     assert made.rows == sorted(made.latency_rows + made.rate_rows, key=made.rows.index)
 
 
@@ -100,7 +102,7 @@ def test_warnings_of_several_launches_are_there_once():
 
 def test_skips_failures_and_why_the_run_ended_are_kept():
     skip = Skip(transport="tcp", reason="because")
-    failure = Failure(case=runs.case(), slice=0, reason="a wrong byte")
+    failure = Failure(configuration=runs.configuration(), slice=0, reason="a wrong byte")
     made = document(runs.run(skips=(skip,), failures=(failure,), end=None))
     assert made.skips == [skip]
     assert made.failures == [failure]
@@ -123,7 +125,7 @@ def everything():
         header=refined(),
         aggregates=(aggregate(),),
         notices=(Notice(rank=0, host="node1", text="odd"),),
-        failures=(Failure(case=runs.case(), slice=0, reason="a wrong byte"),),
+        failures=(Failure(configuration=runs.configuration(), slice=0, reason="a wrong byte"),),
     )
 
 
@@ -141,7 +143,7 @@ def test_a_style_changes_neither_the_document_nor_its_output(style):
 
 
 def names(made):
-    return "".join(f"{row.case.transport}\n" for row in made.rows)
+    return "".join(f"{row.configuration.transport}\n" for row in made.rows)
 
 
 def count(made):

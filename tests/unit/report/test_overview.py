@@ -40,7 +40,7 @@ def made(**changes):
     shm = [slices("shm", size, 50.0 + size / 20) for size in SIZES]
     tcp = [slices("tcp", size, 9000.0 + size / 4, wander=0.06) for size in SIZES]
     udp = [slices("udp", size, 8000.0 + size / 2, wander=0.3) for size in SIZES[:5]]
-    every = [each for case in (*shm, *tcp, *udp) for each in case]
+    every = [each for configuration in (*shm, *tcp, *udp) for each in configuration]
     values = {
         "skips": (Skip(transport="udp", reason="a datagram is smaller", sizes=[1 << 20]),),
         "end": RunEnd(reason=None, seconds=38.2, timed=30.0, clock_drift=[0.1, 0.2]),

@@ -19,8 +19,8 @@ def system(**changes):
     values = {
         "host": "node1",
         "rank": 0,
-        "phase": "case",
-        "cases": [runs.case("tcp", 64)],
+        "phase": "during",
+        "configurations": [runs.configuration("tcp", 64)],
         "slices": [0],
         "at": 1.5,
         "seconds": 2.0,
@@ -40,7 +40,7 @@ def log_of(*records, **changes):
 
 
 def idle(phase, **changes):
-    return system(phase=phase, cases=[], slices=[], **changes)
+    return system(phase=phase, configurations=[], slices=[], **changes)
 
 
 def test_the_log_has_hosts_processors_and_interfaces():
@@ -70,9 +70,13 @@ def test_the_log_has_hosts_processors_and_interfaces():
     assert figures[:6] == ["1,500", "20", "3,000,000", "40", "1.50", "0.0000200"]
 
 
-def test_all_cases_of_a_record_are_named():
-    cases = [runs.case("tcp", size) for size in (1, 2, 4, 8, 16)]
-    text = "\n".join(log_of(system(cases=cases), system(cases=cases[:2], at=5.0)))
+def test_all_configurations_of_a_record_are_named():
+    configurations = [runs.configuration("tcp", size) for size in (1, 2, 4, 8, 16)]
+    text = "\n".join(
+        log_of(
+            system(configurations=configurations), system(configurations=configurations[:2], at=5.0)
+        )
+    )
     assert "tcp spin 1, tcp spin 2, tcp spin 4, tcp spin 8, tcp spin 16 " in text
     assert "tcp spin 1, tcp spin 2 " in text
 

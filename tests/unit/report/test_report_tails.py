@@ -17,7 +17,7 @@ def slices(n=2000, **changes):
     return [
         runs.measurement(
             samples=20_000 + generator.exponential(2000, n).astype(int),
-            exchanges=1, slice=k, **changes,
+            iterations=1, slice=k, **changes,
         )
         for k in range(10)
     ]  # fmt: skip

@@ -33,11 +33,11 @@ def test_each_end_of_a_row_has_a_line():
 def test_figures_unknown_at_both_ends_have_no_column():
     lines = usage_of(runs.measurement(usage=(SPINS, SPINS)))
     heading = " ".join(lines[1].split())
-    for column in ("waited", "others", "stolen", "frequency", "instructions", "energy", "core"):
+    for column in ("waited", "others", "steal", "frequency", "instructions", "energy", "core"):
         assert column not in heading
     assert "load user system" in heading
     missing = "frequency GHz, instructions per cycle, energy J"
-    assert f"not known here: core, waited, others, stolen, {missing}" in lines
+    assert f"not known here: core, waited, others, steal, {missing}" in lines
     assert "all 0: major faults" in lines
     assert not any(line.startswith("energy:") for line in lines)
 
@@ -49,7 +49,7 @@ def test_slices_are_added_and_suspect_samples_counted():
     )
     assert cells(lines, "elapsed") == ["2.00", "2.00"]
     assert cells(lines, "others") == ["25.0", "25.0"]
-    assert cells(lines, "marked")[0] == "5"
+    assert cells(lines, "suspect")[0] == "5"
 
 
 def test_a_run_without_usage_says_so():

@@ -19,29 +19,31 @@ def test_rows_are_in_the_order_of_transports_and_sizes():
     run = runs.run(
         *(runs.measurement(t, s) for s in sizes for t in ("tcp", "new", "mpi")),
     )
-    shown = [(row.case.transport, row.case.size) for row in rows(run)]
+    shown = [(row.configuration.transport, row.configuration.size) for row in rows(run)]
     assert shown == [(t, s) for t in ("mpi", "tcp", "new") for s in sorted(sizes)]
 
 
 def test_rows_with_and_without_a_rate_and_of_different_ends_are_sorted():
-    sent = {"delivery": Delivery(sent=1000, lost=0, late=0)}
+    sent = {"delivery": Delivery(sent=1000, lost=0, reordered=0)}
     run = runs.run(
         *(runs.stream(rate=rate, **sent) for rate in (1e9, None)),
         *(runs.measurement("tcp", wait=wait) for wait in ("spin:block", "spin", "block")),
     )
-    shown = [(row.case.transport, row.case.both_ends("wait")) for row in rows(run)]
+    shown = [
+        (row.configuration.transport, row.configuration.both_ends("wait")) for row in rows(run)
+    ]
     assert shown[:3] == [("tcp", "block"), ("tcp", "spin"), ("tcp", "spin:block")]
-    assert {row.case.rate for row in rows(run)[3:]} == {None, 1e9}
+    assert {row.configuration.rate for row in rows(run)[3:]} == {None, 1e9}
 
 
 def test_slices_make_one_row():
     row = row_of(
         runs.measurement(slice=0, rtts=(150.0, 160.0)),
-        runs.measurement(slice=1, seed=2, exchanges=20, rtts=(130.0, 131.0)),
+        runs.measurement(slice=1, seed=2, iterations=20, rtts=(130.0, 131.0)),
     )
     assert row.summary.samples == 800
-    assert row.exchanges == 20
-    assert row.cache_line_rtt == (130.0, 160.0)
+    assert row.iterations == 20
+    assert row.core_to_core_rtt == (130.0, 160.0)
 
 
 def test_messages_of_no_bytes_have_no_bandwidth():
@@ -51,7 +53,7 @@ def test_messages_of_no_bytes_have_no_bandwidth():
 
 
 def test_lost_messages_are_no_bandwidth_of_a_stream():
-    row = row_of(runs.stream(delivery=Delivery(sent=1000, lost=250, late=10, jitter=1500.0)))
+    row = row_of(runs.stream(delivery=Delivery(sent=1000, lost=250, reordered=10, jitter=1500.0)))
     assert row.bandwidth == pytest.approx(0.75e9)
     assert row.rate == pytest.approx(0.75e6)
     assert row.peer_bandwidth is None
@@ -60,32 +62,32 @@ def test_lost_messages_are_no_bandwidth_of_a_stream():
 def test_bandwidth_with_losses_is_over_all_the_time():
     """The first windows go into the queue at once; what it cannot deliver is lost later."""
     samples = [5_000] * 60 + [20_000] * 40
-    row = row_of(runs.stream(samples=samples, delivery=Delivery(sent=1000, lost=100, late=0)))
+    row = row_of(runs.stream(samples=samples, delivery=Delivery(sent=1000, lost=100, reordered=0)))
     assert row.bandwidth == pytest.approx(900 * 1000 / 1.1e-3)
-    row = row_of(runs.stream(samples=samples, delivery=Delivery(sent=1000, lost=0, late=0)))
+    row = row_of(runs.stream(samples=samples, delivery=Delivery(sent=1000, lost=0, reordered=0)))
     assert row.bandwidth == pytest.approx(10 * 1000 / 5e-6)
     assert row.peer_bandwidth == pytest.approx(1e9)
 
 
 def test_deliveries_of_slices_are_added_and_the_last_jitter_counts():
     row = row_of(
-        runs.stream(delivery=Delivery(sent=10, lost=1, late=2, jitter=5.0)),
-        runs.stream(delivery=Delivery(sent=30, lost=3, late=0, jitter=7.0), slice=1),
+        runs.stream(delivery=Delivery(sent=10, lost=1, reordered=2, jitter=5.0)),
+        runs.stream(delivery=Delivery(sent=30, lost=3, reordered=0, jitter=7.0), slice=1),
     )
-    assert row.delivery == Delivery(sent=40, lost=4, late=2, jitter=7.0)
+    assert row.delivery == Delivery(sent=40, lost=4, reordered=2, jitter=7.0)
     assert row.delivered == pytest.approx(0.9)
 
 
 def test_lost_messages_of_a_ping_pong_take_no_bandwidth():
-    """A lost exchange is no sample."""
-    lost = Delivery(sent=500, lost=100, late=0)
+    """A lost iteration is no sample."""
+    lost = Delivery(sent=500, lost=100, reordered=0)
     with_losses = row_of(runs.measurement("udp", 8, "block", delivery=lost))
     assert with_losses.bandwidth == row_of(runs.measurement("udp", 8, "block")).bandwidth
 
 
 def test_bandwidth_at_a_rate_is_over_all_the_time():
     samples = [9_000] * 90 + [19_000] * 10
-    delivery = Delivery(sent=1000, lost=0, late=0, jitter=5.0)
+    delivery = Delivery(sent=1000, lost=0, reordered=0, jitter=5.0)
     row = row_of(
         runs.stream(rate=1e9, delivery=delivery, samples=samples, peer_times=runs.times(9_000))
     )

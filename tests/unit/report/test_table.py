@@ -34,7 +34,7 @@ def test_the_whole_table():
         ]
 
     shown = table(
-        *slices("tcp", 8, "block", of=10_000.0, exchanges=1, warm_up=WarmUp(1, 9, False)),
+        *slices("tcp", 8, "block", of=10_000.0, iterations=1, warm_up=WarmUp(1, 9, False)),
         *slices("shm", 4096, "spin", of=1000.0),
         *(
             runs.measurement(
@@ -93,12 +93,12 @@ def test_settings_of_each_end_are_shown():
 
 
 def test_columns_of_lost_messages():
-    shown = table(runs.stream(delivery=Delivery(sent=1000, lost=250, late=10, jitter=1500.0)))
+    shown = table(runs.stream(delivery=Delivery(sent=1000, lost=250, reordered=10, jitter=1500.0)))
     row = cells_of(shown, "udp")
     assert row[-5:] == ["1,000", "25", "1.0", "1.50", "ok"]
     assert row[2:5] == ["1000", "750.0", "-"]
     assert "lost: never came" in shown
-    no_jitter = table(runs.measurement(delivery=Delivery(sent=500, lost=100, late=0)))
+    no_jitter = table(runs.measurement(delivery=Delivery(sent=500, lost=100, reordered=0)))
     assert "jitter" not in no_jitter.splitlines()[2]
 
 
@@ -112,22 +112,24 @@ def test_each_direction_has_its_bandwidth():
 
 def test_bandwidth_at_a_rate_has_no_interval():
     paced = runs.stream(
-        rate=1e9, delivery=Delivery(sent=1000, lost=0, late=0, jitter=5.0),
+        rate=1e9, delivery=Delivery(sent=1000, lost=0, reordered=0, jitter=5.0),
         samples=[9_000] * 90 + [19_000] * 10, peer_times=runs.times(9_000),
     )  # fmt: skip
     shown = table(paced)
     assert (
-        "median" not in shown[shown.index("bandwidth: all") : shown.index("max, first: a window")]
+        "median" not in shown[shown.index("bandwidth: all") : shown.index("max, first window: a")]
     )
     assert "all that arrived / all the time, without an interval" in shown
     assert cells_of(shown, "udp")[2:6] == ["1000", "1,000", "-", "1.00"]
 
 
 def test_pairs_that_were_never_active_together():
-    case = runs.measurement().case
-    never = Aggregate(case=case, slice=0, pairs=[(0, 1), (2, 3)], spans=[], messages=[])
+    configuration = runs.measurement().configuration
+    never = Aggregate(
+        configuration=configuration, slice=0, pairs=[(0, 1), (2, 3)], spans=[], messages=[]
+    )
     shown = table(runs.measurement(), aggregates=(never,))
-    assert "together: shm pingpong 8, ranks 0-1, 2-3: never all active" in shown
+    assert "aggregate: shm pingpong 8, ranks 0-1, 2-3: never all active" in shown
 
 
 def test_interrupted_and_empty_runs_say_why():
@@ -143,18 +145,18 @@ def test_round_trips_are_shown_where_something_goes_there_and_back():
     put, ping = runs.measurement(pattern="put", mode="onesided"), runs.measurement()
     alone = table(put, round_trips=True)
     assert "round trip" not in alone
-    assert "latency: median of the whole exchange" in alone
+    assert "latency: median of the whole iteration" in alone
     both = table(put, ping, round_trips=True)
     assert "\nround trip: median; interval: of that median" in both
     assert "\nbandwidth: size / half a round trip" in both
-    assert "first: the first exchange.\n" in both
-    assert "\nput: of the whole exchange, of one message, or of one each way at once.\n" in both
+    assert "first message: the first iteration, cold.\n" in both
+    assert "\nput: of the whole iteration, of one message, or of one each way at once.\n" in both
     rows_of = {line.split()[2]: line.split() for line in both.splitlines() if " shm" in line[:5]}
-    # 200 ns there and back, and 200 ns of an exchange of one message.
+    # 200 ns there and back, and 200 ns of an iteration of one message.
     assert rows_of["pingpong"][5] == rows_of["put"][5]
     half = table(put, ping)
     assert "\nlatency: median of half a round trip;" in half
-    assert "first: the first exchange, half." in half
+    assert "first message: the first iteration, half, cold." in half
 
 
 # Breakpoints.
@@ -174,16 +176,18 @@ def test_breakpoints_are_listed_where_refine_was_requested():
         for size in sizes
     ]
     shown = refined(*curves)
-    assert "\nbends: shm pingpong spin: 4096 to 4104 (0.509 to 1.53 us)\n" in shown
-    assert "\nbends: tcp pingpong spin: none found\n" in shown
-    assert "\nbends: one straight line of time over size ends, another begins" in shown
-    assert "bends" not in table(*curves)
+    assert "\nbreakpoints: shm pingpong spin: 4096 to 4104 (0.509 to 1.53 us)\n" in shown
+    assert "\nbreakpoints: tcp pingpong spin: none found\n" in shown
+    assert (
+        "\nbreakpoint: where one straight line of time over size ends and another begins" in shown
+    )
+    assert "breakpoint" not in table(*curves)
 
 
 def test_curves_are_named_by_the_fields_in_which_rows_differ():
     shown = refined(runs.measurement(buffers="same"), runs.measurement(pages="huge"))
-    assert "\nbends: shm pingpong same 4K spin: none found\n" in shown
-    assert "\nbends: shm pingpong separate huge spin: none found\n" in shown
+    assert "\nbreakpoints: shm pingpong same 4K spin: none found\n" in shown
+    assert "\nbreakpoints: shm pingpong separate huge spin: none found\n" in shown
 
 
 def test_many_breakpoints_are_wrapped():
@@ -193,7 +197,7 @@ def test_many_breakpoints_are_wrapped():
         for size in (2**power - 1, 2**power, 2**power + 2 ** (power - 1))
     ]
     shown = refined(*stairs)
-    lines = shown[shown.index("bends: shm") : shown.index("bends: one")]
+    lines = shown[shown.index("breakpoints: shm") : shown.index("breakpoint: where")]
     assert lines.count("\n") > 1
     assert all(len(line) <= 100 for line in lines.splitlines())
 
@@ -217,8 +221,8 @@ def test_the_legend_explains_the_columns_that_are_there():
     one = windows(peer_times=runs.times(2000), verified=7)
     assert "\nreceiver: by its own clock.\n" in one
     assert "\nverified: messages of which every byte" in one
-    assert "jitter" not in windows(delivery=Delivery(sent=10, lost=0, late=0))
-    jitter = windows(delivery=Delivery(sent=10, lost=0, late=0, jitter=5.0))
+    assert "jitter" not in windows(delivery=Delivery(sent=10, lost=0, reordered=0))
+    jitter = windows(delivery=Delivery(sent=10, lost=0, reordered=0, jitter=5.0))
     assert "; jitter: RFC 3550." in jitter
 
 
@@ -231,7 +235,7 @@ def test_no_line_of_a_legend_is_longer_than_a_hundred_columns():
                 pattern="bidirectional", window=10,
                 peer_receive_times=runs.times(2000), receive_times=runs.times(1500),
             ),
-            runs.stream(delivery=Delivery(sent=1000, lost=1, late=0, jitter=5.0)),
+            runs.stream(delivery=Delivery(sent=1000, lost=1, reordered=0, jitter=5.0)),
             runs.measurement(),
         )
         for round_trips in (False, True)
@@ -240,23 +244,23 @@ def test_no_line_of_a_legend_is_longer_than_a_hundred_columns():
     assert [line for line in lines if len(line) > 100 and ": " in line] == []
 
 
-def test_the_typical_line_has_a_column_where_the_line_varies():
+def test_the_adjusted_latency_has_a_column_where_core_to_core_varies():
     varying = [
         runs.measurement(half_ns=100.0 * far, seed=n, slice=n, rtts=(150.0 * far, 150.0 * far))
         for n, far in enumerate([1, 1, 1, 1.1, 1, 1.2, 1, 1.05, 1, 1])
     ]
     shown = table(*varying)
-    assert "at typical line" in shown.splitlines()[2]
-    assert "\nat typical line: the latency where" in shown
+    assert "adjusted" in shown.splitlines()[2]
+    assert "\nadjusted: the latency at the core-to-core" in shown
     steady = table(*(runs.measurement(seed=n, slice=n) for n in range(10)))
-    assert "typical" not in steady
+    assert "adjusted" not in steady
 
 
-def test_tails_have_a_column_where_samples_are_single_exchanges():
+def test_tails_have_a_column_where_samples_are_single_iterations():
     several = table(*(runs.measurement(seed=n, slice=n) for n in range(10)))
     assert "max" not in several.splitlines()[2]
     assert "p99" not in several
-    single = table(*(runs.measurement(seed=n, slice=n, exchanges=1) for n in range(10)))
+    single = table(*(runs.measurement(seed=n, slice=n, iterations=1) for n in range(10)))
     assert "p99" in single.splitlines()[2]
     assert (
         "\nsamples: each one round trip, or as many as x says; p99, max: of single ones" in single

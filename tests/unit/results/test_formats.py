@@ -50,11 +50,11 @@ def test_files_without_launches_have_one(version):
     assert run.problems == ()
     assert run.interrupted is None
     assert {m.launch for m in run.measurements} == {e.launch for e in run.environments} == {0}
-    rows = {(row.case.pattern, row.case.size): row for row in rows_of(run)}
+    rows = {(row.configuration.pattern, row.configuration.size): row for row in rows_of(run)}
     assert len(rows) == (2 if version == 1 else 3)
     pingpong = rows["pingpong", 8]
     assert pingpong.slices == 2
-    assert rows["pingpong", 64].cache_line_rtt is None
+    assert rows["pingpong", 64].core_to_core_rtt is None
     assert rows["pingpong", 64].summary.samples == 16
     assert len(run.failures) == len(run.aggregates) == version - 1
 
@@ -70,7 +70,7 @@ def test_a_file_of_format_4_keeps_blocks_usage_and_all_records():
     assert {m.launch for m in run.measurements} == {0, 1}
     moved = next(m for m in run.measurements if m.slice == 1)
     assert [block.times.size for block in moved.blocks] == [10, 8, 8, 8]
-    assert moved.cache_line_rtts == [149.0, 150.5, 300.0, 301.0, 300.0]
+    assert moved.core_to_core_rtts == [149.0, 150.5, 300.0, 301.0, 300.0]
     lost = [tuple(usage.involuntary for usage in block.usage) for block in moved.blocks]
     assert lost == [(1, 0), (0, 2), (0, 0), (1, 1)]
     initiator, responder = moved.usage
@@ -80,11 +80,11 @@ def test_a_file_of_format_4_keeps_blocks_usage_and_all_records():
     )  # fmt: skip
     assert initiator.core.joules == 0.75
     assert responder.core.busiest_task.name == "stress (process 1234)"
-    both = next(m for m in run.measurements if m.case.pattern == "bidirectional")
+    both = next(m for m in run.measurements if m.configuration.pattern == "bidirectional")
     assert both.receive_medians == (15_000.0, 20_000.5)
     assert both.verified == 160
-    assert both.case.concurrency == 2
-    stream = next(m for m in run.measurements if m.case.pattern == "stream")
+    assert both.configuration.concurrency == 2
+    stream = next(m for m in run.measurements if m.configuration.pattern == "stream")
     assert stream.peer_median == 30_250.5
     assert stream.delivery.jitter == 1250.5
-    assert [len(record.cases) for record in run.host_counters] == [0, 2]
+    assert [len(record.configurations) for record in run.host_counters] == [0, 2]

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from halftrip.analysis.summaries import summarize_case
+from halftrip.analysis.summaries import summarize_configuration
 from halftrip.results import migration
 from halftrip.results.usage import BusiestTask
 from halftrip.stats.series import by_state, rtt_states
@@ -26,7 +26,7 @@ def old(rtts=(NEAR, FAR), **changes):
         "line": None if rtts is None else {"before": rtts[0], "after": rtts[1]},
         "samples": [2 * time for time in (1000, 1000, 1500, 3000) for _ in range(30)],
     }
-    return msgspec.convert(values | changes, migration.OldMeasurement).migrate()
+    return migration.migrate(msgspec.json.encode(values | changes), 4)
 
 
 def old_usage(usage):
@@ -41,7 +41,7 @@ def test_blocks_and_round_trips_of_format_3():
     rtts = [NEAR, NEAR, FAR, FAR]
     measured = old(blocks=[30] * 4, lines=rtts, rtts=(NEAR, FAR))
     assert [block.times.size for block in measured.blocks] == [30] * 4
-    assert measured.cache_line_rtts == [NEAR, *rtts]
+    assert measured.core_to_core_rtts == [NEAR, *rtts]
     states = rtt_states([measured.series])
     assert [times.size for times in by_state([measured.series], states)] == [60, 30]
 
@@ -53,9 +53,9 @@ def test_blocks_and_round_trips_of_format_3():
 def test_without_matching_blocks_and_round_trips_there_is_one_block(changes):
     measured = old(**changes)
     assert [block.times.size for block in measured.blocks] == [120]
-    assert measured.cache_line_rtts == [NEAR, FAR]
+    assert measured.core_to_core_rtts == [NEAR, FAR]
     # The cores moved, it is not known when: all samples count.
-    assert summarize_case([measured]).samples == 120
+    assert summarize_configuration([measured]).samples == 120
 
 
 def test_one_block_in_one_state_belongs_to_it():
@@ -67,13 +67,13 @@ def test_one_block_in_one_state_belongs_to_it():
 def test_blocks_without_round_trips_are_kept():
     measured = old(rtts=None, blocks=[30, 90])
     assert [block.times.size for block in measured.blocks] == [30, 90]
-    assert measured.cache_line_rtts == []
+    assert measured.core_to_core_rtts == []
 
 
 def test_settings_of_a_case_become_those_of_both_ends():
     case = {"transport": "tcp", "size": 8, "wait": "block", "pages": "huge", "company": 3}
     measured = old(case=case | {"pair": (1, 2)})
-    assert measured.case == runs.case(
+    assert measured.configuration == runs.configuration(
         "tcp", 8, "block", pages="huge", memory="host", concurrency=3, pair=(1, 2)
     )
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as nps
 
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results.block import Block, RoundTrips
-from halftrip.results.case import Case, CaseEnd
+from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.delivery import Delivery
 from halftrip.results.records import (
     Aggregate,
@@ -41,7 +41,7 @@ cores = st.builds(
     number=st.integers(0, 99),
     watched=numbers,
     others=maybe,
-    stolen=maybe,
+    steal=maybe,
     hertz=maybe,
     joules=maybe,
     busiest_task=st.none() | st.builds(BusiestTask, name=names, share=numbers),
@@ -49,7 +49,7 @@ cores = st.builds(
 usages = st.builds(
     Usage,
     **dict.fromkeys(
-        ("exchanges", "voluntary", "involuntary", "minor_faults", "major_faults", "peak_memory"),
+        ("iterations", "voluntary", "involuntary", "minor_faults", "major_faults", "peak_memory"),
         counts,
     ),
     **dict.fromkeys(("elapsed", "user", "system"), numbers),
@@ -57,7 +57,7 @@ usages = st.builds(
     **dict.fromkeys(("instructions", "cycles"), st.none() | counts),
     counted=st.sampled_from([None, "user", "all"]),
 )
-deliveries = st.builds(Delivery, sent=counts, lost=counts, late=counts, jitter=maybe)
+deliveries = st.builds(Delivery, sent=counts, lost=counts, reordered=counts, jitter=maybe)
 blocks = st.builds(
     Block,
     times=times,
@@ -65,20 +65,20 @@ blocks = st.builds(
     peer_times=times,
     receive_times=times,
     peer_receive_times=times,
-    cache_line_rtt=st.none() | st.builds(RoundTrips, numbers, numbers),
+    core_to_core_rtt=st.none() | st.builds(RoundTrips, numbers, numbers),
     timed_out=counts,
     delivery=st.none() | deliveries,
     usage=st.none() | st.tuples(usages, usages),
 )
 ends = st.builds(
-    CaseEnd,
+    EndSettings,
     memory=st.sampled_from(["host", "device"]),
     pages=st.sampled_from(["4K", "huge"]),
     wait=st.sampled_from(["block", "spin"]),
     core=st.none() | st.integers(0, 99),
 )
-cases = st.builds(
-    Case,
+configurations = st.builds(
+    Configuration,
     transport=st.sampled_from(["mpi", "shm", "tcp"]),
     pattern=st.sampled_from(["pingpong", "stream", "put"]),
     mode=st.sampled_from(["blocking", "onesided"]),
@@ -93,12 +93,12 @@ cases = st.builds(
 launches = st.integers(0, 30)
 measurements = st.builds(
     Measurement,
-    case=cases,
+    configuration=configurations,
     slice=st.integers(0, 100),
     at=numbers,
     first=st.integers(0, 1 << 60),
     warm_up=st.builds(WarmUp, counts, st.integers(0, 1 << 60), st.booleans()),
-    exchanges=st.integers(1, 1 << 30),
+    iterations=st.integers(1, 1 << 30),
     stopped=st.sampled_from(["converged", "time", "count", "full"]),
     blocks=st.lists(blocks, max_size=3),
     launch=launches,
@@ -130,10 +130,16 @@ others = st.one_of(
         sizes=st.none() | st.lists(counts, max_size=3),
         pairs=st.none() | st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3),
     ),
-    st.builds(Failure, case=cases, slice=st.integers(0, 9), reason=names, launch=launches),
+    st.builds(
+        Failure,
+        configuration=configurations,
+        slice=st.integers(0, 9),
+        reason=names,
+        launch=launches,
+    ),
     st.builds(
         Aggregate,
-        case=cases,
+        configuration=configurations,
         slice=st.integers(0, 9),
         pairs=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3),
         spans=st.lists(counts, max_size=3),
@@ -145,7 +151,7 @@ others = st.one_of(
         HostCounters,
         host=names,
         rank=st.integers(0, 9),
-        phase=st.sampled_from(["before", "case", "after"]),
+        phase=st.sampled_from(["before", "during", "after"]),
         at=numbers,
         seconds=numbers,
         cpus=st.dictionaries(names, st.dictionaries(names, numbers, max_size=2), max_size=2),
@@ -154,7 +160,7 @@ others = st.one_of(
         interfaces=st.dictionaries(names, st.dictionaries(names, counts, max_size=2), max_size=2),
         interrupts=st.just({}),
         softnet=st.just({}),
-        cases=st.lists(cases, max_size=2),
+        configurations=st.lists(configurations, max_size=2),
         slices=st.lists(st.integers(0, 9), max_size=2),
         launch=launches,
     ),
@@ -225,7 +231,7 @@ def test_what_a_block_does_not_have_is_not_written():
 def test_loading_keeps_arrays_and_no_lists_of_numbers(tmp_path):
     """Of a file of many measurements only one line at a time is there as Python numbers."""
     samples, measured = 10_000, 20
-    line = encode(runs.measurement(samples=range(10**9, 10**9 + samples), exchanges=1))
+    line = encode(runs.measurement(samples=range(10**9, 10**9 + samples), iterations=1))
     path = tmp_path / "run.jsonl"
     path.write_bytes(encode(HEADER) + measured * line)
     tracemalloc.start()

@@ -34,7 +34,7 @@ def write(path, *records, tail=b""):
 
 
 def a_measurement():
-    return runs.measurement(exchanges=1, samples=[1, 2, 3])
+    return runs.measurement(iterations=1, samples=[1, 2, 3])
 
 
 def test_a_run_without_an_end_was_interrupted(tmp_path):
@@ -182,5 +182,5 @@ def test_a_loaded_run_has_a_frame_with_a_row_for_each_slice(tmp_path):
 
 def test_the_representation_of_a_run_has_no_samples():
     assert repr(runs.run(runs.measurement())) == (
-        "Run(2026-01-31T12:00:00+00:00, 1 cases, 1 measurements)"
+        "Run(2026-01-31T12:00:00+00:00, 1 configurations, 1 measurements)"
     )

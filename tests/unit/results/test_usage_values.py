@@ -34,7 +34,7 @@ def test_full_load_without_system_time_is_busy_polling():
     # Time without its core does not count.
     assert spins(0.5, 0.0, waited=0.49).is_busy_poll
     assert not spins(0.5, 0.0, waited=0.4).is_busy_poll
-    assert spins(0.5, 0.0, waited=0.3, core={"stolen": 0.2}).is_busy_poll
+    assert spins(0.5, 0.0, waited=0.3, core={"steal": 0.2}).is_busy_poll
     assert not runs.usage(0.5, 0.0, waited=0.49, voluntary=500).is_busy_poll
     # A few voluntary switches are allowed.
     assert spins(1.0, 0.0, voluntary=3, involuntary=2).is_busy_poll
@@ -47,7 +47,7 @@ def test_full_load_without_system_time_is_busy_polling():
 
 maybe = st.none() | st.floats(0, 10)
 cores = st.none() | st.fixed_dictionaries(
-    {"others": maybe, "stolen": maybe, "hertz": maybe, "joules": maybe, "number": st.integers(0, 1)}
+    {"others": maybe, "steal": maybe, "hertz": maybe, "joules": maybe, "number": st.integers(0, 1)}
 )
 usages = st.builds(runs.usage, waited=maybe, instructions=st.none() | st.integers(0, 9), core=cores)
 

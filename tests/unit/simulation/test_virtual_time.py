@@ -21,7 +21,7 @@ from halftrip.simulation.path_model import (
     Wander,
 )
 from halftrip.simulation.virtual_time import SimulatedPath, _correlate
-from halftrip.transports.simulated import exchange_seconds
+from halftrip.transports.simulated import iteration_seconds
 from harness import runs
 
 STILL = Noise(kind="none")
@@ -29,9 +29,9 @@ ONE = 10e-6
 
 
 def drawn(model, batches=20, count=5000):
-    """The times of so many batches of so many exchanges, s."""
+    """The times of so many batches of so many iterations, s."""
     path = SimulatedPath(model)
-    return np.concatenate([path.exchanges(ONE, count)[0] for _ in range(batches)])
+    return np.concatenate([path.iterations(ONE, count)[0] for _ in range(batches)])
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_the_median_spread_and_correlation_of_noise(noise, correlation):
     assert abs(lag1 - correlation) < 5 * math.sqrt((1 - correlation**2) / n) + 1e-4
 
 
-def test_exchanges_without_noise_take_the_same_time():
+def test_iterations_without_noise_take_the_same_time():
     assert np.allclose(drawn(PathModel(noise=STILL)), ONE, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.5, 4.0])
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.7])
 def test_the_slow_state_has_its_share_of_the_time(factor, share):
-    """Of the time, not of the exchanges: the slow state has fewer of these in the same time."""
+    """Of the time, not of the iterations: the slow state has fewer of these in the same time."""
     model = PathModel(noise=STILL, modes=Modes(factor=factor, share=share, dwell=1e-3))
     times = drawn(model, batches=40)
     slow = np.isclose(times, factor * ONE)
@@ -83,10 +83,10 @@ def test_the_mean_duration_of_a_state(factor):
     assert dwells == pytest.approx(2e-3, rel=5 / math.sqrt(begins.size) + factor * ONE / 2e-3)
 
 
-def test_states_shorter_than_an_exchange_keep_their_share():
+def test_states_shorter_than_an_iteration_keep_their_share():
     model = PathModel(noise=STILL, modes=Modes(factor=2.0, share=0.3, dwell=1e-6))
     slow = np.isclose(drawn(model, batches=2), 2 * ONE)
-    # An exchange is in the state of its beginning.
+    # An iteration is in the state of its beginning.
     assert abs(slow.mean() - 0.3) < 5 * math.sqrt(0.3 * 0.7 / slow.size)
 
 
@@ -94,7 +94,7 @@ def test_the_state_changes_during_a_timeout():
     """A second passes, and is a thousand turns: what follows it does not depend on what was."""
     model = PathModel(noise=STILL, modes=Modes(factor=2.0, share=0.5, dwell=1e-3), loss=0.5)
     path = SimulatedPath(model, timeout=1.0)
-    times, lost = path.exchanges(ONE, 4000)
+    times, lost = path.iterations(ONE, 4000)
     assert set(times[lost]) == {1.0}
     slow = np.isclose(times[~lost], 2 * ONE)
     after = slow[1:][np.diff(np.flatnonzero(~lost)) > 1]
@@ -102,11 +102,11 @@ def test_the_state_changes_during_a_timeout():
     assert path.now == pytest.approx(times.sum())
 
 
-def test_the_cache_line_round_trip_follows_the_state_only_with_moves_line():
+def test_the_cache_line_round_trip_follows_the_state_only_with_moves_core_to_core():
     for moves in (False, True):
-        modes = Modes(factor=2.0, share=0.5, dwell=1e-3, moves_line=moves)
-        path = SimulatedPath(PathModel(noise=STILL, line=100e-9, modes=modes))
-        pairs = [(path.exchanges(ONE, 1)[0][0], path.cache_line_rtt()) for _ in range(1000)]
+        modes = Modes(factor=2.0, share=0.5, dwell=1e-3, moves_core_to_core=moves)
+        path = SimulatedPath(PathModel(noise=STILL, core_to_core=100e-9, modes=modes))
+        pairs = [(path.iterations(ONE, 1)[0][0], path.core_to_core_rtt()) for _ in range(1000)]
         near = [rtt for time, rtt in pairs if math.isclose(time, ONE, rel_tol=1e-6)]
         far = [rtt for time, rtt in pairs if not math.isclose(time, ONE, rel_tol=1e-6)]
         assert np.median(near) == pytest.approx(100e-9, rel=0.01)
@@ -122,7 +122,7 @@ def test_the_share_of_spikes():
 
 def test_the_share_of_lost_messages_and_their_timeout():
     path = SimulatedPath(PathModel(noise=STILL, loss=0.1), timeout=0.25)
-    times, lost = path.exchanges(ONE, 50_000)
+    times, lost = path.iterations(ONE, 50_000)
     assert abs(lost.mean() - 0.1) < 5 * math.sqrt(0.1 * 0.9 / lost.size)
     assert np.all(times[lost] == 0.25)
     assert np.allclose(times[~lost], ONE, rtol=1e-6, atol=0)
@@ -148,16 +148,16 @@ def test_drift_and_states_at_once():
     assert abs(share - 0.4) < 5 * 0.4 * 0.6 * math.sqrt(2 / turns)
 
 
-def test_the_first_exchanges_take_longer_until_that_has_faded():
+def test_the_first_iterations_take_longer_until_that_has_faded():
     path = SimulatedPath(PathModel(noise=STILL, first=1e-3, warm_up=100))
-    times = np.concatenate([path.exchanges(ONE, 150)[0], path.exchanges(ONE, 850)[0]])
+    times = np.concatenate([path.iterations(ONE, 150)[0], path.iterations(ONE, 850)[0]])
     assert times - ONE == pytest.approx(1e-3 * np.exp(-np.arange(1000) / 100), abs=1e-12)
-    path.begin_case()
-    assert path.exchanges(ONE, 1)[0][0] == pytest.approx(ONE + 1e-3)
+    path.begin_configuration()
+    assert path.iterations(ONE, 1)[0][0] == pytest.approx(ONE + 1e-3)
 
 
-def test_without_warm_up_only_the_first_exchange_takes_longer():
-    times, _ = SimulatedPath(PathModel(noise=STILL, first=1e-3)).exchanges(ONE, 10)
+def test_without_warm_up_only_the_first_iteration_takes_longer():
+    times, _ = SimulatedPath(PathModel(noise=STILL, first=1e-3)).iterations(ONE, 10)
     assert times == pytest.approx([ONE + 1e-3] + [ONE] * 9)
 
 
@@ -166,7 +166,7 @@ def test_a_coarse_clock_reads_whole_steps(step, one, count):
     path = SimulatedPath(
         PathModel(noise=Noise(kind="lognormal", spread=0.3), clock=ClockModel(step=step))
     )
-    times, _ = path.exchanges(one, count)
+    times, _ = path.iterations(one, count)
     read = path.read_clock(times)
     steps = read / step
     assert np.abs(steps - np.rint(steps)).max() < 1e-6 * max(1.0, steps.max())
@@ -175,14 +175,14 @@ def test_a_coarse_clock_reads_whole_steps(step, one, count):
 
 def test_a_clock_without_steps_is_exact():
     path = SimulatedPath(PathModel())
-    times, _ = path.exchanges(ONE, 100)
+    times, _ = path.iterations(ONE, 100)
     assert path.read_clock(times) is times
 
 
 def test_each_launch_has_its_own_factor():
     model = PathModel(noise=STILL, launch=0.1)
     logs = [
-        math.log(SimulatedPath(model, launch).exchanges(ONE, 1)[0][0] / ONE)
+        math.log(SimulatedPath(model, launch).iterations(ONE, 1)[0][0] / ONE)
         for launch in range(400)
     ]
     assert abs(np.mean(logs)) < 5 * 0.1 / math.sqrt(400)
@@ -195,9 +195,9 @@ def test_times_depend_on_the_seed_alone():
     assert not np.array_equal(drawn(PathModel(seed=3), 2), drawn(PathModel(seed=4), 2))
 
 
-def test_no_exchanges_take_no_time():
+def test_no_iterations_take_no_time():
     path = SimulatedPath(PathModel())
-    times, lost = path.exchanges(ONE, 0)
+    times, lost = path.iterations(ONE, 0)
     assert (times.size, lost.size, path.now) == (0, 0, 0.0)
 
 
@@ -216,18 +216,18 @@ def test_latency_and_bandwidth_of_each_segment():
 
 
 def test_messages_of_a_window_follow_at_the_bandwidth_of_their_size():
-    case = runs.case("simulated", 1 << 20, pattern="stream", window=64)
+    configuration = runs.configuration("simulated", 1 << 20, pattern="stream", window=64)
     bytes_ = 64 * (1 << 20)
-    assert exchange_seconds(MODEL, case) == pytest.approx(5e-6 + bytes_ / 20e9 + 2e-6)
+    assert iteration_seconds(MODEL, configuration) == pytest.approx(5e-6 + bytes_ / 20e9 + 2e-6)
 
 
 def test_the_state_changes_while_nothing_is_exchanged():
-    modes = Modes(factor=3.0, share=0.5, dwell=10e-3, moves_line=True)
+    modes = Modes(factor=3.0, share=0.5, dwell=10e-3, moves_core_to_core=True)
     path = SimulatedPath(PathModel(modes=modes))
     seen = set()
     for _ in range(1000):
         path.rest(1e-3)
-        seen.add(path.cache_line_rtt() > 200e-9)
+        seen.add(path.core_to_core_rtt() > 200e-9)
     assert seen == {False, True}
 
 
@@ -279,7 +279,7 @@ def test_a_level_forgets_while_nothing_is_exchanged():
     path = SimulatedPath(model)
 
     def level():
-        return float(np.log(path.exchanges(ONE, 1)[0][0] / ONE)) / 0.1
+        return float(np.log(path.iterations(ONE, 1)[0][0] / ONE)) / 0.1
 
     for rest, expected in ((0.0, 0.999), (10e-3, math.exp(-1)), (1.0, 0.0)):
         pairs = []
@@ -292,16 +292,16 @@ def test_a_level_forgets_while_nothing_is_exchanged():
         assert found == pytest.approx(expected, abs=5 / math.sqrt(2000))
 
 
-@pytest.mark.parametrize("moves_line", [True, False])
-def test_the_line_wanders_with_the_level_if_the_model_says_so(moves_line):
-    wander = Wander(spread=0.3, time_constant=10e-3, moves_line=moves_line)
+@pytest.mark.parametrize("moves_core_to_core", [True, False])
+def test_the_line_wanders_with_the_level_if_the_model_says_so(moves_core_to_core):
+    wander = Wander(spread=0.3, time_constant=10e-3, moves_core_to_core=moves_core_to_core)
     path = SimulatedPath(PathModel(noise=STILL, wander=wander))
     pairs = []
     for _ in range(300):
         path.rest(1.0)
-        pairs.append((path.exchanges(ONE, 1)[0][0] / ONE, path.cache_line_rtt() / 100e-9))
+        pairs.append((path.iterations(ONE, 1)[0][0] / ONE, path.core_to_core_rtt() / 100e-9))
     found = np.corrcoef(np.log(pairs).T)[0, 1]
-    assert found > 0.99 if moves_line else abs(found) < 0.3
+    assert found > 0.99 if moves_core_to_core else abs(found) < 0.3
 
 
 @pytest.mark.parametrize("time_constant", [1e-3, 50e-3, 10.0])

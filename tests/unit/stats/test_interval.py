@@ -17,15 +17,15 @@ slices = st.builds(SliceMedian, values, st.just(math.nan) | st.floats(0, 1e5), s
 
 @settings(max_examples=50)
 @given(st.lists(slices, max_size=40))
-def test_the_interval_holds_the_median_and_half_a_step_on_either_side(of_case):
-    found = interval(of_case)
-    if len(of_case) < 2:
+def test_the_interval_holds_the_median_and_half_a_step_on_either_side(of_configuration):
+    found = interval(of_configuration)
+    if len(of_configuration) < 2:
         assert found is None
         return
-    latency = np.median([each.median for each in of_case])
-    step = np.median([each.step for each in of_case])
+    latency = np.median([each.median for each in of_configuration])
+    step = np.median([each.step for each in of_configuration])
     # Rounding apart: of a mean, by Student's t.
-    slack = 1e-9 * max(each.median for each in of_case)
+    slack = 1e-9 * max(each.median for each in of_configuration)
     assert found.low - slack <= max(0.0, latency - step / 2)
     assert found.high + slack >= latency + step / 2
     assert found.low >= 0
@@ -33,9 +33,9 @@ def test_the_interval_holds_the_median_and_half_a_step_on_either_side(of_case):
 
 @settings(max_examples=50)
 @given(st.lists(slices, min_size=2, max_size=40), st.floats(0.01, 100))
-def test_the_unit_does_not_matter(of_case, factor):
-    scaled = [SliceMedian(*(factor * value for value in each)) for each in of_case]
-    one, other = interval(of_case), interval(scaled)
+def test_the_unit_does_not_matter(of_configuration, factor):
+    scaled = [SliceMedian(*(factor * value for value in each)) for each in of_configuration]
+    one, other = interval(of_configuration), interval(scaled)
     assert other == pytest.approx([factor * bound for bound in one], rel=1e-6, abs=1e-6)
 
 
@@ -85,8 +85,8 @@ def test_more_slices_narrow_the_interval():
     generator = np.random.default_rng(1)
     widths = []
     for k in (6, 20, 100, 500):
-        of_case = [SliceMedian(m, 2.0) for m in 100 + generator.standard_normal(k)]
-        found = interval(of_case)
+        of_configuration = [SliceMedian(m, 2.0) for m in 100 + generator.standard_normal(k)]
+        found = interval(of_configuration)
         widths.append(found.high - found.low)
     assert widths == sorted(widths, reverse=True)
     assert widths[-1] < 0.2 * widths[0]
@@ -98,13 +98,13 @@ def test_an_interval_of_coarse_times_is_never_narrower_than_the_step(middle, ste
     generator = np.random.default_rng(2)
     hits = 0
     for _ in range(100):
-        of_case = []
+        of_configuration = []
         for _ in range(6):
             exact = middle * np.exp(0.001 * generator.standard_normal(300))
             begin = step * generator.random() + np.concatenate(([0.0], np.cumsum(exact)))
             times = np.diff(np.floor(begin / step) * step)
-            of_case.append(of_samples(times))
-        found = interval(of_case)
+            of_configuration.append(of_samples(times))
+        found = interval(of_configuration)
         assert found.high - found.low >= 0.99 * step
         hits += found.low <= middle <= found.high
     assert hits >= 95

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrip.stats.line import at_line, rank_correlation
+from halftrip.stats.adjustment import adjusted, rank_correlation
 
 
 def slices(generator, k, exponent, noise, spread=0.15):
@@ -22,7 +22,7 @@ def test_the_time_at_a_line_is_covered(exponent, k):
     generator = np.random.default_rng([k, int(10 * exponent)])
     for line in (140.0, 160.0):
         true = 1000 * (line / 140) ** exponent
-        found = [at_line(*slices(generator, k, exponent, 0.01), line) for _ in range(200)]
+        found = [adjusted(*slices(generator, k, exponent, 0.01), line) for _ in range(200)]
         hits = [each.low <= true <= each.high for each in found if each is not None]
         assert len(hits) > 180
         assert np.mean(hits) >= 0.92
@@ -31,7 +31,7 @@ def test_the_time_at_a_line_is_covered(exponent, k):
 def test_it_is_known_better_than_the_median_where_the_line_explains_the_times():
     generator = np.random.default_rng(1)
     lines, times = slices(generator, 10, 1.0, 0.003)
-    found = at_line(lines, times, 140.0)
+    found = adjusted(lines, times, 140.0)
     assert found.exponent == pytest.approx(1.0, abs=0.1)
     assert found.median == pytest.approx(1000, rel=0.01)
     assert found.high / found.low < 1.03 < max(times) / min(times)
@@ -40,18 +40,18 @@ def test_it_is_known_better_than_the_median_where_the_line_explains_the_times():
 def test_a_disturbed_slice_does_not_matter():
     lines, times = slices(np.random.default_rng(2), 10, 0.8, 0.003)
     times[3] *= 3
-    assert at_line(lines, times, 140.0).median == pytest.approx(1000, rel=0.01)
+    assert adjusted(lines, times, 140.0).median == pytest.approx(1000, rel=0.01)
 
 
 def test_where_it_cannot_be_told():
     lines, times = slices(np.random.default_rng(3), 10, 0.8, 0.003)
-    assert at_line(lines[:5], times[:5], 140.0) is None
-    assert at_line([math.nan] * 10, times, 140.0) is None
-    assert at_line([math.nan] * 5 + list(lines[5:]), times, 140.0) is None
-    assert at_line(lines, times, math.nan) is None
-    assert at_line(lines, [0.0, *times[1:]], 140.0) is None
+    assert adjusted(lines[:5], times[:5], 140.0) is None
+    assert adjusted([math.nan] * 10, times, 140.0) is None
+    assert adjusted([math.nan] * 5 + list(lines[5:]), times, 140.0) is None
+    assert adjusted(lines, times, math.nan) is None
+    assert adjusted(lines, [0.0, *times[1:]], 140.0) is None
     # The probes of one line differ by as much.
-    assert at_line(np.linspace(140, 145, 10), times, 140.0) is None
+    assert adjusted(np.linspace(140, 145, 10), times, 140.0) is None
 
 
 @settings(max_examples=50)
@@ -62,12 +62,12 @@ def test_where_it_cannot_be_told():
 )
 def test_the_interval_holds_the_median_in_any_unit(pairs, line, factor):
     lines, times = zip(*pairs, strict=True)
-    found = at_line(lines, times, line)
+    found = adjusted(lines, times, line)
     if found is None:
         return
     assert found.low <= found.median * (1 + 1e-9)
     assert found.median <= found.high * (1 + 1e-9)
-    scaled = at_line(lines, [factor * time for time in times], line)
+    scaled = adjusted(lines, [factor * time for time in times], line)
     if scaled is not None:
         assert scaled.median == pytest.approx(factor * found.median, rel=1e-6)
 

@@ -1,4 +1,4 @@
-"""The interval of the median: its coverage, and the width by which a case stops."""
+"""The interval of the median: its coverage, and the width by which a configuration stops."""
 
 import math
 

@@ -1,10 +1,16 @@
-"""The slices of a case: which count, and in which state they were taken."""
+"""The slices of a configuration: which count, and in which state they were taken."""
 
 import math
 
 import numpy as np
 
-from halftrip.stats.series import Series, by_state, case_times, rtt_states, summarize_case
+from halftrip.stats.series import (
+    Series,
+    by_state,
+    configuration_times,
+    rtt_states,
+    summarize_configuration,
+)
 from halftrip.stats.states import State
 
 
@@ -16,11 +22,11 @@ def level(value, launch=0, rtts=(), n=40, seed=1):
 
 def test_leading_slices_of_a_path_that_was_warming_up_do_not_count():
     slices = [level(value) for value in (130, 109, *range(100, 108))]
-    found = case_times(slices)
+    found = configuration_times(slices)
     assert list(found.counted) == [False, *[True] * 9]
     assert len(found.slices) == 10
     assert len(found.steady) == 9
-    summary = summarize_case(found)
+    summary = summarize_configuration(found)
     assert summary.samples == 9 * 40
     assert 103 < summary.latency < 105
 
@@ -28,33 +34,33 @@ def test_leading_slices_of_a_path_that_was_warming_up_do_not_count():
 def test_each_launch_warms_up_by_itself():
     cold, warm = [150, *[100, 101, 102] * 3], [100, 101, 102] * 3 + [150]
     launches = [level(value, 0) for value in cold] + [level(value, 1) for value in warm]
-    found = case_times(launches)
+    found = configuration_times(launches)
     assert [n for n, counts in enumerate(found.counted) if not counts] == [0]
     assert {launch: len(slices) for launch, slices in found.by_launch.items()} == {0: 9, 1: 10}
 
 
 def test_slices_without_samples_are_left_out():
-    found = case_times([level(100), Series(0, [np.empty(0)], ()), Series(1, [], ())])
+    found = configuration_times([level(100), Series(0, [np.empty(0)], ()), Series(1, [], ())])
     assert len(found.slices) == 1
     assert found.launches_begun == 2
-    assert math.isnan(summarize_case(found).low)
-    nothing = summarize_case(case_times([Series(0, [], ())]))
+    assert math.isnan(summarize_configuration(found).low)
+    nothing = summarize_configuration(configuration_times([Series(0, [], ())]))
     assert nothing.samples == 0
 
 
 def test_the_only_launch_of_several_with_samples_has_no_interval():
     slices = [level(value) for value in range(100, 110)]
-    assert not math.isnan(summarize_case(case_times(slices)).low)
+    assert not math.isnan(summarize_configuration(configuration_times(slices)).low)
     other = Series(1, [], ())
-    assert math.isnan(summarize_case(case_times([*slices, other])).low)
+    assert math.isnan(summarize_configuration(configuration_times([*slices, other])).low)
 
 
-def test_slices_have_a_line_and_blocks_a_state():
+def test_slices_have_a_round_trip_and_blocks_a_state():
     moved = level(100, rtts=(100.0, 101.0, 250.0))
     far = level(200, rtts=(250.0, 251.0, 252.0))
     unknown = level(300)
-    assert [each.line for each in (moved, far)] == [101.0, 251.0]
-    assert math.isnan(unknown.line)
+    assert [each.rtt for each in (moved, far)] == [101.0, 251.0]
+    assert math.isnan(unknown.rtt)
     states = rtt_states([moved, far, unknown])
     assert states == [State(100.0, 101.0), State(250.0, 252.0)]
     near_times, far_times = by_state([moved, far, unknown], states)
@@ -64,5 +70,5 @@ def test_slices_have_a_line_and_blocks_a_state():
 
 def test_times_are_known_to_the_unit_they_were_recorded_in():
     slices = [Series(0, [np.full(30, 84.0)], ()) for _ in range(6)]
-    summary = summarize_case(case_times(slices, unit=0.5))
+    summary = summarize_configuration(configuration_times(slices, unit=0.5))
     assert (summary.low, summary.high) == (83.75, 84.25)

@@ -59,7 +59,7 @@ def test_launches_count_equally_and_the_interval_is_over_them():
     assert summary.high == pytest.approx(106, rel=0.001)
 
 
-def test_tails_are_of_single_exchanges_only():
+def test_tails_are_of_single_iterations_only():
     generator = np.random.default_rng(3)
     slices = [made(generator.exponential(100, 2000)) for _ in range(10)]
     single = summarize([slices], size=8, first=1.0)

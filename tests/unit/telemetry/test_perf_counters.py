@@ -17,7 +17,7 @@ SOFTWARE, TASK_CLOCK = 1, 1
 def one_reading():
     """The usage between one reading and the next."""
     meter = Meter(Reader(), whole=True)
-    return meter.since(meter.read(), exchanges=5)
+    return meter.since(meter.read(), iterations=5)
 
 
 def test_a_counter_counts_what_its_thread_does():

@@ -24,7 +24,7 @@ def spent(work, whole=True, seconds=0.2):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         work()
-    return meter.since(before, exchanges=5)
+    return meter.since(before, iterations=5)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_work_is_user_time_and_kernel_calls_are_system_time():
     """The kernel samples at its ticks which of the two it is; their sum is exact."""
     numbers = bytes(1000)
     working = spent(lambda: sum(numbers))
-    assert working.exchanges == 5
+    assert working.iterations == 5
     assert working.user > 5 * working.system
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -106,26 +106,26 @@ class VirtualTime:
         return resource.struct_rusage((self.busy, 0.0, *[0] * 14))
 
 
-def test_the_time_of_others_is_neither_idle_nor_stolen_nor_its_own(tmp_path, monkeypatch, one_core):
-    """Of two seconds it ran for half of one, a fifth was idle, and a tenth stolen."""
+def test_the_time_of_others_is_neither_idle_nor_steal_nor_its_own(tmp_path, monkeypatch, one_core):
+    """Of two seconds it ran for half of one, a fifth was idle, and a tenth steal."""
     virtual = VirtualTime()
     monkeypatch.setattr(process, "time", virtual)
     monkeypatch.setattr(process, "resource", virtual)
     ticks = os.sysconf("SC_CLK_TCK")
-    stat = f"cpu{one_core} 10 0 0 {{idle:.0f}} 0 0 0 {{stolen:.0f}}\n"
-    kernel = Kernel(tmp_path, {"proc/stat": stat.format(idle=0, stolen=0)})
+    stat = f"cpu{one_core} 10 0 0 {{idle:.0f}} 0 0 0 {{steal:.0f}}\n"
+    kernel = Kernel(tmp_path, {"proc/stat": stat.format(idle=0, steal=0)})
     kernel("proc/thread-self/schedstat", "0 1000000000 1\n")
     meter = Meter(kernel.reader, whole=True)
     watch, before = meter.watch_core(), meter.read()
     virtual.now, virtual.busy = 2.0, 0.5
     others = "cpu9 0 0 0 0 0 0 0 0\n"
-    line = stat.format(idle=0.2 * ticks, stolen=0.1 * ticks).replace(" 10 ", f" {10 + ticks} ")
+    line = stat.format(idle=0.2 * ticks, steal=0.1 * ticks).replace(" 10 ", f" {10 + ticks} ")
     kernel("proc/stat", others + line)
     kernel("proc/thread-self/schedstat", "500000000 2200000000 9\n")
     usage, core = meter.since(before, 1), watch.close()
     assert core.number == one_core
     assert core.watched == 2.0
-    assert core.stolen == pytest.approx(0.1)
+    assert core.steal == pytest.approx(0.1)
     assert core.others == pytest.approx(1.2)
     assert usage.waited_share == pytest.approx(0.6)
     assert usage.load == pytest.approx(0.25)
@@ -173,7 +173,7 @@ def test_times_that_a_kernel_does_not_count_are_not_known(tmp_path, monkeypatch,
     watch, before = meter.watch_core(), meter.read()
     usage, core = meter.since(before, 1), watch.close()
     assert usage.waited is None
-    assert (core.others, core.stolen, core.hertz, core.joules) == (None, None, None, None)
+    assert (core.others, core.steal, core.hertz, core.joules) == (None, None, None, None)
     assert core.watched > 0
 
 
@@ -204,7 +204,7 @@ def test_figures_of_short_times_add_up(one_core):
         spent(lambda: None, seconds=0.004)
         parts.append(watch.close())
     total = whole.close()
-    for field in ("watched", "others", "stolen"):
+    for field in ("watched", "others", "steal"):
         values = [getattr(part, field) for part in parts]
         if getattr(total, field) is None:
             assert None in values

@@ -7,11 +7,11 @@ import pytest
 
 import halftrip
 from halftrip.registry import TRANSPORTS
-from halftrip.results.case import CaseEnd
+from halftrip.results.configuration import EndSettings
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native import endpoint
 from harness.bench import pair, process
-from harness.runs import case
+from harness.runs import configuration
 
 ABLE = Capabilities(
     patterns={
@@ -34,8 +34,8 @@ ABLE = Capabilities(
 
 
 def able(pattern="pingpong", size=8, **fields):
-    """A case that the transport `t` can do, unless the fields say otherwise."""
-    return case("t", size, pattern=pattern, **fields)
+    """A configuration that the transport `t` can do, unless the fields say otherwise."""
+    return configuration("t", size, pattern=pattern, **fields)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_each_rule_at_its_limit_and_beyond(fields, refusal):
     ],
 )
 def test_each_end_s_own_settings_count(end, settings, fields, refusal):
-    assert ABLE.refusal(able(**fields, **{end: CaseEnd(**settings)})) == refusal
+    assert ABLE.refusal(able(**fields, **{end: EndSettings(**settings)})) == refusal
 
 
 def test_without_limits_any_size_is_possible():
@@ -167,7 +167,7 @@ def copy_of(name):
 
 @pytest.mark.usefixtures("bare_native")
 @pytest.mark.parametrize("name", ["shm", "udp", "mpi"])
-def test_a_transport_without_its_native_part_refuses_every_case(name):
+def test_a_transport_without_its_native_part_refuses_every_configuration(name):
     usual = TRANSPORTS.load(name)
     kind = getattr(copy_of(usual.__module__), usual.__name__)
     transport = kind(process(no_mpi="no MPI here"))
@@ -175,13 +175,13 @@ def test_a_transport_without_its_native_part_refuses_every_case(name):
     # It still says whether it can be used between two ranks.
     assert transport.missing(pair(no_segment="no segment")) in ("no segment", "no MPI here", None)
     for pattern, mode in (("pingpong", "blocking"), ("stream", "ssend"), ("put", "onesided")):
-        assert transport.refuses(case(name, pattern=pattern, mode=mode)) is not None
+        assert transport.refuses(configuration(name, pattern=pattern, mode=mode)) is not None
     said = f"{name} has no pingpong, nor any other pattern in this build"
-    assert transport.refuses(case(name)) == said
+    assert transport.refuses(configuration(name)) == said
 
 
 @pytest.mark.usefixtures("bare_native")
-def test_byte_streams_without_their_native_part_refuse_every_case():
+def test_byte_streams_without_their_native_part_refuse_every_configuration():
     kind = copy_of("halftrip.transports.native.stream").StreamTransport
     said = "tcp has no pingpong, nor any other pattern in this build"
-    assert kind.capabilities.refusal(case("tcp")) == said
+    assert kind.capabilities.refusal(configuration("tcp")) == said

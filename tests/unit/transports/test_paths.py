@@ -16,7 +16,7 @@ from halftrip.transports.native.pipe import PipePath
 from harness import bench, paths
 from harness.groups import TOKEN
 from harness.paths import IN_PROCESS, exchange, held, make_paths, opened, settled
-from harness.runs import case
+from harness.runs import configuration
 
 LISTENING = ("unix", "tcp", "udp")
 
@@ -61,10 +61,10 @@ def leaves_nothing():
 @pytest.mark.parametrize("pattern", ["put", "get"])
 def test_what_the_responder_touches_stays_as_it_is(pattern, touch):
     kind = {"pattern": pattern, "mode": "onesided", "window": 4}
-    the_case = case("shm", 1001, **kind, verify=True, touch=touch)
+    the_configuration = configuration("shm", 1001, **kind, verify=True, touch=touch)
     with opened("shm") as ends:
-        assert capabilities("shm").refusal(the_case) is None
-        initiator, responder = exchange(ends, the_case, (1, 2, 3))
+        assert capabilities("shm").refusal(the_configuration) is None
+        initiator, responder = exchange(ends, the_configuration, (1, 2, 3))
         assert initiator.verified + responder.verified == initiator.messages == 28
         assert (initiator.timed.times > 0).all()
         assert responder.timed.times.size == 0
@@ -74,12 +74,12 @@ def test_what_the_responder_touches_stays_as_it_is(pattern, touch):
 @pytest.mark.parametrize(("name", "wait", "mode", "pattern"), CASES)
 def test_every_declared_pattern_carries_every_message(name, wait, mode, pattern):
     shape = SHAPES[pattern]
-    the_case = case(
+    the_configuration = configuration(
         name, 1001, wait, pattern=pattern, mode=mode, window=4 if shape.window else 1, verify=True
     )
     with opened(name, (wait, wait)) as ends:
-        assert capabilities(name).refusal(the_case) is None
-        initiator, responder = exchange(ends, the_case)
+        assert capabilities(name).refusal(the_configuration) is None
+        initiator, responder = exchange(ends, the_configuration)
         assert initiator.verified == initiator.messages * shape.initiator
         assert responder.verified == responder.messages * shape.responder
         assert initiator.timed.times.size == 3
@@ -89,10 +89,10 @@ def test_every_declared_pattern_carries_every_message(name, wait, mode, pattern)
 
 @pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("name", IN_PROCESS)
-def test_a_path_serves_one_case_after_another(name):
+def test_a_path_serves_one_configuration_after_another(name):
     with opened(name) as ends:
         for size in (1, 64, 5000):
-            initiator, _ = exchange(ends, case(name, size, verify=True))
+            initiator, _ = exchange(ends, configuration(name, size, verify=True))
             assert initiator.verified == initiator.messages
 
 
@@ -232,15 +232,15 @@ def blocks(path):
 @pytest.mark.parametrize("name", ["pipe", *LISTENING])
 @pytest.mark.parametrize("waits", [("spin", "block"), ("block", "spin")])
 def test_each_end_s_descriptors_wait_as_its_own_end_does(name, waits):
-    the_case = case(
+    the_configuration = configuration(
         name,
         64,
-        initiator=case(wait=waits[0]).initiator,
-        responder=case(wait=waits[1]).responder,
+        initiator=configuration(wait=waits[0]).initiator,
+        responder=configuration(wait=waits[1]).responder,
         verify=True,
     )
     with opened(name, waits) as ends:
-        initiator, _ = exchange(ends, the_case)
+        initiator, _ = exchange(ends, the_configuration)
         assert initiator.verified == initiator.messages
         for path, wait in zip(ends, waits, strict=True):
             assert set(blocks(path)) == {wait == "block"}

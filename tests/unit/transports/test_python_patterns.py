@@ -103,7 +103,7 @@ def test_python_has_every_two_sided_pattern():
     assert set(patterns.PATTERNS) == two_sided
 
 
-def test_timestamps_are_taken_after_each_batch_of_exchanges():
+def test_timestamps_are_taken_after_each_batch_of_iterations():
     timestamps, count = np.zeros(4, dtype=np.int64), []
     patterns.run(lambda: count.append(1), 2, 5, timestamps, lambda: len(count))
     assert timestamps.tolist() == [2, 7, 12, 17]
@@ -152,8 +152,10 @@ def pair_transport(monkeypatch):
 def test_a_transport_of_python_calls_is_measured_and_verified(pattern):
     threads = threading.active_count()
     window = 4 if SHAPES[pattern].window else 1
-    case = runs.case("pair", 100, "block", pattern=pattern, window=window, verify=True)
-    measured = measure(case).only
+    configuration = runs.configuration(
+        "pair", 100, "block", pattern=pattern, window=window, verify=True
+    )
+    measured = measure(configuration).only
     assert measured.verified > 0
     block = measured.blocks[0]
     assert (block.times > 0).all()

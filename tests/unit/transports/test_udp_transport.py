@@ -1,24 +1,25 @@
 """The udp transport, measured with both ranks in one process."""
 
+import msgspec
 import pytest
 
 from halftrip.memory.ring import Ring
 from halftrip.transports.native.udp import UdpTransport
 from harness import runs
 from harness.bench import measure, process
-from harness.paths import CaseEnd, opened
+from harness.paths import OneEnd, opened
 
 PATTERNS = pytest.mark.parametrize(("pattern", "window"), [("pingpong", 1), ("stream", 8)])
 
 
-def case(pattern="pingpong", size=64, window=1, **changes):
-    return runs.case("udp", size, pattern=pattern, window=window, **changes)
+def configuration(pattern="pingpong", size=64, window=1, **changes):
+    return runs.configuration("udp", size, pattern=pattern, window=window, **changes)
 
 
 @PATTERNS
 @pytest.mark.parametrize("size", [8, 24, 1000])
 def test_verified_messages_are_counted(pattern, window, size):
-    found = measure(case(pattern, size, window, verify=True), slices=2)
+    found = measure(configuration(pattern, size, window, verify=True), slices=2)
     assert found.problem is None
     for measured in found.slices:
         assert measured.verified > 0
@@ -36,68 +37,72 @@ def test_a_wrong_byte_is_found(pattern, window, buffers, monkeypatch):
         ring.region[slots * 1024 + 500] ^= 0x10
 
     monkeypatch.setattr(Ring, "fill", spoilt)
-    problem = measure(case(pattern, 1024, window, buffers=buffers, verify=True)).problem
+    problem = measure(configuration(pattern, 1024, window, buffers=buffers, verify=True)).problem
     assert problem.startswith(("rank 0: byte 500 is 0x", "rank 1: byte 500 is 0x"))
 
 
 @PATTERNS
-def test_a_dead_path_is_a_problem_of_the_case(pattern, window):
+def test_a_dead_path_is_a_problem_of_the_configuration(pattern, window):
     """From now on the responder's socket receives only from another address."""
 
     def spoil(rank, path):
         if rank == 1:
             path._socket.connect(("127.0.0.1", 9))
 
-    problem = measure(case(pattern, window=window), spoil=spoil, timeout=0.02).problem
+    problem = measure(configuration(pattern, window=window), spoil=spoil, timeout=0.02).problem
     assert problem.startswith(("rank 0: no ", "rank 0: Connection refused"))
 
 
 @pytest.mark.parametrize(
-    ("the_case", "reason"),
+    ("the_configuration", "reason"),
     [
-        (case(size=1), None),
-        (case(size=0), "an empty datagram has no room for its number"),
-        (case(size=65507), None),
-        (case(size=65508), "a datagram holds at most 65507 bytes"),
-        (case(rate=1e6), "--rate: only a stream of udp has one"),
-        (case("stream", rate=1e6, window=64), None),
-        (case("bidirectional"), "udp has no bidirectional, only pingpong, stream"),
-        (case("bidirectional", size=65508), "udp has no bidirectional, only pingpong, stream"),
-        (case(mode="ssend"), "udp has no ssend calls, only blocking"),
-        (case("put", mode="onesided"), "a datagram has no memory to reach into"),
-        (case(datatype="vector"), "--datatype vector: only MPI has datatypes"),
+        (configuration(size=1), None),
+        (configuration(size=0), "an empty datagram has no room for its number"),
+        (configuration(size=65507), None),
+        (configuration(size=65508), "a datagram holds at most 65507 bytes"),
+        (configuration(rate=1e6), "--rate: only a stream of udp has one"),
+        (configuration("stream", rate=1e6, window=64), None),
+        (configuration("bidirectional"), "udp has no bidirectional, only pingpong, stream"),
+        (
+            configuration("bidirectional", size=65508),
+            "udp has no bidirectional, only pingpong, stream",
+        ),
+        (configuration(mode="ssend"), "udp has no ssend calls, only blocking"),
+        (configuration("put", mode="onesided"), "a datagram has no memory to reach into"),
+        (configuration(datatype="vector"), "--datatype vector: only MPI has datatypes"),
     ],
 )
-def test_what_it_cannot_do_is_refused(the_case, reason):
-    assert UdpTransport(process()).refuses(the_case) == reason
+def test_what_it_cannot_do_is_refused(the_configuration, reason):
+    assert UdpTransport(process()).refuses(the_configuration) == reason
 
 
 @pytest.mark.parametrize(
-    ("the_case", "sizes", "headers"),
+    ("the_configuration", "sizes", "headers"),
     [
         # With a rate, a number and when the message was sent; else a number.
-        (case("stream", rate=1e6), (1, 8, 12, 16, 100), [1, 8, 8, 16, 16]),
-        (case("stream"), (1, 8, 12, 16, 100), [1, 8, 8, 8, 8]),
-        (case(), (1, 8, 100), [1, 8, 8]),
+        (configuration("stream", rate=1e6), (1, 8, 12, 16, 100), [1, 8, 8, 16, 16]),
+        (configuration("stream"), (1, 8, 12, 16, 100), [1, 8, 8, 8, 8]),
+        (configuration(), (1, 8, 100), [1, 8, 8]),
     ],
 )
-def test_the_header_is_what_the_path_writes_itself(the_case, sizes, headers):
+def test_the_header_is_what_the_path_writes_itself(the_configuration, sizes, headers):
     with opened("udp") as ends:
-        cases = [runs.case("udp", size, pattern=the_case.pattern, rate=the_case.rate)
-                 for size in sizes]  # fmt: skip
-        found = [CaseEnd(ends[0], each, initiates=True).endpoint.header_size for each in cases]
+        configurations = [msgspec.structs.replace(the_configuration, size=size) for size in sizes]
+        found = [
+            OneEnd(ends[0], each, initiates=True).endpoint.header_size for each in configurations
+        ]
     assert found == headers
 
 
 @pytest.mark.parametrize("rate", [None, 1e6])
 def test_a_stream_has_jitter_only_at_a_rate(rate):
-    delivery = measure(case("stream", 64, 8, rate=rate)).only.blocks[-1].delivery
+    delivery = measure(configuration("stream", 64, 8, rate=rate)).only.blocks[-1].delivery
     assert (delivery.jitter is None) == (rate is None)
 
 
-def test_several_exchanges_in_a_sample_are_a_mistake_of_the_program():
+def test_several_iterations_in_a_sample_are_a_mistake_of_the_program():
     with opened("udp") as ends:
-        end = CaseEnd(ends[0], case(), initiates=True)
+        end = OneEnd(ends[0], configuration(), initiates=True)
         with pytest.raises(ValueError, match="a sample by itself"):
             end.endpoint.run(1, 2, 3)
 
@@ -114,6 +119,6 @@ def test_the_socket_has_room_for_a_window(monkeypatch):
 
         monkeypatch.setattr(ends[0], "_socket", NotedSocket())
         for size, window in ((1, 1), (1000, 1000), (60_000, 1_000_000)):
-            CaseEnd(ends[0], case("stream", size, window), initiates=True).endpoint.resume()
+            OneEnd(ends[0], configuration("stream", size, window), initiates=True).endpoint.resume()
         monkeypatch.undo()
     assert asked == [default // 2, 1000 * 2024, 2**31 - 1]

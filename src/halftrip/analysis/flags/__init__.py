@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from halftrip.analysis.adjustment import typical_rtts
 from halftrip.analysis.flags import machine, neighbours, samples
 from halftrip.analysis.flags.disturbed import disturbed
 from halftrip.analysis.flags.flag import Evidence, Flag, evidence
-from halftrip.analysis.typical_line import typical_lines
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
     "Flag",
     "contradictions",
     "evidences",
-    "flags_by_case",
+    "flags_by_configuration",
     "flags_of",
     "judge",
 ]  # fmt: skip
@@ -59,34 +59,39 @@ _EXPLAINED_BY = {
 }
 
 
-def flags_by_case(run: Run) -> dict[Case, tuple[Flag, ...]]:
+def flags_by_configuration(run: Run) -> dict[Configuration, tuple[Flag, ...]]:
     """The flags of every row of a run."""
-    return {row.case: flags for row, flags in judge(run)}
+    return {row.configuration: flags for row, flags in judge(run)}
 
 
 def judge(run: Run) -> list[tuple[Evidence, tuple[Flag, ...]]]:
     """The evidence and the flags of every row of a run."""
     rows = evidences(run)
     beside = contradictions(rows)
-    return [(row, flags_of(row, beside.get(row.case, []))) for row in rows]
+    return [(row, flags_of(row, beside.get(row.configuration, []))) for row in rows]
 
 
 def evidences(run: Run) -> list[Evidence]:
     """The evidence of every row of a run."""
-    lines = typical_lines(run)
-    return [evidence(run, case, measurements, lines) for case, measurements in run.by_case.items()]
+    rtts = typical_rtts(run)
+    return [
+        evidence(run, configuration, measurements, rtts)
+        for configuration, measurements in run.by_configuration.items()
+    ]
 
 
-def contradictions(rows: Sequence[Evidence]) -> dict[Case, list[Flag]]:
+def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
     """The flags of rows that do not fit others of the same run."""
-    found: dict[Case, list[Flag]] = {}
+    found: dict[Configuration, list[Flag]] = {}
     for curve in neighbours.curves(rows):
         outliers = neighbours.outlier_sizes(curve)
         _add(found, outliers)
         # That an outlier contradicts its neighbours is nothing new.
         _add(
             found,
-            neighbours.faster_when_larger([row for row in curve if row.case not in outliers]),
+            neighbours.faster_when_larger(
+                [row for row in curve if row.configuration not in outliers]
+            ),
         )
     _add(found, neighbours.slower_in_a_stream(rows))
     return found
@@ -98,10 +103,10 @@ def flags_of(row: Evidence, beside: Sequence[Flag]) -> tuple[Flag, ...]:
     return _in_order([*own, *beside])
 
 
-def _add(found: dict[Case, list[Flag]], more: dict[Case, Flag]) -> None:
-    """Adds a flag to each case that does not have one of that name."""
-    for case, flag in more.items():
-        flags = found.setdefault(case, [])
+def _add(found: dict[Configuration, list[Flag]], more: dict[Configuration, Flag]) -> None:
+    """Adds a flag to each configuration that does not have one of that name."""
+    for configuration, flag in more.items():
+        flags = found.setdefault(configuration, [])
         if flag.name not in (known.name for known in flags):
             flags.append(flag)
 

@@ -16,7 +16,7 @@ _MOST_SPIKES = 0.1
 
 
 def disturbed(row: Evidence) -> Flag | None:
-    for found in (_taken(row), _stolen(row), _spikes(row)):
+    for found in (_taken(row), _steal(row), _spikes(row)):
         if found is not None:
             return found
     return None
@@ -33,12 +33,12 @@ def taken_ends(row: Evidence) -> list[tuple[int, Usage]]:
     ]
 
 
-def stolen_ends(row: Evidence) -> list[tuple[int, CoreUse, float]]:
+def steal_ends(row: Evidence) -> list[tuple[int, CoreUse, float]]:
     """The ends whose core the hypervisor had for much of the time: ranks, cores, and the share."""
     return [
-        (rank, usage.core, usage.stolen_share or 0.0)
+        (rank, usage.core, usage.steal_share or 0.0)
         for rank, usage in row.usage_by_rank
-        if usage.core is not None and usage.much_stolen
+        if usage.core is not None and usage.much_steal
     ]
 
 
@@ -71,17 +71,17 @@ def _others_had(rank: int, usage: Usage) -> str:
     return seen
 
 
-def _stolen(row: Evidence) -> Flag | None:
+def _steal(row: Evidence) -> Flag | None:
     """The hypervisor had the core of an end for much of the time."""
-    stolen = [
+    steal = [
         f"core {core.number} (rank {rank}) for {percent(share)}"
-        for rank, core, share in stolen_ends(row)
+        for rank, core, share in steal_ends(row)
     ]
-    if not stolen:
+    if not steal:
         return None
     return Flag(
         "disturbed",
-        f"the hypervisor had {' and '.join(stolen)} of the time{_losses(row)}",
+        f"the hypervisor had {' and '.join(steal)} of the time{_losses(row)}",
         "measure again when its other machines are quiet, or on one of your own",
     )
 
@@ -110,7 +110,7 @@ def _losses(row: Evidence) -> str:
     if row.usage is None or suspect is None:
         return ""
     lost = [_lost(name, usage) for name, usage in zip(ENDS, row.usage, strict=True)]
-    return f"; {'; '.join(lost)}; {counted(suspect, 'sample')} marked"
+    return f"; {'; '.join(lost)}; {counted(suspect, 'suspect sample')}"
 
 
 def _lost(name: str, usage: Usage) -> str:

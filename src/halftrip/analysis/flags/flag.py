@@ -6,17 +6,21 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from halftrip.analysis.summaries import case_times, is_over_all_time, summarize_case
-from halftrip.analysis.typical_line import Probed, at_typical_line, typical_lines
-from halftrip.results.case import Case
+from halftrip.analysis.adjustment import Probed, adjusted_latency, typical_rtts
+from halftrip.analysis.summaries import (
+    configuration_times,
+    is_over_all_time,
+    summarize_configuration,
+)
+from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage, add_both_ends
-from halftrip.stats.line import AtLine, Correlation, rank_correlation
+from halftrip.stats.adjustment import Adjusted, Correlation, rank_correlation
 from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
-from halftrip.stats.series import CaseTimes
+from halftrip.stats.series import ConfigurationTimes
 from halftrip.stats.summary import Summary
 from halftrip.units import significant
 
@@ -34,16 +38,16 @@ class Flag(NamedTuple):
 
 class Evidence(NamedTuple):
     """What is known of one row of a run: its measurements, one for each slice, their times, its
-    summary, its latency at the run's typical line (None: not known), how many of its messages
-    arrived, the resource usage of both ends, and the core-to-core round trips, ns, with their
-    median (None: none is known)."""
+    summary, its latency at the run's typical core-to-core round trip (None: not known), how many of
+    its messages arrived, the resource usage of both ends, and the core-to-core round trips, ns,
+    with their median (None: none is known)."""
 
     run: Run
-    case: Case
+    configuration: Configuration
     measurements: Sequence[Measurement]
-    times: CaseTimes
+    times: ConfigurationTimes
     summary: Summary
-    typical: AtLine | None
+    adjusted: Adjusted | None
     delivery: Delivery | None
     usage: tuple[Usage, Usage] | None
     rtts: Sequence[float]
@@ -52,19 +56,21 @@ class Evidence(NamedTuple):
     @property
     def is_over_all_time(self) -> bool:
         """Whether the bandwidth is not that of the median window; see `summaries`."""
-        return is_over_all_time(self.case, self.delivery)
+        return is_over_all_time(self.configuration, self.delivery)
 
     @property
     def usage_by_rank(self) -> list[tuple[int, Usage]]:
         """The ranks of both ends and their usage; empty where it is not known."""
-        return [] if self.usage is None else list(zip(self.case.pair, self.usage, strict=True))
+        return (
+            []
+            if self.usage is None
+            else list(zip(self.configuration.pair, self.usage, strict=True))
+        )
 
     @property
-    def with_line(self) -> Correlation | None:
+    def with_rtt(self) -> Correlation | None:
         """Whether the medians of slices go with the core-to-core round trip."""
-        return rank_correlation(
-            self.times.lines, [each.median.median for each in self.times.slices]
-        )
+        return rank_correlation(self.times.rtts, [each.median.median for each in self.times.slices])
 
     @property
     def steady(self) -> list[Floats]:
@@ -74,21 +80,23 @@ class Evidence(NamedTuple):
 
 def evidence(
     run: Run,
-    case: Case,
+    configuration: Configuration,
     measurements: Sequence[Measurement],
     lines: dict[Probed, float] | None = None,
 ) -> Evidence:
-    """The evidence of one row; `measurements` are all those of its case, at least one. `lines` has
-    the typical line of each pair, where that is known already."""
-    times = case_times(measurements)
-    rtts = [rtt for measurement in measurements for rtt in measurement.cache_line_rtts]
+    """The evidence of one row; `measurements` are all those of its configuration, at least one.
+    `lines` has the typical round trip of each pair, where that is known already."""
+    times = configuration_times(measurements)
+    rtts = [rtt for measurement in measurements for rtt in measurement.core_to_core_rtts]
     return Evidence(
         run=run,
-        case=case,
+        configuration=configuration,
         measurements=measurements,
         times=times,
-        summary=summarize_case(measurements, times),
-        typical=at_typical_line(times, typical_lines(run) if lines is None else lines, case),
+        summary=summarize_configuration(measurements, times),
+        adjusted=adjusted_latency(
+            times, typical_rtts(run) if lines is None else lines, configuration
+        ),
         delivery=add_deliveries(measurement.delivery for measurement in measurements),
         usage=add_both_ends(measurement.usage for measurement in measurements),
         rtts=rtts,

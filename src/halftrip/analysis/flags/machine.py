@@ -15,27 +15,29 @@ _SLACK = 1.25
 def ranks_of(row: Evidence) -> list[Environment]:
     """The environments of the two ranks of a row, in all launches."""
     return [
-        environment for environment in row.run.environments if environment.rank in row.case.pair
+        environment
+        for environment in row.run.environments
+        if environment.rank in row.configuration.pair
     ]
 
 
 def above_bound(row: Evidence) -> Flag | None:
     """No message arrives sooner than a cache line, and none has more bandwidth than memcpy."""
     if row.rtts and _crosses_once(row):
-        trips = 1 if is_in_turn(row.case.pattern, row.case.mode) else 2
+        trips = 1 if is_in_turn(row.configuration.pattern, row.configuration.mode) else 2
         half = min(row.rtts) / 2
         if row.summary.latency * trips < half / _SLACK:
             return Flag(
                 "above-bound",
                 f"{us(row.summary.latency)} one way, where a cache line alone takes {us(half)}",
-                "doubt the clock, the cores that the line was probed on, or what is counted",
+                "doubt the clock, the cores that were probed, or what is counted",
             )
     copies = {copy.size: copy.size / copy.ns for copy in row.run.copy_times if copy.ns > 0}
     if (
         not copies
-        or not row.case.size
-        or row.case.is_simulated
-        or not row.measurements[0].cache_line_rtts
+        or not row.configuration.size
+        or row.configuration.is_simulated
+        or not row.measurements[0].core_to_core_rtts
     ):
         return None
     fastest = max(copies.values())
@@ -52,8 +54,8 @@ def above_bound(row: Evidence) -> Flag | None:
 
 
 def _crosses_once(row: Evidence) -> bool:
-    """Whether every exchange waits for at least one line to cross."""
-    return row.case.window == 1 and row.case.mode != "onesided"
+    """Whether every iteration waits for at least one cache line to cross."""
+    return row.configuration.window == 1 and row.configuration.mode != "onesided"
 
 
 def other_state(row: Evidence) -> Flag | None:
@@ -65,7 +67,8 @@ def other_state(row: Evidence) -> Flag | None:
     alike = [
         m
         for m in row.run.measurements
-        if m.case.pair == row.case.pair and m.case.is_simulated == row.case.is_simulated
+        if m.configuration.pair == row.configuration.pair
+        and m.configuration.is_simulated == row.configuration.is_simulated
     ]
     known = rtt_states([m.series for m in alike])
     # Where the line moves continuously, what is near changes a little with every probe.
@@ -77,7 +80,7 @@ def other_state(row: Evidence) -> Flag | None:
         return None
     return Flag(
         "other-state",
-        f"measured before it was known that the line can take {state.low:.0f} to "
+        f"measured before it was known that core to core can take {state.low:.0f} to "
         f"{state.high:.0f} ns, which is {requested}",
         "measure it again, or in more slices",
     )

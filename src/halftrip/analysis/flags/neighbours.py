@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from halftrip.analysis.flags.flag import Evidence, Flag, percent, us
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.units import format_size
 
 # A size is an outlier where its time is off by more than this factor from all that its neighbours
@@ -29,20 +29,20 @@ Curve = list[Evidence]
 
 def curves(rows: Iterable[Evidence]) -> list[Curve]:
     """The rows of each curve, in order of size."""
-    groups: dict[Case, Curve] = {}
+    groups: dict[Configuration, Curve] = {}
     for row in rows:
-        groups.setdefault(row.case.curve, []).append(row)
-    return [sorted(curve, key=lambda row: row.case.size) for curve in groups.values()]
+        groups.setdefault(row.configuration.curve, []).append(row)
+    return [sorted(curve, key=lambda row: row.configuration.size) for curve in groups.values()]
 
 
-def outlier_sizes(curve: Curve) -> dict[Case, Flag]:
+def outlier_sizes(curve: Curve) -> dict[Configuration, Flag]:
     """Sizes whose time does not fit their neighbours: neither those on both sides nor, as at a
     change of protocol, those on one side. The worst is found first and left out of the curve, so
     that it does not spoil what its neighbours are compared with."""
     rows = [row for row in curve if row.summary.latency > 0]
-    found: dict[Case, Flag] = {}
+    found: dict[Configuration, Flag] = {}
     while len(rows) >= _FEWEST_IN_CURVE:
-        points = [(float(row.case.size), row.summary.latency) for row in rows]
+        points = [(float(row.configuration.size), row.summary.latency) for row in rows]
         departures = [_departure(points, i) for i in range(len(rows))]
         surely = [
             abs(departure) - _uncertainty(row)
@@ -53,7 +53,7 @@ def outlier_sizes(curve: Curve) -> dict[Case, Flag]:
         if surely[worst] <= math.log(_OFF):
             break
         expected = row.summary.latency / math.exp(departures[worst])
-        found[row.case] = Flag(
+        found[row.configuration] = Flag(
             "outlier-size",
             f"{us(row.summary.latency)}, where the sizes around it lead to {us(expected)}",
             "measure it again with sizes close by (--perturb 8, --refine) and several --launches",
@@ -105,16 +105,17 @@ def _uncertainty(row: Evidence) -> float:
     return math.log(summary.high / summary.low)
 
 
-def faster_when_larger(curve: Curve) -> dict[Case, Flag]:
+def faster_when_larger(curve: Curve) -> dict[Configuration, Flag]:
     """Messages that are slower than a larger one, which could carry them: a guideline of Traeff,
     Gropp and Thakur, Self-consistent MPI Performance Guidelines (TPDS 2010)."""
     found = {}
     for place, row in enumerate(curve):
         for larger in curve[place + 1 :]:
             if _is_slower(row, larger):
-                found[row.case] = Flag(
+                size = format_size(larger.configuration.size)
+                found[row.configuration] = Flag(
                     "contradiction",
-                    f"{us(row.summary.latency)}, where {format_size(larger.case.size)} take "
+                    f"{us(row.summary.latency)}, where {size} take "
                     f"{us(larger.summary.latency)}: more goes faster",
                     "take several --launches first: one may be what the machine did just then; if "
                     "it stays, look for a change of protocol between them",
@@ -123,36 +124,42 @@ def faster_when_larger(curve: Curve) -> dict[Case, Flag]:
     return found
 
 
-def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Case, Flag]:
+def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
     """Streams that get less through than a ping-pong, whose messages wait for each other; and
     streams both ways at once that get less through than one way."""
-    cases = {row.case: row for row in rows if row.case.rate is None}
-    found: dict[Case, Flag] = {}
-    for case, row in cases.items():
-        if case.mode not in ("blocking", "nonblocking"):
+    configurations = {row.configuration: row for row in rows if row.configuration.rate is None}
+    found: dict[Configuration, Flag] = {}
+    for configuration, row in configurations.items():
+        if configuration.mode not in ("blocking", "nonblocking"):
             continue
-        if case.pattern == "stream":
+        if configuration.pattern == "stream":
             # A nonblocking ping-pong would have both messages on their way at once.
-            pingpong = msgspec.structs.replace(case, pattern="pingpong", mode="blocking", window=1)
+            pingpong = msgspec.structs.replace(
+                configuration, pattern="pingpong", mode="blocking", window=1
+            )
             # The messages of a window and its acknowledgement should each take no longer than half
             # a round trip.
-            found |= _less_through(row, cases.get(pingpong), (case.window + 1) / case.window)
-        elif case.pattern == "bidirectional":
-            stream = msgspec.structs.replace(case, pattern="stream")
-            found |= _less_through(row, cases.get(stream), 2.0)
+            found |= _less_through(
+                row, configurations.get(pingpong), (configuration.window + 1) / configuration.window
+            )
+        elif configuration.pattern == "bidirectional":
+            stream = msgspec.structs.replace(configuration, pattern="stream")
+            found |= _less_through(row, configurations.get(stream), 2.0)
     return found
 
 
-def _less_through(row: Evidence, other: Evidence | None, factor: float) -> dict[Case, Flag]:
+def _less_through(
+    row: Evidence, other: Evidence | None, factor: float
+) -> dict[Configuration, Flag]:
     """A flag on `row` if a message takes longer there than `factor` messages of `other`."""
     if other is None or not _is_slower(row, other, factor):
         return {}
-    share = row.case.directions * other.summary.latency / row.summary.latency
+    share = row.configuration.directions * other.summary.latency / row.summary.latency
     return {
-        row.case: Flag(
+        row.configuration: Flag(
             "contradiction",
-            f"it gets {percent(share)} of the bandwidth of {other.case.pattern} through at the "
-            "same size",
+            f"it gets {percent(share)} of the bandwidth of {other.configuration.pattern} "
+            "through at the same size",
             "look at the window, at how the receiver waits, and at what fills up on the way",
         )
     }

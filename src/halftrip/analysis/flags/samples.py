@@ -21,7 +21,7 @@ from halftrip.units import significant
 
 # A step of the clock may be this share of a sample; see sampler.CLOCK_SHARE.
 _MOST_CLOCK_STEP = 0.01
-# The first exchange is always the slowest. It is worth a flag where it takes as long as this many
+# The first iteration is always the slowest. It is worth a flag where it takes as long as this many
 # later ones; or as fewer, but so long that a person notices.
 _COLD_TIMES = 100.0
 _COLD_TIMES_IF_LONG = 10.0
@@ -56,14 +56,14 @@ def coarse_clock(row: Evidence) -> Flag | None:
         f"times come in steps of {share * middle:.0f} ns, {percent(share)} of a sample"
         if math.isfinite(share)
         else "most samples took no time by this clock",
-        "let samples hold more exchanges (leave out --iterations); see halftrip doctor for the "
+        "let samples hold more iterations (leave out --iterations); see halftrip doctor for the "
         "clock",
     )
 
 
 def cold_start(row: Evidence) -> Flag | None:
     firsts = [m.first for m in row.measurements if m.slice == 0]
-    usual = row.summary.latency * row.case.messages_per_exchange
+    usual = row.summary.latency * row.configuration.messages_per_iteration
     if not firsts or not usual > 0:
         return None
     first = median(firsts)
@@ -72,7 +72,7 @@ def cold_start(row: Evidence) -> Flag | None:
         return None
     return Flag(
         "cold-start",
-        f"the first exchange took {us(first)}, as long as {times:.0f} later ones",
+        f"the first iteration took {us(first)}, as long as {times:.0f} later ones",
         "count it in where a program talks seldom; it is in no other column",
     )
 
@@ -198,11 +198,12 @@ def bimodal(row: Evidence) -> Flag | None:
 def _with_line(row: Evidence) -> str:
     """Whether the times of slices go with the core-to-core round trip; empty where chance explains
     it."""
-    found = row.with_line
+    found = row.with_rtt
     if found is None or not found.significant:
         return ""
     return (
-        f"; the line moved with it (rank correlation {found.value:.2f} over {found.points} slices)"
+        "; the core-to-core round trip moved with it "
+        f"(rank correlation {found.value:.2f} over {found.points} slices)"
     )
 
 
@@ -221,7 +222,7 @@ def _moved(row: Evidence) -> Flag | None:
         return None
     total = sum(times.size for times in of_state)
     kinds = " and ".join(
-        f"{us(middle)} while the line took {_range(states[n])} ns "
+        f"{us(middle)} while the core-to-core round trip took {_range(states[n])} ns "
         f"({percent(of_state[n].size / total)})"
         for n, middle in (low, high)
     )

@@ -19,7 +19,7 @@ from halftrip.plan.plan import Plan, plan_record
 from halftrip.plan.slices import planned_slices
 from halftrip.registry import SIMULATED
 from halftrip.results.block import Block, RoundTrips
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import Header, Measurement, RunEnd
 from halftrip.results.run import Run
 from halftrip.results.run_file import FORMAT, utc_now
@@ -30,16 +30,16 @@ from halftrip.transports.simulated import SimulatedTransport
 _PAIR = PairContext(peer=1, initiates=True, same_host=True, shares_core=False)
 
 
-def simulate(model: PathModel, cases: Sequence[Case], plan: Plan) -> Run:
-    """The run of `cases`, which have the transport ``simulated``, over the path that `model`
-    describes. As in a real run, the slices of all cases are dealt over the launch; `plan` has their
-    number, the limits of a case, the launches, and the timeout."""
+def simulate(model: PathModel, configurations: Sequence[Configuration], plan: Plan) -> Run:
+    """The run of `configurations`, which have the transport ``simulated``, over the path that
+    `model` describes. As in a real run, the slices of all configurations are dealt over the launch;
+    `plan` has their number, the limits of a configuration, the launches, and the timeout."""
     measurements: list[Measurement] = []
     for launch in range(plan.launches):
         process = ProcessContext(
             rank=0, token="", timeout=plan.timeout, path_model=model, launch=launch
         )
-        measurements += _Launch(SimulatedTransport(process), plan, cases).measure(launch)
+        measurements += _Launch(SimulatedTransport(process), plan, configurations).measure(launch)
     return Run(
         header=Header(
             format=FORMAT,
@@ -54,12 +54,15 @@ def simulate(model: PathModel, cases: Sequence[Case], plan: Plan) -> Run:
 
 
 class _Launch:
-    """One launch of `cases`. The order of slices depends on the seed of the model alone."""
+    """One launch of `configurations`. The order of slices depends on the seed of the model
+    alone."""
 
-    def __init__(self, transport: SimulatedTransport, plan: Plan, cases: Sequence[Case]) -> None:
-        for case in cases:
-            if case.transport != SIMULATED:
-                raise ValueError(f"{case.transport} takes real time")
+    def __init__(
+        self, transport: SimulatedTransport, plan: Plan, configurations: Sequence[Configuration]
+    ) -> None:
+        for configuration in configurations:
+            if configuration.transport != SIMULATED:
+                raise ValueError(f"{configuration.transport} takes real time")
         self._plan = plan
         self._path = transport.path(_PAIR, "spin")
         cost, resolution = transport.clock_figures
@@ -67,14 +70,16 @@ class _Launch:
         stopping = Stopping(ci=plan.ci, time=plan.time / slices, slices=slices)
         self._walk = Walk(
             plan,
-            [(0, case) for case in cases],
+            [(0, configuration) for configuration in configurations],
             random.Random(transport.model.seed),  # noqa: S311 (not a secret)
         )
-        self._endpoints = {case: self._path.endpoint(case) for case in cases}
+        self._endpoints = {
+            configuration: self._path.endpoint(configuration) for configuration in configurations
+        }
         single = transport.capabilities.lossy
         self._started = {
-            case: Started(Sampler(stopping, cost, resolution, single=single), Progress())
-            for case in cases
+            configuration: Started(Sampler(stopping, cost, resolution, single=single), Progress())
+            for configuration in configurations
         }
 
     def measure(self, launch: int) -> list[Measurement]:
@@ -90,22 +95,24 @@ class _Launch:
         return measurements
 
     def _slice(self, turn: Turn, sampler: Sampler, launch: int) -> Measurement:
-        case = turn.setting
+        configuration = turn.setting
         began = self._path.now
         blocks: list[Block] = []
-        rtt = self._path.cache_line_rtt()
+        rtt = self._path.core_to_core_rtt()
         while (batch := sampler.next()) is not None:
-            timed = self._endpoints[case].run(batch.warm_up, batch.exchanges, batch.samples)
+            timed = self._endpoints[configuration].run(
+                batch.warm_up, batch.iterations, batch.samples
+            )
             sampled = Sampled(timed.times, timed.timed_out)
             if not batch.keep:
                 sampler.feed(sampled)
                 continue
-            before, rtt = rtt, self._path.cache_line_rtt()
+            before, rtt = rtt, self._path.core_to_core_rtt()
             blocks.append(
                 Block(
                     start=timed.start,
                     times=timed.times,
-                    cache_line_rtt=RoundTrips(before, rtt),
+                    core_to_core_rtt=RoundTrips(before, rtt),
                     timed_out=timed.timed_out,
                     delivery=timed.delivery,
                 )
@@ -115,13 +122,13 @@ class _Launch:
         if sampler.stopped is None:
             raise RuntimeError("the sampler ended without a reason")
         return Measurement(
-            case=case,
+            configuration=configuration,
             slice=turn.number,
             launch=launch,
             at=began,
             first=sampler.first,
             warm_up=sampler.warm_up,
-            exchanges=sampler.exchanges,
+            iterations=sampler.iterations,
             stopped=sampler.stopped,
             blocks=blocks,
         )

@@ -10,7 +10,7 @@ from halftrip import _native
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.ring import aligned
 from halftrip.results.block import NO_TIMES, Times
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import SHAPES, Pattern
 from halftrip.transports.base import Buffers, Endpoint, Timed
 
@@ -31,32 +31,35 @@ def touched(count: int) -> Times:
 class NativeEndpoint(Endpoint):
     """`end` is an object of one of the native endpoint types."""
 
-    def __init__(self, end: Any, case: Case, initiates: bool, buffers: Buffers) -> None:
+    def __init__(
+        self, end: Any, configuration: Configuration, initiates: bool, buffers: Buffers
+    ) -> None:
         self._end = end
-        self._case = case
+        self._configuration = configuration
         self._buffers = buffers
         self._call = _native.initiate if initiates else _native.respond
         self._initiates = initiates
         self._rings = (buffers.out.native, buffers.in_.native)
 
-    def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
+    def run(self, untimed: int, iterations: int, samples: int) -> Timed:
         clock = self._buffers.clock
         timestamps = touched(samples + 1)
         receive_times = None
-        # With several exchanges in a sample, one more clock read in each would take too much of it.
-        if SHAPES[self._case.pattern].each_way and exchanges == 1:
+        # With several iterations in a sample, one more clock read in each would take too much of
+        # it.
+        if SHAPES[self._configuration.pattern].each_way and iterations == 1:
             receive_times = touched(samples)
         self._call(
             self._end,
-            self._case.pattern,
+            self._configuration.pattern,
             *self._rings,
-            self._case.window,
+            self._configuration.window,
             untimed,
-            exchanges,
+            iterations,
             timestamps,
             clock.source,
             receive_times,
-            self._case.touch,
+            self._configuration.touch,
         )
         if timestamps[-1] == 0:
             # This end takes no times: its clock reads would lengthen the initiator's samples.
@@ -76,7 +79,7 @@ class NativeWindow(NativeEndpoint):
 
     def expose(self, memory: Bytes) -> None:
         self.exposed = memory
-        if self._case.touch != "none" and not self._initiates:
+        if self._configuration.touch != "none" and not self._initiates:
             # The responder has nothing to send or receive: it touches its own window.
-            touched = self._buffers.out.in_memory(aligned(memory, self._case))
+            touched = self._buffers.out.in_memory(aligned(memory, self._configuration))
             self._rings = (touched, touched)

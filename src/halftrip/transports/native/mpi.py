@@ -12,7 +12,7 @@ from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.memory.layout import BLOCK, BLOCK_STRIDE
 from halftrip.mpi.library import function_address, timed_tag
-from halftrip.results.case import Case, Wait
+from halftrip.results.configuration import Configuration, Wait
 from halftrip.transports.base import (
     Buffers,
     Endpoint,
@@ -76,13 +76,17 @@ class MpiTransport(Transport):
             return "this MPI does not let several threads call it at once"
         return None
 
-    def refuses(self, case: Case) -> str | None:
-        if case.mode == "onesided" and case.align:
-            return f"--align {case.align}: a window lies where MPI puts it"
-        if case.mode == "persistent" and case.cache == "cold":
+    def refuses(self, configuration: Configuration) -> str | None:
+        if configuration.mode == "onesided" and configuration.align:
+            return f"--align {configuration.align}: a window lies where MPI puts it"
+        if configuration.mode == "persistent" and configuration.cache == "cold":
             return "--cache cold: a persistent request is bound to one buffer"
-        reason = super().refuses(case)
-        if reason is None and case.datatype == "vector" and (case.size % BLOCK or not case.size):
+        reason = super().refuses(configuration)
+        if (
+            reason is None
+            and configuration.datatype == "vector"
+            and (configuration.size % BLOCK or not configuration.size)
+        ):
             return f"--datatype vector: a strided message is made of blocks of {BLOCK} bytes"
         return reason
 
@@ -98,39 +102,41 @@ class MpiPath(Path):
         self._pair = pair
         self._tag = timed_tag(pair.thread)
 
-    def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
-        path = self._native_path(case)
-        if case.mode == "onesided":
+    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+        path = self._native_path(configuration)
+        if configuration.mode == "onesided":
             # What can fail at one end comes before the window, which both ends open and free.
             functions = _addresses(_WINDOW)
             window = self._window(buffers.exposed_bytes)
             # The lower rank is the first in the window.
             target = int(self._pair.peer > self._process.rank)
-            return MpiWindow(path, functions, window, target, case, self._pair.initiates, buffers)
-        if case.mode == "nonblocking":
+            return MpiWindow(
+                path, functions, window, target, configuration, self._pair.initiates, buffers
+            )
+        if configuration.mode == "nonblocking":
             kind, functions = "MpiNonblocking", _addresses(_NONBLOCKING)
-            end = _kind(kind)(path, functions, max_window=case.window)
-        elif case.mode == "persistent":
+            end = _kind(kind)(path, functions, max_window=configuration.window)
+        elif configuration.mode == "persistent":
             kind, functions = "MpiPersistent", _addresses(_PERSISTENT)
             out, in_ = buffers.out.native, buffers.in_.native
-            end = _kind(kind)(path, functions, out, in_, max_window=case.window)
+            end = _kind(kind)(path, functions, out, in_, max_window=configuration.window)
         else:
-            end = _kind("Mpi")(path, _addresses((_SENDS[case.mode], *_BLOCKING)))
-        endpoint = NativeEndpoint(end, case, self._pair.initiates, buffers)
-        if case.mode == "persistent":
+            end = _kind("Mpi")(path, _addresses((_SENDS[configuration.mode], *_BLOCKING)))
+        endpoint = NativeEndpoint(end, configuration, self._pair.initiates, buffers)
+        if configuration.mode == "persistent":
             # Each buffer has a request of its own.
             endpoint.lasting = max(buffers.out.slots, buffers.in_.slots) <= _MOST_REQUESTS
         return endpoint
 
-    def _native_path(self, case: Case) -> Any:
+    def _native_path(self, configuration: Configuration) -> Any:
         from mpi4py import MPI
 
-        datatype = _datatype(case)
+        datatype = _datatype(configuration)
         return _kind("MpiPath")(
             communicator=MPI._addressof(self._process.communicator),
             byte=MPI._addressof(MPI.BYTE),
             datatype=MPI._addressof(datatype),
-            typed_size=case.size if datatype is not MPI.BYTE else 0,
+            typed_size=configuration.size if datatype is not MPI.BYTE else 0,
             typed_extent=datatype.Get_true_extent()[1],
             peer=self._pair.peer,
             tag=self._tag,
@@ -172,7 +178,7 @@ class MpiWindow(NativeWindow):
         functions: list[int],
         window: tuple[MPI.Win, contextlib.ExitStack],
         target: int,
-        case: Case,
+        configuration: Configuration,
         initiates: bool,
         buffers: Buffers,
     ) -> None:
@@ -185,11 +191,11 @@ class MpiWindow(NativeWindow):
             functions,
             window=MPI._addressof(self._window),
             target=target,
-            base=case.align,
+            base=configuration.align,
             # The peer's window has the same size.
             size=exposed.size,
         )
-        super().__init__(end, case, initiates, buffers)
+        super().__init__(end, configuration, initiates, buffers)
         self.expose(exposed)
 
     def synchronize(self) -> None:
@@ -213,7 +219,7 @@ def _addresses(names: tuple[str, ...]) -> list[int]:
     return [function_address(name) for name in names]
 
 
-# Made once for each size and kept: types are few, and requests may outlive a case.
+# Made once for each size and kept: types are few, and requests may outlive a configuration.
 @cache
 def _committed(datatype: str, size: int) -> MPI.Datatype:
     from mpi4py import MPI
@@ -225,7 +231,11 @@ def _committed(datatype: str, size: int) -> MPI.Datatype:
     return made.Commit()
 
 
-def _datatype(case: Case) -> MPI.Datatype:
+def _datatype(configuration: Configuration) -> MPI.Datatype:
     from mpi4py import MPI
 
-    return MPI.BYTE if case.datatype == "byte" else _committed(case.datatype, case.size)
+    return (
+        MPI.BYTE
+        if configuration.datatype == "byte"
+        else _committed(configuration.datatype, configuration.size)
+    )

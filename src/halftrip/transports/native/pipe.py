@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from halftrip.results.case import Wait
+from halftrip.results.configuration import Wait
 from halftrip.transports.base import PairContext, Path
 from halftrip.transports.native.stream import StreamPath, StreamTransport
 

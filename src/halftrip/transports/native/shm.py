@@ -9,7 +9,7 @@ import msgspec
 from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
-from halftrip.results.case import Case, Wait
+from halftrip.results.configuration import Configuration, Wait
 from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Transport
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import NativeEndpoint, NativeWindow, patterns_of
@@ -38,25 +38,25 @@ class ShmPath(Path):
         self._messages = messages
         self._pair = pair
 
-    def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
-        kind = ShmWindow if case.mode == "onesided" else NativeEndpoint
-        return kind(self._messages, case, self._pair.initiates, buffers)
+    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+        kind = ShmWindow if configuration.mode == "onesided" else NativeEndpoint
+        return kind(self._messages, configuration, self._pair.initiates, buffers)
 
 
 class ShmWindow(NativeWindow):
     """Each end exposes a segment of its own, and reaches into the peer's."""
 
     def __init__(
-        self, messages: _native.Shm, case: Case, initiates: bool, buffers: Buffers
+        self, messages: _native.Shm, configuration: Configuration, initiates: bool, buffers: Buffers
     ) -> None:
-        super().__init__(messages, case, initiates, buffers)
+        super().__init__(messages, configuration, initiates, buffers)
         self._segment = SharedSegment(buffers.exposed_bytes)
         self.expose(self._segment.bytes)
         self.address = msgspec.to_builtins(self._segment.offer)
 
     def connect(self, address: Any) -> None:
         theirs = open_offer(msgspec.convert(address, SharedOffer))
-        self._end = _native.ShmWindow(self._end, theirs[self._case.align :])
+        self._end = _native.ShmWindow(self._end, theirs[self._configuration.align :])
 
     def close(self) -> None:
         super().close()

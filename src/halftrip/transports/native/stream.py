@@ -10,7 +10,7 @@ from typing import Any
 from halftrip import _native
 from halftrip.control.protocol import Address, Channel, Listener, Reach, connect, introduce
 from halftrip.errors import Unavailable
-from halftrip.results.case import Case, Wait
+from halftrip.results.configuration import Configuration, Wait
 from halftrip.results.patterns import is_both_ways
 from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Transport
 from halftrip.transports.capabilities import Capabilities
@@ -50,16 +50,16 @@ class StreamPath(Path):
         for descriptor in {in_fd, out_fd}:
             self.resources.callback(os.close, descriptor)
 
-    def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
-        if self.pair.end_of(case).wait == "spin":
+    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+        if self.pair.end_of(configuration).wait == "spin":
             wait = "Spinning"
-        elif is_both_ways(case.pattern, case.mode):
+        elif is_both_ways(configuration.pattern, configuration.mode):
             # Two ranks that both block in a write, with full buffers, would wait for ever.
             wait = "Polling"
         else:
             wait = "Blocking"
         end = getattr(_native, wait + self.kind)(self.in_fd, self.out_fd, self.pair.shares_core)
-        return StreamEndpoint(self, wait == "Blocking", end, case, buffers)
+        return StreamEndpoint(self, wait == "Blocking", end, configuration, buffers)
 
     def set_blocking(self, blocks: bool) -> None:
         """Puts both descriptors into blocking or non-blocking mode."""
@@ -74,9 +74,14 @@ class StreamEndpoint(NativeEndpoint):
     """`blocks`: its calls sleep in the kernel."""
 
     def __init__(
-        self, path: StreamPath, blocks: bool, end: Any, case: Case, buffers: Buffers
+        self,
+        path: StreamPath,
+        blocks: bool,
+        end: Any,
+        configuration: Configuration,
+        buffers: Buffers,
     ) -> None:
-        super().__init__(end, case, path.pair.initiates, buffers)
+        super().__init__(end, configuration, path.pair.initiates, buffers)
         self._path = path
         self._blocks = blocks
 

@@ -15,7 +15,7 @@ import numpy as np
 from halftrip import _native
 from halftrip.control.protocol import Address, Channel, Closed, Listener, connect, introduce
 from halftrip.errors import Unavailable
-from halftrip.results.case import Case, Wait
+from halftrip.results.configuration import Configuration, Wait
 from halftrip.results.delivery import Delivery
 from halftrip.transports.base import (
     Buffers,
@@ -130,14 +130,16 @@ class UdpPath(Path):
         self._resources.close()
         return end
 
-    def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
-        return UdpEndpoint(self, self._end, case, self._pair.initiates, buffers)
+    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+        return UdpEndpoint(self, self._end, configuration, self._pair.initiates, buffers)
 
-    def resume(self, case: Case, before: int) -> None:
-        """Sets the socket up for a case, which had `before` messages so far."""
+    def resume(self, configuration: Configuration, before: int) -> None:
+        """Sets the socket up for a configuration, which had `before` messages so far."""
         # Room for a window, if net.core.rmem_max allows it; never less than the default. The kernel
         # doubles what it is asked for.
-        room = max(case.window * (case.size + _OVERHEAD), self._default_buffer // 2)
+        room = max(
+            configuration.window * (configuration.size + _OVERHEAD), self._default_buffer // 2
+        )
         room = min(room, _LARGEST_BUFFER)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
         self._end.restart(before)
@@ -151,41 +153,43 @@ class UdpEndpoint(Endpoint):
         self,
         path: UdpPath,
         end: _native.DatagramSocket,
-        case: Case,
+        configuration: Configuration,
         initiates: bool,
         buffers: Buffers,
     ) -> None:
         self._path = path
         self._end = end
-        self._case = case
+        self._configuration = configuration
         self._initiates = initiates
         self._buffers = buffers
         # How many there were in all batches so far.
         self._messages = 0
         # Jitter means something only where messages are sent at a given rate.
-        self._jitter = case.rate is not None
-        timestamped = self._jitter and case.size >= end.timestamped_size
+        self._jitter = configuration.rate is not None
+        timestamped = self._jitter and configuration.size >= end.timestamped_size
         header_size = end.timestamped_size if timestamped else end.number_size
-        self.header_size = min(case.size, header_size)
+        self.header_size = min(configuration.size, header_size)
 
     def resume(self) -> None:
-        self._path.resume(self._case, self._messages)
+        self._path.resume(self._configuration, self._messages)
 
-    def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
-        if exchanges != 1:
-            raise ValueError("an exchange of datagrams is a sample by itself")
-        case, clock = self._case, self._buffers.clock
-        self._messages += (untimed + samples) * case.window
+    def run(self, untimed: int, iterations: int, samples: int) -> Timed:
+        if iterations != 1:
+            raise ValueError("an iteration of datagrams is a sample by itself")
+        configuration, clock = self._configuration, self._buffers.clock
+        self._messages += (untimed + samples) * configuration.window
         ticks = touched(samples)
-        source_slots = np.zeros(self._buffers.in_.slots if case.verify else 0, dtype=np.int64)
+        source_slots = np.zeros(
+            self._buffers.in_.slots if configuration.verify else 0, dtype=np.int64
+        )
         call = _native.initiate_datagrams if self._initiates else _native.respond_datagrams
         result = call(
             self._end,
-            case.pattern,
+            configuration.pattern,
             self._buffers.out.native,
             self._buffers.in_.native,
-            case.window,
-            case.rate or 0.0,
+            configuration.window,
+            configuration.rate or 0.0,
             untimed,
             _MOST_TIMED_OUT_NS,
             ticks,
@@ -199,7 +203,7 @@ class UdpEndpoint(Endpoint):
             start=clock.raw_ns(result.start) if result.start else 0,
             timed_out=int(result.timed_out_ticks * 1e9 / clock.hertz),
             delivery=_delivery(result) if self._initiates else None,
-            source_slots=source_slots if case.verify else None,
+            source_slots=source_slots if configuration.verify else None,
         )
 
 
@@ -207,7 +211,7 @@ def _delivery(result: _native.DatagramResult) -> Delivery:
     return Delivery(
         sent=result.sent,
         lost=result.lost,
-        late=result.late,
+        reordered=result.reordered,
         jitter=float(result.jitter) if result.jitter >= 0 else None,
     )
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from halftrip.memory.allocator import Bytes
 from halftrip.results.block import Times
-from halftrip.results.case import Case
+from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Pattern, is_both_ways
 from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Timed
 
@@ -38,7 +38,7 @@ class Messages(Protocol):
 
 
 class Exchanger:
-    """One end of a pattern over `messages`: calling it makes one exchange.
+    """One end of a pattern over `messages`: calling it makes one iteration.
 
     `out` and `in_` are the buffers, used in turn, shape (slots, bytes).
     """
@@ -60,10 +60,10 @@ class Exchanger:
         # Python's calls block: to send and receive at once takes a second thread.
         self._sender = ThreadPoolExecutor(1) if is_both_ways(pattern, "blocking") else None
         ends = _PATTERNS[pattern]
-        self._exchange = ends.initiate if initiates else ends.respond
+        self._iteration = ends.initiate if initiates else ends.respond
 
     def __call__(self) -> None:
-        self._exchange(self)
+        self._iteration(self)
 
     def close(self) -> None:
         if self._sender is not None:
@@ -104,7 +104,7 @@ class Exchanger:
 
 
 class _Ends(NamedTuple):
-    """What each end of a pattern does in one exchange, and whether the responder takes times, too:
+    """What each end of a pattern does in one iteration, and whether the responder takes times, too:
     not where its clock reads would lengthen what the initiator times."""
 
     initiate: Callable[[Exchanger], None]
@@ -146,17 +146,17 @@ PATTERNS: tuple[Pattern, ...] = tuple(_PATTERNS)
 def run(
     exchange: Callable[[], None],
     untimed: int,
-    exchanges: int,
+    iterations: int,
     timestamps: Times,
     now: Callable[[], int],
 ) -> None:
-    """Makes `untimed` exchanges first, then `exchanges` between each two of `timestamps`, shape
+    """Makes `untimed` iterations first, then `iterations` between each two of `timestamps`, shape
     (samples + 1,), which it fills in the unit of `now`; as native/timing.hpp does."""
     for _ in range(untimed):
         exchange()
     timestamps[0] = now()
     for number in range(1, len(timestamps)):
-        for _ in range(exchanges):
+        for _ in range(iterations):
             exchange()
         timestamps[number] = now()
 
@@ -175,28 +175,30 @@ def clock_figures() -> tuple[float, float]:
 
 
 class PythonEndpoint(Endpoint):
-    """One end of a path for a case whose messages go through `messages`."""
+    """One end of a path for a configuration whose messages go through `messages`."""
 
-    def __init__(self, messages: Messages, case: Case, initiates: bool, buffers: Buffers) -> None:
-        self._exchange = Exchanger(
+    def __init__(
+        self, messages: Messages, configuration: Configuration, initiates: bool, buffers: Buffers
+    ) -> None:
+        self._iteration = Exchanger(
             messages,
-            case.pattern,
+            configuration.pattern,
             initiates,
             buffers.out.messages,
             buffers.in_.messages,
-            case.window,
+            configuration.window,
         )
-        self._is_timed = initiates or _PATTERNS[case.pattern].responder_timed
+        self._is_timed = initiates or _PATTERNS[configuration.pattern].responder_timed
 
-    def run(self, untimed: int, exchanges: int, samples: int) -> Timed:
+    def run(self, untimed: int, iterations: int, samples: int) -> Timed:
         timestamps = np.zeros(samples + 1, dtype=np.int64)
-        run(self._exchange, untimed, exchanges, timestamps, _now)
+        run(self._iteration, untimed, iterations, timestamps, _now)
         if not self._is_timed:
             return Timed()
         return Timed(times=np.diff(timestamps), start=int(timestamps[0]))
 
     def close(self) -> None:
-        self._exchange.close()
+        self._iteration.close()
 
 
 class PythonPath(Path):
@@ -207,5 +209,5 @@ class PythonPath(Path):
     def __init__(self, pair: PairContext) -> None:
         self.pair = pair
 
-    def endpoint(self, case: Case, buffers: Buffers) -> Endpoint:
-        return PythonEndpoint(self.messages, case, self.pair.initiates, buffers)
+    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+        return PythonEndpoint(self.messages, configuration, self.pair.initiates, buffers)

@@ -1,4 +1,4 @@
-"""The cases of a plan: every combination once, with the settings of each end."""
+"""The configurations of a plan: every combination once, with the settings of each end."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.plan.cases import case_of, settings
+from halftrip.plan.configurations import configuration_of, settings
 from halftrip.plan.layers import make_plan, options_layer, python_layer
 from halftrip.plan.plan import Plan, plan_keys
 from halftrip.registry import TRANSPORTS
@@ -32,18 +32,21 @@ def settings_of(waits=WAITS, **options):
 
 
 @given(plans)
-def test_every_combination_is_a_case_once(keys):
+def test_every_combination_is_a_configuration_once(keys):
     plan = make_plan(python_layer(keys | {"message_rate": False}))
-    cases = settings(plan, WAITS)
-    assert len(set(cases)) == len(cases)
-    assert [case.setting for case in cases] == cases
+    configurations = settings(plan, WAITS)
+    assert len(set(configurations)) == len(configurations)
+    assert [configuration.setting for configuration in configurations] == configurations
     there = [name for name in plan.transport if name in WAITS]
     kinds = max(len(plan.wait), 1) * len(plan.buffers) * len(plan.pages)
-    assert len(cases) == len(there) * kinds * len(plan.sizes)
+    assert len(configurations) == len(there) * kinds * len(plan.sizes)
 
 
 def test_without_wait_each_transport_waits_in_its_own_default_way():
-    waits = {case.transport: case.both_ends("wait") for case in settings_of(sizes="8")}
+    waits = {
+        configuration.transport: configuration.both_ends("wait")
+        for configuration in settings_of(sizes="8")
+    }
     assert waits == {"shm": "spin", "tcp": "block"}
 
 
@@ -53,16 +56,19 @@ def test_without_wait_each_transport_waits_in_its_own_default_way():
 def test_settings_of_each_end(option, allowed):
     for initiator, responder in product(allowed, repeat=2):
         setting = f"{initiator}:{responder}"
-        (case,) = settings_of(transport="tcp", sizes="8", **{option: setting})
-        assert getattr(case.initiator, option) == initiator
-        assert getattr(case.responder, option) == responder
+        (configuration,) = settings_of(transport="tcp", sizes="8", **{option: setting})
+        assert getattr(configuration.initiator, option) == initiator
+        assert getattr(configuration.responder, option) == responder
         (same,) = settings_of(transport="tcp", sizes="8", **{option: initiator})
-        assert (same == case) == (initiator == responder)
+        assert (same == configuration) == (initiator == responder)
 
 
 def places_of(**options):
-    cases = settings_of(sizes="8,64", transport="tcp", pattern="stream", **options)
-    return [(case.window, case.size, case.places) for case in cases]
+    configurations = settings_of(sizes="8,64", transport="tcp", pattern="stream", **options)
+    return [
+        (configuration.window, configuration.size, configuration.places)
+        for configuration in configurations
+    ]
 
 
 def test_each_message_of_a_window_has_its_own_place_unless_asked_otherwise():
@@ -84,44 +90,57 @@ def test_places_make_no_two_rows_of_what_is_the_same():
 
 
 def test_settings_of_both_and_of_each_end_may_be_listed_together():
-    cases = settings_of(transport="tcp", sizes="8", wait="spin,spin:block,block:block,block")
-    assert [case.both_ends("wait") for case in cases] == ["spin", "spin:block", "block"]
+    configurations = settings_of(
+        transport="tcp", sizes="8", wait="spin,spin:block,block:block,block"
+    )
+    assert [configuration.both_ends("wait") for configuration in configurations] == [
+        "spin",
+        "spin:block",
+        "block",
+    ]
 
 
 def test_the_kind_of_memory_is_that_of_each_end():
     plan = Plan(transport=("tcp",), sizes=(8,), memory=("host", "host:device"))
-    cases = settings(plan, WAITS)
-    assert [(case.initiator.memory, case.responder.memory) for case in cases] == [
+    configurations = settings(plan, WAITS)
+    assert [(each.initiator.memory, each.responder.memory) for each in configurations] == [
         ("host", "host"), ("host", "device"),
     ]  # fmt: skip
-    assert cases[1].both_ends("memory") == "host:device"
+    assert configurations[1].both_ends("memory") == "host:device"
 
 
-def only_case(pair=(0, 1), thread=0, at_once=1, **options):
-    """The only case of a plan, between these ranks."""
+def only_configuration(pair=(0, 1), thread=0, at_once=1, **options):
+    """The only configuration of a plan, between these ranks."""
     plan = make_plan(options_layer({"transport": "tcp", "sizes": "8"} | options))
     (setting,) = settings(plan, WAITS)
-    case = case_of(plan, setting, pair, thread, at_once)
-    assert case.setting == setting
-    return case
+    configuration = configuration_of(plan, setting, pair, thread, at_once)
+    assert configuration.setting == setting
+    return configuration
 
 
 def test_requested_cores_are_those_of_each_end():
-    case = only_case((1, 3), cores="3,5,0,7")
-    assert (case.pair, case.initiator.core, case.responder.core) == ((1, 3), 5, 7)
-    backwards = only_case((3, 0), cores="3,5,0,7")
+    configuration = only_configuration((1, 3), cores="3,5,0,7")
+    assert (configuration.pair, configuration.initiator.core, configuration.responder.core) == (
+        (1, 3),
+        5,
+        7,
+    )
+    backwards = only_configuration((3, 0), cores="3,5,0,7")
     assert (backwards.initiator.core, backwards.responder.core) == (7, 3)
-    threads = [only_case(thread=thread, cores="0-3", threads="2") for thread in (0, 1)]
-    ends = [(case.thread, case.initiator.core, case.responder.core) for case in threads]
+    threads = [only_configuration(thread=thread, cores="0-3", threads="2") for thread in (0, 1)]
+    ends = [
+        (configuration.thread, configuration.initiator.core, configuration.responder.core)
+        for configuration in threads
+    ]
     assert ends == [(0, 0, 2), (1, 1, 3)]
     for options in ({"cores": "none"}, {}):
-        case = only_case(**options)
-        assert (case.initiator.core, case.responder.core) == (None, None)
+        configuration = only_configuration(**options)
+        assert (configuration.initiator.core, configuration.responder.core) == (None, None)
 
 
 @pytest.mark.parametrize(("at_once", "threads", "together"), [(1, 1, 1), (3, 1, 3), (2, 4, 8)])
 def test_all_threads_of_all_pairs_talk_at_the_same_time(at_once, threads, together):
-    assert only_case(at_once=at_once, threads=str(threads)).concurrency == together
+    assert only_configuration(at_once=at_once, threads=str(threads)).concurrency == together
 
 
 def test_a_plan_is_read_without_numpy():
@@ -133,12 +152,19 @@ def test_a_plan_is_read_without_numpy():
 def test_a_default_run_has_a_stream_of_small_messages_over_each_transport():
     plan = make_plan(python_layer({"transport": "shm,tcp", "wait": "block,spin"}))
     waits = {"shm": ("spin",), "tcp": ("block", "spin")}
-    streams = [case for case in settings(plan, waits) if case.pattern == "stream"]
-    assert [(case.transport, case.size, case.window) for case in streams] == [
+    streams = [
+        configuration
+        for configuration in settings(plan, waits)
+        if configuration.pattern == "stream"
+    ]
+    assert [
+        (configuration.transport, configuration.size, configuration.window)
+        for configuration in streams
+    ] == [
         ("shm", 8, 64),
         ("tcp", 8, 64),
     ]
-    assert {case.both_ends("wait") for case in streams} == {"block"}
+    assert {configuration.both_ends("wait") for configuration in streams} == {"block"}
 
 
 @pytest.mark.parametrize(
@@ -159,5 +185,5 @@ def test_a_default_run_has_a_stream_of_small_messages_over_each_transport():
 def test_who_says_what_to_measure_gets_no_more(keys, has_stream):
     plan = make_plan(python_layer(keys))
     found = settings(plan, dict.fromkeys(plan.transport, ("spin",)))
-    assert any(case.pattern == "stream" for case in found) == has_stream
+    assert any(configuration.pattern == "stream" for configuration in found) == has_stream
     assert make_plan(python_layer(plan_keys(plan))) == plan

@@ -1,4 +1,4 @@
-"""A case: one point of a plan."""
+"""A configuration: one point of a plan."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import msgspec
 
 from halftrip.registry import SIMULATED
 from halftrip.results.patterns import Mode, Pattern, is_both_ways, trips
+from halftrip.units import format_size
 
 Wait = Literal["block", "spin"]
 Buffers = Literal["same", "separate"]
@@ -16,12 +17,12 @@ Cache = Literal["hot", "cold"]
 Places = Literal["own", "same"]
 Touch = Literal["none", "untimed", "timed"]
 Datatype = Literal["byte", "contiguous", "vector"]
-# The settings that may differ between the two ends of a case.
+# The settings that may differ between the two ends of a configuration.
 EndField = Literal["memory", "pages", "wait"]
 
 
-class CaseEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of one end of a case.
+class EndSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of one end of a configuration.
 
     `memory` is the kind of memory that its buffers are in, `pages` their page size. `wait` is how
     it waits for a message: in the kernel, or by polling. `core` is the requested core; None: not
@@ -34,13 +35,13 @@ class CaseEnd(msgspec.Struct, frozen=True, kw_only=True):
     core: int | None = None
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """One point of a plan: what thread number `thread` of each rank of `pair` measures.
 
     `buffers` says whether a rank receives into the buffer that it sends from. `window` is how many
     messages are in flight; `places` whether each of them has a place of its own at both ends, or
     all have the same one, which stays in the cache. `touch`: between windows the responder of a put
-    reads what was put, that of a get writes what will be got; "timed" as part of the exchange, or
+    reads what was put, that of a get writes what will be got; "timed" as part of the iteration, or
     "untimed" while the clock stands still. With `align`, buffers start that many bytes after a
     multiple of twice `align`; with 0, the first starts a page. `datatype` is what MPI is told a
     message is made of. `rate` is what a sender offers, bytes per second; None: as much as it can.
@@ -52,8 +53,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     pattern: Pattern = "pingpong"
     mode: Mode = "blocking"
     size: int
-    initiator: CaseEnd
-    responder: CaseEnd
+    initiator: EndSettings
+    responder: EndSettings
     buffers: Buffers = "separate"
     cache: Cache = "hot"
     pair: tuple[int, int] = (0, 1)
@@ -68,7 +69,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int = 1
 
     @property
-    def ends(self) -> tuple[CaseEnd, CaseEnd]:
+    def ends(self) -> tuple[EndSettings, EndSettings]:
         """The settings of the initiator and of the responder."""
         return self.initiator, self.responder
 
@@ -78,12 +79,18 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return ":".join(dict.fromkeys(values))
 
     @property
-    def curve(self) -> Case:
-        """The curve that this case is a point of: the same case with a size of 0."""
+    def title(self) -> str:
+        """Transport, pattern and size: ``tcp pingpong 64K``."""
+        return f"{self.transport} {self.pattern} {format_size(self.size)}"
+
+    @property
+    def curve(self) -> Configuration:
+        """The curve that this configuration is a point of: the same configuration with a size of
+        0."""
         return msgspec.structs.replace(self, size=0)
 
     @property
-    def setting(self) -> Case:
+    def setting(self) -> Configuration:
         """What is measured, without who measures it."""
         initiator, responder = (msgspec.structs.replace(end, core=None) for end in self.ends)
         return msgspec.structs.replace(
@@ -91,8 +98,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def messages_per_exchange(self) -> int:
-        """How many one-way messages follow each other in an exchange."""
+    def messages_per_iteration(self) -> int:
+        """How many one-way messages follow each other in an iteration."""
         return trips(self.pattern, self.mode) * self.window
 
     @property

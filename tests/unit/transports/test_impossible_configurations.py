@@ -1,4 +1,4 @@
-"""Cases that no machine can measure, and the reasons."""
+"""Configurations that no machine can measure, and the reasons."""
 
 import contextlib
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 
 from halftrip.errors import UsageError
-from halftrip.plan.cases import outlasts
+from halftrip.plan.configurations import outlasts
 from halftrip.plan.layers import make_plan, options_layer, python_layer
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.refusals import check_possible
@@ -68,7 +68,7 @@ def plan(**options):
         ),
     ],
 )  # fmt: skip
-def test_a_plan_without_a_possible_case_is_a_usage_error(options, reasons):
+def test_a_plan_without_a_possible_configuration_is_a_usage_error(options, reasons):
     with pytest.raises(UsageError) as caught:
         check_possible(plan(**options))
     assert str(caught.value) == f"nothing of this can be measured: {reasons}"
@@ -90,9 +90,9 @@ def test_a_simulated_path_that_loses_messages_has_a_pingpong_alone(loss, pattern
 
 def test_a_kind_of_memory_is_refused_at_either_end():
     capabilities = TRANSPORTS.load("tcp").capabilities
-    assert capabilities.refusal(runs.case("tcp")) is None
+    assert capabilities.refusal(runs.configuration("tcp")) is None
     for memory in ("device", "host:device", "device:host"):
-        assert capabilities.refusal(runs.case("tcp", memory=memory)) == (
+        assert capabilities.refusal(runs.configuration("tcp", memory=memory)) == (
             "--memory device: tcp has host"
         )
 
@@ -111,7 +111,7 @@ def test_many_reasons_are_cut_short():
         # Waiting differently at both ends is possible with sockets.
         {"transport": "shm,tcp", "wait": "spin:block"},
         {"pages": "4K:huge", "memory": "host:host"},
-        # Enough that one case is possible.
+        # Enough that one configuration is possible.
         {"rate": "1MB", "pattern": "pingpong,stream"},
         {"pattern": "put,stream", "mode": "onesided"},
         {"sizes": "0,8", "transport": "udp"},
@@ -121,23 +121,23 @@ def test_many_reasons_are_cut_short():
         {"transport": "tcp", "pattern": "stream", "sizes": "1G", "window": "1000000"},
     ],
 )
-def test_a_plan_with_a_possible_case_is_accepted(options):
+def test_a_plan_with_a_possible_configuration_is_accepted(options):
     check_possible(plan(**options))
 
 
-def case(**changes):
+def configuration(**changes):
     values = {"transport": "udp", "pattern": "stream", "wait": "block", "size": 1000, "window": 100}
-    return runs.case(**(values | changes))
+    return runs.configuration(**(values | changes))
 
 
 def test_a_window_far_longer_than_the_time_allowed_is_refused():
     allowed = plan(time="1s")
-    assert outlasts(allowed, case(rate=10_000.0)) is None
-    reason = outlasts(allowed, case(rate=9_000.0))
+    assert outlasts(allowed, configuration(rate=10_000.0)) is None
+    reason = outlasts(allowed, configuration(rate=9_000.0))
     assert reason == "a window of 100 takes 11 s at this --rate, --time allows 1 s"
-    assert outlasts(plan(time="2s"), case(rate=9_000.0)) is None
-    assert outlasts(allowed, case()) is None
-    reason = outlasts(allowed, case(size=1 << 30, window=1000))
+    assert outlasts(plan(time="2s"), configuration(rate=9_000.0)) is None
+    assert outlasts(allowed, configuration()) is None
+    reason = outlasts(allowed, configuration(size=1 << 30, window=1000))
     assert reason == "a window of 1000 takes 11 s even at 100 GB/s, --time allows 1 s"
     # A requested count is made, however long it takes.
-    assert outlasts(plan(iterations="1"), case(rate=1.0)) is None
+    assert outlasts(plan(iterations="1"), configuration(rate=1.0)) is None

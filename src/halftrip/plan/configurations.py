@@ -1,4 +1,4 @@
-"""The cases of a plan."""
+"""The configurations of a plan."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from halftrip.plan.pairing import Pair
 from halftrip.plan.plan import Plan
 from halftrip.plan.sizes import perturb
-from halftrip.results.case import Cache, Case, CaseEnd, Places, Wait
+from halftrip.results.configuration import Cache, Configuration, EndSettings, Places, Wait
 from halftrip.results.patterns import SHAPES, Pattern
 from halftrip.units import significant
 
@@ -19,9 +19,9 @@ _MESSAGE_BYTES = 8
 _SETTINGS = ("places", "touch", "wait", "buffers", "memory", "pages", "cache", "align", "datatype")
 
 
-def settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Case]:
-    """Every case of the plan once, in the order of a table, without the ranks that measure it.
-    `waits` has the ways in which each transport can wait, its default first."""
+def settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Configuration]:
+    """Every configuration of the plan once, in the order of a table, without the ranks that measure
+    it. `waits` has the ways in which each transport can wait, its default first."""
     found = _settings(plan, waits)
     if plan.message_rate:
         found += _settings(_of_message_rate(plan), waits)
@@ -41,9 +41,9 @@ def _of_message_rate(plan: Plan) -> Plan:
     )
 
 
-def _settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Case]:
+def _settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Configuration]:
     return [
-        Case(
+        Configuration(
             transport=transport,
             pattern=pattern,
             mode=mode,
@@ -77,7 +77,9 @@ def _settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Case]:
     ]
 
 
-def case_of(plan: Plan, setting: Case, pair: Pair, thread: int, pairs_at_once: int) -> Case:
+def configuration_of(
+    plan: Plan, setting: Configuration, pair: Pair, thread: int, concurrent_pairs: int
+) -> Configuration:
     """`setting` as measured between thread number `thread` of both ranks of `pair`, while so many
     pairs talk."""
     initiator, responder = (
@@ -90,7 +92,7 @@ def case_of(plan: Plan, setting: Case, pair: Pair, thread: int, pairs_at_once: i
         thread=thread,
         initiator=initiator,
         responder=responder,
-        concurrency=pairs_at_once * plan.threads,
+        concurrency=concurrent_pairs * plan.threads,
     )
 
 
@@ -100,10 +102,10 @@ def _requested_core(plan: Plan, rank: int, thread: int) -> int | None:
     return plan.cores[rank * plan.threads + thread]
 
 
-def _ends(memory: str, pages: str, wait: str) -> tuple[CaseEnd, CaseEnd]:
+def _ends(memory: str, pages: str, wait: str) -> tuple[EndSettings, EndSettings]:
     """Both ends with the settings in texts such as ``spin`` or ``spin:block``."""
     initiator, responder = (
-        msgspec.convert({"memory": m, "pages": p, "wait": w}, CaseEnd)
+        msgspec.convert({"memory": m, "pages": p, "wait": w}, EndSettings)
         for m, p, w in zip(*map(_both, (memory, pages, wait)), strict=True)
     )
     return initiator, responder
@@ -116,20 +118,20 @@ def _both(setting: str) -> tuple[str, str]:
 
 # Hardly any path is faster, bytes per second; only puts within the first-level cache are, slightly.
 _FASTEST = 1e11
-# A window that takes longer than this many times --time is refused: a case needs several.
+# A window that takes longer than this many times --time is refused: a configuration needs several.
 _MOST_TIMES = 10
 
 
-def outlasts(plan: Plan, case: Case) -> str | None:
-    """Why a single window of a case takes far longer than --time allows, or None. Its time is its
-    payload over its rate, or, without a rate, over the bandwidth of the fastest path."""
+def outlasts(plan: Plan, configuration: Configuration) -> str | None:
+    """Why a single window of a configuration takes far longer than --time allows, or None. Its time
+    is its payload over its rate, or, without a rate, over the bandwidth of the fastest path."""
     if plan.iterations is not None:
         return None
-    seconds = case.window * case.size / (case.rate or _FASTEST)
+    seconds = configuration.window * configuration.size / (configuration.rate or _FASTEST)
     if seconds <= _MOST_TIMES * plan.time:
         return None
-    by = "at this --rate" if case.rate else "even at 100 GB/s"
-    window = f"a window of {case.window} takes {significant(seconds, 2)} s {by}"
+    by = "at this --rate" if configuration.rate else "even at 100 GB/s"
+    window = f"a window of {configuration.window} takes {significant(seconds, 2)} s {by}"
     return f"{window}, --time allows {plan.time:g} s"
 
 

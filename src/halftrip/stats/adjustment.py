@@ -1,4 +1,4 @@
-"""How times depend on the core-to-core round trip, the line."""
+"""How times depend on the core-to-core round trip (RTT)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from halftrip.stats.interval import between_medians
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import NORMAL_95, Floats
 
-# A line whose highest value is no more than this many times its lowest does not vary: probes of one
-# line differ by as much.
+# Round trips of which the longest takes no more than this many times the shortest do not vary:
+# probes at one moment differ by as much.
 _VARIES = 1.05
 # A larger logarithm of a time, or of a bound beside it, says nothing, and exp() overflows.
 _WIDEST = 100.0
@@ -24,9 +24,9 @@ _NORMAL_99 = 2.5758293035489004
 _FEWEST_FOR_CORRELATION = 10
 
 
-class AtLine(NamedTuple):
-    """The median time at a given line, and its 95 % interval, in the unit of the times. A line that
-    takes 1 % longer goes with times that take `exponent` % longer."""
+class Adjusted(NamedTuple):
+    """The median time at a given core-to-core round trip, and its 95 % interval, in the unit of the
+    times. A round trip that takes 1 % longer goes with times that take `exponent` % longer."""
 
     median: float
     low: float
@@ -34,37 +34,37 @@ class AtLine(NamedTuple):
     exponent: float
 
 
-def at_line(lines: Sequence[float], medians: Sequence[float], line: float) -> AtLine | None:
-    """The median time at `line`, ns, from the medians of slices and the line of each, ns (NaN: not
-    known). None with fewer than six slices whose line is known, where that did not vary, where a
-    median is 0, and where nothing can be said of `line`.
+def adjusted(rtts: Sequence[float], medians: Sequence[float], rtt: float) -> Adjusted | None:
+    """The median time at a core-to-core round trip of `rtt` ns, from the medians of slices and the
+    round trip in each, ns (NaN: not known). None with fewer than six slices whose round trip is
+    known, where that did not vary, where a median is 0, and where nothing can be said of `rtt`.
 
     A straight line through the logarithms: its slope is the median of the slopes between all pairs
     of slices, and its interval that of Kendall's score (Theil, 1950; Sen, Journal of the American
     Statistical Association 63, 1968), so that a few disturbed slices do not matter. The interval at
-    `line` is that of the median of the slices, each moved there along the slope, and widened by the
-    error of the slope, the more the farther away `line` is from theirs.
+    `rtt` is that of the median of the slices, each moved there along the slope, and widened by the
+    error of the slope, the more the farther away `rtt` is from theirs.
     """
-    known = [(x, y) for x, y in zip(lines, medians, strict=True) if x > 0]
-    if len(known) < FEWEST_FOR_INTERVAL or min(y for _, y in known) <= 0 or not line > 0:
+    known = [(x, y) for x, y in zip(rtts, medians, strict=True) if x > 0]
+    if len(known) < FEWEST_FOR_INTERVAL or min(y for _, y in known) <= 0 or not rtt > 0:
         return None
     x, y = np.log(np.array(known)).T
     if x.max() - x.min() <= math.log(_VARIES):
         return None
     slope, slope_error = _slope(x, y)
-    moved = np.sort(y + slope * (math.log(line) - x))
+    moved = np.sort(y + slope * (math.log(rtt) - x))
     middle = median(moved)
     # Of six or more, so by order statistics.
     bounds = between_medians(moved)
     if bounds is None:
         return None
-    far = slope_error * abs(math.log(line) - median(x))
+    far = slope_error * abs(math.log(rtt) - median(x))
     below = math.hypot(middle - bounds.low, far)
     above = math.hypot(bounds.high - middle, far)
     if max(abs(middle), below, above) > _WIDEST:
         return None
-    low, at_line, high = np.exp([middle - below, middle, middle + above]).tolist()
-    return AtLine(at_line, low, high, slope)
+    low, middle, high = np.exp([middle - below, middle, middle + above]).tolist()
+    return Adjusted(middle, low, high, slope)
 
 
 def _slope(x: Floats, y: Floats) -> tuple[float, float]:
@@ -84,17 +84,17 @@ def _slope(x: Floats, y: Floats) -> tuple[float, float]:
 
 class Correlation(NamedTuple):
     """The rank correlation of `points` points, and whether chance gives it in less than 1 % of
-    cases."""
+    configurations."""
 
     value: float
     significant: bool
     points: int
 
 
-def rank_correlation(lines: Sequence[float], times: Sequence[float]) -> Correlation | None:
-    """Whether times go with the line (Spearman); of points whose line is NaN nothing is known. None
+def rank_correlation(rtts: Sequence[float], times: Sequence[float]) -> Correlation | None:
+    """Whether times go with the core-to-core round trip (Spearman); NaN: not known. None
     with fewer than ten others, or where either is always the same."""
-    known = np.array([(x, y) for x, y in zip(lines, times, strict=True) if x > 0])
+    known = np.array([(x, y) for x, y in zip(rtts, times, strict=True) if x > 0])
     if len(known) < _FEWEST_FOR_CORRELATION:
         return None
     x, y = (ranks(values) - (len(known) - 1) / 2.0 for values in known.T)

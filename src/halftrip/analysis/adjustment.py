@@ -1,0 +1,55 @@
+"""The latency of a row at the core-to-core round trip that is typical of the run.
+
+Virtual cores move, and with them the core-to-core round trip: between the slices of a row, between
+rows and between runs. Rows are compared at the same round trip.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halftrip.results.configuration import Configuration
+from halftrip.results.run import Run
+from halftrip.stats.adjustment import Adjusted, adjusted
+from halftrip.stats.median import median
+from halftrip.stats.series import ConfigurationTimes
+
+# What has a core-to-core round trip of its own: a pair, its thread, and whether in virtual time.
+Probed = tuple[tuple[int, int], int, bool]
+
+
+def typical_rtts(run: Run) -> dict[Probed, float]:
+    """The median of all core-to-core round trips of each pair in the run, ns."""
+    probes: dict[Probed, list[float]] = {}
+    for measurement in run.measurements:
+        probes.setdefault(probed(measurement.configuration), []).extend(
+            measurement.core_to_core_rtts
+        )
+    return {pair: median(rtts) for pair, rtts in probes.items() if rtts}
+
+
+def probed(configuration: Configuration) -> Probed:
+    """Whose core-to-core round trip a configuration has."""
+    return configuration.pair, configuration.thread, configuration.is_simulated
+
+
+def adjusted_latency(
+    times: ConfigurationTimes, rtts: dict[Probed, float], configuration: Configuration
+) -> Adjusted | None:
+    """The latency of a configuration at the typical core-to-core round trip of its pair; None where
+    that is not known, with fewer than six slices that count (of several launches, six launches),
+    and where it did not vary between these."""
+    typical = rtts.get(probed(configuration))
+    if typical is None:
+        return None
+    points: dict[int, list[tuple[float, float]]] = {}
+    every = zip(times.launches, times.rtts, times.slices, times.counted, strict=True)
+    for launch, of_slice, each, counts in every:
+        if counts:
+            points.setdefault(launch, []).append((of_slice, each.median.median))
+    # Slices of one launch have in common what launches differ by.
+    of_launches = [tuple(np.median(slices, axis=0).tolist()) for slices in points.values()]
+    pairs = (
+        of_launches if len(points) > 1 else [pair for slices in points.values() for pair in slices]
+    )
+    return adjusted([of_slice for of_slice, _ in pairs], [median for _, median in pairs], typical)
