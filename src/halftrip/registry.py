@@ -1,4 +1,4 @@
-"""The objects that are chosen by name: transports, kinds of memory, launchers, styles.
+"""The objects that are chosen by name: transports, kinds of memory, launchers, formats.
 
 Another package adds one by an entry point in its pyproject.toml:
 
@@ -98,12 +98,14 @@ LAUNCHERS = Registry(
     },
 )
 
-# Each is a report.document.Style: a function of a document.
-STYLES = Registry(
-    "halftrip.styles",
+# Each is a report.document.Format: a function of a document.
+FORMATS = Registry(
+    "halftrip.formats",
     {
         "table": "halftrip.report.table:render",
         "json": "halftrip.report.json:render",
         "csv": "halftrip.report.csv:render",
+        "markdown": "halftrip.report.markdown:render",
+        "latex": "halftrip.report.latex:render",
     },
 )

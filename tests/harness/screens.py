@@ -1,6 +1,7 @@
 """What a style prints of a run."""
 
 import io
+import re
 
 from rich.console import Console
 
@@ -27,15 +28,32 @@ def text_of(rendered, width):
     return console.file.getvalue()
 
 
-def cells(lines, column):
-    """The cells of a column of the first table, by its heading; right-aligned figures end under
-    the end of that."""
-    heading = next(line for line in lines if column in line)
-    end = heading.index(column) + len(column)
-    begin = len(lines[: lines.index(heading)]) + 3
+def rows_under(lines, column):
+    """The rows of the first table with this column, up to a blank line: the cells of each by the
+    names of their columns. Figures end where the name of their column ends, texts begin there."""
+    place = next(n for n, line in enumerate(lines) if column in _words(line).values())
+    names = _words(lines[place])
     table = []
-    for line in lines[begin:]:
+    # Below the names are the units.
+    for line in lines[place + 2 :]:
         if not line:
             break
-        table.append(line[:end].split()[-1] if line[:end].strip() else "")
+        found = {}
+        for (begin, end), cell in _words(line).items():
+            name = next(
+                (name for (first, last), name in names.items() if first == begin or last == end),
+                "",
+            )
+            found[name] = cell
+        table.append(found)
     return table
+
+
+def cells(lines, column):
+    """The cells of a column of the first table that has it."""
+    return [row.get(column, "") for row in rows_under(lines, column)]
+
+
+def _words(line):
+    """The cells of a line, which are at least two blanks apart, by where they begin and end."""
+    return {match.span(): match[0] for match in re.finditer(r"\S+(?: \S+)*", line)}

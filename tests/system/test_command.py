@@ -70,15 +70,15 @@ def test_show_prints_the_same_table_again(measured):
 
 
 def test_programs_get_every_row(measured):
-    rows = json.loads(measured.show("--style", "json").out)["rows"]
+    rows = json.loads(measured.show("--format", "json").out)["rows"]
     shown = [(name, size) for name in LOCAL for size in (1, 8, 4096, 256 << 10)]
     assert [(row["transport"], row["size_bytes"]) for row in rows] == shown
-    table = csv.DictReader(io.StringIO(measured.show("--style", "csv").out))
+    table = csv.DictReader(io.StringIO(measured.show("--format", "csv").out))
     assert [(row["transport"], int(row["size_bytes"])) for row in table] == shown
 
 
 def test_programs_get_what_it_cost(measured):
-    rows = json.loads(measured.show("--style", "json").out)["rows"]
+    rows = json.loads(measured.show("--format", "json").out)["rows"]
     frame = halftrip.load(measured.path).frame()
     costs = [row["initiator_cpu_s_per_gb"] for row in rows]
     assert frame["initiator_cpu_s_per_gb"].tolist() == pytest.approx(costs)
@@ -95,13 +95,13 @@ def test_programs_get_what_it_cost(measured):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--usage", "--style", "csv"), "in every row"),
-        (("--flags", "--style", "json"), "in every row"),
-        (("--system-log", "--style", "csv"), "the run file is JSON itself"),
-        (("--usage", "--rtt"), "--rtt: --usage shows no latency; leave it out"),
+        (("--cost", "--format", "csv"), "in every row"),
+        (("--flags", "--format", "json"), "in every row"),
+        (("--system-log", "--format", "csv"), "the run file is JSON itself"),
+        (("--cost", "--rtt"), "--rtt: --cost shows no latency; leave it out"),
     ],
 )
-def test_a_view_that_has_no_such_style_says_so(measured, arguments, said):
+def test_a_view_that_a_format_has_not_says_where_it_is(measured, arguments, said):
     result = measured.show(*arguments)
     assert (result.status, result.out) == (2, "")
     assert said in result.err
@@ -109,7 +109,7 @@ def test_a_view_that_has_no_such_style_says_so(measured, arguments, said):
 
 
 def test_several_views_are_shown_one_after_the_other(measured):
-    both = measured.show("--usage", "--system-log")
+    both = measured.show("--cost", "--system-log")
     assert both.status == 0
     assert "busy-poll:" in both.out
     assert "no system log: " in both.out
@@ -131,7 +131,7 @@ def test_each_way_to_wait_and_to_buffer_is_a_row(shell):
     assert found == {(name, *waits[wait], buffers) for name, wait, buffers in rows}
     assert "round trip" in result.out
     assert "round trip" in result.show().out
-    assert '"latency_ns"' in result.show("--style", "json").out
+    assert '"latency_ns"' in result.show("--format", "json").out
 
 
 def test_huge_pages_are_huge_or_refused(shell):

@@ -130,7 +130,7 @@ def test_the_interval_is_over_the_medians_of_launches(shell):
         (summary.low, summary.high) == (interval.low, interval.high) == (min(medians), max(medians))
     )
     assert summary.latency == float(np.median(medians))
-    row = json.loads(result.show("--style", "json").out)["rows"][0]
+    row = json.loads(result.show("--format", "json").out)["rows"][0]
     assert row["low_ns"] == interval.low
 
 

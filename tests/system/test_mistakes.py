@@ -51,7 +51,7 @@ MISTAKES = [
     (("run", "-o", "/dev/full"), "/dev/full: exists already"),
     (("show", "none.jsonl"), "none.jsonl: no such file or directory"),
     (("show", "wrong.toml"), "wrong.toml: not a run file of halftrip"),
-    (("show", "there.jsonl", "--style", "poem"), "--style: 'poem' is not known; allowed: table"),
+    (("show", "there.jsonl", "--format", "poem"), "--format: 'poem' is not known; allowed: table"),
     (("show",), "no run file (halftrip-*.jsonl) in this directory; name one"),
     (("fly",), "No such command 'fly'"),
 ]

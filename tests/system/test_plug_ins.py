@@ -139,7 +139,7 @@ def test_what_it_cannot_do_is_refused_with_its_own_reasons(measured_plug_in):
 def test_its_rows_come_after_those_of_built_in_transports(measured_plug_in):
     # It is shown where the package is not installed, too.
     assert "example" not in TRANSPORTS
-    rows = json.loads(measured_plug_in.show("--style", "json").out)["rows"]
+    rows = json.loads(measured_plug_in.show("--format", "json").out)["rows"]
     names = [row["transport"] for row in rows]
     assert list(dict.fromkeys(names)) == ["shm", "example"]
 

@@ -50,7 +50,7 @@ def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cu
     assert set(further.values()) == {SLICES}
     assert result.out.count("run file:") == 1
     # Every row has an interval, those of the first launch that were cut short notwithstanding.
-    rows = json.loads(result.show("--style", "json").out)["rows"]
+    rows = json.loads(result.show("--format", "json").out)["rows"]
     assert all(row["low_ns"] <= row["latency_ns"] <= row["high_ns"] for row in rows)
     # Leading slices that ran while the machine warmed up do not count, but are told.
     of_both = sorted(len(measurements) for measurements in run.by_configuration.values())
@@ -74,7 +74,7 @@ def test_rows_with_a_flag_are_measured_again(shell):
     again = {configuration.transport for configuration in slices(result.run, 1)}
     flagged = {
         row["transport"]
-        for row in json.loads(first.show("--style", "json").out)["rows"]
+        for row in json.loads(first.show("--format", "json").out)["rows"]
         if "not-converged" in row["flags"].split()
     }
     assert "shm" in again <= {"shm", "simulated"}

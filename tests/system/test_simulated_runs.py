@@ -19,7 +19,7 @@ def test_a_simulated_path_needs_no_table_and_no_machine(shell):
         assert summarize_configuration(measurements).latency == pytest.approx(expected, rel=0.02)
     assert run.host_counters == ()
     assert {m.usage for m in run.measurements} == {None}
-    assert result.show("--usage").out.startswith("no usage: ")
+    assert result.show("--cost").out.startswith("no cost: ")
     shown = result.show("--system-log").out
     assert shown == "no system log: what is simulated is on no host\n"
 

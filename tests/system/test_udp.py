@@ -69,7 +69,7 @@ def test_a_stream_keeps_to_its_rate(shell):
         assert m.delivery.jitter > 0
     assert "not measured: udp pingpong: --rate: only a stream of udp has one" in result.out
     assert "rate 1 MB/s" in result.out
-    (row,) = json.loads(result.show("--style", "json").out)["rows"]
+    (row,) = json.loads(result.show("--format", "json").out)["rows"]
     assert row["sent"] == sum(m.delivery.sent for m in measured)
     assert row["lost"] == sum(m.delivery.lost for m in measured)
     jitters = [m.delivery.jitter for m in measured]

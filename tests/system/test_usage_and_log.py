@@ -78,7 +78,7 @@ def test_shared_memory_costs_no_system_time_and_is_a_busy_poll(logged):
         assert usage.hardly_sleeps
         # It has its core, or waits for it. What is stolen is told in steps.
         assert usage.is_busy_poll or (usage.steal_share or 0.0) >= 0.03
-    shown = logged.show("--usage")
+    shown = logged.show("--cost")
     assert shown.status == 0, shown.err
     # Once in the legend, and once for every such end of a row, which is of all slices.
     ends = zip(*(m.usage for m in of(logged.run, "shm")), strict=True)

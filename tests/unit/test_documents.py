@@ -48,7 +48,8 @@ def test_every_command_of_the_readme_can_be_measured_on_some_machine():
         if options.pop("resume"):
             # The plan is that of the run.
             continue
-        options.pop("again")
+        for name in ("again", "format_", "json"):
+            options.pop(name)
         recipe = options.pop("plan")
         layers = [file_layer(ROOT / recipe)] if recipe else []
         given = {name: value for name, value in options.items() if value is not False}

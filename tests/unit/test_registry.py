@@ -4,15 +4,15 @@ import importlib.metadata
 
 import pytest
 
-from halftrip.cli.show import show_run
+from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
 from halftrip.plan.layers import make_plan, options_layer
 from halftrip.registry import (
     DEFAULT_TRANSPORTS,
+    FORMATS,
     LAUNCHERS,
     MEMORIES,
     SIMULATED,
-    STYLES,
     TRANSPORTS,
 )
 from halftrip.report.rows import rows
@@ -20,7 +20,7 @@ from halftrip.transports.base import Transport
 from halftrip.transports.refusals import check_possible
 from harness import runs
 
-REGISTRIES = (TRANSPORTS, MEMORIES, LAUNCHERS, STYLES)
+REGISTRIES = (TRANSPORTS, MEMORIES, LAUNCHERS, FORMATS)
 
 MODULE = """
 from halftrip.transports.simulated import SimulatedTransport
@@ -37,7 +37,7 @@ example = example_plug_in:ExampleTransport
 tcp = example_plug_in:ExampleTransport
 lost = no_such_module:Transport
 
-[halftrip.styles]
+[halftrip.formats]
 count = example_plug_in:render
 broken = example_plug_in:no_such_function
 """
@@ -98,7 +98,7 @@ def test_built_in_names_do_not_read_entry_points(no_entry_points, tmp_path, caps
     check_possible(make_plan(options_layer({"transport": "tcp", "sizes": "8", "wait": "spin"})))
     run = runs.run(runs.measurement("tcp"))
     path = runs.save(run, tmp_path / "run.jsonl")
-    show_run(str(path), "csv")
+    show_runs([str(path)], Shown(format="csv"))
     assert capsys.readouterr().out.count("\n") == 2
     with pytest.raises(AssertionError, match="entry points were read"):
         list(TRANSPORTS)
@@ -107,7 +107,7 @@ def test_built_in_names_do_not_read_entry_points(no_entry_points, tmp_path, caps
 def test_names_of_plug_ins_come_after_the_built_in_ones(plug_ins):
     assert list(TRANSPORTS) == [*TRANSPORTS.built_in, "example", "lost"]
     assert len(TRANSPORTS) == len(TRANSPORTS.built_in) + 2
-    assert list(STYLES) == ["table", "json", "csv", "broken", "count"]
+    assert list(FORMATS) == ["table", "json", "csv", "markdown", "latex", "broken", "count"]
     assert list(LAUNCHERS) == list(LAUNCHERS.built_in)
     run = runs.run(runs.measurement("example"), runs.measurement("udp"), runs.measurement("mpi"))
     assert [row.configuration.transport for row in rows(run)] == ["mpi", "udp", "example"]
@@ -132,7 +132,7 @@ def test_a_plug_in_cannot_replace_a_built_in_name(plug_ins):
 def test_a_style_of_a_plug_in_prints(plug_ins, tmp_path, capsys):
     run = runs.run(runs.measurement("tcp"), runs.measurement("shm"))
     path = runs.save(run, tmp_path / "run.jsonl")
-    show_run(str(path), "count")
+    show_runs([str(path)], Shown(format="count"))
     assert capsys.readouterr().out == "2 rows\n"
 
 
@@ -141,7 +141,7 @@ def test_a_style_of_a_plug_in_prints(plug_ins, tmp_path, capsys):
     [
         (TRANSPORTS, "lost", "no_such_module:Transport", "No module named 'no_such_module'"),
         (
-            STYLES,
+            FORMATS,
             "broken",
             "example_plug_in:no_such_function",
             "module 'example_plug_in' has no attribute 'no_such_function'",

@@ -49,7 +49,10 @@ Text = str | None
 
 def _run(**arguments: Any) -> None:
     """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB."""
-    plan, resume, again = (arguments.pop(name) for name in ("plan", "resume", "again"))
+    plan, resume, again, format_, json = (
+        arguments.pop(name) for name in ("plan", "resume", "again", "format_", "json")
+    )
+    format_ = "json" if json else format_
     # Without its flag, an option has the plan's value.
     options = {
         name: None if value is False and not OPTIONS[name].negatable else value
@@ -58,8 +61,8 @@ def _run(**arguments: Any) -> None:
     from halftrip.cli.run import resume_run, run_plan
 
     if resume is None and again is None:
-        raise typer.Exit(run_plan(plan, options))
-    raise typer.Exit(resume_run(plan, resume, again, options))
+        raise typer.Exit(run_plan(plan, options, format_))
+    raise typer.Exit(resume_run(plan, resume, again, options, format_))
 
 
 def _parameters() -> list[inspect.Parameter]:
@@ -73,11 +76,17 @@ def _parameters() -> list[inspect.Parameter]:
     again = Annotated[
         Text, typer.Option("--again", help="With --resume: also rows with these verdicts or flags.")
     ]
+    format_ = Annotated[
+        str, typer.Option("--format", help="Print table, csv, json, markdown or latex. [table]")
+    ]
+    json = Annotated[bool, typer.Option("-j", help="As --format json.")]
     return [
         _parameter("plan", plan, None),
         *options,
         _parameter("resume", resume, None),
         _parameter("again", again, None),
+        _parameter("format_", format_, "table"),
+        _parameter("json", json, False),
     ]
 
 
@@ -93,7 +102,7 @@ def _option(name: str, option: Option) -> inspect.Parameter:
     return _parameter(name, Annotated[bool, help_text], False)
 
 
-def _parameter(name: str, annotation: Any, default: bool | None) -> inspect.Parameter:
+def _parameter(name: str, annotation: Any, default: bool | str | None) -> inspect.Parameter:
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
@@ -107,42 +116,69 @@ app.command("run")(_run)
 
 @app.command()
 def show(
-    file: Annotated[
-        Text, typer.Argument(metavar="[RUN]", help="A run file; none: the newest one here.")
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN...]", help="Run files; several: side by side. [the newest one here]"
+        ),
     ] = None,
-    style: Annotated[str, typer.Option(help="table, json or csv.")] = "table",
+    transport: Annotated[Text, typer.Option("-t", "--transport", help="Only of these.")] = None,
+    pattern: Annotated[Text, typer.Option("-p", "--pattern", help="Only of these.")] = None,
+    sizes: Annotated[
+        Text, typer.Option("-s", "--sizes", help="Only these: 8,1K..1M (all between).")
+    ] = None,
+    pair: Annotated[
+        Text, typer.Option("--pair", help="Only these pairs of ranks: 0-1,2-3.")
+    ] = None,
     details: Annotated[
-        bool, typer.Option("--details", help="Every row with all its figures.")
+        bool, typer.Option("--details", help="Every row, with all figures there is room for.")
     ] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="All figures, however long lines get.")] = (
+        False
+    ),
     why: Annotated[
         bool, typer.Option("--why", help="Why rows cannot be trusted, and what to do.")
     ] = False,
+    every: Annotated[bool, typer.Option("--all", help="With --why: row by row.")] = False,
     rtt: Annotated[
         bool, typer.Option("--rtt", help="Round trips of pingpong, not their half.")
     ] = False,
-    flags: Annotated[bool, typer.Option("--flags", help="All that looks odd in each row.")] = False,
     tails: Annotated[
         bool, typer.Option("--tails", help="p50, p90, p99 and p99.9 with their intervals.")
     ] = False,
-    usage: Annotated[
-        bool, typer.Option("--usage", help="What each row has cost both ends.")
+    cost: Annotated[
+        bool, typer.Option("--cost", help="CPU time and more that each row took at both ends.")
     ] = False,
+    flags: Annotated[bool, typer.Option("--flags", help="All that looks odd in each row.")] = False,
     system_log: Annotated[
         bool, typer.Option("--system-log", help="What every host's counters have counted.")
     ] = False,
+    format_: Annotated[
+        str, typer.Option("--format", help="table, csv, json, markdown or latex.")
+    ] = "table",
+    json: Annotated[bool, typer.Option("-j", help="As --format json.")] = False,
 ) -> None:
-    """Print a run again."""
-    from halftrip.cli.show import show_run
+    """Print runs again: the answer, and how far to trust it."""
+    from halftrip.cli.show import Shown, selection_of, show_runs
 
     views = {
         "details": details,
         "why": why,
-        "flags": flags,
         "tails": tails,
-        "usage": usage,
+        "cost": cost,
+        "flags": flags,
         "system-log": system_log,
     }
-    show_run(file, style, rtt, [name for name, requested in views.items() if requested])
+    chosen = {"transport": transport, "pattern": pattern, "sizes": sizes, "pair": pair}
+    shown = Shown(
+        format="json" if json else format_,
+        views=[name for name, requested in views.items() if requested],
+        rtt=rtt,
+        wide=wide,
+        every=every,
+        selection=selection_of(chosen),
+    )
+    show_runs(files or [], shown)
 
 
 @app.command()

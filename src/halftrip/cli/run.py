@@ -9,24 +9,27 @@ from pathlib import Path
 from rich.console import Console
 
 from halftrip.api import measure, resume
-from halftrip.cli.show import print_first
+from halftrip.cli.show import print_first, print_format
 from halftrip.cli.speaker import in_job, speaks
 from halftrip.errors import Interrupted, UsageError
 from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.parsing import items
+from halftrip.registry import FORMATS
 from halftrip.report.progress import ProgressLine
 from halftrip.results.run_file import default_name, load
 
 _QUOTED_LINES = 20
 
 
-def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) -> int:
-    """Measures, prints the table, and returns the exit status: 1 if nothing was measured, or a
-    configuration failed."""
+def run_plan(
+    plan_file: str | None, options: Mapping[str, str | bool | None], format_: str = "table"
+) -> int:
+    """Measures, prints the run in a format, and returns the exit status: 1 if nothing was measured,
+    or a configuration failed."""
     layers = [file_layer(plan_file)] if plan_file is not None else []
     plan = make_plan(*layers, options_layer(options))
     path = Path(plan.output or default_name())
-    return _measure(path, plan.quiet, lambda view: measure(plan, path, view, sys.argv))
+    return _measure(path, plan.quiet, format_, lambda view: measure(plan, path, view, sys.argv))
 
 
 def resume_run(
@@ -34,6 +37,7 @@ def resume_run(
     path: str | None,
     again: str | None,
     options: Mapping[str, str | bool | None],
+    format_: str = "table",
 ) -> int:
     """As `run_plan`, for what is left of the run in the file `path`, and for its rows that have one
     of the flags `again`. Raises UsageError for options that belong to a new run."""
@@ -49,12 +53,14 @@ def resume_run(
         resume(path, flags, view)
         return Path(path)
 
-    return _measure(Path(path), bool(options.get("quiet")), go_on)
+    return _measure(Path(path), bool(options.get("quiet")), format_, go_on)
 
 
-def _measure(path: Path, quiet: bool, work: Callable[[ProgressLine], Path]) -> int:
-    """Calls `work`, which returns the path of the run file, prints the table, and returns the exit
-    status."""
+def _measure(path: Path, quiet: bool, format_: str, work: Callable[[ProgressLine], Path]) -> int:
+    """Calls `work`, which returns the path of the run file, prints the run in a format, and returns
+    the exit status."""
+    if format_ not in FORMATS:
+        raise UsageError(f"--format: {format_!r} is not known; allowed: {', '.join(FORMATS)}")
     # In a job, output goes through the launcher, and some launchers pretend to be a terminal.
     plain = in_job()
     try:
@@ -62,14 +68,14 @@ def _measure(path: Path, quiet: bool, work: Callable[[ProgressLine], Path]) -> i
             path = work(view)
     except Interrupted:
         if not quiet and speaks() and path.exists():
-            _print_run(path, plain)
+            _print_run(path, format_, plain)
         raise
     if not speaks():
         return 0
     if quiet:
         print(path)
     else:
-        _print_run(path, plain)
+        _print_run(path, format_, plain)
         for who, lines in view.quotes:
             _print_quote(who, lines)
     run = load(path)
@@ -83,6 +89,12 @@ def _print_quote(who: str, lines: list[str]) -> None:
         print(f"... and {len(lines) - _QUOTED_LINES} lines more", file=sys.stderr)
 
 
-def _print_run(path: Path, plain: bool) -> None:
-    print_first(load(path), str(path), plain, kept=f"; run file: {path}")
-    print(f"run file: {path}")
+def _print_run(path: Path, format_: str, plain: bool) -> None:
+    kept = f"; run file: {path}"
+    if format_ == "table":
+        print_first(load(path), str(path), plain, kept)
+        print(f"run file: {path}")
+    else:
+        print_format(load(path), format_, kept)
+        # A program reads what is printed.
+        print(f"run file: {path}", file=sys.stderr)

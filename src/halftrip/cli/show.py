@@ -1,91 +1,180 @@
-"""``halftrip show``: a run, again."""
+"""``halftrip show``: runs, again."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, get_args
 
 from rich.console import Console, RenderableType
 
 from halftrip.cli.output import writing
 from halftrip.errors import UsageError
-from halftrip.registry import STYLES
-from halftrip.report.causes import render_why
-from halftrip.report.document import Style, document
-from halftrip.report.flags import render_flags
-from halftrip.report.overview import has_overview
-from halftrip.report.overview import render as render_overview
-from halftrip.report.system_log import render_system_log
-from halftrip.report.table import render as render_table
-from halftrip.report.tails import render_tails
-from halftrip.report.usage import render_usage
+from halftrip.plan import parsing
+from halftrip.registry import FORMATS, TRANSPORTS
+from halftrip.report.document import Document, document
+from halftrip.report.selection import Selection, selected
+from halftrip.results.patterns import Pattern
 from halftrip.results.run import Run
 from halftrip.results.run_file import load, newest
 
-# A table is never cut off: lines may be this long even where the terminal is narrower, or where
-# there is none.
-_LEAST_WIDTH = 400
-# The width of the first screen where there is no terminal.
+# The width of lines where there is no terminal.
 _WIDTH_WITHOUT_TERMINAL = 100
-
-_VIEWS: dict[str, Style] = {
-    "details": render_table,
-    "flags": render_flags,
-    "tails": render_tails,
-    "usage": render_usage,
-    "system-log": render_system_log,
-}
-# Why another style than the table has no such view.
+# Formats of which there is a part with the columns that people look for, and the whole.
+_DOCUMENTS = ("markdown", "latex")
+# Where a format for programs has what a view shows.
 _ELSEWHERE = {
     "details": "has all figures",
     "why": "has the cause in every row",
     "flags": "has them in every row",
     "tails": "has them in every row",
-    "usage": "has it in every row",
+    "cost": "has it in every row",
     "system-log": "has only rows, but the run file is JSON itself",
 }
 
 
-def show_run(path: str | None, style: str, rtt: bool = False, views: Sequence[str] = ()) -> None:
-    """Prints the run in the file at `path` (None: the newest in this directory), or the named views
-    of it. Raises UsageError for a file that is not a run file, an unknown style, or options that
-    exclude each other."""
-    if style not in STYLES:
-        raise UsageError(f"--style: {style!r} is not known; allowed: {', '.join(STYLES)}")
-    path = str(newest()) if path is None else path
-    run = load(path)
-    for problem in run.problems:
-        print(f"halftrip: {problem}", file=sys.stderr)
-    if rtt and views:
-        raise UsageError(f"--rtt: --{views[0]} shows no latency; leave it out")
-    for view in views:
-        if style != "table":
-            raise UsageError(f"--{view}: --style {style} {_ELSEWHERE[view]}; leave it out")
-    if style == "table" and not views and not rtt:
-        print_first(run, path)
-        return
-    # To judge flags takes longer than the rest.
-    content = document(run, rtt, flags=style != "table" or not {"flags", "usage"}.isdisjoint(views))
-    for view in views:
-        if view == "why":
-            _print(lambda width: render_why(content, width))
-        else:
-            _print(_VIEWS[view](content))
-    if not views:
-        _print(STYLES.load(style)(content))
+class Shown(NamedTuple):
+    """What of a run to show, and how: `views` besides the first screen, by name; `wide`: all
+    columns, however long lines get; `every`: all rows in ``why``."""
+
+    format: str = "table"
+    views: Sequence[str] = ()
+    rtt: bool = False
+    wide: bool = False
+    every: bool = False
+    selection: Selection = Selection()
+
+
+def selection_of(options: Mapping[str, str | None]) -> Selection:
+    """The selection by the options ``transport``, ``pattern``, ``sizes`` and ``pair``. Raises
+    UsageError, which names the option that is wrong."""
+    readers: dict[str, Callable[[str], object]] = {
+        "transport": parsing.some_of(TRANSPORTS),
+        "pattern": parsing.some_of(get_args(Pattern)),
+        "sizes": parsing.size_ranges,
+        "pair": parsing.pairs_of(()),
+    }
+    read: dict[str, object] = {}
+    for name, reader in readers.items():
+        value = options.get(name)
+        try:
+            read[f"{name.removesuffix('s')}s"] = None if value is None else reader(value)
+        except UsageError as error:
+            raise UsageError(f"--{name}: {error}") from None
+    return Selection(**read)  # type: ignore[arg-type]
+
+
+def show_runs(files: Sequence[str], shown: Shown) -> None:
+    """Prints the runs in these files (none: the newest in this directory). Raises UsageError for a
+    file that is not a run file, an unknown format, or options that exclude each other."""
+    if shown.format not in FORMATS:
+        raise UsageError(f"--format: {shown.format!r} is not known; allowed: {', '.join(FORMATS)}")
+    _check(files, shown)
+    paths = list(files) or [str(newest())]
+    runs = []
+    for path in paths:
+        run = load(path)
+        for problem in run.problems:
+            print(f"halftrip: {problem}", file=sys.stderr)
+        runs.append(selected(run, shown.selection))
+    if len(runs) == 1:
+        _show_one(runs[0], paths[0], shown)
+    else:
+        _show_several(runs, paths, shown)
 
 
 def print_first(run: Run, path: str, plain: bool = False, kept: str = "") -> None:
-    """Prints the first screen of the run in the file `path`: an overview, or its table where that
-    has few rows. `plain`:
-    without colours, even if the output looks like a terminal. Where it cannot be written, `kept`
-    ends the message."""
-    if has_overview(run):
-        found = document(run, flags=False)
-        _print(lambda width: render_overview(found, width, path), plain, kept)
-    else:
-        _print(render_table(document(run, flags=False)), plain, kept)
+    """Prints the first screen of the run in the file `path`. `plain`: without colours, even if the
+    output looks like a terminal. Where it cannot be written, `kept` ends the message."""
+    from halftrip.report.screen import render
+
+    found = document(run, flags=False)
+    _print(lambda width: render(found, width, path), plain, kept)
+
+
+def print_format(run: Run, name: str, kept: str = "") -> None:
+    """Prints a run in a format other than the first screen."""
+    _print(FORMATS.load(name)(document(run, flags=name not in _DOCUMENTS)), plain=True, kept=kept)
+
+
+def _check(files: Sequence[str], shown: Shown) -> None:
+    """Raises UsageError for options that exclude each other."""
+    if shown.rtt and shown.views and set(shown.views) != {"details"}:
+        raise UsageError(f"--rtt: --{shown.views[0]} shows no latency; leave it out")
+    if shown.every and "why" not in shown.views:
+        raise UsageError("--all: only with --why")
+    for view in shown.views:
+        if shown.format != "table":
+            lacks = "has no views" if shown.format in _DOCUMENTS else _ELSEWHERE[view]
+            raise UsageError(f"--{view}: --format {shown.format} {lacks}; leave it out")
+        if len(files) > 1:
+            raise UsageError(f"--{view}: of one run; name one file")
+    if shown.wide and shown.format in ("csv", "json"):
+        raise UsageError(f"--wide: --format {shown.format} has all columns; leave it out")
+
+
+# A single run.
+
+
+def _show_one(run: Run, path: str, shown: Shown) -> None:
+    if shown.format != "table":
+        content = document(run, shown.rtt, flags=shown.format not in _DOCUMENTS)
+        if shown.format in _DOCUMENTS:
+            _print(FORMATS.load(shown.format)(content, not shown.wide))
+        else:
+            _print(FORMATS.load(shown.format)(content))
+        return
+    views = shown.views or (["details"] if shown.wide or shown.rtt else [])
+    if not views:
+        print_first(run, path)
+        return
+    # To judge flags takes longer than the rest.
+    content = document(run, shown.rtt, flags=not {"flags", "cost"}.isdisjoint(views))
+    for view in views:
+        _print(_view(view, content, shown))
+
+
+def _view(name: str, content: Document, shown: Shown) -> _Content:
+    """A view, which is made for a width in columns."""
+    from halftrip.report import causes, cost, flags, system_log, table, tails
+
+    def of(make: Callable[[Document, int | None], RenderableType]) -> _Content:
+        return lambda width: make(content, None if shown.wide else width)
+
+    views: dict[str, _Content] = {
+        "details": of(table.render),
+        "why": lambda width: causes.render_why(content, width, shown.every),
+        "flags": flags.render_flags(content),
+        "tails": of(tails.render_tails),
+        "cost": of(cost.render_cost),
+        "system-log": of(system_log.render_system_log),
+    }
+    return views[name]
+
+
+# Several.
+
+
+def _show_several(runs: Sequence[Run], paths: Sequence[str], shown: Shown) -> None:
+    from halftrip.report import csv, json, latex, markdown, side_by_side
+
+    flags = shown.format in ("csv", "json")
+    contents = [document(run, shown.rtt, flags) for run in runs]
+    if shown.format == "table":
+        _print(
+            lambda width: side_by_side.render(contents, paths, None if shown.wide else width),
+        )
+        return
+    formats = {
+        "csv": csv.render_several,
+        "json": json.render_several,
+        "markdown": markdown.render_several,
+        "latex": latex.render_several,
+    }
+    if shown.format not in formats:
+        raise UsageError(f"--format: {shown.format} is of one run; name one file")
+    _print(formats[shown.format](contents, paths))
 
 
 # What to print, or how to make it for a width in columns.
@@ -98,13 +187,7 @@ def _print(content: _Content, plain: bool = False, kept: str = "") -> None:
             print(content, end="")
             return
         console = Console(highlight=False, force_terminal=False if plain else None)
-        if callable(content):
-            if not console.is_terminal and "COLUMNS" not in os.environ:
-                console.width = _WIDTH_WITHOUT_TERMINAL
-            console.print(content(console.width), soft_wrap=True)
-        else:
-            console.width = max(console.width, _LEAST_WIDTH)
-            with console.capture() as captured:
-                console.print(content)
-            # rich fills lines up to the width of the table.
-            print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+        if not console.is_terminal and "COLUMNS" not in os.environ:
+            console.width = _WIDTH_WITHOUT_TERMINAL
+        made = content(console.width) if callable(content) else content
+        console.print(made, soft_wrap=True)

@@ -78,6 +78,20 @@ def sizes(value: Any) -> tuple[int, ...]:
     return parse_sizes(",".join(str(item) for item in items(value)))
 
 
+def size_ranges(value: Any) -> tuple[tuple[int, int], ...]:
+    """Ranges of sizes, both ends included: ``8`` is one size, ``1K..1M`` or ``1K:1M`` all
+    between."""
+    found = []
+    for item in items(value):
+        first, _, last = str(item).replace("..", ":").partition(":")
+        low = parse_size(first)
+        high = parse_size(last) if last else low
+        if low > high:
+            raise UsageError(f"{item!r} begins above its end")
+        found.append((low, high))
+    return tuple(found)
+
+
 def count(value: Any, least: int = 1) -> int:
     try:
         count = int(str(value)) if not isinstance(value, bool) else 0

@@ -1,1 +1,1 @@
-"""Tables, views and styles: each a pure function of the document of a run."""
+"""Tables, views and formats: each a pure function of the document of a run."""

@@ -99,18 +99,23 @@ def _counted(count: int) -> str:
     return f"{count} row" if count == 1 else f"{count} rows"
 
 
-def render_why(document: Document, width: int) -> Group:
+def render_why(document: Document, width: int, every: bool = False) -> Group:
     """A paragraph for each cause: how many rows have it, an example, what to do, and which; in
-    lines of at most `width` columns."""
+    lines of at most `width` columns. With `every`, what was seen in each row."""
+    fields = varying(row.configuration for row in document.rows)
     ok = sum(row.verdict.word == "ok" for row in document.rows)
     parts = [Text(f"{ok} of {_counted(len(document.rows))} ok")]
     for group in groups(document.rows):
         parts += [Text(), Text(f"{group.cause.name}: {_counted(len(group.rows))}", style="bold")]
-        said = (
-            ("    seen: ", group.example),
-            ("    do:   ", group.cause.advice),
-            ("    rows: ", _named(group.rows)),
-        )
+        said = [("    seen: ", group.example), ("    do:   ", group.cause.advice)]
+        if every:
+            said[:1] = [
+                ("    ", f"{name_of(row.configuration, fields)}: {row.verdict.cause.seen}")
+                for row in group.rows
+                if row.verdict.cause is not None
+            ]
+        else:
+            said.append(("    rows: ", _named(group.rows)))
         parts += [Text(line) for label, text in said for line in wrapped(label, text, width)]
     return Group(*parts)
 

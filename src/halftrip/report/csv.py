@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from halftrip.report.document import Document
 from halftrip.report.flat import flat
@@ -11,7 +13,21 @@ from halftrip.report.flat import flat
 
 def render(document: Document) -> str:
     """One line per row, below a heading; a figure that does not exist is empty."""
-    rows = [flat(row) for row in document.rows]
+    return _text([flat(row) for row in document.rows])
+
+
+def render_several(documents: Sequence[Document], files: Sequence[str]) -> str:
+    """The rows of several runs; the first column is the file of each."""
+    return _text(
+        [
+            {"run": file, **flat(row)}
+            for document, file in zip(documents, files, strict=True)
+            for row in document.rows
+        ]
+    )
+
+
+def _text(rows: Sequence[Mapping[str, Any]]) -> str:
     text = io.StringIO()
     if rows:
         writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")

@@ -1,4 +1,4 @@
-"""The document of a run: all that can be shown of it, computed once. Every style prints one."""
+"""The document of a run: all that can be shown of it, computed once. Every format prints one."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class Document(NamedTuple):
         return self.run.interrupted
 
 
-# A style makes of a document a text, or something that rich can print.
-Style = Callable[[Document], str | RenderableType]
+# A format makes of a document a text, or something that rich can print.
+Format = Callable[[Document], str | RenderableType]
 
 
 def document(run: Run, round_trips: bool = False, flags: bool = True) -> Document:
@@ -96,7 +96,7 @@ def _curves(table_rows: list[Row]) -> list[Curve]:
     for row in table_rows:
         configuration = row.configuration
         values = [field.of(configuration) for field in (*pattern, *fields)]
-        name = " ".join([configuration.transport, *values, configuration.both_ends("wait")])
+        name = " ".join([configuration.transport, *filter(None, values)])
         curves.setdefault(name, {})[configuration.size] = row
     return [
         Curve(

@@ -17,28 +17,35 @@ class Field(NamedTuple):
     name: str
     of: Callable[[Configuration], str]
     usual: str | None = None
+    # A brief heading leaves out this value, too: that of a plan which does not say.
+    default: str | None = None
     # A simulated path has no buffers.
     is_of_buffers: bool = False
 
 
 FIELDS = (
+    Field("wait", lambda each: each.both_ends("wait")),
     Field("pattern", lambda each: each.pattern),
-    Field("mode", lambda each: each.mode),
+    Field("mode", lambda each: each.mode, default="blocking"),
     Field("window", lambda each: str(each.window), "1"),
     Field("places", lambda each: each.message_places if each.window > 1 else "", "own",
           is_of_buffers=True),
     Field("touch", lambda each: each.touch, "none"),
-    Field("buffers", lambda each: each.buffers, is_of_buffers=True),
-    Field("pages", lambda each: each.both_ends("pages"), is_of_buffers=True),
-    Field("memory", lambda each: each.both_ends("memory"), is_of_buffers=True),
-    Field("cache", lambda each: each.cache, is_of_buffers=True),
+    Field("buffers", lambda each: each.buffers, is_of_buffers=True,
+          default="separate"),
+    Field("pages", lambda each: each.both_ends("pages"), is_of_buffers=True,
+          default="4K"),
+    Field("memory", lambda each: each.both_ends("memory"), is_of_buffers=True,
+          default="host"),
+    Field("cache", lambda each: each.cache, is_of_buffers=True,
+          default="hot"),
     Field("align", lambda each: str(each.align) if each.align else "page", "page",
           is_of_buffers=True),
     Field("datatype", lambda each: each.datatype, "byte"),
     Field("rate", lambda each: f"{each.rate / 1e6:g} MB/s" if each.rate else "all it can",
           "all it can"),
     Field("verified", lambda each: "yes" if each.verify else "no", "no"),
-    Field("ranks", lambda each: f"{each.pair[0]}-{each.pair[1]}"),
+    Field("ranks", lambda each: f"{each.pair[0]}-{each.pair[1]}", default="0-1"),
     Field("thread", lambda each: str(each.thread), "0"),
     Field("concurrent pairs", lambda each: str(each.concurrency), "1"),
 )  # fmt: skip
@@ -50,9 +57,11 @@ def varying(configurations: Iterable[Configuration]) -> list[Field]:
     return [field for field in FIELDS if len(_values(field, distinct)) > 1]
 
 
-def common(configurations: Iterable[Configuration], simulated: bool) -> list[str]:
+def common(
+    configurations: Iterable[Configuration], simulated: bool, brief: bool = False
+) -> list[str]:
     """What these configurations have in common and is not usual: names of fields, and their
-    values."""
+    values; `brief`: without those that are the default."""
     distinct = dict.fromkeys(configurations)
     found = {field: _values(field, distinct) for field in FIELDS}
     return [
@@ -60,7 +69,9 @@ def common(configurations: Iterable[Configuration], simulated: bool) -> list[str
         for field, values in found.items()
         if len(values) == 1
         for value in values
-        if value != field.usual and not (simulated and field.is_of_buffers)
+        if value != field.usual
+        and not (simulated and field.is_of_buffers)
+        and not (brief and value == field.default)
     ]
 
 
@@ -69,11 +80,7 @@ def _values(field: Field, configurations: Iterable[Configuration]) -> set[str]:
 
 
 def name_of(configuration: Configuration, varying: Sequence[Field]) -> str:
-    """A name for one of several configurations, which differ in these fields, transport, wait and
+    """A name for one of several configurations, which differ in these fields, transport and
     size."""
-    values = [
-        configuration.transport,
-        configuration.both_ends("wait"),
-        *(field.of(configuration) for field in varying),
-    ]
+    values = [configuration.transport, *(field.of(configuration) for field in varying)]
     return " ".join(value for value in [*values, format_size(configuration.size)] if value)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import msgspec
 
 from halftrip.report.document import Document, of_rounds
@@ -12,8 +15,23 @@ from halftrip.units import with_units
 def render(document: Document) -> str:
     """The plan, the rows, the baselines, the aggregates, what failed or was skipped, and how the
     run ended."""
+    return _text(_content(document))
+
+
+def render_several(documents: Sequence[Document], files: Sequence[str]) -> str:
+    """A list of several runs, each with the name of its file."""
+    return _text(
+        [{"run": file, **_content(each)} for each, file in zip(documents, files, strict=True)]
+    )
+
+
+def _text(content: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+
+
+def _content(document: Document) -> dict[str, Any]:
     header = document.run.header
-    content = {
+    return {
         "halftrip": header.halftrip,
         "started": header.started,
         "plan": header.plan,
@@ -42,4 +60,3 @@ def render(document: Document) -> str:
         "skipped": [with_units(msgspec.structs.asdict(skip)) for skip in document.skips],
         "interrupted": document.interrupted,
     }
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"

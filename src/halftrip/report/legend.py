@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halftrip.report.columns import Column, is_round_trip
+from halftrip.report.columns import is_round_trip
+from halftrip.report.layout import Column
 from halftrip.report.rows import Row
 
-_CORE_TO_CORE_SAYS = (
-    "core-to-core: a cache line to the other core and back, lowest to highest in the row."
-)
+# What a column is, where it does not depend on the rows.
+_SAYS = {
+    "adjusted": (
+        "adjusted: the latency at the core-to-core round trip that is typical of this run, by a "
+        "robust regression over slices; compare rows by it."
+    ),
+    "core-to-core": (
+        "core-to-core: a cache line to the other core and back, lowest to highest in the row."
+    ),
+    "between": (
+        "95 %: over the medians of launches (of two to five, Student's t of their logarithms); "
+        "between: by how much launches differ beyond that, within: slices of one; standard "
+        "deviations, 0 where nothing is left."
+    ),
+    "verified": "verified: messages of which every byte was looked at and found as it was sent.",
+}
 _SAMPLES_SAY = "samples: each one {0}, or as many as x says{1}."
 _TAILS_SAY = "; p99, max: of single ones (show --tails has more)"
-_ADJUSTED_SAYS = (
-    "adjusted: the latency at the core-to-core round trip that is typical of this run, by a robust",
-    "regression over slices; compare rows by it.",
-)
 _ONE_SIDED_SAYS = (
     "put, get: until done at both ends; without --touch timed, core-to-core is no bound of them."
 )
 _AGGREGATE_SAYS = (
     "aggregate: over all the time in which all were active; a row is a median, without the stalls."
 )
-_LAUNCHES_SAY = (
-    "interval: over the medians of launches (of two to five, Student's t of their logarithms);",
-    "between: by how much launches differ beyond that, within: slices of one; standard",
-    "deviations, 0 where nothing is left.",
-)
-_VERIFIED_SAYS = "verified: messages of which every byte was looked at and found as it was sent."
 
 
 def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> list[str]:
@@ -35,57 +39,52 @@ def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> lis
     names = {column.name for column in shown}
     is_rate = table_rows[0].configuration.is_rate
     lines = _rate(table_rows, names) if is_rate else _latency(table_rows, names, rtt)
-    lines.append(_CORE_TO_CORE_SAYS)
-    if "adjusted" in names:
-        lines += _ADJUSTED_SAYS
+    lines += [said for name, said in _SAYS.items() if name in names]
     if any(row.configuration.mode == "onesided" for row in table_rows):
         lines.append(_ONE_SIDED_SAYS)
-    if "sent" in names:
+    if any(row.delivery is not None for row in table_rows):
         jitter = "; jitter: RFC 3550" if "jitter" in names else ""
         lines.append(
-            f"sent: datagrams; lost: never came; "
+            f"lost: datagrams that never came; "
             f"reordered: came after one that was sent later{jitter}."
         )
-    if "between" in names:
-        lines += _LAUNCHES_SAY
-    if "verified" in names:
-        lines.append(_VERIFIED_SAYS)
     if any(row.configuration.concurrency > 1 for row in table_rows):
         lines.append(_AGGREGATE_SAYS)
     return lines
 
 
-def _samples(iteration: str, names: set[str]) -> str:
-    return _SAMPLES_SAY.format(iteration, _TAILS_SAY if names & {"p99", "max"} else "")
+def _samples(iteration: str, names: set[str]) -> list[str]:
+    """The line about samples, where there is a column for them."""
+    if "samples" not in names:
+        return []
+    return [_SAMPLES_SAY.format(iteration, _TAILS_SAY if names & {"p99", "max"} else "")]
 
 
 def _latency(table_rows: Sequence[Row], names: set[str], rtt: bool) -> list[str]:
     round_trips = [is_round_trip(row) for row in table_rows]
     time = "round trip" if rtt else "latency"
     half = "half a round trip" if rtt else time
+    whole = "of the whole iteration, of one message, or of one each way at once"
     if not any(round_trips):
-        return [
-            "latency: median of the whole iteration, of one message, or of one each way at once;",
-            "interval: of that median, over slices of the run, at 95 %.",
-            "first message: the first iteration, cold.",
-            _samples("iteration", names),
-            "bandwidth: size / latency, one direction, 1 MB = 10^6 bytes.",
-        ]
+        lines = [f"latency: median {whole}; 95 %: interval of that median, over slices of the run."]
+        lines += ["first message: the first iteration, cold."] * ("first message" in names)
+        lines += _samples("iteration", names)
+        return [*lines, "bandwidth: size / latency, one direction, 1 MB = 10^6 bytes."]
     of = " of half a round trip" if not rtt else ""
     first = f"first message: the first iteration{', half' if not rtt else ''}, cold."
     lines = [
-        f"{time}: median{of}; interval: of that median, over slices of the run, at 95 %.",
-        _samples("round trip" if all(round_trips) else "iteration", names),
+        f"{time}: median{of}; 95 %: interval of that median, over slices of the run.",
+        *_samples("round trip" if all(round_trips) else "iteration", names),
         f"bandwidth: size / {half}, one direction, 1 MB = 10^6 bytes.",
-        first,
+        *[first] * ("first message" in names),
     ]
     if not all(round_trips):
-        lines.append(_no_round_trips(table_rows))
+        lines.append(f"{_no_round_trips(table_rows)}: {whole}.")
     return lines
 
 
 def _no_round_trips(table_rows: Sequence[Row]) -> str:
-    """The line about rows that are no round trips, beside others that are."""
+    """The patterns of rows that are no round trips, beside others that are."""
     kinds = dict.fromkeys(
         f"{row.configuration.mode} {row.configuration.pattern}"
         if row.configuration.pattern == "pingpong"
@@ -93,9 +92,7 @@ def _no_round_trips(table_rows: Sequence[Row]) -> str:
         for row in table_rows
         if not is_round_trip(row)
     )
-    return (
-        f"{', '.join(kinds)}: of the whole iteration, of one message, or of one each way at once."
-    )
+    return ", ".join(kinds)
 
 
 def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
@@ -104,11 +101,10 @@ def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
     over_all_time = [row.is_over_all_time for row in table_rows]
     lines = []
     if not all(over_all_time):
-        lines += [
-            f"bandwidth: payload that was acknowledged / time, {summed},",
-            "median, with its 95 % interval over slices of the run; 1 MB = 10^6 bytes.",
-            "messages: likewise.",
-        ]
+        lines.append(
+            f"bandwidth: payload that was acknowledged / time, {summed}, median, with its 95 % "
+            "interval over slices of the run; 1 MB = 10^6 bytes. messages: likewise."
+        )
     if any(over_all_time):
         of = "bandwidth at a rate, and where some got lost" if lines else "bandwidth"
         lines.append(f"{of}: all that arrived / all the time, without an interval.")
@@ -121,5 +117,6 @@ def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
     if at_peer.keys() & names:
         lines.append(" ".join(text for name, text in at_peer.items() if name in names))
     which = [name for name in ("window p99", "max", "first window") if name in names]
-    lines.append(f"{', '.join(which)}: a window and its acknowledgement.")
+    if which:
+        lines.append(f"{', '.join(which)}: a window and its acknowledgement.")
     return lines

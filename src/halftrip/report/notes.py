@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
 from halftrip.analysis.breakpoints import Breakpoint
@@ -12,7 +11,8 @@ from halftrip.results.records import Aggregate, Failure, Skip
 from halftrip.stats.median import median
 from halftrip.units import format_size, significant
 
-_WIDTH = 100
+# More rounds than these of one configuration share a line.
+_MOST_ROUNDS = 4
 _BREAKPOINTS_SAY = (
     "breakpoint: where one straight line of time over size ends and another begins "
     "(and the time of a message there)."
@@ -24,8 +24,7 @@ def breakpoints(curves: Sequence[Curve]) -> list[str]:
     lines = []
     for curve in curves:
         where = [_between(point, curve.rows) for point in curve.breakpoints]
-        line = f"breakpoints: {curve.name}: {', '.join(where) or 'none found'}"
-        lines += textwrap.wrap(line, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        lines.append(f"breakpoints: {curve.name}: {', '.join(where) or 'none found'}")
     return [*lines, _BREAKPOINTS_SAY] if lines else []
 
 
@@ -54,6 +53,42 @@ def aggregates(items: Sequence[Aggregate]) -> list[str]:
             f"{significant(aggregate.rate / 1e6, 3)} million messages/s "
             f"(in {significant(sum(aggregate.spans) / 1e6, 3)} ms in which all were active)"
         )
+    return lines
+
+
+def summed_aggregates(items: Sequence[Aggregate]) -> list[str]:
+    """As `aggregates`, but the rounds of a configuration share a line where there are many."""
+    by_title: dict[str, list[Aggregate]] = {}
+    for aggregate in items:
+        by_title.setdefault(aggregate.configuration.title, []).append(aggregate)
+    lines = []
+    for title, rounds in by_title.items():
+        rates = sorted(each.bandwidth / 1e6 for each in rounds if each.spans)
+        if len(rounds) <= _MOST_ROUNDS or not rates:
+            lines += aggregates(rounds)
+            continue
+        low, middle, high = (significant(rate, 3) for rate in (rates[0], median(rates), rates[-1]))
+        lines.append(
+            f"aggregate: {title}, {len(rounds)} rounds of pairs: {low} to {high} MB/s, "
+            f"median {middle}"
+        )
+    return lines
+
+
+def losses(rows: Sequence[Row]) -> list[str]:
+    """Which datagrams were lost, a line for each transport and pattern."""
+    lost: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.delivery is not None and row.delivery.lost:
+            name = f"{row.configuration.transport} {row.configuration.pattern}"
+            lost.setdefault(name, []).append(row)
+    lines = []
+    for name, of_name in lost.items():
+        counts = [row.delivery for row in of_name if row.delivery is not None]
+        total, sent = sum(each.lost for each in counts), sum(each.sent for each in counts)
+        sizes = ", ".join(format_size(row.configuration.size) for row in of_name)
+        share = significant(100 * total / sent, 2)
+        lines.append(f"lost: {name} {sizes}: {total:,} of {sent:,} datagrams ({share} %)")
     return lines
 
 

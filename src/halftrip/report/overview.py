@@ -1,4 +1,4 @@
-"""The first screen of a run: a line for each path, latencies by size, and how far to trust them."""
+"""An overview of a run of several paths and sizes: a line for each path, and latencies by size."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rich.console import Group, RenderableType
 from rich.text import Text
 
-from halftrip.analysis.verdict import KEEP_STATE, NOT_OK, Verdict
-from halftrip.report import notes
-from halftrip.report.causes import advice, trust
-from halftrip.report.cells import NOTHING, wrapped
+from halftrip.report.cells import NOTHING
+from halftrip.report.columns import width_of
 from halftrip.report.document import Document
 from halftrip.report.fields import varying
 from halftrip.report.rows import Row
@@ -46,35 +43,23 @@ def has_overview(run: Run) -> bool:
     return len(pairs) == 1 and len(paths) > 1 and len(sizes) >= _FEWEST_SIZES
 
 
-def render(document: Document, width: int, file: str = "RUN") -> Group:
-    """The screen, in lines of at most `width` columns; `file` is the run file's name."""
+def lines(document: Document, width: int) -> list[Text]:
+    """A line for each path, and the latencies by size, in lines of at most `width` columns."""
     paths = _paths(document)
-    parts: list[RenderableType] = [Text(_heading(document.run, width)), Text()]
-    parts += [Text(line) for line in _table(_path_cells(paths), width)]
-    parts.append(Text())
-    parts += [Text(line) for line in _matrix(paths, width)]
-    parts.append(Text())
-    parts += _missing(document, width)
-    parts += [Text(line) for line in _trust(document, width, file)]
-    return Group(*parts)
-
-
-def _missing(document: Document, width: int) -> list[Text]:
-    """Where curves bend, what was not measured, what failed, and why the run ended early."""
-    found = [
-        *((line, "") for line in notes.breakpoints(document.curves)),
-        *((line, "") for line in notes.skips(document.skips)),
-        *((line, "yellow") for line in notes.warnings(document)),
-        *((line, "bold red") for line in notes.failures(document.failures)),
+    return [
+        *(Text(line) for line in _table(_path_cells(paths), width)),
+        Text(),
+        *(Text(line) for line in _matrix(paths, width)),
     ]
-    if document.interrupted is not None:
-        found.append((f"interrupted: {document.interrupted}", "bold red"))
-    return [Text(part, style) for line, style in found for part in wrapped("", line, width, 4)]
 
 
 def _paths(document: Document) -> list[_Path]:
     """The paths in the order of tables."""
-    fields = varying(row.configuration for row in document.latency_rows)
+    fields = [
+        field
+        for field in varying(row.configuration for row in document.latency_rows)
+        if field.name != "wait"
+    ]
     waits: dict[str, set[str]] = {}
     for row in document.latency_rows:
         waits.setdefault(row.configuration.transport, set()).add(
@@ -90,39 +75,6 @@ def _paths(document: Document) -> list[_Path]:
         path = _Path(" ".join(words), {}, rates.get(configuration.transport))
         found.setdefault(configuration.curve, path).by_size[configuration.size] = row
     return list(found.values())
-
-
-# The heading.
-
-
-def _heading(run: Run, width: int) -> str:
-    """What was measured where, as much as there is room for."""
-    parts = [f"halftrip {run.header.halftrip}", "ping-pong"]
-    first = [each for each in run.environments if each.launch == 0]
-    if first:
-        hosts = dict.fromkeys(each.host for each in first)
-        where = ", ".join(hosts) if len(hosts) < 3 else f"{len(hosts)} hosts"
-        cores = [str(each.core) for each in first if each.core is not None]
-        on = f", cores {' and '.join(cores)}" if len(cores) == 2 == len(first) else ""
-        parts.append(f"{len(first)} ranks on {where}{on}")
-        machine = f"{_short(first[0].processor)}{' (VM)' if first[0].hypervisor else ''}"
-        parts.append(machine)
-        if first[0].mpi:
-            parts.append(first[0].mpi)
-    if run.end is not None and run.end.seconds is not None:
-        parts.append(f"{run.end.seconds:.0f} s")
-    line = parts[0]
-    for part in parts[1:]:
-        if len(line) + 3 + len(part) <= width:
-            line += f" · {part}"
-    return line
-
-
-def _short(processor: str) -> str:
-    """The name of a processor without what all names have."""
-    words = processor.partition(" @ ")[0].replace("(R)", "").replace("(TM)", "").split()
-    idle = {"CPU", "Processor"}
-    return " ".join(word for word in words if word not in idle) or processor
 
 
 # The table of paths.
@@ -162,15 +114,10 @@ def _latency(row: Row | None) -> list[str]:
         return [NOTHING, "", NOTHING]
     p99 = row.summary.p99.value
     return [
-        f"{_us(row.summary.latency)}{_mark(row)}",
+        f"{us(row.summary.latency)}{mark(row)}",
         width_of(row.verdict),
-        NOTHING if math.isnan(p99) else _us(p99),
+        NOTHING if math.isnan(p99) else us(p99),
     ]
-
-
-def width_of(verdict: Verdict) -> str:
-    """The interval's wider side, as a share of the figure."""
-    return f"± {significant(100 * verdict.width, 2)} %" if math.isfinite(verdict.width) else "± ?"
 
 
 def _peak(path: _Path) -> Row | None:
@@ -183,7 +130,7 @@ def _bandwidth(peak: Row | None) -> list[str]:
     if peak is None:
         return [NOTHING]
     rate = significant(peak.summary.bandwidth / 1e9, 3)
-    return [f"{rate}{_mark(peak)} at {format_size(peak.configuration.size)}"]
+    return [f"{rate}{mark(peak)} at {format_size(peak.configuration.size)}"]
 
 
 def _half_size(path: _Path, peak: Row | None) -> str:
@@ -199,7 +146,7 @@ def _half_size(path: _Path, peak: Row | None) -> str:
 def _rate(row: Row | None) -> str:
     if row is None or not row.rate > 0:
         return NOTHING
-    return f"{significant(row.rate / 1e6, 3)}{_mark(row)}"
+    return f"{significant(row.rate / 1e6, 3)}{mark(row)}"
 
 
 # The latencies by size.
@@ -232,41 +179,17 @@ def _shown_sizes(paths: Sequence[_Path]) -> list[int]:
 
 
 def _cell(row: Row) -> str:
-    return f"{_us(row.summary.latency)}{_mark(row)}" if row.summary.latency > 0 else NOTHING
-
-
-# How far to trust them.
-
-
-def _trust(document: Document, width: int, file: str) -> list[str]:
-    """How many rows have which verdict, what explains most of the others, and what to do."""
-    lines = wrapped("Trust: ", trust(document.rows), width)
-    do = advice(document.rows)
-    if do is not None:
-        lines += wrapped("Do:    ", do + _then(document, do, file), width)
-    more = "halftrip show [RUN] --details, --why, --tails, --usage; halftrip doctor"
-    return [*lines, *wrapped("More:  ", more, width)]
-
-
-def _then(document: Document, do: str, file: str) -> str:
-    """How rows are measured again; an interrupted run goes on first. With other options it takes a
-    run of its own."""
-    if do == KEEP_STATE:
-        return ""
-    seen = {row.verdict.word for row in document.rows}
-    words = ",".join(word for word in NOT_OK if word in seen)
-    again = "" if document.interrupted else f" --again {words}"
-    return f"; then halftrip run --resume {file}{again}"
+    return f"{us(row.summary.latency)}{mark(row)}" if row.summary.latency > 0 else NOTHING
 
 
 # Cells.
 
 
-def _us(ns: float) -> str:
+def us(ns: float) -> str:
     return significant(ns / 1e3, 3)
 
 
-def _mark(row: Row) -> str:
+def mark(row: Row) -> str:
     return _MARKS[row.verdict.word]
 
 

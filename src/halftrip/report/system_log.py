@@ -8,10 +8,10 @@ from typing import NamedTuple
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from halftrip.report.cells import NOTHING, number, percent, whole
+from halftrip.report.cells import NOTHING, number, percent, whole, wrapped
 from halftrip.report.document import Document
 from halftrip.report.fields import name_of, varying
-from halftrip.report.grid import Figure, grid, without_column
+from halftrip.report.layout import ALWAYS, BRIEF, WIDTH_OF_LINES, Column, made_table, view
 from halftrip.report.notes import warnings
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import HostCounters
@@ -33,7 +33,7 @@ class Line(NamedTuple):
     name: str = ""
 
 
-def render_system_log(document: Document) -> Group:
+def render_system_log(document: Document, width: int | None = None) -> Group:
     """For each host a table of the whole host, one of its processors, and one of its interfaces."""
     run = document.run
     if not run.host_counters:
@@ -54,15 +54,16 @@ def render_system_log(document: Document) -> Group:
         lines = [Line(record, describe(record)) for record in own]
         ranks = [e for e in run.environments if e.host == name]
         cores = [core for e in ranks for core in (e.core, *(e.thread_cores or ()))]
-        parts += _host(name if unique else f"{name} (rank {rank})", lines, cores, several)
-    parts += [Text(line, style="dim") for line in _LEGEND]
+        title = name if unique else f"{name} (rank {rank})"
+        parts += _host(title, lines, cores, several, width)
+    parts += [Text(line, style="dim") for line in wrapped("", _LEGEND, width or WIDTH_OF_LINES)]
     parts += [Text(line) for line in _cost(run)]
     parts += [Text(line, style="yellow") for line in warnings(document)]
     return Group(*parts)
 
 
 def _host(
-    host: str, lines: Sequence[Line], cores: Sequence[int | None], several: bool
+    host: str, lines: Sequence[Line], cores: Sequence[int | None], several: bool, width: int | None
 ) -> Iterator[RenderableType]:
     """The tables of one host. `cores` are those of its ranks; lines name their launch where there
     are `several`."""
@@ -75,10 +76,8 @@ def _host(
     ):
         each = [line._replace(name=name) for line in lines for name in names]
         if each:
-            made = grid(each, (*_WHEN[not several :], *figures))
-            yield Text(f"host {host}{title}", style="bold")
-            yield made.table
-            yield from (Text(line) for line in without_column(made))
+            made = made_table(each, (*_WHEN[not several :], *figures))
+            yield view(made, width, (), f"host {host}{title}")
     if asleep:
         yield Text(f"never at a load of {_AWAKE:.0%}: CPU {', '.join(asleep)}")
     if quiet:
@@ -150,8 +149,8 @@ def _interfaces(lines: Sequence[Line]) -> tuple[list[str], list[str]]:
     )
 
 
-def _named(heading: str) -> Figure:
-    return Figure(heading, "", lambda line: line.name, True)
+def _named(heading: str) -> Column:
+    return Column(heading, "", lambda line: line.name, True)
 
 
 def _time(kinds: Sequence[str]) -> Callable[[Line], str]:
@@ -203,60 +202,60 @@ def _slice(line: Line) -> str:
 
 
 _WHEN = (
-    Figure("launch", "", lambda line: str(line.record.launch + 1)),
-    Figure("at", "s", lambda line: f"{line.record.at:.2f}"),
-    Figure("for", "s", lambda line: number(line.record.seconds)),
-    Figure("slice", "", _slice),
-    Figure("what", "", lambda line: line.what, True),
+    Column("launch", "", lambda line: str(line.record.launch + 1)),
+    Column("at", "s", lambda line: f"{line.record.at:.2f}", rank=ALWAYS),
+    Column("for", "s", lambda line: number(line.record.seconds)),
+    Column("slice", "", _slice),
+    Column("what", "", lambda line: line.what, True, rank=ALWAYS),
 )
 _CPU = (
-    Figure("load", "%", _time(_BUSY)),
-    Figure("user", "%", _time(("user", "nice"))),
-    Figure("system", "%", _time(("system",))),
-    Figure("idle", "%", _time(("idle",))),
-    Figure("iowait", "%", _time(("iowait",)), is_rare=True),
-    Figure("irq", "%", _time(("irq",)), is_rare=True),
-    Figure("softirq", "%", _time(("softirq",))),
-    Figure("steal", "%", _time(("steal",)), is_rare=True),
+    Column("load", "%", _time(_BUSY), rank=BRIEF),
+    Column("user", "%", _time(("user", "nice"))),
+    Column("system", "%", _time(("system",))),
+    Column("idle", "%", _time(("idle",))),
+    Column("iowait", "%", _time(("iowait",)), is_rare=True),
+    Column("irq", "%", _time(("irq",)), is_rare=True),
+    Column("softirq", "%", _time(("softirq",))),
+    Column("steal", "%", _time(("steal",)), is_rare=True),
 )
 _HOST = (
-    Figure("memory", "MiB", lambda line: number(line.record.memory_used, 4, 1 << 20)),
-    Figure("interrupts", "/s", _rate("interrupts")),
-    Figure("switches", "/s", _rate("context_switches")),
-    Figure("from disk", "KiB", _count("kib_in"), is_rare=True),
-    Figure("to disk", "KiB", _count("kib_out")),
-    Figure("swap in", "pages", _count("swapped_in"), is_rare=True),
-    Figure("swap out", "pages", _count("swapped_out"), is_rare=True),
-    Figure("TCP resent", "segments", _count("tcp_retransmits"), is_rare=True),
-    Figure("TCP errors", "segments", _count("tcp_errors"), is_rare=True),
-    Figure("TCP", "timeouts", _count("tcp_timeouts"), is_rare=True),
-    Figure("UDP errors", "datagrams", _count("udp_errors"), is_rare=True),
-    Figure("UDP no room", "datagrams", _count("udp_receive_buffer_full"), is_rare=True),
+    Column("memory", "MiB", lambda line: number(line.record.memory_used, 4, 1 << 20)),
+    Column("interrupts", "/s", _rate("interrupts")),
+    Column("switches", "/s", _rate("context_switches")),
+    Column("from disk", "KiB", _count("kib_in"), is_rare=True),
+    Column("to disk", "KiB", _count("kib_out")),
+    Column("swap in", "pages", _count("swapped_in"), is_rare=True),
+    Column("swap out", "pages", _count("swapped_out"), is_rare=True),
+    Column("TCP resent", "segments", _count("tcp_retransmits"), is_rare=True),
+    Column("TCP errors", "segments", _count("tcp_errors"), is_rare=True),
+    Column("TCP", "timeouts", _count("tcp_timeouts"), is_rare=True),
+    Column("UDP errors", "datagrams", _count("udp_errors"), is_rare=True),
+    Column("UDP no room", "datagrams", _count("udp_receive_buffer_full"), is_rare=True),
 )
 _SOFTNET = (
-    Figure("softnet", "packets", _softnet("processed")),
-    Figure("dropped", "packets", _softnet("dropped"), is_rare=True),
-    Figure("squeezed", "times", _softnet("squeezed"), is_rare=True),
+    Column("softnet", "packets", _softnet("processed")),
+    Column("dropped", "packets", _softnet("dropped"), is_rare=True),
+    Column("squeezed", "times", _softnet("squeezed"), is_rare=True),
 )
 _INTERFACE = (
     _named("interface"),
-    Figure("in", "packets", _interface("packets_in")),
-    Figure("out", "packets", _interface("packets_out")),
-    Figure("in", "bytes", _interface("bytes_in")),
-    Figure("out", "bytes", _interface("bytes_out")),
-    Figure("in", "MB/s", _megabytes("bytes_in")),
-    Figure("out", "MB/s", _megabytes("bytes_out")),
-    Figure("dropped", "in", _interface("drops_in"), is_rare=True),
-    Figure("dropped", "out", _interface("drops_out"), is_rare=True),
-    Figure("errors", "in", _interface("errors_in"), is_rare=True),
-    Figure("errors", "out", _interface("errors_out"), is_rare=True),
-    Figure("interrupts", "CPU: times", _interrupts, True),
+    Column("in", "packets", _interface("packets_in")),
+    Column("out", "packets", _interface("packets_out")),
+    Column("in", "bytes", _interface("bytes_in")),
+    Column("out", "bytes", _interface("bytes_out")),
+    Column("in", "MB/s", _megabytes("bytes_in")),
+    Column("out", "MB/s", _megabytes("bytes_out")),
+    Column("dropped", "in", _interface("drops_in"), is_rare=True),
+    Column("dropped", "out", _interface("drops_out"), is_rare=True),
+    Column("errors", "in", _interface("errors_in"), is_rare=True),
+    Column("errors", "out", _interface("errors_out"), is_rare=True),
+    Column("interrupts", "CPU: times", _interrupts, True),
 )
 _LEGEND = (
-    "at: since the launch began, by rank 0's clock. A configuration: from the line before to its",
-    "end, with setting up and warm-up; short ones share a record, so that the log stays below 1 %",
-    "of the time. load: all but idle and iowait. memory: used, without buffers and cache.",
-    "switches: from task to task. softnet: packets handed to a processor; dropped: its queue was",
-    "full; squeezed: it ran out of time. UDP errors: with those for which there was no room. lo",
-    "carries each packet out and in.",
+    "at: since the launch began, by rank 0's clock. A configuration: from the line before to its "
+    "end, with setting up and warm-up; short ones share a record, so that the log stays below 1 % "
+    "of the time. load: all but idle and iowait. memory: used, without buffers and cache. "
+    "switches: from task to task. softnet: packets handed to a processor; dropped: its queue was "
+    "full; squeezed: it ran out of time. UDP errors: with those for which there was no room. lo "
+    "carries each packet out and in."
 )

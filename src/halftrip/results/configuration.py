@@ -90,12 +90,15 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, size=0)
 
     @property
+    def without_cores(self) -> Configuration:
+        """The same without requested cores."""
+        initiator, responder = (msgspec.structs.replace(end, core=None) for end in self.ends)
+        return msgspec.structs.replace(self, initiator=initiator, responder=responder)
+
+    @property
     def setting(self) -> Configuration:
         """What is measured, without who measures it."""
-        initiator, responder = (msgspec.structs.replace(end, core=None) for end in self.ends)
-        return msgspec.structs.replace(
-            self, pair=(0, 1), thread=0, initiator=initiator, responder=responder, concurrency=1
-        )
+        return msgspec.structs.replace(self.without_cores, pair=(0, 1), thread=0, concurrency=1)
 
     @property
     def messages_per_iteration(self) -> int:

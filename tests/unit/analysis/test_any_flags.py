@@ -10,7 +10,7 @@ from halftrip.analysis.flags import NAMES, flags_by_configuration
 from halftrip.analysis.verdict import NOT_OK, verdicts
 from halftrip.report.causes import render_why
 from halftrip.report.document import document
-from halftrip.report.overview import render as render_overview
+from halftrip.report.screen import render as render_screen
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.delivery import Delivery
 from halftrip.results.records import CopyTime, Measurement, WarmUp
@@ -152,5 +152,5 @@ def test_the_verdict_on_any_run_is_known_and_its_cause_has_figures(measured):
     content = document(run, flags=False)
     for width in (40, 80, 200):
         if content.latency_rows:
-            text_of(render_overview(content, width), width)
+            text_of(render_screen(content, width), width)
         text_of(render_why(content, width), width)

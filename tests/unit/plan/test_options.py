@@ -29,7 +29,7 @@ def test_every_key_of_a_plan_is_an_option_and_the_other_way_round():
 
 
 def test_every_option_with_a_help_is_on_the_command_line():
-    assert set(parameters()) == {"plan", *OF_A_RUN, *ON_THE_COMMAND_LINE}
+    assert set(parameters()) == {"plan", "format_", "json", *OF_A_RUN, *ON_THE_COMMAND_LINE}
     assert set(OPTIONS) - ON_THE_COMMAND_LINE == {"simulated"}
 
 

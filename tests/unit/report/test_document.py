@@ -4,13 +4,13 @@ import pytest
 from rich.text import Text
 
 from halftrip.analysis.breakpoints import Breakpoint
-from halftrip.cli.show import show_run
-from halftrip.registry import STYLES
+from halftrip.cli.show import Shown, show_runs
+from halftrip.registry import FORMATS
 from halftrip.report import csv, json, table
+from halftrip.report.cost import render_cost
 from halftrip.report.document import Baselines, document
 from halftrip.report.flags import render_flags
 from halftrip.report.system_log import render_system_log
-from halftrip.report.usage import render_usage
 from halftrip.results.records import Aggregate, CopyTime, Failure, Notice, Skip
 from harness import runs
 from harness.screens import text
@@ -55,7 +55,7 @@ def test_curves_have_their_breakpoints_where_refine_was_requested():
     measured = [*curve("shm", jump_at=1024), *curve("tcp")]
     assert document(runs.run(*measured)).curves == []
     shm, tcp = document(runs.run(*measured, header=refined())).curves
-    assert (shm.name, tcp.name) == ("shm pingpong spin", "tcp pingpong spin")
+    assert (shm.name, tcp.name) == ("shm pingpong", "tcp pingpong")
     assert list(shm.rows) == list(tcp.rows) == SIZES
     assert shm.breakpoints == (Breakpoint(512, 1024),)
     assert tcp.breakpoints == ()
@@ -66,7 +66,7 @@ def test_a_curve_of_windows_is_one_of_a_rate():
     measured = curve("shm", pattern="stream", window=10)
     (only,) = document(runs.run(*measured, header=refined())).curves
     assert only.is_rate
-    assert only.name == "shm stream spin"
+    assert only.name == "shm stream"
 
 
 def test_aggregates_are_in_the_order_of_a_table():
@@ -115,7 +115,7 @@ def test_round_trips_are_shown_if_asked_for_or_planned(asked, planned):
     run = runs.run(runs.measurement())
     run.header.plan["rtt"] = planned
     assert document(run, asked).round_trips == (asked or planned)
-    assert ("round trip" in text(table.render, run, asked).splitlines()[2]) == (asked or planned)
+    assert ("round trip" in text(table.render, run, asked).split("\n\n")[1]) == (asked or planned)
 
 
 def everything():
@@ -131,7 +131,7 @@ def everything():
 
 @pytest.mark.parametrize(
     "style",
-    [table.render, csv.render, json.render, render_flags, render_usage, render_system_log],
+    [table.render, csv.render, json.render, render_flags, render_cost, render_system_log],
     ids=lambda style: f"{style.__module__}.{style.__name__}",
 )
 def test_a_style_changes_neither_the_document_nor_its_output(style):
@@ -155,6 +155,6 @@ def test_any_function_of_a_document_is_a_style(monkeypatch, tmp_path, capsys, st
     """It gives text, or something that rich can print."""
     run = runs.run(runs.measurement("tcp"), runs.measurement("shm"))
     path = runs.save(run, tmp_path / "run.jsonl")
-    monkeypatch.setitem(STYLES.built_in, style, f"{__name__}:{style}")
-    show_run(str(path), style)
+    monkeypatch.setitem(FORMATS.built_in, style, f"{__name__}:{style}")
+    show_runs([str(path)], Shown(format=style))
     assert capsys.readouterr().out == printed

@@ -7,7 +7,8 @@ import pytest
 
 from halftrip.report.causes import render_why
 from halftrip.report.document import document
-from halftrip.report.overview import has_overview, render
+from halftrip.report.overview import has_overview
+from halftrip.report.screen import render
 from halftrip.results.records import RunEnd, Skip
 from harness import runs
 from harness.screens import text_of

@@ -49,17 +49,17 @@ def test_rows_are_named_by_the_fields_in_which_they_differ():
         return [line.split(":")[0] for line in flags_of(*measurements)[1:3]]
 
     by_buffers = names(slow(buffers="same"), slow(buffers="separate"))
-    assert by_buffers == ["  shm spin same 8", "  shm spin separate 8"]
+    assert by_buffers == ["  shm same 8", "  shm separate 8"]
     by_window = names(*(slow(pattern="stream", window=window) for window in (1, 64)))
-    assert by_window == ["  shm spin 1 8", "  shm spin 64 8"]
+    assert by_window == ["  shm 1 8", "  shm 64 8"]
     windows = ((places, touch) for places in ("own", "same") for touch in ("none", "timed"))
     by_places = names(*(
         slow(pattern="put", mode="onesided", window=64, places=places, touch=touch)
         for places, touch in windows
     ))  # fmt: skip
-    assert by_places == ["  shm spin own none 8", "  shm spin own timed 8"]
+    assert by_places == ["  shm own none 8", "  shm own timed 8"]
 
 
 def test_square_brackets_are_no_markup():
     """The name of an unknown transport is printed as it stands."""
-    assert flags_of(slow("[bold]new[/bold]"))[1].startswith("  [bold]new[/bold] spin 8:")
+    assert flags_of(slow("[bold]new[/bold]"))[1].startswith("  [bold]new[/bold] 8:")

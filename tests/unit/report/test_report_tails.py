@@ -4,7 +4,7 @@ import numpy as np
 
 from halftrip.report.tails import render_tails
 from harness import runs
-from harness.screens import printed
+from harness.screens import cells, printed
 
 
 def tails(*measurements, **changes):
@@ -23,40 +23,40 @@ def slices(n=2000, **changes):
     ]  # fmt: skip
 
 
-def cells(lines):
-    """The cells of the first row, those of quantiles as the value and both bounds."""
-    row = next(line for line in lines if line.startswith(" shm"))
-    return row.replace("[", "").replace("]", "").replace(",", "").split()
+def quantile(lines, name):
+    """The quantile of the first row, and its bounds."""
+    (cell, *_) = cells(lines, name)
+    return [float(word) for word in cell.replace("[", "").replace("]", "").replace(",", "").split()]
 
 
 def test_quantiles_are_shown_with_their_intervals():
-    found = [float(cell) for cell in cells(tails(*slices()))[3:16]]
-    for place, q in enumerate((0.5, 0.9, 0.99, 0.999)):
-        value, low, high = found[3 * place : 3 * place + 3]
+    lines = tails(*slices())
+    for name, q in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)):
+        value, low, high = quantile(lines, name)
         true = 10 - np.log(1 - q)
         assert low < true < high
         assert low <= value <= high
-    assert found[-1] >= found[-4]
+    assert float(cells(lines, "max")[0]) >= quantile(lines, "p99.9")[0]
 
 
 def test_a_quantile_that_is_not_known_is_left_out():
     lines = tails(*slices(200))
-    assert "p99.9" not in lines[1]
+    assert "p99.9" not in lines[0]
     assert "not known here: p99.9 us" in lines
     several = tails(*[runs.measurement(slice=n) for n in range(10)])
-    assert "p90" not in several[1]
-    assert "p50" in several[1]
+    assert "p90" not in several[0]
+    assert "p50" in several[0]
 
 
 def test_round_trips_are_shown_where_the_plan_says_so():
     header = runs.run().header
     header.plan["rtt"] = True
-    assert 20 < float(cells(tails(*slices(), header=header))[3]) < 22
+    assert 20 < quantile(tails(*slices(), header=header), "p50")[0] < 22
 
 
 def test_windows_are_shown_whole():
     of_window = slices(pattern="stream", window=10)
-    assert 20 < float(cells(tails(*of_window))[3]) < 22
+    assert 20 < quantile(tails(*of_window), "p50")[0] < 22
 
 
 def test_a_run_without_rows_says_so():

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from halftrip.cli.show import show_run
+from halftrip.cli.show import Shown, show_runs
 from halftrip.report.rows import rows as rows_of
 from halftrip.results.run_file import FORMAT, load
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "formats"
 VERSIONS = range(1, FORMAT)
 VIEWS = {
-    ".txt": {"style": "table"},
-    ".csv": {"style": "csv"},
-    ".json": {"style": "json"},
-    ".rtt.txt": {"style": "table", "rtt": True},
-    **{f".{view}.txt": {"style": "table", "views": [view]}
-       for view in ("flags", "usage", "system-log")},
+    ".txt": {"wide": True},
+    ".csv": {"format": "csv"},
+    ".json": {"format": "json"},
+    ".rtt.txt": {"rtt": True, "wide": True},
+    **{f".{view}.txt": {"views": [view], "wide": True}
+       for view in ("flags", "cost", "system-log")},
 }  # fmt: skip
 # What a run of this name in that directory printed.
 EXPECTED = [
@@ -33,7 +33,7 @@ EXPECTED = [
 def test_an_old_file_prints_the_same(version, suffix):
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
-        show_run(str(GOLDEN / f"{version}.jsonl"), **VIEWS[suffix])
+        show_runs([str(GOLDEN / f"{version}.jsonl")], Shown(**VIEWS[suffix]))
     assert shown.getvalue() == (GOLDEN / f"{version}{suffix}").read_text()
 
 

@@ -1,0 +1,116 @@
+"""The first screen of a run: what was measured where, the answer, and how far to trust it."""
+
+from __future__ import annotations
+
+from rich.console import Group
+from rich.text import Text
+
+from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
+from halftrip.report import notes, overview, pairs
+from halftrip.report.causes import advice, trust
+from halftrip.report.cells import wrapped
+from halftrip.report.document import Document
+from halftrip.report.layout import as_text
+from halftrip.report.row_tables import row_tables
+from halftrip.report.table import missing
+from halftrip.results.run import Run
+
+# With so many rows or fewer, a legend under each table.
+_SAYS_UP_TO = 40
+
+
+def render(document: Document, width: int, file: str = "RUN") -> Group:
+    """The screen, in lines of at most `width` columns: an overview where a run has several paths
+    and sizes, the pairs where there are several, else the table of its rows; `file` is the run
+    file's name."""
+    if pairs.has_pairs(document.run):
+        body = pairs.lines(document, width)
+    elif overview.has_overview(document.run):
+        body = overview.lines(document, width)
+    else:
+        body = _table_lines(document, width)
+    said = [*notes.breakpoints(document.curves), *notes.losses(document.rows)]
+    parts = [
+        Text(_heading(document.run, width)),
+        Text(),
+        *body,
+        *([Text()] if body else []),
+        *(Text(part) for line in said for part in wrapped("", line, width, 4)),
+        *missing(document, width),
+    ]
+    if document.rows:
+        parts += [Text(line) for line in _trust(document, width, file)]
+    return Group(*parts)
+
+
+def _table_lines(document: Document, width: int) -> list[Text]:
+    """The tables of all rows, as people know them from other tools."""
+    lines: list[Text] = []
+    for found in row_tables(document, brief=True):
+        if lines:
+            lines.append(Text())
+        lines += [Text(line) for line in wrapped("", found.heading, width, 4)]
+        lines += as_text(found.made.table, width)
+        if len(found.rows) <= _SAYS_UP_TO:
+            said = wrapped("", " ".join(found.legend), width)
+            lines += [Text(), *(Text(line, style="dim") for line in said)]
+    said = [
+        part
+        for each in notes.summed_aggregates(document.aggregates)
+        for part in wrapped("", each, width, 4)
+    ]
+    return [*lines, *map(Text, said)]
+
+
+def _heading(run: Run, width: int) -> str:
+    """What was measured where, as much as there is room for."""
+    patterns = dict.fromkeys(each.pattern for each in run.by_configuration if not each.is_rate)
+    parts = [f"halftrip {run.header.halftrip}"]
+    if patterns or run.by_configuration:
+        parts.append(", ".join(patterns or dict.fromkeys(e.pattern for e in run.by_configuration)))
+    first = [each for each in run.environments if each.launch == 0]
+    if first:
+        hosts = dict.fromkeys(each.host for each in first)
+        where = ", ".join(hosts) if len(hosts) < 3 else f"{len(hosts)} hosts"
+        cores = [str(each.core) for each in first if each.core is not None]
+        on = f", cores {' and '.join(cores)}" if len(cores) == 2 == len(first) else ""
+        parts.append(f"{len(first)} ranks on {where}{on}")
+        machine = f"{_short(first[0].processor)}{' (VM)' if first[0].hypervisor else ''}"
+        parts.append(machine)
+        if first[0].mpi:
+            parts.append(first[0].mpi)
+    if run.end is not None and run.end.seconds is not None:
+        parts.append(f"{run.end.seconds:.0f} s")
+    line = parts[0]
+    for part in parts[1:]:
+        if len(line) + 3 + len(part) <= width:
+            line += f" · {part}"
+    return line
+
+
+def _short(processor: str) -> str:
+    """The name of a processor without what all names have."""
+    words = processor.partition(" @ ")[0].replace("(R)", "").replace("(TM)", "").split()
+    idle = {"CPU", "Processor"}
+    return " ".join(word for word in words if word not in idle) or processor
+
+
+def _trust(document: Document, width: int, file: str) -> list[str]:
+    """How many rows have which verdict, what explains most of the others, and what to do."""
+    lines = wrapped("Trust: ", trust(document.rows), width)
+    do = advice(document.rows)
+    if do is not None:
+        lines += wrapped("Do:    ", do + _then(document, do, file), width)
+    more = "halftrip show --details, --why, --tails, --cost; halftrip doctor"
+    return [*lines, *wrapped("More:  ", more, width)]
+
+
+def _then(document: Document, do: str, file: str) -> str:
+    """How rows are measured again; an interrupted run goes on first. With other options it takes a
+    run of its own."""
+    if do == KEEP_STATE:
+        return ""
+    seen = {row.verdict.word for row in document.rows}
+    words = ",".join(word for word in NOT_OK if word in seen)
+    again = "" if document.interrupted else f" --again {words}"
+    return f"; then halftrip run --resume {file}{again}"

@@ -1,0 +1,124 @@
+"""Several runs side by side: a line for each configuration, and a column for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from rich.console import Group
+from rich.text import Text
+
+from halftrip.report.cells import NOTHING, number, wrapped
+from halftrip.report.columns import supported_digits, width_of
+from halftrip.report.document import Document
+from halftrip.report.fields import common, varying
+from halftrip.report.layout import ALWAYS, BRIEF, WIDTH_OF_LINES, Column, Made, as_text, made_table
+from halftrip.report.overview import mark
+from halftrip.report.rows import Row
+from halftrip.results.configuration import Configuration
+from halftrip.units import format_size
+
+
+class Part(NamedTuple):
+    """The latencies or the bandwidths of all runs: what their rows have in common, and the
+    table."""
+
+    heading: str
+    made: Made
+
+
+class _Line(NamedTuple):
+    """A configuration, and its row in each run; None where that has none."""
+
+    configuration: Configuration
+    rows: Sequence[Row | None]
+
+
+def letters(count: int) -> list[str]:
+    """The names of so many runs: A to Z, then A2 and so on."""
+    return [f"{chr(65 + n % 26)}{n // 26 + 1 if n >= 26 else ''}" for n in range(count)]
+
+
+def key(documents: Sequence[Document], files: Sequence[str]) -> list[str]:
+    """Which run each letter is: a line for each, with what tells it from the others."""
+    lines = []
+    for letter, document, file in zip(letters(len(files)), documents, files, strict=True):
+        first = [e for e in document.run.environments if e.launch == 0]
+        hosts = ", ".join(dict.fromkeys(e.host for e in first))
+        mpi = next((e.mpi for e in first if e.mpi), None)
+        said = [file, document.run.header.started, *filter(None, (hosts, mpi))]
+        lines.append(f"{letter}: {', '.join(said)}")
+    return lines
+
+
+def parts(documents: Sequence[Document]) -> list[Part]:
+    """The tables of latencies and of bandwidths."""
+    found = []
+    for of_rates in (False, True):
+        lines = _lines([d.rate_rows if of_rates else d.latency_rows for d in documents])
+        if lines:
+            configurations = [line.configuration for line in lines]
+            simulated = all(each.is_simulated for each in configurations)
+            figure = "bandwidth" if of_rates else "one-way latency"
+            heading = ", ".join([figure, *common(configurations, simulated)])
+            found.append(Part(heading, made_table(lines, _columns(lines, of_rates), section=_path)))
+    return found
+
+
+def render(documents: Sequence[Document], files: Sequence[str], width: int | None) -> Group:
+    """The tables in lines of at most `width` columns; None: as many as it takes."""
+    shown = [Text(line) for line in key(documents, files)]
+    for part in parts(documents):
+        shown += [Text(), *map(Text, wrapped("", part.heading, width or WIDTH_OF_LINES, 4))]
+        shown += as_text(part.made.table, width)
+    marks = "~ caution   ! no: see show --why of that run"
+    return Group(*shown, Text(), Text(marks, style="dim"))
+
+
+def _lines(runs: Sequence[Sequence[Row]]) -> list[_Line]:
+    """The configurations of all runs, in the order of the first that has them."""
+    by_run = [{row.configuration.without_cores: row for row in rows} for rows in runs]
+    known = dict.fromkeys(configuration for rows in by_run for configuration in rows)
+    return [_Line(each, [rows.get(each) for rows in by_run]) for each in known]
+
+
+def _path(line: _Line) -> object:
+    return line.configuration.curve
+
+
+def _columns(lines: Sequence[_Line], of_rates: bool) -> list[Column]:
+    configurations = [line.configuration for line in lines]
+    columns = [
+        Column("transport", "", lambda line: line.configuration.transport, True, rank=ALWAYS)
+    ]
+    for field in varying(configurations):
+        of = _of_configuration(field.of)
+        columns.append(Column(field.name, "", of, is_text=True, rank=ALWAYS))
+    size = _of_configuration(lambda each: format_size(each.size))
+    columns.append(Column("size", "bytes", size, rank=ALWAYS))
+    for number_, letter in enumerate(letters(len(lines[0].rows))):
+        figure = _of_run(number_, _bandwidth if of_rates else _latency)
+        columns.append(Column(letter, "MB/s" if of_rates else "us", figure, rank=ALWAYS))
+        width = _of_run(number_, lambda row: width_of(row.verdict))
+        columns.append(Column("95 %", "", width, rank=BRIEF))
+    return columns
+
+
+def _of_configuration(of: Callable[[Configuration], str]) -> Callable[[_Line], str]:
+    return lambda line: of(line.configuration)
+
+
+def _of_run(number_: int, cell: Callable[[Row], str]) -> Callable[[_Line], str]:
+    def of_line(line: _Line) -> str:
+        row = line.rows[number_]
+        return NOTHING if row is None else cell(row)
+
+    return of_line
+
+
+def _latency(row: Row) -> str:
+    return number(row.summary.latency, supported_digits(row.verdict.width), 1e3) + mark(row)
+
+
+def _bandwidth(row: Row) -> str:
+    return number(row.bandwidth, supported_digits(row.verdict.width), 1e6) + mark(row)

@@ -1,0 +1,81 @@
+"""Tables: which columns there is room for, and what Markdown and LaTeX make of them."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column, as_latex, as_markdown, as_text
+from halftrip.report.layout import made_table as made
+
+words = st.text(st.characters(whitelist_categories=("Lu", "Ll", "Nd")), min_size=1, max_size=12)
+ranks = st.sampled_from([ALWAYS, BRIEF, MORE, MORE + 3])
+
+
+def columns_of(specifications):
+    """A column for each name and rank; the cell of a line is its item of that number."""
+    return [
+        Column(name, "", (lambda line, n=n: line[n]), rank=rank)
+        for n, (name, rank) in enumerate(specifications)
+    ]
+
+
+@st.composite
+def tables(draw):
+    count = draw(st.integers(1, 8))
+    names = draw(st.lists(words, min_size=count, max_size=count, unique=True))
+    of_each = draw(st.lists(ranks, min_size=count, max_size=count))
+    columns = columns_of(zip(names, of_each, strict=True))
+    lines = draw(st.lists(st.lists(words, min_size=count, max_size=count), min_size=1, max_size=5))
+    return made(lines, columns).table
+
+
+@given(table=tables(), width=st.integers(5, 200))
+def test_what_is_left_out_ranks_below_what_is_shown(table, width):
+    lines = [line.plain for line in as_text(table, width)]
+    last = re.fullmatch(r"no room for (.*): --wide", lines[-1])
+    left_out = last[1].split(", ") if last else []
+    by_name = {column.name: column.rank for column in table.columns}
+    shown = [rank for name, rank in by_name.items() if name not in left_out]
+    assert all(by_name[name] > ALWAYS for name in left_out)
+    if left_out:
+        assert max(shown, default=0) <= min(by_name[name] for name in left_out)
+    if any(rank > ALWAYS for rank in shown):
+        assert max(map(len, lines[: len(lines) - bool(last)])) <= width
+
+
+@given(table=tables())
+def test_with_no_width_every_column_is_shown(table):
+    lines = [line.plain for line in as_text(table, None)]
+    assert lines[0].split() == [column.name for column in table.columns]
+    for line, cells in zip(lines[1:], table.lines, strict=True):
+        assert line.split() == list(cells.cells)
+
+
+def test_columns_that_say_nothing_are_named_instead():
+    columns = [
+        *columns_of([("size", ALWAYS), ("lost", MORE), ("jitter", MORE), ("wait", MORE)]),
+        Column("errors", "", lambda line: line[4], is_rare=True),
+    ]
+    found = made(
+        [[str(n), "-", "1.0" if n else "-", "spin", "0"] for n in range(4)], columns, say_once=True
+    )
+    assert [column.name for column in found.table.columns] == ["size", "jitter"]
+    assert (found.unknown, found.zero, found.alike) == (["lost"], ["errors"], ["wait spin"])
+
+
+def test_sections_are_apart():
+    found = made("aab", columns_of([("x", ALWAYS)]), section=str)
+    assert [line.plain for line in as_text(found.table, 80)] == ["x", "a", "a", "", "b"]
+
+
+def test_markdown_escapes_bars():
+    table = made(["a|b"], [Column("x", "us", str, rank=ALWAYS)]).table
+    assert as_markdown(table) == "| x (us) |\n| ---: |\n| a\\|b |\n"
+
+
+def test_latex_escapes_what_it_would_read():
+    table = made([r"50 % & a_b ± \ ^"], [Column("x", "", str, is_text=True, rank=ALWAYS)]).table
+    (line,) = (line for line in as_latex(table).splitlines() if "50" in line)
+    assert line == r"50 \% \& a\_b $\pm$ \textbackslash{} \textasciicircum{} \\"
+    assert as_latex(table).startswith("\\begin{tabular}{l}\n\\toprule\n")

@@ -1,0 +1,151 @@
+"""The first screen of runs that have no overview: a table of one path, and pairs; and several runs
+side by side."""
+
+import json
+
+import pytest
+
+from halftrip.errors import UsageError
+from halftrip.report import csv, latex, markdown, side_by_side
+from halftrip.report import json as json_format
+from halftrip.report.document import document
+from halftrip.report.screen import render
+from halftrip.report.selection import Selection, selected
+from halftrip.results.delivery import Delivery
+from halftrip.results.records import Aggregate
+from harness import runs
+from harness.screens import cells, text_of
+
+
+def slices(*args, wander=0.002, **changes):
+    return [
+        runs.measurement(
+            *args, changes.get("half_ns", 100.0) * (1 + wander * (n % 5 - 2)), seed=n, slice=n,
+            **{name: value for name, value in changes.items() if name != "half_ns"},
+        )
+        for n in range(10)
+    ]  # fmt: skip
+
+
+def screen(*measured, width=80, **changes):
+    content = document(runs.run(*measured, **changes), flags=False)
+    return text_of(render(content, width), width)
+
+
+def test_one_path_is_a_table_of_its_sizes():
+    shown = screen(*(m for size in (8, 64, 512) for m in slices("tcp", size, "block")))
+    lines = shown.splitlines()
+    assert "tcp, wait block, pattern pingpong" in lines
+    assert cells(lines, "size") == ["8", "64", "512"]
+    assert cells(lines, "verdict") == ["ok"] * 3
+    assert all(cell.startswith("± 0.") for cell in cells(lines, "95 %"))
+    assert "Trust: 3 of 3 rows ok." in lines
+    # What is the default is not told, what is not is.
+    assert "buffers" not in shown
+    same = [runs.measurement("tcp", wait="block", buffers="same", slice=n) for n in range(8)]
+    assert "buffers same" in screen(*same)
+
+
+def test_lost_datagrams_are_told():
+    lossy = runs.measurement("udp", 64, delivery=Delivery(sent=400, lost=10, reordered=0))
+    assert "lost: udp pingpong 64: 10 of 400 datagrams (2.5 %)" in screen(lossy)
+    whole = runs.measurement("udp", 64, delivery=Delivery(sent=400, lost=0, reordered=0))
+    assert "lost: udp" not in screen(whole)
+
+
+# Pairs.
+
+
+def pair(first, second, half_ns, size=8):
+    return slices("tcp", size, "block", half_ns=half_ns, pair=(first, second))
+
+
+ALL = {(a, b): 1000.0 for a in range(4) for b in range(a + 1, 4)}
+
+
+def test_pairs_are_a_matrix_and_the_slowest_is_named():
+    times = ALL | {(1, 3): 3000.0}
+    measured = [m for (a, b), ns in times.items() for m in pair(a, b, ns)]
+    lines = screen(*measured).splitlines()
+    assert "tcp pingpong 8 B: one-way latency, us" in lines
+    heading = next(n for n, line in enumerate(lines) if line.split() == ["rank", "1", "2", "3"])
+    assert [float(word) for word in lines[heading + 2].split()] == [1, 1, 3]
+    assert any(
+        line.startswith("slowest: ranks 1-3 (node1): 3.00; median of 6 pairs: 1") for line in lines
+    )
+
+
+def test_a_slowest_pair_within_its_interval_is_told_as_such():
+    measured = [m for (a, b), ns in ALL.items() for m in pair(a, b, ns * (1 + 1e-4 * (a + b)))]
+    assert "within the interval" in screen(*measured)
+
+
+def test_few_or_too_many_pairs_are_a_list_with_the_slowest_first():
+    two = [*pair(0, 2, 1000.0), *pair(1, 3, 2000.0)]
+    assert cells(screen(*two).splitlines(), "ranks") == ["1-3", "0-2"]
+    many = [m for a in range(30) for m in pair(a, a + 1, 1000.0 + a)[:1]]
+    shown = screen(*many)
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_many_rounds_share_a_line():
+    configuration = pair(0, 1, 1000.0)[0].configuration
+    rounds = tuple(
+        Aggregate(
+            configuration=configuration, slice=0, pairs=[(0, n), (n + 1, n + 2)],
+            spans=[1_000_000 * n], messages=[1000.0],
+        )
+        for n in range(1, 8)
+    )  # fmt: skip
+    shown = screen(*pair(0, 1, 1000.0), *pair(2, 3, 1000.0), aggregates=rounds)
+    assert "aggregate: tcp pingpong 8, 7 rounds of pairs: 1.14 to 8.00 MB/s, median 2.00" in shown
+
+
+# Selections.
+
+
+def test_a_selection_keeps_what_was_chosen():
+    run = runs.run(
+        *slices("shm", 8, "spin"), *slices("tcp", 8, "spin"), *slices("tcp", 4096, "spin"),
+        *pair(0, 2, 10.0),
+    )  # fmt: skip
+    only = selected(run, Selection(transports=("tcp",), sizes=((1, 100),), pairs=((0, 1),)))
+    assert {c.title for c in only.by_configuration} == {"tcp pingpong 8"}
+    assert selected(run, Selection()) is run
+    with pytest.raises(UsageError, match=r"^nothing to show; the run has -t shm, tcp; -p pingpong; "
+                                         r"-s 8, 4K; --pair 0-1, 0-2$"):  # fmt: skip
+        selected(run, Selection(patterns=("stream",)))
+
+
+# Side by side.
+
+
+def two_runs():
+    first = runs.run(*slices("tcp", 8, "block"), *slices("tcp", 64, "block"))
+    second = runs.run(*slices("tcp", 64, "block", half_ns=200.0), *slices("tcp", 512, "block"))
+    return [document(run, flags=False) for run in (first, second)], ["one.jsonl", "two.jsonl"]
+
+
+def test_runs_stand_side_by_side():
+    shown = text_of(side_by_side.render(*two_runs(), 80), 80).splitlines()
+    assert shown[0].startswith("A: one.jsonl, ")
+    assert shown[1].startswith("B: two.jsonl, ")
+    assert cells(shown, "size") == ["8", "64", "512"]
+    assert [cell[:4] for cell in cells(shown, "A")] == ["0.09", "0.09", "-"]
+    assert [cell[:4] for cell in cells(shown, "B")] == ["-", "0.19", "0.09"]
+
+
+def test_several_runs_in_other_formats():
+    documents, files = two_runs()
+    assert "| tcp | 64 | 0.09" in markdown.render_several(documents, files)
+    assert "tcp & 64 & 0.09" in latex.render_several(documents, files)
+    lines = csv.render_several(documents, files).splitlines()
+    assert lines[0].startswith("run,transport,")
+    assert [line.split(",")[0] for line in lines[1:]] == [file for file in files for _ in range(2)]
+    assert [
+        each["run"] for each in json.loads(json_format.render_several(documents, files))
+    ] == files
+
+
+def test_letters_do_not_end():
+    assert side_by_side.letters(28)[24:] == ["Y", "Z", "A2", "B2"]
