@@ -24,7 +24,7 @@ def text(style, run, round_trips=False, width=400):
 def text_of(rendered, width):
     """What a console of this width prints."""
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    console.print(rendered)
+    console.print(rendered, soft_wrap=True)
     return console.file.getvalue()
 
 

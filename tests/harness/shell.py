@@ -1,6 +1,7 @@
 """Runs the command halftrip as a user does: real ranks, real MPI, real processes."""
 
 import contextlib
+import csv
 import io
 import os
 import pty
@@ -14,7 +15,6 @@ from unittest import mock
 import pytest
 
 from halftrip.cli import main
-from halftrip.registry import DEFAULT_TRANSPORTS
 from halftrip.results.run_file import load
 from harness.limits import AMPLE_SECONDS, END_SECONDS
 from harness.marked import Marked
@@ -42,9 +42,8 @@ class Result:
         return load(self.path)
 
     def rows(self):
-        """The words of each row of the tables that were printed."""
-        first = tuple(f" {name} " for name in DEFAULT_TRANSPORTS)
-        return [line.split() for line in self.out.splitlines() if line.startswith(first)]
+        """The rows of the run, as CSV has them."""
+        return list(csv.DictReader(io.StringIO(self.show("--format", "csv").out)))
 
     def show(self, *arguments):
         """``halftrip show`` of the run file."""
@@ -59,6 +58,7 @@ def call(directory, *arguments):
     words = ["halftrip", *(str(argument) for argument in arguments)]
     with (
         mock.patch.object(sys, "argv", words),
+        mock.patch.dict(os.environ, {"COLUMNS": "400"}),
         contextlib.chdir(directory),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
@@ -89,7 +89,9 @@ class Shell:
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith(_FORGOTTEN)
         }
-        self.environment |= self.marked.environment | {"TMPDIR": str(temporary)}
+        # Wide enough that no line is wrapped.
+        self.environment |= {"TMPDIR": str(temporary), "COLUMNS": "400"}
+        self.environment |= self.marked.environment
 
     def start(self, *command, environment=None, ignored=(), **options):
         """Starts a command that ignores some signals; `options` are those of subprocess.Popen."""

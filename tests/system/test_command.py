@@ -27,8 +27,8 @@ def sizes(run):
 
 def test_every_path_has_a_row_for_each_size(measured):
     assert measured.err == ""
-    shown = {(row[0], row[2]) for row in measured.rows()}
-    assert shown == {(name, size) for name in LOCAL for size in ("1", "8", "4K", "256K")}
+    shown = {(row["transport"], row["size_bytes"]) for row in measured.rows()}
+    assert shown == {(name, size) for name in LOCAL for size in ("1", "8", "4096", "262144")}
     assert "run file: run.jsonl" in measured.out
 
 
@@ -125,7 +125,8 @@ def test_each_way_to_wait_and_to_buffer_is_a_row(shell):
     assert result.status == 0, result.err
     waits = {"block": ("block",) * 2, "spin": ("spin",) * 2, "spin:block": ("spin", "block")}
     rows = sorted(itertools.product(("unix", "tcp"), waits, ("same", "separate")))
-    assert sorted(tuple(row[:3]) for row in result.rows()) == rows
+    shown = [(row["transport"], row["wait"], row["buffers"]) for row in result.rows()]
+    assert sorted(shown) == rows
     configurations = [m.configuration for m in result.run.measurements]
     found = {(c.transport, c.initiator.wait, c.responder.wait, c.buffers) for c in configurations}
     assert found == {(name, *waits[wait], buffers) for name, wait, buffers in rows}
@@ -166,9 +167,8 @@ def test_options_win_over_a_plan_and_quiet_prints_the_file_alone(shell):
     assert {m.configuration.transport for m in result.run.measurements} == {"pipe"}
     assert sizes(result.run) == [8, 64]
     assert [e.core for e in result.run.environments] == [None, None]
-    shown = result.show()
-    assert all("unpinned" in row for row in shown.rows())
-    assert "any core" in shown.out
+    assert all("unpinned" in row["flags"] for row in result.rows())
+    assert "any core" in result.show().out
 
 
 def test_slices_are_shuffled_and_count_exactly(shell):
@@ -193,7 +193,7 @@ def test_slices_are_shuffled_and_count_exactly(shell):
     assert len({tuple(order) for order in orders}) == 3
     passes = [m.slice for m in result.run.measurements]
     assert passes == sorted(passes)
-    assert len(result.show("--details").rows()) == len(configurations)
+    assert len(result.rows()) == len(configurations)
     for measured in result.run.by_configuration.values():
         timed = sum(len(m.samples) * m.iterations for m in measured)
         assert 1000 <= timed < 1000 + sum(len(m.samples) for m in measured)
@@ -224,7 +224,7 @@ def test_cores_are_what_was_asked_for(shell):
     result = shell.run("-t", "shm,pipe", "-s", "8", "--cores", f"{core},{core}", *QUICK)
     assert result.status == 0, result.err
     assert [e.core for e in result.run.environments] == [core, core]
-    assert all("oversubscribed" in row for row in result.rows())
+    assert all("oversubscribed" in row["flags"] for row in result.rows())
     assert all(m.core_to_core_rtts == [] for m in result.run.measurements)
 
 

@@ -37,7 +37,7 @@ def check_oversubscribed(result):
     assert [environment.oversubscribed for environment in run.environments] == shared
     rows = result.rows()
     assert len(rows) == len(run.by_configuration)
-    flagged = sum("oversubscribed" in row for row in rows)
+    flagged = sum("oversubscribed" in row["flags"] for row in rows)
     assert flagged == sum(
         any(shared[rank] for rank in configuration.pair) for configuration in run.by_configuration
     )
@@ -52,7 +52,7 @@ def test_all_pairs_talk_two_at_a_time(shell):
     assert result.status == 0, result.err
     check_every_pair(result.run, ("shm", "tcp"))
     check_oversubscribed(result)
-    assert result.out.count("together: tcp stream 8, ranks") == 3
+    assert result.out.count("aggregate: tcp stream 8, ranks") == 3
 
 
 @pytest.mark.extended
@@ -66,7 +66,7 @@ def test_all_pairs_of_a_job_talk_two_at_a_time(shell, name):
     assert result.status == 0, result.err
     check_every_pair(result.run, ("mpi", "shm"))
     check_oversubscribed(result)
-    assert result.out.count("together: mpi stream 8, ranks") == 3
+    assert result.out.count("aggregate: mpi stream 8, ranks") == 3
 
 
 @pytest.mark.extended

@@ -128,9 +128,10 @@ def failures(items: Sequence[Failure]) -> list[str]:
     lines = []
     for failure in items:
         configuration = failure.configuration
+        kind = f"{configuration.transport} {configuration.pattern} {configuration.mode}"
         ranks = "-".join(map(str, configuration.pair))
         lines.append(
-            f"failed: {configuration.title}, {configuration.mode}, ranks {ranks}: {failure.reason}"
+            f"failed: {kind} {format_size(configuration.size)}, ranks {ranks}: {failure.reason}"
         )
     return lines
 

@@ -69,11 +69,14 @@ def _heading(run: Run, width: int) -> str:
     if patterns or run.by_configuration:
         parts.append(", ".join(patterns or dict.fromkeys(e.pattern for e in run.by_configuration)))
     first = [each for each in run.environments if each.launch == 0]
-    if first:
+    if run.by_configuration and all(each.is_simulated for each in run.by_configuration):
+        parts.append("simulated, in virtual time")
+    elif first:
         hosts = dict.fromkeys(each.host for each in first)
         where = ", ".join(hosts) if len(hosts) < 3 else f"{len(hosts)} hosts"
         cores = [str(each.core) for each in first if each.core is not None]
         on = f", cores {' and '.join(cores)}" if len(cores) == 2 == len(first) else ""
+        on = on if cores else ", any core"
         parts.append(f"{len(first)} ranks on {where}{on}")
         machine = f"{_short(first[0].processor)}{' (VM)' if first[0].hypervisor else ''}"
         parts.append(machine)

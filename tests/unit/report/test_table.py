@@ -14,7 +14,7 @@ from halftrip.results.records import Aggregate, Skip, WarmUp
 from harness import runs
 from harness.screens import rows_under, text, text_of
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "table.txt"
+GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 def table(*measurements, round_trips=False, **changes):
@@ -32,7 +32,8 @@ def heading_of(shown):
     return shown.split("\n\n")[1].splitlines()[0]
 
 
-def test_the_whole_table():
+def four_rows():
+    """Two transports; the cores move during one row."""
     generator = np.random.default_rng(1)
 
     def slices(*args, of=100.0, **changes):
@@ -41,7 +42,7 @@ def test_the_whole_table():
             for n in range(10)
         ]
 
-    shown = table(
+    return [
         *slices("tcp", 8, "block", of=10_000.0, iterations=1, warm_up=WarmUp(1, 9, False)),
         *slices("shm", 4096, "spin", of=1000.0),
         *(
@@ -51,8 +52,14 @@ def test_the_whole_table():
             for n, far in enumerate([1, 1, 1, 1.1, 1, 1.2, 1, 1.05, 1, 1])
         ),
         *slices("shm", 8, "spin"),
-    )
-    assert shown == GOLDEN.read_text()
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 100, 200, None])
+def test_the_whole_table(width):
+    rendered = render(document(runs.run(*four_rows())), width)
+    golden = GOLDEN / f"table-{width or 'wide'}.txt"
+    assert text_of(rendered, width or 400) == golden.read_text()
 
 
 def test_fields_that_differ_between_rows_have_a_column():
