@@ -134,17 +134,29 @@ def without_column(made: Made) -> list[str]:
 # In a terminal.
 
 
-def as_text(table: Table, width: int | None) -> list[Text]:
-    """The table in lines of at most `width` columns (None: as many as it takes), with a line about
-    what there was no room for."""
+class Fitted(NamedTuple):
+    """The part of a table that there is room for: its columns, its lines, and a line about what was
+    left out."""
+
+    columns: Sequence[Column]
+    lines: list[Text]
+
+
+def fitted(table: Table, width: int | None) -> Fitted:
+    """The table in lines of at most `width` columns; None: as many as it takes."""
     kept, gap = _fitting(table, width)
-    fitted = table.only(kept)
+    part = table.only(kept)
+    lines = _text_lines(part, " " * gap)
     left_out = [column.name for n, column in enumerate(table.columns) if n not in kept]
-    found = _text_lines(fitted, " " * gap)
     if left_out:
-        said = f"no room for {', '.join(left_out)}: --wide"
-        found.append(Text(said, style="dim"))
-    return found
+        said = f"no room for {', '.join(filter(None, left_out))}: --wide"
+        lines += [Text(line, style="dim") for line in wrapped("", said, width or WIDTH_OF_LINES, 4)]
+    return Fitted(part.columns, lines)
+
+
+def as_text(table: Table, width: int | None) -> list[Text]:
+    """The lines of `fitted`."""
+    return fitted(table, width).lines
 
 
 def _fitting(table: Table, width: int | None) -> tuple[list[int], int]:

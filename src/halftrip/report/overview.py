@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from halftrip.report.cells import NOTHING
+from halftrip.report.cells import NOTHING, wrapped
 from halftrip.report.columns import width_of
 from halftrip.report.document import Document
 from halftrip.report.fields import varying
@@ -165,7 +165,7 @@ def _matrix(paths: Sequence[_Path], width: int) -> list[str]:
         "no": "! wider than 10 %, or none",
     }
     marks = [text for word, text in says.items() if word in used]
-    return [*shown, "   ".join(marks)] if marks else shown
+    return [*shown, *wrapped("", "   ".join(marks), width)]
 
 
 def _shown_sizes(paths: Sequence[_Path]) -> list[int]:

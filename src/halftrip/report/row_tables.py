@@ -17,13 +17,17 @@ _STYLES = {"ok": "", "caution": "yellow", "no": "red"}
 
 
 class RowTable(NamedTuple):
-    """Some rows of a run: what all of them have in common, their table, and what its columns are,
-    a line for each."""
+    """Some rows of a run: what all of them have in common, and their table; `rtt`: with round trips
+    in place of latencies."""
 
     rows: Sequence[Row]
     heading: str
     made: Made
-    legend: list[str]
+    rtt: bool
+
+    def legend(self, columns: Sequence[Column]) -> list[str]:
+        """What these columns are, a line for each."""
+        return legend(self.rows, columns, self.rtt)
 
 
 def row_tables(document: Document, brief: bool) -> list[RowTable]:
@@ -43,8 +47,7 @@ def _row_table(document: Document, rows: Sequence[Row], brief: bool) -> RowTable
     if brief:
         shown = [column for column in shown if column.rank <= BRIEF]
     made = made_table(rows, shown, lambda row: _STYLES[row.verdict.word], _section, say_once=True)
-    said = legend(rows, made.table.columns, rtt)
-    return RowTable(rows, heading(document.run, rows, brief), made, said)
+    return RowTable(rows, heading(document.run, rows, brief), made, rtt)
 
 
 def path_columns(rows: Sequence[Row]) -> list[Column]:

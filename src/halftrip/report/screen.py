@@ -10,7 +10,7 @@ from halftrip.report import notes, overview, pairs
 from halftrip.report.causes import advice, trust
 from halftrip.report.cells import wrapped
 from halftrip.report.document import Document
-from halftrip.report.layout import as_text
+from halftrip.report.layout import fitted
 from halftrip.report.row_tables import row_tables
 from halftrip.report.table import missing
 from halftrip.results.run import Run
@@ -50,9 +50,10 @@ def _table_lines(document: Document, width: int) -> list[Text]:
         if lines:
             lines.append(Text())
         lines += [Text(line) for line in wrapped("", found.heading, width, 4)]
-        lines += as_text(found.made.table, width)
+        shown = fitted(found.made.table, width)
+        lines += shown.lines
         if len(found.rows) <= _SAYS_UP_TO:
-            said = wrapped("", " ".join(found.legend), width)
+            said = wrapped("", " ".join(found.legend(shown.columns)), width)
             lines += [Text(), *(Text(line, style="dim") for line in said)]
     said = [
         part

@@ -9,7 +9,7 @@ from halftrip.report import notes
 from halftrip.report.causes import trust
 from halftrip.report.cells import wrapped
 from halftrip.report.document import Document
-from halftrip.report.layout import WIDTH_OF_LINES, as_text, said_once
+from halftrip.report.layout import WIDTH_OF_LINES, fitted, said_once
 from halftrip.report.row_tables import row_tables
 
 
@@ -20,8 +20,9 @@ def render(document: Document, width: int | None = None) -> Group:
     of_lines = WIDTH_OF_LINES if width is None else width
     for found in row_tables(document, brief=False):
         parts += _lines(found.heading, of_lines)
-        parts += [Text(), *as_text(found.made.table, width), Text()]
-        for said in (*said_once(found.made), *found.legend):
+        shown = fitted(found.made.table, width)
+        parts += [Text(), *shown.lines, Text()]
+        for said in (*said_once(found.made), *found.legend(shown.columns)):
             parts += _lines(said, of_lines, "dim")
         is_rate = found.rows[0].configuration.is_rate
         curves = [curve for curve in document.curves if curve.is_rate == is_rate]
