@@ -52,7 +52,7 @@ def test_all_pairs_talk_two_at_a_time(shell):
     assert result.status == 0, result.err
     check_every_pair(result.run, ("shm", "tcp"))
     check_oversubscribed(result)
-    assert result.out.count("together: tcp stream 8, ranks") == 3
+    assert result.out.count("aggregate: tcp stream 8, ranks") == 3
 
 
 @pytest.mark.extended
@@ -66,7 +66,7 @@ def test_all_pairs_of_a_job_talk_two_at_a_time(shell, name):
     assert result.status == 0, result.err
     check_every_pair(result.run, ("mpi", "shm"))
     check_oversubscribed(result)
-    assert result.out.count("together: mpi stream 8, ranks") == 3
+    assert result.out.count("aggregate: mpi stream 8, ranks") == 3
 
 
 @pytest.mark.extended
