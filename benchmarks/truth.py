@@ -59,14 +59,14 @@ _WARM_UP = 50
 
 
 class Score(NamedTuple):
-    """`hits` of `of` configurations."""
+    """`hits` of `of` trials."""
 
     hits: int
     of: int
 
 
 class Claim(NamedTuple):
-    """A promise: `what` is found on `path` in a share of `least` to `most` of all configurations.
+    """A promise: `what` is found on `path` in a share of `least` to `most` of all trials.
     `trial` makes one run with a seed."""
 
     group: str
@@ -343,7 +343,7 @@ def main() -> int:
     began = time.monotonic()
     missed = 0
     print(
-        "| what | path | configurations | % | 95 % interval | promised |\n|---|---|---|---|---|---|"
+        "| what | path | trials | % | 95 % interval | promised |\n|---|---|---|---|---|---|"
     )
     with Pool(arguments.processes) as pool:
         for group in arguments.only.split(","):
