@@ -81,7 +81,27 @@ def test_the_page_of_flags_names_only_options_that_exist():
     assert {name.replace("-", "_") for name in options} <= set(OPTIONS)
 
 
-def test_links_between_documents_exist():
+def anchors(document):
+    """The anchors of the headings, as hosts of repositories make them."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_between_documents_lead_to_files_and_headings():
+    found = 0
     for document in DOCUMENTS:
-        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
-            assert (document.parent / target).exists(), f"{document.name}: {target}"
+        for link in re.findall(r"\]\(([^)\s]+)\)", document.read_text()):
+            if "://" in link:
+                continue
+            path, _, anchor = link.partition("#")
+            target = document.parent / path if path else document
+            assert target.exists(), f"{document.name}: {link}"
+            assert not anchor or anchor in anchors(target), f"{document.name}: {link}"
+            found += 1
+    assert found > 20
+
+
+def test_every_document_is_in_the_site():
+    listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    assert listed == {str(document.relative_to(ROOT)) for document in DOCUMENTS}
