@@ -4,6 +4,7 @@
 # make check     format, lint, types, import contracts, compiler warnings
 # make format    formats all files
 # make bench     halftrip beside its peers
+# make docs      the documentation site, in build/site
 
 PYTHON ?= python3
 VENV := .venv
@@ -14,7 +15,7 @@ NATIVE := CMakeLists.txt pyproject.toml $(SOURCES) $(HEADERS)
 FORMATTED := $(SOURCES) $(HEADERS) $(wildcard benchmarks/*.c) $(wildcard tests/native/*.cpp)
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
-.PHONY: run check test test-all format bench clean
+.PHONY: run check test test-all format bench docs clean
 
 run: $(VENV)/installed
 	$(BIN)/halftrip run
@@ -52,6 +53,9 @@ format: $(VENV)/developed
 
 bench: $(VENV)/developed
 	$(BIN)/python benchmarks/peers.py
+
+docs: $(VENV)/developed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 $(VENV)/bin/pip:
 	@sh scripts/needs.sh $(PYTHON)

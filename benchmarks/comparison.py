@@ -177,5 +177,5 @@ def _ratio_by_best(goal: Goal, size: int, rounds: Sequence[Round]) -> float:
 
 HEADING = (
     "| what, peer | bytes | figure | halftrip | peer | halftrip / peer (quartiles) | wanted "
-    "| line ns | steady rounds | by mean | by best |\n" + "|---" * 11 + "|"
+    "| core-to-core ns | steady rounds | by mean | by best |\n" + "|---" * 11 + "|"
 )

@@ -175,7 +175,7 @@ def shm_with_bound() -> tuple[Contender, Contender]:
     def keep_bound(measurement: Measurement) -> float:
         rtts = measurement.core_to_core_rtts
         if not rtts:
-            sys.exit("no cache-line round trip is known between these ranks")
+            sys.exit("no core-to-core round trip is known between these ranks")
         last[8] = Figure((rtts[0] + rtts[-1]) / 4 / 1e3)
         return median_ns(measurement)
 
@@ -186,7 +186,7 @@ def shm_comparisons(_: Path) -> Iterator[Comparison]:
     """Shared memory against the bound, and against each MPI for large messages."""
     require("mpirun.openmpi", "mpirun.mpich")
     shm, bound = shm_with_bound()
-    yield Comparison("shm, half a line", shm, bound, latency(1.3))
+    yield Comparison("shm, half the core-to-core round trip", shm, bound, latency(1.3))
     large = halftrip("-t", "shm", "-s", "1M")
     for mpi in MPIS:
         peer = halftrip(*over_mpi(mpi, (1 << 20,)))

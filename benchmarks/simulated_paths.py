@@ -152,13 +152,13 @@ FLAWS = (
     ),
     Flaw(
         "bimodal",
-        "the line moves, for 1 ms",
+        "core-to-core moves, for 1 ms",
         changed(modes=Modes(factor=1.5, share=0.4, dwell=1e-3, moves_core_to_core=True)),
         WHOLE,
     ),
     Flaw(
         "bimodal",
-        "the line moves, for 50 ms",
+        "core-to-core moves, for 50 ms",
         changed(modes=Modes(factor=1.5, share=0.4, dwell=50e-3, moves_core_to_core=True)),
         Plan(ci=None, time=3.0),
     ),
@@ -191,7 +191,7 @@ FLAWS = (
         sizes=POWERS,
         flawed=POWERS[:5],
     ),
-    Flaw("above-bound", "0.2 us, a line of 1 us", changed(latency=0.2e-6, core_to_core=1e-6)),
+    Flaw("above-bound", "0.2 us, core-to-core 1 us", changed(latency=0.2e-6, core_to_core=1e-6)),
     Flaw(
         "not-converged",
         "lognormal 0.6, 10 ms",

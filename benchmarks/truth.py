@@ -59,14 +59,14 @@ _WARM_UP = 50
 
 
 class Score(NamedTuple):
-    """`hits` of `of` configurations."""
+    """`hits` of `of` trials."""
 
     hits: int
     of: int
 
 
 class Claim(NamedTuple):
-    """A promise: `what` is found on `path` in a share of `least` to `most` of all configurations.
+    """A promise: `what` is found on `path` in a share of `least` to `most` of all trials.
     `trial` makes one run with a seed."""
 
     group: str
@@ -159,14 +159,14 @@ def coverage() -> list[Claim]:
 
 
 def at_line_covers(seed: int) -> Score:
-    """How many rows have an interval at the run's typical line that contains the true time there,
-    where the line moves with the times."""
+    """How many rows have an interval at the run's typical core-to-core round trip that contains
+    the true time there, where that round trip moves with the times."""
     wander = Wander(spread=0.15, time_constant=50e-3, moves_core_to_core=True)
     model = flat(wander=wander)
     run = measure(model, seed, SIZES, WHOLE)
     found = [row for row, _ in judge(run) if row.adjusted is not None]
-    (line,) = typical_rtts(run).values()
-    true = model.one_way(0) / model.core_to_core * line
+    (rtt,) = typical_rtts(run).values()
+    true = model.one_way(0) / model.core_to_core * rtt
     hits = sum(row.adjusted.low <= true <= row.adjusted.high for row in found if row.adjusted)
     return Score(hits, len(found))
 
@@ -343,7 +343,7 @@ def main() -> int:
     began = time.monotonic()
     missed = 0
     print(
-        "| what | path | configurations | % | 95 % interval | promised |\n|---|---|---|---|---|---|"
+        "| what | path | trials | % | 95 % interval | promised |\n|---|---|---|---|---|---|"
     )
     with Pool(arguments.processes) as pool:
         for group in arguments.only.split(","):

@@ -61,21 +61,21 @@ def initiate(
     in_: Ring,
     window: int,
     untimed: int,
-    exchanges: int,
+    iterations: int,
     timestamps: _Int64s,
     clock: str,
     receive_times: _Int64s | None = None,
     touch: str = "none",
 ) -> None:
-    """Initiates `untimed` exchanges first, then `exchanges` between each two timestamps. `window`
-    is the number of messages in an exchange, in patterns that have windows.
+    """Initiates `untimed` iterations first, then `iterations` between each two timestamps. `window`
+    is the number of messages in an iteration, in patterns that have windows.
 
     `receive_times`, shape (samples,), ticks, is filled with the time from the beginning of each
     sample until its last receive completed. Only a bidirectional pattern has them, and only with
-    one exchange in a sample; ValueError otherwise.
+    one iteration in a sample; ValueError otherwise.
 
     With `touch`, which both ends pass alike, the responder of a put or get reads or rewrites every
-    cache line of each window: "timed", as part of the exchange, or "untimed", while the clock
+    cache line of each window: "timed", as part of the iteration, or "untimed", while the clock
     stands still; ValueError for other patterns. Timestamps do not count the time in which it
     stands.
     """
@@ -87,14 +87,14 @@ def respond(
     in_: Ring,
     window: int,
     untimed: int,
-    exchanges: int,
+    iterations: int,
     timestamps: _Int64s,
     clock: str,
     receive_times: _Int64s | None = None,
     touch: str = "none",
 ) -> None:
-    """The other end of the same exchanges. It leaves the timestamps unchanged in patterns where its
-    clock reads would add to the initiator's times. With `touch`, `in_` is the memory that it
+    """The other end of the same iterations. It leaves the timestamps unchanged in patterns where
+    its clock reads would add to the initiator's times. With `touch`, `in_` is the memory that it
     exposes: each buffer with all bytes that a message spans."""
 
 def initiate_datagrams(
@@ -112,7 +112,7 @@ def initiate_datagrams(
     hertz: float,
     jitter: bool,
 ) -> DatagramResult:
-    """Initiates `untimed` exchanges first, then one for each of `times`, ticks, shape (samples,).
+    """Initiates `untimed` iterations first, then one for each of `times`, ticks, shape (samples,).
     Fewer of `times` are filled where replies are lost. A ping-pong ends early when its waits for
     lost replies add up to `max_timed_out_ns`. `rate` is bytes per second; 0: as fast as possible.
 
@@ -138,7 +138,7 @@ def respond_datagrams(
     hertz: float,
     jitter: bool,
 ) -> DatagramResult:
-    """The other end of the same exchanges."""
+    """The other end of the same iterations."""
 
 def fill(slots: _Bytes, size: int, step: int, numbers: _Int64s, seeds: _Int64s) -> None:
     """Writes a message for each of `seeds` into the buffers `numbers` of `slots`, shape (slots,
@@ -222,8 +222,8 @@ class DatagramSocket:
     @property
     def reply_timeout(self) -> ReplyTimeout: ...
     def restart(self, before: int = 0) -> None:
-        """Goes on with another case, which had `before` messages so far: the first of them was in
-        the first buffer. The reply times of the case before are forgotten."""
+        """Goes on with another configuration, which had `before` messages so far: the first of them
+        was in the first buffer. The reply times of the previous one are forgotten."""
 
     def end_wait(self) -> None:
         """From another thread: ends the current wait, or else the next one, as if it had timed
@@ -337,13 +337,13 @@ class MpiInt(_Messages):
 
 class MpiNonblockingInt(_EndpointBase):
     def __init__(self, path: MpiPathInt, functions: list[int], max_window: int) -> None:
-        """Exchanges have at most `max_window` messages each way."""
+        """Iterations have at most `max_window` messages each way."""
 
 class MpiPersistentInt(_EndpointBase):
     def __init__(
         self, path: MpiPathInt, functions: list[int], out: Ring, in_: Ring, max_window: int
     ) -> None:
-        """Exchanges have at most `max_window` messages each way, in these buffers. Raises MpiError
+        """Iterations have at most `max_window` messages each way, in these buffers. Raises MpiError
         if a request cannot be made, after freeing the requests before it."""
 
 class MpiWindowInt(_EndpointBase):

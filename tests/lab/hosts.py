@@ -298,7 +298,7 @@ def _make_agent(path: Path, hosts: tuple[Host, ...]) -> Path:
         "#!/bin/bash\n"
         'while [[ "$1" == -* ]]; do shift; done\n'
         "host=$1; shift\n"
-        f"configuration $host in {cores} esac\n"
+        f"case $host in {cores} esac\n"
         # What follows is shell: variables are set before the daemon is called.
         'exec ip netns exec "$host" unshare -u -i bash -c '
         '"hostname $host; taskset -cp $core \\$\\$ >/dev/null; $*"\n'

@@ -219,7 +219,7 @@ def test_sizes_are_added_until_every_breakpoint_is_located(shell):
 
 
 def test_cores_are_what_was_asked_for(shell):
-    """Two ranks on one core still get along, are flagged, and have no line between them."""
+    """Two ranks on one core still get along, are flagged, and have no core-to-core round trip."""
     core = max(os.sched_getaffinity(0))
     result = shell.run("-t", "shm,pipe", "-s", "8", "--cores", f"{core},{core}", *QUICK)
     assert result.status == 0, result.err

@@ -191,7 +191,7 @@ def test_a_launch_that_does_not_start_is_named(shell):
     script.write_text(
         f"#!/bin/sh\ncd {shlex.quote(str(shell.directory))}\n"
         # To be asked for its version is no launch.
-        'configuration "$*" in *halftrip.job.worker*)\n'
+        'case "$*" in *halftrip.job.worker*)\n'
         '[ -e used ] && { echo "no more slots" >&2; exit 3; }; touch used;; esac\n'
         f'exec {shlex.quote(mpiexec("wheel"))} "$@"\n'
     )

@@ -16,6 +16,8 @@ from halftrip.registry import TRANSPORTS
 from halftrip.transports.refusals import check_possible
 from harness.files import ROOT
 
+# The documents that say how halftrip is used.
+WITH_COMMANDS = ("README.md", "docs/measuring.md", "docs/reading.md")
 DOCUMENTS = (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"))
 
 
@@ -29,31 +31,39 @@ def test_the_version_is_the_same_everywhere():
     assert project["version"] == halftrip.__version__
 
 
-def test_the_readme_names_only_options_that_exist():
-    text = (ROOT / "README.md").read_text()
-    commands = re.findall(r"halftrip run([^\n`]*)", text)
-    options = [name for command in commands for name in re.findall(r"--([a-z-]+)", command)]
-    assert len(set(options)) > 5
-    assert {name.replace("-", "_") for name in options} <= {*OPTIONS, "resume", "again"}
+def commands(name):
+    """The commands of a document that are halftrip's, without what starts them."""
+    text = (ROOT / name).read_text()
+    # Comments and redirections are the shell's.
+    command = r"^    (?:(?:mpiexec|srun) .*)?halftrip ([^#>\n]*[^#>\s])"
+    return re.findall(command, text, re.MULTILINE)
 
 
-def test_every_command_of_the_readme_can_be_measured_on_some_machine():
+@pytest.mark.parametrize("name", WITH_COMMANDS)
+def test_documents_of_commands_have_some(name):
+    assert len(commands(name)) > 10
+
+
+EVERY_COMMAND = dict.fromkeys(line for name in WITH_COMMANDS for line in commands(name))
+
+
+@pytest.mark.parametrize("line", EVERY_COMMAND)
+def test_every_command_of_the_documents_is_possible(line):
     """Options are read as the command reads them."""
-    text = (ROOT / "README.md").read_text()
-    lines = re.findall(r"^    (?:mpiexec -n 2 )?halftrip run(.*)$", text, re.MULTILINE)
-    assert len(lines) > 10
-    context = typer.main.get_command(app).get_command(None, "run")
-    for line in lines:
-        options = context.make_context("run", shlex.split(line, comments=True)).params
-        if options.pop("resume"):
-            # The plan is that of the run.
-            continue
-        for name in ("again", "format_", "json"):
-            options.pop(name)
-        recipe = options.pop("plan")
-        layers = [file_layer(ROOT / recipe)] if recipe else []
-        given = {name: value for name, value in options.items() if value is not False}
-        check_possible(make_plan(*layers, options_layer(given)))
+    name, *words = shlex.split(line)
+    command = typer.main.get_command(app).get_command(None, name)
+    assert command is not None
+    options = command.make_context(name, words).params
+    if name != "run" or options["resume"] or options["plan"] == "PLAN.toml":
+        # No plan, or that of a run, or one of the reader's own.
+        return
+    layers = []
+    if options["plan"]:
+        from halftrip.plan.recipes import find_plan
+
+        layers = [file_layer(find_plan(options["plan"]))]
+    given = {name: options[name] for name in OPTIONS.keys() & options if options[name]}
+    check_possible(make_plan(*layers, options_layer(given)))
 
 
 def test_no_document_has_a_placeholder():
@@ -82,7 +92,27 @@ def test_the_page_of_flags_names_only_options_that_exist():
     assert {name.replace("-", "_") for name in options} <= set(OPTIONS)
 
 
-def test_links_between_documents_exist():
+def anchors(document):
+    """The anchors of the headings, as hosts of repositories make them."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_between_documents_lead_to_files_and_headings():
+    found = 0
     for document in DOCUMENTS:
-        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
-            assert (document.parent / target).exists(), f"{document.name}: {target}"
+        for link in re.findall(r"\]\(([^)\s]+)\)", document.read_text()):
+            if "://" in link:
+                continue
+            path, _, anchor = link.partition("#")
+            target = document.parent / path if path else document
+            assert target.exists(), f"{document.name}: {link}"
+            assert not anchor or anchor in anchors(target), f"{document.name}: {link}"
+            found += 1
+    assert found > 20
+
+
+def test_every_document_is_in_the_site():
+    listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    assert listed == {str(document.relative_to(ROOT)) for document in DOCUMENTS}

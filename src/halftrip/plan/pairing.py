@@ -35,7 +35,7 @@ class Schedule:
         hosts: Sequence[str] = (),
     ) -> None:
         if at_once is not None and at_once < 1:
-            raise UsageError(f"{at_once} pairs at once is too few; at least 1")
+            raise UsageError(f"{at_once} concurrent pairs is too few; at least 1")
         _check(ranks, pairs)
         self._ranks = ranks
         self._pairs = pairs

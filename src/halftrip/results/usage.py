@@ -21,7 +21,7 @@ _MUCH_WHERE_IT_SLEEPS = 0.25
 # An end seldom sleeps: voluntary switches below 10 % of involuntary, or 5 per second.
 _SELDOM = 0.1
 _SELDOM_PER_SECOND = 5.0
-# The kernel counts idle and stolen time in steps of 10 ms: less than three of them is noise.
+# The kernel counts idle and steal time in steps of 10 ms: less than three of them is noise.
 _STEP_SECONDS = 0.01
 _LEAST_SECONDS = 0.03
 
@@ -39,7 +39,7 @@ class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     to the last, the time between batches included.
 
     `others` is the time in which something other than the rank ran on it, interrupts included, and
-    `stolen` the time in which the hypervisor ran something else, s. The kernel counts both in steps
+    `steal` the time in which the hypervisor ran something else, s. The kernel counts both in steps
     of 10 ms, so they are not known of less than a tenth of a second. `hertz` is its frequency at
     the end. `joules` is the energy of its processor's package, with all its cores. `busiest_task`
     is looked for only where others had much of the core. None: not known.

@@ -84,7 +84,7 @@ def _slope(x: Floats, y: Floats) -> tuple[float, float]:
 
 class Correlation(NamedTuple):
     """The rank correlation of `points` points, and whether chance gives it in less than 1 % of
-    configurations."""
+    cases."""
 
     value: float
     significant: bool

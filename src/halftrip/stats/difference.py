@@ -95,7 +95,7 @@ def _rank_difference(first: Floats, second: Floats) -> Difference:
 
 def _outside(n: int, m: int) -> int:
     """How many of the n m ordered differences lie outside the interval on either side: the largest
-    number that Mann and Whitney's statistic does not exceed in at most 2.5 % of configurations."""
+    number that Mann and Whitney's statistic does not exceed in at most 2.5 % of cases."""
     if n * m > _MOST_PAIRS:
         return math.floor(n * m / 2 - NORMAL_95 * math.sqrt(n * m * (n + m + 1) / 12) - 0.5)
     # How many orders give each value of the statistic: the Gaussian binomial coefficient (Mann and

@@ -40,7 +40,7 @@ _PENALTY = 14.0
 
 class Trend(NamedTuple):
     """`slope_share`: the rise of the samples from first to last, as a share of their median;
-    `significant`: chance alone gives such a trend in less than 1 % of configurations."""
+    `significant`: chance alone gives such a trend in less than 1 % of cases."""
 
     slope_share: float
     significant: bool
@@ -83,7 +83,7 @@ def slice_trend(medians: Sequence[float]) -> Trend:
 def level_change(medians: Sequence[float], least: float) -> ChangePoint | None:
     """The slice from which on all slices are slower, or all are faster, than all before it, by more
     than the share `least` from median to median; the largest such change. None where chance alone
-    separates that many slices from the others in more than 1 % of configurations: always, of fewer
+    separates that many slices from the others in more than 1 % of cases: always, of fewer
     than ten.
     """
     points = np.asarray(medians, dtype=np.float64)
@@ -146,7 +146,7 @@ def change_points(samples: Samples, least: float = 0.0) -> list[ChangePoint]:
     most, at a price for each change (Jackson et al., An algorithm for optimal partitioning of data
     on an interval, IEEE Signal Processing Letters 12, 2005: dynamic programming, exact). The price
     is in long-run variances, so that correlated noise does not pass for changes: less than 1 % of
-    configurations with a first-order autocorrelation of 0.6 show one, up to 4 % with 0.9.
+    series with a first-order autocorrelation of 0.6 show one, up to 4 % with 0.9.
     """
     most = min(_STEP_BLOCKS, samples.size // _FEWEST_IN_BLOCK)
     if most < 2 * _SHORTEST_LEVEL:

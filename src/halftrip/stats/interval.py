@@ -106,7 +106,7 @@ def between_medians(ordered: Floats) -> Interval | None:
 
 def _outside(k: int) -> int:
     """How many order statistics of `k` lie outside the median's interval on either side: the most
-    for which the median lies outside there in no more than 2.5 % of configurations."""
+    for which the median lies outside there in no more than 2.5 % of cases."""
     below, outside = 0.5**k, 0
     while True:
         more = below + math.comb(k, outside + 1) * 0.5**k

@@ -16,7 +16,7 @@ _FEWEST = 20
 # At most this many quantiles stand for all samples.
 _POINTS = 1000
 # The dip of samples with one mode exceeds this over the square root of their number in less than
-# 1 % of configurations, whatever their distribution (simulated: 0.65 for the uniform distribution,
+# 1 % of cases, whatever their distribution (simulated: 0.65 for the uniform distribution,
 # the worst; 0.46 at most for normal, lognormal and gamma; 0.54 for an autocorrelation of 0.9).
 _CRITICAL = 0.65
 # A smaller dip is ignored, however many samples show it: a mode of 2 % of the samples makes no

@@ -169,7 +169,7 @@ def _locate(size: Floats, time: Floats, weight: Floats, first: int, end: int) ->
     scale = least / dof if dof > 0 else 1.0
     # The 95 % quantile of chi-square for a place and two parameters; about that of F for few
     # points. Simulated with noise of half a per cent, it holds a change of slope in 98 % of
-    # configurations.
+    # cases.
     limit = least + scale * (8.0 + 20.0 / max(1, dof)) + _ROUNDING
     as_good = np.flatnonzero(split <= limit)
     return Joint(

@@ -21,12 +21,12 @@ _FEWEST = 24
 # Beyond these quantiles of both parts together, times count as the quantile: a few spikes are
 # neither a trend nor do they hide one.
 _CLIP = 0.1
-# A difference of this many half widths of its 95 % interval is in 1 % of healthy configurations:
+# A difference of this many half widths of its 95 % interval is in 1 % of healthy series:
 # two-sided quantiles of the normal distribution.
 _STRICTER = 2.5758293035489004 / 1.959963984540054
 
 # Leading slices are left out where chance alone gives such a beginning in less than half of this
-# share of configurations, ...
+# share of cases, ...
 _LEVEL = 0.015
 # ... by any of these shapes: a first slice that is off, and exponential decays over this many
 # slices.

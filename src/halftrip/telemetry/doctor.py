@@ -53,7 +53,7 @@ def clock(reader: Reader) -> Check:
         "warning",
         source,
         "the kernel does not use the processor's counter, so neither does halftrip: short "
-        "exchanges are timed in larger batches; see clocksource= and tsc= of the kernel",
+        "iterations are timed in larger batches; see clocksource= and tsc= of the kernel",
     )
 
 
@@ -114,7 +114,8 @@ def hypervisor(reader: Reader) -> Check:
         "hypervisor",
         "warning",
         name,
-        "virtual cores move: compare only rows with the same line, and runs taken in turn",
+        "virtual cores move: compare only rows with the same core-to-core round trip, and runs "
+        "taken in turn",
     )
 
 

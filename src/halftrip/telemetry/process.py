@@ -169,7 +169,7 @@ class CoreWatch:
             }
         others = None
         if own is not None and self._own is not None and "idle" in passed:
-            # Idle, waiting for a disk, or stolen: no task of this host had the core.
+            # Idle, waiting for a disk, or steal: no task of this host had the core.
             unused = sum(passed.get(kind, 0.0) for kind in ("idle", "iowait", "steal"))
             others = watched - unused - (own - self._own)
         return CoreUse(

@@ -214,8 +214,8 @@ def test_cores_that_moved_without_effect_are_no_flag():
 
 
 def test_modes_without_a_change_of_the_round_trip_say_nothing_of_the_line():
-    assert "line" not in seen(moving(1.5, rtts=[100.0]))["bimodal"]
-    assert "line" not in seen(moving(1.5, rtts=None))["bimodal"]
+    assert "core-to-core" not in seen(moving(1.5, rtts=[100.0]))["bimodal"]
+    assert "core-to-core" not in seen(moving(1.5, rtts=None))["bimodal"]
 
 
 # autocorrelated

@@ -82,10 +82,10 @@ def evidence(
     run: Run,
     configuration: Configuration,
     measurements: Sequence[Measurement],
-    lines: dict[Probed, float] | None = None,
+    typical: dict[Probed, float] | None = None,
 ) -> Evidence:
     """The evidence of one row; `measurements` are all those of its configuration, at least one.
-    `lines` has the typical round trip of each pair, where that is known already."""
+    `typical` has the typical round trip of each pair, where that is known already."""
     times = configuration_times(measurements)
     rtts = [rtt for measurement in measurements for rtt in measurement.core_to_core_rtts]
     return Evidence(
@@ -95,7 +95,7 @@ def evidence(
         times=times,
         summary=summarize_configuration(measurements, times),
         adjusted=adjusted_latency(
-            times, typical_rtts(run) if lines is None else lines, configuration
+            times, typical_rtts(run) if typical is None else typical, configuration
         ),
         delivery=add_deliveries(measurement.delivery for measurement in measurements),
         usage=add_both_ends(measurement.usage for measurement in measurements),

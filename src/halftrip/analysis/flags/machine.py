@@ -71,7 +71,7 @@ def other_state(row: Evidence) -> Flag | None:
         and m.configuration.is_simulated == row.configuration.is_simulated
     ]
     known = rtt_states([m.series for m in alike])
-    # Where the line moves continuously, what is near changes a little with every probe.
+    # Where that round trip moves continuously, what is near changes a little with every probe.
     if len(known) < 2:
         return None
     state = known[0 if requested == "near" else -1]

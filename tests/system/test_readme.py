@@ -1,0 +1,83 @@
+"""Every command of the README does what it says, section by section, in less time than it takes."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from halftrip.results.run_file import load
+from harness.files import ROOT
+from harness.mpi import AS_ROOT, quick_start
+from harness.shell import HALFTRIP
+
+# Options that come last win: they leave everything as it is but the time that it takes.
+BUDGET = ("--time", "3ms", "--slices", "2")
+FEW_LAUNCHES = ("--launches", "2")
+# What stands for the two hosts of the README where there is one.
+HOSTS = {"n1,n2": "localhost:2"}
+# What is not run, and why.
+NOT_RUN = {".": "the shell of a test has halftrip on its PATH"}
+# What runs in place of a command: setting up has been done where there are tests.
+IN_PLACE = {"make run": "halftrip run", "make docs": "true", "make test": "true"}
+
+
+def sections():
+    """The commands of each section that has some, as lists of words."""
+    text = (ROOT / "README.md").read_text()
+    found = {}
+    for part in re.split(r"^#+ ", text, flags=re.MULTILINE)[1:]:
+        title, _, body = part.partition("\n")
+        lines = [line for line in body.splitlines() if line.startswith("    ")]
+        if lines:
+            found[title] = [shlex.split(line, comments=True) for line in lines]
+    return found
+
+
+SECTIONS = sections()
+
+
+def within_budget(words):
+    """The same command with less time, on this host."""
+    words = shlex.split(IN_PLACE.get(shlex.join(words), shlex.join(words)))
+    for names, here in HOSTS.items():
+        words = [word.replace(names, here) for word in words]
+    if "halftrip" in words and words[words.index("halftrip") + 1] == "run":
+        words += BUDGET
+        if "--launches" in words or "paper" in words:
+            words += FEW_LAUNCHES
+    return words
+
+
+def test_the_readme_has_commands_for_each_question():
+    questions = [title for title in SECTIONS if title.endswith("?")]
+    assert len(questions) >= 8
+    commands = [words for of_section in SECTIONS.values() for words in of_section]
+    assert {words[0] for words in commands} <= {"halftrip", "mpiexec", "make", *NOT_RUN}
+    assert sum("run" in words for words in commands) > 10
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("title", SECTIONS)
+def test_every_command_works(title, shell):
+    # A ring of buffers that does not fit into the real cache takes seconds to fill.
+    environment = shell.small_cache() | AS_ROOT | quick_start("wheel")
+    environment |= {
+        "PATH": f"{Path(HALFTRIP).parent}:{shell.environment['PATH']}",
+        # One host may have one core.
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    }
+    for words in SECTIONS[title]:
+        if words[0] in NOT_RUN:
+            continue
+        command = within_budget(words)
+        result = shell.execute(*command, environment=environment)
+        # The doctor says by its status whether it warns, as it does on nearly every machine.
+        allowed = (0, 1) if "doctor" in command else (0,)
+        assert result.status in allowed, f"{shlex.join(command)}: {result.err}"
+        assert result.out or command[0] == "true", shlex.join(command)
+        if "-t" in command:
+            asked = set(command[command.index("-t") + 1].split(","))
+            written = max(shell.directory.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+            found = {each.transport for each in load(written).by_configuration}
+            assert found == asked, shlex.join(command)
