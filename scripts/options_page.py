@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from halftrip.plan.options import OPTIONS, Option
+from halftrip.plan.options import GROUPS, OPTIONS, Option
 
 HEAD = """\
 # Options of `halftrip run`
@@ -29,18 +29,24 @@ This page is made from `src/halftrip/plan/options.py` by `scripts/options_page.p
 
 def page() -> str:
     """The whole page, in Markdown."""
-    rows = [COLUMNS, ("---",) * len(COLUMNS)]
-    rows += [_row(name, option) for name, option in OPTIONS.items() if option.help]
-    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    tables = "\n".join(f"## {title}\n\n{_table(group)}" for group, title in GROUPS.items())
     plans_alone = ", ".join(f"`{name}`" for name, option in OPTIONS.items() if not option.help)
-    return f"{HEAD}\n{table}\n{TAIL.format(plans_alone)}"
+    return f"{HEAD}\n{tables}\n{TAIL.format(plans_alone)}"
+
+
+def _table(group: str) -> str:
+    """The options of a group."""
+    options = {name: option for name, option in OPTIONS.items() if option.group == group}
+    rows = [COLUMNS, ("---",) * len(COLUMNS)]
+    rows += [_row(name, option) for name, option in options.items() if option.help]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def _row(name: str, option: Option) -> tuple[str, ...]:
     dashed = name.replace("_", "-")
     long = f"`--{dashed}`, `--no-{dashed}`" if option.negatable else f"`--{dashed}`"
     meaning, default = _meaning(option)
-    return long, f"`{option.short}`" if option.short else "", meaning, default
+    return long, ", ".join(f"`{short}`" for short in option.short), meaning, default
 
 
 def _meaning(option: Option) -> tuple[str, str]:

@@ -11,13 +11,15 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from halftrip import __version__
+from halftrip.cli.help import Command, Commands, help_of, mistake
 from halftrip.cli.output import replace_closed
 from halftrip.errors import HalftripError, Interrupted, UsageError
-from halftrip.plan.options import OPTIONS, Option
+from halftrip.plan.options import GROUPS, OPTIONS, Option
 
 # Rich markup would double the time that --help takes.
 app = typer.Typer(
     name="halftrip",
+    cls=Commands,
     help="How fast two processes talk, how far each number can be trusted, and why.",
     add_completion=False,
     no_args_is_help=True,
@@ -48,7 +50,9 @@ Text = str | None
 
 
 def _run(**arguments: Any) -> None:
-    """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB."""
+    """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB.
+
+    Every option is also a key of a plan. K, M and G are powers of 1024."""
     plan, resume, again = (arguments.pop(name) for name in ("plan", "resume", "again"))
     # Without its flag, an option has the plan's value.
     options = {
@@ -66,31 +70,43 @@ def _parameters() -> list[inspect.Parameter]:
     """The parameters of ``run``: the plan, every option that has a help text, and how to go on with
     an earlier run."""
     plan = Annotated[Text, typer.Argument(help="A plan in TOML; options win over it.")]
-    options = [_option(name, option) for name, option in OPTIONS.items() if option.help]
-    resume = Annotated[
-        Text, typer.Option("--resume", help="Go on with this run file, as a further launch.")
-    ]
-    again = Annotated[
-        Text, typer.Option("--again", help="With --resume: also rows with these verdicts or flags.")
-    ]
-    return [
-        _parameter("plan", plan, None),
-        *options,
-        _parameter("resume", resume, None),
-        _parameter("again", again, None),
-    ]
+    parameters = [_parameter("plan", plan, None)]
+    for group, title in GROUPS.items():
+        parameters += [
+            _option(name, option)
+            for name, option in OPTIONS.items()
+            if option.group == group and option.help
+        ]
+        parameters += [
+            _parameter(name, Annotated[Text, _named(f"--{name}", text, title, metavar)], None)
+            for name, (metavar, text) in _OF_A_RUN.items()
+            if group == "long"
+        ]
+    return parameters
+
+
+# What concerns a run that exists already is no key of a plan.
+_OF_A_RUN = {
+    "resume": ("RUN", "Go on with this run file, as a further launch."),
+    "again": ("NAME", "With --resume: also rows with these verdicts or flags."),
+}
 
 
 def _option(name: str, option: Option) -> inspect.Parameter:
     dashed = name.replace("_", "-")
     long = f"--{dashed}/--no-{dashed}" if option.negatable else f"--{dashed}"
-    names = [option.short, long] if option.short else [long]
-    help_text = typer.Option(*names, help=option.help)
+    metavar = None if option.is_flag else option.metavar
+    forms = " ".join((*option.short, long))
+    help_text = _named(forms, option.help, GROUPS[option.group], metavar)
     if not option.is_flag:
         return _parameter(name, Annotated[Text, help_text], None)
     if option.negatable:
         return _parameter(name, Annotated[bool | None, help_text], None)
     return _parameter(name, Annotated[bool, help_text], False)
+
+
+def _named(names: str, text: str, title: str, metavar: str | None) -> Any:
+    return typer.Option(*names.split(), help=text, rich_help_panel=title, metavar=metavar)
 
 
 def _parameter(name: str, annotation: Any, default: bool | None) -> inspect.Parameter:
@@ -102,7 +118,7 @@ def _parameter(name: str, annotation: Any, default: bool | None) -> inspect.Para
 _signature = inspect.Signature(_parameters())
 _run.__signature__ = _signature  # type: ignore[attr-defined]
 _run.__annotations__ = {name: each.annotation for name, each in _signature.parameters.items()}
-app.command("run")(_run)
+app.command("run", cls=Command)(_run)
 
 
 @app.command()
@@ -155,6 +171,15 @@ def doctor(
     examine(json)
 
 
+@app.command("help")
+def help_(
+    ctx: typer.Context,
+    command: Annotated[Text, typer.Argument(help="The command; none: all of them.")] = None,
+) -> None:
+    """Say how to use a command."""
+    print(help_of(ctx, command))
+
+
 _USAGE_STATUS = 2
 # In a job that another launcher has started: how long the rank that reports a usage error stays, so
 # that the launcher passes its message on, and how long the other ranks wait for it.
@@ -170,12 +195,11 @@ def main() -> NoReturn:
     try:
         status = app(standalone_mode=False) or 0
     except typer.TyperException as error:
-        message = error.format_message()
         if sys.argv[1:]:
-            status = _report(message.rstrip("."), _USAGE_STATUS)
+            status = _report(mistake(error), _USAGE_STATUS)
         else:
             # Without arguments there is no mistake: the message is the help.
-            print(message)
+            print(error.format_message())
     except UsageError as error:
         status = _report(str(error), _USAGE_STATUS)
     except Interrupted as error:

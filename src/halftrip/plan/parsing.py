@@ -25,9 +25,13 @@ _CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 
 def no_such_key(place: str, name: str, allowed: Collection[str]) -> UsageError:
     """The error for a key `name` that is none of the `allowed`."""
+    return UsageError(f"{place}: no such key; {nearest(name, allowed)}")
+
+
+def nearest(name: str, allowed: Collection[str]) -> str:
+    """What to type instead of `name`: the most similar of the `allowed` names, or all of them."""
     close = difflib.get_close_matches(name, allowed, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
-    return UsageError(f"{place}: no such key; {hint}")
+    return f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
 
 
 def one_of(allowed: Collection[str]) -> Callable[[Any], str]:
@@ -160,7 +164,7 @@ def windows(value: Any) -> tuple[int, ...]:
     return windows
 
 
-def perturbation(value: Any) -> int:
+def count_or_0(value: Any) -> int:
     return count(value, least=0)
 
 

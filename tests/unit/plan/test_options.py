@@ -7,7 +7,7 @@ import typer
 from halftrip.cli import app
 from halftrip.errors import UsageError
 from halftrip.plan.layers import make_plan, options_layer, plan_layer, python_layer
-from halftrip.plan.options import OPTIONS
+from halftrip.plan.options import GROUPS, OPTIONS
 from halftrip.plan.plan import Plan, plan_record
 from harness.files import ROOT, module
 
@@ -37,7 +37,8 @@ def test_every_option_with_a_help_is_on_the_command_line():
 def test_forms_and_help_on_the_command_line(name):
     option, parameter = OPTIONS[name], parameters()[name]
     long = f"--{name.replace('_', '-')}"
-    assert parameter.opts == [form for form in (option.short, long) if form is not None]
+    assert parameter.opts == [*option.short, long]
+    assert option.group in GROUPS
     negative = [f"--no-{name.replace('_', '-')}"] if option.negatable else []
     assert parameter.secondary_opts == negative
     assert parameter.is_flag == option.is_flag
