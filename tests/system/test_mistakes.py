@@ -64,6 +64,9 @@ MISTAKES = [
     (("show",), "no run file (halftrip-*.jsonl) in this directory; name one"),
     (("fly",), "fly: no such command; allowed: run, show, doctor"),
     (("rnu",), "rnu: no such command; did you mean run?"),
+    (("run", "papr"), "papr: no such file or recipe; did you mean paper?"),
+    (("run", "elephant"), "elephant: no such file or recipe; allowed: quick, standard, paper, "),
+    (("recipes", "papr"), "papr: no such recipe; did you mean paper?"),
     (("help", "shwo"), "shwo: no such command; did you mean show?"),
 ]
 # One for each place that finds them: the command line, a file, a rank.

@@ -69,7 +69,9 @@ def _run(**arguments: Any) -> None:
 def _parameters() -> list[inspect.Parameter]:
     """The parameters of ``run``: the plan, every option that has a help text, and how to go on with
     an earlier run."""
-    plan = Annotated[Text, typer.Argument(help="A plan in TOML; options win over it.")]
+    plan = Annotated[
+        Text, typer.Argument(help="A plan in TOML, or the name of a recipe; options win.")
+    ]
     parameters = [_parameter("plan", plan, None)]
     for group, title in GROUPS.items():
         parameters += [
@@ -178,6 +180,16 @@ def help_(
 ) -> None:
     """Say how to use a command."""
     print(help_of(ctx, command))
+
+
+@app.command()
+def recipes(
+    name: Annotated[Text, typer.Argument(help="Print this one; none: list them.")] = None,
+) -> None:
+    """List plans that come with halftrip, for halftrip run NAME."""
+    from halftrip.cli.recipes import print_recipes
+
+    print_recipes(name)
 
 
 _USAGE_STATUS = 2

@@ -22,7 +22,7 @@ EXAMPLES = (
 class Command(TyperCommand):
     """A command whose help has its options in groups, those of `rich_help_panel`, then examples."""
 
-    def format_options(self, ctx: typer.Context, formatter: Any) -> None:
+    def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -43,14 +43,14 @@ class Command(TyperCommand):
 class Commands(TyperGroup):
     """All commands."""
 
-    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing:
             raise UsageError(f"{name}: no such command; {nearest(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
 
-def help_of(ctx: typer.Context, name: str | None) -> str:
+def help_of(ctx: Any, name: str | None) -> Any:
     """The help of a command, or of all (None)."""
     root = ctx.find_root()
     commands = root.command

@@ -14,6 +14,7 @@ from halftrip.cli.speaker import in_job, speaks
 from halftrip.errors import Interrupted, UsageError
 from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.parsing import items
+from halftrip.plan.recipes import find_plan
 from halftrip.report.progress import ProgressLine
 from halftrip.results.run_file import default_name, load
 
@@ -23,7 +24,7 @@ _QUOTED_LINES = 20
 def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) -> int:
     """Measures, prints the table, and returns the exit status: 1 if nothing was measured, or a
     configuration failed."""
-    layers = [file_layer(plan_file)] if plan_file is not None else []
+    layers = [file_layer(find_plan(plan_file))] if plan_file is not None else []
     plan = make_plan(*layers, options_layer(options))
     path = Path(plan.output or default_name())
     return _measure(path, plan.quiet, lambda view: measure(plan, path, view, sys.argv))
