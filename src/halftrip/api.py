@@ -40,19 +40,21 @@ PlanSource: TypeAlias = Plan | Mapping[str, Any] | str | os.PathLike[str] | None
 
 
 class Run(results.Run, frozen=True, kw_only=True, dict=True):
-    """The content of a run file, also as a data frame."""
+    """The content of a run file, also as a data frame. `file` is the name of the file."""
+
+    file: str | None = None
 
     def frame(self, slices: bool = False) -> pandas.DataFrame:
         """One row per configuration, or per slice; see `report.frame`. Needs the extra
         ``frame``."""
         from halftrip.report.frame import frame
 
-        return frame(self, slices)
+        return frame(self, slices, self.file)
 
 
 def load(path: str | os.PathLike[str]) -> Run:
     """Reads a run file. Raises UsageError if it cannot be read, or is not a run file."""
-    return Run(**msgspec.structs.asdict(run_file.load(path)))
+    return Run(**msgspec.structs.asdict(run_file.load(path)), file=Path(path).name)
 
 
 def run(plan: PlanSource = None, **keys: Any) -> Run:
