@@ -13,8 +13,14 @@ HEAD = """\
 # Options of `halftrip run`
 
 Every option is also a key of a plan (TOML, with `-` or `_` in its name) and of `halftrip.run()` in
-Python. Options win over a plan, and both win over a preset. Several values of an option are
-separated by commas, and every combination is measured.
+Python. Options win over a plan, both win over a preset, and all of these over your own defaults.
+Several values of an option are separated by commas, and every combination is measured.
+
+Your own defaults of `halftrip run` are keys of a plan in `~/.config/halftrip/config.toml` (or in
+`$XDG_CONFIG_HOME/halftrip/config.toml`, or in the file that `$HALFTRIP_CONFIG` names). The plan in
+a run file has what became of them. `--no-config`, or an empty `HALFTRIP_CONFIG`, leaves them out;
+`--resume` and Python do not use them. In a job that another launcher has started, its keys for
+launchers, ranks and launches do not count.
 
 `wait`, `memory` and `pages` may differ between the two ends of a pair: `--wait spin:block` is an
 initiator that polls and a responder that blocks; `--wait spin` is both.

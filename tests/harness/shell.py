@@ -89,7 +89,11 @@ class Shell:
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith(_FORGOTTEN)
         }
-        self.environment |= self.marked.environment | {"TMPDIR": str(temporary)}
+        # What a user has set for halftrip is not for tests.
+        self.environment |= self.marked.environment | {
+            "TMPDIR": str(temporary),
+            "HALFTRIP_CONFIG": "",
+        }
 
     def start(self, *command, environment=None, ignored=(), **options):
         """Starts a command that ignores some signals; `options` are those of subprocess.Popen."""

@@ -124,3 +124,10 @@ def test_the_command_has_a_version(shell):
     result = shell.halftrip("--version")
     assert (result.status, result.err) == (0, "")
     assert result.out.startswith("halftrip ")
+
+
+def test_a_mistake_in_the_defaults_names_their_file(shell):
+    (shell.directory / "mine.toml").write_text('transport = "pigeon"\n')
+    result = shell.halftrip("run", HALFTRIP_CONFIG="mine.toml")
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("halftrip: mine.toml: transport: 'pigeon' is not known; allowed:")

@@ -29,7 +29,12 @@ def test_the_readme_names_only_options_that_exist():
     commands = re.findall(r"halftrip run([^\n`]*)", text)
     options = [name for command in commands for name in re.findall(r"--([a-z-]+)", command)]
     assert len(set(options)) > 5
-    assert {name.replace("-", "_") for name in options} <= {*OPTIONS, "resume", "again"}
+    assert {name.replace("-", "_") for name in options} <= {
+        *OPTIONS,
+        "resume",
+        "again",
+        "no_config",
+    }
 
 
 def test_every_command_of_the_readme_can_be_measured_on_some_machine():
@@ -43,7 +48,7 @@ def test_every_command_of_the_readme_can_be_measured_on_some_machine():
         if options.pop("resume"):
             # The plan is that of the run.
             continue
-        options.pop("again")
+        del options["again"], options["no_config"]
         recipe = options.pop("plan")
         layers = [file_layer(find_plan(recipe))] if recipe else []
         given = {name: value for name, value in options.items() if value is not False}

@@ -53,7 +53,8 @@ def _run(**arguments: Any) -> None:
     """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB.
 
     Every option is also a key of a plan. K, M and G are powers of 1024."""
-    plan, resume, again = (arguments.pop(name) for name in ("plan", "resume", "again"))
+    plan, no_config = arguments.pop("plan"), arguments.pop("no_config")
+    resume, again = (arguments.pop(name) for name in _OF_A_RUN)
     # Without its flag, an option has the plan's value.
     options = {
         name: None if value is False and not OPTIONS[name].negatable else value
@@ -62,7 +63,7 @@ def _run(**arguments: Any) -> None:
     from halftrip.cli.run import resume_run, run_plan
 
     if resume is None and again is None:
-        raise typer.Exit(run_plan(plan, options))
+        raise typer.Exit(run_plan(plan, options, not no_config))
     raise typer.Exit(resume_run(plan, resume, again, options))
 
 
@@ -84,7 +85,9 @@ def _parameters() -> list[inspect.Parameter]:
             for name, (metavar, text) in _OF_A_RUN.items()
             if group == "long"
         ]
-    return parameters
+    text = "Leave out the defaults of ~/.config/halftrip/config.toml."
+    no_config = _named("--no-config", text, GROUPS["expert"], None)
+    return [*parameters, _parameter("no_config", Annotated[bool, no_config], False)]
 
 
 # What concerns a run that exists already is no key of a plan.

@@ -15,6 +15,7 @@ options_page = module("scripts/options_page.py")
 
 # What concerns a run that exists already is no key of a plan.
 OF_A_RUN = {"resume", "again"}
+OF_THE_USER = {"no_config"}
 ON_THE_COMMAND_LINE = {name for name, option in OPTIONS.items() if option.help}
 
 
@@ -29,7 +30,7 @@ def test_every_key_of_a_plan_is_an_option_and_the_other_way_round():
 
 
 def test_every_option_with_a_help_is_on_the_command_line():
-    assert set(parameters()) == {"plan", *OF_A_RUN, *ON_THE_COMMAND_LINE}
+    assert set(parameters()) == {"plan", *OF_A_RUN, *OF_THE_USER, *ON_THE_COMMAND_LINE}
     assert set(OPTIONS) - ON_THE_COMMAND_LINE == {"simulated"}
 
 
