@@ -29,6 +29,14 @@ COLUMNS = ("option", "short", "meaning", "default")
 TAIL = """\
 Keys of plans alone: {}.
 
+## Completion
+
+    eval "$(halftrip completion bash)"                 # in ~/.bashrc
+    eval "$(halftrip completion zsh)"                  # in ~/.zshrc, after compinit
+    halftrip completion fish | source                  # in ~/.config/fish/config.fish
+
+Options, commands, and the names that they take: transports, patterns, presets, recipes, and so on.
+
 This page is made from `src/halftrip/plan/options.py` by `scripts/options_page.py`.
 """
 

@@ -187,12 +187,24 @@ def help_(
 
 @app.command()
 def recipes(
-    name: Annotated[Text, typer.Argument(help="Print this one; none: list them.")] = None,
+    recipe: Annotated[Text, typer.Argument(help="Print this one; none: list them.")] = None,
 ) -> None:
     """List plans that come with halftrip, for halftrip run NAME."""
     from halftrip.cli.recipes import print_recipes
 
-    print_recipes(name)
+    print_recipes(recipe)
+
+
+@app.command()
+def completion(
+    ctx: typer.Context,
+    shell: Annotated[Text, typer.Argument(help="bash, zsh or fish; words: for these.")] = None,
+    words: Annotated[list[str] | None, typer.Argument(help="Words to complete.")] = None,
+) -> None:
+    """Print what makes a shell complete words: eval "$(halftrip completion bash)"."""
+    from halftrip.cli.completion import print_completion
+
+    print_completion(ctx.find_root().command, shell, words or [])
 
 
 _USAGE_STATUS = 2

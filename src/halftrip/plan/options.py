@@ -3,7 +3,7 @@ line, its help, the reading of plans, docs/options.md and the man page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, get_args
 
 from halftrip.plan import parsing
@@ -40,6 +40,11 @@ class Option(NamedTuple):
     @property
     def is_flag(self) -> bool:
         return self.read is parsing.flag
+
+    @property
+    def values(self) -> Collection[str]:
+        """The names of which a value consists; empty if it has none."""
+        return self.read.allowed if isinstance(self.read, parsing.Names) else ()
 
     @property
     def metavar(self) -> str:

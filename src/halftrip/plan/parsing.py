@@ -34,7 +34,18 @@ def nearest(name: str, allowed: Collection[str]) -> str:
     return f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
 
 
-def one_of(allowed: Collection[str]) -> Callable[[Any], str]:
+class Names:
+    """A reader of what consists of `allowed` names."""
+
+    def __init__(self, allowed: Collection[str], parse: Callable[[Any], Any]) -> None:
+        self.allowed = allowed
+        self._parse = parse
+
+    def __call__(self, value: Any) -> Any:
+        return self._parse(value)
+
+
+def one_of(allowed: Collection[str]) -> Names:
     """A reader of one of the allowed texts."""
 
     def parse(value: Any) -> str:
@@ -42,7 +53,7 @@ def one_of(allowed: Collection[str]) -> Callable[[Any], str]:
             raise UsageError(f"{value!r} is not known; allowed: {', '.join(allowed)}")
         return str(value)
 
-    return parse
+    return Names(allowed, parse)
 
 
 def items(value: Any) -> list[Any]:
@@ -52,17 +63,17 @@ def items(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def some_of(allowed: Collection[str]) -> Callable[[Any], tuple[str, ...]]:
+def some_of(allowed: Collection[str]) -> Names:
     """A reader of some of the allowed texts, each once."""
     parse = one_of(allowed)
 
     def parse_all(value: Any) -> tuple[str, ...]:
         return tuple(dict.fromkeys(parse(item) for item in items(value)))
 
-    return parse_all
+    return Names(allowed, parse_all)
 
 
-def per_end(allowed: Collection[str]) -> Callable[[Any], tuple[str, ...]]:
+def per_end(allowed: Collection[str]) -> Names:
     """A reader of settings that the two ends have: ``a`` is that of both, ``a:b`` those of the
     initiator and the responder."""
     parse = one_of(allowed)
@@ -75,7 +86,7 @@ def per_end(allowed: Collection[str]) -> Callable[[Any], tuple[str, ...]]:
             found.append(":".join(dict.fromkeys(ends)))
         return tuple(dict.fromkeys(found))
 
-    return parse_both
+    return Names(allowed, parse_both)
 
 
 def sizes(value: Any) -> tuple[int, ...]:
@@ -130,7 +141,7 @@ def ranks(value: Any) -> int:
     return count(value, least=2)
 
 
-def pairs_of(rules: Collection[str]) -> Callable[[Any], str | tuple[tuple[int, int], ...]]:
+def pairs_of(rules: Collection[str]) -> Names:
     """A reader of one of the rules, or of pairs of ranks such as ``0-3,1-2``."""
 
     def parse(value: Any) -> str | tuple[tuple[int, int], ...]:
@@ -141,7 +152,7 @@ def pairs_of(rules: Collection[str]) -> Callable[[Any], str | tuple[tuple[int, i
             raise UsageError(f"{value!r} has a pair twice")
         return pairs
 
-    return parse
+    return Names(rules, parse)
 
 
 def _pair(item: Any, rules: Collection[str]) -> tuple[int, int]:
