@@ -180,9 +180,15 @@ def doctor(
 def help_(
     ctx: typer.Context,
     command: Annotated[Text, typer.Argument(help="The command; none: all of them.")] = None,
+    man: Annotated[bool, typer.Option("--man", help="Print the man page, for man -l -.")] = False,
 ) -> None:
     """Say how to use a command."""
-    print(help_of(ctx, command))
+    if man:
+        from halftrip.cli.man_page import man_page
+
+        print(man_page(ctx.find_root().command, ctx), end="")
+    else:
+        print(help_of(ctx, command))
 
 
 @app.command()
