@@ -58,7 +58,7 @@ def test_each_transport_measures_what_it_can(refused):
         ("tcp", "a byte stream has no memory to reach into"),
         ("udp", "no room for its number"),
         ("udp", "no nonblocking calls"),
-        ("udp", "no iteration"),
+        ("udp", "no exchange"),
         ("udp", "no memory"),
     ],
 )

@@ -12,7 +12,7 @@ import typer
 
 from halftrip import __version__
 from halftrip.cli.help import Command, Commands, help_of, mistake
-from halftrip.cli.output import replace_closed
+from halftrip.cli.output import replace_closed, writing
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.plan.options import GROUPS, OPTIONS, Option
 
@@ -186,9 +186,11 @@ def help_(
     if man:
         from halftrip.cli.man_page import man_page
 
-        print(man_page(ctx.find_root().command, ctx), end="")
+        said = man_page(ctx.find_root().command, ctx)
     else:
-        print(help_of(ctx, command))
+        said = f"{help_of(ctx, command)}\n"
+    with writing():
+        print(said, end="")
 
 
 @app.command()

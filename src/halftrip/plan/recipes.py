@@ -36,9 +36,11 @@ def find_plan(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """The path of a plan: `name` itself, if there is such a file or it is written as a path, or
     that of the recipe of this name. Raises UsageError if there is neither."""
     text = os.fspath(name)
-    is_file = os.path.exists(text) and not os.path.isdir(text)
-    if is_file or "/" in text or text.endswith(".toml"):
+    is_path = "/" in text or text.endswith(".toml")
+    if is_path or (os.path.exists(text) and not os.path.isdir(text)):
         return name
-    if text not in names():
-        raise UsageError(f"{text}: no such file or recipe; {nearest(text, names())}")
-    return path_of(text)
+    if text in names():
+        return path_of(text)
+    if os.path.isdir(text):
+        return name
+    raise UsageError(f"{text or repr(text)}: no such file or recipe; {nearest(text, names())}")
