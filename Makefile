@@ -5,6 +5,7 @@
 # make format    formats all files
 # make bench     halftrip beside its peers
 # make docs      the documentation site, in build/site
+# make man       build/halftrip.1, the man page
 
 PYTHON ?= python3
 VENV := .venv
@@ -15,7 +16,7 @@ NATIVE := CMakeLists.txt pyproject.toml $(SOURCES) $(HEADERS)
 FORMATTED := $(SOURCES) $(HEADERS) $(wildcard benchmarks/*.c) $(wildcard tests/native/*.cpp)
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
-.PHONY: run check test test-all format bench docs clean
+.PHONY: run check test test-all format bench docs man clean
 
 run: $(VENV)/installed
 	$(BIN)/halftrip run
@@ -69,6 +70,10 @@ $(VENV)/installed: $(VENV)/bin/pip $(NATIVE)
 $(VENV)/developed: $(VENV)/bin/pip $(NATIVE)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $(VENV)/installed $@
+
+man: $(VENV)/installed
+	mkdir -p build
+	$(BIN)/halftrip help --man > build/halftrip.1
 
 clean:
 	rm -rf $(VENV) build

@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import re
 
-from halftrip.plan.options import OPTIONS, Option
+from halftrip.plan.options import GROUPS, OPTIONS, Option
 
 HEAD = """\
 # Options of `halftrip run`
 
 Every option is also a key of a plan (TOML, with `-` or `_` in its name) and of `halftrip.run()` in
-Python. Options win over a plan, and both win over a preset. Several values of an option are
-separated by commas, and every combination is measured.
+Python. Options win over a plan, both win over a preset, and all of these over your own defaults.
+Several values of an option are separated by commas, and every combination is measured.
+
+Your own defaults of `halftrip run` are keys of a plan in `~/.config/halftrip/config.toml` (or in
+`$XDG_CONFIG_HOME/halftrip/config.toml`, or in the file that `$HALFTRIP_CONFIG` names). The plan in
+a run file has what became of them. `--no-config`, or an empty `HALFTRIP_CONFIG`, leaves them out;
+`--resume` and Python do not use them. In a job that another launcher has started, its keys for
+launchers, ranks and launches do not count.
 
 `wait`, `memory` and `pages` may differ between the two ends of a pair: `--wait spin:block` is an
 initiator that polls and a responder that blocks; `--wait spin` is both.
@@ -23,24 +29,38 @@ COLUMNS = ("option", "short", "meaning", "default")
 TAIL = """\
 Keys of plans alone: {}.
 
+## Completion
+
+    eval "$(halftrip completion bash)"                 # in ~/.bashrc
+    eval "$(halftrip completion zsh)"                  # in ~/.zshrc, after compinit
+    halftrip completion fish | source                  # in ~/.config/fish/config.fish
+
+Options, commands, and the names that they take: transports, patterns, presets, recipes, and so on.
+
 This page is made from `src/halftrip/plan/options.py` by `scripts/options_page.py`.
 """
 
 
 def page() -> str:
     """The whole page, in Markdown."""
-    rows = [COLUMNS, ("---",) * len(COLUMNS)]
-    rows += [_row(name, option) for name, option in OPTIONS.items() if option.help]
-    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    tables = "\n".join(f"## {title}\n\n{_table(group)}" for group, title in GROUPS.items())
     plans_alone = ", ".join(f"`{name}`" for name, option in OPTIONS.items() if not option.help)
-    return f"{HEAD}\n{table}\n{TAIL.format(plans_alone)}"
+    return f"{HEAD}\n{tables}\n{TAIL.format(plans_alone)}"
+
+
+def _table(group: str) -> str:
+    """The options of a group."""
+    options = {name: option for name, option in OPTIONS.items() if option.group == group}
+    rows = [COLUMNS, ("---",) * len(COLUMNS)]
+    rows += [_row(name, option) for name, option in options.items() if option.help]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def _row(name: str, option: Option) -> tuple[str, ...]:
     dashed = name.replace("_", "-")
     long = f"`--{dashed}`, `--no-{dashed}`" if option.negatable else f"`--{dashed}`"
     meaning, default = _meaning(option)
-    return long, f"`{option.short}`" if option.short else "", meaning, default
+    return long, ", ".join(f"`{short}`" for short in option.short), meaning, default
 
 
 def _meaning(option: Option) -> tuple[str, str]:

@@ -9,6 +9,9 @@ from harness.shell import opened_shell
 settings.register_profile("halftrip", deadline=None)
 settings.load_profile("halftrip")
 
+# What a user has set for halftrip is not for tests.
+os.environ["HALFTRIP_CONFIG"] = ""
+
 
 @pytest.fixture
 def shell(tmp_path):

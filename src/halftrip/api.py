@@ -23,6 +23,7 @@ from halftrip.job.start import DEFAULT_RANKS, launch
 from halftrip.job.view import NoView, View
 from halftrip.plan.layers import Layer, check_ranks, file_layer, make_plan, plan_layer, python_layer
 from halftrip.plan.plan import Plan, plan_record
+from halftrip.plan.recipes import find_plan
 from halftrip.results import run as results
 from halftrip.results import run_file
 from halftrip.results.configuration import Configuration
@@ -39,27 +40,30 @@ PlanSource: TypeAlias = Plan | Mapping[str, Any] | str | os.PathLike[str] | None
 
 
 class Run(results.Run, frozen=True, kw_only=True, dict=True):
-    """The content of a run file, also as a data frame."""
+    """The content of a run file, also as a data frame. `file` is the name of the file."""
+
+    file: str | None = None
 
     def frame(self, slices: bool = False) -> pandas.DataFrame:
         """One row per configuration, or per slice; see `report.frame`. Needs the extra
         ``frame``."""
         from halftrip.report.frame import frame
 
-        return frame(self, slices)
+        return frame(self, slices, self.file)
 
 
 def load(path: str | os.PathLike[str]) -> Run:
     """Reads a run file. Raises UsageError if it cannot be read, or is not a run file."""
-    return Run(**msgspec.structs.asdict(run_file.load(path)))
+    return Run(**msgspec.structs.asdict(run_file.load(path)), file=Path(path).name)
 
 
 def run(plan: PlanSource = None, **keys: Any) -> Run:
     """Measures `plan` and returns the run. Its file stays: it is the one that `output` names, or a
     new one in the current directory.
 
-    `plan` is a Plan, the keys of one, or the path of a TOML file; `keys` win over it. In a job that
-    an mpiexec or srun has started, every rank calls this, and reads rank 0's file at the end.
+    `plan` is a Plan, the keys of one, the path of a TOML file, or the name of a recipe; `keys` win
+    over it. In a job that an mpiexec or srun has started, every rank calls this, and reads rank 0's
+    file at the end.
 
     Raises UsageError for an invalid plan, or if the file cannot be read; Interrupted if a rank or
     the launcher died, or a signal arrived; HalftripError otherwise.
@@ -76,7 +80,7 @@ def _layers(plan: PlanSource) -> list[Layer]:
         return [plan_layer(plan)]
     if isinstance(plan, Mapping):
         return [python_layer(plan)]
-    return [file_layer(plan)]
+    return [file_layer(find_plan(plan))]
 
 
 def resume(

@@ -89,9 +89,13 @@ class Shell:
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith(_FORGOTTEN)
         }
-        # Wide enough that no line is wrapped.
-        self.environment |= {"TMPDIR": str(temporary), "COLUMNS": "400"}
-        self.environment |= self.marked.environment
+        self.environment |= self.marked.environment | {
+            "TMPDIR": str(temporary),
+            # Wide enough that no line is wrapped.
+            "COLUMNS": "400",
+            # What a user has set for halftrip is not for tests.
+            "HALFTRIP_CONFIG": "",
+        }
 
     def start(self, *command, environment=None, ignored=(), **options):
         """Starts a command that ignores some signals; `options` are those of subprocess.Popen."""

@@ -245,3 +245,16 @@ def test_the_doctor_knows_which_mpi_and_how_it_talks(shell):
     assert result.status == 0
     assert "Open MPI v5" in result.out
     assert "pml ob1" in result.out.replace("\n", " ")
+
+
+def test_defaults_of_a_user_are_in_the_plan_of_a_run(shell):
+    config = shell.directory / "mine.toml"
+    config.write_text('transport = "shm"\nsizes = "8,64"\nwindow = 4\nwarmup = 5\n')
+    result = shell.run(
+        "waiting", *("-i", "20", "-s", "16", "-t", "pipe"), HALFTRIP_CONFIG=str(config)
+    )
+    assert result.status == 0, result.err
+    plan = result.run.header.plan
+    assert (plan["transport"], plan["sizes"]) == (["pipe"], "16")
+    assert (plan["iterations"], plan["warmup"], plan["wait"]) == (20, 5, ["block", "spin"])
+    assert all(m.warm_up.settled is None for m in result.run.measurements)

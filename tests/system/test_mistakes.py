@@ -2,9 +2,21 @@
 
 import pytest
 
+from halftrip.cli.help import EXAMPLES
+from halftrip.plan.options import GROUPS
+
 MISTAKES = [
-    (("run", "--szes", "8"), "No such option: --szes"),
+    (("run", "--szes", "8"), "--szes: no such option; did you mean --sizes?"),
+    (("run", "--iteration", "8"), "--iteration: no such option; did you mean --iterations?"),
+    (("run", "--no-systemlog"), "--no-systemlog: no such option; did you mean --no-system-log?"),
+    (("run", "-z"), "-z: no such option; halftrip run --help"),
+    (("show", "--tail"), "--tail: no such option; did you mean --tails?"),
+    (("--versoin",), "--versoin: no such option; did you mean --version?"),
+    (("run", "-x", "-1"), "--warmup: -1 is too few; at least 0"),
     (("run", "-s", "4Q"), "--sizes: '4Q' is not a size"),
+    (("run", "-m", "nonblocking"), "--sizes: 'nonblocking' is a mode, not a size; --mode nonbl"),
+    (("run", ""), "'': no such file or recipe; allowed: quick"),
+    (("run", "."), ".: is a directory"),
     (("run", "-s"), "requires an argument"),
     (("run", "-t", "pigeon"), "--transport: 'pigeon' is not known; allowed: mpi, shm, pipe"),
     (("run", "-p", "dance"), "--pattern: 'dance' is not known; allowed: pingpong"),
@@ -31,7 +43,7 @@ MISTAKES = [
         "nothing of this can be measured: tcp: --rate: only a stream of udp has one",
     ),
     (
-        ("run", "-t", "mpi", "-p", "stream", "-m", "onesided"),
+        ("run", "-t", "mpi", "-p", "stream", "-c", "onesided"),
         "nothing of this can be measured: mpi: no onesided stream, only put, get",
     ),
     (
@@ -53,11 +65,16 @@ MISTAKES = [
     (("show", "wrong.toml"), "wrong.toml: not a run file of halftrip"),
     (("show", "there.jsonl", "--format", "poem"), "--format: 'poem' is not known; allowed: table"),
     (("show",), "no run file (halftrip-*.jsonl) in this directory; name one"),
-    (("fly",), "No such command 'fly'"),
+    (("fly",), "fly: no such command; allowed: run, show, doctor"),
+    (("rnu",), "rnu: no such command; did you mean run?"),
+    (("run", "papr"), "papr: no such file or recipe; did you mean paper?"),
+    (("run", "elephant"), "elephant: no such file or recipe; allowed: quick, standard, paper, "),
+    (("recipes", "papr"), "papr: no such recipe; did you mean paper?"),
+    (("help", "shwo"), "shwo: no such command; did you mean show?"),
 ]
 # One for each place that finds them: the command line, a file, a rank.
 AS_A_COMMAND = [
-    (("run", "--szes", "8"), "No such option: --szes"),
+    (("run", "--szes", "8"), "--szes: no such option; did you mean --sizes?"),
     (("show", "none.jsonl"), "none.jsonl: no such file or directory"),
     (("run", "-t", "shm", "--cores", "0,4096"), "--cores: there is no core 4096"),
 ]
@@ -88,14 +105,32 @@ def test_a_mistake_of_a_command_is_one_line(shell, arguments, said):
     check_one_line(shell, shell.halftrip, arguments, said)
 
 
-@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("run", "--help")])
+@pytest.mark.parametrize("arguments", [
+    (), ("--help",), ("-h",), ("run", "--help"), ("help",), ("help", "run"), ("help", "help"),
+])  # fmt: skip
 def test_help_is_no_mistake(shell, arguments):
     result = shell.call(*arguments)
     assert (result.status, result.err) == (0, "")
     assert "Usage:" in result.out
+    assert max(len(line) for line in result.out.splitlines()) <= 80
+
+
+def test_the_help_of_a_run_has_groups_and_examples(shell):
+    said = shell.call("help", "run").out
+    assert said == shell.call("run", "--help").out
+    titles = [*GROUPS.values(), "Examples"]
+    assert [line[:-1] for line in said.splitlines() if line[:-1] in titles] == titles
+    assert len(EXAMPLES) == 5
 
 
 def test_the_command_has_a_version(shell):
     result = shell.halftrip("--version")
     assert (result.status, result.err) == (0, "")
     assert result.out.startswith("halftrip ")
+
+
+def test_a_mistake_in_the_defaults_names_their_file(shell):
+    (shell.directory / "mine.toml").write_text('transport = "pigeon"\n')
+    result = shell.halftrip("run", HALFTRIP_CONFIG="mine.toml")
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("halftrip: mine.toml: transport: 'pigeon' is not known; allowed:")

@@ -19,7 +19,7 @@ def refused(tmp_path_factory):
         result = shell.run(
             *("--launcher", "local", "-t", "mpi,shm,tcp,udp"),
             *("-p", "pingpong,stream,exchange,put"),
-            *("-m", "blocking,nonblocking,persistent,onesided"),
+            *("-c", "blocking,nonblocking,persistent,onesided"),
             *("-s", f"0,8,{GIGABYTES}G", "--time", "1ms"),
         )
         assert result.status == 0, result.err

@@ -61,7 +61,7 @@ def test_every_local_pattern_is_verified_however_receivers_wait(shell):
 @pytest.mark.parametrize("name", EVERY_MPI)
 def test_every_pattern_and_mode_of_mpi_is_verified(shell, name):
     result = shell.run(
-        *(*QUICK, "-s", SIZES, "-t", "mpi", "-p", PATTERNS, "-m", MODES, *chosen(name)),
+        *(*QUICK, "-s", SIZES, "-t", "mpi", "-p", PATTERNS, "-c", MODES, *chosen(name)),
         **quick_start(name),
     )
     assert kinds(check_verified(result)) == {("mpi", *kind) for kind in possible("mpi")}
@@ -101,7 +101,7 @@ def test_windows_in_one_place_and_in_places_of_their_own(shell):
     own."""
     result = shell.run(
         *("--time", "1ms", "-s", "1021", "-t", "shm,tcp,mpi", "-p", "pingpong,stream,put"),
-        *("-m", "blocking,nonblocking,persistent,onesided", "--window", "1,3"),
+        *("-c", "blocking,nonblocking,persistent,onesided", "--window", "1,3"),
         *("--places", "own,same"),
         **ONE_HOST,
     )
@@ -193,7 +193,7 @@ def test_buffers_beyond_the_real_cache_are_verified(shell):
 def test_one_buffer_for_both_ways_is_for_a_ping_pong_in_turn(shell):
     result = shell.run(
         *(*QUICK, "-s", "1021", "--buffers", "same", "--cache", "hot,cold"),
-        *("-t", "shm,tcp,mpi,udp", "-p", PATTERNS, "-m", "blocking,nonblocking,onesided"),
+        *("-t", "shm,tcp,mpi,udp", "-p", PATTERNS, "-c", "blocking,nonblocking,onesided"),
         **ONE_HOST,
     )
     configurations = check_verified(result)
@@ -222,7 +222,7 @@ def test_a_wrong_byte_fails_every_row_in_which_it_is_received(shell, rank, trans
     """All that a rank sends has a wrong byte where it is long enough; rows of shorter messages are
     measured all the same."""
     result = shell.run(
-        *(*QUICK, "-s", f"8,{size}", "-t", ",".join(transports), "-p", PATTERNS, "-m", MODES),
+        *(*QUICK, "-s", f"8,{size}", "-t", ",".join(transports), "-p", PATTERNS, "-c", MODES),
         **spoiled(shell, rank, size - 1),
     )
     assert result.status == 1

@@ -11,13 +11,15 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from halftrip import __version__
-from halftrip.cli.output import replace_closed
+from halftrip.cli.help import Command, Commands, help_of, mistake
+from halftrip.cli.output import replace_closed, writing
 from halftrip.errors import HalftripError, Interrupted, UsageError
-from halftrip.plan.options import OPTIONS, Option
+from halftrip.plan.options import GROUPS, OPTIONS, Option
 
 # Rich markup would double the time that --help takes.
 app = typer.Typer(
     name="halftrip",
+    cls=Commands,
     help="How fast two processes talk, how far each number can be trusted, and why.",
     add_completion=False,
     no_args_is_help=True,
@@ -48,11 +50,14 @@ Text = str | None
 
 
 def _run(**arguments: Any) -> None:
-    """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB."""
-    plan, resume, again, format_, json = (
-        arguments.pop(name) for name in ("plan", "resume", "again", "format_", "json")
+    """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB.
+
+    Every option is also a key of a plan. K, M and G are powers of 1024."""
+    plan, no_config, format_, json = (
+        arguments.pop(name) for name in ("plan", "no_config", "format_", "json")
     )
     format_ = "json" if json else format_
+    resume, again = (arguments.pop(name) for name in _OF_A_RUN)
     # Without its flag, an option has the plan's value.
     options = {
         name: None if value is False and not OPTIONS[name].negatable else value
@@ -61,45 +66,65 @@ def _run(**arguments: Any) -> None:
     from halftrip.cli.run import resume_run, run_plan
 
     if resume is None and again is None:
-        raise typer.Exit(run_plan(plan, options, format_))
+        raise typer.Exit(run_plan(plan, options, format_, not no_config))
     raise typer.Exit(resume_run(plan, resume, again, options, format_))
 
 
 def _parameters() -> list[inspect.Parameter]:
     """The parameters of ``run``: the plan, every option that has a help text, and how to go on with
     an earlier run."""
-    plan = Annotated[Text, typer.Argument(help="A plan in TOML; options win over it.")]
-    options = [_option(name, option) for name, option in OPTIONS.items() if option.help]
-    resume = Annotated[
-        Text, typer.Option("--resume", help="Go on with this run file, as a further launch.")
+    plan = Annotated[
+        Text, typer.Argument(help="A plan in TOML, or the name of a recipe; options win.")
     ]
-    again = Annotated[
-        Text, typer.Option("--again", help="With --resume: also rows with these verdicts or flags.")
-    ]
-    format_ = Annotated[
-        str, typer.Option("--format", help="Print table, csv, json, markdown or latex. [table]")
-    ]
-    json = Annotated[bool, typer.Option("-j", help="As --format json.")]
-    return [
-        _parameter("plan", plan, None),
-        *options,
-        _parameter("resume", resume, None),
-        _parameter("again", again, None),
-        _parameter("format_", format_, "table"),
-        _parameter("json", json, False),
-    ]
+    parameters = [_parameter("plan", plan, None)]
+    for group, title in GROUPS.items():
+        parameters += [
+            _option(name, option)
+            for name, option in OPTIONS.items()
+            if option.group == group and option.help
+        ]
+        parameters += [
+            _parameter(name, Annotated[Text, _named(f"--{name}", text, title, metavar)], None)
+            for name, (metavar, text) in _OF_A_RUN.items()
+            if group == "long"
+        ]
+        if group == "output":
+            parameters += _format_parameters(title)
+    text = "Leave out the defaults of ~/.config/halftrip/config.toml."
+    no_config = _named("--no-config", text, GROUPS["expert"], None)
+    return [*parameters, _parameter("no_config", Annotated[bool, no_config], False)]
+
+
+def _format_parameters(title: str) -> list[inspect.Parameter]:
+    """How the run is printed, which is no key of a plan."""
+    text = "Print table, csv, json, markdown or latex. [table]"
+    format_ = Annotated[str, _named("--format", text, title, "NAME")]
+    json = Annotated[bool, _named("-j", "As --format json.", title, None)]
+    return [_parameter("format_", format_, "table"), _parameter("json", json, False)]
+
+
+# What concerns a run that exists already is no key of a plan.
+_OF_A_RUN = {
+    "resume": ("RUN", "Go on with this run file, as a further launch."),
+    "again": ("NAME", "With --resume: also rows with these verdicts or flags."),
+}
 
 
 def _option(name: str, option: Option) -> inspect.Parameter:
     dashed = name.replace("_", "-")
     long = f"--{dashed}/--no-{dashed}" if option.negatable else f"--{dashed}"
-    names = [option.short, long] if option.short else [long]
-    help_text = typer.Option(*names, help=option.help)
+    metavar = None if option.is_flag else option.metavar
+    forms = " ".join((*option.short, long))
+    help_text = _named(forms, option.help, GROUPS[option.group], metavar)
     if not option.is_flag:
         return _parameter(name, Annotated[Text, help_text], None)
     if option.negatable:
         return _parameter(name, Annotated[bool | None, help_text], None)
     return _parameter(name, Annotated[bool, help_text], False)
+
+
+def _named(names: str, text: str, title: str, metavar: str | None) -> Any:
+    return typer.Option(*names.split(), help=text, rich_help_panel=title, metavar=metavar)
 
 
 def _parameter(name: str, annotation: Any, default: bool | str | None) -> inspect.Parameter:
@@ -111,7 +136,7 @@ def _parameter(name: str, annotation: Any, default: bool | str | None) -> inspec
 _signature = inspect.Signature(_parameters())
 _run.__signature__ = _signature  # type: ignore[attr-defined]
 _run.__annotations__ = {name: each.annotation for name, each in _signature.parameters.items()}
-app.command("run")(_run)
+app.command("run", cls=Command)(_run)
 
 
 @app.command()
@@ -191,6 +216,45 @@ def doctor(
     examine(json)
 
 
+@app.command("help")
+def help_(
+    ctx: typer.Context,
+    command: Annotated[Text, typer.Argument(help="The command; none: all of them.")] = None,
+    man: Annotated[bool, typer.Option("--man", help="Print the man page, for man -l -.")] = False,
+) -> None:
+    """Say how to use a command."""
+    if man:
+        from halftrip.cli.man_page import man_page
+
+        said = man_page(ctx.find_root().command, ctx)
+    else:
+        said = f"{help_of(ctx, command)}\n"
+    with writing():
+        print(said, end="")
+
+
+@app.command()
+def recipes(
+    recipe: Annotated[Text, typer.Argument(help="Print this one; none: list them.")] = None,
+) -> None:
+    """List plans that come with halftrip, for halftrip run NAME."""
+    from halftrip.cli.recipes import print_recipes
+
+    print_recipes(recipe)
+
+
+@app.command()
+def completion(
+    ctx: typer.Context,
+    shell: Annotated[Text, typer.Argument(help="bash, zsh or fish; words: for these.")] = None,
+    words: Annotated[list[str] | None, typer.Argument(help="Words to complete.")] = None,
+) -> None:
+    """Print what makes a shell complete words: eval "$(halftrip completion bash)"."""
+    from halftrip.cli.completion import print_completion
+
+    print_completion(ctx.find_root().command, shell, words or [])
+
+
 _USAGE_STATUS = 2
 # In a job that another launcher has started: how long the rank that reports a usage error stays, so
 # that the launcher passes its message on, and how long the other ranks wait for it.
@@ -206,12 +270,11 @@ def main() -> NoReturn:
     try:
         status = app(standalone_mode=False) or 0
     except typer.TyperException as error:
-        message = error.format_message()
         if sys.argv[1:]:
-            status = _report(message.rstrip("."), _USAGE_STATUS)
+            status = _report(mistake(error), _USAGE_STATUS)
         else:
             # Without arguments there is no mistake: the message is the help.
-            print(message)
+            print(error.format_message())
     except UsageError as error:
         status = _report(str(error), _USAGE_STATUS)
     except Interrupted as error:

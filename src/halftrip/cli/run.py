@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,8 +13,10 @@ from halftrip.api import measure, resume
 from halftrip.cli.show import print_first, print_format
 from halftrip.cli.speaker import in_job, speaks
 from halftrip.errors import Interrupted, UsageError
+from halftrip.plan.config import config_layer
 from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.parsing import items
+from halftrip.plan.recipes import find_plan
 from halftrip.registry import FORMATS
 from halftrip.report.progress import ProgressLine
 from halftrip.results.run_file import default_name, load
@@ -22,12 +25,16 @@ _QUOTED_LINES = 20
 
 
 def run_plan(
-    plan_file: str | None, options: Mapping[str, str | bool | None], format_: str = "table"
+    plan_file: str | None,
+    options: Mapping[str, str | bool | None],
+    format_: str = "table",
+    with_config: bool = True,
 ) -> int:
     """Measures, prints the run in a format, and returns the exit status: 1 if nothing was measured,
-    or a configuration failed."""
-    layers = [file_layer(plan_file)] if plan_file is not None else []
-    plan = make_plan(*layers, options_layer(options))
+    or a configuration failed. The user's own defaults hold `with_config`."""
+    layers = [file_layer(find_plan(plan_file))] if plan_file is not None else []
+    defaults = config_layer(os.environ, in_job()) if with_config else None
+    plan = make_plan(*layers, options_layer(options), defaults=defaults)
     path = Path(plan.output or default_name())
     return _measure(path, plan.quiet, format_, lambda view: measure(plan, path, view, sys.argv))
 

@@ -12,11 +12,13 @@ UNTIMED_EXCHANGES = 1
 
 class Stopping(msgspec.Struct, frozen=True):
     """When a slice ends: with the interval of its median within half of `ci`, or after `time`
-    seconds. Each of `slices` slices may keep its part of MOST_SAMPLES."""
+    seconds. Each of `slices` slices may keep its part of MOST_SAMPLES. It begins with `warmup`
+    iterations of warm-up; None: until the times have settled."""
 
     ci: float | None = 0.01
     time: float = 0.03
     slices: int = 1
+    warmup: int | None = None
 
 
 class Batch(msgspec.Struct, frozen=True):

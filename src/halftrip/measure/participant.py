@@ -156,6 +156,7 @@ class Participant:
                 ci=plan.ci if alone else None,
                 time=plan.time / self._slices,
                 slices=self._slices,
+                warmup=plan.warmup,
             ),
             clock_cost=cost,
             clock_resolution=resolution,

@@ -16,10 +16,10 @@ from typing import Literal
 import numpy as np
 
 from halftrip.measure.batch import UNTIMED_EXCHANGES, Batch, Sampled, Stopping
-from halftrip.results.block import NO_TIMES, Times
+from halftrip.measure.warm_up import WarmUpBlocks
+from halftrip.results.block import Times
 from halftrip.results.records import Stopped, WarmUp
 from halftrip.stats.median import half_width, median
-from halftrip.stats.settle import settled
 
 # The cost of a clock reading, or a step of the clock, may be this share of a sample.
 CLOCK_SHARE = 0.01
@@ -30,20 +30,6 @@ _LEAST_SEVERAL_NS = 10_000.0
 # where the first iteration, although cold, took this share of the time allowed.
 _CALIBRATION_SAMPLES = 3
 _SLOW_SHARE = 0.1
-# Warm-up consists of blocks of at least this length and this many samples, where the time allows;
-# in the first slice, where everything is cold, of more.
-_WARM_BLOCK_NS = 0.5e6
-_FIRST_WARM_BLOCK_NS = 2e6
-_WARM_BLOCK_SAMPLES = 24
-# Each further block of warm-up is this much longer than the one before it.
-_WARM_GROWTH = 2.0
-# It ends when the times of a block have settled, to within the requested interval (or this, where
-# there is none), or after this share of the time allowed.
-_TOLERANCE = 0.01
-# Where iterations are long, a block has fewer samples than this, and those before it are looked at,
-# too.
-_FEWEST_SETTLED = 6
-_WARM_SHARE = 0.5
 # Sampling consists of blocks: the first takes this share of the time allowed, each later one this
 # share of the time of all before it.
 FIRST_BLOCK_SHARE = 0.1
@@ -102,6 +88,7 @@ class Sampler:
         growth: float = BLOCK_GROWTH,
     ) -> None:
         self._ci = stopping.ci
+        self._warm_up_count = stopping.warmup
         self._allowed_ns = stopping.time * 1e9
         self._most_samples_of_slice = max(1, MOST_SAMPLES // stopping.slices)
         self._first_block = first_block
@@ -147,16 +134,8 @@ class Sampler:
     def _begin(self, iterations: int | None) -> None:
         self._iterations = iterations
         self.stopped: Stopped | None = None
-        # Warm-up: the time of its blocks with their timeouts, the length of the next block, what
-        # `warm_up` reports, calibration included, and the latest samples of the present length.
-        self._settled = False
-        self._warming_ns = 0.0
-        self._warm_block_ns = _WARM_BLOCK_NS if self._is_calibrated else _FIRST_WARM_BLOCK_NS
-        self._warm_up_iterations = 0
-        self._warm_up_ns = 0
-        self._latest_warm: Times = NO_TIMES
-        # Whether `_sample_ns` is worked out from samples that were too short to be timed.
-        self._is_guess = False
+        is_first = not self._is_calibrated
+        self._warm = WarmUpBlocks(is_first, self._ci, self._allowed_ns, self._warm_up_count)
         # Sampling: how many samples are requested (with a number of iterations), the batches that
         # count, and the time of the rejected ones.
         self._requested = 0
@@ -167,9 +146,7 @@ class Sampler:
     @property
     def warm_up(self) -> WarmUp:
         """What preceded the kept samples of this slice, without the first iteration."""
-        return WarmUp(
-            iterations=self._warm_up_iterations, ns=self._warm_up_ns, settled=self._settled
-        )
+        return self._warm.record
 
     @property
     def gave_up(self) -> bool:
@@ -185,7 +162,9 @@ class Sampler:
             samples = 1 if is_slow else _CALIBRATION_SAMPLES
             return Batch(self.iterations, min(samples, self._most_samples))
         if self._phase == "warm up":
-            return self._batch(self._warm_block_samples())
+            if self._warm.left is not None:
+                return self._fixed(self._warm.left)
+            return self._batch(self._warm.samples(self._turn_ns))
         if self._phase == "sample":
             return self._batch(self._kept_block_samples())
         return None
@@ -201,7 +180,7 @@ class Sampler:
         self._count(batch)
         times = batch.times
         if self._phase == "warm up":
-            self._warming_ns += batch.timed_out
+            self._warm.spend(batch.timed_out)
         if not times.size:
             return
         if self._phase == "first":
@@ -210,7 +189,7 @@ class Sampler:
         elif self._phase == "calibrate":
             self._calibrate(times)
         elif self._phase == "warm up":
-            self._warm(times)
+            self._take_warm(times)
         else:
             raise RuntimeError("warm-up is over")
 
@@ -246,7 +225,7 @@ class Sampler:
         self.stopped = stopped
         self._phase = "done"
         self._kept = ()
-        self._latest_warm = NO_TIMES
+        self._warm.forget()
 
     def _count(self, batch: Sampled) -> None:
         self._timed_out_ns += batch.timed_out
@@ -271,11 +250,10 @@ class Sampler:
             most = min(most, self._most_samples_of_slice - self._kept_count)
         return Batch(self.iterations, min(max(1, int(samples)), most), keep=self._phase == "sample")
 
-    def _warm_block_samples(self) -> float:
-        if self._is_guess:
-            return _CALIBRATION_SAMPLES
-        needed = max(self._warm_block_ns / self._turn_ns, _WARM_BLOCK_SAMPLES)
-        return min(needed, _WARM_SHARE * self._allowed_ns / self._turn_ns)
+    def _fixed(self, left: int) -> Batch:
+        """A batch of a warm-up of which so many iterations are left, each a sample by itself."""
+        most = min(LONGEST_CALL_NS * self.iterations / self._turn_ns, self._most_iterations)
+        return Batch(1, max(1, int(min(left, most, self._most_samples_of_slice))))
 
     def _kept_block_samples(self) -> float:
         if self._iterations is not None:
@@ -291,7 +269,7 @@ class Sampler:
     def _calibrate(self, times: Times) -> None:
         """Doubles the iterations of a sample until it is long enough to be timed, or holds as many
         as it may."""
-        self._count_warm_up(times)
+        self._warm.count(times, self.iterations)
         # Shorter than a step of the clock, a sample may take no time at all.
         shortest = max(float(times.min()), 1.0)
         if shortest < self._least_sample_ns and 2 * self.iterations <= self._most_iterations:
@@ -319,6 +297,8 @@ class Sampler:
             self.iterations = 1 if self._single else math.ceil(count / self._requested)
         self._sample_ns = max(ns * self.iterations, 1.0)
         self._phase = "warm up"
+        if self._warm.left == 0:
+            self._start_sampling()
 
     def _fewest_iterations(self, ns: float) -> int:
         """How many iterations of `ns` a sample has to hold so that a slice has no more samples than
@@ -328,26 +308,32 @@ class Sampler:
 
     # Warm-up.
 
-    def _count_warm_up(self, times: Times) -> None:
-        self._warm_up_iterations += times.size * self.iterations
-        self._warm_up_ns += int(times.sum())
-
-    def _warm(self, times: Times) -> None:
-        self._count_warm_up(times)
-        self._warming_ns += float(times.sum())
+    def _take_warm(self, times: Times) -> None:
+        if self._warm.left is not None:
+            self._take_fixed(times)
+            return
+        self._warm.count(times, self.iterations)
+        self._warm.spend(float(times.sum()))
         self._sample_ns = max(median(times), 1.0)
         too_short = self._sample_ns < self._least_sample_ns
         if too_short and self.iterations < self._most_iterations:
             self._lengthen_samples()
-        elif self._is_guess:
-            self._is_guess = False
+        elif self._warm.is_guess:
+            self._warm.is_guess = False
         else:
-            fewest = max(times.size, _FEWEST_SETTLED)
-            self._latest_warm = np.concatenate([self._latest_warm, times])[-fewest:]
-            self._settled = settled(self._latest_warm, self._ci or _TOLERANCE)
-            self._warm_block_ns *= _WARM_GROWTH
-        if self._settled or self._warming_ns >= _WARM_SHARE * self._allowed_ns:
+            self._warm.look(times)
+        if self._warm.is_over:
             self._start_sampling()
+
+    def _take_fixed(self, times: Times) -> None:
+        self._warm.count(times, 1)
+        self._warm.make(times.size)
+        # The time of an iteration is known better now than when it was calibrated.
+        ns = max(float(times.mean()), 1.0)
+        if self._warm.is_over:
+            self._set_iterations(ns)
+        else:
+            self._sample_ns = ns * self.iterations
 
     def _lengthen_samples(self) -> None:
         """Calibrates again, as the first calibration was of a cold path."""
@@ -356,10 +342,10 @@ class Sampler:
         timed = max(self._sample_ns, self._least_sample_ns * CLOCK_SHARE)
         before = self.iterations
         self._set_iterations(timed / before)
-        self._latest_warm = NO_TIMES
+        self._warm.forget()
         # A sample may last much longer than that: a block of the usual number of samples could take
         # all the time for warm-up.
-        self._is_guess = self.iterations > before
+        self._warm.is_guess = self.iterations > before
 
     def _start_sampling(self) -> None:
         if self._iterations is None:

@@ -1,4 +1,5 @@
-"""Makes a plan of layers: a preset, a TOML file, the command line, keys given in Python.
+"""Makes a plan of layers: a user's defaults, a preset, a TOML file, the command line, keys given in
+Python.
 
 A layer may have any key of the table `options`, which is also that of the command line, so that a
 file, the command line and Python accept the same values and refuse the same mistakes.
@@ -34,16 +35,23 @@ class Layer(NamedTuple):
     place: Callable[[str], str]
 
 
-def make_plan(*layers: Layer) -> Plan:
-    """The plan of all layers together; where they disagree, the last one wins.
+def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
+    """The plan of all layers together; where they disagree, the last one wins. The `defaults` are
+    weaker than a preset, which is weaker than all other layers.
 
     Raises UsageError that says what is wrong, where, and what is allowed.
     """
-    layers = (*_preset_layer(layers), *layers)
+    asked = layers
+    first = (defaults,) if defaults is not None else ()
+    layers = (*first, *_preset_layer((*first, *layers)), *layers)
     plan = Plan(**_merge(layers))
     if isinstance(plan.cores, tuple):
         plan = _at(_place(layers, "cores"), partial(_with_cores, plan), plan.cores)
-    _check_window(plan, layers)
+    if plan.window and all(SHAPES[pattern].window is None for pattern in plan.pattern):
+        if any("window" in layer.keys for layer in asked):
+            raise _no_window(plan, asked)
+        # A default is for those patterns that have one.
+        plan = msgspec.structs.replace(plan, window=())
     _check_launches(plan, layers)
     if plan.ranks is not None:
         _at(_place(layers, "cores", "ranks"), partial(check_ranks, plan), plan.ranks)
@@ -83,13 +91,12 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
     return keys
 
 
-def _check_window(plan: Plan, layers: Sequence[Layer]) -> None:
-    """Raises UsageError for a window where no pattern has any."""
-    if plan.window and all(SHAPES[pattern].window is None for pattern in plan.pattern):
-        have = ", ".join(pattern for pattern, shape in SHAPES.items() if shape.window is not None)
-        raise UsageError(
-            f"{_place(layers, 'window')}: {', '.join(plan.pattern)} has no window; --pattern {have}"
-        )
+def _no_window(plan: Plan, layers: Sequence[Layer]) -> UsageError:
+    """The error for a window where no pattern has any."""
+    have = ", ".join(pattern for pattern, shape in SHAPES.items() if shape.window is not None)
+    return UsageError(
+        f"{_place(layers, 'window')}: {', '.join(plan.pattern)} has no window; --pattern {have}"
+    )
 
 
 def _check_launches(plan: Plan, layers: Sequence[Layer]) -> None:

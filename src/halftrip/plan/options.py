@@ -1,9 +1,9 @@
 """The options of ``halftrip run``, which are also the keys of a plan: one table makes the command
-line, its help, the reading of plans, and docs/options.md."""
+line, its help, the reading of plans, docs/options.md and the man page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, get_args
 
 from halftrip.plan import parsing
@@ -15,52 +15,182 @@ from halftrip.registry import LAUNCHERS, MEMORIES, TRANSPORTS
 from halftrip.results.configuration import Buffers, Cache, Datatype, Pages, Places, Touch, Wait
 from halftrip.results.patterns import Mode, Pattern
 
+# The groups of the help, by the names that options have for them.
+GROUPS = {
+    "what": "What is measured",
+    "long": "How long",
+    "where": "Where",
+    "output": "Output",
+    "expert": "Expert",
+}
+
 
 class Option(NamedTuple):
     """`read` converts a value, as written in a file or on the command line, to that of the plan; it
     raises UsageError, which says what is allowed. `help` has the default in brackets, if there
-    is one; an option without help is a key of plans alone. `short` is the short form on the command
-    line. A `negatable` flag also has the form --no-NAME."""
+    is one; an option without help is a key of plans alone. `short` are the short forms on the
+    command line. A `negatable` flag also has the form --no-NAME. `group` is one of GROUPS."""
 
     read: Callable[[Any], Any]
     help: str = ""
-    short: str | None = None
+    short: tuple[str, ...] = ()
     negatable: bool = False
+    group: str = "expert"
 
     @property
     def is_flag(self) -> bool:
         return self.read is parsing.flag
 
+    @property
+    def values(self) -> Collection[str]:
+        """The names of which a value consists; empty if it has none."""
+        return self.read.allowed if isinstance(self.read, parsing.Names) else ()
+
+    @property
+    def metavar(self) -> str:
+        """What stands for the value in the help."""
+        return _METAVARS.get(self.read, "NAME")
+
+
+_METAVARS: dict[Callable[[Any], Any], str] = {
+    parsing.sizes: "SIZES",
+    parsing.count: "N",
+    parsing.count_or_0: "N",
+    parsing.ranks: "N",
+    parsing.windows: "N",
+    parsing.alignments: "BYTES",
+    parsing.rate: "BYTES",
+    parsing.seconds: "TIME",
+    parsing.interval_width: "SHARE",
+    parsing.cores: "LIST",
+}
 
 OPTIONS: dict[str, Option] = {
     "transport": Option(
         parsing.some_of(TRANSPORTS),
         "mpi, shm, pipe, unix, tcp, udp: some. [all]; simulated: in virtual time.",
-        "-t",
+        ("-t",),
+        group="what",
     ),
     "pattern": Option(
         parsing.some_of(get_args(Pattern)),
         "pingpong, stream, bidirectional, exchange, pingping, put, get. [pingpong]",
-        "-p",
+        ("-p",),
+        group="what",
     ),
     "mode": Option(
         parsing.some_of(get_args(Mode)),
         "blocking, nonblocking, persistent, ssend, onesided. [blocking; onesided for put, get]",
-        "-m",
+        ("-c",),
+        group="what",
     ),
     "sizes": Option(
-        parsing.sizes, "8,64,1K or 1..4M or 1:4M (doubles), 1..4M*4, 0..4000+4. [1..4M]", "-s"
+        parsing.sizes,
+        "8,64,1K or 1..4M or 1:4M (doubles), 1..4M*4, 0..4000+4. [1..4M]",
+        ("-s", "-m"),
+        group="what",
+    ),
+    "window": Option(
+        parsing.windows, "Messages in flight. [64; 1 for put, get]", ("-W",), group="what"
     ),
     "message_rate": Option(
         parsing.flag,
         "Also a stream of 8 bytes: messages per second. [yes if nothing says what to measure]",
         negatable=True,
+        group="what",
+    ),
+    "wait": Option(
+        parsing.per_end(get_args(Wait)),
+        "How a receiver waits: block, spin or both; or INITIATOR:RESPONDER. [as usual for each]",
+        group="what",
+    ),
+    "memory": Option(
+        parsing.per_end(MEMORIES),
+        "Kind of memory of both ends, or INITIATOR:RESPONDER: host. [host]",
+        group="what",
+    ),
+    "cache": Option(
+        parsing.some_of(get_args(Cache)),
+        "One buffer, or a ring larger than the cache: hot, cold. [hot]",
+        group="what",
+    ),
+    "verify": Option(parsing.flag, "Check every byte, outside the timed loops.", group="what"),
+    "preset": Option(
+        parsing.one_of(PRESETS),
+        "quick, standard or paper: defaults for all other options.",
+        group="what",
+    ),
+    "ci": Option(
+        parsing.interval_width,
+        "End a configuration when its interval is this narrow, or none. [1%]",
+        group="long",
+    ),
+    "time": Option(
+        parsing.seconds, "End a configuration after this much sampling. [0.3s]", group="long"
+    ),
+    "iterations": Option(
+        parsing.count,
+        "End a configuration after exactly this many iterations instead.",
+        ("-i",),
+        group="long",
+    ),
+    "warmup": Option(
+        parsing.count_or_0,
+        "Begin each slice with exactly this many untimed iterations. [until times have settled]",
+        ("-x",),
+        group="long",
+    ),
+    "slices": Option(
+        parsing.count,
+        "Deal the time of a configuration over the run in so many parts. [10]",
+        ("-r",),
+        group="long",
+    ),
+    "launches": Option(parsing.count, "Start fresh processes this many times. [1]", group="long"),
+    "until_ci": Option(
+        parsing.flag, "Launch again until every interval is within --ci.", group="long"
+    ),
+    "max_launches": Option(
+        parsing.count, "With --until-ci, at most this many launches. [30]", group="long"
+    ),
+    "ranks": Option(parsing.ranks, "How many ranks. [2]", ("-n",), group="where"),
+    "pairs": Option(
+        parsing.pairs_of(get_args(Pairing)),
+        "Who talks to whom: halves, neighbours, all, across (hosts), or 0-3,1-2. [halves]",
+        group="where",
+    ),
+    "concurrent_pairs": Option(
+        parsing.count, "How many pairs talk at the same time. [all that can]", group="where"
+    ),
+    "threads": Option(
+        parsing.count, "How many threads of each rank talk at the same time. [1]", group="where"
+    ),
+    "cores": Option(
+        parsing.cores, "A core for each rank, as 0,1, or none. [chosen]", group="where"
+    ),
+    "launcher": Option(
+        parsing.one_of(LAUNCHERS),
+        "Who starts them: local, mpiexec. [mpiexec where MPI is measured or one is named]",
+        group="where",
+    ),
+    "mpiexec": Option(
+        parsing.text, "Which mpiexec, and so which MPI; may have arguments.", group="where"
+    ),
+    "output": Option(
+        parsing.text, "The run file. [halftrip-DATE-TIME.jsonl]", ("-o",), group="output"
+    ),
+    "quiet": Option(parsing.flag, "Print the name of the run file only.", ("-q",), group="output"),
+    "rtt": Option(parsing.flag, "Print round trips of pingpong, not their half.", group="output"),
+    "system_log": Option(
+        parsing.flag,
+        "Record every host's counters, configuration by configuration. [no]",
+        negatable=True,
+        group="output",
     ),
     "perturb": Option(
-        parsing.perturbation, "Also measure each size minus and plus this many bytes. [0]"
+        parsing.count_or_0, "Also measure each size minus and plus this many bytes. [0]"
     ),
     "refine": Option(parsing.flag, "Add sizes at breakpoints of the curve, to locate them."),
-    "window": Option(parsing.windows, "Messages in flight. [64; 1 for put, get]", "-W"),
     "places": Option(
         parsing.some_of(get_args(Places)),
         "Where the messages of a window are: each in its own place, or in the same. [own]",
@@ -69,25 +199,13 @@ OPTIONS: dict[str, Option] = {
         parsing.some_of(get_args(Touch)),
         "Does the peer read what is put, write what is got? none, untimed, timed. [none]",
     ),
-    "wait": Option(
-        parsing.per_end(get_args(Wait)),
-        "How a receiver waits: block, spin or both; or INITIATOR:RESPONDER. [as usual for each]",
-    ),
     "buffers": Option(
         parsing.some_of(get_args(Buffers)),
         "Receive into the buffer sent from? same, separate. [separate]",
     ),
-    "memory": Option(
-        parsing.per_end(MEMORIES),
-        "Kind of memory of both ends, or INITIATOR:RESPONDER: host. [host]",
-    ),
     "pages": Option(
         parsing.per_end(get_args(Pages)),
         "Page size of buffers: 4K, huge; or INITIATOR:RESPONDER. [4K]",
-    ),
-    "cache": Option(
-        parsing.some_of(get_args(Cache)),
-        "One buffer, or a ring larger than the cache: hot, cold. [hot]",
     ),
     "align": Option(
         parsing.alignments, "Align buffers to exactly this many bytes: 1, 2, 4 ... [a page]"
@@ -97,50 +215,9 @@ OPTIONS: dict[str, Option] = {
     ),
     "rate": Option(parsing.rate, "What a udp stream offers, bytes per second. [all it can]"),
     "timeout": Option(parsing.seconds, "How long to wait for an answer to a datagram. [1s]"),
-    "verify": Option(parsing.flag, "Check every byte, outside the timed loops."),
-    "rtt": Option(parsing.flag, "Print round trips of pingpong, not their half."),
-    "ci": Option(
-        parsing.interval_width,
-        "End a configuration when its interval is this narrow, or none. [1%]",
-    ),
-    "time": Option(parsing.seconds, "End a configuration after this much sampling. [0.3s]"),
-    "iterations": Option(
-        parsing.count, "End a configuration after exactly this many iterations instead.", "-i"
-    ),
-    "slices": Option(
-        parsing.count, "Deal the time of a configuration over the run in so many parts. [10]", "-r"
-    ),
-    "preset": Option(
-        parsing.one_of(PRESETS), "quick, standard or paper: defaults for all other options."
-    ),
-    "launches": Option(parsing.count, "Start fresh processes this many times. [1]"),
-    "until_ci": Option(parsing.flag, "Launch again until every interval is within --ci."),
-    "max_launches": Option(parsing.count, "With --until-ci, at most this many launches. [30]"),
-    "pairs": Option(
-        parsing.pairs_of(get_args(Pairing)),
-        "Who talks to whom: halves, neighbours, all, across (hosts), or 0-3,1-2. [halves]",
-    ),
-    "concurrent_pairs": Option(
-        parsing.count, "How many pairs talk at the same time. [all that can]"
-    ),
-    "threads": Option(parsing.count, "How many threads of each rank talk at the same time. [1]"),
-    "cores": Option(parsing.cores, "A core for each rank, as 0,1, or none. [chosen]"),
     "placement_state": Option(
         parsing.one_of(get_args(Placement)),
         "Only samples taken while the cores were near, or far (core-to-core). [any]",
     ),
-    "system_log": Option(
-        parsing.flag,
-        "Record every host's counters, configuration by configuration. [no]",
-        negatable=True,
-    ),
-    "ranks": Option(parsing.ranks, "How many ranks. [2]", "-n"),
-    "launcher": Option(
-        parsing.one_of(LAUNCHERS),
-        "Who starts them: local, mpiexec. [mpiexec where MPI is measured or one is named]",
-    ),
-    "mpiexec": Option(parsing.text, "Which mpiexec, and so which MPI; may have arguments."),
-    "output": Option(parsing.text, "The run file. [halftrip-DATE-TIME.jsonl]", "-o"),
-    "quiet": Option(parsing.flag, "Print the name of the run file only.", "-q"),
     "simulated": Option(parse_path_model),
 }

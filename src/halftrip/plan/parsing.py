@@ -9,10 +9,11 @@ import difflib
 import mmap
 import re
 from collections.abc import Callable, Collection
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from halftrip.errors import UsageError
 from halftrip.plan.sizes import parse_sizes
+from halftrip.results.patterns import Mode
 from halftrip.units import parse_duration, parse_share, parse_size
 
 # A larger count is a mistake; counts also have to fit the integers of the timed code.
@@ -25,12 +26,27 @@ _CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 
 def no_such_key(place: str, name: str, allowed: Collection[str]) -> UsageError:
     """The error for a key `name` that is none of the `allowed`."""
+    return UsageError(f"{place}: no such key; {nearest(name, allowed)}")
+
+
+def nearest(name: str, allowed: Collection[str]) -> str:
+    """What to type instead of `name`: the most similar of the `allowed` names, or all of them."""
     close = difflib.get_close_matches(name, allowed, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
-    return UsageError(f"{place}: no such key; {hint}")
+    return f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
 
 
-def one_of(allowed: Collection[str]) -> Callable[[Any], str]:
+class Names:
+    """A reader of what consists of `allowed` names."""
+
+    def __init__(self, allowed: Collection[str], parse: Callable[[Any], Any]) -> None:
+        self.allowed = allowed
+        self._parse = parse
+
+    def __call__(self, value: Any) -> Any:
+        return self._parse(value)
+
+
+def one_of(allowed: Collection[str]) -> Names:
     """A reader of one of the allowed texts."""
 
     def parse(value: Any) -> str:
@@ -38,7 +54,7 @@ def one_of(allowed: Collection[str]) -> Callable[[Any], str]:
             raise UsageError(f"{value!r} is not known; allowed: {', '.join(allowed)}")
         return str(value)
 
-    return parse
+    return Names(allowed, parse)
 
 
 def items(value: Any) -> list[Any]:
@@ -48,17 +64,17 @@ def items(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def some_of(allowed: Collection[str]) -> Callable[[Any], tuple[str, ...]]:
+def some_of(allowed: Collection[str]) -> Names:
     """A reader of some of the allowed texts, each once."""
     parse = one_of(allowed)
 
     def parse_all(value: Any) -> tuple[str, ...]:
         return tuple(dict.fromkeys(parse(item) for item in items(value)))
 
-    return parse_all
+    return Names(allowed, parse_all)
 
 
-def per_end(allowed: Collection[str]) -> Callable[[Any], tuple[str, ...]]:
+def per_end(allowed: Collection[str]) -> Names:
     """A reader of settings that the two ends have: ``a`` is that of both, ``a:b`` those of the
     initiator and the responder."""
     parse = one_of(allowed)
@@ -71,10 +87,14 @@ def per_end(allowed: Collection[str]) -> Callable[[Any], tuple[str, ...]]:
             found.append(":".join(dict.fromkeys(ends)))
         return tuple(dict.fromkeys(found))
 
-    return parse_both
+    return Names(allowed, parse_both)
 
 
 def sizes(value: Any) -> tuple[int, ...]:
+    # What -m means elsewhere; it was the mode here.
+    modes = [item for item in items(value) if item in get_args(Mode)]
+    if modes:
+        raise UsageError(f"{modes[0]!r} is a mode, not a size; --mode {modes[0]}")
     return parse_sizes(",".join(str(item) for item in items(value)))
 
 
@@ -140,7 +160,7 @@ def ranks(value: Any) -> int:
     return count(value, least=2)
 
 
-def pairs_of(rules: Collection[str]) -> Callable[[Any], str | tuple[tuple[int, int], ...]]:
+def pairs_of(rules: Collection[str]) -> Names:
     """A reader of one of the rules, or of pairs of ranks such as ``0-3,1-2``."""
 
     def parse(value: Any) -> str | tuple[tuple[int, int], ...]:
@@ -151,7 +171,7 @@ def pairs_of(rules: Collection[str]) -> Callable[[Any], str | tuple[tuple[int, i
             raise UsageError(f"{value!r} has a pair twice")
         return pairs
 
-    return parse
+    return Names(rules, parse)
 
 
 def _pair(item: Any, rules: Collection[str]) -> tuple[int, int]:
@@ -174,7 +194,7 @@ def windows(value: Any) -> tuple[int, ...]:
     return windows
 
 
-def perturbation(value: Any) -> int:
+def count_or_0(value: Any) -> int:
     return count(value, least=0)
 
 

@@ -33,7 +33,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     The sampling of a configuration is dealt over the launch in `slices`, each of which takes its
     part of `time` seconds at most. A configuration that is within `ci` (a share of the median;
     None: never for that reason) after six slices gets no more; with `iterations` it has exactly
-    that many iterations in all. Fresh processes are started `launches` times; with `until_ci`,
+    that many iterations in all. Each slice begins with `warmup` iterations that are not kept (None:
+    until their times have settled). Fresh processes are started `launches` times; with `until_ci`,
     until every row's interval over them is within `ci`, `max_launches` times at most.
 
     `message_rate` adds a stream of small messages over each transport, for how many of them it
@@ -71,6 +72,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     ci: float | None = 0.01
     time: float = 0.3
     iterations: int | None = None
+    warmup: int | None = None
     slices: int = 10
     preset: str | None = None
     launches: int = 1

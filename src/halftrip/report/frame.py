@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.analysis.suspect import count_suspect
@@ -10,6 +10,7 @@ from halftrip.analysis.usage import usage_figures
 from halftrip.errors import HalftripError
 from halftrip.report.flat import configuration_fields, flat, summary_fields
 from halftrip.report.rows import rows
+from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 from halftrip.units import with_units
 
@@ -17,10 +18,15 @@ if TYPE_CHECKING:
     import pandas
 
 
-def frame(run: Run, slices: bool = False) -> pandas.DataFrame:
-    """One row per configuration, as in ``halftrip show --style csv``; with `slices`, one per slice,
-    in the order in which they were measured: the fields of its configuration, when it was, and its
-    statistics as `stats.summary` gives them. Names end in their unit.
+def frame(run: Run, slices: bool = False, name: str | None = None) -> pandas.DataFrame:
+    """One row per configuration, as in ``halftrip show --style csv`` and in that order; with
+    `slices`, one per slice, in the order in which they were measured: the fields of its
+    configuration, when it was, and its statistics as `stats.summary` gives them. Names end in their
+    unit.
+
+    Before these, so that the frames of several runs can be put together, each row has the run (the
+    `name`, or when it was started), its `date`, the `host` of the pair, and the `mpi` of the
+    initiator.
 
     Raises HalftripError without pandas (``pip install 'halftrip[frame]'``).
     """
@@ -29,8 +35,21 @@ def frame(run: Run, slices: bool = False) -> pandas.DataFrame:
     except ImportError:
         raise HalftripError("frame() needs pandas; pip install 'halftrip[frame]'") from None
 
+    of_run = {
+        "run": name or run.header.started,
+        "date": pandas.to_datetime(run.header.started, utc=True, errors="coerce"),
+    }
+    # Where ranks move between launches, it is the first that counts.
+    ranks = {each.rank: each for each in reversed(run.environments)}
+
+    def origin(configuration: Configuration) -> dict[str, Any]:
+        pair = [ranks.get(rank) for rank in configuration.pair]
+        hosts = dict.fromkeys(each.host for each in pair if each is not None)
+        mpi = pair[0].mpi if pair[0] is not None else None
+        return of_run | {"host": ":".join(hosts) or None, "mpi": mpi}
+
     if not slices:
-        return pandas.DataFrame([flat(row) for row in rows(run)])
+        return pandas.DataFrame([origin(row.configuration) | flat(row) for row in rows(run)])
     of_slices = []
     for measurement in run.measurements:
         fields = configuration_fields(measurement.configuration)
@@ -38,5 +57,5 @@ def frame(run: Run, slices: bool = False) -> pandas.DataFrame:
         fields |= summary_fields(summarize_configuration([measurement]))
         fields |= {"suspect_samples": count_suspect([measurement])}
         fields |= usage_figures(measurement.configuration, measurement.usage)
-        of_slices.append(with_units(fields))
+        of_slices.append(origin(measurement.configuration) | with_units(fields))
     return pandas.DataFrame(of_slices)

@@ -21,11 +21,12 @@ Stopped = Literal["converged", "time", "count", "full"]
 
 class WarmUp(msgspec.Struct, frozen=True):
     """The iterations of calibration and warm-up, which were timed and not kept, without the first
-    iteration: how many, their time in ns, and whether the times had settled by then."""
+    iteration: how many, their time in ns, and whether the times had settled by then (None: with a
+    fixed count nobody looks)."""
 
     iterations: int
     ns: int
-    settled: bool
+    settled: bool | None
 
 
 class Measurement(

@@ -335,3 +335,34 @@ def test_an_iteration_longer_than_a_call_may_be_settles_all_the_same():
     sampling = sample(Stopping(ci=None, time=60), steady(0.4e9))
     assert sampling.sampler.warm_up.settled
     assert sampling.sampler.warm_up.iterations < 10
+
+
+# A fixed warm-up.
+
+
+@pytest.mark.parametrize("ns", [50.0, 5000.0, 2e6])
+@pytest.mark.parametrize("count", [0, 1, 7, 5000])
+def test_a_fixed_warm_up_has_exactly_its_iterations(count, ns):
+    sampling = sample(Stopping(time=0.01, slices=2, warmup=count), noisy(ns))
+    # In the first slice calibration comes before it.
+    calibration = sampling.sampler.warm_up.iterations - count
+    assert 1 <= calibration <= 3 * 2 * CLOCK_COST / CLOCK_SHARE
+    sampling.begin().sample(noisy(ns))
+    warm = [batch for batch in sampling.batches if not batch.keep and not batch.cold]
+    assert sum(batch.iterations * batch.samples for batch in warm) == count
+    assert sampling.sampler.warm_up.iterations == count
+    assert sampling.sampler.warm_up.settled is None
+    assert sampling.sampler.stopped in ("converged", "time")
+
+
+def test_a_fixed_warm_up_goes_with_a_count():
+    sampling = sample(Stopping(warmup=20), noisy(3000.0), iterations=100)
+    assert sampling.samples.size * sampling.sampler.iterations == 100
+    assert sampling.sampler.stopped == "count"
+
+
+def test_a_fixed_warm_up_takes_calls_of_bearable_length():
+    sampling = sample(Stopping(time=0.01, warmup=5000), steady(2e6))
+    assert max(batch.samples for batch in sampling.batches) <= LONGEST_CALL_NS / 2e6
+    limited = sample(Stopping(time=0.01, warmup=100), steady(5000.0), most_iterations=8)
+    assert max(batch.total_iterations for batch in limited.batches) <= 8

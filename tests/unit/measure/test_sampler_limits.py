@@ -219,3 +219,9 @@ def test_the_interval_is_computed_anew_after_earlier_batches_were_rejected(monke
     # A tenth of the time allowed is enough to look, though there was more at the last look.
     assert looks == [300, 150]
     assert sampling.sampler.stopped == "converged"
+
+
+def test_a_fixed_warm_up_is_of_answered_iterations():
+    sampling, _ = lossy(Stopping(time=0.3, warmup=50), 0.5)
+    # Calibration has three samples at most.
+    assert 50 <= sampling.sampler.warm_up.iterations <= 53

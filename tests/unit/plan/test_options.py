@@ -7,7 +7,7 @@ import typer
 from halftrip.cli import app
 from halftrip.errors import UsageError
 from halftrip.plan.layers import make_plan, options_layer, plan_layer, python_layer
-from halftrip.plan.options import OPTIONS
+from halftrip.plan.options import GROUPS, OPTIONS
 from halftrip.plan.plan import Plan, plan_record
 from harness.files import ROOT, module
 
@@ -15,6 +15,7 @@ options_page = module("scripts/options_page.py")
 
 # What concerns a run that exists already is no key of a plan.
 OF_A_RUN = {"resume", "again"}
+OF_THE_USER = {"no_config"}
 ON_THE_COMMAND_LINE = {name for name, option in OPTIONS.items() if option.help}
 
 
@@ -29,7 +30,8 @@ def test_every_key_of_a_plan_is_an_option_and_the_other_way_round():
 
 
 def test_every_option_with_a_help_is_on_the_command_line():
-    assert set(parameters()) == {"plan", "format_", "json", *OF_A_RUN, *ON_THE_COMMAND_LINE}
+    others = {"plan", "format_", "json", *OF_A_RUN, *OF_THE_USER}
+    assert set(parameters()) == others | ON_THE_COMMAND_LINE
     assert set(OPTIONS) - ON_THE_COMMAND_LINE == {"simulated"}
 
 
@@ -37,7 +39,8 @@ def test_every_option_with_a_help_is_on_the_command_line():
 def test_forms_and_help_on_the_command_line(name):
     option, parameter = OPTIONS[name], parameters()[name]
     long = f"--{name.replace('_', '-')}"
-    assert parameter.opts == [form for form in (option.short, long) if form is not None]
+    assert parameter.opts == [*option.short, long]
+    assert option.group in GROUPS
     negative = [f"--no-{name.replace('_', '-')}"] if option.negatable else []
     assert parameter.secondary_opts == negative
     assert parameter.is_flag == option.is_flag

@@ -23,6 +23,7 @@ USAGE = (
     *("instructions", "cycles", "instructions_per_cycle", "counted", "core", "busiest_task"),
     *("frequency_hz", "energy_j"),
 )
+ORIGIN = ("run", "date", "host", "mpi")
 CASE = (
     *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache"),
     *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
@@ -123,21 +124,40 @@ def test_json_has_aggregates_and_failures():
     assert failed["configuration"]["pair"] == "0-2"
 
 
+@pytest.mark.parametrize("slices", [False, True])
+def test_a_frame_says_where_its_rows_come_from(slices):
+    first = runs.environment(0, mpi="Open MPI v5.0.11")
+    run = runs.run(
+        runs.measurement("shm", 8),
+        environments=(first, runs.environment(1, host="n2"), runs.environment(0, launch=1)),
+    )
+    (row,) = frame(run, slices, "mine.jsonl").to_dict("records")
+    assert (row["run"], row["host"], row["mpi"]) == (
+        "mine.jsonl", f"{first.host}:n2", "Open MPI v5.0.11",
+    )  # fmt: skip
+    assert row["date"].isoformat() == run.header.started
+    (row,) = frame(runs.run(runs.measurement("shm", 8))).to_dict("records")
+    assert (row["run"], row["host"]) == (run.header.started, first.host)
+    # A simulated run has no ranks.
+    (row,) = frame(runs.run(runs.measurement("shm", 8), environments=())).to_dict("records")
+    assert row["host"] is None
+
+
 def test_a_frame_has_the_rows_of_csv():
     again = runs.measurement("shm", 8, slice=1, seed=2)
     run = runs.run(runs.measurement("shm", 8), again, runs.measurement("tcp", 8))
     table = frame(run)
-    (header, *_) = text(csv_style.render, run).splitlines()
-    assert list(table.columns) == header.split(",")
+    (header, *lines) = text(csv_style.render, run).splitlines()
+    assert list(table.columns) == [*ORIGIN, *header.split(",")]
+    assert table["transport"].tolist() == [line.split(",")[0] for line in lines]
     assert table["slices"].tolist() == [2, 1]
 
 
 def test_a_frame_of_slices_has_one_row_for_each():
     again = runs.measurement("shm", 8, slice=1, seed=2, usage=(runs.usage(), runs.usage()))
     table = frame(runs.run(runs.measurement("shm", 8), again), slices=True)
-    assert list(table.columns[: len(CASE)]) == list(CASE)
-    assert list(table.columns[len(CASE) :]) == [
-        "slice", "at_s", *SUMMARY, "suspect_samples",
+    assert list(table.columns) == [
+        *ORIGIN, *CASE, "slice", "at_s", *SUMMARY, "suspect_samples",
         *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
     ]  # fmt: skip
     assert table["slice"].tolist() == [0, 1]

@@ -168,6 +168,10 @@ def test_default_names_are_new(tmp_path, monkeypatch):
     assert default_name(now) == "halftrip-20260131-120000-2.jsonl"
 
 
+def test_the_package_lists_what_it_has():
+    assert {"Plan", "Run", "__version__", "load", "run"} <= set(dir(halftrip))
+
+
 def test_a_loaded_run_has_a_frame_with_a_row_for_each_slice(tmp_path):
     path = write(tmp_path / "run.jsonl", a_measurement(), a_measurement())
     assert len(halftrip.load(path).frame()) == 1
@@ -175,6 +179,7 @@ def test_a_loaded_run_has_a_frame_with_a_row_for_each_slice(tmp_path):
     assert len(frame) == 2
     assert frame["latency_ns"].tolist() == [1.0, 1.0]
     assert frame["size_bytes"].tolist() == [8, 8]
+    assert set(frame["run"]) == {"run.jsonl"}
     assert {"transport", "wait", "buffers", "pages", "p99_ns", "bandwidth_bytes_per_s"} <= set(
         frame.columns
     )

@@ -78,9 +78,11 @@ def cold_start(row: Evidence) -> Flag | None:
 
 
 def unsettled(row: Evidence) -> Flag | None:
-    """In most slices warm-up had not settled when its time was up."""
+    """In most slices warm-up had not settled when its time was up. Not known of a fixed count."""
     found = [
-        m.warm_up for m in row.measurements if not m.warm_up.settled and len(m.samples) >= FEWEST
+        m.warm_up
+        for m in row.measurements
+        if m.warm_up.settled is False and len(m.samples) >= FEWEST
     ]
     if 2 * len(found) <= len(row.measurements):
         return None

@@ -67,7 +67,7 @@ class _Launch:
         self._path = transport.path(_PAIR, "spin")
         cost, resolution = transport.clock_figures
         slices = planned_slices(plan)
-        stopping = Stopping(ci=plan.ci, time=plan.time / slices, slices=slices)
+        stopping = Stopping(ci=plan.ci, time=plan.time / slices, slices=slices, warmup=plan.warmup)
         self._walk = Walk(
             plan,
             [(0, configuration) for configuration in configurations],

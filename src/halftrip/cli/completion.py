@@ -1,0 +1,181 @@
+"""``halftrip completion``: what a shell offers where a word is begun.
+
+A script for each shell asks ``halftrip completion words -- WORDS`` for the candidates for the last
+of the words: one a line, with what it is behind a tab. Where there is none the shell offers files.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from halftrip.cli.output import writing
+from halftrip.errors import UsageError
+from halftrip.plan.options import OPTIONS
+from halftrip.plan.parsing import nearest
+from halftrip.plan.recipes import names, purpose
+from halftrip.registry import FORMATS
+
+# Bash cuts words at : and =, and replaces only what is behind the last of them.
+_BASH = r"""_halftrip() {
+    local line=${COMP_LINE:0:COMP_POINT} last kept word found
+    local -a words
+    read -ra words <<< "$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    last=${words[${#words[@]}-1]}
+    kept=${last%"${last##*[:=]}"}
+    COMPREPLY=()
+    while IFS=$'\t' read -r word found; do
+        COMPREPLY+=("${word#"$kept"}")
+    done < <("$1" completion words -- "${words[@]:1}" 2>/dev/null)
+}
+complete -o default -F _halftrip halftrip
+"""
+_ZSH = r"""#compdef halftrip
+_halftrip() {
+    local line
+    local -a found
+    for line in "${(@f)$($words[1] completion words -- "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+        [[ -n $line ]] && found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+    done
+    (( $#found )) && _describe halftrip found || _files
+}
+compdef _halftrip halftrip
+"""
+_FISH = r"""function __halftrip_words
+    set -l words (commandline -opc)
+    set -l found ($words[1] completion words -- $words[2..] (commandline -ct) 2>/dev/null)
+    if test (count $found) -gt 0
+        printf '%s\n' $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
+end
+complete -c halftrip -f -a '(__halftrip_words)'
+"""
+SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+
+# Candidates, and what each is.
+_Candidates = Iterable[tuple[str, str]]
+
+
+def print_completion(commands: Any, shell: str | None, words: Sequence[str]) -> None:
+    """Prints the script for a shell, or the candidates for the last of the `words`; `commands` is
+    the whole command line. Raises UsageError for an unknown shell, or none."""
+    if shell is None:
+        raise UsageError(f"completion: for which shell? allowed: {', '.join(SCRIPTS)}")
+    if shell == "words":
+        with writing():
+            for candidate, what in candidates(commands, words):
+                print(f"{candidate}\t{what}")
+    elif shell not in SCRIPTS:
+        raise UsageError(f"{shell}: no such shell; {nearest(shell, SCRIPTS)}")
+    else:
+        with writing():
+            print(SCRIPTS[shell], end="")
+
+
+def candidates(commands: Any, words: Sequence[str]) -> list[tuple[str, str]]:
+    """What the last of the words, which follow the program's name, may become."""
+    before, last = (words[:-1], words[-1]) if words else ((), "")
+    command, waiting, place = _place(commands, before)
+    if waiting is not None:
+        return _matching(_values(commands, command, waiting), last)
+    option, equals, value = last.partition("=")
+    if last.startswith("--") and equals:
+        parameter = _option(command, option)
+        values = _values(commands, command, parameter) if parameter is not None else []
+        return [(f"{option}={each}", what) for each, what in _matching(values, value)]
+    if last.startswith("-"):
+        return [each for each in _options(command) if each[0].startswith(last)]
+    if command is commands:
+        return _matching(_commands(commands), last)
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    if place >= len(arguments):
+        return []
+    return _matching(_values(commands, command, arguments[place]), last)
+
+
+def _place(commands: Any, words: Sequence[str]) -> tuple[Any, Any, int]:
+    """Where the words lead: to which command, to which of its options that waits for its value
+    (None: none does), and how many arguments it has had."""
+    command, waiting, arguments = commands, None, 0
+    for word in words:
+        if waiting is not None:
+            waiting = None
+        elif word.startswith("-"):
+            parameter = _option(command, word)
+            waiting = parameter if parameter is not None and not parameter.is_flag else None
+        elif command is commands:
+            command = commands.commands.get(word, commands)
+        else:
+            arguments += 1
+    return command, waiting, arguments
+
+
+def _option(command: Any, form: str) -> Any:
+    """The option that is written in this form; None if there is none."""
+    found = (each for each in command.params if form in (*each.opts, *each.secondary_opts))
+    return next(found, None)
+
+
+def _options(command: Any) -> _Candidates:
+    for parameter in command.params:
+        if parameter.param_type_name == "option":
+            for form in (*parameter.opts, *parameter.secondary_opts):
+                if form.startswith("--"):
+                    yield form, parameter.help
+    yield "--help", "Show the help."
+
+
+def _commands(commands: Any) -> _Candidates:
+    return [(name, each.get_short_help_str(70)) for name, each in commands.commands.items()]
+
+
+def _values(commands: Any, command: Any, parameter: Any) -> _Candidates:
+    """What the value of an option or an argument may be; nothing: any text, or a file."""
+    if parameter.name == "command":
+        return _commands(commands)
+    if command.name == "run" and parameter.name in OPTIONS:
+        return [(value, "") for value in OPTIONS[parameter.name].values]
+    if parameter.name in _OTHERS:
+        return _OTHERS[parameter.name]()
+    return []
+
+
+def _recipes() -> _Candidates:
+    return [(name, purpose(name)) for name in names()]
+
+
+def _plans() -> _Candidates:
+    return [*_recipes(), *((path, "a plan") for path in sorted(glob.glob("*.toml")))]
+
+
+def _flags() -> _Candidates:
+    from halftrip.analysis.flags import NAMES
+    from halftrip.analysis.verdict import NOT_OK
+
+    return [(name, "") for name in (*NOT_OK, *NAMES)]
+
+
+# By the name of a parameter.
+_OTHERS: dict[str, Callable[[], _Candidates]] = {
+    "plan": _plans,
+    "recipe": _recipes,
+    "again": _flags,
+    "format_": lambda: [(name, "") for name in FORMATS],
+    "shell": lambda: [(name, "") for name in SCRIPTS],
+}
+
+
+def _matching(found: _Candidates, begun: str) -> list[tuple[str, str]]:
+    """The candidates for a value that is begun, which may be a list, or the settings of both ends:
+    what is before its last comma or colon stays."""
+    last = max(begun.rfind(","), begun.rfind(":")) + 1
+    before = begun[:last]
+    return [
+        (before + name, what)
+        for name, what in found
+        if name.startswith(begun[last:]) and name not in before.split(",")
+    ]

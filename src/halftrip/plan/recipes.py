@@ -1,0 +1,46 @@
+"""Recipes: plans that come with halftrip, found by name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from halftrip.errors import UsageError
+from halftrip.plan.parsing import nearest
+from halftrip.plan.presets import PRESETS
+
+_DIRECTORY = Path(__file__).parents[1] / "recipes"
+
+
+def names() -> list[str]:
+    """The names of all recipes: those of the presets first."""
+    found = sorted(path.stem for path in _DIRECTORY.glob("*.toml"))
+    return [*PRESETS, *(name for name in found if name not in PRESETS)]
+
+
+def path_of(name: str) -> Path:
+    """The file of a recipe. Raises UsageError, which names the most similar one, for an unknown
+    name."""
+    if name not in names():
+        raise UsageError(f"{name}: no such recipe; {nearest(name, names())}")
+    return _DIRECTORY / f"{name}.toml"
+
+
+def purpose(name: str) -> str:
+    """What a recipe is for, in one line: its first."""
+    with path_of(name).open(encoding="utf-8") as file:
+        return file.readline().strip("# \n")
+
+
+def find_plan(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """The path of a plan: `name` itself, if there is such a file or it is written as a path, or
+    that of the recipe of this name. Raises UsageError if there is neither."""
+    text = os.fspath(name)
+    is_path = "/" in text or text.endswith(".toml")
+    if is_path or (os.path.exists(text) and not os.path.isdir(text)):
+        return name
+    if text in names():
+        return path_of(text)
+    if os.path.isdir(text):
+        return name
+    raise UsageError(f"{text or repr(text)}: no such file or recipe; {nearest(text, names())}")

@@ -1,0 +1,59 @@
+"""What may follow words that have been typed."""
+
+import pytest
+import typer
+
+from halftrip.cli import app
+from halftrip.cli.completion import candidates
+from halftrip.plan.options import OPTIONS
+
+
+def words_after(*typed):
+    return [word for word, _ in candidates(typer.main.get_command(app), typed)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (("ru",), ["run"]),
+        (("run", "--ref"), ["--refine"]),
+        (("run", "--no-m"), ["--no-message-rate"]),
+        (("run", "-W", "4", "-t", "u"), ["unix", "udp"]),
+        (("run", "-t", "unix,u"), ["unix,udp"]),
+        (("run", "--wait", "spin:"), ["spin:block", "spin:spin"]),
+        (("run", "--cache=c"), ["--cache=cold"]),
+        (("run", "--nothing=c"), []),
+        (("run", "--verify", "-c", "pers"), ["persistent"]),
+        (("run", "--again", "coarse"), ["coarse-clock"]),
+        (("run", "-i", "5", "waiti"), ["waiting"]),
+        (("run", "paper", ""), []),
+        (("run", "-o", ""), []),
+        (("help", "doc"), ["doctor"]),
+        (("show", "--format", "j"), ["json"]),
+        (("completion", ""), ["bash", "zsh", "fish"]),
+        (("unknown", "ru"), ["run"]),
+    ],
+)
+def test_candidates_for_the_last_word(typed, offered):
+    assert words_after(*typed) == offered
+
+
+def test_all_options_are_offered():
+    forms = {f"--{name.replace('_', '-')}" for name, option in OPTIONS.items() if option.help}
+    assert forms | {"--resume", "--again", "--help"} <= set(words_after("run", "--"))
+    assert words_after() == words_after("")
+
+
+def test_plans_of_the_directory_are_offered(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "paths.toml").touch()
+    assert words_after("run", "pa") == ["paper", "patterns", "paths.toml"]
+
+
+@pytest.mark.parametrize("name", ["transport", "pattern", "mode", "wait", "pairs", "preset"])
+def test_what_is_offered_is_read(name):
+    option = OPTIONS[name]
+    offered = words_after("run", f"--{name}", "")
+    assert offered
+    for word in offered:
+        option.read(word)

@@ -1,0 +1,87 @@
+"""A user's own defaults."""
+
+import pytest
+
+from halftrip.errors import UsageError
+from halftrip.plan.config import config_layer
+from halftrip.plan.layers import make_plan, options_layer, python_layer
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Writes the user's file; the environment in which it is found."""
+
+    def write(text):
+        path = tmp_path / "halftrip" / "config.toml"
+        path.parent.mkdir()
+        path.write_text(text)
+        return {"XDG_CONFIG_HOME": str(tmp_path)}
+
+    return write
+
+
+def test_defaults_are_weaker_than_a_preset_a_plan_and_options(config):
+    defaults = config_layer(config('sizes = "8"\ntime = "1s"\nslices = 3\ncores = "none"\n'))
+    assert make_plan(defaults=defaults).sizes == (8,)
+    file = python_layer({"preset": "quick", "slices": 4})
+    plan = make_plan(file, options_layer({"time": "2s"}), defaults=defaults)
+    assert plan.sizes == make_plan(python_layer({"preset": "quick"})).sizes
+    assert (plan.time, plan.slices, plan.cores) == (2.0, 4, "none")
+
+
+def test_defaults_may_name_a_preset(config):
+    defaults = config_layer(config('preset = "quick"\nsizes = "8"\n'))
+    assert make_plan(defaults=defaults).ci == pytest.approx(0.05)
+    plan = make_plan(options_layer({"preset": "paper"}), defaults=defaults)
+    assert (plan.preset, plan.launches, plan.sizes) == ("paper", 10, (8,))
+
+
+def test_a_default_count_yields_to_a_time(config):
+    defaults = config_layer(config("iterations = 100\n"))
+    assert make_plan(defaults=defaults).iterations == 100
+    assert make_plan(options_layer({"ci": "2%"}), defaults=defaults).iterations is None
+
+
+def test_a_default_window_is_for_patterns_that_have_one(config):
+    defaults = config_layer(config("window = 8\n"))
+    assert make_plan(options_layer({"pattern": "stream"}), defaults=defaults).window == (8,)
+    assert make_plan(defaults=defaults).window == ()
+    with pytest.raises(UsageError, match=r"^--window: pingpong has no window"):
+        make_plan(options_layer({"window": "4"}), defaults=defaults)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('szes = "8"', "szes: no such key; did you mean sizes?"),
+        ('sizes = "4Q"', "sizes: '4Q' is not a size"),
+        ("sizes = ", "not TOML"),
+    ],
+)
+def test_a_mistake_names_the_file(config, text, said):
+    environment = config(text)
+    with pytest.raises(UsageError) as caught:
+        make_plan(defaults=config_layer(environment))
+    path = f"{environment['XDG_CONFIG_HOME']}/halftrip/config.toml"
+    assert str(caught.value).startswith(f"{path}: {said}")
+
+
+def test_where_the_file_is(config, tmp_path, monkeypatch):
+    found = config("slices = 3\n")
+    other = tmp_path / "other.toml"
+    other.write_text("slices = 4\n")
+    assert config_layer(found).keys == {"slices": 3}
+    assert config_layer(found | {"HALFTRIP_CONFIG": ""}) is None
+    assert config_layer(found | {"HALFTRIP_CONFIG": str(other)}).keys == {"slices": 4}
+    with pytest.raises(UsageError, match=r"none\.toml: no such file or directory$"):
+        config_layer({"HALFTRIP_CONFIG": str(tmp_path / "none.toml")})
+    # Without XDG_CONFIG_HOME, or with a relative one, it is ~/.config.
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert config_layer({}) is None
+    (tmp_path / ".config").symlink_to(tmp_path)
+    assert config_layer({"XDG_CONFIG_HOME": "halftrip"}).keys == {"slices": 3}
+
+
+def test_a_job_has_been_started_already(config):
+    environment = config('launches = 3\nranks = 4\nlauncher = "mpiexec"\nslices = 3\n')
+    assert config_layer(environment, in_job=True).keys == {"slices": 3}
