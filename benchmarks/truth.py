@@ -342,9 +342,7 @@ def main() -> int:
     arguments = parser.parse_args()
     began = time.monotonic()
     missed = 0
-    print(
-        "| what | path | trials | % | 95 % interval | promised |\n|---|---|---|---|---|---|"
-    )
+    print("| what | path | trials | % | 95 % interval | promised |\n|---|---|---|---|---|---|")
     with Pool(arguments.processes) as pool:
         for group in arguments.only.split(","):
             for claim in GROUPS[group]():
