@@ -21,6 +21,7 @@ app = typer.Typer(
     name="halftrip",
     cls=Commands,
     help="How fast two processes talk, how far each number can be trusted, and why.",
+    epilog="halftrip help COMMAND says more.",
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -209,7 +210,9 @@ def completion(
     shell: Annotated[Text, typer.Argument(help="bash, zsh or fish; words: for these.")] = None,
     words: Annotated[list[str] | None, typer.Argument(help="Words to complete.")] = None,
 ) -> None:
-    """Print what makes a shell complete words: eval "$(halftrip completion bash)"."""
+    """Print what makes a shell complete words.
+
+    In ~/.bashrc: eval "$(halftrip completion bash)"."""
     from halftrip.cli.completion import print_completion
 
     print_completion(ctx.find_root().command, shell, words or [])
