@@ -69,8 +69,8 @@ def _run(**arguments: Any) -> None:
 
 
 def _parameters() -> list[inspect.Parameter]:
-    """The parameters of ``run``: the plan, every option that has a help text, and how to go on with
-    an earlier run."""
+    """The parameters of ``run``: the plan, every option that has a help text, how to go on with an
+    earlier run, and whether the user's own defaults hold."""
     plan = Annotated[
         Text, typer.Argument(help="A plan in TOML, or the name of a recipe; options win.")
     ]
