@@ -87,7 +87,7 @@ def halftrip(*arguments: str, statistic: Callable[[Measurement], float] = median
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "run.jsonl"
             pinned = ("--cores", f"{CORES[0]},{CORES[1]}")
-            run(BIN / "halftrip", "run", "-q", "-o", path, *pinned, *arguments)
+            run(BIN / "halftrip", "run", "--no-config", "-q", "-o", path, *pinned, *arguments)
             measured = load(path).measurements
         # A mean beside another statistic than the median would be compared with nothing.
         is_median = statistic is median_ns

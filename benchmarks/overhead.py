@@ -42,7 +42,9 @@ def default_run() -> tuple[float, float, int]:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "run.jsonl"
         began = time.perf_counter()
-        subprocess.run([HALFTRIP, "run", "-o", path], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [HALFTRIP, "run", "--no-config", "-o", path], check=True, stdout=subprocess.DEVNULL
+        )
         wall = time.perf_counter() - began
         end = load(path).end
         size = path.stat().st_size
@@ -60,7 +62,7 @@ def with_and_without_log() -> tuple[list[float], list[float]]:
         for number in range(2 * LOG_RUNS):
             logs = bool(number % 2)
             path = Path(directory) / f"{number}.jsonl"
-            command = [HALFTRIP, "run", "--preset", "quick", "-o", path]
+            command = [HALFTRIP, "run", "--no-config", "--preset", "quick", "-o", path]
             command += ["--system-log"] if logs else []
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             run = load(path)

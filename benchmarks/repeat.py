@@ -52,7 +52,9 @@ def measure(runs: int, every: float, plan: Sequence[str], directory: Path) -> li
     for number in range(runs):
         began = time.monotonic()
         path = directory / f"{number}.jsonl"
-        subprocess.run([HALFTRIP, "run", *plan, "-q", "-o", path], check=True, stdout=sys.stderr)
+        subprocess.run(
+            [HALFTRIP, "run", "--no-config", *plan, "-q", "-o", path], check=True, stdout=sys.stderr
+        )
         paths.append(path)
         if number + 1 < runs:
             time.sleep(max(0.0, every - (time.monotonic() - began)))

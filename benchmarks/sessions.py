@@ -32,7 +32,7 @@ CHANGE_MS = 3.0
 def halftrip_run(*arguments: str) -> Run:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "run.jsonl"
-        run(HALFTRIP, "run", "-q", "-o", path, *arguments)
+        run(HALFTRIP, "run", "--no-config", "-q", "-o", path, *arguments)
         return load(path)
 
 
@@ -52,7 +52,18 @@ def beside_a_sweep() -> None:
         run("mpicc.openmpi", "-O2", HERE / "sweep.c", "-o", program)
         file = Path(directory) / "run.jsonl"
         sweep = [mpiexec, "-n", "2", program]
-        halftrip = [HALFTRIP, "run", "-t", "mpi", "--mpiexec", mpiexec, "-q", "-o", file]
+        halftrip = [
+            HALFTRIP,
+            "run",
+            "--no-config",
+            "-t",
+            "mpi",
+            "--mpiexec",
+            mpiexec,
+            "-q",
+            "-o",
+            file,
+        ]
         for _ in range(ROUNDS):
             theirs.append(seconds(sweep))
             ours.append(seconds(halftrip))

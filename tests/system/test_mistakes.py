@@ -127,6 +127,7 @@ def test_the_command_has_a_version(shell):
     result = shell.halftrip("--version")
     assert (result.status, result.err) == (0, "")
     assert result.out.startswith("halftrip ")
+    assert shell.call("-V").out == result.out
 
 
 def test_a_mistake_in_the_defaults_names_their_file(shell):

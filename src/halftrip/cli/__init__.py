@@ -21,6 +21,7 @@ app = typer.Typer(
     name="halftrip",
     cls=Commands,
     help="How fast two processes talk, how far each number can be trusted, and why.",
+    epilog="halftrip help COMMAND says more.",
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -71,8 +72,8 @@ def _run(**arguments: Any) -> None:
 
 
 def _parameters() -> list[inspect.Parameter]:
-    """The parameters of ``run``: the plan, every option that has a help text, and how to go on with
-    an earlier run."""
+    """The parameters of ``run``: the plan, every option that has a help text, how to go on with an
+    earlier run, and whether the user's own defaults hold."""
     plan = Annotated[
         Text, typer.Argument(help="A plan in TOML, or the name of a recipe; options win.")
     ]
@@ -249,7 +250,9 @@ def completion(
     shell: Annotated[Text, typer.Argument(help="bash, zsh or fish; words: for these.")] = None,
     words: Annotated[list[str] | None, typer.Argument(help="Words to complete.")] = None,
 ) -> None:
-    """Print what makes a shell complete words: eval "$(halftrip completion bash)"."""
+    """Print what makes a shell complete words.
+
+    In ~/.bashrc: eval "$(halftrip completion bash)"."""
     from halftrip.cli.completion import print_completion
 
     print_completion(ctx.find_root().command, shell, words or [])
