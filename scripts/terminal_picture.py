@@ -14,7 +14,7 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
 from halftrip.report.document import document
-from halftrip.report.overview import render
+from halftrip.report.screen import render
 from halftrip.results.run_file import load
 
 # Columns of the terminal: what has no room is left out.

@@ -8,7 +8,7 @@ import msgspec
 from halftrip.analysis.flags import NAMES
 from halftrip.plan.options import OPTIONS
 from halftrip.registry import TRANSPORTS
-from halftrip.report import columns, csv, tails, usage
+from halftrip.report import columns, cost, csv, tails
 from halftrip.report.fields import FIELDS
 from halftrip.results import records
 from harness import runs
@@ -18,7 +18,7 @@ from harness.screens import text
 PAGE = ROOT / "docs" / "words.md"
 # What concerns a run that exists is no key of a plan.
 OF_A_RUN = {"resume", "again"}
-OF_EVERY_TABLE = {"transport", "wait", "verdict"}
+OF_EVERY_TABLE = {"transport"}
 OF_VERDICTS = {"ok", "caution", "no"}
 # What some of them were once called.
 OLD = {
@@ -40,11 +40,13 @@ def headings():
         *columns.DELIVERY_COLUMNS,
         *columns.LAUNCH_COLUMNS,
         columns.VERIFIED,
+        columns.VERDICT,
+        columns.CAUSE,
         *FIELDS,
-        *usage._FIGURES,
+        *cost._COLUMNS,
     ]
     many = runs.measurement(samples=range(1000, 31_000), iterations=1)
-    of_tails = text(tails.render_tails, runs.run(many)).splitlines()[1]
+    of_tails = text(tails.render_tails, runs.run(many)).splitlines()[0]
     return {each.name for each in shown} | set(of_tails.split()) | OF_EVERY_TABLE
 
 
