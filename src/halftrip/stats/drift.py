@@ -41,6 +41,9 @@ _SHORTEST_LEVEL = 5
 _MOST_LAG1 = 0.5
 # A change must lower the sum of squares by this many long-run variances and 2 ln(number of blocks).
 _PENALTY = 14.0
+# Two levels or more have to explain the price of all but one of them: where none explains half a
+# price, they cannot. Somewhat less, because of rounding.
+_TOO_LITTLE = 0.499
 
 
 class Trend(NamedTuple):
@@ -105,7 +108,7 @@ def level_change(medians: Sequence[float], least: float) -> ChangePoint | None:
     return largest
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=128)
 def _pairs(n: int) -> tuple[Places, Places, Places]:
     """All pairs of n points, shape (n (n - 1) / 2,): the earlier one, the later one, and how many
     points they are apart. Numbers of blocks and of slices are few, and recur."""
@@ -198,11 +201,14 @@ def partition(points: Floats, price: float) -> list[int]:
     best = np.full(n + 1, -math.inf)
     best[0] = 0.0
     start_of = [0] * (n + 1)
-    # What a level from each start (along a row) to each end explains, computed at once; of starts
-    # that are too late it has nonsense.
+    # What a level from each start (along a row) to each end explains, computed at once; nothing of
+    # levels that are too short.
     places = np.arange(n + 1)
-    lengths = np.maximum(places[:, np.newaxis] - places, 1)
+    lengths = (places[:, np.newaxis] - places).astype(np.float64)
+    lengths[lengths < _SHORTEST_LEVEL] = np.inf
     by_level = (sums[:, np.newaxis] - sums) ** 2 / lengths
+    if by_level.max() < _TOO_LITTLE * price:
+        return []
     explained = np.empty(n + 1)
     for end in range(_SHORTEST_LEVEL, n + 1):
         count = end - _SHORTEST_LEVEL + 1
