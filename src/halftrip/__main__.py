@@ -43,6 +43,9 @@ def main() -> None:
     """Runs the command line and exits; see `halftrip.cli.main`."""
     import gc
 
+    # numpy's BLAS would start a thread per core in every process, the ranks included, for nothing:
+    # halftrip multiplies no large matrices.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Imports leave no garbage, and looking for it is a tenth of the time that --help takes.
     gc.disable()
     from halftrip.cli import main as run

@@ -11,8 +11,10 @@ from halftrip import _native
 from halftrip.kernel_files import HOST_FILES, Reader
 
 CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-# Two readings this far apart, each accurate to about 50 ns, give the rate to a few parts per
-# million.
+# A reading of the clock in ticks, of CLOCK_MONOTONIC_RAW in ns, and their uncertainty in ticks.
+ClockPair = tuple[int, int, int]
+# Two readings at least this far apart, each accurate to about 50 ns, give the rate to a few parts
+# per million.
 _BASELINE_SECONDS = 0.05
 _TRIES = 50
 
@@ -37,16 +39,30 @@ def raw_now() -> int:
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
 
+# The first reading of the next clock in this process, and its source.
+_begun: list[tuple[str, ClockPair]] = []
+
+
+def begin_calibration() -> None:
+    """Takes the first reading of the next Clock that this process makes, so that what it does until
+    then, such as imports, is part of the time between the two readings."""
+    source = best_source()
+    _begun[:] = [(source, _native.clock_pair(source, _TRIES))]
+
+
 class Clock:
-    """A clock that is calibrated against CLOCK_MONOTONIC_RAW when it is made.
+    """A clock that is calibrated against CLOCK_MONOTONIC_RAW when it is made, or from the last
+    `begin_calibration` until then.
 
     `hertz` is its rate, ticks per second; `cost` of a reading and `resolution` are ns.
     """
 
     def __init__(self, source: str | None = None) -> None:
         self.source = source or best_source()
-        self._start = _native.clock_pair(self.source, _TRIES)
-        time.sleep(_BASELINE_SECONDS)
+        begun = [start for of_source, start in _begun if of_source == self.source]
+        _begun.clear()
+        self._start = begun[0] if begun else _native.clock_pair(self.source, _TRIES)
+        time.sleep(max(0.0, _BASELINE_SECONDS - (raw_now() - self._start[1]) * 1e-9))
         self.hertz = self._rate_until_now()
         cost, resolution = _native.clock_figures(self.source)
         self.cost = cost * 1e9 / self.hertz

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip import _native
-from halftrip.clock import Clock, best_source
+from halftrip.clock import Clock, begin_calibration, best_source, raw_now
 from halftrip.memory.shared import SharedSegment
 from harness.ends import PAIRS, message, shm_pair
 from harness.threads import in_thread
@@ -264,6 +264,34 @@ def test_a_clock_agrees_with_the_kernel(source):
     slept = (time.monotonic() - began) * 1e9
     assert clock.intervals(timestamps)[0] == pytest.approx(slept, rel=0.02)
     assert abs(clock.drift()) < 1000
+
+
+def test_a_calibration_that_has_begun_is_the_next_clocks_only():
+    before = raw_now()
+    begin_calibration()
+    time.sleep(0.1)
+    begun = time.monotonic()
+    clock = Clock()
+    # The readings are far enough apart already.
+    assert time.monotonic() - begun < 0.05
+    later = Clock()
+    assert before <= clock._start[1] < later._start[1]
+    assert later._start[1] - before >= 0.1e9
+    assert clock.hertz == pytest.approx(later.hertz, rel=1e-3)
+
+
+def test_a_calibration_lasts_its_time_however_late_it_began():
+    begin_calibration()
+    began = raw_now()
+    Clock()
+    assert raw_now() - began >= 0.045e9
+
+
+def test_a_calibration_of_another_source_does_not_count():
+    begin_calibration()
+    other = {"monotonic"} - {best_source()} or {_native.counter_clock}
+    clock = Clock(other.pop())
+    assert raw_now() - clock._start[1] >= 0.045e9
 
 
 def test_copies_are_timed_and_made(clock):

@@ -6,7 +6,7 @@ rows and between runs. Rows are compared at the same round trip.
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
@@ -47,9 +47,16 @@ def adjusted_latency(
     for launch, of_slice, each, counts in every:
         if counts:
             points.setdefault(launch, []).append((of_slice, each.median.median))
-    # Slices of one launch have in common what launches differ by.
-    of_launches = [tuple(np.median(slices, axis=0).tolist()) for slices in points.values()]
-    pairs = (
-        of_launches if len(points) > 1 else [pair for slices in points.values() for pair in slices]
-    )
+    pairs = [pair for slices in points.values() for pair in slices]
+    if len(points) > 1:
+        # Slices of one launch have in common what launches differ by.
+        pairs = [_middle(slices) for slices in points.values()]
     return adjusted([of_slice for of_slice, _ in pairs], [median for _, median in pairs], typical)
+
+
+def _middle(slices: list[tuple[float, float]]) -> tuple[float, float]:
+    """The median round trip of these slices (NaN where that of any is not known), and the median of
+    their medians."""
+    rtts = [rtt for rtt, _ in slices]
+    unknown = any(math.isnan(rtt) for rtt in rtts)
+    return math.nan if unknown else median(rtts), median([middle for _, middle in slices])

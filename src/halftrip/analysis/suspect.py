@@ -36,16 +36,21 @@ def suspect(measurement: Measurement) -> npt.NDArray[np.bool_]:
     found = np.zeros(samples.size, dtype=np.bool_)
     if not samples.size:
         return found
-    excess = samples - median(samples)
+    middle = median(samples)
+    excess = samples - middle
     sizes = [block.times.size for block in measurement.blocks]
     for block, begin, size in zip(
         measurement.blocks, accumulate(sizes, initial=0), sizes, strict=False
     ):
         preemptions = sum(usage.involuntary for usage in block.usage or ())
+        if not preemptions:
+            continue
         longest = begin + np.argsort(excess[begin : begin + size])[::-1][:preemptions]
         found[longest[excess[longest] > 0]] = True
-    least = min(median(samples), _PAUSE_NS)
+    least = min(middle, _PAUSE_NS)
     others = np.flatnonzero(~found & (excess > 0) & (excess >= least))
+    if not others.size:
+        return found
     others = others[np.argsort(excess[others])[::-1]]
     unexplained = _lost_ns(measurement) - excess[found].sum()
     found[others[np.cumsum(excess[others]) <= unexplained]] = True

@@ -15,6 +15,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.modes import two_modes
+from halftrip.stats.quantile import quantile_of_ordered
 from halftrip.stats.summary import relative_width
 
 Word = Literal["ok", "caution", "no"]
@@ -143,10 +144,10 @@ def _wandered(row: Evidence) -> Cause | None:
     slices = [each.median for each in row.times.slices]
     if len(slices) < FEWEST_FOR_INTERVAL:
         return None
-    medians = np.array([each.median for each in slices])
+    medians = np.sort([each.median for each in slices])
     halves = np.array([each.half_width for each in slices])
     known = halves[~np.isnan(halves)]
-    low, high = np.quantile(medians, [0.25, 0.75]).tolist()
+    low, high = (quantile_of_ordered(medians, share) for share in (0.25, 0.75))
     # Of few samples, a slice does not know how well it knows its median.
     if 2 * known.size <= halves.size or high - low <= 2 * median(known):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import subprocess
 import tempfile
 import time
@@ -13,7 +14,7 @@ from typing import IO
 
 from halftrip.errors import Interrupted
 
-# How often a wait for the end of processes looks for it.
+# How often a wait for the end of processes that are not children looks for it.
 POLL_SECONDS = 0.02
 
 
@@ -58,11 +59,21 @@ class Started:
     def wait(self, seconds: float) -> bool:
         """Waits until all have ended, at most `seconds`. Returns whether they have."""
         deadline = time.monotonic() + seconds
-        while len(self.exited()) < len(self.processes):
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(POLL_SECONDS)
-        return True
+        for process in self.processes:
+            if process.poll() is None:
+                _await_end(process.pid, max(0.0, deadline - time.monotonic()))
+        return len(self.exited()) == len(self.processes)
+
+
+def _await_end(pid: int, seconds: float) -> None:
+    """Waits until a child that has not been waited for has ended, at most `seconds`."""
+    ended = os.pidfd_open(pid)
+    try:
+        waiter = select.poll()
+        waiter.register(ended, select.POLLIN)
+        waiter.poll(seconds * 1e3)
+    finally:
+        os.close(ended)
 
 
 def job_processes(token: str, proc: Path = Path("/proc")) -> list[int]:

@@ -21,6 +21,11 @@ _LINE_WARM_UP = 4
 _COPY_SAMPLES = 15
 _COPY_SAMPLE_NS = 400_000
 COPY_SIZES = (4096, 65536, 1 << 20, 4 << 20, 32 << 20)
+# Copies of more than this many of the largest message bound nothing: buffers are not larger than
+# two windows, and memory is never faster than the caches that hold small copies. Those up to the
+# second size are always taken, as the fastest copy is among them. The largest takes 0.1 s.
+_MOST_MESSAGES = 16
+_ALWAYS = 65536
 
 
 class CacheLineProbe:
@@ -56,6 +61,12 @@ class CacheLineProbe:
         for line, row in zip(self._lines, timestamps, strict=True):
             part(line, "pingpong", empty, empty, 1, _LINE_WARM_UP, _LINE_BATCH, row, source)
         return timestamps
+
+
+def copy_sizes(largest: int) -> list[int]:
+    """The sizes of the copies that bound messages of up to `largest` bytes."""
+    most = max(_MOST_MESSAGES * largest, _ALWAYS)
+    return [size for size in COPY_SIZES if size <= most]
 
 
 def copy_time(size: int, clock: Clock) -> float:

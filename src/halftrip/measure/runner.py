@@ -137,7 +137,8 @@ class Runner:
         for environment in setup.environments:
             self._record(msgspec.structs.replace(environment, launch=self._launch))
         wanted = settings(self._plan, setup.waits)
-        has_real_time = any(not configuration.is_simulated for configuration in wanted)
+        sizes = [setting.size for setting in wanted if not setting.is_simulated]
+        has_real_time = bool(sizes)
         self._clocks.compare()
         if self._plan.system_log and has_real_time:
             self._log = HostLog(setup, self._clocks, self._record, self._began_raw, self._launch)
@@ -147,7 +148,7 @@ class Runner:
         else:
             self._follow()
         if has_real_time:
-            self._measure_copies()
+            self._measure_copies(max(sizes))
         if self._log is not None:
             self._log.rest("after")
         warnings = self._group.gather(setup.meter.reader.take_warnings(), list[str])
@@ -234,10 +235,11 @@ class Runner:
             self._collected = time.monotonic()
         return self._group.gather(report, TurnReport) or []
 
-    def _measure_copies(self) -> None:
-        """Measures how fast rank 0 copies, while the others rest."""
+    def _measure_copies(self, largest: int) -> None:
+        """Measures how fast rank 0 copies, while the others rest; messages had up to `largest`
+        bytes."""
         if self._group.rank == 0:
-            for size in baselines.COPY_SIZES:
+            for size in baselines.copy_sizes(largest):
                 ns = baselines.copy_time(size, self._setup.clock)
                 self._record(CopyTime(rank=0, size=size, ns=ns))
         self._group.barrier()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
@@ -190,18 +190,21 @@ def add_both_ends(usages: Iterable[tuple[Usage, Usage] | None]) -> tuple[Usage, 
 
 def add_usages(usages: Sequence[Usage]) -> Usage:
     """The sum of usages of one end, at least one. A figure that one of them lacks is None."""
+    if len(usages) == 1 and usages[0].core is None:
+        # Of a block, and many a measurement is a single block.
+        return usages[0]
     cores = [usage.core for usage in usages]
     counted = {usage.counted for usage in usages}
     return Usage(
-        iterations=sum(usage.iterations for usage in usages),
-        elapsed=sum(usage.elapsed for usage in usages),
-        user=sum(usage.user for usage in usages),
-        system=sum(usage.system for usage in usages),
-        voluntary=sum(usage.voluntary for usage in usages),
-        involuntary=sum(usage.involuntary for usage in usages),
-        minor_faults=sum(usage.minor_faults for usage in usages),
-        major_faults=sum(usage.major_faults for usage in usages),
-        peak_memory=max(usage.peak_memory for usage in usages),
+        iterations=sum([usage.iterations for usage in usages]),
+        elapsed=sum([usage.elapsed for usage in usages]),
+        user=sum([usage.user for usage in usages]),
+        system=sum([usage.system for usage in usages]),
+        voluntary=sum([usage.voluntary for usage in usages]),
+        involuntary=sum([usage.involuntary for usage in usages]),
+        minor_faults=sum([usage.minor_faults for usage in usages]),
+        major_faults=sum([usage.major_faults for usage in usages]),
+        peak_memory=max([usage.peak_memory for usage in usages]),
         waited=_sum([usage.waited for usage in usages]),
         instructions=_whole_sum([usage.instructions for usage in usages]),
         cycles=_whole_sum([usage.cycles for usage in usages]),
@@ -234,8 +237,7 @@ def _add_cores(cores: Sequence[CoreUse]) -> CoreUse | None:
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+    return None if None in values else sum(cast("Sequence[float]", values))
 
 
 def _whole_sum(values: Sequence[int | None]) -> int | None:

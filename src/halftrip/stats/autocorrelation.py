@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halftrip.stats.granularity import counted
 from halftrip.stats.quantile import Floats, Samples
 
 # Sokal's window ends at this many autocorrelation times: beyond it there is only noise.
@@ -51,5 +52,8 @@ def autocorrelation(samples: Samples) -> Autocorrelation:
 
 def ranks(samples: Samples) -> Floats:
     """The rank of each sample, from 0; equal samples have the mean of their ranks."""
-    _, inverse, counts = np.unique(samples, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - 0.5 * (counts + 1))[inverse.reshape(-1)]
+    order = np.argsort(samples)
+    _, counts = counted(samples[order])
+    found = np.empty(samples.size)
+    found[order] = np.repeat(np.cumsum(counts) - 0.5 * (counts + 1), counts)
+    return found

@@ -5,15 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from halftrip.stats.autocorrelation import ranks
 from halftrip.stats.blocks import block_medians
+from halftrip.stats.granularity import counted
 from halftrip.stats.median import median
 from halftrip.stats.quantile import NORMAL_50, Floats, Samples
+
+Places = npt.NDArray[np.intp]
 
 # Enough points for a slope; its test has fewer, so that their blocks are longer than correlations.
 _SLOPE_BLOCKS = 120
@@ -36,6 +41,9 @@ _SHORTEST_LEVEL = 5
 _MOST_LAG1 = 0.5
 # A change must lower the sum of squares by this many long-run variances and 2 ln(number of blocks).
 _PENALTY = 14.0
+# Two levels or more have to explain the price of all but one of them: where none explains half a
+# price, they cannot. Somewhat less, because of rounding.
+_TOO_LITTLE = 0.499
 
 
 class Trend(NamedTuple):
@@ -100,18 +108,26 @@ def level_change(medians: Sequence[float], least: float) -> ChangePoint | None:
     return largest
 
 
+@lru_cache(maxsize=128)
+def _pairs(n: int) -> tuple[Places, Places, Places]:
+    """All pairs of n points, shape (n (n - 1) / 2,): the earlier one, the later one, and how many
+    points they are apart. Numbers of blocks and of slices are few, and recur."""
+    early, late = np.triu_indices(n, 1)
+    return early, late, late - early
+
+
 def _slope(points: Floats) -> float:
     """The median slope, per point."""
-    early, late = np.triu_indices(points.size, 1)
-    return median((points[late] - points[early]) / (late - early))
+    early, late, apart = _pairs(points.size)
+    return median((points[late] - points[early]) / apart)
 
 
 def _kendall_z(points: Floats) -> float:
     """Kendall's statistic of `points` against time, in its standard deviations."""
     n = points.size
-    early, late = np.triu_indices(n, 1)
+    early, late, _ = _pairs(n)
     score = float(np.sign(points[late] - points[early]).sum())
-    _, ties = np.unique(points, return_counts=True)
+    _, ties = counted(np.sort(points))
     variance = (n * (n - 1) * (2 * n + 5) - float(np.sum(ties * (ties - 1) * (2 * ties + 5)))) / 18
     if variance <= 0:
         return 0.0
@@ -184,17 +200,28 @@ def partition(points: Floats, price: float) -> list[int]:
     # its length.
     best = np.full(n + 1, -math.inf)
     best[0] = 0.0
-    start_of = np.zeros(n + 1, dtype=np.intp)
+    start_of = [0] * (n + 1)
+    # What a level from each start (along a row) to each end explains, computed at once; nothing of
+    # levels that are too short.
+    places = np.arange(n + 1)
+    lengths = (places[:, np.newaxis] - places).astype(np.float64)
+    lengths[lengths < _SHORTEST_LEVEL] = np.inf
+    by_level = (sums[:, np.newaxis] - sums) ** 2 / lengths
+    if by_level.max() < _TOO_LITTLE * price:
+        return []
+    explained = np.empty(n + 1)
     for end in range(_SHORTEST_LEVEL, n + 1):
-        starts = np.arange(0, end - _SHORTEST_LEVEL + 1)
-        explained = best[starts] + (sums[end] - sums[starts]) ** 2 / (end - starts) - price
-        start_of[end] = np.argmax(explained)
-        best[end] = explained[start_of[end]]
+        count = end - _SHORTEST_LEVEL + 1
+        with_level = np.add(best[:count], by_level[end, :count], out=explained[:count])
+        with_level -= price
+        start = int(with_level.argmax())
+        start_of[end] = start
+        best[end] = with_level[start]
     ends = []
-    end = int(start_of[n])
+    end = start_of[n]
     while end > 0:
         ends.append(end)
-        end = int(start_of[end])
+        end = start_of[end]
     return ends[::-1]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from halftrip.stats.median import median
-from halftrip.stats.quantile import Floats, Samples
+from halftrip.stats.quantile import Floats, Samples, in_order
 
 # Only the most frequent values with this share of the samples count: the others are spikes.
 _COMMON = 0.95
@@ -31,7 +32,7 @@ def granularity(samples: Samples) -> float:
     """
     if samples.size == 0:
         return 0.0
-    values, counts = np.unique(samples, return_counts=True)
+    values, counts = counted(in_order(samples))
     if values.size == 1:
         return abs(float(values[0]))
     common = np.argsort(-counts, kind="stable")
@@ -43,7 +44,7 @@ def granularity(samples: Samples) -> float:
         return median(gaps)
     offsets = (values - values[0]).astype(np.float64)
     ordered = np.sort(gaps)
-    candidates = np.unique(ordered)[::-1][:_MOST_CANDIDATES]
+    candidates = counted(ordered)[0][::-1][:_MOST_CANDIDATES]
     first = np.searchsorted(ordered, 0.9 * candidates, side="left")
     last = np.searchsorted(ordered, 1.1 * candidates, side="right")
     for begin, end in zip(first.tolist(), last.tolist(), strict=True):
@@ -53,6 +54,14 @@ def granularity(samples: Samples) -> float:
         if _quantogram(offsets, counts.astype(np.float64), step) >= _ON_LATTICE:
             return step
     return float(ordered[0])
+
+
+def counted(ordered: Samples) -> tuple[Samples, npt.NDArray[np.intp]]:
+    """The different values of `ordered`, shape (n,), ascending, n >= 1, and how often each occurs.
+    As np.unique, which sorts them once more and looks for NaN."""
+    begins = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    bounds = np.concatenate(([0], begins, [ordered.size]))
+    return ordered[bounds[:-1]], bounds[1:] - bounds[:-1]
 
 
 def _quantogram(offsets: Floats, weights: Floats, step: float) -> float:

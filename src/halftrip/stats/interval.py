@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from halftrip.stats.granularity import granularity
-from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_interval
-from halftrip.stats.quantile import FEW_STUDENT_95, Floats, Interval, Samples
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_interval, median_of_ordered
+from halftrip.stats.quantile import FEW_STUDENT_95, Floats, Interval, Samples, in_order
 
 # The largest half width of an interval, as a logarithm: a wider one says nothing, exp() overflows.
 _WIDEST = 100.0
@@ -39,19 +39,22 @@ class SliceMedian(NamedTuple):
 def of_samples(times: Samples, unit: float = 0.0) -> SliceMedian:
     """The median of a slice with these times, shape (n,), n >= 1, in time order. They were recorded
     in multiples of `unit` (0: not known)."""
-    middle = median(times)
-    within = median_interval(times)
+    ordered = in_order(times)
+    middle = median_of_ordered(ordered)
+    within = median_interval(times, ordered)
     half = math.nan if within is None else max(within.high - middle, middle - within.low)
-    return SliceMedian(middle, half, max(unit, _step(times)))
-
-
-def _step(times: Samples) -> float:
-    """The step of the times; 0 where they are all equal, which does not tell it, and where most
-    differ, so that a step is nothing beside their spread."""
     # Evenly spaced, so that a slice whose level changes is not judged by its beginning.
-    some = times[:: -(-times.size // _MOST_FOR_STEP)]
-    different = np.unique(some).size
-    return granularity(some) if 1 < different <= some.size // 2 else 0.0
+    every = -(-times.size // _MOST_FOR_STEP)
+    return SliceMedian(
+        middle, half, max(unit, _step(ordered if every == 1 else in_order(times[::every])))
+    )
+
+
+def _step(ordered: Samples) -> float:
+    """The step of these times, shape (n,), ascending; 0 where they are all equal, which does not
+    tell it, and where most differ, so that a step is nothing beside their spread."""
+    different = 1 + np.count_nonzero(ordered[1:] != ordered[:-1])
+    return granularity(ordered) if 1 < different <= ordered.size // 2 else 0.0
 
 
 def interval(slices: Sequence[SliceMedian]) -> Interval | None:

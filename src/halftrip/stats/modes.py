@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halftrip.stats.granularity import granularity
+from halftrip.stats.granularity import counted, granularity
 from halftrip.stats.median import median
-from halftrip.stats.quantile import Floats, Samples
+from halftrip.stats.quantile import Floats, Samples, quantiles_of_ordered
 
 _FEWEST = 20
 # At most this many quantiles stand for all samples.
@@ -53,7 +53,7 @@ def two_modes(samples: Samples, least: float = LEAST_DISTANCE) -> Modes | None:
         return None
     ordered = spread_ties(np.sort(samples).astype(np.float64), granularity(samples))
     count = min(n, _POINTS)
-    points = np.quantile(ordered, (np.arange(count) + 0.5) / count)
+    points = quantiles_of_ordered(ordered, (np.arange(count) + 0.5) / count)
     found = _valley(points)
     if found is None:
         return None
@@ -73,9 +73,9 @@ def two_modes(samples: Samples, least: float = LEAST_DISTANCE) -> Modes | None:
 
 def spread_ties(ordered: Floats, step: float) -> Floats:
     """`ordered`, shape (n,), ascending, with equal values spread evenly over `step`."""
-    _, inverse, counts = np.unique(ordered, return_inverse=True, return_counts=True)
-    place = np.arange(ordered.size) - (np.cumsum(counts) - counts)[inverse]
-    spread: Floats = ordered + step * ((place + 0.5) / counts[inverse] - 0.5)
+    _, counts = counted(ordered)
+    place = np.arange(ordered.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    spread: Floats = ordered + step * ((place + 0.5) / np.repeat(counts, counts) - 0.5)
     return np.sort(spread)
 
 
@@ -123,18 +123,21 @@ def dip(ordered: Floats) -> float:
 
 
 def _minorant(x: Floats) -> npt.NDArray[np.intp]:
-    """The corners of the greatest convex minorant of the points (x[i], i), as indices."""
-    corners: list[int] = []
-    xs = x.tolist()
-    for i, here in enumerate(xs):
-        while len(corners) > 1:
-            first, second = corners[-2], corners[-1]
-            # Only a point below the line between its neighbours is a corner.
-            if (second - first) * (here - xs[first]) < (i - first) * (xs[second] - xs[first]):
-                break
-            corners.pop()
-        corners.append(i)
-    return np.array(corners, dtype=np.intp)
+    """The corners of the greatest convex minorant of the points (x[i], i), as indices.
+
+    A point that is not below the line between two others is no corner; all such points beside their
+    neighbours are dropped at once, again and again until none is left. Few rounds do, each of fewer
+    points.
+    """
+    places = np.arange(x.size)
+    while places.size > 2:
+        right, up = np.diff(x[places]), np.diff(places)
+        # The slope on its left is less steep than that on its right.
+        is_corner = up[:-1] * right[1:] < up[1:] * right[:-1]
+        if is_corner.all():
+            break
+        places = places[np.concatenate(([True], is_corner, [True]))]
+    return places
 
 
 def _valley(points: Floats) -> tuple[float, float] | None:

@@ -26,6 +26,8 @@ FEW_STUDENT_95 = {
 }
 # Fewer samples show no correlation.
 _FEWEST = 3
+# np.sum and np.mean call it too, but take three times as long for a few hundred values.
+_total = np.add.reduce
 # The largest correlation that is taken out beforehand. The rest is left to the batches: otherwise,
 # samples that only rise would seem to have no information at all.
 _MOST_LAG1 = 0.8
@@ -43,14 +45,20 @@ def student_95(dof: float) -> float:
 
     The expansion about the normal quantile of Abramowitz and Stegun, 26.7.5.
     """
-    z = NORMAL_95
-    terms = (
+    return NORMAL_95 + sum([term / dof**k for k, term in enumerate(_TERMS, start=1)])
+
+
+def _terms(z: float) -> tuple[float, ...]:
+    """The terms of the expansion of `student_95` about the normal quantile `z`."""
+    return (
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
-    return z + sum(term / dof ** (k + 1) for k, term in enumerate(terms))
+
+
+_TERMS = _terms(NORMAL_95)
 
 
 def long_run_variance(series: Floats) -> tuple[float, float]:
@@ -63,26 +71,57 @@ def long_run_variance(series: Floats) -> tuple[float, float]:
     Econometrica 60, 1992), batches of n**0.55 are long enough, and the estimate varies less than
     that of longer ones.
     """
-    deviations = series - series.mean()
+    deviations = series - _total(series) / series.size
     # Sums of products, not the `@` of BLAS: that would start threads beside a rank that measures.
-    square = float(np.sum(deviations * deviations))
+    square = float(_total(deviations * deviations))
     if square <= 0:
         return 0.0, 2.0
-    lag1 = float(np.sum(deviations[1:] * deviations[:-1])) / square
+    lag1 = float(_total(deviations[1:] * deviations[:-1])) / square
     # With the bias of an estimate from n samples taken out (Kendall, Biometrika 41, 1954).
     lag1 = min(_MOST_LAG1, lag1 + (1.0 + 3.0 * lag1) / series.size) if lag1 > 0 else 0.0
     shocks = deviations[1:] - lag1 * deviations[:-1]
     n = shocks.size
     batch = max(1, int(n**0.55))
-    sums = np.concatenate(([0.0], np.cumsum(shocks - shocks.mean())))
+    sums = np.zeros(n + 1)
+    np.add.accumulate(shocks - _total(shocks) / n, out=sums[1:])
     means = (sums[batch:] - sums[:-batch]) / batch
     scale = n * batch / ((n - batch) * (n - batch + 1.0)) / (1.0 - lag1) ** 2
-    return scale * float(np.sum(means * means)), max(2.0, 1.5 * (n / batch - 1.0))
+    return scale * float(_total(means * means)), max(2.0, 1.5 * (n / batch - 1.0))
 
 
-def quantile_interval(samples: Samples, q: float, caution: float = 0.0) -> Interval | None:
+def in_order(samples: Samples) -> Samples:
+    """The samples, shape (n,), in ascending order."""
+    ordered = samples.copy()
+    ordered.sort()
+    return ordered
+
+
+def quantile_of_ordered(ordered: Samples, q: float) -> float:
+    """The quantile `q`, 0 <= q <= 1, of these samples, shape (n,), n >= 1, ascending, between two
+    of them on a straight line: to the last bit that of np.quantile, which sorts once more."""
+    place = (ordered.size - 1) * q
+    below = math.floor(place)
+    weight = place - below
+    low, high = float(ordered[below]), float(ordered[min(below + 1, ordered.size - 1)])
+    gap = high - low
+    return high - gap * (1 - weight) if weight >= 0.5 else low + gap * weight
+
+
+def quantiles_of_ordered(ordered: Samples, shares: Floats) -> Floats:
+    """As `quantile_of_ordered`, for each of `shares`, shape (m,)."""
+    places = (ordered.size - 1) * shares
+    below = np.floor(places).astype(np.intp)
+    weights = places - below
+    low, high = ordered[below], ordered[np.minimum(below + 1, ordered.size - 1)]
+    gaps = high - low
+    return np.where(weights >= 0.5, high - gaps * (1 - weights), low + gaps * weights)
+
+
+def quantile_interval(
+    samples: Samples, q: float, caution: float = 0.0, ordered: Samples | None = None
+) -> Interval | None:
     """The 95 % confidence interval of the quantile `q`, 0 < q < 1, of `samples`, shape (n,), in
-    time order.
+    time order; `ordered` are the same in ascending order, where they are known already.
 
     Order statistics bound a quantile whatever the distribution: the number of samples below the
     true quantile is a sum of n indicators with mean n q. For independent samples its variance is
@@ -98,7 +137,8 @@ def quantile_interval(samples: Samples, q: float, caution: float = 0.0) -> Inter
     n = samples.size
     if n < _FEWEST:
         return None
-    ordered = np.sort(samples)
+    if ordered is None:
+        ordered = in_order(samples)
     place = (n - 1) * q
     middle = 0.5 * (ordered[math.floor(place)] + ordered[math.ceil(place)])
     # Samples equal to the quantile count half, or those of a coarse clock would look one-sided.

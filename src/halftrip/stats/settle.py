@@ -5,13 +5,22 @@ numpy only: the ranks use it while they measure.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from halftrip.stats.median import median
-from halftrip.stats.quantile import Floats, Samples, long_run_variance, student_95
+from halftrip.stats.quantile import (
+    Floats,
+    Samples,
+    in_order,
+    long_run_variance,
+    quantile_of_ordered,
+    student_95,
+)
 
 # Geweke's parts: the first quarter of the times is compared with their last half.
 _FIRST = 0.25
@@ -55,7 +64,8 @@ def settled(times: Samples, tolerance: float) -> bool:
     # A steep beginning of few samples has so wide an interval that it would hold anything.
     if n < _FEWEST or not overlap:
         return overlap
-    low, high = np.quantile(np.concatenate((first, last)), (_CLIP, 1.0 - _CLIP))
+    both = in_order(np.concatenate((first, last)).astype(np.float64))
+    low, high = (quantile_of_ordered(both, share) for share in (_CLIP, 1.0 - _CLIP))
     parts = [np.clip(part, low, high).astype(np.float64) for part in (first, last)]
     estimates = [long_run_variance(part) for part in parts]
     variance = sum(v / part.size for (v, _), part in zip(estimates, parts, strict=True))
@@ -93,12 +103,10 @@ def _begins_apart(values: Floats) -> bool:
         return False
     rounding = k * _tied_step(values) ** 2 / 12.0
     largest = 0.0
-    for decay in _DECAYS:
-        shape = np.exp(-np.arange(k) / decay) if decay else (np.arange(k) == 0).astype(np.float64)
-        shape -= shape.mean()
+    for shape, of_shape in _shapes(k):
         # A path that warms up is slower at first; one that gets slower drifts.
         slower = max(0.0, float(np.sum(shape * deviations)))
-        largest = max(largest, slower**2 / float(np.sum(shape * shape)))
+        largest = max(largest, slower**2 / of_shape)
     dof = k - 2
     left = max(square - largest, 0.0) + rounding
     if left <= 0:
@@ -106,11 +114,25 @@ def _begins_apart(values: Floats) -> bool:
     return len(_DECAYS) * student_tail(math.sqrt(dof * largest / left), dof) < _LEVEL
 
 
+@lru_cache(maxsize=64)
+def _shapes(k: int) -> list[tuple[Floats, float]]:
+    """The beginnings that are looked for in `k` slices: each less its mean, shape (k,), with the
+    sum of its squares. The same for every configuration."""
+    found = []
+    for decay in _DECAYS:
+        shape = np.exp(-np.arange(k) / decay) if decay else (np.arange(k) == 0).astype(np.float64)
+        shape -= shape.mean()
+        found.append((shape, float(np.sum(shape * shape))))
+    return found
+
+
 def _tied_step(values: Floats) -> float:
     """The smallest step between values some of which are equal, as on the lattice of a coarse
     clock, whose rounding is a noise that may not show in so few; 0 where none are."""
-    different = np.unique(values)
-    return float(np.diff(different).min()) if 1 < different.size < values.size else 0.0
+    different: list[float] = sorted(set(values.tolist()))
+    if not 1 < len(different) < values.size:
+        return 0.0
+    return min(after - before for before, after in itertools.pairwise(different))
 
 
 def student_tail(t: float, dof: int) -> float:

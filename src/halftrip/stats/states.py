@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from halftrip.stats.quantile import quantile_of_ordered
+
 # Two probes that differ by more than this factor, with none in between, are of two states.
 _GAP = 1.25
 # A smaller share of the probes, or fewer of them, are a disturbance and not a state.
@@ -55,10 +57,10 @@ def requested_state(probes: Sequence[float], requested: Literal["near", "far"]) 
     known = states(probes)
     if len(known) > 1:
         return known[0 if requested == "near" else -1]
-    inside = np.array([probe for probe in probes if known[0].low <= probe <= known[0].high])
+    inside = np.sort([probe for probe in probes if known[0].low <= probe <= known[0].high])
     if requested == "near":
-        return State(known[0].low, float(np.quantile(inside, _NEAREST_SHARE)))
-    return State(float(np.quantile(inside, 1.0 - _NEAREST_SHARE)), known[0].high)
+        return State(known[0].low, quantile_of_ordered(inside, _NEAREST_SHARE))
+    return State(quantile_of_ordered(inside, 1.0 - _NEAREST_SHARE), known[0].high)
 
 
 def block_states(known: Sequence[State], probes: Sequence[float]) -> list[int | None]:

@@ -11,7 +11,7 @@ import numpy as np
 from halftrip.stats.interval import SliceMedian, interval
 from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats, Interval
-from halftrip.stats.tails import UNKNOWN, Quantile, tail
+from halftrip.stats.tails import UNKNOWN, Quantile, tails
 
 _UNKNOWN = Interval(math.nan, math.nan)
 
@@ -66,9 +66,10 @@ def summarize(
         medians = [_of_launch(launch) for launch in launches]
     latency = median([each.median for each in medians])
     bounds = interval(medians) or _UNKNOWN
-    by_launch = [np.concatenate([each.times for each in launch]) for launch in launches]
-    parts = by_launch if len(launches) > 1 else [each.times for each in launches[0]]
-    p90, p99, p999 = (tail(parts, q) if single else UNKNOWN for q in (0.9, 0.99, 0.999))
+    parts = [each.times for each in launches[0]]
+    if len(launches) > 1:
+        parts = [np.concatenate([each.times for each in launch]) for launch in launches]
+    p90, p99, p999 = tails(parts, (0.9, 0.99, 0.999)) if single else [UNKNOWN] * 3
     return Summary(
         latency=latency,
         low=bounds.low,

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from halftrip.stats.quantile import (
     FEW_STUDENT_95,
     NORMAL_95,
     Floats,
     quantile_interval,
+    quantile_of_ordered,
     student_95,
 )
 
@@ -32,8 +34,13 @@ UNKNOWN = Quantile(math.nan, math.nan, math.nan)
 
 
 def tail(parts: Sequence[Floats], q: float) -> Quantile:
-    """The quantile `q` of the samples of all parts together, each of shape (n,), in time order. The
-    parts are independent: slices, or launches where there are several.
+    """The quantile `q` of the samples of all parts; see `tails`."""
+    return tails(parts, (q,))[0]
+
+
+def tails(parts: Sequence[Floats], shares: Sequence[float]) -> list[Quantile]:
+    """The quantiles `shares` of the samples of all parts together, each of shape (n,), in time
+    order. The parts are independent: slices, or launches where there are several.
 
     Samples beyond it come in bursts, so the variance of how many there are is estimated from how
     much their number differs between the parts, and is never taken below that of independent
@@ -43,18 +50,38 @@ def tail(parts: Sequence[Floats], q: float) -> Quantile:
     """
     parts = [part for part in parts if part.size]
     if not parts:
-        return UNKNOWN
-    ordered = np.sort(np.concatenate(parts))
-    n, k = ordered.size, len(parts)
-    value = float(np.quantile(ordered, q))
-    if k == 1:
-        found = quantile_interval(parts[0], q)
-        return UNKNOWN if found is None else Quantile(value, found.low, found.high)
+        return [UNKNOWN] * len(shares)
+    every = np.concatenate(parts)
+    ordered = np.sort(every)
+    if len(parts) == 1:
+        return [_of_one(every, ordered, q) for q in shares]
+    sizes = np.array([part.size for part in parts])
+    return [_of_several(every, sizes, ordered, q) for q in shares]
+
+
+def _of_one(samples: Floats, ordered: Floats, q: float) -> Quantile:
+    """The quantile of one part; `ordered` are its samples in ascending order."""
+    found = quantile_interval(samples, q, ordered=ordered)
+    return (
+        UNKNOWN
+        if found is None
+        else Quantile(quantile_of_ordered(ordered, q), found.low, found.high)
+    )
+
+
+def _of_several(
+    samples: Floats, sizes: npt.NDArray[np.intp], ordered: Floats, q: float
+) -> Quantile:
+    """The quantile of the samples of k parts, one part after the other; `sizes` has how many each
+    part has, shape (k,), none of them 0, and `ordered` the samples in ascending order."""
+    n, k = ordered.size, sizes.size
+    value = quantile_of_ordered(ordered, q)
+    begins = np.add.accumulate(sizes) - sizes
     # Samples equal to the quantile count half, or those of a coarse clock would look one-sided.
-    surplus = [
-        0.5 * (float(np.sum(part > value)) + float(np.sum(part >= value))) - (1.0 - q) * part.size
-        for part in parts
-    ]
+    beyond, up_to = (
+        np.add.reduceat(side, begins, dtype=np.intp) for side in (samples > value, samples >= value)
+    )
+    surplus = 0.5 * (beyond + up_to) - (1.0 - q) * sizes
     variance = k / (k - 1.0) * float(np.var(surplus)) * k
     margin = FEW_STUDENT_95.get(k - 1) or student_95(k - 1)
     # Half a sample more, because a count is whole.

@@ -13,6 +13,33 @@ from harness.noise import KINDS, autoregression
 samples = nps.arrays(np.int64, st.integers(1, 400), elements=st.integers(1, 10**6))
 
 
+def partition_start_by_start(points, price, shortest):
+    """The best partition, one level after the other."""
+    sums = np.concatenate(([0.0], np.cumsum(points - points.mean())))
+    best, start_of = [0.0], [0]
+    for end in range(1, points.size + 1):
+        explained = [
+            best[start] + (sums[end] - sums[start]) ** 2 / (end - start) - price
+            for start in range(max(0, end - shortest + 1))
+        ]
+        best.append(max(explained, default=-np.inf))
+        start_of.append(explained.index(best[end]) if explained else 0)
+    ends = []
+    end = start_of[points.size]
+    while end > 0:
+        ends.append(end)
+        end = start_of[end]
+    return ends[::-1]
+
+
+@given(
+    nps.arrays(np.float64, st.integers(10, 60), elements=st.integers(0, 100).map(float)),
+    st.integers(1, 10_000),
+)
+def test_the_partition_is_that_of_one_level_after_the_other(points, price):
+    assert partition(points, price) == partition_start_by_start(points, price, shortest=5)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("n", "count"), [(100, 60), (3000, 5), pytest.param(3000, 100, marks=pytest.mark.extended)]

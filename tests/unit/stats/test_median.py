@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from scipy import stats
 
-from halftrip.stats.median import FEWEST_FOR_INTERVAL, half_width, median_interval
+from halftrip.stats.blocks import block_medians
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, half_width, median, median_interval
 from halftrip.stats.quantile import long_run_variance, student_95
 from harness.noise import autoregression
 
@@ -21,6 +22,18 @@ samples = nps.arrays(
 @pytest.mark.parametrize("dof", [2, 3, 4, 5, 10, 30, 100, 1e6])
 def test_the_quantile_of_students_t(dof):
     assert student_95(dof) == pytest.approx(stats.t.ppf(0.975, dof), rel=0.01)
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1) | st.lists(st.integers(0, 10**9), min_size=1))
+def test_the_median_is_that_of_numpy(values):
+    assert median(values) == median(np.array(values)) == np.median(values)
+
+
+@given(samples, st.integers(1, 50))
+def test_medians_of_blocks_are_those_of_numpy(values, most):
+    found, length = block_medians(values, most)
+    blocks = values[: found.size * length].reshape(-1, length)
+    assert found.tolist() == np.median(blocks, axis=1).tolist()
 
 
 @given(samples)

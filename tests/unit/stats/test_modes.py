@@ -20,6 +20,22 @@ def test_the_dip_is_that_of_diptest(ordered):
     assert dip(ordered) == pytest.approx(diptest.dipstat(ordered, allow_zero=False), abs=1e-9)
 
 
+def test_the_dip_of_many_samples_is_that_of_diptest():
+    """Of distributions whose curves have very few corners, and very many."""
+    generator = np.random.default_rng(9)
+    steps = np.arange(1000.0)
+    for samples in (
+        steps**3,
+        np.sqrt(steps),
+        generator.exponential(size=1000),
+        generator.normal(size=1000),
+        generator.random(1000),
+        two_kinds(generator, 1000, 0.4, 10),
+    ):
+        ordered = np.sort(samples)
+        assert dip(ordered) == pytest.approx(diptest.dipstat(ordered, allow_zero=False), abs=1e-9)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("n", "count"),

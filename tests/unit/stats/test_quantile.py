@@ -9,11 +9,33 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from scipy import stats
 
-from halftrip.stats.quantile import at_least_independent, quantile_interval
+from halftrip.stats.quantile import (
+    at_least_independent,
+    quantile_interval,
+    quantile_of_ordered,
+    quantiles_of_ordered,
+)
 from harness.noise import autoregression
 
 samples = nps.arrays(np.int64, st.integers(0, 400), elements=st.integers(1, 10**9))
 shares = st.floats(0.01, 0.99)
+
+
+ordered_floats = nps.arrays(
+    np.float64, st.integers(1, 50), elements=st.floats(0, 1e9, width=32)
+).map(np.sort)
+
+
+@given(ordered_floats, st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_quantiles_of_ordered_samples_are_those_of_numpy(ordered, many):
+    known = np.quantile(ordered, many)
+    assert [quantile_of_ordered(ordered, q) for q in many] == known.tolist()
+    assert quantiles_of_ordered(ordered, np.array(many)).tolist() == known.tolist()
+
+
+@given(samples, shares)
+def test_an_interval_is_the_same_where_the_order_is_known(values, q):
+    assert quantile_interval(values, q) == quantile_interval(values, q, ordered=np.sort(values))
 
 
 @given(samples, shares)

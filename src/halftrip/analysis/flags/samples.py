@@ -11,7 +11,7 @@ from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, percent, us
 from halftrip.stats.autocorrelation import autocorrelation
 from halftrip.stats.drift import change_points, level_change, slice_trend, trend
 from halftrip.stats.granularity import granularity
-from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_of_ordered
 from halftrip.stats.modes import LEAST_DISTANCE, two_modes
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import by_state, rtt_states
@@ -40,12 +40,12 @@ _ROUNDING = 1e-9
 
 def coarse_clock(row: Evidence) -> Flag | None:
     # Leading slices, too: the clock is the same.
-    slices = [np.asarray(m.samples) for m in row.measurements if m.samples.size >= FEWEST]
+    slices = [np.sort(m.samples) for m in row.measurements if m.samples.size >= FEWEST]
     # Times that are all equal, but not 0, do not tell the step.
     steps = [
-        granularity(times) / middle if (middle := median(times)) > 0 else math.inf
+        granularity(times) / middle if (middle := median_of_ordered(times)) > 0 else math.inf
         for times in slices
-        if times.min() < times.max() or times.max() <= 0
+        if times[0] < times[-1] or times[-1] <= 0
     ]
     share = median(steps) if 2 * len(steps) > len(slices) else 0.0
     if share <= _MOST_CLOCK_STEP:
