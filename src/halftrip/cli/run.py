@@ -58,7 +58,7 @@ def _measure(path: Path, quiet: bool, work: Callable[[ProgressLine], Path]) -> i
     # In a job, output goes through the launcher, and some launchers pretend to be a terminal.
     plain = in_job()
     try:
-        with ProgressLine(Console(stderr=True), hidden=quiet or plain) as view:
+        with ProgressLine(Console(stderr=True), hidden=quiet or plain, quiet=quiet) as view:
             path = work(view)
     except Interrupted:
         if not quiet and speaks() and path.exists():

@@ -17,6 +17,7 @@ from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job import shm_cleanup
 from halftrip.job.existing import ExistingJob, library_of, speaks
 from halftrip.job.lifelines import connect_lifelines
+from halftrip.job.machine import look_in_job
 from halftrip.job.resumption import Resumption
 from halftrip.job.spec import new_token
 from halftrip.job.view import View
@@ -45,6 +46,7 @@ def join(
     group = MpiGroup(communicator)
     run_file = _create(group, create)
     try:
+        look_in_job(plan, group, view)
         return _measure(group, communicator, plan, run_file, view, left)
     finally:
         group.close()

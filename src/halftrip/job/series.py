@@ -93,12 +93,16 @@ class LaunchView:
 
     def __init__(self, view: View, launch: int, launches: int, quoted: set[str]) -> None:
         self.visible = view.visible
+        self.takes_warnings = view.takes_warnings
         self._view = view
         self._quoted = quoted
         self._prefix = f"launch {launch + 1}/{launches} " if launches > 1 else ""
 
     def update(self, done: int, total: int, what: str) -> None:
         self._view.update(done, total, self._prefix + what)
+
+    def warn(self, lines: list[str]) -> None:
+        self._view.warn(lines)
 
     def quote(self, who: str, lines: list[str]) -> None:
         new = [line for line in lines if line not in self._quoted]

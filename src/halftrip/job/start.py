@@ -8,6 +8,7 @@ import msgspec
 
 from halftrip.control.protocol import Listener
 from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
+from halftrip.job.machine import look_before_launch
 from halftrip.job.resumption import Resumption
 from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.signals import catching, interrupt
@@ -40,6 +41,7 @@ def launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
         # Signals count before the supervisor catches them, too: an mpiexec may hang while it is
         # asked for its version.
         with catching(interrupt):
+            look_before_launch(plan, plan.ranks or DEFAULT_RANKS, view)
             _launch(plan, run_file, view, left)
     except UsageError:
         run_file.discard()

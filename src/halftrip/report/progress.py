@@ -18,8 +18,10 @@ from rich.progress import (
 class ProgressLine:
     """The line is drawn only when `update` is called: no thread or timer disturbs the run."""
 
-    def __init__(self, console: Console, hidden: bool = False) -> None:
+    def __init__(self, console: Console, hidden: bool = False, quiet: bool = False) -> None:
         self.visible = console.is_terminal and not hidden
+        self.takes_warnings = not quiet
+        self._console = console
         self._progress = Progress(
             TextColumn("{task.description:>14}"),
             BarColumn(),
@@ -54,6 +56,13 @@ class ProgressLine:
         if self.visible:
             self._progress.update(self._task, completed=done, total=total, description=what)
             self._progress.refresh()
+
+    def warn(self, lines: list[str]) -> None:
+        """Prints warnings above the line."""
+        for line in lines:
+            self._console.print(
+                f"halftrip: warning: {line}", soft_wrap=True, markup=False, highlight=False
+            )
 
     def quote(self, who: str, lines: list[str]) -> None:
         """Keeps what a rank has printed in `quotes`, to be shown when the line is removed."""
