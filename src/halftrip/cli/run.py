@@ -11,7 +11,7 @@ from rich.console import Console
 from halftrip.api import measure, resume
 from halftrip.cli.show import print_first
 from halftrip.cli.speaker import in_job, speaks
-from halftrip.errors import Interrupted, UsageError
+from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.parsing import items
 from halftrip.report.progress import ProgressLine
@@ -26,7 +26,9 @@ def run_plan(plan_file: str | None, options: Mapping[str, str | bool | None]) ->
     layers = [file_layer(plan_file)] if plan_file is not None else []
     plan = make_plan(*layers, options_layer(options))
     path = Path(plan.output or default_name())
-    return _measure(path, plan.quiet, lambda view: measure(plan, path, view, sys.argv))
+    return _measure(
+        path, plan.quiet, lambda view: measure(plan, path, view, sys.argv), plan.max_duration
+    )
 
 
 def resume_run(
@@ -52,13 +54,19 @@ def resume_run(
     return _measure(Path(path), bool(options.get("quiet")), go_on)
 
 
-def _measure(path: Path, quiet: bool, work: Callable[[ProgressLine], Path]) -> int:
-    """Calls `work`, which returns the path of the run file, prints the table, and returns the exit
-    status."""
+def _measure(
+    path: Path,
+    quiet: bool,
+    work: Callable[[ProgressLine], Path],
+    seconds: float | None = None,
+) -> int:
+    """Calls `work`, which returns the path of the run file, within so many seconds, prints the
+    table, and returns the exit status."""
     # In a job, output goes through the launcher, and some launchers pretend to be a terminal.
     plain = in_job()
     try:
-        with ProgressLine(Console(stderr=True), hidden=quiet or plain, quiet=quiet) as view:
+        console = Console(stderr=True)
+        with ProgressLine(console, hidden=quiet or plain, quiet=quiet, seconds=seconds) as view:
             path = work(view)
     except Interrupted:
         if not quiet and speaks() and path.exists():
@@ -73,6 +81,9 @@ def _measure(path: Path, quiet: bool, work: Callable[[ProgressLine], Path]) -> i
         for who, lines in view.quotes:
             _print_quote(who, lines)
     run = load(path)
+    if run.interrupted is not None:
+        # Not by a signal or a death, which are errors: its time was not enough.
+        raise HalftripError(run.interrupted)
     return 0 if run.measurements and not run.failures else 1
 
 

@@ -11,8 +11,9 @@ class View(Protocol):
     visible: bool
     takes_warnings: bool
 
-    def update(self, done: int, total: int, what: str) -> None:
-        """Shows that `done` of `total` configurations are over and `what` is being measured."""
+    def update(self, done: int, total: int, what: str, later: int = 0) -> None:
+        """Shows that slice `done` of `total`, of `what`, is being measured; that many launches of
+        as many slices come later."""
 
     def warn(self, lines: list[str]) -> None:
         """Shows what may spoil the results, a line for each, if it `takes_warnings`."""
@@ -28,7 +29,7 @@ class NoView:
     visible = False
     takes_warnings = False
 
-    def update(self, done: int, total: int, what: str) -> None:
+    def update(self, done: int, total: int, what: str, later: int = 0) -> None:
         pass
 
     def warn(self, lines: list[str]) -> None:

@@ -110,6 +110,9 @@ OPTIONS: dict[str, Option] = {
     "slices": Option(
         parsing.count, "Deal the time of a configuration over the run in so many parts. [10]", "-r"
     ),
+    "max_duration": Option(
+        parsing.seconds, "End the whole run within this time: shorter, then fewer slices. [none]"
+    ),
     "preset": Option(
         parsing.one_of(PRESETS), "quick, standard or paper: defaults for all other options."
     ),

@@ -36,6 +36,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     that many iterations in all. Fresh processes are started `launches` times; with `until_ci`,
     until every row's interval over them is within `ci`, `max_launches` times at most.
 
+    With `max_duration`, seconds, the whole run takes no longer: slices get shorter, then fewer.
+
     `message_rate` adds a stream of small messages over each transport, for how many of them it
     carries in a second.
 
@@ -72,6 +74,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     time: float = 0.3
     iterations: int | None = None
     slices: int = 10
+    max_duration: float | None = None
     preset: str | None = None
     launches: int = 1
     until_ci: bool = False
