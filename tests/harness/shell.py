@@ -21,6 +21,7 @@ from harness.marked import Marked
 from harness.mpi import AS_ROOT
 
 HALFTRIP = str(Path(sys.executable).with_name("halftrip"))
+_WARNING = "halftrip: warning: "
 # How often to look which segments a running command maps.
 _LOOK_SECONDS = 0.25
 # Variables of launchers and MPIs, which would change what a test is about; and one that has every
@@ -30,12 +31,18 @@ _FORGOTTEN = ("OMPI_", "PMI", "SLURM_", "HALFTRIP_", "MPI4PY_", "PYTHONDONTWRITE
 
 @dataclass
 class Result:
-    """How a command ended, and what it printed; `path` is where its run file is, if it has one."""
+    """How a command ended, and what it printed; `path` is where its run file is, if it has one.
+    `warnings` are those of a busy machine, which `err` leaves out: tests may run beside others."""
 
     status: int
     out: str
     err: str
     path: Path
+
+    def __post_init__(self):
+        lines = self.err.splitlines(keepends=True)
+        self.warnings = [line.rstrip("\n") for line in lines if line.startswith(_WARNING)]
+        self.err = "".join(line for line in lines if not line.startswith(_WARNING))
 
     @property
     def run(self):

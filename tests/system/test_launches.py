@@ -105,9 +105,10 @@ def test_a_terminal_shows_which_launch_it_is_and_how_far(launched):
     """There is a line that moves; it is gone in the end."""
     _, seen = launched
     for number in (1, 2, 3):
-        assert re.search(rf"launch {number}/3 (shm|udp) pingpong".encode(), seen)
+        line = rf"launch {number} of 3 · (shm|udp) pingpong \S+ · slice \d+ of \d+"
+        assert re.search(line.encode(), seen)
     # Two slices of six sizes of both, one of which udp refuses.
-    assert b"/24" in seen
+    assert b"slice 1 of 24" in seen
     assert seen.rstrip().endswith(b"\x1b[2K")
 
 

@@ -211,11 +211,14 @@ def show(
 @app.command()
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    load: Annotated[
+        Text, typer.Option("--load", help="Look for so long at who has the cores. [0.2s]")
+    ] = None,
 ) -> None:
-    """Say what on this machine will spoil the numbers."""
+    """Say what on this machine will spoil the numbers; exit with 1 if anything will."""
     from halftrip.cli.doctor import examine
 
-    examine(json)
+    raise typer.Exit(examine(json, load))
 
 
 @app.command("help")

@@ -12,7 +12,7 @@ from rich.console import Console
 from halftrip.api import measure, resume
 from halftrip.cli.show import print_first, print_format
 from halftrip.cli.speaker import in_job, speaks
-from halftrip.errors import Interrupted, UsageError
+from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.plan.config import config_layer
 from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.parsing import items
@@ -36,7 +36,13 @@ def run_plan(
     defaults = config_layer(os.environ, in_job()) if with_config else None
     plan = make_plan(*layers, options_layer(options), defaults=defaults)
     path = Path(plan.output or default_name())
-    return _measure(path, plan.quiet, format_, lambda view: measure(plan, path, view, sys.argv))
+    return _measure(
+        path,
+        plan.quiet,
+        format_,
+        lambda view: measure(plan, path, view, sys.argv),
+        plan.max_duration,
+    )
 
 
 def resume_run(
@@ -63,15 +69,22 @@ def resume_run(
     return _measure(Path(path), bool(options.get("quiet")), format_, go_on)
 
 
-def _measure(path: Path, quiet: bool, format_: str, work: Callable[[ProgressLine], Path]) -> int:
-    """Calls `work`, which returns the path of the run file, prints the run in a format, and returns
-    the exit status."""
+def _measure(
+    path: Path,
+    quiet: bool,
+    format_: str,
+    work: Callable[[ProgressLine], Path],
+    seconds: float | None = None,
+) -> int:
+    """Calls `work`, which returns the path of the run file, within so many seconds, prints the run
+    in a format, and returns the exit status."""
     if format_ not in FORMATS:
         raise UsageError(f"--format: {format_!r} is not known; allowed: {', '.join(FORMATS)}")
     # In a job, output goes through the launcher, and some launchers pretend to be a terminal.
     plain = in_job()
     try:
-        with ProgressLine(Console(stderr=True), hidden=quiet or plain) as view:
+        console = Console(stderr=True)
+        with ProgressLine(console, hidden=quiet or plain, quiet=quiet, seconds=seconds) as view:
             path = work(view)
     except Interrupted:
         if not quiet and speaks() and path.exists():
@@ -86,6 +99,9 @@ def _measure(path: Path, quiet: bool, format_: str, work: Callable[[ProgressLine
         for who, lines in view.quotes:
             _print_quote(who, lines)
     run = load(path)
+    if run.interrupted is not None:
+        # Not by a signal or a death, which are errors: its time was not enough.
+        raise HalftripError(run.interrupted)
     return 0 if run.measurements and not run.failures else 1
 
 

@@ -71,14 +71,15 @@ class Address(msgspec.Struct, frozen=True, tag=True):
 
 class Assignment(msgspec.Struct, frozen=True, tag=True):
     """The task of a launched rank: a Plan in JSON, where rank 0 listens for the group, if that uses
-    sockets, whether progress is shown, the number of the launch, and the configurations that are
-    left out, in JSON."""
+    sockets, whether progress is shown, the number of the launch, the configurations that are left
+    out, in JSON, and how long the launch may take, s: its share of what is left, and all of it."""
 
     plan: bytes
     group: Address | None
     progress: bool
     launch: int = 0
     done: bytes = b"[]"
+    allowed: tuple[float, float] | None = None
 
 
 class RecordLines(msgspec.Struct, frozen=True, tag=True):
@@ -89,7 +90,7 @@ class RecordLines(msgspec.Struct, frozen=True, tag=True):
 
 
 class Progress(msgspec.Struct, frozen=True, tag=True):
-    """The progress of a run: `done` of `total` slices are over, and `what` is being measured."""
+    """The progress of a launch: slice `done` of `total`, of `what`, is being measured."""
 
     done: int
     total: int

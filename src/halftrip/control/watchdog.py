@@ -45,7 +45,8 @@ class Watchdog:
 
     `channels` are connections to them, and `processes` are processes on this host, each with its
     name in messages. When a channel closes without a Bye or says Abort, when a process ends, or
-    when one of `signals` arrives that was not ignored so far, the run is over: `on_end` is called
+    when one of `signals` arrives that was not ignored so far, or so many `seconds` have
+    passed, with the reason `over`, the run is over: `on_end` is called
     with the reason, at once and in the watchdog's thread, the peers of all channels get an Abort,
     and the main thread is stopped. If it has not called `close` GRACE_SECONDS later, the process
     exits with status 1.
@@ -59,6 +60,8 @@ class Watchdog:
         processes: Mapping[int, str],
         on_end: Callable[[str], None],
         signals: tuple[signal.Signals, ...] = (),
+        seconds: float | None = None,
+        over: str = "",
     ) -> None:
         self._channels = dict(channels)
         self._processes = {
@@ -66,6 +69,8 @@ class Watchdog:
         }
         self._selector = selectors.DefaultSelector()
         self._on_end = on_end
+        self._ends = None if seconds is None else time.monotonic() + seconds
+        self._over = over
         self._signals = {
             int(number): number.name
             for number in signals
@@ -149,7 +154,11 @@ class Watchdog:
             for channel in self._channels:
                 selector.register(channel, selectors.EVENT_READ, self._read_message)
             while not self._closed.is_set():
-                for key, _ in selector.select():
+                left = None if self._ends is None else self._ends - time.monotonic()
+                if left is not None and left <= 0:
+                    self._stop_main(self._over)
+                    return
+                for key, _ in selector.select(left):
                     reason = key.data(key.fileobj)
                     if self._closed.is_set():
                         return

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job import shm_cleanup
 from halftrip.job.existing import ExistingJob, library_of, speaks
 from halftrip.job.lifelines import connect_lifelines
+from halftrip.job.limit import Limit
+from halftrip.job.machine import look_in_job
 from halftrip.job.resumption import Resumption
 from halftrip.job.spec import new_token
 from halftrip.job.view import View
@@ -39,13 +42,15 @@ def join(
 
     Raises what `job.start.launch` does, on every rank that is still alive.
     """
+    limit = Limit.of(plan)
     check_fit(job, plan)
     library.select_library(library_of(job))
     communicator = library.start(job.size, plan.threads)
     group = MpiGroup(communicator)
     run_file = _create(group, create)
     try:
-        return _measure(group, communicator, plan, run_file, view, left)
+        look_in_job(plan, group, view)
+        return _measure(group, communicator, plan, run_file, view, left, limit)
     finally:
         group.close()
         if run_file is not None:
@@ -138,7 +143,9 @@ def _measure(
     run_file: RunFile | None,
     view: View,
     left: Resumption,
+    limit: Limit | None,
 ) -> Path:
+    began = time.monotonic()
     token = group.broadcast(new_token(), str)
     early_end = _EarlyEnd(group.rank, run_file)
     try:
@@ -153,7 +160,8 @@ def _measure(
         agreed = group.broadcast(plan, Plan)
         launch = group.broadcast(left.first, int)
         process = ProcessContext.of(agreed, group.rank, token, communicator, launch=launch)
-        Runner(agreed, group, process, _FileSink(run_file, view), left.done).run()
+        allowed = None if limit is None else limit.allowed(began)
+        Runner(agreed, group, process, _FileSink(run_file, view), left.done, allowed).run()
         # After the last record: other ranks may read the file as soon as they have its path.
         path = group.broadcast(str(run_file.path.absolute()) if run_file is not None else "", str)
 
@@ -163,6 +171,8 @@ def _measure(
         processes={os.getppid(): "the launcher"} if os.getppid() else {},
         on_end=early_end.tell,
         signals=(signal.SIGINT, signal.SIGTERM),
+        seconds=None if limit is None else limit.left,
+        over="" if limit is None else str(limit.error()),
     )
     failure = watchdog.guard(work)
     if failure is None:

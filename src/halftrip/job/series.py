@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import msgspec
 
+from halftrip.job.limit import Limit
 from halftrip.job.resumption import Resumption
 from halftrip.job.view import View
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
@@ -89,47 +91,72 @@ class LaunchRecords:
 
 
 class LaunchView:
-    """Adds the number of the launch to all that is shown, and shows a printed line only once."""
+    """Adds the number of the launch to all that is shown, and shows a printed line only once. So
+    many launches will be taken `later`, as far as that is known."""
 
-    def __init__(self, view: View, launch: int, launches: int, quoted: set[str]) -> None:
+    def __init__(
+        self, view: View, launch: int, launches: int, quoted: set[str], later: int = 0
+    ) -> None:
         self.visible = view.visible
+        self.takes_warnings = view.takes_warnings
         self._view = view
         self._quoted = quoted
-        self._prefix = f"launch {launch + 1}/{launches} " if launches > 1 else ""
+        self._name = f"launch {launch + 1} of {launches}" if launches > 1 else ""
+        self._later = later
 
-    def update(self, done: int, total: int, what: str) -> None:
-        self._view.update(done, total, self._prefix + what)
+    def update(self, done: int, total: int, what: str, later: int = 0) -> None:
+        shown = f"{self._name} · {what}" if self._name else what
+        self._view.update(done, total, shown, self._later)
+
+    def warn(self, lines: list[str]) -> None:
+        self._view.warn(lines)
 
     def quote(self, who: str, lines: list[str]) -> None:
         new = [line for line in lines if line not in self._quoted]
         self._quoted.update(new)
         if new:
-            self._view.quote(self._prefix + who, new)
+            self._view.quote(f"{self._name}: {who}" if self._name else who, new)
 
 
 def launch_all(
     plan: Plan,
     run_file: RunFile,
     view: View,
-    launch: Callable[[int, LaunchRecords, View], None],
+    launch: Callable[[int, LaunchRecords, View, Limit | None], None],
     left: Resumption,
+    limit: Limit | None = None,
 ) -> None:
-    """Calls `launch(number, records, view)` for every launch that is left, and ends the file."""
+    """Calls `launch(number, records, view, limit)` for every launch that is left, with its part of
+    the run's `limit`, and ends the file."""
     ends: list[RunEnd] = []
     skips: set[bytes] = set()
     quoted: set[str] = set()
     intervals = Intervals(plan)
     most = plan.max_launches if plan.until_ci else left.launches
+    fewest = min(max(plan.launches, FEWEST_UNTIL_CI), most) if plan.until_ci else most
+    short: str | None = None
+    durations: list[float] = []
     while not ends or (len(ends) < most and not intervals.are_narrow(len(ends))):
+        if limit is not None and ends and not limit.has_room(min(durations)):
+            if len(ends) < fewest:
+                short = f"{limit.error()} after {len(ends)} of {fewest} launches"
+            break
         records = LaunchRecords(run_file, skips, intervals)
         number = left.first + len(ends)
-        launch(number, records, LaunchView(view, number, left.first + most, quoted))
+        of_launch = None if limit is None else limit.launch(fewest - len(ends))
+        later = max(0, fewest - len(ends) - 1)
+        shown = LaunchView(view, number, left.first + most, quoted, later)
+        began = time.monotonic()
+        launch(number, records, shown, of_launch)
+        durations.append(time.monotonic() - began)
         ends.append(records.end)
+        if records.end.reason is not None:
+            break
     if left.end is not None:
         ends.insert(0, left.end)
     run_file.end(
         RunEnd(
-            reason=ends[-1].reason,
+            reason=ends[-1].reason or short,
             seconds=_sum([end.seconds for end in ends]),
             timed=_sum([end.timed for end in ends]),
             logged=_sum([end.logged for end in ends]),

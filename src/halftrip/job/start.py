@@ -8,6 +8,8 @@ import msgspec
 
 from halftrip.control.protocol import Listener
 from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
+from halftrip.job.limit import Limit
+from halftrip.job.machine import look_before_launch
 from halftrip.job.resumption import Resumption
 from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.signals import catching, interrupt
@@ -40,7 +42,9 @@ def launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
         # Signals count before the supervisor catches them, too: an mpiexec may hang while it is
         # asked for its version.
         with catching(interrupt):
-            _launch(plan, run_file, view, left)
+            limit = Limit.of(plan)
+            look_before_launch(plan, plan.ranks or DEFAULT_RANKS, view)
+            _launch(plan, run_file, view, left, limit)
     except UsageError:
         run_file.discard()
         raise
@@ -49,36 +53,40 @@ def launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
         raise
 
 
-def _launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
+def _launch(
+    plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: Limit | None
+) -> None:
     if plan.launcher is not None or plan.mpiexec is not None:
-        _launch_with(plan.launcher or "mpiexec", plan, run_file, view, left)
+        _launch_with(plan.launcher or "mpiexec", plan, run_file, view, left, limit)
         return
     if "mpi" in plan.transport:
         try:
-            _launch_with("mpiexec", plan, run_file, view, left)
+            _launch_with("mpiexec", plan, run_file, view, left, limit)
             return
         except (Unavailable, LaunchFailed) as error:
             run_file.append(encode(Skip(transport="mpi", reason=str(error))))
         others = tuple(name for name in plan.transport if name != "mpi")
         plan = msgspec.structs.replace(plan, transport=others)
     if plan.transport:
-        _launch_with("local", plan, run_file, view, left)
+        _launch_with("local", plan, run_file, view, left, limit)
     else:
         run_file.end(RunEnd(reason=None))
 
 
-def _launch_with(name: str, plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
-    def launch_once(number: int, records: LaunchRecords, view: View) -> None:
+def _launch_with(
+    name: str, plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: Limit | None
+) -> None:
+    def launch_once(number: int, records: LaunchRecords, view: View, limit: Limit | None) -> None:
         try:
             launcher: Launcher = LAUNCHERS.load(name)(plan)
             token = new_token()
             listener = Listener(token, launcher.reach)
             job = launcher.job(listener, token, plan.ranks or DEFAULT_RANKS)
             done = left.done if number == left.first else frozenset()
-            Supervisor(job, listener, records, view).run(plan, launcher.start, number, done)
+            Supervisor(job, listener, records, view).run(plan, launcher.start, number, done, limit)
         except (Unavailable, LaunchFailed) as error:
             if number == left.first:
                 raise
             raise Interrupted(f"launch {number + 1}: {error}") from None
 
-    launch_all(plan, run_file, view, launch_once, left)
+    launch_all(plan, run_file, view, launch_once, left, limit)

@@ -27,6 +27,7 @@ from halftrip.control.protocol import (
 )
 from halftrip.errors import HalftripError, Interrupted, system_reason
 from halftrip.job import shm_cleanup
+from halftrip.job.limit import Limit
 from halftrip.job.processes import POLL_SECONDS, Started, job_processes
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
@@ -90,6 +91,8 @@ class Supervisor:
         self._reports: list[HalftripError] = []
         self._ending = False
         self._began = time.time()
+        self._started_at = time.monotonic()
+        self._limit: Limit | None = None
         self._selector = selectors.DefaultSelector()
         self._starting = False
         self._assigned = False
@@ -103,14 +106,17 @@ class Supervisor:
         start: Callable[[Job, Started], None],
         launch: int = 0,
         done: frozenset[Configuration] = frozenset(),
+        limit: Limit | None = None,
     ) -> None:
         """Calls `start` to start the ranks, and has them measure `plan` without the configurations
-        that are `done`, as the launch of this number. Returns when they have ended.
+        that are `done`, as the launch of this number, within the `limit`. Returns when they have
+        ended.
 
         Raises LaunchFailed if they did not start, UsageError or HalftripError if one of them gave
-        up, Interrupted if a process died or a signal arrived. No process is left in any
-        configuration.
+        up, Interrupted if a process died, a signal arrived or the time is over. No process is left
+        in any case.
         """
+        self._limit = limit
         with catching(self._on_signal):
             self._run(plan, start, launch, done)
         if self._late_signal is not None:
@@ -162,6 +168,11 @@ class Supervisor:
     def _serve(self, timeout: float | None) -> None:
         """Waits for the next events, at most `timeout` seconds, and handles them. Raises what `run`
         does."""
+        if self._limit is not None:
+            left = self._limit.left
+            if left <= 0 and not self._leaving and not self._ending:
+                raise self._limit.error()
+            timeout = max(left, 0.0) if timeout is None else min(timeout, max(left, 0.0))
         events = [key for key, _ in self._selector.select(timeout)]
         # Messages first: a rank says Bye before it exits.
         for key in sorted(events, key=lambda key: isinstance(key.fileobj, int)):
@@ -216,6 +227,7 @@ class Supervisor:
                 progress=self._view.visible,
                 launch=launch,
                 done=msgspec.json.encode(done),
+                allowed=None if self._limit is None else self._limit.allowed(self._started_at),
             )
             with contextlib.suppress(Closed):  # _on_control notices the death
                 rank.control.send(assignment)

@@ -9,9 +9,14 @@ class View(Protocol):
     """Shows progress, if it is `visible`, and keeps what other programs printed."""
 
     visible: bool
+    takes_warnings: bool
 
-    def update(self, done: int, total: int, what: str) -> None:
-        """Shows that `done` of `total` configurations are over and `what` is being measured."""
+    def update(self, done: int, total: int, what: str, later: int = 0) -> None:
+        """Shows that slice `done` of `total`, of `what`, is being measured; that many launches of
+        as many slices come later."""
+
+    def warn(self, lines: list[str]) -> None:
+        """Shows what may spoil the results, a line for each, if it `takes_warnings`."""
 
     def quote(self, who: str, lines: list[str]) -> None:
         """Takes the lines that an mpiexec, called `who`, and its ranks printed in a run that
@@ -22,8 +27,12 @@ class NoView:
     """Shows nothing."""
 
     visible = False
+    takes_warnings = False
 
-    def update(self, done: int, total: int, what: str) -> None:
+    def update(self, done: int, total: int, what: str, later: int = 0) -> None:
+        pass
+
+    def warn(self, lines: list[str]) -> None:
         pass
 
     def quote(self, who: str, lines: list[str]) -> None:

@@ -34,6 +34,7 @@ from halftrip.control.protocol import (
 from halftrip.control.watchdog import Watchdog
 from halftrip.errors import HalftripError, Interrupted, Unavailable
 from halftrip.job.spec import RANK_VARIABLE, Job
+from halftrip.measure.budget import Allowed
 from halftrip.measure.runner import Runner
 from halftrip.mpi import library
 from halftrip.plan.plan import Plan
@@ -144,7 +145,8 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         plan = msgspec.json.decode(assignment.plan, type=Plan)
         process = ProcessContext.of(plan, rank, job.token, communicator, _NO_MPI, assignment.launch)
         done = msgspec.json.decode(assignment.done, type=frozenset[Configuration])
-        Runner(plan, group, process, sink, done).run()
+        allowed = None if assignment.allowed is None else Allowed(*assignment.allowed)
+        Runner(plan, group, process, sink, done, allowed).run()
         group.close()
 
     watchdog = Watchdog(

@@ -12,7 +12,7 @@ from halftrip.results.records import HostCounters, Phase
 from halftrip.telemetry.host import Counted, Counters
 
 # The rest before all configurations, and after them.
-_IDLE_SECONDS = 1.0
+IDLE_SECONDS = 1.0
 # The log may take this share of the time in which the run is active.
 _LARGEST_SHARE = 0.005
 # When a record is due, these are still to come: itself, that of the last configurations, and the
@@ -67,8 +67,8 @@ class HostLog:
         began = time.perf_counter()
         self._advance()
         self.seconds += time.perf_counter() - began
-        time.sleep(_IDLE_SECONDS)
-        self._since += _IDLE_SECONDS
+        time.sleep(IDLE_SECONDS)
+        self._since += IDLE_SECONDS
         self._log(phase)
         # A rank that went on would open or close paths while another still rests.
         self._group.barrier()

@@ -18,6 +18,7 @@ from halftrip.measure.selection import Refusal, refusal
 from halftrip.measure.setup import Setup
 from halftrip.measure.side import Side
 from halftrip.measure.slices import Slice, finish, serve
+from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Failure, Measurement
@@ -31,14 +32,20 @@ _LEAST_WALL_SECONDS = 0.05
 
 class Turn(msgspec.Struct, frozen=True):
     """What all ranks do next: slice `number` of `setting`, in a round of the schedule. `iterations`
-    is how many iterations the slice has exactly; None: as many as its time allows. It is not over
-    before it has sampled for `least` seconds."""
+    is how many iterations the slice has exactly; None: as many as its time allows, which is
+    `seconds`, or, where that is None, its part of the plan's. It is not over before it has sampled
+    for `least` seconds."""
 
     round: int
     setting: Configuration
     number: int
     iterations: int | None = None
     least: float = 0.0
+    seconds: float | None = None
+
+    def time(self, plan: Plan) -> float:
+        """The time that the slice may sample for, s."""
+        return plan.time / planned_slices(plan) if self.seconds is None else self.seconds
 
 
 class Started(NamedTuple):
@@ -93,7 +100,9 @@ class Part:
             self.refused = str(error)
             return
         if self._pair.initiates:
-            self._slice = Slice(self._pair, self._side, self._started().sampler, self._placement)
+            sampler = self._started().sampler
+            sampler.allow(self._turn.time(self._setup.plan))
+            self._slice = Slice(self._pair, self._side, sampler, self._placement)
             spread = self._started().progress.spread
             self._slice.warm_up(self._turn.iterations, spread, self._turn.least)
             if several:
@@ -126,7 +135,7 @@ class Part:
         plan = self._setup.plan
         if self._turn.iterations is not None or plan.placement_state is not None:
             return None
-        seconds = plan.time / planned_slices(plan)
+        seconds = self._turn.time(plan)
         return raw_now() + round((_MOST_WALL * seconds + _LEAST_WALL_SECONDS) * 1e9)
 
     def result(self, launch: int, began: float, last: bool) -> Measurement | Failure | None:

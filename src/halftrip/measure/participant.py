@@ -81,7 +81,7 @@ class Participant:
                 self._part(turn, ranks, thread, at_once) for thread in range(self._plan.threads)
             ]
         self._each(parts, lambda part: part.prepare(several))
-        until = self._begin_together() if several else None
+        until = self._begin_together(turn) if several else None
         self._each(parts, lambda part: part.sample(until))
         report = self._report(turn, parts)
         if ranks is not None and not self._keeps_pairs:
@@ -127,7 +127,7 @@ class Participant:
             self._pairs.pop((ranks, thread)).close()
         self._setup.group.leave(sum(ranks) - self._setup.group.rank)
 
-    def _begin_together(self) -> int | None:
+    def _begin_together(self, turn: Turn) -> int | None:
         """Waits until the moment at which all pairs begin to sample. Returns when they end, ns of
         this host's CLOCK_MONOTONIC_RAW; None: when each has its number of iterations."""
         group, plan = self._setup.group, self._plan
@@ -137,7 +137,7 @@ class Participant:
         time.sleep(max(0, begin - raw_now()) * 1e-9)
         if plan.iterations is not None:
             return None
-        return begin + round(plan.time / self._slices * 1e9)
+        return begin + round(turn.time(plan) * 1e9)
 
     # What is kept of a configuration.
 
@@ -191,7 +191,8 @@ class Participant:
             if part.initiates and part.refused is None and not isinstance(record, Failure):
                 progress = self._started_of(part.configuration).progress
                 unfinished += not progress.is_enough(self._plan)
-                late |= progress.is_late(self._plan, self._slices)
+                time_of_all = turn.time(self._plan) * self._slices
+                late |= progress.is_late(self._plan, self._slices, time_of_all)
                 if progress.iteration_ns is not None:
                     of_curve = self._iteration_ns.setdefault(part.configuration.setting.curve, {})
                     of_curve[part.configuration.size] = progress.iteration_ns

@@ -21,8 +21,9 @@ from halftrip.errors import Unavailable
 from halftrip.measure import baselines
 from halftrip.measure.adaptive_sizes import Refinement
 from halftrip.measure.aggregate import aggregate
+from halftrip.measure.budget import Allowed, Budget
 from halftrip.measure.clock_offsets import HostClocks
-from halftrip.measure.host_log import HostLog
+from halftrip.measure.host_log import IDLE_SECONDS, HostLog
 from halftrip.measure.part import Turn
 from halftrip.measure.participant import Participant, TurnReport
 from halftrip.measure.selection import Refusal, skips
@@ -40,6 +41,10 @@ from halftrip.transports.base import ProcessContext
 _PROGRESS_SECONDS = 0.1
 # Garbage is collected between turns, at most this often, s.
 _COLLECT_SECONDS = 0.25
+# What follows the walk takes about this long, s.
+_AFTER_SECONDS = 0.4
+# With --refine, a walk may take this share of the time that is left.
+_REFINED_SHARE = 0.5
 
 
 class Sink(Protocol):
@@ -88,7 +93,8 @@ class Order(msgspec.Struct, frozen=True):
 
 class Runner:
     """Measures `plan` with all ranks of `group`, each of which makes a Runner. `process` is the
-    context of this process for transports. Rank 0's `done` are configurations that are left out."""
+    context of this process for transports. Rank 0's `done` are configurations that are left out,
+    and `allowed` is how long that takes at most."""
 
     def __init__(
         self,
@@ -97,20 +103,23 @@ class Runner:
         process: ProcessContext,
         sink: Sink,
         done: frozenset[Configuration] = frozenset(),
+        allowed: Allowed | None = None,
     ) -> None:
         self._plan = plan
         self._group = group
         self._process = process
         self._sink = sink
         self._done = done
+        self._allowed = allowed
         self._launch = process.launch
         self._began = time.monotonic()
         self._began_raw = raw_now()
         self._log: HostLog | None = None
         self._collected = self._began
-        # On rank 0: the time of all batches here, ns, whether the log is due, and when progress was
-        # last reported.
+        # On rank 0: the time of all batches here, ns, how many rows the time was not enough for,
+        # whether the log is due, and when progress was last reported.
         self._timed_ns = 0
+        self._missing = 0
         self._log_is_due = False
         self._last_progress = 0.0
 
@@ -190,11 +199,11 @@ class Runner:
 
     def _walk(self, items: Sequence[Item], refinement: Refinement | None) -> None:
         """Measures all slices of these items."""
-        walk = Walk(self._plan, items)
+        walk = Walk(self._plan, items, budget=self._budget(len(items), refinement is not None))
         refusals: list[Refusal] = []
-        total = len(items) * planned_slices(self._plan)
         for done, turn in enumerate(walk.turns()):
-            self._show(min(done, total), total, turn.setting)
+            # With this one.
+            self._show(done + 1, done + 1 + walk.left, turn.setting)
             is_stale = self._clocks.is_stale
             reports = self._give(Order(turn, self._log_is_due, compare_clocks=is_stale))
             measured = self._take(turn, reports)
@@ -205,9 +214,23 @@ class Runner:
                 walk.close(spares=False)
             if refinement is not None:
                 refinement.take(turn.round, [line for report in reports for line in report.lines])
+        self._missing += walk.missing
         wanted = [setting for _, setting in items]
         for skip in skips(refusals, wanted, self._setup.schedule.pairs_in_all):
             self._record(skip)
+
+    def _budget(self, items: int, others_follow: bool) -> Budget | None:
+        """What a walk over so many items may take of what is left of --max-duration."""
+        if self._allowed is None:
+            return None
+        gone = time.monotonic() - self._began + _AFTER_SECONDS
+        if self._log is not None:
+            gone += IDLE_SECONDS
+        share = self._allowed.share - gone
+        part = share * _REFINED_SHARE if others_follow else share
+        slices = planned_slices(self._plan)
+        allowed = Allowed(part, self._allowed.most - gone)
+        return Budget(allowed, items, slices, self._plan.time / slices)
 
     def _follow(self) -> None:
         while True:
@@ -273,7 +296,7 @@ class Runner:
 
     def _record_end(self, drifts: list[float]) -> None:
         end = RunEnd(
-            reason=None,
+            reason=self._why_short(),
             seconds=time.monotonic() - self._began,
             timed=self._timed_ns * 1e-9,
             clock_drift=drifts,
@@ -281,6 +304,13 @@ class Runner:
         )
         if self._group.rank == 0:
             self._sink.lines(encode(end), last=True)
+
+    def _why_short(self) -> str | None:
+        """Why the run is not complete; None if it is."""
+        if not self._missing:
+            return None
+        rows = "1 row" if self._missing == 1 else f"{self._missing} rows"
+        return f"--max-duration: {self._plan.max_duration:g} s were not enough for {rows}"
 
     def _record(self, record: Record) -> None:
         if self._group.rank == 0:

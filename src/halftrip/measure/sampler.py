@@ -38,22 +38,20 @@ BLOCK_GROWTH = 3.0
 # one, or within what half of the slices of the configuration differ by: a longer one would tell
 # little more about the configuration.
 _WITHIN_SHARE = 0.5
-# The interval is computed when at least this share of the time is there, and then each time it has
-# grown by this much: batches may be short.
+# The interval is computed from this share of the time on, each time it has grown by this much.
 _LEAST_LOOK_SHARE = 0.05
 _LOOK_GROWTH = 0.25
 # A slice has sampled for as long as it has to, where a block took this share of what was planned.
 _ROUNDING = 0.9
-# The present time of a sample is the median of this many of the latest.
+# The present time of a sample is the median of so many.
 _LATEST_SAMPLES = 8
 # Rejected batches may take this many times the time allowed. Each counts as this share of it at
-# least: where little time is left batches are short, but are probed for the state all the same.
+# least: a short one is probed for the state all the same.
 _MOST_REJECTED = 20
 _LEAST_REJECTED_SHARE = 0.005
 # At most about this many samples of a configuration are kept: for more time, each holds more
-# iterations, as far as there are buffers. Where each has to be a single iteration, sampling ends
-# with this many. Drift, tails and the interval are computed from all of them in time order; a
-# selection would hide these.
+# iterations, as far as there are buffers; where each has to be a single one, sampling ends then.
+# Drift, tails and the interval need all of them in time order.
 MOST_SAMPLES = 1_000_000
 # A kernel call should be no longer than this, so that progress is shown and a stop is noticed: two
 # ranks that never wait for each other do not check for a stop within a call, and have
@@ -142,6 +140,10 @@ class Sampler:
         self._kept: Sequence[Sampled] = ()
         self._rejected_ns = 0.0
         self._next_look_ns = _LEAST_LOOK_SHARE * self._allowed_ns
+
+    def allow(self, seconds: float) -> None:
+        """Lets a slice sample for so long, from the next on."""
+        self._allowed_ns = seconds * 1e9
 
     @property
     def warm_up(self) -> WarmUp:

@@ -123,8 +123,8 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     schedule = Schedule(group.size, plan.pairs, plan.concurrent_pairs, hosts)
     if plan.pairs == "across" and len(set(hosts)) == 1:
         raise Unavailable("--pairs across: all ranks are on one host")
-    places = _places(plan, views, schedule.pairs_of(0))
-    own = places[group.rank]
+    chosen = places(plan, views, schedule.pairs_of(0))
+    own = chosen[group.rank]
     if own[0].core is not None:
         os.sched_setaffinity(0, {own[0].core})
     poll_pause = _agree_on_poll_pause(group, views)
@@ -139,7 +139,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         clock=clock,
         meter=meter,
         hosts=hosts,
-        places=places,
+        places=chosen,
         environments=group.gather(described, Environment) or [],
         cache_bytes=max(cache for cache, _ in limits),
         kept_bytes=min(_MOST_KEPT, *(kept for _, kept in limits)),
@@ -162,19 +162,19 @@ def _agree_on_poll_pause(group: Group, views: Sequence[topology.View]) -> int:
     return pause
 
 
-def _places(
+def places(
     plan: Plan, views: Sequence[topology.View], first: Sequence[tuple[int, int]]
 ) -> list[list[topology.Place]]:
     """The places of every rank's threads, by rank. Threads that talk in the `first` round are
-    placed side by side."""
+    placed side by side. Raises UsageError or Unavailable for cores that cannot be used."""
     threads = plan.threads
     order = [
         rank * threads + thread for pair in first for thread in range(threads) for rank in pair
     ]
     rest = [slot for slot in range(len(views) * threads) if slot not in order]
     each = [view for view in views for _ in range(threads)]
-    places = topology.place(each, plan.cores, [*order, *rest], threads)
-    return [places[rank * threads : (rank + 1) * threads] for rank in range(len(views))]
+    found = topology.place(each, plan.cores, [*order, *rest], threads)
+    return [found[rank * threads : (rank + 1) * threads] for rank in range(len(views))]
 
 
 def _environment(

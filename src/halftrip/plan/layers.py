@@ -27,6 +27,9 @@ from halftrip.results.patterns import SHAPES
 # With one of these, somebody has said what is to be measured.
 _CHOOSE = {"pattern", "mode", "sizes", "window", "rate", "iterations", "refine"}
 
+# These say how long a run takes.
+_LENGTHS = {"time", "slices", "iterations", "launches", "until_ci"}
+
 
 class Layer(NamedTuple):
     """Some keys of a plan, not yet parsed; `place` says where a key stands, for errors."""
@@ -59,11 +62,15 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
 
 
 def _preset_layer(layers: Sequence[Layer]) -> list[Layer]:
-    """A layer of the preset that the last layer with one names; empty if none does."""
+    """A layer of the preset that the last layer with one names; empty if none does. Where another
+    layer says how long something takes, the preset does not limit the whole."""
     for layer in reversed(layers):
         if layer.keys.get("preset") is not None:
             name = _parse("preset", layer.keys["preset"], layer.place)
-            return [Layer(presets.PRESETS[name], partial("preset {}: {}".format, name))]
+            keys = dict(presets.PRESETS[name])
+            if any(_LENGTHS & other.keys.keys() for other in layers):
+                keys.pop("max_duration", None)
+            return [Layer(keys, partial("preset {}: {}".format, name))]
     return []
 
 

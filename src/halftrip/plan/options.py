@@ -146,6 +146,11 @@ OPTIONS: dict[str, Option] = {
         ("-r",),
         group="long",
     ),
+    "max_duration": Option(
+        parsing.seconds,
+        "End the whole run within this time: shorter, then fewer slices. [none]",
+        group="long",
+    ),
     "launches": Option(parsing.count, "Start fresh processes this many times. [1]", group="long"),
     "until_ci": Option(
         parsing.flag, "Launch again until every interval is within --ci.", group="long"

@@ -37,6 +37,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     until their times have settled). Fresh processes are started `launches` times; with `until_ci`,
     until every row's interval over them is within `ci`, `max_launches` times at most.
 
+    With `max_duration`, seconds, the whole run takes no longer: slices get shorter, then fewer.
+
     `message_rate` adds a stream of small messages over each transport, for how many of them it
     carries in a second.
 
@@ -74,6 +76,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     iterations: int | None = None
     warmup: int | None = None
     slices: int = 10
+    max_duration: float | None = None
     preset: str | None = None
     launches: int = 1
     until_ci: bool = False

@@ -5,14 +5,14 @@ from __future__ import annotations
 from halftrip.plan.plan import Plan
 
 # A slice takes this long at least, s: a shorter one would be all warm-up.
-_LEAST_SLICE_SECONDS = 0.001
+LEAST_SLICE_SECONDS = 0.001
 
 
 def planned_slices(plan: Plan) -> int:
     """In how many slices the time of each configuration is dealt."""
     if plan.iterations is not None:
         return min(plan.slices, plan.iterations)
-    return max(1, min(plan.slices, int(plan.time / _LEAST_SLICE_SECONDS)))
+    return max(1, min(plan.slices, int(plan.time / LEAST_SLICE_SECONDS)))
 
 
 def iterations_of(plan: Plan, number: int) -> int | None:

@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.live import Live
+from rich.text import Text
+
+# How fast a run goes is seen from this many seconds: its first slices take longer than later ones.
+_PACE_SECONDS = 10.0
+# Of less nothing can be told.
+_LEAST_SECONDS = 1.0
 
 
 class ProgressLine:
-    """The line is drawn only when `update` is called: no thread or timer disturbs the run."""
+    """The line is drawn only when `update` is called: no thread or timer disturbs the run. A run
+    that takes no longer than `seconds` has no more than these left."""
 
-    def __init__(self, console: Console, hidden: bool = False) -> None:
+    def __init__(
+        self,
+        console: Console,
+        hidden: bool = False,
+        quiet: bool = False,
+        seconds: float | None = None,
+    ) -> None:
         self.visible = console.is_terminal and not hidden
-        self._progress = Progress(
-            TextColumn("{task.description:>14}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=console,
-            auto_refresh=False,
-            transient=True,
-        )
+        self.takes_warnings = not quiet
         self.quotes: list[tuple[str, list[str]]] = []
-        self._task = self._progress.add_task("starting", total=None)
+        self._console = console
+        self._ends = None if seconds is None else time.monotonic() + seconds
+        self._live = Live(
+            _line(["starting the ranks"]), console=console, auto_refresh=False, transient=True
+        )
+        # When how many slices were over, in this launch, over the latest seconds.
+        self._latest: deque[tuple[float, int]] = deque()
 
     def __enter__(self) -> ProgressLine:
         if self.visible:
-            self._progress.start()
-            self._progress.refresh()
+            self._live.start(refresh=True)
         return self
 
     def __exit__(
@@ -47,14 +50,55 @@ class ProgressLine:
         trace: TracebackType | None,
     ) -> None:
         if self.visible:
-            self._progress.stop()
+            self._live.stop()
 
-    def update(self, done: int, total: int, what: str) -> None:
-        """Shows that `done` of `total` slices are over and `what` is being measured."""
-        if self.visible:
-            self._progress.update(self._task, completed=done, total=total, description=what)
-            self._progress.refresh()
+    def update(self, done: int, total: int, what: str, later: int = 0) -> None:
+        """Shows that slice `done` of `total`, of `what`, is being measured; that many launches of
+        as many slices come later."""
+        if not self.visible:
+            return
+        parts = [what, f"slice {done} of {total}"]
+        left = self._seconds_left(done, total, later)
+        if left is not None:
+            parts.append(f"{_duration(left)} left")
+        self._live.update(_line(parts), refresh=True)
+
+    def _seconds_left(self, done: int, total: int, later: int) -> float | None:
+        """How long the run will take still; None where that cannot be told yet."""
+        now = time.monotonic()
+        if self._latest and done < self._latest[-1][1]:
+            # Another launch has begun.
+            self._latest.clear()
+        self._latest.append((now, done))
+        while now - self._latest[0][0] > _PACE_SECONDS:
+            self._latest.popleft()
+        limit = None if self._ends is None else max(self._ends - now, 0.0)
+        passed, slices = now - self._latest[0][0], done - self._latest[0][1]
+        if passed < _LEAST_SECONDS or not slices:
+            return limit
+        left = passed / slices * (total - done + later * total)
+        return left if limit is None else min(left, limit)
+
+    def warn(self, lines: list[str]) -> None:
+        """Prints warnings above the line."""
+        for line in lines:
+            self._console.print(
+                f"halftrip: warning: {line}", soft_wrap=True, markup=False, highlight=False
+            )
 
     def quote(self, who: str, lines: list[str]) -> None:
         """Keeps what a rank has printed in `quotes`, to be shown when the line is removed."""
         self.quotes.append((who, lines))
+
+
+def _line(parts: list[str]) -> Text:
+    """One line, however narrow the terminal is."""
+    return Text(" · ".join(parts), no_wrap=True, overflow="ellipsis")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,20 +21,29 @@ _KTHREADD = 2
 
 
 class Task(NamedTuple):
-    """A thread of the process `pid`, or of the kernel; `ran` is its CPU time so far, ns."""
+    """A thread of the process `pid`, or of the kernel, which ran last on `core`; `ran` is its CPU
+    time so far, ns."""
 
     pid: int
     name: str
     is_kernel: bool
+    core: int
     ran: int
+
+
+def title(name: str, pid: int, is_kernel: bool) -> str:
+    """The name of a task, which may have any characters, and whose it is."""
+    printable = "".join(each if each.isprintable() else "?" for each in name)
+    return f"{printable} ({'of the kernel' if is_kernel else f'process {pid}'})"
 
 
 def busiest_task(core: int, proc: Path = Path("/proc")) -> BusiestTask | None:
     """The task of another process that runs most on a core now, while this thread sleeps; None if
     none is seen: it may have ended, or be invisible from here."""
-    before, began = _tasks(core, proc), time.perf_counter_ns()
+    own = {os.getpid()}
+    before, began = tasks(proc, own, core), time.perf_counter_ns()
     time.sleep(_WATCH_SECONDS)
-    after, ended = _tasks(core, proc), time.perf_counter_ns()
+    after, ended = tasks(proc, own, core), time.perf_counter_ns()
     ran = {tid: task.ran - before[tid].ran for tid, task in after.items() if tid in before}
     busiest = max(ran, key=lambda tid: ran[tid], default=None)
     if busiest is None:
@@ -42,15 +52,15 @@ def busiest_task(core: int, proc: Path = Path("/proc")) -> BusiestTask | None:
     if share < _LEAST_SHARE:
         return None
     task = after[busiest]
-    who = "of the kernel" if task.is_kernel else f"process {task.pid}"
-    return BusiestTask(name=f"{task.name} ({who})", share=share)
+    return BusiestTask(name=title(task.name, task.pid, task.is_kernel), share=share)
 
 
-def _tasks(core: int, proc: Path) -> dict[int, Task]:
-    """The tasks of other processes that ran last on this core, by number."""
+def tasks(proc: Path, without: Collection[int], core: int | None = None) -> dict[int, Task]:
+    """The tasks of all processes but these, by number; only those that ran last on this core, if
+    one is given."""
     found = {}
     for directory in _numbered(proc):
-        if int(directory.name) == os.getpid():
+        if int(directory.name) in without:
             continue
         for task in _numbered(directory / "task"):
             read = _task(int(directory.name), task, core)
@@ -67,15 +77,16 @@ def _numbered(directory: Path) -> list[Path]:
         return []
 
 
-def _task(pid: int, directory: Path, core: int) -> Task | None:
+def _task(pid: int, directory: Path, core: int | None) -> Task | None:
     """None if it ran on another core, has ended meanwhile, or has malformed files."""
     try:
         before, _, after = (directory / "stat").read_text(errors="replace").rpartition(")")
         fields = after.split()
-        if fields[_PROCESSOR] != str(core):
+        ran_on = int(fields[_PROCESSOR])
+        if core is not None and ran_on != core:
             return None
         ran = (directory / "schedstat").read_text().split()[0]
         is_kernel = _KTHREADD in (pid, int(fields[1]))
-        return Task(pid, before.partition("(")[2], is_kernel, int(ran))
+        return Task(pid, before.partition("(")[2], is_kernel, ran_on, int(ran))
     except (OSError, ValueError, IndexError):
         return None

@@ -17,6 +17,7 @@ from halftrip.clock import kernel_clock_source
 from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.telemetry import environment
 from halftrip.telemetry.control_group import own_group
+from halftrip.telemetry.load import LOOK_SECONDS, Load, look
 from halftrip.telemetry.processors import KINDS, read_processors
 
 State = Literal["ok", "warning", "unknown"]
@@ -25,17 +26,22 @@ _CPU = "/sys/devices/system/cpu"
 # Free space in /dev/shm that MPI libraries usually need for their segments, bytes.
 _SHARED_MEMORY_NEEDED = 64 << 20
 _MEMORY_NEEDED = 1 << 30
+# With a higher load average, programs waited for cores. After a run whose ranks poll, each on its
+# own core, it is at most one for each core.
+_LOAD_PER_CORE = 1.5
 # With a larger share of steal since boot, other guests compete for these cores.
 _STEAL_SHARE = 0.01
 
 
 class Check(msgspec.Struct, frozen=True):
-    """The answer to one question: what was found, and what to do if it is a warning."""
+    """The answer to one question: what was found, and what to do if it is a warning. `load` is what
+    was seen of the cores, where that was the question."""
 
     name: str
     state: State
     found: str
     advice: str | None = None
+    load: Load | None = None
 
 
 def _unknown(name: str, why: str = "the kernel does not say") -> Check:
@@ -241,6 +247,24 @@ CHECKS: tuple[Callable[[Reader], Check], ...] = (
     limits,
     interfaces,
 )
+
+
+def load(reader: Reader = HOST_FILES, seconds: float = LOOK_SECONDS) -> Check:
+    """Who has the cores that this process may use, in a look of so many seconds."""
+    seen = look(seconds, reader=reader)
+    if not seen.is_known:
+        return _unknown("load")
+    cores = [core.core for core in seen.cores]
+    lines = seen.lines(cores)
+    found = "; ".join(lines) or f"nobody has much of a core (a look of {seconds:g} s)"
+    if seen.average:
+        found += f"; load average {', '.join(f'{each:.2f}' for each in seen.average)}"
+    if lines:
+        return Check("load", "warning", found, seen.advice(cores), seen)
+    if seen.average and seen.average[0] > _LOAD_PER_CORE * len(cores):
+        advice = "more wanted to run within the last minute than there are cores: look for longer, "
+        return Check("load", "warning", found, advice + "as with --load 10s", seen)
+    return Check("load", "ok", found, load=seen)
 
 
 def machine_checks(reader: Reader = HOST_FILES) -> list[Check]:

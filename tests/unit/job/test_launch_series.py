@@ -50,7 +50,7 @@ def test_the_end_is_of_all_launches(tmp_path):
     run_file = created(tmp_path)
     drifts = iter([[0.5, -3.0], [-2.0, 1.0]])
 
-    def launch(number, records, view):
+    def launch(number, records, view, limit):
         end = RunEnd(reason=None, seconds=2.0, timed=1.0, clock_drift=next(drifts))
         records.append(encode(end), last=True)
 
@@ -104,7 +104,7 @@ def test_launches_end_at_the_first_that_are_narrow(tmp_path):
     run_file = created(tmp_path)
     numbers = []
 
-    def launch(number, records, view):
+    def launch(number, records, view, limit):
         numbers.append(number)
         records.append(encode(runs.measurement(launch=number, samples=[2000] * 50)))
 
@@ -138,7 +138,7 @@ def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
         def __init__(self, job, listener, records, view):
             pass
 
-        def run(self, plan, start, number, done):
+        def run(self, plan, start, number, done, limit):
             pass
 
     monkeypatch.setattr(registry.LAUNCHERS, "load", lambda name: GoneLauncher)

@@ -29,7 +29,7 @@ CASES = [runs.configuration("tcp", size, "block") for size in range(1, 6)]
 
 @pytest.fixture(autouse=True)
 def _short_rest(monkeypatch):
-    monkeypatch.setattr(host_log, "_IDLE_SECONDS", 0.02)
+    monkeypatch.setattr(host_log, "IDLE_SECONDS", 0.02)
 
 
 def setup_of(group, hosts):

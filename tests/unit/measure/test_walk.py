@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from halftrip.measure.walk import Walk, iterations_of
 from halftrip.plan.plan import Plan
-from halftrip.plan.slices import _LEAST_SLICE_SECONDS as LEAST_SLICE_SECONDS
-from halftrip.plan.slices import planned_slices
+from halftrip.plan.slices import LEAST_SLICE_SECONDS, planned_slices
 from harness import runs
 
 ITEMS = [(round_, runs.configuration(size=size)) for round_ in (0, 3) for size in (1, 2, 4, 8)]

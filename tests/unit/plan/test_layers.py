@@ -225,7 +225,23 @@ def test_all_other_layers_win_over_a_preset():
     # Of two presets, the last one counts.
     plan = made({"preset": "paper"}, {"preset": "quick"})
     assert (plan.launches, plan.ci) == (1, 0.05)
-    assert msgspec.structs.replace(made({"preset": "standard"}), preset=None) == made({})
+    standard = made({"preset": "standard"})
+    assert msgspec.structs.replace(standard, preset=None, max_duration=None) == made({})
+
+
+@pytest.mark.parametrize(("preset", "seconds"), [("quick", 10), ("standard", 60), ("paper", None)])
+def test_a_preset_ends_in_time(preset, seconds):
+    assert made({"preset": preset}).max_duration == seconds
+    assert made({"preset": preset}, {"sizes": "8", "ci": "1%"}).max_duration == seconds
+    # Unless somebody says how long a part of it takes.
+    for name, value in (("time", "2s"), ("launches", 5), ("iterations", 9), ("slices", 20)):
+        assert made({"preset": preset}, {name: value}).max_duration is None
+    assert made({"preset": preset, "max_duration": "90s"}, {"time": "2s"}).max_duration == 90
+
+
+def test_the_limit_of_a_run_is_a_time():
+    with pytest.raises(UsageError, match=r"^max_duration: 'soon' is not a time"):
+        made({"max_duration": "soon"})
 
 
 def test_an_unknown_preset_is_one_line():

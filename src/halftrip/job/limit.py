@@ -1,0 +1,62 @@
+"""--max-duration: until when a run, and each of its launches, has to be over."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from halftrip.errors import Interrupted
+from halftrip.measure.budget import Allowed
+from halftrip.plan.plan import Plan
+
+# What precedes the limit, the start of Python, and what follows the ranks' last record, their end
+# and the table, take about this long, s; and longer where starting the ranks takes longer: this
+# share of it.
+_AROUND_SECONDS = 0.7
+_AROUND_SHARE = 0.25
+# Ranks that do not end by themselves are stopped so long before the end, s.
+_STOP_SECONDS = 0.3
+
+
+class Limit(NamedTuple):
+    """The run has to be over at `ends`, the launch at `launch_ends`, both of time.monotonic;
+    `seconds` is the whole time."""
+
+    seconds: float
+    ends: float
+    launch_ends: float
+
+    @classmethod
+    def of(cls, plan: Plan) -> Limit | None:
+        """The limit of a run that begins now and has one launch; None without --max-duration."""
+        if plan.max_duration is None:
+            return None
+        ends = time.monotonic() + plan.max_duration
+        return cls(plan.max_duration, ends, ends)
+
+    def launch(self, launches: int) -> Limit:
+        """The limit of the next launch, where so many are to come, each with an equal part of what
+        is left."""
+        now = time.monotonic()
+        return self._replace(launch_ends=now + (self.ends - now) / max(launches, 1))
+
+    @property
+    def left(self) -> float:
+        """For how long the ranks may go on, s, if they do not end by themselves; 0 or less: they
+        are to be stopped."""
+        return self.ends - _STOP_SECONDS - time.monotonic()
+
+    def has_room(self, seconds: float) -> bool:
+        """Whether another launch that takes this long would be over in time."""
+        return self.ends - _AROUND_SECONDS - time.monotonic() >= seconds
+
+    def allowed(self, began: float) -> Allowed:
+        """How long the ranks may measure from now on; their start `began` at that
+        time.monotonic."""
+        now = time.monotonic()
+        around = _AROUND_SECONDS + _AROUND_SHARE * (now - began)
+        return Allowed(self.launch_ends - now - around, self.ends - now - around)
+
+    def error(self) -> Interrupted:
+        """Why a run ends that has not done so by itself."""
+        return Interrupted(f"--max-duration: {self.seconds:g} s are over")

@@ -1,0 +1,233 @@
+"""Who has the cores: a look of a fifth of a second, or a longer one, at all that runs here."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from halftrip.kernel_files import HOST_FILES, Reader
+from halftrip.telemetry.busiest_task import Task, tasks, title
+from halftrip.telemetry.processors import read_processors
+
+LOOK_SECONDS = 0.2
+# A longer look consists of several: then tasks that move from core to core, and such as end
+# meanwhile, are seen, too.
+_STEP_SECONDS = 0.25
+# The kernel counts in steps of 10 ms, twenty in the shortest look: less may be chance.
+_BUSY_SHARE = 0.2
+_STEAL_SHARE = 0.1
+# Programs with a smaller share of a core are left out, or not worth naming; nor are more of them.
+_LEAST_SHARE = 0.01
+_NAMED_SHARE = 0.05
+_MOST_NAMED = 3
+_MOST_CORES = 4
+# A core that is busy for a smaller share of the time may be recommended.
+_IDLE_SHARE = 0.05
+# The kinds of time in which no task of this host has a core.
+_UNUSED = ("idle", "iowait", "steal")
+
+
+class Program(msgspec.Struct, frozen=True):
+    """A process, or a task of the kernel, and its share of a core, from 0 to 1."""
+
+    name: str
+    pid: int
+    share: float
+    is_kernel: bool = False
+
+    @property
+    def title(self) -> str:
+        """Its name, and whose it is."""
+        return title(self.name, self.pid, self.is_kernel)
+
+
+class CoreLoad(msgspec.Struct, frozen=True):
+    """What other programs had of a core, and the hypervisor (None: the kernel does not say), as
+    shares of the time from 0 to 1. `programs` are those that were seen, the busiest first."""
+
+    core: int
+    busy: float
+    steal: float | None
+    programs: list[Program]
+
+    @property
+    def is_busy(self) -> bool:
+        return self.busy > _BUSY_SHARE
+
+    @property
+    def is_stolen(self) -> bool:
+        return self.steal is not None and self.steal > _STEAL_SHARE
+
+    @property
+    def lines(self) -> list[str]:
+        """Who has this core; empty where nobody has much of it."""
+        found = []
+        if self.is_busy:
+            found.append(f"core {self.core} is busy: {self._who()}")
+        if self.is_stolen:
+            found.append(f"core {self.core}: the hypervisor has {self.steal:.0%} of it (steal)")
+        return found
+
+    def _who(self) -> str:
+        named = [each for each in self.programs if each.share >= _NAMED_SHARE][:_MOST_NAMED]
+        if not named:
+            return f"programs that ended, or cannot be seen from here, have {self.busy:.0%} of it"
+        first, *rest = named
+        shares = [f"{first.title} has {first.share:.0%} of it"]
+        shares += [f"{each.title} {each.share:.0%}" for each in rest]
+        left = self.busy - sum(each.share for each in named)
+        if left > _NAMED_SHARE:
+            shares.append(f"others {left:.0%}")
+        return ", ".join(shares)
+
+
+class Load(msgspec.Struct, frozen=True):
+    """What was seen of these cores within `seconds`, and the load average of the last minute, of
+    five and of fifteen minutes; empty where the kernel does not tell it."""
+
+    seconds: float
+    cores: list[CoreLoad]
+    average: list[float]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the kernel tells anything of what runs here."""
+        return any(core.steal is not None or core.programs for core in self.cores)
+
+    def lines(self, used: Collection[int]) -> list[str]:
+        """Who has the cores `used`; empty where nobody has much of one."""
+        of_cores = [core.lines for core in self.cores if core.core in used and core.lines]
+        found = [line for lines in of_cores[:_MOST_CORES] for line in lines]
+        more = len(of_cores) - _MOST_CORES
+        if more > 0:
+            found.append(f"{more} more {'core is' if more == 1 else 'cores are'} busy")
+        return found
+
+    def advice(self, used: Collection[int]) -> str:
+        """What to do where some of the cores `used` are busy."""
+        if not any(core.is_busy for core in self.cores if core.core in used):
+            return "the hypervisor runs other guests on these cores; ask for dedicated cores"
+        idle = [
+            str(core.core)
+            for core in self.cores
+            if core.core not in used and core.busy + (core.steal or 0.0) < _IDLE_SHARE
+        ]
+        if len(idle) < len(used):
+            return "end these programs, or wait until they have done"
+        return f"end these programs, or take idle cores: --cores {','.join(idle[: len(used)])}"
+
+
+def look(
+    seconds: float = LOOK_SECONDS,
+    own: Collection[int] = (),
+    reader: Reader = HOST_FILES,
+    cores: Collection[int] | None = None,
+) -> Load:
+    """Looks at these cores for so long (None: at those that this process may use). What this
+    process needs, and the processes `own`, does not count."""
+    watched = sorted(os.sched_getaffinity(0) if cores is None else cores)
+    without = {os.getpid(), *own}
+    proc = reader.root / "proc"
+    counted, ran = _Counted(), _Ran(tasks(proc, without))
+    left = seconds
+    while left > 0.0:
+        step = min(_STEP_SECONDS, left)
+        left -= step
+        # Between the two readings of its times a core has nothing of this process, which sleeps.
+        before, began = read_processors(reader).times, time.perf_counter()
+        time.sleep(step)
+        after, ended = read_processors(reader).times, time.perf_counter()
+        counted.add(before, after, ended - began)
+        ran.add(tasks(proc, without))
+    found = []
+    for core in watched:
+        programs = ran.programs(core)
+        # Short tasks have ended before they are seen; short steps are rounded.
+        busy = max(counted.busy(core), sum(program.share for program in programs))
+        found.append(CoreLoad(core, min(busy, 1.0), counted.steal(core), programs))
+    return Load(counted.seconds, found, _average(reader))
+
+
+class _Counted:
+    """The time of cores as the kernel counts it, in all steps of a look."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._busy: dict[str, float] = defaultdict(float)
+        self._steal: dict[str, float] = {}
+
+    def add(
+        self,
+        before: Mapping[str, Mapping[str, float]],
+        after: Mapping[str, Mapping[str, float]],
+        seconds: float,
+    ) -> None:
+        """Adds a step: all times when it began and when it ended."""
+        self.seconds += seconds
+        for core in before.keys() & after.keys():
+            for kind in before[core].keys() & after[core].keys():
+                # Some counters may decrease a little, see proc(5).
+                passed = max(after[core][kind] - before[core][kind], 0.0)
+                if kind == "steal":
+                    self._steal[core] = self._steal.get(core, 0.0) + passed
+                elif kind not in _UNUSED:
+                    self._busy[core] += passed
+
+    def busy(self, core: int) -> float:
+        """The share of the time in which tasks had a core."""
+        return self._busy[str(core)] / self.seconds if self.seconds else 0.0
+
+    def steal(self, core: int) -> float | None:
+        stolen = self._steal.get(str(core))
+        return min(stolen / self.seconds, 1.0) if stolen is not None and self.seconds else None
+
+
+class _Ran:
+    """The time of the tasks that run here, in all steps of a look."""
+
+    def __init__(self, first: Mapping[int, Task]) -> None:
+        self._began = time.perf_counter_ns()
+        self._latest = first
+        self._ns: dict[tuple[int, int], float] = defaultdict(float)
+        self._known: dict[int, Task] = {}
+
+    def add(self, later: Mapping[int, Task]) -> None:
+        """Adds a step, at whose end these tasks were there."""
+        for tid, task in later.items():
+            earlier = self._latest.get(tid)
+            # A task that was not there has begun since.
+            passed = max(task.ran - (0 if earlier is None else earlier.ran), 0)
+            # One that has moved was on both cores, for how long on which is not known.
+            for core in (task.core, task.core if earlier is None else earlier.core):
+                self._ns[core, task.pid] += passed / 2
+            # A process has the name of its first thread.
+            if task.pid not in self._known or tid == task.pid:
+                self._known[task.pid] = task
+        self._latest = later
+
+    def programs(self, core: int) -> list[Program]:
+        """Whatever ran on a core, the busiest first."""
+        elapsed = max(time.perf_counter_ns() - self._began, 1)
+        here = {pid: ns for (where, pid), ns in self._ns.items() if where == core and ns}
+        # Where half of the time of a task that moved is more than there is, all have a smaller
+        # share.
+        whole = max(elapsed, sum(here.values()))
+        found = [
+            Program(self._known[pid].name, pid, ns / whole, self._known[pid].is_kernel)
+            for pid, ns in here.items()
+            if ns >= _LEAST_SHARE * whole
+        ]
+        return sorted(found, key=lambda program: (-program.share, program.pid))
+
+
+def _average(reader: Reader) -> list[float]:
+    """The load averages; empty where the kernel does not tell them."""
+    fields = (reader.line("/proc/loadavg") or "").split()[:3]
+    try:
+        return [float(field) for field in fields]
+    except ValueError:
+        return []

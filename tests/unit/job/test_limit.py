@@ -1,0 +1,89 @@
+"""--max-duration: the limits of launches."""
+
+import time
+
+import pytest
+
+from halftrip.errors import Interrupted
+from halftrip.job.limit import Limit
+from halftrip.job.resumption import Resumption
+from halftrip.job.series import launch_all
+from halftrip.job.view import NoView
+from halftrip.plan.plan import Plan
+from halftrip.results.records import RunEnd
+from halftrip.results.run_file import RunFile, encode, load
+from harness import runs
+
+
+def test_without_a_limit_there_is_none():
+    assert Limit.of(Plan()) is None
+
+
+def test_launches_have_equal_parts_of_what_is_left():
+    limit = Limit.of(Plan(max_duration=100.0))
+    allowed = limit.launch(4).allowed(time.monotonic())
+    assert allowed.share == pytest.approx(25, abs=1.5)
+    assert allowed.most == pytest.approx(100, abs=1.5)
+    # The slower the start was, the slower the end will be.
+    assert limit.allowed(time.monotonic() - 20).most < allowed.most - 2
+
+
+def test_ranks_are_stopped_before_the_end():
+    assert 9 < Limit.of(Plan(max_duration=10.0)).left < 10
+    assert Limit.of(Plan(max_duration=0.1)).left <= 0
+    assert str(Limit.of(Plan(max_duration=2.5)).error()) == "--max-duration: 2.5 s are over"
+
+
+@pytest.fixture
+def launched(tmp_path):
+    """Launches of this plan, which take so long each, or end with this reason: the run, and the
+    limits of the launches."""
+
+    def launch(plan, seconds, reason=None):
+        limits = []
+
+        def once(number, records, view, limit):
+            limits.append(limit)
+            time.sleep(seconds)
+            records.append(encode(runs.measurement(launch=number)))
+            records.append(encode(RunEnd(reason=reason, seconds=seconds)), last=True)
+
+        run_file = RunFile(tmp_path / "run.jsonl")
+        run_file.append(encode(runs.run().header))
+        left = Resumption(launches=plan.launches)
+        launch_all(plan, run_file, NoView(), once, left, Limit.of(plan))
+        run_file.close()
+        return load(run_file.path), limits
+
+    return launch
+
+
+def test_a_launch_begins_only_where_there_is_time_for_it(launched):
+    run, limits = launched(Plan(launches=10, max_duration=1.2), 0.2)
+    assert 1 <= len(limits) <= 3
+    assert run.interrupted == (f"--max-duration: 1.2 s are over after {len(limits)} of 10 launches")
+
+
+def test_launches_that_are_over_in_time_are_complete(launched):
+    run, limits = launched(Plan(launches=3, max_duration=60.0), 0.01)
+    assert len(limits) == 3
+    assert run.interrupted is None
+    assert [round(limit.launch_ends - limits[0].ends) for limit in limits] == [-40, -30, 0]
+
+
+def test_a_launch_that_was_too_short_is_the_last(launched):
+    run, limits = launched(Plan(launches=3, max_duration=60.0), 0.01, "too short")
+    assert (run.interrupted, len(limits)) == ("too short", 1)
+
+
+def test_until_ci_has_as_many_launches_as_fit(launched):
+    """The fewest share the time; more are no promise."""
+    plan = Plan(until_ci=True, ci=1e-9, max_duration=2.0)
+    run, limits = launched(plan, 0.1)
+    assert len(limits) >= 3
+    assert run.interrupted is None
+
+
+def test_its_error_ends_a_run_early():
+    with pytest.raises(Interrupted, match="60 s are over"):
+        raise Limit.of(Plan(max_duration=60.0)).error()

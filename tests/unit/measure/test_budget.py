@@ -1,0 +1,126 @@
+"""--max-duration: how the time of a walk is dealt, on a clock that only turns advance."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.measure.budget import Allowed, Budget
+from halftrip.measure.walk import Walk
+from halftrip.plan.plan import Plan
+from halftrip.plan.slices import LEAST_SLICE_SECONDS
+from harness import runs
+
+PLAN = Plan(time=0.3, slices=10)
+PLANNED = 0.03
+
+
+class Walked:
+    """A walk over `items` whose turns take `beyond(item)` seconds more than they sample."""
+
+    def __init__(self, seconds, items=20, beyond=lambda item: 0.005, plan=PLAN, most=None):
+        self.now = 100.0
+        settings = [(0, runs.configuration(size=size)) for size in range(1, items + 1)]
+        planned = plan.time / plan.slices
+        allowed = Allowed(seconds, most or seconds)
+        budget = Budget(allowed, items, plan.slices, planned, lambda: self.now)
+        self.walk = Walk(plan, settings, random.Random(1), budget)
+        self.sampled = {setting: [] for setting in settings}
+        self.left = []
+        for turn in self.walk.turns():
+            self.left.append(self.walk.left)
+            self.sampled[turn.round, turn.setting].append(turn.seconds)
+            self.now += turn.seconds + beyond(turn.setting.size)
+        self.took = self.now - 100.0
+
+    @property
+    def counts(self):
+        return [len(slices) for slices in self.sampled.values()]
+
+    @property
+    def seconds(self):
+        return [each for slices in self.sampled.values() for each in slices]
+
+
+def test_where_there_is_time_enough_nothing_changes():
+    walked = Walked(60.0)
+    assert walked.counts == [10] * 20
+    assert set(walked.seconds) == {PLANNED}
+    assert walked.left[0] == 200
+    assert walked.left[-1] == 1
+
+
+def test_slices_get_shorter_first():
+    walked = Walked(3.0)
+    assert walked.counts == [10] * 20
+    # 3 s of 200 turns with 5 ms each that are not sampled.
+    assert sum(walked.seconds) == pytest.approx(2.0, rel=0.05)
+    # The first did not know that.
+    assert sorted(walked.seconds)[-2] < 0.012
+    assert walked.took <= 3.0
+
+
+def test_then_there_are_fewer_of_them():
+    walked = Walked(0.6)
+    assert walked.took <= 0.6
+    assert min(walked.counts) >= 4
+    assert max(walked.counts) - min(walked.counts) <= 1
+    assert min(walked.seconds) >= LEAST_SLICE_SECONDS
+    assert walked.walk.missing == 0
+
+
+def test_where_not_even_one_of_each_fits_some_are_missing():
+    walked = Walked(0.05)
+    assert walked.took <= 0.05
+    assert 0 < walked.walk.missing < 20
+    assert walked.walk.missing == walked.counts.count(0)
+
+
+def test_every_row_has_a_slice_before_a_later_launch_has_its_part():
+    walked = Walked(0.01, most=10.0)
+    assert walked.counts == [1] * 20
+    assert walked.walk.missing == 0
+
+
+def test_without_time_there_is_no_turn():
+    walked = Walked(-1.0)
+    assert walked.seconds == []
+    assert walked.walk.missing == 20
+
+
+def test_a_fixed_count_is_not_cut_unnoticed():
+    plan = Plan(iterations=1000)
+    assert Walked(60.0, plan=plan).walk.missing == 0
+    assert Walked(1.0, plan=plan).walk.missing == 20
+
+
+def test_a_row_with_long_iterations_takes_its_time_from_all_alike():
+    walked = Walked(4.0, beyond=lambda size: 0.1 if size == 7 else 0.002)
+    assert walked.counts == [10] * 20
+    assert walked.took <= 4.1
+
+
+@given(
+    st.floats(0.01, 20.0),
+    st.integers(1, 30),
+    st.floats(0.0, 0.05),
+    st.integers(0, 2**20),
+)
+def test_a_walk_ends_in_time(seconds, items, beyond, seed):
+    """As far as turns take what they took so far, twice that at most."""
+    generator = random.Random(seed)
+    walked = Walked(seconds, items, lambda _: beyond * generator.uniform(0.5, 1.0))
+    assert walked.took <= seconds + beyond + PLANNED
+    assert max(walked.counts) - min(walked.counts) <= 1
+    assert all(LEAST_SLICE_SECONDS <= each <= PLANNED for each in walked.seconds)
+
+
+@given(st.floats(0.05, 20.0), st.integers(1, 30))
+def test_the_number_of_turns_that_are_left_comes_true(seconds, items):
+    walked = Walked(seconds, items)
+    total = sum(walked.counts)
+    # From the end of the first pass on, by one turn for each item at most.
+    for number, left in enumerate(walked.left):
+        if number > items:
+            assert abs(number + left - total) <= items + 1
