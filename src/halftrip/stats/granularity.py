@@ -59,8 +59,10 @@ def granularity(samples: Samples) -> float:
 def counted(ordered: Samples) -> tuple[Samples, npt.NDArray[np.intp]]:
     """The different values of `ordered`, shape (n,), ascending, n >= 1, and how often each occurs.
     As np.unique, which sorts them once more and looks for NaN."""
-    begins = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    bounds = np.concatenate(([0], begins, [ordered.size]))
+    (ends,) = (ordered[1:] != ordered[:-1]).nonzero()
+    bounds = np.empty(ends.size + 2, dtype=np.intp)
+    bounds[0], bounds[-1] = 0, ordered.size
+    np.add(ends, 1, out=bounds[1:-1])
     return ordered[bounds[:-1]], bounds[1:] - bounds[:-1]
 
 
