@@ -41,9 +41,10 @@ _SHORTEST_LEVEL = 5
 _MOST_LAG1 = 0.5
 # A change must lower the sum of squares by this many long-run variances and 2 ln(number of blocks).
 _PENALTY = 14.0
-# Two levels or more have to explain the price of all but one of them: where none explains half a
-# price, they cannot. Somewhat less, because of rounding.
-_TOO_LITTLE = 0.499
+# Several levels have to explain the price of all but one of them. They cannot where the best first
+# and the best last level together explain less than one price, and no level in between does: than
+# this share of it, because of rounding.
+_TOO_LITTLE = 0.999
 
 
 class Trend(NamedTuple):
@@ -207,7 +208,8 @@ def partition(points: Floats, price: float) -> list[int]:
     lengths = (places[:, np.newaxis] - places).astype(np.float64)
     lengths[lengths < _SHORTEST_LEVEL] = np.inf
     by_level = (sums[:, np.newaxis] - sums) ** 2 / lengths
-    if by_level.max() < _TOO_LITTLE * price:
+    outer = by_level[:, 0].max() + by_level[n].max()
+    if max(outer, by_level.max()) < _TOO_LITTLE * price:
         return []
     explained = np.empty(n + 1)
     for end in range(_SHORTEST_LEVEL, n + 1):

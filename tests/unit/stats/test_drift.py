@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import ruptures
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
@@ -34,8 +34,9 @@ def partition_start_by_start(points, price, shortest):
 
 @given(
     nps.arrays(np.float64, st.integers(10, 60), elements=st.integers(0, 100).map(float)),
-    st.integers(1, 10_000),
+    st.floats(1, 10_000),
 )
+@settings(max_examples=300)
 def test_the_partition_is_that_of_one_level_after_the_other(points, price):
     assert partition(points, price) == partition_start_by_start(points, price, shortest=5)
 
