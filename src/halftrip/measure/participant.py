@@ -191,8 +191,7 @@ class Participant:
             if part.initiates and part.refused is None and not isinstance(record, Failure):
                 progress = self._started_of(part.configuration).progress
                 unfinished += not progress.is_enough(self._plan)
-                time_of_all = turn.time(self._plan) * self._slices
-                late |= progress.is_late(self._plan, self._slices, time_of_all)
+                late |= progress.is_late(self._plan, self._slices)
                 if progress.iteration_ns is not None:
                     of_curve = self._iteration_ns.setdefault(part.configuration.setting.curve, {})
                     of_curve[part.configuration.size] = progress.iteration_ns

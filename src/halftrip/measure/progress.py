@@ -62,15 +62,14 @@ class Progress:
         middle = median([each.median for each in settled])
         return max(found.high - middle, middle - found.low) <= plan.ci * middle
 
-    def is_late(self, plan: Plan, slices: int, time: float | None = None) -> bool:
-        """Whether it has had all its `time`, s (None: the plan's), long before all its `slices`:
-        its iterations are long."""
+    def is_late(self, plan: Plan, slices: int) -> bool:
+        """Whether it has had all its time long before all its `slices`: its iterations are long."""
         if plan.iterations is not None or plan.placement_state is not None:
             return False
         # One slice may have been stopped for a while.
         if len(self.medians) < _FEWEST_FOR_LATE:
             return False
-        allowed_ns = (plan.time if time is None else time) * 1e9
+        allowed_ns = plan.time * 1e9
         # With six slices there is an interval.
         may_end = len(self.medians) >= FEWEST_FOR_INTERVAL or self.sampled_ns >= _LATE * allowed_ns
         is_slow = self.sampled_ns * slices > _LATE * allowed_ns * len(self.medians)

@@ -63,8 +63,8 @@ class Walk:
 
     @property
     def left(self) -> int:
-        """How many turns there are still, as far as that is known."""
-        return max(0, self._left if self._budget is None else self._budget.turns_left)
+        """How many turns there are after the present one, as far as that is known."""
+        return max(0, self._left if self._budget is None else self._budget.turns_left - 1)
 
     @property
     def missing(self) -> int:
