@@ -126,7 +126,9 @@ def _option(name: str, option: Option) -> inspect.Parameter:
 
 
 def _named(names: str, text: str, title: str, metavar: str | None) -> Any:
-    return typer.Option(*names.split(), help=text, rich_help_panel=title, metavar=metavar)
+    return typer.Option(
+        *names.split(), help=text, rich_help_panel=title, metavar=metavar, show_default=False
+    )
 
 
 def _parameter(name: str, annotation: Any, default: bool | str | None) -> inspect.Parameter:
@@ -149,13 +151,20 @@ def show(
             metavar="[RUN...]", help="Run files; several: side by side. [the newest one here]"
         ),
     ] = None,
-    transport: Annotated[Text, typer.Option("-t", "--transport", help="Only of these.")] = None,
-    pattern: Annotated[Text, typer.Option("-p", "--pattern", help="Only of these.")] = None,
+    transport: Annotated[
+        Text, typer.Option("-t", "--transport", metavar="NAME", help="Only of these.")
+    ] = None,
+    pattern: Annotated[
+        Text, typer.Option("-p", "--pattern", metavar="NAME", help="Only of these.")
+    ] = None,
     sizes: Annotated[
-        Text, typer.Option("-s", "--sizes", help="Only these: 8,1K..1M (all between).")
+        Text,
+        typer.Option(
+            "-s", "-m", "--sizes", metavar="SIZES", help="Only these: 8,1K..1M (all between)."
+        ),
     ] = None,
     pair: Annotated[
-        Text, typer.Option("--pair", help="Only these pairs of ranks: 0-1,2-3.")
+        Text, typer.Option("--pair", metavar="PAIR", help="Only these pairs of ranks: 0-1,2-3.")
     ] = None,
     details: Annotated[
         bool, typer.Option("--details", help="Every row, with all figures there is room for.")
@@ -181,7 +190,13 @@ def show(
         bool, typer.Option("--system-log", help="What every host's counters have counted.")
     ] = False,
     format_: Annotated[
-        str, typer.Option("--format", help="table, csv, json, markdown or latex.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="table, csv, json, markdown or latex. [table]",
+            show_default=False,
+        ),
     ] = "table",
     json: Annotated[bool, typer.Option("-j", help="As --format json.")] = False,
 ) -> None:
