@@ -187,14 +187,14 @@ def _two_levels(row: Evidence) -> Cause | None:
 def _few_samples(row: Evidence) -> Cause:
     """What is left: too little was measured."""
     slices = sum(row.times.counted)
-    advice = "allow more time with --time"
+    limited = row.run.header.plan.get("max_duration") is not None
+    advice = f"allow more time with {'--max-duration' if limited else '--time'}"
     if len(row.times.by_launch) > 1:
         seen = f"{len(row.times.by_launch)} launches differ"
         return Cause("few launches", seen, "take more --launches")
     if slices < FEWEST_FOR_INTERVAL:
-        return Cause(
-            "few slices", f"it has {counted(slices, 'slice')} only", f"{advice} or --slices"
-        )
+        either = advice if limited else f"{advice} or --slices"
+        return Cause("few slices", f"it has {counted(slices, 'slice')} only", either)
     if row.summary.samples < FEWEST * slices:
         seen = f"{row.summary.samples:,} samples tell no more"
         return Cause("few samples", seen, advice)

@@ -1,6 +1,7 @@
 """The verdict on a row, and its cause: just within each limit, just beyond it, and which cause
 comes first."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -42,6 +43,14 @@ def test_without_an_interval_a_row_is_no_result():
     assert found.word == "no"
     assert found.cause.name == "few slices"
     assert found.cause.seen == "it has 1 slice only"
+    assert found.cause.advice == "allow more time with --time or --slices"
+
+
+def test_where_the_run_was_limited_more_time_is_a_longer_run():
+    header = runs.run().header
+    limited = msgspec.structs.replace(header, plan={**header.plan, "max_duration": 10.0})
+    found = verdict_of(pingpong(noise()), header=limited)
+    assert found.cause.advice == "allow more time with --max-duration"
 
 
 def test_a_level_that_wanders_is_named_from_where_to_where():
