@@ -88,7 +88,7 @@ def window_comparisons(directory: Path, pattern: str, directions: int) -> Iterat
     for mpi in MPIS:
         built = (mpi.mpiexec, mpi.mpicc, directory, mpi.unbound)
         plain = plain_c("window.c", (pattern,), WINDOW_SIZES, *built)
-        windows = ("-p", pattern, "-m", "nonblocking", "--window", "64", "--places", "same")
+        windows = ("-p", pattern, "-c", "nonblocking", "--window", "64", "--places", "same")
         ours = halftrip(*over_mpi(mpi, WINDOW_SIZES), *windows)
         yield Comparison(f"{pattern}, {mpi.name}, plain C", ours, plain, throughput(directions))
 

@@ -19,10 +19,11 @@ def render(document: Document, width: int | None = None) -> Group:
     parts: list[Text] = []
     of_lines = WIDTH_OF_LINES if width is None else width
     for found in row_tables(document, brief=False):
-        parts += _lines(found.heading, of_lines)
+        for said in (found.heading, *said_once(found.made)):
+            parts += _lines(said, of_lines)
         shown = fitted(found.made.table, width)
         parts += [Text(), *shown.lines, Text()]
-        for said in (*said_once(found.made), *found.legend(shown.columns)):
+        for said in found.legend(shown.columns):
             parts += _lines(said, of_lines, "dim")
         is_rate = found.rows[0].configuration.is_rate
         curves = [curve for curve in document.curves if curve.is_rate == is_rate]
