@@ -147,7 +147,7 @@ def fitted(table: Table, width: int | None) -> Fitted:
     kept, gap = _fitting(table, width)
     part = table.only(kept)
     lines = _text_lines(part, " " * gap)
-    left_out = [column.name for n, column in enumerate(table.columns) if n not in kept]
+    left_out = dict.fromkeys(c.name for n, c in enumerate(table.columns) if n not in kept)
     if left_out:
         said = f"no room for {', '.join(filter(None, left_out))}: --wide"
         lines += [Text(line, style="dim") for line in wrapped("", said, width or WIDTH_OF_LINES, 4)]
@@ -167,10 +167,11 @@ def _fitting(table: Table, width: int | None) -> tuple[list[int], int]:
         for gap in _GAPS:
             if width is None or sum(sizes[n] for n in kept) + gap * (len(kept) - 1) <= width:
                 return kept, gap
-        least = max(kept, key=lambda n: (table.columns[n].rank, n))
-        if table.columns[least].rank == ALWAYS:
+        least = table.columns[max(kept, key=lambda n: (table.columns[n].rank, n))]
+        if least.rank == ALWAYS:
             return kept, 1
-        kept.remove(least)
+        # Columns of one name, as of several runs, have a meaning beside each other only.
+        kept = [n for n in kept if table.columns[n].name != least.name or not table.columns[n].rank]
 
 
 def _widths(table: Table) -> list[int]:
@@ -258,6 +259,8 @@ _LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
+    "<": r"$<$",
+    ">": r"$>$",
 }
 
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rich.text import Text
 
-from halftrip.report.cells import NOTHING, wrapped
+from halftrip.report.cells import NOTHING, number, wrapped
 from halftrip.report.columns import width_of
 from halftrip.report.document import Document
 from halftrip.report.fields import varying
+from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column, as_text, made_table
 from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
-from halftrip.results.run import Run
 from halftrip.units import format_size, significant
 
 # The sizes that people know by heart, as far as they were measured.
 _KNOWN_SIZES = (8, 1 << 10, 64 << 10, 1 << 20, 4 << 20)
 _MARKS = {"ok": "", "caution": "~", "no": "!"}
-_GAP = "   "
+_MARKS_SAY = {
+    "caution": "~ interval wider than 2 %, or a cause that matters",
+    "no": "! wider than 10 %, or none",
+}
 # With fewer sizes the table is as short.
 _FEWEST_SIZES = 5
 
@@ -34,9 +36,9 @@ class _Path(NamedTuple):
     rate: Row | None
 
 
-def has_overview(run: Run) -> bool:
-    """Whether a run has paths and sizes enough for an overview: several of each, of one pair."""
-    latency = [configuration for configuration in run.by_configuration if not configuration.is_rate]
+def has_overview(rows: Sequence[Row]) -> bool:
+    """Whether rows have paths and sizes enough for an overview: several of each, of one pair."""
+    latency = [row.configuration for row in rows if not row.configuration.is_rate]
     pairs = {(configuration.pair, configuration.thread) for configuration in latency}
     sizes = {configuration.size for configuration in latency}
     paths = {configuration.curve for configuration in latency}
@@ -46,10 +48,13 @@ def has_overview(run: Run) -> bool:
 def lines(document: Document, width: int) -> list[Text]:
     """A line for each path, and the latencies by size, in lines of at most `width` columns."""
     paths = _paths(document)
+    used = {row.verdict.word for path in paths for row in path.by_size.values()}
+    marks = "   ".join(said for word, said in _MARKS_SAY.items() if word in used)
     return [
-        *(Text(line) for line in _table(_path_cells(paths), width)),
+        *as_text(made_table(paths, _path_columns(paths)).table, width),
         Text(),
-        *(Text(line) for line in _matrix(paths, width)),
+        *as_text(made_table(paths, _size_columns(paths)).table, width),
+        *map(Text, wrapped("", marks, width)),
     ]
 
 
@@ -65,7 +70,7 @@ def _paths(document: Document) -> list[_Path]:
         waits.setdefault(row.configuration.transport, set()).add(
             row.configuration.both_ends("wait")
         )
-    rates = {row.configuration.transport: row for row in document.rate_rows}
+    rates = _rates(document.rate_rows)
     found: dict[Configuration, _Path] = {}
     for row in document.latency_rows:
         configuration = row.configuration
@@ -77,28 +82,37 @@ def _paths(document: Document) -> list[_Path]:
     return list(found.values())
 
 
+def _rates(rows: Sequence[Row]) -> dict[str, Row]:
+    """By transport the row of the smallest messages that most transports have a rate of."""
+    counts = Counter(row.configuration.size for row in rows)
+    size = min(counts, key=lambda size: (-counts[size], size), default=0)
+    of_size = [row for row in rows if row.configuration.size == size]
+    best = sorted(of_size, key=lambda row: row.rate if row.rate > 0 else 0.0)
+    return {row.configuration.transport: row for row in best}
+
+
 # The table of paths.
 
 
-def _path_cells(paths: Sequence[_Path]) -> list[list[str]]:
-    """A line for each path, under two lines of headings."""
+def _path_columns(paths: Sequence[_Path]) -> list[Column]:
     size = _common_size(paths)
-    heads = ["transport", f"latency {format_size(size)} B", "95 %", "p99", "peak bandwidth", "n1/2"]
-    units = ["", "us", "", "us", "GB/s", "B"]
-    has_rate = any(path.rate is not None for path in paths)
-    rate_size = next((path.rate.configuration.size for path in paths if path.rate is not None), 0)
-    if has_rate:
-        heads.append(f"messages {format_size(rate_size)} B")
-        units.append("10^6/s")
-    lines = [heads, units]
-    for path in paths:
-        row = path.by_size.get(size)
-        peak = _peak(path)
-        cells = [path.name, *_latency(row), *_bandwidth(peak), _half_size(path, peak)]
-        if has_rate:
-            cells.append(_rate(path.rate))
-        lines.append(cells)
-    return lines
+
+    def of_row(cell: Callable[[Row], str]) -> Callable[[_Path], str]:
+        return lambda path: cell(path.by_size[size]) if size in path.by_size else NOTHING
+
+    columns = [
+        Column("transport", "", lambda path: path.name, is_text=True, rank=ALWAYS),
+        Column(f"latency {format_size(size)} B", "us", of_row(_latency), rank=ALWAYS),
+        Column("95 %", "", of_row(lambda row: width_of(row.verdict)), rank=BRIEF),
+        Column("p99", "us", of_row(lambda row: number(row.summary.p99.value, 3, 1e3)), rank=MORE),
+        Column("peak bandwidth", "GB/s", _bandwidth, rank=BRIEF),
+        Column("n1/2", "B", _half_size, rank=MORE + 1),
+    ]
+    rated = [path.rate for path in paths if path.rate is not None]
+    if rated:
+        name = f"messages {format_size(rated[0].configuration.size)} B"
+        columns.append(Column(name, "10^6/s", lambda path: _rate(path.rate), rank=MORE))
+    return columns
 
 
 def _common_size(paths: Sequence[_Path]) -> int:
@@ -109,32 +123,23 @@ def _common_size(paths: Sequence[_Path]) -> int:
     return 8 if 8 in common else common[0]
 
 
-def _latency(row: Row | None) -> list[str]:
-    if row is None or not row.summary.latency > 0:
-        return [NOTHING, "", NOTHING]
-    p99 = row.summary.p99.value
-    return [
-        f"{us(row.summary.latency)}{mark(row)}",
-        width_of(row.verdict),
-        NOTHING if math.isnan(p99) else us(p99),
-    ]
-
-
 def _peak(path: _Path) -> Row | None:
     """The row with most bandwidth."""
     known = [row for row in path.by_size.values() if row.summary.bandwidth > 0]
     return max(known, key=lambda row: row.summary.bandwidth, default=None)
 
 
-def _bandwidth(peak: Row | None) -> list[str]:
+def _bandwidth(path: _Path) -> str:
+    peak = _peak(path)
     if peak is None:
-        return [NOTHING]
+        return NOTHING
     rate = significant(peak.summary.bandwidth / 1e9, 3)
-    return [f"{rate}{mark(peak)} at {format_size(peak.configuration.size)}"]
+    return f"{rate}{mark(peak)} at {format_size(peak.configuration.size)}"
 
 
-def _half_size(path: _Path, peak: Row | None) -> str:
+def _half_size(path: _Path) -> str:
     """The smallest size with half of the largest bandwidth: Hockney's n1/2."""
+    peak = _peak(path)
     if peak is None:
         return NOTHING
     half = peak.summary.bandwidth / 2
@@ -152,20 +157,14 @@ def _rate(row: Row | None) -> str:
 # The latencies by size.
 
 
-def _matrix(paths: Sequence[_Path], width: int) -> list[str]:
-    sizes = _shown_sizes(paths)
-    lines = [["one-way latency, us", *(format_size(size) for size in sizes)]]
-    for path in paths:
-        rows = [path.by_size.get(size) for size in sizes]
-        lines.append([path.name, *(NOTHING if row is None else _cell(row) for row in rows)])
-    shown = _table(lines, width)
-    used = {row.verdict.word for path in paths for row in path.by_size.values()}
-    says = {
-        "caution": "~ interval wider than 2 %, or a cause that matters",
-        "no": "! wider than 10 %, or none",
-    }
-    marks = [text for word, text in says.items() if word in used]
-    return [*shown, *wrapped("", "   ".join(marks), width)]
+def _size_columns(paths: Sequence[_Path]) -> list[Column]:
+    def of_size(size: int) -> Callable[[_Path], str]:
+        return lambda path: _latency(path.by_size[size]) if size in path.by_size else NOTHING
+
+    return [
+        Column("one-way latency, us", "", lambda path: path.name, is_text=True, rank=ALWAYS),
+        *(Column(format_size(size), "", of_size(size), rank=BRIEF) for size in _shown_sizes(paths)),
+    ]
 
 
 def _shown_sizes(paths: Sequence[_Path]) -> list[int]:
@@ -178,36 +177,12 @@ def _shown_sizes(paths: Sequence[_Path]) -> list[int]:
     return [measured[last * step // steps] for step in range(steps + 1)]
 
 
-def _cell(row: Row) -> str:
-    return f"{us(row.summary.latency)}{mark(row)}" if row.summary.latency > 0 else NOTHING
-
-
-# Cells.
-
-
-def us(ns: float) -> str:
-    return significant(ns / 1e3, 3)
+def _latency(row: Row) -> str:
+    if not row.summary.latency > 0:
+        return NOTHING
+    return f"{significant(row.summary.latency / 1e3, 3)}{mark(row)}"
 
 
 def mark(row: Row) -> str:
+    """The sign of a row's verdict, behind its figures."""
     return _MARKS[row.verdict.word]
-
-
-def _table(lines: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Lines of text with the first column to the left and the others to the right; columns that
-    the width has no room for are left out, from the last one."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    gap = _GAP
-    while len(widths) > 2 and sum(widths) + len(gap) * (len(widths) - 1) > width:
-        if len(gap) > 1:
-            gap = gap[1:]
-        else:
-            widths.pop()
-            gap = _GAP
-    return [
-        gap.join(
-            cell.ljust(size) if number == 0 else cell.rjust(size)
-            for number, (cell, size) in enumerate(zip(line, widths, strict=False))
-        ).rstrip()
-        for line in lines
-    ]

@@ -3,6 +3,7 @@ the slowest of them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -12,11 +13,11 @@ from halftrip.report import notes
 from halftrip.report.cells import NOTHING, wrapped
 from halftrip.report.columns import supported_digits
 from halftrip.report.document import Document
+from halftrip.report.fields import varying
 from halftrip.report.layout import ALWAYS, Column, as_text, made_table
 from halftrip.report.overview import mark
 from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
-from halftrip.results.run import Run
 from halftrip.stats.median import median
 from halftrip.units import significant
 
@@ -49,14 +50,14 @@ class _Pairs(NamedTuple):
         return -value if self.is_rate else value
 
 
-def has_pairs(run: Run) -> bool:
-    """Whether several pairs were measured."""
-    return len({configuration.pair for configuration in run.by_configuration}) > 1
+def has_pairs(rows: Sequence[Row]) -> bool:
+    """Whether these are rows of several pairs."""
+    return len({row.configuration.pair for row in rows}) > 1
 
 
 def lines(document: Document, width: int) -> list[Text]:
-    """For each transport and pattern the pairs at one size: the smallest of latencies, the largest
-    of bandwidths; in lines of at most `width` columns."""
+    """For each kind of configuration its pairs at one size: 8 bytes, or the nearest to it, for a
+    latency, the largest for a bandwidth; in lines of at most `width` columns."""
     found = _groups(document)
     hosts = {e.rank: e.host for e in document.run.environments if e.launch == 0}
     shown: list[Text] = []
@@ -65,35 +66,47 @@ def lines(document: Document, width: int) -> list[Text]:
         for said in _slowest(group, hosts):
             shown += map(Text, wrapped("", said, width, 4))
         shown.append(Text())
-    if len(found) > _MOST_MATRICES:
-        others = ", ".join(group.title.partition(":")[0] for group in found[_MOST_MATRICES:])
-        shown += map(Text, wrapped("also measured: ", f"{others}; show --details", width))
-    titles = {id(group): row for group in found for row in group.rows.values()}
-    sizes = {(row.configuration.curve.setting, row.configuration.size) for row in titles.values()}
-    at_once = [
-        aggregate
-        for aggregate in document.aggregates
-        if (aggregate.configuration.curve.setting, aggregate.configuration.size) in sizes
-    ]
+    hidden = _hidden(document, found[:_MOST_MATRICES])
+    if hidden:
+        shown += map(Text, wrapped("", f"also measured: {hidden}; show --details", width, 4))
+    kept = {row.configuration.setting for group in found for row in group.rows.values()}
+    at_once = [each for each in document.aggregates if each.configuration.setting in kept]
     for said in notes.summed_aggregates(at_once):
         shown += map(Text, wrapped("", said, width, 4))
     return shown
 
 
+def _hidden(document: Document, shown: Sequence[_Pairs]) -> str:
+    """What there is no matrix of: titles of configurations."""
+    kept = {row.configuration for group in shown for row in group.rows.values()}
+    rest = [row.configuration for row in document.rows if row.configuration not in kept]
+    names = dict.fromkeys(
+        f"{each.title}{f', thread {each.thread}' if each.thread else ''}" for each in rest
+    )
+    return ", ".join(names)
+
+
 def _groups(document: Document) -> list[_Pairs]:
-    """The rows of each transport and pattern by pair, at one size."""
+    """The rows of each kind of configuration by pair, at one size."""
+    fields = [
+        field
+        for field in varying(row.configuration for row in document.rows)
+        if field.name not in ("ranks", "thread", "pattern")
+    ]
     curves: dict[Configuration, list[Row]] = {}
     for row in document.rows:
-        curves.setdefault(row.configuration.curve.setting, []).append(row)
+        if not row.configuration.thread:
+            curves.setdefault(row.configuration.curve.setting, []).append(row)
     groups = []
     for curve, rows in curves.items():
         sizes = sorted({row.configuration.size for row in rows})
         size = sizes[-1] if curve.is_rate else min(sizes, key=lambda size: abs(size - 8))
         of_size = [row for row in rows if row.configuration.size == size]
+        settings = [field.of(of_size[0].configuration) for field in fields]
+        name = " ".join([of_size[0].configuration.title, "B", *filter(None, settings)])
         what = "bandwidth, GB/s (10^9 bytes)" if curve.is_rate else "one-way latency, us"
-        title = f"{of_size[0].configuration.title} B: {what}"
-        by_pair = {row.configuration.pair: row for row in of_size if not row.configuration.thread}
-        groups.append(_Pairs(title, by_pair, curve.is_rate))
+        by_pair = {row.configuration.pair: row for row in of_size}
+        groups.append(_Pairs(f"{name}: {what}", by_pair, curve.is_rate))
     return groups
 
 
@@ -136,11 +149,13 @@ def _slowest(group: _Pairs, hosts: dict[int, str]) -> Sequence[str]:
         return []
     pair, row = max(known.items(), key=lambda item: group.slowness(item[1]))
     typical = median([group.figure(each) for each in known.values()])
-    apart = abs(group.figure(row) - typical) > row.verdict.width * group.figure(row)
+    width = row.verdict.width
+    apart = abs(group.figure(row) - typical) > width * group.figure(row)
+    within = ", within the interval" if math.isfinite(width) else ", without an interval"
     names = dict.fromkeys(hosts[rank] for rank in pair if rank in hosts)
     where = f" ({' and '.join(names)})" if names else ""
     said = f"slowest: ranks {_name(pair)}{where}: {group.text(row)}; median of {len(known)} pairs: "
-    return [said + significant(typical, 3) + ("" if apart else ", within the interval")]
+    return [said + significant(typical, 3) + ("" if apart else within)]
 
 
 def _name(pair: tuple[int, int]) -> str:

@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
+import shlex
+
 from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
 from halftrip.report import notes, overview, pairs
-from halftrip.report.causes import advice, trust
+from halftrip.report.causes import advice, groups, trust
 from halftrip.report.cells import wrapped
 from halftrip.report.document import Document
 from halftrip.report.layout import fitted
 from halftrip.report.row_tables import row_tables
 from halftrip.report.table import missing
-from halftrip.results.run import Run
 
+# Causes that may be gone when the same is measured again.
+_HELPED_BY_ANOTHER_RUN = ("CPU contention", "steal", "level wandered", "two levels", "contradicted")
 # With so many rows or fewer, a legend under each table.
 _SAYS_UP_TO = 40
 
 
-def render(document: Document, width: int, file: str = "RUN") -> Group:
+def render(document: Document, width: int, file: str | None = None) -> Group:
     """The screen, in lines of at most `width` columns: an overview where a run has several paths
-    and sizes, the pairs where there are several, else the table of its rows; `file` is the run
-    file's name."""
-    if pairs.has_pairs(document.run):
+    and sizes, the pairs where there are several, else the table of its rows. `file` is the run
+    file's name; None: the screen is of a part of the run, which cannot be measured again alone."""
+    # Overviews are of one-way times.
+    if document.round_trips:
+        body = _table_lines(document, width)
+    elif pairs.has_pairs(document.rows):
         body = pairs.lines(document, width)
-    elif overview.has_overview(document.run):
+    elif overview.has_overview(document.rows):
         body = overview.lines(document, width)
     else:
         body = _table_lines(document, width)
     said = [*notes.breakpoints(document.curves), *notes.losses(document.rows)]
     parts = [
-        Text(_heading(document.run, width)),
+        Text(_heading(document, width)),
         Text(),
         *body,
         *([Text()] if body else []),
@@ -63,14 +69,15 @@ def _table_lines(document: Document, width: int) -> list[Text]:
     return [*lines, *map(Text, said)]
 
 
-def _heading(run: Run, width: int) -> str:
+def _heading(document: Document, width: int) -> str:
     """What was measured where, as much as there is room for."""
-    patterns = dict.fromkeys(each.pattern for each in run.by_configuration if not each.is_rate)
+    run = document.run
+    shown = [row.configuration for row in document.latency_rows or document.rate_rows]
     parts = [f"halftrip {run.header.halftrip}"]
-    if patterns or run.by_configuration:
-        parts.append(", ".join(patterns or dict.fromkeys(e.pattern for e in run.by_configuration)))
+    if shown:
+        parts.append(", ".join(dict.fromkeys(each.pattern for each in shown)))
     first = [each for each in run.environments if each.launch == 0]
-    if run.by_configuration and all(each.is_simulated for each in run.by_configuration):
+    if shown and all(each.is_simulated for each in shown):
         parts.append("simulated, in virtual time")
     elif first:
         hosts = dict.fromkeys(each.host for each in first)
@@ -99,22 +106,30 @@ def _short(processor: str) -> str:
     return " ".join(word for word in words if word not in idle) or processor
 
 
-def _trust(document: Document, width: int, file: str) -> list[str]:
+def _trust(document: Document, width: int, file: str | None) -> list[str]:
     """How many rows have which verdict, what explains most of the others, and what to do."""
     lines = wrapped("Trust: ", trust(document.rows), width)
-    do = advice(document.rows)
-    if do is not None:
-        lines += wrapped("Do:    ", do + _then(document, do, file), width)
-    more = "halftrip show --details, --why, --tails, --cost; halftrip doctor"
+    do = [*filter(None, (advice(document.rows), _again(document, file)))]
+    if do:
+        lines += wrapped("Do:    ", "; then ".join(do), width)
+    name = "" if file is None else f" {shlex.quote(file)}"
+    more = f"halftrip show{name} --details, --why, --tails, --cost; halftrip doctor"
     return [*lines, *wrapped("More:  ", more, width)]
 
 
-def _then(document: Document, do: str, file: str) -> str:
-    """How rows are measured again; an interrupted run goes on first. With other options it takes a
-    run of its own."""
-    if do == KEEP_STATE:
-        return ""
+def _again(document: Document, file: str | None) -> str | None:
+    """How the run goes on, if it was interrupted, or else how rows are measured again, where that
+    helps as it is: other options take a run of their own."""
+    if file is None:
+        return None
+    command = f"halftrip run --resume {shlex.quote(file)}"
+    if document.interrupted:
+        return command
+    first = next(iter(groups(document.rows)), None)
+    if first is None or first.cause.name not in _HELPED_BY_ANOTHER_RUN:
+        return None
+    if advice(document.rows) == KEEP_STATE:
+        return None
     seen = {row.verdict.word for row in document.rows}
     words = ",".join(word for word in NOT_OK if word in seen)
-    again = "" if document.interrupted else f" --again {words}"
-    return f"; then halftrip run --resume {file}{again}"
+    return f"{command} --again {words}"
