@@ -27,7 +27,7 @@ from halftrip.plan.recipes import find_plan
 from halftrip.results import run as results
 from halftrip.results import run_file
 from halftrip.results.configuration import Configuration
-from halftrip.results.records import Header
+from halftrip.results.records import Again, Header
 from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, utc_now
 from halftrip.transports.refusals import check_possible
 
@@ -97,7 +97,14 @@ def resume(
         left = resumption(before, plan, _named(before, set(again)))
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
-    reopen = partial(RunFile, path, resumed=True)
+
+    def reopen() -> RunFile:
+        opened = RunFile(path, resumed=True)
+        if before.interrupted is None:
+            # Rows are measured again because their measurements are in doubt.
+            opened.append(encode(Again(launch=left.first)))
+        return opened
+
     return load(_measure(plan, Path(path), view or NoView(), reopen, left))
 
 

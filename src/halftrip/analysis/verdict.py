@@ -187,7 +187,8 @@ def _two_levels(row: Evidence) -> Cause | None:
 def _few_samples(row: Evidence) -> Cause:
     """What is left: too little was measured."""
     slices = sum(row.times.counted)
-    limited = row.run.header.plan.get("max_duration") is not None
+    plan = row.run.header.plan
+    limited = plan.get("max_duration") is not None and slices < plan.get("slices", 0)
     advice = f"allow more time with {'--max-duration' if limited else '--time'}"
     if len(row.times.by_launch) > 1:
         seen = f"{len(row.times.by_launch)} launches differ"

@@ -21,6 +21,8 @@ from halftrip.results.run_file import load, newest
 
 # The width of lines where there is no terminal.
 _WIDTH_WITHOUT_TERMINAL = 100
+# Lines of text are hard to read where they are shorter.
+_LEAST_WIDTH = 40
 # Formats of which there is a part with the columns that people look for, and the whole.
 _DOCUMENTS = ("markdown", "latex")
 # Where a format for programs has what a view shows.
@@ -77,7 +79,7 @@ def show_runs(files: Sequence[str], shown: Shown) -> None:
         run = load(path)
         for problem in run.problems:
             print(f"halftrip: {problem}", file=sys.stderr)
-        runs.append(selected(run, shown.selection))
+        runs.append(run)
     if len(runs) == 1:
         _show_one(runs[0], paths[0], shown)
     else:
@@ -93,6 +95,13 @@ def print_first(run: Run, path: str, plain: bool = False, kept: str = "") -> Non
     _print(lambda width: render(found, width, path), plain, kept)
 
 
+def _print_part(content: Document) -> None:
+    """Prints the first screen of a part of a run."""
+    from halftrip.report.screen import render
+
+    _print(lambda width: render(content, width))
+
+
 def print_format(run: Run, name: str, kept: str = "") -> None:
     """Prints a run in a format other than the first screen."""
     _print(FORMATS.load(name)(document(run, flags=name not in _DOCUMENTS)), plain=True, kept=kept)
@@ -100,8 +109,11 @@ def print_format(run: Run, name: str, kept: str = "") -> None:
 
 def _check(files: Sequence[str], shown: Shown) -> None:
     """Raises UsageError for options that exclude each other."""
-    if shown.rtt and shown.views and set(shown.views) != {"details"}:
-        raise UsageError(f"--rtt: --{shown.views[0]} shows no latency; leave it out")
+    timeless = [view for view in shown.views if view not in ("details", "tails")]
+    if shown.rtt and timeless:
+        raise UsageError(f"--rtt: --{timeless[0]} shows no latency; leave it out")
+    if shown.rtt and (shown.format in ("csv", "json") or len(files) > 1):
+        raise UsageError("--rtt: several runs, csv and json have one-way times; leave it out")
     if shown.every and "why" not in shown.views:
         raise UsageError("--all: only with --why")
     for view in shown.views:
@@ -119,18 +131,23 @@ def _check(files: Sequence[str], shown: Shown) -> None:
 
 def _show_one(run: Run, path: str, shown: Shown) -> None:
     if shown.format != "table":
-        content = document(run, shown.rtt, flags=shown.format not in _DOCUMENTS)
+        content = selected(
+            document(run, shown.rtt, flags=shown.format not in _DOCUMENTS), shown.selection
+        )
         if shown.format in _DOCUMENTS:
             _print(FORMATS.load(shown.format)(content, not shown.wide))
         else:
             _print(FORMATS.load(shown.format)(content))
         return
     views = shown.views or (["details"] if shown.wide or shown.rtt else [])
-    if not views:
+    if not views and shown.selection == Selection():
         print_first(run, path)
         return
     # To judge flags takes longer than the rest.
-    content = document(run, shown.rtt, flags=not {"flags", "cost"}.isdisjoint(views))
+    flags = not {"flags", "cost"}.isdisjoint(views)
+    content = selected(document(run, shown.rtt, flags), shown.selection)
+    if not views:
+        _print_part(content)
     for view in views:
         _print(_view(view, content, shown))
 
@@ -160,7 +177,7 @@ def _show_several(runs: Sequence[Run], paths: Sequence[str], shown: Shown) -> No
     from halftrip.report import csv, json, latex, markdown, side_by_side
 
     flags = shown.format in ("csv", "json")
-    contents = [document(run, shown.rtt, flags) for run in runs]
+    contents = [selected(document(run, shown.rtt, flags), shown.selection) for run in runs]
     if shown.format == "table":
         _print(
             lambda width: side_by_side.render(contents, paths, None if shown.wide else width),
@@ -189,5 +206,6 @@ def _print(content: _Content, plain: bool = False, kept: str = "") -> None:
         console = Console(highlight=False, force_terminal=False if plain else None)
         if not console.is_terminal and "COLUMNS" not in os.environ:
             console.width = _WIDTH_WITHOUT_TERMINAL
+        console.width = max(console.width, _LEAST_WIDTH)
         made = content(console.width) if callable(content) else content
         console.print(made, soft_wrap=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from halftrip.errors import UsageError
@@ -39,7 +39,7 @@ def resumption(run: Run, plan: Plan, again: Collection[Configuration]) -> Resump
             raise UsageError("the run is complete, and nothing in it failed; see --again")
         return Resumption(last + 1, 1, done, run.end)
     of_last = {
-        configuration: [m for m in measurements if m.launch == last]
+        configuration: [m for m in measurements if m.launch == _last_of(measurements, run, last)]
         for configuration, measurements in run.by_configuration.items()
     }
     done = frozenset(
@@ -47,12 +47,24 @@ def resumption(run: Run, plan: Plan, again: Collection[Configuration]) -> Resump
         for configuration, found in of_last.items()
         if configuration not in again and _is_whole(found, plan)
     )
-    return Resumption(last + 1, max(1, plan.launches - last), done, run.end)
+    # A launch in which nothing is left was over by itself: the next one is whole.
+    is_over = bool(done) and done == run.by_configuration.keys() and last + 1 < plan.launches
+    left = plan.launches - last - (1 if is_over else 0)
+    return Resumption(last + 1, max(1, left), frozenset() if is_over else done, run.end)
+
+
+def _last_of(measurements: Sequence[Measurement], run: Run, last: int) -> int:
+    """The launch in which a configuration has to be whole: the last one, unless that measured some
+    rows again."""
+    return max(m.launch for m in measurements) if run.again else last
 
 
 def _is_whole(measurements: list[Measurement], plan: Plan) -> bool:
-    """Whether these are all slices of a configuration."""
+    """Whether these are all slices of a configuration: with a limit on the whole run, which makes
+    them fewer, any."""
     slices = planned_slices(plan)
+    if plan.max_duration is not None and plan.iterations is None and measurements:
+        return True
     if len(measurements) >= slices:
         return True
     progress = Progress()

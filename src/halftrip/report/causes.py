@@ -67,7 +67,7 @@ def trust(rows: Sequence[Row]) -> str:
     for group in groups(rows)[:1]:
         said += f" {_counted(len(group.rows))}: {group.cause.name}; {group.example}."
         if group.cause.name in _OF_LEVEL:
-            said += _with_line(rows)
+            said += _cores_moved(rows)
     return said
 
 
@@ -75,14 +75,16 @@ def advice(rows: Sequence[Row]) -> str | None:
     """What to do about the most frequent cause; None where all rows are ok."""
     for group in groups(rows)[:1]:
         return (
-            KEEP_STATE if group.cause.name in _OF_LEVEL and _with_line(rows) else group.cause.advice
+            KEEP_STATE
+            if group.cause.name in _OF_LEVEL and _cores_moved(rows)
+            else group.cause.advice
         )
     return None
 
 
-def _with_line(rows: Sequence[Row]) -> str:
-    """Whether the level of most rows goes with the core-to-core round trip; empty where it does
-    not. One row has too few slices to tell."""
+def _cores_moved(rows: Sequence[Row]) -> str:
+    """That the level of most rows goes with the core-to-core round trip; empty where it does not.
+    One row has too few slices to tell."""
     known = [row.with_rtt.value for row in rows if row.with_rtt is not None]
     trips = [row.core_to_core_rtt for row in rows if row.core_to_core_rtt is not None]
     if len(known) < _FEWEST_ROWS or median(known) < _LEAST_CORRELATION:

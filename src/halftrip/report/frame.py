@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def frame(run: Run, slices: bool = False, name: str | None = None) -> pandas.DataFrame:
-    """One row per configuration, as in ``halftrip show --style csv`` and in that order; with
+    """One row per configuration, as in ``halftrip show --format csv`` and in that order; with
     `slices`, one per slice, in the order in which they were measured: the fields of its
     configuration, when it was, and its statistics as `stats.summary` gives them. Names end in their
     unit.

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from halftrip.report.document import Document, of_rounds
+from halftrip.report.document import Document
 from halftrip.report.flat import configuration_fields, flat, or_none
 from halftrip.units import with_units
 
@@ -48,7 +48,7 @@ def _content(document: Document) -> dict[str, Any]:
                     }
                 ),
             }
-            for aggregate in of_rounds(document.run.aggregates)
+            for aggregate in document.aggregates
         ],
         "failed": [
             {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halftrip.report import side_by_side
+from halftrip.report import notes, side_by_side
 from halftrip.report.causes import trust
 from halftrip.report.document import Document
-from halftrip.report.layout import as_latex
+from halftrip.report.layout import as_latex, said_once
 from halftrip.report.row_tables import row_tables
 
 _NEEDS = "% needs \\usepackage{booktabs}\n"
@@ -16,10 +16,14 @@ _NEEDS = "% needs \\usepackage{booktabs}\n"
 def render(document: Document, brief: bool = True) -> str:
     """The rows, with what is `brief` or with all columns; the rest in comments."""
     parts = [
-        f"% {found.heading}\n{as_latex(found.made.table)}" for found in row_tables(document, brief)
+        f"% {'; '.join([found.heading, *said_once(found.made)])}\n{as_latex(found.made.table)}"
+        for found in row_tables(document, brief)
     ]
     if document.rows:
         parts.append(f"% Trust: {trust(document.rows)}\n")
+    lacks = notes.missing(document)
+    if lacks:
+        parts.append("".join(f"% {line}\n" for line in lacks))
     return _NEEDS + "\n".join(parts)
 
 

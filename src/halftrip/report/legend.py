@@ -45,7 +45,7 @@ def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> lis
     if any(row.delivery is not None for row in table_rows):
         jitter = "; jitter: RFC 3550" if "jitter" in names else ""
         lines.append(
-            f"lost: datagrams that never came; "
+            "lost: datagrams that never came; "
             f"reordered: came after one that was sent later{jitter}."
         )
     if any(row.configuration.concurrency > 1 for row in table_rows):

@@ -139,3 +139,18 @@ def failures(items: Sequence[Failure]) -> list[str]:
 def warnings(document: Document) -> list[str]:
     """What could not be read in the kernel's files and was left out, a line for each."""
     return [f"left out: {warning}" for warning in document.warnings]
+
+
+def interruptions(document: Document) -> list[str]:
+    """Why the run ended early, if it did."""
+    return [] if document.interrupted is None else [f"interrupted: {document.interrupted}"]
+
+
+def missing(document: Document) -> list[str]:
+    """What was not measured, what failed, and why the run ended early, a line for each."""
+    return [
+        *skips(document.skips),
+        *warnings(document),
+        *failures(document.failures),
+        *interruptions(document),
+    ]

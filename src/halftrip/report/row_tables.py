@@ -25,9 +25,9 @@ class RowTable(NamedTuple):
     made: Made
     rtt: bool
 
-    def legend(self, columns: Sequence[Column]) -> list[str]:
-        """What these columns are, a line for each."""
-        return legend(self.rows, columns, self.rtt)
+    def legend(self, shown: Sequence[Column]) -> list[str]:
+        """What the columns that are shown are, a line for each."""
+        return legend(self.rows, shown, self.rtt)
 
 
 def row_tables(document: Document, brief: bool) -> list[RowTable]:

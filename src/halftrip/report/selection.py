@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from halftrip.errors import UsageError
+from halftrip.report.document import Document
+from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
-from halftrip.results.run import Run
 from halftrip.units import format_size
 
 
@@ -30,38 +29,48 @@ class Selection(NamedTuple):
                 self.sizes is None
                 or any(low <= configuration.size <= high for low, high in self.sizes)
             )
-            and (self.pairs is None or configuration.pair in self.pairs)
+            and (self.pairs is None or set(configuration.pair) in map(set, self.pairs))
         )
 
 
-def selected(run: Run, selection: Selection) -> Run:
-    """The run with what was selected. Raises UsageError, which says what there is, if that is
-    nothing."""
+def selected(document: Document, selection: Selection) -> Document:
+    """The document with what was selected; each row is judged as part of the whole run. Raises
+    UsageError, which says what there is, if nothing was selected."""
     if selection == Selection():
-        return run
-    found = msgspec.structs.replace(
-        run,
-        measurements=tuple(m for m in run.measurements if selection.has(m.configuration)),
-        failures=tuple(f for f in run.failures if selection.has(f.configuration)),
-        aggregates=tuple(a for a in run.aggregates if selection.has(a.configuration)),
-        skips=tuple(
+        return document
+
+    def chosen(rows: Sequence[Row]) -> list[Row]:
+        return [row for row in rows if selection.has(row.configuration)]
+
+    found = document._replace(
+        rows=chosen(document.rows),
+        latency_rows=chosen(document.latency_rows),
+        rate_rows=chosen(document.rate_rows),
+        curves=[
+            curve
+            for curve in document.curves
+            if any(selection.has(row.configuration) for row in curve.rows.values())
+        ],
+        aggregates=[a for a in document.aggregates if selection.has(a.configuration)],
+        failures=[f for f in document.failures if selection.has(f.configuration)],
+        skips=[
             skip
-            for skip in run.skips
+            for skip in document.skips
             if selection.transports is None or skip.transport in selection.transports
-        ),
+        ],
     )
-    if run.measurements and not found.measurements and not found.failures:
-        raise UsageError(f"nothing to show; the run has {_contents(run)}")
+    if document.rows and not found.rows and not found.failures:
+        raise UsageError(f"nothing to show; the run has {_contents(document.rows)}")
     return found
 
 
-def _contents(run: Run) -> str:
+def _contents(rows: Sequence[Row]) -> str:
     """What a run has, in the words of the options that select it."""
 
     def named(of: Callable[[Configuration], str]) -> str:
-        return ", ".join(dict.fromkeys(map(of, run.by_configuration)))
+        return ", ".join(dict.fromkeys(of(row.configuration) for row in rows))
 
-    sizes = sorted({configuration.size for configuration in run.by_configuration})
+    sizes = sorted({row.configuration.size for row in rows})
     return (
         f"-t {named(lambda each: each.transport)}; -p {named(lambda each: each.pattern)}; "
         f"-s {', '.join(map(format_size, sizes))}; "

@@ -47,6 +47,10 @@ def key(documents: Sequence[Document], files: Sequence[str]) -> list[str]:
         hosts = ", ".join(dict.fromkeys(e.host for e in first))
         mpi = next((e.mpi for e in first if e.mpi), None)
         said = [file, document.run.header.started, *filter(None, (hosts, mpi))]
+        if document.interrupted is not None:
+            said.append(f"interrupted: {document.interrupted}")
+        elif not document.rows:
+            said.append("nothing was measured")
         lines.append(f"{letter}: {', '.join(said)}")
     return lines
 
@@ -61,18 +65,24 @@ def parts(documents: Sequence[Document]) -> list[Part]:
             simulated = all(each.is_simulated for each in configurations)
             figure = "bandwidth" if of_rates else "one-way latency"
             heading = ", ".join([figure, *common(configurations, simulated)])
-            found.append(Part(heading, made_table(lines, _columns(lines, of_rates), section=_path)))
+            several = len({line.configuration.size for line in lines}) > 1
+            section = _path if several else lambda _: None
+            made = made_table(lines, _columns(lines, of_rates), section=section)
+            found.append(Part(heading, made))
     return found
 
 
 def render(documents: Sequence[Document], files: Sequence[str], width: int | None) -> Group:
     """The tables in lines of at most `width` columns; None: as many as it takes."""
-    shown = [Text(line) for line in key(documents, files)]
+    of_lines = width or WIDTH_OF_LINES
+    shown = [
+        Text(part) for line in key(documents, files) for part in wrapped("", line, of_lines, 4)
+    ]
     for part in parts(documents):
-        shown += [Text(), *map(Text, wrapped("", part.heading, width or WIDTH_OF_LINES, 4))]
+        shown += [Text(), *map(Text, wrapped("", part.heading, of_lines, 4))]
         shown += as_text(part.made.table, width)
-    marks = "~ caution   ! no: see show --why of that run"
-    return Group(*shown, Text(), Text(marks, style="dim"))
+    said = "~ caution   ! no: see show --why of that run"
+    return Group(*shown, Text(), Text(said, style="dim"))
 
 
 def _lines(runs: Sequence[Sequence[Row]]) -> list[_Line]:
@@ -96,10 +106,10 @@ def _columns(lines: Sequence[_Line], of_rates: bool) -> list[Column]:
         columns.append(Column(field.name, "", of, is_text=True, rank=ALWAYS))
     size = _of_configuration(lambda each: format_size(each.size))
     columns.append(Column("size", "bytes", size, rank=ALWAYS))
-    for number_, letter in enumerate(letters(len(lines[0].rows))):
-        figure = _of_run(number_, _bandwidth if of_rates else _latency)
+    for place, letter in enumerate(letters(len(lines[0].rows))):
+        figure = _of_run(place, _bandwidth if of_rates else _latency)
         columns.append(Column(letter, "MB/s" if of_rates else "us", figure, rank=ALWAYS))
-        width = _of_run(number_, lambda row: width_of(row.verdict))
+        width = _of_run(place, lambda row: width_of(row.verdict))
         columns.append(Column("95 %", "", width, rank=BRIEF))
     return columns
 
@@ -108,9 +118,9 @@ def _of_configuration(of: Callable[[Configuration], str]) -> Callable[[_Line], s
     return lambda line: of(line.configuration)
 
 
-def _of_run(number_: int, cell: Callable[[Row], str]) -> Callable[[_Line], str]:
+def _of_run(place: int, cell: Callable[[Row], str]) -> Callable[[_Line], str]:
     def of_line(line: _Line) -> str:
-        row = line.rows[number_]
+        row = line.rows[place]
         return NOTHING if row is None else cell(row)
 
     return of_line

@@ -46,9 +46,8 @@ def missing(document: Document, width: int) -> list[Text]:
         *((line, "") for line in notes.skips(document.skips)),
         *((line, "yellow") for line in notes.warnings(document)),
         *((line, "bold red") for line in notes.failures(document.failures)),
+        *((line, "bold red") for line in notes.interruptions(document)),
     ]
-    if document.interrupted is not None:
-        found.append((f"interrupted: {document.interrupted}", "bold red"))
     return [part for line, style in found for part in _lines(line, width, style)]
 
 

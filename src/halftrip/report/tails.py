@@ -16,7 +16,7 @@ from halftrip.report.rows import Row
 from halftrip.stats.tails import Quantile
 
 _LEGEND = (
-    "Of single iterations: messages one way, or whole windows. A row whose samples hold several "
+    "Of single iterations: {0}, or whole windows. A row whose samples hold several "
     "has only p50, the median of samples, as in the table. In brackets: the 95 % interval. A "
     "quantile is not given where fewer than twelve samples beyond it count as independent: slow "
     "ones come in bursts. max: the longest that was seen; a longer run exceeds it."
@@ -29,6 +29,7 @@ def render_tails(document: Document, width: int | None = None) -> Group:
     if not rows:
         return Group(Text("no tails: nothing was measured"))
     one_way = one_way_times(document.round_trips)
+    times_of = "round trips" if document.round_trips else "messages one way"
 
     def times(row: Row) -> float:
         return (
@@ -49,7 +50,7 @@ def render_tails(document: Document, width: int | None = None) -> Group:
         Column("samples", "", lambda row: f"{row.summary.samples:,}", rank=MORE + 1),
         Column("slices", "", lambda row: str(row.slices), rank=MORE + 2),
     )
-    return view(made_table(rows, columns), width, [_LEGEND])
+    return view(made_table(rows, columns), width, [_LEGEND.format(times_of)])
 
 
 def _quantile(found: Quantile, times: float) -> str:

@@ -52,6 +52,8 @@ _RENAMED = {
 }
 # The same for values.
 _RENAMED_VALUES = {("record", "together"): "aggregate", ("phase", "case"): "during"}
+# Lists of objects with gaps, such as those of both ends, are no longer.
+_FEW = 2
 # Up to this format, records have another shape.
 _OTHER_SHAPE = 4
 
@@ -80,7 +82,8 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
             else _renamed(each, names)
             for name, each in value.items()
         }
-    if isinstance(value, list) and value and isinstance(value[0], dict | list):
+    # One item tells the kind of all in the long lists of samples; only short ones have gaps.
+    if isinstance(value, list) and any(isinstance(each, dict | list) for each in value[:_FEW]):
         return [_renamed(each, names) for each in value]
     return value
 

@@ -112,6 +112,13 @@ class Measurement(
         return initiator, responder
 
 
+class Again(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="again"):
+    """What is measured from the launch of number `launch` on replaces what was measured before of
+    the same configurations."""
+
+    launch: int
+
+
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="failure"):
     """A configuration that could not be measured to its end, and the reason."""
 
@@ -277,6 +284,7 @@ Record = (
     | Environment
     | Skip
     | Measurement
+    | Again
     | Failure
     | Aggregate
     | CopyTime

@@ -8,6 +8,7 @@ import msgspec
 
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import (
+    Again,
     Aggregate,
     CopyTime,
     Environment,
@@ -28,6 +29,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     environments: tuple[Environment, ...] = ()
     skips: tuple[Skip, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    again: tuple[Again, ...] = ()
     failures: tuple[Failure, ...] = ()
     aggregates: tuple[Aggregate, ...] = ()
     copy_times: tuple[CopyTime, ...] = ()
@@ -50,9 +52,13 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def by_configuration(self) -> dict[Configuration, list[Measurement]]:
-        """The measurements of each configuration in the order of the file, which is that of launch
-        and slice; configurations in the order of their first measurement."""
+        """The measurements of each configuration that count, in the order of the file, which is
+        that of launch and slice; configurations in the order of their first measurement."""
         configurations: dict[Configuration, list[Measurement]] = {}
         for measurement in self.measurements:
             configurations.setdefault(measurement.configuration, []).append(measurement)
+        for again in self.again:
+            for configuration, found in configurations.items():
+                newer = [m for m in found if m.launch >= again.launch]
+                configurations[configuration] = newer or found
         return configurations

@@ -6,6 +6,7 @@ Records (`records`), in the order in which they come:
 - ``environment``: one for each rank;
 - ``skip``: a request that cannot be measured, with the reason;
 - ``measurement``: one slice of a configuration, with its samples;
+- ``again``: from which launch on measurements replace older ones of the same configurations;
 - ``failure``: a configuration that went wrong;
 - ``aggregate``: pairs that talked at the same time, after the measurements of each;
 - ``copy``: the time of a memcpy;
@@ -224,6 +225,7 @@ def assemble(header: records.Header, found: Iterable[Record], problems: Iterable
         environments=of(records.Environment),
         skips=of(records.Skip),
         measurements=of(records.Measurement),
+        again=of(records.Again),
         failures=of(records.Failure),
         aggregates=of(records.Aggregate),
         copy_times=of(records.CopyTime),

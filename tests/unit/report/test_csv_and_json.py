@@ -113,7 +113,7 @@ def test_json_has_aggregates_and_failures():
     never = Aggregate(configuration=configuration, slice=1, pairs=[(0, 2)], spans=[], messages=[])
     failure = Failure(configuration=configuration, slice=0, reason="rank 1: a wrong byte")
     document = from_json(runs.run(aggregates=(pairs, never), failures=(failure,)))
-    one, other = document["aggregates"]
+    other, one = document["aggregates"]
     assert one["pairs"] == ["0-2", "1-3"]
     assert one["messages_per_s"] == pytest.approx(10 / 1e-6)
     assert one["configuration"]["concurrency"] == 2

@@ -51,9 +51,9 @@ def made(**changes):
 
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_the_whole_screen(width):
-    run = made()
-    assert has_overview(run)
-    shown = text_of(render(document(run, flags=False), width), width)
+    content = document(made(), flags=False)
+    assert has_overview(content.rows)
+    shown = text_of(render(content, width, "RUN"), width)
     assert shown == (GOLDEN / f"overview-{width}.txt").read_text()
     lines = shown.splitlines()
     assert max(map(len, lines)) <= width
@@ -70,7 +70,9 @@ def test_why_rows_are_not_ok(width):
 def test_a_narrow_screen_leaves_columns_out():
     lines = text_of(render(document(made(), flags=False), 50), 50).splitlines()
     assert max(map(len, lines)) <= 50
-    assert "n1/2" not in "".join(lines)
+    heading = next(line for line in lines if line.startswith("transport"))
+    assert "n1/2" not in heading
+    assert any(line.startswith("no room for ") and "n1/2" in line for line in lines)
     assert any(line.startswith("shm") for line in lines)
 
 
@@ -81,16 +83,18 @@ def test_what_is_missing_is_said_before_the_verdict():
 
 
 def test_few_sizes_one_path_or_several_pairs_have_their_table():
-    assert not has_overview(runs.run(*slices("shm", 8, 50.0), *slices("tcp", 8, 50.0)))
+    assert not has_overview(
+        document(runs.run(*slices("shm", 8, 50.0), *slices("tcp", 8, 50.0))).rows
+    )
     one = [each for size in SIZES for each in slices("shm", size, 50.0)]
-    assert not has_overview(runs.run(*one))
+    assert not has_overview(document(runs.run(*one)).rows)
     pairs = [
         each
         for size in SIZES
         for pair in ((0, 1), (2, 3))
         for each in slices("shm", size, 50.0, pair=pair)
     ]
-    assert not has_overview(runs.run(*pairs))
+    assert not has_overview(document(runs.run(*pairs)).rows)
 
 
 def test_paths_are_named_by_what_tells_them_apart():
@@ -141,3 +145,32 @@ def test_rows_that_go_their_own_way_do_not():
     assert "level wandered" in said
     assert "cores moved" not in said
     assert "; then halftrip run --resume a.jsonl --again caution,no\n" in shown
+
+
+def test_messages_per_second_are_of_one_size_on_all_paths():
+    """Where streams of several sizes were measured beside the ping-pong, of the smallest."""
+    latency = [m for name in ("shm", "tcp") for size in SIZES for m in slices(name, size, 50.0)]
+    rates = [
+        m
+        for name in ("shm", "tcp")
+        for size in (8, 1024)
+        for m in slices(name, size, 10.0, pattern="stream", window=64)
+    ]
+    shown = text_of(render(document(runs.run(*latency, *rates), flags=False), 120), 120)
+    heading = next(line for line in shown.splitlines() if line.startswith("transport"))
+    assert "messages 8 B" in heading
+
+
+@pytest.mark.parametrize(
+    ("wander", "end", "said"),
+    [
+        (0.06, RunEnd(reason=None), "run --resume 'a run.jsonl' --again caution"),
+        (0.06, RunEnd(reason="stopped by SIGINT"), "run --resume 'a run.jsonl'\n"),
+    ],
+)
+def test_the_way_on_can_be_typed_as_it_stands(wander, end, said):
+    one = [m for size in SIZES for m in slices("tcp", size, 9000.0, wander=wander)]
+    content = document(runs.run(*one, end=end), flags=False)
+    assert said in text_of(render(content, 200, "a run.jsonl"), 200)
+    # Of a part of a run, nothing is measured again alone.
+    assert "--resume" not in text_of(render(content, 200), 200)

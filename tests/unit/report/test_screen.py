@@ -109,12 +109,16 @@ def test_a_selection_keeps_what_was_chosen():
         *slices("shm", 8, "spin"), *slices("tcp", 8, "spin"), *slices("tcp", 4096, "spin"),
         *pair(0, 2, 10.0),
     )  # fmt: skip
-    only = selected(run, Selection(transports=("tcp",), sizes=((1, 100),), pairs=((0, 1),)))
-    assert {c.title for c in only.by_configuration} == {"tcp pingpong 8"}
-    assert selected(run, Selection()) is run
+    whole = document(run, flags=False)
+    only = selected(whole, Selection(transports=("tcp",), sizes=((1, 100),), pairs=((0, 1),)))
+    assert [row.configuration.title for row in only.rows] == ["tcp pingpong 8"]
+    # It is judged as part of the whole run.
+    assert only.rows[0] in whole.rows
+    assert selected(whole, Selection()) is whole
+    assert len(selected(whole, Selection(pairs=((2, 0),))).rows) == 1
     with pytest.raises(UsageError, match=r"^nothing to show; the run has -t shm, tcp; -p pingpong; "
                                          r"-s 8, 4K; --pair 0-1, 0-2$"):  # fmt: skip
-        selected(run, Selection(patterns=("stream",)))
+        selected(whole, Selection(patterns=("stream",)))
 
 
 # Side by side.

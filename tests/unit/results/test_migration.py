@@ -5,6 +5,7 @@ import pytest
 
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.results import migration
+from halftrip.results.block import encode_array
 from halftrip.results.usage import BusiestTask
 from halftrip.stats.series import by_state, rtt_states
 from harness import runs
@@ -105,3 +106,14 @@ def test_medians_of_the_responder_are_kept(median):
     assert measured.receive_medians == (median, 2 * median)
     assert old().peer_median is None
     assert old().receive_medians is None
+
+
+def test_the_core_of_one_end_keeps_its_figures_where_that_of_the_other_is_not_known():
+    measured = runs.measurement(usage=None)
+    fields = msgspec.json.decode(msgspec.json.encode(measured, enc_hook=encode_array))
+    core = {"number": 1, "watched": 1.0, "stolen": 0.5, "others": 0.1}
+    old = fields | {"record": "measurement", "cores": [None, core], "blocks": []}
+    old["case"] = old.pop("configuration")
+    found = migration.migrate(msgspec.json.encode(old), 6)
+    assert found.cores[0] is None
+    assert found.cores[1].steal == 0.5

@@ -1,0 +1,74 @@
+"""What is left of a run that is resumed, and which of its measurements count."""
+
+import msgspec
+import pytest
+
+from halftrip.analysis.verdict import verdicts
+from halftrip.job.resumption import resumption
+from halftrip.plan.plan import Plan
+from halftrip.plan.slices import planned_slices
+from halftrip.results.records import Again, RunEnd
+from harness import runs
+
+SIZES = (8, 64, 512)
+
+
+def measured(size, slices=10, launch=0, half_ns=100.0, wander=0.0):
+    return [
+        runs.measurement(
+            "tcp", size, "block", half_ns * (1 + wander * (n % 5 - 2)),
+            seed=100 * launch + n, slice=n, launch=launch,
+        )
+        for n in range(slices)
+    ]  # fmt: skip
+
+
+def a_run(*measurements, reason=None, again=()):
+    run = runs.run(*measurements, end=RunEnd(reason=reason, seconds=1.0))
+    return msgspec.structs.replace(run, again=again)
+
+
+def sizes_of(configurations):
+    return sorted(configuration.size for configuration in configurations)
+
+
+def test_what_was_measured_to_its_end_is_done():
+    plan = Plan(transport=("tcp",), sizes=SIZES, ci=None)
+    run = a_run(*measured(8), *measured(64, slices=3), reason="stopped by SIGINT")
+    left = resumption(run, plan, ())
+    assert (left.first, left.launches, sizes_of(left.done)) == (1, 1, [8])
+    assert planned_slices(plan) == 10
+
+
+def test_with_a_limit_on_the_run_a_row_with_any_slice_is_done():
+    """The limit made the slices fewer; with the same limit they would be as few again."""
+    plan = Plan(transport=("tcp",), sizes=SIZES, ci=None, max_duration=1.0)
+    run = a_run(*measured(8, 2), *measured(64, 1), reason="--max-duration: not enough for 1 row")
+    assert sizes_of(resumption(run, plan, ()).done) == [8, 64]
+
+
+def test_launches_that_were_over_are_not_begun_again():
+    plan = Plan(transport=("tcp",), sizes=SIZES, ci=None, launches=5)
+    whole = [m for launch in (0, 1) for size in SIZES for m in measured(size, launch=launch)]
+    left = resumption(a_run(*whole, reason="over after 2 of 5 launches"), plan, ())
+    assert (left.first, left.launches, left.done) == (2, 3, frozenset())
+
+
+@pytest.mark.parametrize("reason", [None, "stopped by SIGINT"])
+def test_rows_that_are_measured_again_are_judged_by_that_alone(reason):
+    """Their older measurements were in doubt; two launches would have a far wider interval."""
+    doubtful, fine = measured(8, wander=0.2), measured(64)
+    again = a_run(*doubtful, *fine, *measured(8, launch=1), reason=reason, again=(Again(launch=1),))
+    found = {each.size: verdict for each, verdict in verdicts(again).items()}
+    assert found[8].width < 0.02
+    assert {m.launch for m in again.by_configuration[doubtful[0].configuration]} == {1}
+    assert {m.launch for m in again.by_configuration[fine[0].configuration]} == {0}
+
+
+def test_what_was_not_reached_again_keeps_its_measurements_and_is_not_left():
+    run = a_run(
+        *measured(8), *measured(64), *measured(8, launch=1, slices=4), reason="stopped by SIGINT",
+        again=(Again(launch=1),),
+    )  # fmt: skip
+    left = resumption(run, Plan(transport=("tcp",), sizes=(8, 64), ci=None), ())
+    assert sizes_of(left.done) == [64]
