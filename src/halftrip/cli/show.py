@@ -162,7 +162,7 @@ def _view(name: str, content: Document, shown: Shown) -> _Content:
     views: dict[str, _Content] = {
         "details": of(table.render),
         "why": lambda width: causes.render_why(content, width, shown.every),
-        "flags": flags.render_flags(content),
+        "flags": of(flags.render_flags),
         "tails": of(tails.render_tails),
         "cost": of(cost.render_cost),
         "system-log": of(system_log.render_system_log),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import textwrap
 
+from rich.text import Text
+
 from halftrip.units import significant
 
 # Stands where a figure does not exist.
@@ -28,6 +30,11 @@ def percent(share: float | None) -> str:
 def whole(count: float | None) -> str:
     """A whole number with its thousands grouped."""
     return NOTHING if count is None else f"{count:,.0f}"
+
+
+def text_lines(text: str, width: int, style: str = "") -> list[Text]:
+    """Lines of `text`; the later ones are indented."""
+    return [Text(line, style=style) for line in wrapped("", text, width, 4)]
 
 
 def wrapped(label: str, text: str, width: int, indent: int | None = None) -> list[str]:

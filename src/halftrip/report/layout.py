@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.report.cells import NOTHING, wrapped
+from halftrip.report.cells import NOTHING, text_lines
 
 _Line = TypeVar("_Line")
 # A number or a share of 0, and a figure that is not known.
@@ -150,7 +150,7 @@ def fitted(table: Table, width: int | None) -> Fitted:
     left_out = dict.fromkeys(c.name for n, c in enumerate(table.columns) if n not in kept)
     if left_out:
         said = f"no room for {', '.join(filter(None, left_out))}: --wide"
-        lines += [Text(line, style="dim") for line in wrapped("", said, width or WIDTH_OF_LINES, 4)]
+        lines += text_lines(said, width or WIDTH_OF_LINES, "dim")
     return Fitted(part.columns, lines)
 
 
@@ -207,11 +207,8 @@ def view(made: Made, width: int | None, legend: Sequence[str], title: str = "") 
     parts += as_text(made.table, width)
     parts.append(Text())
     for style, said in (("", without_column(made)), ("dim", legend)):
-        parts += [
-            Text(part, style=style)
-            for line in said
-            for part in wrapped("", line, width or WIDTH_OF_LINES, 4)
-        ]
+        for line in said:
+            parts += text_lines(line, width or WIDTH_OF_LINES, style)
     return Group(*parts)
 
 

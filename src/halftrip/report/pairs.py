@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rich.text import Text
 
 from halftrip.report import notes
-from halftrip.report.cells import NOTHING, wrapped
+from halftrip.report.cells import NOTHING, text_lines
 from halftrip.report.columns import supported_digits
 from halftrip.report.document import Document
 from halftrip.report.fields import varying
@@ -64,15 +64,15 @@ def lines(document: Document, width: int) -> list[Text]:
     for group in found[:_MOST_MATRICES]:
         shown += [Text(group.title, style="bold"), *_matrix(group, width), Text()]
         for said in _slowest(group, hosts):
-            shown += map(Text, wrapped("", said, width, 4))
+            shown += text_lines(said, width)
         shown.append(Text())
     hidden = _hidden(document, found[:_MOST_MATRICES])
     if hidden:
-        shown += map(Text, wrapped("", f"also measured: {hidden}; show --details", width, 4))
+        shown += text_lines(f"also measured: {hidden}; show --details", width)
     kept = {row.configuration.setting for group in found for row in group.rows.values()}
     at_once = [each for each in document.aggregates if each.configuration.setting in kept]
     for said in notes.summed_aggregates(at_once):
-        shown += map(Text, wrapped("", said, width, 4))
+        shown += text_lines(said, width)
     return shown
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
 from halftrip.report import notes, overview, pairs
 from halftrip.report.causes import advice, groups, trust
-from halftrip.report.cells import wrapped
+from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
 from halftrip.report.layout import fitted
 from halftrip.report.row_tables import row_tables
@@ -41,7 +41,7 @@ def render(document: Document, width: int, file: str | None = None) -> Group:
         Text(),
         *body,
         *([Text()] if body else []),
-        *(Text(part) for line in said for part in wrapped("", line, width, 4)),
+        *(part for line in said for part in text_lines(line, width)),
         *missing(document, width),
     ]
     if document.rows:
@@ -55,18 +55,15 @@ def _table_lines(document: Document, width: int) -> list[Text]:
     for found in row_tables(document, brief=True):
         if lines:
             lines.append(Text())
-        lines += [Text(line) for line in wrapped("", found.heading, width, 4)]
+        lines += text_lines(found.heading, width)
         shown = fitted(found.made.table, width)
         lines += shown.lines
         if len(found.rows) <= _SAYS_UP_TO:
             said = wrapped("", " ".join(found.legend(shown.columns)), width)
             lines += [Text(), *(Text(line, style="dim") for line in said)]
-    said = [
-        part
-        for each in notes.summed_aggregates(document.aggregates)
-        for part in wrapped("", each, width, 4)
-    ]
-    return [*lines, *map(Text, said)]
+    for aggregate in notes.summed_aggregates(document.aggregates):
+        lines += text_lines(aggregate, width)
+    return lines
 
 
 def _heading(document: Document, width: int) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.report.cells import NOTHING, number, wrapped
+from halftrip.report.cells import NOTHING, number, text_lines
 from halftrip.report.columns import supported_digits, width_of
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
@@ -75,11 +75,9 @@ def parts(documents: Sequence[Document]) -> list[Part]:
 def render(documents: Sequence[Document], files: Sequence[str], width: int | None) -> Group:
     """The tables in lines of at most `width` columns; None: as many as it takes."""
     of_lines = width or WIDTH_OF_LINES
-    shown = [
-        Text(part) for line in key(documents, files) for part in wrapped("", line, of_lines, 4)
-    ]
+    shown = [part for line in key(documents, files) for part in text_lines(line, of_lines)]
     for part in parts(documents):
-        shown += [Text(), *map(Text, wrapped("", part.heading, of_lines, 4))]
+        shown += [Text(), *text_lines(part.heading, of_lines)]
         shown += as_text(part.made.table, width)
     said = "~ caution   ! no: see show --why of that run"
     return Group(*shown, Text(), Text(said, style="dim"))

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from halftrip.report import notes
 from halftrip.report.causes import trust
-from halftrip.report.cells import wrapped
+from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
 from halftrip.report.layout import WIDTH_OF_LINES, fitted, said_once
 from halftrip.report.row_tables import row_tables
@@ -20,19 +20,19 @@ def render(document: Document, width: int | None = None) -> Group:
     of_lines = WIDTH_OF_LINES if width is None else width
     for found in row_tables(document, brief=False):
         for said in (found.heading, *said_once(found.made)):
-            parts += _lines(said, of_lines)
+            parts += text_lines(said, of_lines)
         shown = fitted(found.made.table, width)
         parts += [Text(), *shown.lines, Text()]
         for said in found.legend(shown.columns):
-            parts += _lines(said, of_lines, "dim")
+            parts += text_lines(said, of_lines, "dim")
         is_rate = found.rows[0].configuration.is_rate
         curves = [curve for curve in document.curves if curve.is_rate == is_rate]
         for said in notes.breakpoints(curves):
-            parts += _lines(said, of_lines)
+            parts += text_lines(said, of_lines)
         parts.append(Text())
     if document.rows:
         for said in (*notes.aggregates(document.aggregates), *notes.baselines(document.baselines)):
-            parts += _lines(said, of_lines)
+            parts += text_lines(said, of_lines)
         parts += [
             Text(line, style="yellow")
             for line in wrapped("trust: ", trust(document.rows), of_lines)
@@ -48,8 +48,4 @@ def missing(document: Document, width: int) -> list[Text]:
         *((line, "bold red") for line in notes.failures(document.failures)),
         *((line, "bold red") for line in notes.interruptions(document)),
     ]
-    return [part for line, style in found for part in _lines(line, width, style)]
-
-
-def _lines(text: str, width: int, style: str = "") -> list[Text]:
-    return [Text(line, style=style) for line in wrapped("", text, width, 4)]
+    return [part for line, style in found for part in text_lines(line, width, style)]
