@@ -46,7 +46,7 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
     """
     asked = layers
     first = (defaults,) if defaults is not None else ()
-    layers = (*first, *_preset_layer((*first, *layers)), *layers)
+    layers = (*first, *_preset_layer(first, asked), *asked)
     plan = Plan(**_merge(layers))
     if isinstance(plan.cores, tuple):
         plan = _at(_place(layers, "cores"), partial(_with_cores, plan), plan.cores)
@@ -61,14 +61,14 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
     return plan
 
 
-def _preset_layer(layers: Sequence[Layer]) -> list[Layer]:
-    """A layer of the preset that the last layer with one names; empty if none does. Where another
-    layer says how long something takes, the preset does not limit the whole."""
-    for layer in reversed(layers):
+def _preset_layer(weaker: Sequence[Layer], stronger: Sequence[Layer]) -> list[Layer]:
+    """A layer of the preset that the last layer with one names; empty if none does. Where a
+    stronger layer says how long something takes, the preset does not limit the whole."""
+    for layer in reversed((*weaker, *stronger)):
         if layer.keys.get("preset") is not None:
             name = _parse("preset", layer.keys["preset"], layer.place)
             keys = dict(presets.PRESETS[name])
-            if any(_LENGTHS & other.keys.keys() for other in layers):
+            if any(_LENGTHS & other.keys.keys() for other in stronger):
                 keys.pop("max_duration", None)
             return [Layer(keys, partial("preset {}: {}".format, name))]
     return []

@@ -36,6 +36,17 @@ def test_defaults_may_name_a_preset(config):
     assert (plan.preset, plan.launches, plan.sizes) == ("paper", 10, (8,))
 
 
+@pytest.mark.parametrize(
+    "text", ['time = "1s"\n', "slices = 3\n", 'time = "1s"\npreset = "quick"\n']
+)
+def test_a_default_length_leaves_a_preset_its_limit(config, text):
+    defaults = config_layer(config(text))
+    quick = options_layer({"preset": "quick"})
+    assert make_plan(quick, defaults=defaults).max_duration == 10
+    longer = options_layer({"preset": "quick", "slices": "4"})
+    assert make_plan(longer, defaults=defaults).max_duration is None
+
+
 def test_a_default_count_yields_to_a_time(config):
     defaults = config_layer(config("iterations = 100\n"))
     assert make_plan(defaults=defaults).iterations == 100
