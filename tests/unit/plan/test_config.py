@@ -67,6 +67,7 @@ def test_a_default_window_is_for_patterns_that_have_one(config):
         ('szes = "8"', "szes: no such key; did you mean sizes?"),
         ('sizes = "4Q"', "sizes: '4Q' is not a size"),
         ("sizes = ", "not TOML"),
+        ('cores = "0,1"\nranks = 4', "cores: 2 cores for 4 ranks"),
     ],
 )
 def test_a_mistake_names_the_file(config, text, said):
@@ -94,5 +95,35 @@ def test_where_the_file_is(config, tmp_path, monkeypatch):
 
 
 def test_a_job_has_been_started_already(config):
-    environment = config('launches = 3\nranks = 4\nlauncher = "mpiexec"\nslices = 3\n')
+    environment = config(
+        'launches = 3\nranks = 4\nlauncher = "mpiexec"\nslices = 3\n'
+        'cores = "0,1"\nconcurrent-pairs = 2\npairs = "0-3,1-2"\n'
+    )
     assert config_layer(environment, in_job=True).keys == {"slices": 3}
+
+
+def test_a_job_has_pairs_by_a_default_rule(config):
+    assert config_layer(config('pairs = "all"\n'), in_job=True).keys == {"pairs": "all"}
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ('cores = "0,1"\n', {"ranks": "4"}),
+        ('cores = "0,1"\n', {"threads": "2"}),
+        ("ranks = 2\n", {"cores": "0-3"}),
+        ("ranks = 4\nconcurrent-pairs = 2\n", {"ranks": "2"}),
+        ('pairs = "0-3,1-2"\n', {"ranks": "2"}),
+    ],
+)
+def test_default_ranks_are_left_out_where_others_are_named(config, text, options):
+    defaults = config_layer(config(text + "slices = 3\n"))
+    asked = options_layer(options)
+    plan = make_plan(asked, defaults=defaults)
+    assert plan == make_plan(asked, python_layer({"slices": 3}))
+
+
+def test_default_cores_stay_where_they_fit(config):
+    defaults = config_layer(config('cores = "0,1"\n'))
+    assert make_plan(options_layer({"ranks": "2"}), defaults=defaults).cores == (0, 1)
+    assert make_plan(options_layer({"cores": "none"}), defaults=defaults).cores == "none"
