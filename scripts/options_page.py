@@ -20,7 +20,8 @@ Your own defaults of `halftrip run` are keys of a plan in `~/.config/halftrip/co
 `$XDG_CONFIG_HOME/halftrip/config.toml`, or in the file that `$HALFTRIP_CONFIG` names). The plan in
 a run file has what became of them. `--no-config`, or an empty `HALFTRIP_CONFIG`, leaves them out;
 `--resume` and Python do not use them. In a job that another launcher has started, its keys for
-launchers, ranks and launches do not count.
+launchers, ranks, their cores and launches do not count; nor do ranks and cores that do not fit
+those of the command line.
 
 `wait`, `memory` and `pages` may differ between the two ends of a pair: `--wait spin:block` is an
 initiator that polls and a responder that blocks; `--wait spin` is both.

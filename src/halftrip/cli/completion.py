@@ -81,11 +81,11 @@ def candidates(commands: Any, words: Sequence[str]) -> list[tuple[str, str]]:
     before, last = (words[:-1], words[-1]) if words else ((), "")
     command, waiting, place = _place(commands, before)
     if waiting is not None:
-        return _matching(_values(commands, command, waiting), last)
+        return _matching(_values(commands, waiting), last)
     option, equals, value = last.partition("=")
     if last.startswith("--") and equals:
         parameter = _option(command, option)
-        values = _values(commands, command, parameter) if parameter is not None else []
+        values = _values(commands, parameter) if parameter is not None else []
         return [(f"{option}={each}", what) for each, what in _matching(values, value)]
     if last.startswith("-"):
         return [each for each in _options(command) if each[0].startswith(last)]
@@ -94,7 +94,7 @@ def candidates(commands: Any, words: Sequence[str]) -> list[tuple[str, str]]:
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     if place >= len(arguments):
         return []
-    return _matching(_values(commands, command, arguments[place]), last)
+    return _matching(_values(commands, arguments[place]), last)
 
 
 def _place(commands: Any, words: Sequence[str]) -> tuple[Any, Any, int]:
@@ -133,11 +133,11 @@ def _commands(commands: Any) -> _Candidates:
     return [(name, each.get_short_help_str(70)) for name, each in commands.commands.items()]
 
 
-def _values(commands: Any, command: Any, parameter: Any) -> _Candidates:
+def _values(commands: Any, parameter: Any) -> _Candidates:
     """What the value of an option or an argument may be; nothing: any text, or a file."""
     if parameter.name == "command":
         return _commands(commands)
-    if command.name == "run" and parameter.name in OPTIONS:
+    if parameter.name in OPTIONS:
         return [(value, "") for value in OPTIONS[parameter.name].values]
     if parameter.name in _OTHERS:
         return _OTHERS[parameter.name]()

@@ -21,6 +21,7 @@ from halftrip.job.lifelines import connect_lifelines
 from halftrip.job.limit import Limit
 from halftrip.job.machine import look_in_job
 from halftrip.job.resumption import Resumption
+from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import new_token
 from halftrip.job.view import View
 from halftrip.measure.runner import Runner
@@ -47,9 +48,12 @@ def join(
     library.select_library(library_of(job))
     communicator = library.start(job.size, plan.threads)
     group = MpiGroup(communicator)
-    run_file = _create(group, create)
+    run_file = None
     try:
-        look_in_job(plan, group, view)
+        # Before there is a file: only the watchdog writes into it why a run has ended.
+        with catching(interrupt):
+            look_in_job(plan, group, view)
+        run_file = _create(group, create)
         return _measure(group, communicator, plan, run_file, view, left, limit)
     finally:
         group.close()

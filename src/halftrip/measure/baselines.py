@@ -46,15 +46,15 @@ class CacheLineProbe:
 
     def initiate(self) -> float:
         """The fastest line's median round trip, ns. The other rank calls `respond` meanwhile."""
-        timestamps = self._iteration(_native.initiate)
+        timestamps = self._run(_native.initiate)
         # Sorted, because np.median would take longer than the probe.
         medians = np.sort(np.diff(timestamps, axis=1), axis=1)[:, _LINE_SAMPLES // 2]
         return float(self._clock.durations(medians).min()) / _LINE_BATCH
 
     def respond(self) -> None:
-        self._iteration(_native.respond)
+        self._run(_native.respond)
 
-    def _iteration(self, part: Callable[..., None]) -> Times:
+    def _run(self, part: Callable[..., None]) -> Times:
         """The timestamps of each line, shape (lines, samples + 1)."""
         timestamps = np.zeros((len(self._lines), _LINE_SAMPLES + 1), dtype=np.int64)
         empty, source = self._empty, self._clock.source

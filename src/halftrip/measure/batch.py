@@ -7,7 +7,7 @@ import msgspec
 from halftrip.results.block import Times
 
 # Untimed iterations before each batch, so that both ends are in the loop.
-UNTIMED_EXCHANGES = 1
+UNTIMED_ITERATIONS = 1
 
 
 class Stopping(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class Batch(msgspec.Struct, frozen=True):
 
     iterations: int
     samples: int
-    warm_up: int = UNTIMED_EXCHANGES
+    warm_up: int = UNTIMED_ITERATIONS
     cold: bool = False
     keep: bool = False
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from halftrip.measure.batch import UNTIMED_EXCHANGES, Batch, Sampled, Stopping
+from halftrip.measure.batch import UNTIMED_ITERATIONS, Batch, Sampled, Stopping
 from halftrip.measure.warm_up import WarmUpBlocks
 from halftrip.results.block import Times
 from halftrip.results.records import Stopped, WarmUp
@@ -97,7 +97,7 @@ class Sampler:
             self._least_sample_ns = max(clock_cost, clock_resolution) / CLOCK_SHARE
         self._most_iterations: float = math.inf
         if most_iterations is not None:
-            self._most_iterations = most_iterations - UNTIMED_EXCHANGES
+            self._most_iterations = most_iterations - UNTIMED_ITERATIONS
 
         self._phase: Literal["first", "calibrate", "warm up", "sample", "done"] = "done"
         self._is_calibrated = False

@@ -6,17 +6,17 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from halftrip.plan.layers import Layer, file_layer
+from halftrip.plan.layers import Layer, file_layer, without_ranks
 
 # It names another file, or, if it is empty, none.
 VARIABLE = "HALFTRIP_CONFIG"
-# A job that exists already has been started by something else, once, with its ranks.
-_STARTS = ("launcher", "mpiexec", "ranks", "launches", "until_ci", "max_launches")
+# A job that exists already has been started by something else, once.
+_STARTS = ("launcher", "mpiexec", "launches", "until_ci", "max_launches")
 
 
 def config_layer(environ: Mapping[str, str], in_job: bool = False) -> Layer | None:
-    """The keys of the user's file, without those that say how to start ranks if this is `in_job`;
-    None where there is no such file. Raises UsageError if it cannot be read, or is not TOML."""
+    """The keys of the user's file, without those that say which ranks to start, and how, if this is
+    `in_job`; None where there is no such file. Raises UsageError if it cannot be read as TOML."""
     named = environ.get(VARIABLE)
     if named == "":
         return None
@@ -26,7 +26,8 @@ def config_layer(environ: Mapping[str, str], in_job: bool = False) -> Layer | No
     layer = file_layer(path)
     if in_job:
         kept = {name: value for name, value in layer.keys.items() if name not in _STARTS}
-        layer = layer._replace(keys=kept)
+        # It has its own ranks, too.
+        layer = without_ranks(layer._replace(keys=kept))
     return layer
 
 

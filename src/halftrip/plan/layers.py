@@ -12,14 +12,14 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 
 from halftrip.errors import UsageError, system_reason
 from halftrip.plan import presets
 from halftrip.plan.options import OPTIONS
-from halftrip.plan.pairing import Schedule
+from halftrip.plan.pairing import Pairing, Schedule
 from halftrip.plan.parsing import no_such_key
 from halftrip.plan.plan import FEWEST_UNTIL_CI, MOST_LAUNCHES, STOPS_EARLY, Plan, plan_keys
 from halftrip.results.patterns import SHAPES
@@ -29,6 +29,10 @@ _CHOOSE = {"pattern", "mode", "sizes", "window", "rate", "iterations", "refine"}
 
 # These say how long a run takes.
 _LENGTHS = {"time", "slices", "iterations", "launches", "until_ci"}
+
+# These say which ranks there are, and these fit only some numbers of ranks.
+_SAY_RANKS = {"ranks", "cores", "threads"}
+_FIT_RANKS = {"ranks", "cores", "concurrent_pairs"}
 
 
 class Layer(NamedTuple):
@@ -46,29 +50,55 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
     """
     asked = layers
     first = (defaults,) if defaults is not None else ()
-    layers = (*first, *_preset_layer((*first, *layers)), *layers)
+    layers = (*first, *_preset_layer(first, asked), *asked)
     plan = Plan(**_merge(layers))
-    if isinstance(plan.cores, tuple):
-        plan = _at(_place(layers, "cores"), partial(_with_cores, plan), plan.cores)
+    try:
+        plan = _with_ranks(plan, layers)
+    except UsageError:
+        fewer = without_ranks(defaults) if defaults is not None else None
+        if fewer == defaults or not any(_SAY_RANKS & layer.keys.keys() for layer in asked):
+            raise
+        # A default is for the ranks that nobody names.
+        return make_plan(*asked, defaults=fewer)
     if plan.window and all(SHAPES[pattern].window is None for pattern in plan.pattern):
         if any("window" in layer.keys for layer in asked):
             raise _no_window(plan, asked)
         # A default is for those patterns that have one.
         plan = msgspec.structs.replace(plan, window=())
     _check_launches(plan, layers)
+    return plan
+
+
+def without_ranks(layer: Layer) -> Layer:
+    """The layer without what fits only some numbers of ranks; a rule for pairs fits all."""
+    rules = get_args(Pairing)
+    return layer._replace(
+        keys={
+            name: value
+            for name, value in layer.keys.items()
+            if name not in _FIT_RANKS and (name != "pairs" or value in rules)
+        }
+    )
+
+
+def _with_ranks(plan: Plan, layers: Sequence[Layer]) -> Plan:
+    """The plan with the number of its ranks, if it says that. Raises UsageError if there are not
+    enough cores for them, or if they cannot form its pairs."""
+    if isinstance(plan.cores, tuple):
+        plan = _at(_place(layers, "cores"), partial(_with_cores, plan), plan.cores)
     if plan.ranks is not None:
         _at(_place(layers, "cores", "ranks"), partial(check_ranks, plan), plan.ranks)
     return plan
 
 
-def _preset_layer(layers: Sequence[Layer]) -> list[Layer]:
-    """A layer of the preset that the last layer with one names; empty if none does. Where another
-    layer says how long something takes, the preset does not limit the whole."""
-    for layer in reversed(layers):
+def _preset_layer(weaker: Sequence[Layer], stronger: Sequence[Layer]) -> list[Layer]:
+    """A layer of the preset that the last layer with one names; empty if none does. Where a
+    stronger layer says how long something takes, the preset does not limit the whole."""
+    for layer in reversed((*weaker, *stronger)):
         if layer.keys.get("preset") is not None:
             name = _parse("preset", layer.keys["preset"], layer.place)
             keys = dict(presets.PRESETS[name])
-            if any(_LENGTHS & other.keys.keys() for other in layers):
+            if any(_LENGTHS & other.keys.keys() for other in stronger):
                 keys.pop("max_duration", None)
             return [Layer(keys, partial("preset {}: {}".format, name))]
     return []

@@ -103,9 +103,11 @@ def size_ranges(value: Any) -> tuple[tuple[int, int], ...]:
     between."""
     found = []
     for item in items(value):
-        first, _, last = str(item).replace("..", ":").partition(":")
+        first, colon, last = str(item).replace("..", ":").partition(":")
+        if colon and not (first.strip() and last.strip()):
+            raise UsageError(f"{item!r} has one end only; write 8 or 1K..1M")
         low = parse_size(first)
-        high = parse_size(last) if last else low
+        high = parse_size(last) if colon else low
         if low > high:
             raise UsageError(f"{item!r} begins above its end")
         found.append((low, high))
@@ -179,8 +181,8 @@ def _pair(item: Any, rules: Collection[str]) -> tuple[int, int]:
     text = "-".join(map(str, item)) if isinstance(item, list | tuple) else str(item)
     match = _PAIR.fullmatch(text)
     if match is None:
-        allowed = ", ".join(rules)
-        raise UsageError(f"{text!r} is not known; allowed: {allowed}, or pairs as 0-3,1-2")
+        allowed = f"allowed: {', '.join(rules)}, or" if rules else "write"
+        raise UsageError(f"{text!r} is not known; {allowed} pairs as 0-3,1-2")
     pair = int(match[1]), int(match[2])
     if pair[0] == pair[1]:
         raise UsageError(f"{text!r} is one rank; a pair has two")

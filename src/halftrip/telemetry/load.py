@@ -59,7 +59,7 @@ class CoreLoad(msgspec.Struct, frozen=True):
         return self.busy > _BUSY_SHARE
 
     @property
-    def is_stolen(self) -> bool:
+    def has_steal(self) -> bool:
         return self.steal is not None and self.steal > _STEAL_SHARE
 
     @property
@@ -68,7 +68,7 @@ class CoreLoad(msgspec.Struct, frozen=True):
         found = []
         if self.is_busy:
             found.append(f"core {self.core} is busy: {self._who()}")
-        if self.is_stolen:
+        if self.has_steal:
             found.append(f"core {self.core}: the hypervisor has {self.steal:.0%} of it (steal)")
         return found
 

@@ -30,6 +30,8 @@ def words_after(*typed):
         (("run", "-o", ""), []),
         (("help", "doc"), ["doctor"]),
         (("show", "--format", "j"), ["json"]),
+        (("show", "-t", "u"), ["unix", "udp"]),
+        (("show", "-p", "pingpong,ex"), ["pingpong,exchange"]),
         (("completion", ""), ["bash", "zsh", "fish"]),
         (("unknown", "ru"), ["run"]),
     ],

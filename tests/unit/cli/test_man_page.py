@@ -12,6 +12,7 @@ from halftrip.cli.help import EXAMPLES
 from halftrip.cli.man_page import man_page
 from halftrip.plan.options import GROUPS, OPTIONS
 from halftrip.plan.recipes import names
+from harness.need import need
 
 
 @pytest.fixture
@@ -45,8 +46,7 @@ def test_no_text_is_taken_for_a_request(page):
 
 
 def test_groff_has_nothing_to_say_about_it(page):
-    if shutil.which("groff") is None:
-        return
+    need(shutil.which("groff") is not None, "groff is not installed")
     command = ("groff", "-man", "-Tutf8", "-ww", "-z")
     made = subprocess.run(command, input=page, capture_output=True, text=True, check=True)
     assert made.stderr == ""

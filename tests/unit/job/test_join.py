@@ -6,7 +6,10 @@ from halftrip.errors import HalftripError, UsageError
 from halftrip.job import join
 from halftrip.job.existing import ExistingJob
 from halftrip.job.join import check_fit
+from halftrip.job.resumption import Resumption
+from halftrip.job.view import NoView
 from halftrip.plan.layers import make_plan, python_layer
+from halftrip.plan.plan import Plan
 from harness.groups import in_group
 
 
@@ -47,3 +50,25 @@ def test_all_ranks_fail_where_rank_0_cannot_create_the_file(kind):
     results = in_group(3, lambda group: join._create(group, create))
     assert [type(result) for result in results] == [kind] * 3
     assert {str(result) for result in results} == {"no space left"}
+
+
+def test_there_is_no_file_while_the_machine_is_looked_at(monkeypatch):
+    """A signal that arrives then would leave one that does not say why it ended."""
+    created = []
+
+    def create():
+        created.append(True)
+
+    def look(*_):
+        raise KeyboardInterrupt
+
+    def work(group):
+        monkeypatch.setattr(join, "MpiGroup", lambda _: group)
+        return join.join(ExistingJob(0, 2, None), Plan(), create, NoView(), Resumption())
+
+    monkeypatch.setattr(join.library, "select_library", lambda _: None)
+    monkeypatch.setattr(join.library, "start", lambda *_: None)
+    monkeypatch.setattr(join, "look_in_job", look)
+    (result,) = in_group(1, work)
+    assert isinstance(result, KeyboardInterrupt)
+    assert created == []

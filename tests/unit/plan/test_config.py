@@ -36,6 +36,17 @@ def test_defaults_may_name_a_preset(config):
     assert (plan.preset, plan.launches, plan.sizes) == ("paper", 10, (8,))
 
 
+@pytest.mark.parametrize(
+    "text", ['time = "1s"\n', "slices = 3\n", 'time = "1s"\npreset = "quick"\n']
+)
+def test_a_default_length_leaves_a_preset_its_limit(config, text):
+    defaults = config_layer(config(text))
+    quick = options_layer({"preset": "quick"})
+    assert make_plan(quick, defaults=defaults).max_duration == 10
+    longer = options_layer({"preset": "quick", "slices": "4"})
+    assert make_plan(longer, defaults=defaults).max_duration is None
+
+
 def test_a_default_count_yields_to_a_time(config):
     defaults = config_layer(config("iterations = 100\n"))
     assert make_plan(defaults=defaults).iterations == 100
@@ -56,6 +67,7 @@ def test_a_default_window_is_for_patterns_that_have_one(config):
         ('szes = "8"', "szes: no such key; did you mean sizes?"),
         ('sizes = "4Q"', "sizes: '4Q' is not a size"),
         ("sizes = ", "not TOML"),
+        ('cores = "0,1"\nranks = 4', "cores: 2 cores for 4 ranks"),
     ],
 )
 def test_a_mistake_names_the_file(config, text, said):
@@ -83,5 +95,35 @@ def test_where_the_file_is(config, tmp_path, monkeypatch):
 
 
 def test_a_job_has_been_started_already(config):
-    environment = config('launches = 3\nranks = 4\nlauncher = "mpiexec"\nslices = 3\n')
+    environment = config(
+        'launches = 3\nranks = 4\nlauncher = "mpiexec"\nslices = 3\n'
+        'cores = "0,1"\nconcurrent-pairs = 2\npairs = "0-3,1-2"\n'
+    )
     assert config_layer(environment, in_job=True).keys == {"slices": 3}
+
+
+def test_a_job_has_pairs_by_a_default_rule(config):
+    assert config_layer(config('pairs = "all"\n'), in_job=True).keys == {"pairs": "all"}
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ('cores = "0,1"\n', {"ranks": "4"}),
+        ('cores = "0,1"\n', {"threads": "2"}),
+        ("ranks = 2\n", {"cores": "0-3"}),
+        ("ranks = 4\nconcurrent-pairs = 2\n", {"ranks": "2"}),
+        ('pairs = "0-3,1-2"\n', {"ranks": "2"}),
+    ],
+)
+def test_default_ranks_are_left_out_where_others_are_named(config, text, options):
+    defaults = config_layer(config(text + "slices = 3\n"))
+    asked = options_layer(options)
+    plan = make_plan(asked, defaults=defaults)
+    assert plan == make_plan(asked, python_layer({"slices": 3}))
+
+
+def test_default_cores_stay_where_they_fit(config):
+    defaults = config_layer(config('cores = "0,1"\n'))
+    assert make_plan(options_layer({"ranks": "2"}), defaults=defaults).cores == (0, 1)
+    assert make_plan(options_layer({"cores": "none"}), defaults=defaults).cores == "none"

@@ -83,9 +83,15 @@ def test_a_slowest_pair_within_its_interval_is_told_as_such():
 def test_few_or_too_many_pairs_are_a_list_with_the_slowest_first():
     two = [*pair(0, 2, 1000.0), *pair(1, 3, 2000.0)]
     assert cells(screen(*two).splitlines(), "ranks") == ["1-3", "0-2"]
-    many = [m for a in range(30) for m in pair(a, a + 1, 1000.0 + a)[:1]]
-    shown = screen(*many)
-    assert max(map(len, shown.splitlines())) <= 80
+    # All pairs of 30 ranks: a matrix has no room.
+    many = [
+        runs.measurement("tcp", 8, "block", 1000.0 + 30 * b + a, pair=(a, b), slice=0)
+        for a in range(30)
+        for b in range(a + 1, 30)
+    ]
+    lines = screen(*many).splitlines()
+    assert cells(lines, "ranks") == [f"{a}-29" for a in range(28, 18, -1)]
+    assert max(map(len, lines)) <= 80
 
 
 def test_many_rounds_share_a_line():

@@ -191,13 +191,13 @@ def bimodal(row: Evidence) -> Flag | None:
             return Flag(
                 "bimodal",
                 f"{percent(found.low_share)} of the samples around {us(found.low)}, "
-                f"{percent(found.high_share)} around {us(found.high)}{_with_line(row)}",
+                f"{percent(found.high_share)} around {us(found.high)}{_with_rtt(row)}",
                 "two things are mixed: look for a second path, a timer, or another process",
             )
     return None
 
 
-def _with_line(row: Evidence) -> str:
+def _with_rtt(row: Evidence) -> str:
     """Whether the times of slices go with the core-to-core round trip; empty where chance explains
     it."""
     found = row.with_rtt

@@ -180,7 +180,7 @@ class PythonEndpoint(Endpoint):
     def __init__(
         self, messages: Messages, configuration: Configuration, initiates: bool, buffers: Buffers
     ) -> None:
-        self._iteration = Exchanger(
+        self._exchanger = Exchanger(
             messages,
             configuration.pattern,
             initiates,
@@ -192,13 +192,13 @@ class PythonEndpoint(Endpoint):
 
     def run(self, untimed: int, iterations: int, samples: int) -> Timed:
         timestamps = np.zeros(samples + 1, dtype=np.int64)
-        run(self._iteration, untimed, iterations, timestamps, _now)
+        run(self._exchanger, untimed, iterations, timestamps, _now)
         if not self._is_timed:
             return Timed()
         return Timed(times=np.diff(timestamps), start=int(timestamps[0]))
 
     def close(self) -> None:
-        self._iteration.close()
+        self._exchanger.close()
 
 
 class PythonPath(Path):

@@ -11,7 +11,7 @@ from halftrip.stats.adjustment import adjusted, rank_correlation
 
 
 def slices(generator, k, exponent, noise, spread=0.15):
-    """Lines about 140 ns and times about 1000, which go with their power `exponent`."""
+    """Round trips about 140 ns and times about 1000, which go with their power `exponent`."""
     x = spread * generator.standard_normal(k)
     return 140 * np.exp(x), 1000 * np.exp(exponent * x + noise * generator.standard_normal(k))
 
