@@ -163,6 +163,8 @@ void Part::define_all(nb::module_& module) {
 }  // namespace halftrip
 
 NB_MODULE(_native, module) {
+  // A process leaves without collecting garbage: what is left then is no leak.
+  nanobind::set_leak_warnings(false);
   using namespace halftrip;
   nb::exception<Stopped>(module, "Stopped");
   nb::exception<PeerClosed>(module, "PeerClosed");

@@ -89,6 +89,12 @@ def format_size(size: int) -> str:
     return str(size)
 
 
+def size_in_words(size: int) -> str:
+    """A size with its unit: ``8 B``, ``64 KiB``."""
+    text = format_size(size)
+    return f"{text} B" if text.isdecimal() else f"{text[:-1]} {text[-1]}iB"
+
+
 # The units of figures. In CSV, JSON and data frames, the names end in them.
 _UNITS = {
     "size": "bytes",

@@ -32,7 +32,8 @@ app = typer.Typer(
 
 def _print_version(requested: bool) -> None:
     if requested:
-        print(f"halftrip {__version__}")
+        with writing():
+            print(f"halftrip {__version__}")
         raise typer.Exit
 
 
@@ -225,9 +226,12 @@ def show(
 
 @app.command()
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Annotated[bool, typer.Option("-j", "--json", help="Print JSON.")] = False,
     load: Annotated[
-        Text, typer.Option("--load", help="Look for so long at who has the cores. [0.2s]")
+        Text,
+        typer.Option(
+            "--load", metavar="TIME", help="Look for so long at who has the cores. [0.2s]"
+        ),
     ] = None,
 ) -> None:
     """Say what on this machine will spoil the numbers; exit with 1 if anything will."""

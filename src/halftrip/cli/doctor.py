@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
+from rich.console import Group
 from rich.text import Text
 
-from halftrip.cli.output import writing
+from halftrip.cli.output import screen, writing
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import seconds
+from halftrip.report.cells import wrapped
 from halftrip.telemetry import doctor_mpi
 from halftrip.telemetry.doctor import Check, load, machine_checks
 from halftrip.telemetry.load import LOOK_SECONDS
 
+# Columns stand this far apart, and the last has at least this width.
+_GAP = 2
+_LEAST_WIDTH = 30
 _COLOURS = {"ok": "green", "warning": "yellow", "unknown": "dim"}
 
 
@@ -30,15 +33,31 @@ def examine(as_json: bool, duration: str | None = None) -> int:
         if as_json:
             print(msgspec.json.format(msgspec.json.encode(checks), indent=2).decode())
         else:
-            Console(highlight=False).print(render(checks))
+            console = screen()
+            console.print(render(checks, console.width), soft_wrap=True)
     return int(any(check.state == "warning" for check in checks))
 
 
-def render(checks: list[Check]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False)
+def render(checks: list[Check], width: int) -> Group:
+    """A line for each check, and what to do below it, in lines of at most `width` columns."""
+    first = max(len(check.state) for check in checks) + _GAP
+    second = first + max(len(check.name) for check in checks) + _GAP
+    parts: list[Text] = []
     for check in checks:
-        found = Text(check.found)
+        label = f"{check.state.ljust(first)}{check.name.ljust(second - first)}"
+        found = [line for text in check.found.split("\n") for line in _lines(text, width - second)]
+        lines = [Text(line) for line in found or [""]]
         if check.advice is not None:
-            found.append(f"\n{check.advice}", style="italic")
-        table.add_row(Text(check.state, style=_COLOURS[check.state]), check.name, found)
-    return table
+            advice = _lines(check.advice, width - second)
+            lines += [Text(line, style="italic") for line in advice]
+        for number, line in enumerate(lines):
+            begin = Text(label if number == 0 else " " * second)
+            begin.stylize(_COLOURS[check.state], 0, len(check.state) if number == 0 else 0)
+            begin.append_text(line)
+            begin.rstrip()
+            parts.append(begin)
+    return Group(*parts)
+
+
+def _lines(text: str, width: int) -> list[str]:
+    return wrapped("", text, max(width, _LEAST_WIDTH), 0)

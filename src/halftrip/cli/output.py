@@ -6,9 +6,30 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from halftrip.errors import HalftripError, system_reason
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+# The width of lines where there is no terminal, and below which lines are hard to read.
+_WIDTH_WITHOUT_TERMINAL = 100
+_LEAST_WIDTH = 40
+
+
+def screen(plain: bool = False) -> Console:
+    """Standard output as a screen of some width; `plain`: without colours, even if it looks like a
+    terminal."""
+    # It takes a while, and not every command has a screen.
+    from rich.console import Console
+
+    console = Console(highlight=False, force_terminal=False if plain else None)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _WIDTH_WITHOUT_TERMINAL
+    console.width = max(console.width, _LEAST_WIDTH)
+    return console
 
 
 def replace_closed() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, get_args
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
-from halftrip.cli.output import writing
+from halftrip.cli.output import screen, writing
 from halftrip.errors import UsageError
 from halftrip.plan import parsing
 from halftrip.registry import FORMATS, TRANSPORTS
@@ -19,10 +18,6 @@ from halftrip.results.patterns import Pattern
 from halftrip.results.run import Run
 from halftrip.results.run_file import load, newest
 
-# The width of lines where there is no terminal.
-_WIDTH_WITHOUT_TERMINAL = 100
-# Lines of text are hard to read where they are shorter.
-_LEAST_WIDTH = 40
 # Formats of which there is a part with the columns that people look for, and the whole.
 _DOCUMENTS = ("markdown", "latex")
 # Where a format for programs has what a view shows.
@@ -121,7 +116,7 @@ def _check(files: Sequence[str], shown: Shown) -> None:
             lacks = "has no views" if shown.format in _DOCUMENTS else _ELSEWHERE[view]
             raise UsageError(f"--{view}: --format {shown.format} {lacks}; leave it out")
         if len(files) > 1:
-            raise UsageError(f"--{view}: of one run; name one file")
+            raise UsageError(f"--{view} shows one run; name one file")
     if shown.wide and shown.format in ("csv", "json"):
         raise UsageError(f"--wide: --format {shown.format} has all columns; leave it out")
 
@@ -203,9 +198,6 @@ def _print(content: _Content, plain: bool = False, kept: str = "") -> None:
         if isinstance(content, str):
             print(content, end="")
             return
-        console = Console(highlight=False, force_terminal=False if plain else None)
-        if not console.is_terminal and "COLUMNS" not in os.environ:
-            console.width = _WIDTH_WITHOUT_TERMINAL
-        console.width = max(console.width, _LEAST_WIDTH)
+        console = screen(plain)
         made = content(console.width) if callable(content) else content
         console.print(made, soft_wrap=True)

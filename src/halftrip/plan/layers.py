@@ -149,7 +149,7 @@ def _check_launches(plan: Plan, layers: Sequence[Layer]) -> None:
         )
     if not plan.until_ci and plan.max_launches != MOST_LAUNCHES:
         place = _place(layers, "max_launches")
-        raise UsageError(f"{place}: only --until-ci has such a limit; --launches")
+        raise UsageError(f"{place}: only --until-ci has such a limit; use --launches")
 
 
 def check_ranks(plan: Plan, ranks: int) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 
 from rich.text import Text
 
 from halftrip.units import significant
 
+# What is not torn apart at the end of a line, and what stands in it for a blank meanwhile.
+_TOGETHER = re.compile(r"([±>] )?\d (%|[num]?s|GB/s|MB/s)(?![a-z])|\b(core|rank|process) \d")
+_NO_BREAK = "\u00a0"
 # Stands where a figure does not exist.
 NOTHING = "-"
 
@@ -38,11 +42,13 @@ def text_lines(text: str, width: int, style: str = "") -> list[Text]:
 
 
 def wrapped(label: str, text: str, width: int, indent: int | None = None) -> list[str]:
-    """Lines of `text` after a label; the later ones are indented by as much, or by `indent`."""
-    return textwrap.wrap(
-        text,
+    """Lines of `text` after a label; the later ones are indented by as much, or by `indent`. A
+    figure and its unit stay on one line."""
+    lines = textwrap.wrap(
+        _TOGETHER.sub(lambda match: match[0].replace(" ", _NO_BREAK), text),
         width,
         initial_indent=label,
         subsequent_indent=" " * (len(label) if indent is None else indent),
         break_on_hyphens=False,
     )
+    return [line.replace(_NO_BREAK, " ") for line in lines]

@@ -33,7 +33,7 @@ def frame(run: Run, slices: bool = False, name: str | None = None) -> pandas.Dat
     try:
         import pandas
     except ImportError:
-        raise HalftripError("frame() needs pandas; pip install 'halftrip[frame]'") from None
+        raise HalftripError("frame() needs pandas: pip install pandas") from None
 
     of_run = {
         "run": name or run.header.started,

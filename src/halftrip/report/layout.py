@@ -89,6 +89,9 @@ def made_table(
     ]
     shown = [(c, cells) for c, cells in known if c not in [each for each, _ in alike]]
     sections = [section(line) for line in lines]
+    # Sections of a line each would only be farther apart.
+    if len(set(sections)) == len(sections):
+        sections = [None] * len(sections)
     return Made(
         Table(
             [column for column, _ in shown],

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from rich.text import Text
 
 from halftrip.report.cells import NOTHING, number, wrapped
-from halftrip.report.columns import width_of
+from halftrip.report.columns import supported_digits, width_of
 from halftrip.report.document import Document
 from halftrip.report.fields import varying
 from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column, as_text, made_table
 from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
-from halftrip.units import format_size, significant
+from halftrip.units import format_size, significant, size_in_words
 
 # The sizes that people know by heart, as far as they were measured.
 _KNOWN_SIZES = (8, 1 << 10, 64 << 10, 1 << 20, 4 << 20)
@@ -102,7 +102,7 @@ def _path_columns(paths: Sequence[_Path]) -> list[Column]:
 
     columns = [
         Column("transport", "", lambda path: path.name, is_text=True, rank=ALWAYS),
-        Column(f"latency {format_size(size)} B", "us", of_row(_latency), rank=ALWAYS),
+        Column(f"latency {size_in_words(size)}", "us", of_row(_latency), rank=ALWAYS),
         Column("95 %", "", of_row(lambda row: width_of(row.verdict)), rank=BRIEF),
         Column("p99", "us", of_row(lambda row: number(row.summary.p99.value, 3, 1e3)), rank=MORE),
         Column("peak bandwidth", "GB/s", _bandwidth, rank=BRIEF),
@@ -110,7 +110,7 @@ def _path_columns(paths: Sequence[_Path]) -> list[Column]:
     ]
     rated = [path.rate for path in paths if path.rate is not None]
     if rated:
-        name = f"messages {format_size(rated[0].configuration.size)} B"
+        name = f"messages {size_in_words(rated[0].configuration.size)}"
         columns.append(Column(name, "10^6/s", lambda path: _rate(path.rate), rank=MORE))
     return columns
 
@@ -133,25 +133,29 @@ def _bandwidth(path: _Path) -> str:
     peak = _peak(path)
     if peak is None:
         return NOTHING
-    rate = significant(peak.summary.bandwidth / 1e9, 3)
+    rate = significant(peak.summary.bandwidth / 1e9, min(supported_digits(peak.verdict.width), 3))
     return f"{rate}{mark(peak)} at {format_size(peak.configuration.size)}"
 
 
 def _half_size(path: _Path) -> str:
-    """The smallest size with half of the largest bandwidth: Hockney's n1/2."""
+    """The size from which on the bandwidth is at least half of the largest, up to that of the
+    largest: Hockney's n1/2."""
     peak = _peak(path)
     if peak is None:
         return NOTHING
-    half = peak.summary.bandwidth / 2
-    return format_size(
-        min(size for size, row in path.by_size.items() if row.summary.bandwidth >= half)
-    )
+    half = peak.configuration.size
+    for size in sorted((s for s in path.by_size if s <= half), reverse=True):
+        if path.by_size[size].summary.bandwidth < peak.summary.bandwidth / 2:
+            break
+        half = size
+    return format_size(half)
 
 
 def _rate(row: Row | None) -> str:
     if row is None or not row.rate > 0:
         return NOTHING
-    return f"{significant(row.rate / 1e6, 3)}{mark(row)}"
+    digits = min(supported_digits(row.verdict.width), 3)
+    return f"{significant(row.rate / 1e6, digits)}{mark(row)}"
 
 
 # The latencies by size.
@@ -180,7 +184,8 @@ def _shown_sizes(paths: Sequence[_Path]) -> list[int]:
 def _latency(row: Row) -> str:
     if not row.summary.latency > 0:
         return NOTHING
-    return f"{significant(row.summary.latency / 1e3, 3)}{mark(row)}"
+    digits = min(supported_digits(row.verdict.width), 3)
+    return f"{significant(row.summary.latency / 1e3, digits)}{mark(row)}"
 
 
 def mark(row: Row) -> str:

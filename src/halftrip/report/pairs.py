@@ -3,7 +3,6 @@ the slowest of them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from rich.text import Text
 
 from halftrip.report import notes
 from halftrip.report.cells import NOTHING, text_lines
-from halftrip.report.columns import supported_digits
+from halftrip.report.columns import supported_digits, width_of
 from halftrip.report.document import Document
 from halftrip.report.fields import varying
 from halftrip.report.layout import ALWAYS, Column, as_text, made_table
@@ -19,8 +18,10 @@ from halftrip.report.overview import mark
 from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
-from halftrip.units import significant
+from halftrip.units import significant, size_in_words
 
+# Of messages from this size on, bytes, the bandwidth is shown, too.
+_LARGE = 64 << 10
 # Matrices of more transports or patterns than these would fill the screen.
 _MOST_MATRICES = 4
 # Without room for a matrix: so many of the slowest pairs.
@@ -56,8 +57,8 @@ def has_pairs(rows: Sequence[Row]) -> bool:
 
 
 def lines(document: Document, width: int) -> list[Text]:
-    """For each kind of configuration its pairs at one size: 8 bytes, or the nearest to it, for a
-    latency, the largest for a bandwidth; in lines of at most `width` columns."""
+    """For each kind of configuration its pairs: the latency of 8 bytes, or of the nearest to them,
+    and the bandwidth of the largest messages; in lines of at most `width` columns."""
     found = _groups(document)
     hosts = {e.rank: e.host for e in document.run.environments if e.launch == 0}
     shown: list[Text] = []
@@ -87,7 +88,7 @@ def _hidden(document: Document, shown: Sequence[_Pairs]) -> str:
 
 
 def _groups(document: Document) -> list[_Pairs]:
-    """The rows of each kind of configuration by pair, at one size."""
+    """The rows of each kind of configuration by pair, at one size or two."""
     fields = [
         field
         for field in varying(row.configuration for row in document.rows)
@@ -100,13 +101,18 @@ def _groups(document: Document) -> list[_Pairs]:
     groups = []
     for curve, rows in curves.items():
         sizes = sorted({row.configuration.size for row in rows})
-        size = sizes[-1] if curve.is_rate else min(sizes, key=lambda size: abs(size - 8))
-        of_size = [row for row in rows if row.configuration.size == size]
-        settings = [field.of(of_size[0].configuration) for field in fields]
-        name = " ".join([of_size[0].configuration.title, "B", *filter(None, settings)])
-        what = "bandwidth, GB/s (10^9 bytes)" if curve.is_rate else "one-way latency, us"
-        by_pair = {row.configuration.pair: row for row in of_size}
-        groups.append(_Pairs(f"{name}: {what}", by_pair, curve.is_rate))
+        shown = [(sizes[-1], True)]
+        if not curve.is_rate:
+            small = min(sizes, key=lambda size: abs(size - 8))
+            shown = [(small, False), *([(sizes[-1], True)] * (sizes[-1] >= _LARGE))]
+        for size, is_rate in shown:
+            of_size = [row for row in rows if row.configuration.size == size]
+            each = of_size[0].configuration
+            settings = [field.of(each) for field in fields]
+            words = [each.transport, each.pattern, size_in_words(size), *filter(None, settings)]
+            what = "bandwidth, GB/s (10^9 bytes)" if is_rate else "one-way latency, us"
+            by_pair = {row.configuration.pair: row for row in of_size}
+            groups.append(_Pairs(f"{' '.join(words)}: {what}", by_pair, is_rate))
     return groups
 
 
@@ -151,7 +157,7 @@ def _slowest(group: _Pairs, hosts: dict[int, str]) -> Sequence[str]:
     typical = median([group.figure(each) for each in known.values()])
     width = row.verdict.width
     apart = abs(group.figure(row) - typical) > width * group.figure(row)
-    within = ", within the interval" if math.isfinite(width) else ", without an interval"
+    within = f", within its interval ({width_of(row.verdict)})"
     names = dict.fromkeys(hosts[rank] for rank in pair if rank in hosts)
     where = f" ({' and '.join(names)})" if names else ""
     said = f"slowest: ranks {_name(pair)}{where}: {group.text(row)}; median of {len(known)} pairs: "

@@ -9,6 +9,7 @@ from halftrip.errors import UsageError
 from halftrip.report.document import Document
 from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
+from halftrip.results.records import Skip
 from halftrip.units import format_size
 
 
@@ -32,6 +33,22 @@ class Selection(NamedTuple):
             and (self.pairs is None or set(configuration.pair) in map(set, self.pairs))
         )
 
+    def has_skip(self, skip: Skip) -> bool:
+        """Whether any of what was skipped would be shown."""
+        return (
+            (self.transports is None or skip.transport in self.transports)
+            and (
+                self.patterns is None
+                or skip.patterns is None
+                or not set(self.patterns).isdisjoint(skip.patterns)
+            )
+            and (
+                self.sizes is None
+                or skip.sizes is None
+                or any(low <= size <= high for low, high in self.sizes for size in skip.sizes)
+            )
+        )
+
 
 def selected(document: Document, selection: Selection) -> Document:
     """The document with what was selected; each row is judged as part of the whole run. Raises
@@ -53,11 +70,7 @@ def selected(document: Document, selection: Selection) -> Document:
         ],
         aggregates=[a for a in document.aggregates if selection.has(a.configuration)],
         failures=[f for f in document.failures if selection.has(f.configuration)],
-        skips=[
-            skip
-            for skip in document.skips
-            if selection.transports is None or skip.transport in selection.transports
-        ],
+        skips=[skip for skip in document.skips if selection.has_skip(skip)],
     )
     if document.rows and not found.rows and not found.failures:
         raise UsageError(f"nothing to show; the run has {_contents(document.rows)}")

@@ -16,7 +16,11 @@ from halftrip.report.layout import ALWAYS, BRIEF, WIDTH_OF_LINES, Column, Made, 
 from halftrip.report.overview import mark
 from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
+from halftrip.stats.median import median
 from halftrip.units import format_size
+
+# Medians of core-to-core round trips differ if one is that many times another.
+_MOVED = 1.2
 
 
 class Part(NamedTuple):
@@ -80,7 +84,25 @@ def render(documents: Sequence[Document], files: Sequence[str], width: int | Non
         shown += [Text(), *text_lines(part.heading, of_lines)]
         shown += as_text(part.made.table, width)
     said = "~ caution   ! no: see show --why of that run"
-    return Group(*shown, Text(), Text(said, style="dim"))
+    moved = _moved(documents)
+    return Group(*shown, Text(), *text_lines(moved, of_lines, "yellow"), Text(said, style="dim"))
+
+
+def _moved(documents: Sequence[Document]) -> str:
+    """That the core-to-core round trip was not the same in all runs, if so: their rows differ by
+    that, too."""
+    known = {
+        letter: median(document.baselines.core_to_core_rtts)
+        for letter, document in zip(letters(len(documents)), documents, strict=True)
+        if document.baselines.core_to_core_rtts
+    }
+    if len(known) < 2 or max(known.values()) <= _MOVED * min(known.values()):
+        return ""
+    each = ", ".join(f"{letter} {rtt:.0f} ns" for letter, rtt in known.items())
+    return (
+        f"core-to-core round trips differ ({each}): the cores moved between these runs, and "
+        "latencies with them"
+    )
 
 
 def _lines(runs: Sequence[Sequence[Row]]) -> list[_Line]:

@@ -19,6 +19,8 @@ from halftrip.results.run import Run
 
 # A processor whose load is always below this has no line in each record.
 _AWAKE = 0.05
+# A record of more configurations names so many of them.
+_MOST_NAMES = 2
 # Without these, the total time of a processor is not known.
 _NEEDED = {"user", "system", "idle"}
 _BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
@@ -117,9 +119,9 @@ def _describe(configurations: Sequence[Configuration]) -> Callable[[HostCounters
     def describe(counters: HostCounters) -> str:
         if not counters.configurations:
             return f"{counters.phase}, idle"
-        return ", ".join(
-            name_of(configuration, fields) for configuration in counters.configurations
-        )
+        names = [*dict.fromkeys(name_of(each, fields) for each in counters.configurations)]
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES + 1 else ""
+        return ", ".join(names[:_MOST_NAMES] if more else names) + more
 
     return describe
 
@@ -150,7 +152,7 @@ def _interfaces(lines: Sequence[Line]) -> tuple[list[str], list[str]]:
 
 
 def _named(heading: str) -> Column:
-    return Column(heading, "", lambda line: line.name, True)
+    return Column(heading, "", lambda line: line.name, True, rank=ALWAYS)
 
 
 def _time(kinds: Sequence[str]) -> Callable[[Line], str]:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.report.cells import NOTHING, number
-from halftrip.report.columns import SIZE, one_way_times
+from halftrip.report.cells import number
+from halftrip.report.columns import SIZE, one_way_times, supported_digits
 from halftrip.report.document import Document
 from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column, made_table, view
 from halftrip.report.row_tables import path_columns
 from halftrip.report.rows import Row
 from halftrip.stats.tails import Quantile
+from halftrip.units import significant
 
 _LEGEND = (
     "Of single iterations: {0}, or whole windows. A row whose samples hold several "
-    "has only p50, the median of samples, as in the table. In brackets: the 95 % interval. A "
+    "has only p50, the median of samples, as in the table. ±: its 95 % interval. A "
     "quantile is not given where fewer than twelve samples beyond it count as independent: slow "
     "ones come in bursts. max: the longest that was seen; a longer run exceeds it."
 )
@@ -54,5 +56,9 @@ def render_tails(document: Document, width: int | None = None) -> Group:
 
 
 def _quantile(found: Quantile, times: float) -> str:
-    value, low, high = (number(ns * times, 4, 1e3) for ns in found)
-    return f"{value} [{low}, {high}]" if low != NOTHING else value
+    """A quantile, and the wider side of its interval as a share of it."""
+    if not found.value > 0 or math.isnan(found.low):
+        return number(found.value * times, 3, 1e3)
+    width = max(found.value - found.low, found.high - found.value) / found.value
+    share = f"± {significant(100 * width, 2)} %" if width < 1 else "> 100 %"
+    return f"{number(found.value * times, min(supported_digits(width), 4), 1e3)} {share}"

@@ -45,8 +45,8 @@ class ConfigurationTimes(NamedTuple):
 
     `launches`, `slices` and `rtts` have the launch of each slice, its times, and its median
     core-to-core round trip (NaN: not known). `counted` says which slices count: not those in which
-    the path was still warming up. `launches_begun` is how many launches there were, with samples or
-    without.
+    the path was still warming up. `launches_begun` is how many launches there were that were not
+    cut short, with samples or without.
     """
 
     launches_begun: int
@@ -82,9 +82,9 @@ def configuration_times(series: Sequence[Series], unit: float = 0.0) -> Configur
         of_launch = [n for n, other in enumerate(launches) if other == launch]
         for n in of_launch[: settled_from([slices[n].median.median for n in of_launch])]:
             counted[n] = False
-    _leave_out_short(launches, counted)
+    short = _leave_out_short(launches, counted)
     return ConfigurationTimes(
-        launches_begun=len({each.launch for each in series}),
+        launches_begun=len({each.launch for each in series} - short),
         launches=launches,
         slices=slices,
         rtts=[each.rtt for each, _ in known],
@@ -92,14 +92,17 @@ def configuration_times(series: Sequence[Series], unit: float = 0.0) -> Configur
     )
 
 
-def _leave_out_short(launches: Sequence[int], counted: list[bool]) -> None:
+def _leave_out_short(launches: Sequence[int], counted: list[bool]) -> set[int]:
     """Leaves out launches that were cut short, with fewer slices than an interval takes, where
-    others have more: such as one that was interrupted, and gone on with in another launch."""
+    others have more: such as one that was interrupted, and gone on with in another launch. Returns
+    their numbers."""
     counts = Counter(launch for launch, counts in zip(launches, counted, strict=True) if counts)
     if max(counts.values(), default=0) < FEWEST_FOR_INTERVAL:
-        return
+        return set()
+    short = {launch for launch in launches if counts[launch] < FEWEST_FOR_INTERVAL}
     for n, launch in enumerate(launches):
-        counted[n] &= counts[launch] >= FEWEST_FOR_INTERVAL
+        counted[n] &= launch not in short
+    return short
 
 
 def summarize_configuration(

@@ -2,7 +2,7 @@
 
 import math
 
-from halftrip.report.cells import NOTHING, number, percent, whole
+from halftrip.report.cells import NOTHING, number, percent, whole, wrapped
 from halftrip.report.table import render
 from harness import runs
 from harness.screens import cells, printed
@@ -28,3 +28,10 @@ def test_a_stream_that_took_no_time_has_no_rates():
     assert cells(lines, "95 %") == ["± ?"]
     for column in ("bandwidth  ", "95 % interval", "messages  "):
         assert column not in lines[2]
+
+
+def test_a_figure_and_its_unit_stay_on_one_line():
+    for width in range(24, 60):
+        lines = wrapped("", "others had 16 % of core 0 for 12.5 ms, ± 41 % of rank 3", width, 0)
+        assert " ".join(lines) == "others had 16 % of core 0 for 12.5 ms, ± 41 % of rank 3"
+        assert not any(line.startswith(("%", "ms")) or line.endswith("core") for line in lines)

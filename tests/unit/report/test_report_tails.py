@@ -24,9 +24,10 @@ def slices(n=2000, **changes):
 
 
 def quantile(lines, name):
-    """The quantile of the first row, and its bounds."""
+    """The quantile of the first row, and the bounds that its share gives."""
     (cell, *_) = cells(lines, name)
-    return [float(word) for word in cell.replace("[", "").replace("]", "").replace(",", "").split()]
+    value, share = (float(word) for word in cell.rstrip(" %").split(" ± "))
+    return [value, value * (1 - share / 100), value * (1 + share / 100)]
 
 
 def test_quantiles_are_shown_with_their_intervals():

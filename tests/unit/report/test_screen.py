@@ -77,7 +77,7 @@ def test_pairs_are_a_matrix_and_the_slowest_is_named():
 
 def test_a_slowest_pair_within_its_interval_is_told_as_such():
     measured = [m for (a, b), ns in ALL.items() for m in pair(a, b, ns * (1 + 1e-4 * (a + b)))]
-    assert "within the interval" in screen(*measured)
+    assert "within its interval" in screen(*measured)
 
 
 def test_few_or_too_many_pairs_are_a_list_with_the_slowest_first():
