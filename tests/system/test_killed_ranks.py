@@ -70,6 +70,7 @@ def test_a_killed_rank_of_mpi_is_named(shell, name, rank):
     assert ended.run.interrupted == f"rank {rank} (process {pid}) died"
 
 
+@pytest.mark.extended
 def test_a_rank_that_is_killed_in_the_midst_of_a_thousand_rounds_ends_all(shell):
     """Two pairs measure in every round: three rounds of all pairs, 34 sizes, ten slices."""
     rounds = ("--pairs", "all", "-s", "0..66+2", "--iterations", "200", "-t", "shm")

@@ -47,6 +47,7 @@ def test_what_does_not_end_by_itself_is_stopped(shell, prefix):
     assert "interrupted: --max-duration: 5 s " in result.out
 
 
+@pytest.mark.extended
 def test_launches_share_the_time(shell):
     result = run_within(shell, 12, *LONG, "--launches", "2")
     assert (result.status, result.err) == (0, "")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from halftrip.results.run_file import load
+from harness.shell import opened_shell
 from harness.victim import Victim
 
 WORK = ("-t", "shm,tcp", "-s", "8,64,1K,64K", "--ci", "none", "--time", "0.1s")
@@ -21,7 +22,7 @@ def slices(run, launch):
     return found
 
 
-@pytest.mark.parametrize("cut", [0, 25])
+@pytest.mark.parametrize("cut", [pytest.param(0, marks=pytest.mark.extended), 25])
 def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cut):
     """Also if the last line was cut off, so many bytes before its end."""
     victim = Victim(shell, *WORK)
@@ -81,6 +82,14 @@ def test_rows_with_a_flag_are_measured_again(shell):
     assert again >= flagged & {"shm"}
 
 
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory):
+    """A shell with a run that is complete."""
+    with opened_shell(tmp_path_factory.mktemp("complete")) as shell:
+        assert shell.run("-t", "shm", "-s", "8", "--time", "1ms").status == 0
+        yield shell
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -94,14 +103,13 @@ def test_rows_with_a_flag_are_measured_again(shell):
         ),
     ],
 )
-def test_mistakes_are_one_line_and_change_no_file(shell, arguments, said):
-    assert shell.run("-t", "shm", "-s", "8", "--time", "1ms").status == 0
-    before = shell.path.read_bytes()
-    result = shell.halftrip("run", *arguments)
+def test_mistakes_are_one_line_and_change_no_file(complete, arguments, said):
+    before = complete.path.read_bytes()
+    result = complete.call("run", *arguments)
     assert result.status == 2
     assert result.err.count("\n") == 1
     assert said in result.err
-    assert shell.path.read_bytes() == before
+    assert complete.path.read_bytes() == before
 
 
 def test_a_plan_that_no_longer_fits_leaves_the_file_as_it_was(shell):

@@ -71,11 +71,11 @@ def terminal(shell):
         each.close()
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.extended)])
 def test_the_first_screen_fits_the_terminal(terminal, shell, columns):
     """It has the answer, how far to trust it, and what to do, and no line of it is wrapped."""
     seen = terminal(columns)
-    seen.type("unset COLUMNS; halftrip run -t shm,pipe,tcp --time 20ms", "Enter")
+    seen.type("unset COLUMNS; halftrip run -t shm,pipe,tcp -s 1..4M*4 --time 20ms", "Enter")
     seen.wait(r" slice \d+ of \d+ ")
     lines = seen.wait(r"^run file: halftrip-")
     begin = next(n for n, line in enumerate(lines) if line.startswith("halftrip "))
