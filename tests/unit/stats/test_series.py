@@ -72,3 +72,18 @@ def test_times_are_known_to_the_unit_they_were_recorded_in():
     slices = [Series(0, [np.full(30, 84.0)], ()) for _ in range(6)]
     summary = summarize_configuration(configuration_times(slices, unit=0.5))
     assert (summary.low, summary.high) == (83.75, 84.25)
+
+
+def test_a_launch_that_was_cut_short_and_gone_on_with_leaves_an_interval():
+    """Its slices do not count; those of the launch after it are as good as a single one's."""
+    generator = np.random.default_rng(1)
+
+    def slices(launch, count):
+        return [
+            Series(launch, [generator.normal(100.0, 1.0, 50)], [150.0, 150.0]) for _ in range(count)
+        ]
+
+    times = configuration_times([*slices(0, 3), *slices(1, 10)])
+    assert times.launches_begun == 1
+    summary = summarize_configuration(times)
+    assert summary.low < summary.latency < summary.high
