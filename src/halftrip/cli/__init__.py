@@ -55,7 +55,8 @@ Text = str | None
 def _run(**arguments: Any) -> None:
     """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB.
 
-    Every option is also a key of a plan. K, M and G are powers of 1024."""
+    All but --format, -j, --resume, --again are also keys of a plan. K, M and G are
+    powers of 1024."""
     plan, no_config, format_, json = (
         arguments.pop(name) for name in ("plan", "no_config", "format_", "json")
     )

@@ -17,6 +17,9 @@ from halftrip.plan.pairing import Schedule
 from halftrip.plan.plan import Plan
 from halftrip.telemetry import load, topology
 
+# Before a run that samples for less than this, s, nobody looks.
+_LEAST_SECONDS = 0.5
+
 
 class _Here(msgspec.Struct, frozen=True):
     """A rank of a job: its process, and the cores of its host as it sees them."""
@@ -28,14 +31,14 @@ class _Here(msgspec.Struct, frozen=True):
 def look_before_launch(plan: Plan, ranks: int, view: View) -> None:
     """Warns of whoever has the cores that so many ranks would get. To be called before they are
     started: they are busy then."""
-    if view.takes_warnings and _is_real(plan):
+    if view.takes_warnings and _is_worthwhile(plan):
         _warn(plan, [topology.view(host_identity())] * ranks, (), view)
 
 
 def look_in_job(plan: Plan, group: Group, view: View) -> None:
     """The same in a job that another launcher has started, for the host of rank 0. All ranks call
     it: meanwhile they sleep, and none of them counts."""
-    if not group.broadcast(view.takes_warnings and _is_real(plan), bool):
+    if not group.broadcast(view.takes_warnings and _is_worthwhile(plan), bool):
         return
     here = _Here(os.getpid(), topology.view(host_identity()))
     ranks: list[_Here] | None = group.gather(here, _Here)
@@ -46,9 +49,12 @@ def look_in_job(plan: Plan, group: Group, view: View) -> None:
     _warn(plan, [rank.view for rank in ranks], own, view)
 
 
-def _is_real(plan: Plan) -> bool:
-    """Whether anything is measured in real time."""
-    return any(name != "simulated" for name in plan.transport)
+def _is_worthwhile(plan: Plan) -> bool:
+    """Whether anything is measured in real time, and for so long that a look before it costs
+    little; the verdicts on a shorter run say who had the cores just as soon."""
+    rows = len(plan.transport) * len(plan.pattern) * len(plan.sizes)
+    is_short = plan.iterations is None and rows * plan.launches * plan.time < _LEAST_SECONDS
+    return not is_short and any(name != "simulated" for name in plan.transport)
 
 
 def _warn(plan: Plan, views: Sequence[topology.View], own: Sequence[int], view: View) -> None:

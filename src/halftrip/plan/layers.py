@@ -225,6 +225,9 @@ def file_layer(path: str | os.PathLike[str]) -> Layer:
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not a text file; a plan is TOML") from None
     except tomllib.TOMLDecodeError as error:
+        if text.startswith('{"record":"run"'):
+            said = f"a run file, not a plan; halftrip show {path}, or run --resume {path}"
+            raise UsageError(f"{path}: {said}") from None
         raise UsageError(f"{path}: not TOML: {error}") from None
     # A key may be written with dashes, as options are.
     keys = {name.replace("-", "_"): value for name, value in keys.items()}
