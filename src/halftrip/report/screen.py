@@ -106,7 +106,10 @@ def _short(processor: str) -> str:
 def _trust(document: Document, width: int, file: str | None) -> list[str]:
     """How many rows have which verdict, what explains most of the others, and what to do."""
     lines = wrapped("Trust: ", trust(document.rows), width)
-    do = [*filter(None, (advice(document.rows), _again(document, file)))]
+    again = _again(document, file)
+    # What an interrupted run lacks explains its rows.
+    first = None if document.interrupted and again else advice(document.rows)
+    do = [*filter(None, (first, again))]
     if do:
         lines += wrapped("Do:    ", "; then ".join(do), width)
     name = "" if file is None else f" {shlex.quote(file)}"
