@@ -1,36 +1,28 @@
-"""A run as tables of LaTeX, with the rules of the package booktabs."""
+"""A run as tables of LaTeX, with the rules of the package booktabs; all else is in comments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halftrip.report import notes, side_by_side
-from halftrip.report.causes import trust
 from halftrip.report.document import Document
-from halftrip.report.layout import as_latex, said_once
-from halftrip.report.row_tables import row_tables
-
-_NEEDS = "% needs \\usepackage{booktabs}\n"
+from halftrip.report.layout import as_latex
+from halftrip.report.written import Written, of_one, of_several
 
 
 def render(document: Document, brief: bool = True) -> str:
-    """The rows, with what is `brief` or with all columns; the rest in comments."""
-    parts = [
-        f"% {'; '.join([found.heading, *said_once(found.made)])}\n{as_latex(found.made.table)}"
-        for found in row_tables(document, brief)
-    ]
-    if document.rows:
-        parts.append(f"% Trust: {trust(document.rows)}\n")
-    lacks = notes.missing(document)
-    if lacks:
-        parts.append("".join(f"% {line}\n" for line in lacks))
-    return _NEEDS + "\n".join(parts)
+    """The rows, with what is `brief` or with all columns, and how far to trust them."""
+    return _text(of_one(document, brief))
 
 
 def render_several(documents: Sequence[Document], files: Sequence[str]) -> str:
     """Several runs side by side."""
-    key = "".join(f"% {line}\n" for line in side_by_side.key(documents, files))
-    tables = [
-        f"% {part.heading}\n{as_latex(part.made.table)}" for part in side_by_side.parts(documents)
+    return _text(of_several(documents, files))
+
+
+def _text(found: Written) -> str:
+    blocks = [
+        "% needs \\usepackage{booktabs}\n" + "".join(f"% {line}\n" for line in found.before),
+        *(f"% {title}\n{as_latex(table)}" for title, table in found.tables),
+        "".join(f"% {line}\n" for line in found.after),
     ]
-    return _NEEDS + key + "\n".join(tables)
+    return "\n".join(filter(None, blocks))

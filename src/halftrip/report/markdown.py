@@ -4,32 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halftrip.report import notes, side_by_side
-from halftrip.report.causes import trust
 from halftrip.report.document import Document
-from halftrip.report.layout import as_markdown, said_once
-from halftrip.report.row_tables import row_tables
+from halftrip.report.layout import as_markdown
+from halftrip.report.written import Written, of_one, of_several
 
 
 def render(document: Document, brief: bool = True) -> str:
     """The rows, with what is `brief` or with all columns, and how far to trust them."""
-    parts = [
-        f"{'; '.join([found.heading, *said_once(found.made)])}\n\n{as_markdown(found.made.table)}"
-        for found in row_tables(document, brief)
-    ]
-    if document.rows:
-        parts.append(f"Trust: {trust(document.rows)}\n")
-    lacks = notes.missing(document)
-    if lacks:
-        parts.append("".join(f"- {line}\n" for line in lacks))
-    return "\n".join(parts)
+    return _text(of_one(document, brief))
 
 
 def render_several(documents: Sequence[Document], files: Sequence[str]) -> str:
     """Several runs side by side."""
-    key = "".join(f"- {line}\n" for line in side_by_side.key(documents, files))
-    tables = [
-        f"{part.heading}\n\n{as_markdown(part.made.table)}"
-        for part in side_by_side.parts(documents)
+    return _text(of_several(documents, files))
+
+
+def _text(found: Written) -> str:
+    blocks = [
+        "".join(f"- {line}\n" for line in found.before),
+        *(f"{title}\n\n{as_markdown(table)}" for title, table in found.tables),
+        "".join(f"- {line}\n" for line in found.after),
     ]
-    return "\n".join([key, *tables])
+    return "\n".join(filter(None, blocks))
