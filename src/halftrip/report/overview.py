@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rich.text import Text
 
-from halftrip.report.cells import NOTHING, number, wrapped
+from halftrip.report.cells import NOTHING, number, text_lines
 from halftrip.report.columns import supported_digits, width_of
 from halftrip.report.document import Document
 from halftrip.report.fields import varying
@@ -22,7 +23,7 @@ _KNOWN_SIZES = (8, 1 << 10, 64 << 10, 1 << 20, 4 << 20)
 _MARKS = {"ok": "", "caution": "~", "no": "!"}
 _MARKS_SAY = {
     "caution": "~ interval wider than 2 %, or a cause that matters",
-    "no": "! wider than 10 %, or none",
+    "no": "! wider than 10 %; alone: no interval, see --details",
 }
 # With fewer sizes the table is as short.
 _FEWEST_SIZES = 5
@@ -49,12 +50,12 @@ def lines(document: Document, width: int) -> list[Text]:
     """A line for each path, and the latencies by size, in lines of at most `width` columns."""
     paths = _paths(document)
     used = {row.verdict.word for path in paths for row in path.by_size.values()}
-    marks = "   ".join(said for word, said in _MARKS_SAY.items() if word in used)
+    marks = [said for word, said in _MARKS_SAY.items() if word in used]
     return [
         *as_text(made_table(paths, _path_columns(paths)).table, width),
         Text(),
         *as_text(made_table(paths, _size_columns(paths)).table, width),
-        *map(Text, wrapped("", marks, width)),
+        *(line for said in marks for line in text_lines(said, width)),
     ]
 
 
@@ -182,8 +183,11 @@ def _shown_sizes(paths: Sequence[_Path]) -> list[int]:
 
 
 def _latency(row: Row) -> str:
+    """The latency; only the sign of a row without an interval, which is no result."""
     if not row.summary.latency > 0:
         return NOTHING
+    if math.isinf(row.verdict.width):
+        return mark(row)
     digits = min(supported_digits(row.verdict.width), 3)
     return f"{significant(row.summary.latency / 1e3, digits)}{mark(row)}"
 

@@ -174,3 +174,14 @@ def test_the_way_on_can_be_typed_as_it_stands(wander, end, said):
     assert said in text_of(render(content, 200, "a run.jsonl"), 200)
     # Of a part of a run, nothing is measured again alone.
     assert "--resume" not in text_of(render(content, 200), 200)
+
+
+def test_a_row_without_an_interval_is_no_result():
+    """Of too few slices: its sign alone stands where the others have their latencies."""
+    few = [m for size in SIZES for m in slices("tcp", size, 9000.0)[:1]]
+    many = [m for size in SIZES for m in slices("shm", size, 50.0)]
+    lines = text_of(render(document(runs.run(*few, *many), flags=False), 100), 100).splitlines()
+    by_size = next(n for n, line in enumerate(lines) if line.startswith("one-way latency"))
+    (tcp,) = (line for line in lines[by_size:] if line.startswith("tcp"))
+    assert set(tcp.split()[1:]) == {"!"}
+    assert any("alone: no interval" in line for line in lines)
