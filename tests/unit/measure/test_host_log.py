@@ -230,8 +230,10 @@ def test_samples_after_a_reading_are_as_those_without(transport):
     """In one process, in turn: of four blocks the second and the third come after both ranks have
     read all counters, the others do not. The effect of reading is below a few per cent, or below
     three times the difference between the first two blocks and the last two, which is chance. A run
-    disturbs its samples less: it reads between slices, whose warm-up is longer than this one."""
-    the_configuration = runs.configuration(transport, 8, "spin" if transport == "shm" else "block")
+    disturbs its samples less: it reads between slices, whose warm-up is longer than this one. The
+    ranks spin: how fast a sleeping one wakes depends on how long its core had idled (a virtual core
+    at rest woke a quarter faster after any work), so that it would hide what the reading does."""
+    the_configuration = runs.configuration(transport, 8, "spin")
     cores = sorted(os.sched_getaffinity(0))
 
     def take_part(rank, group):
