@@ -16,8 +16,6 @@ from itertools import pairwise
 import msgspec
 
 from halftrip.measure.walk import Item
-from halftrip.plan.plan import Plan
-from halftrip.plan.sizes import perturb
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.results.run_file import decode
@@ -70,10 +68,14 @@ def next_sizes(
 
 
 class Refinement:
-    """The sizes that --refine adds to the curves of a run: rank 0 gives it every measurement."""
+    """The sizes that --refine adds to the curves of a run, whose settings are `wanted`: rank 0
+    gives it every measurement."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._schedule = perturb(plan.sizes, plan.perturb)
+    def __init__(self, wanted: Iterable[Configuration]) -> None:
+        # The sizes of the plan, by curve.
+        self._schedules: dict[Configuration, list[int]] = {}
+        for setting in wanted:
+            self._schedules.setdefault(setting.curve, []).append(setting.size)
         # By curve, with the number of its round: all slices of each size.
         self._curves: dict[Item, dict[int, list[Series]]] = {}
         self._tried: set[Item] = set()
@@ -98,7 +100,8 @@ class Refinement:
                 for size, series in sizes.items()
             ]
             found += [
-                (round_, _resized(curve, size)) for size in next_sizes(points, self._schedule)
+                (round_, _resized(curve, size))
+                for size in next_sizes(points, self._schedules.get(curve, ()))
             ]
         fresh = [item for item in found if item not in self._tried]
         self._tried.update(fresh)

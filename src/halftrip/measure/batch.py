@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from halftrip.plan.plan import Plan
+from halftrip.plan.slices import planned_slices
 from halftrip.results.block import Times
 
 # Untimed iterations before each batch, so that both ends are in the loop.
@@ -19,6 +21,12 @@ class Stopping(msgspec.Struct, frozen=True):
     time: float = 0.03
     slices: int = 1
     warmup: int | None = None
+
+
+def stopping(plan: Plan) -> Stopping:
+    """When the slices of a configuration of `plan` end."""
+    slices = planned_slices(plan)
+    return Stopping(ci=plan.ci, time=plan.time / slices, slices=slices, warmup=plan.warmup)
 
 
 class Batch(msgspec.Struct, frozen=True):

@@ -75,6 +75,7 @@ class Part:
         self.refused: str | None = None
         self.timed_ns = 0
         self._setup = setup
+        self._plan = setup.plans.of(configuration)
         self._pair = pair
         self._turn = turn
         self._started = started
@@ -101,7 +102,7 @@ class Part:
             return
         if self._pair.initiates:
             sampler = self._started().sampler
-            sampler.allow(self._turn.time(self._setup.plan))
+            sampler.allow(self._turn.time(self._plan))
             self._slice = Slice(self._pair, self._side, sampler, self._placement)
             spread = self._started().progress.spread
             self._slice.warm_up(self._turn.iterations, spread, self._turn.least)
@@ -132,10 +133,9 @@ class Part:
     def _latest_end(self) -> int | None:
         """When the slice ends at the latest, ns of CLOCK_MONOTONIC_RAW, where no others talk; None
         where a number of iterations, or a state of the machine, was asked for."""
-        plan = self._setup.plan
-        if self._turn.iterations is not None or plan.placement_state is not None:
+        if self._turn.iterations is not None or self._plan.placement_state is not None:
             return None
-        seconds = self._turn.time(plan)
+        seconds = self._turn.time(self._plan)
         return raw_now() + round((_MOST_WALL * seconds + _LEAST_WALL_SECONDS) * 1e9)
 
     def result(self, launch: int, began: float, last: bool) -> Measurement | Failure | None:

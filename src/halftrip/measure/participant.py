@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 
 from halftrip.clock import raw_now
-from halftrip.measure.batch import Stopping
+from halftrip.measure.batch import stopping
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.pair import Pair
 from halftrip.measure.part import Part, Started, Turn
@@ -59,7 +59,6 @@ class Participant:
         self._began = began
         threads = setup.plan.threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        self._slices = planned_slices(setup.plan)
         self._keeps_pairs = setup.schedule.partners() <= _MOST_PARTNERS
         self._pairs: dict[tuple[tuple[int, int], int], Pair] = {}
         self._started: dict[Configuration, Started] = {}
@@ -130,7 +129,7 @@ class Participant:
     def _begin_together(self, turn: Turn) -> int | None:
         """Waits until the moment at which all pairs begin to sample. Returns when they end, ns of
         this host's CLOCK_MONOTONIC_RAW; None: when each has its number of iterations."""
-        group, plan = self._setup.group, self._plan
+        group, plan = self._setup.group, self._setup.plans.of(turn.setting)
         group.gather(None, None)
         named = raw_now() + _LEAD_NS + _LEAD_NS_PER_RANK * group.size
         begin = int(group.broadcast(named, int)) + self._clocks.ahead(group.rank)
@@ -147,17 +146,12 @@ class Participant:
         return self._started[configuration]
 
     def _sampler(self, configuration: Configuration) -> Sampler:
-        plan = self._plan
+        rule = stopping(self._setup.plans.of(configuration))
         cost, resolution = self._setup.clock_figures(configuration)
         alone = configuration.concurrency == 1
         return Sampler(
             # Those who talk at the same time end at the same time, too.
-            Stopping(
-                ci=plan.ci if alone else None,
-                time=plan.time / self._slices,
-                slices=self._slices,
-                warmup=plan.warmup,
-            ),
+            rule if alone else msgspec.structs.replace(rule, ci=None),
             clock_cost=cost,
             clock_resolution=resolution,
             first_block=FIRST_BLOCK_SHARE if alone else _FIRST_BLOCK_OF_SEVERAL,
@@ -167,7 +161,7 @@ class Participant:
             or configuration.touch == "untimed",
             most_iterations=self._setup.most_iterations(configuration),
             # Short blocks: within one the state of the machine hardly changes.
-            growth=0.0 if plan.placement_state else BLOCK_GROWTH,
+            growth=0.0 if self._plan.placement_state else BLOCK_GROWTH,
         )
 
     def _expected_ns(self, configuration: Configuration) -> float | None:
@@ -182,7 +176,9 @@ class Participant:
     def _report(self, turn: Turn, parts: list[Part]) -> TurnReport:
         lines, refusals = [], []
         unfinished, late = 0, False
-        is_last = turn.number >= self._slices - 1
+        plan = self._setup.plans.of(turn.setting)
+        slices = planned_slices(plan)
+        is_last = turn.number >= slices - 1
         for part in parts:
             refusals += part.refusal()
             record = part.result(self._launch, self._began, is_last)
@@ -190,8 +186,8 @@ class Participant:
                 lines.append(encode(record))
             if part.initiates and part.refused is None and not isinstance(record, Failure):
                 progress = self._started_of(part.configuration).progress
-                unfinished += not progress.is_enough(self._plan)
-                late |= progress.is_late(self._plan, self._slices)
+                unfinished += not progress.is_enough(plan)
+                late |= progress.is_late(plan, slices)
                 if progress.iteration_ns is not None:
                     of_curve = self._iteration_ns.setdefault(part.configuration.setting.curve, {})
                     of_curve[part.configuration.size] = progress.iteration_ns

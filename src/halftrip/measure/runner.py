@@ -129,7 +129,7 @@ class Runner:
             try:
                 self._setup = set_up(self._plan, self._group, self._process)
             except Unavailable as error:
-                for transport in self._plan.transport:
+                for transport in self._plan.transports:
                     self._record(Skip(transport=transport, reason=str(error)))
                 self._record_end([])
                 return
@@ -145,7 +145,7 @@ class Runner:
         setup = self._setup
         for environment in setup.environments:
             self._record(msgspec.structs.replace(environment, launch=self._launch))
-        wanted = settings(self._plan, setup.waits)
+        wanted = settings(self._plan, setup.choices)
         sizes = [setting.size for setting in wanted if not setting.is_simulated]
         has_real_time = bool(sizes)
         self._clocks.compare()
@@ -178,7 +178,7 @@ class Runner:
             for setting in wanted
             if not self._is_done(number, setting)
         ]
-        refinement = Refinement(self._plan) if self._plan.refine else None
+        refinement = Refinement(wanted) if self._plan.refine else None
         while items:
             self._walk(items, refinement)
             items = refinement.more() if refinement is not None else []
@@ -199,7 +199,8 @@ class Runner:
 
     def _walk(self, items: Sequence[Item], refinement: Refinement | None) -> None:
         """Measures all slices of these items."""
-        walk = Walk(self._plan, items, budget=self._budget(len(items), refinement is not None))
+        budget = self._budget(items, refinement is not None)
+        walk = Walk(self._setup.plans, items, budget=budget)
         refusals: list[Refusal] = []
         for done, turn in enumerate(walk.turns()):
             # With this one.
@@ -219,8 +220,8 @@ class Runner:
         for skip in skips(refusals, wanted, self._setup.schedule.pairs_in_all):
             self._record(skip)
 
-    def _budget(self, items: int, others_follow: bool) -> Budget | None:
-        """What a walk over so many items may take of what is left of --max-duration."""
+    def _budget(self, items: Sequence[Item], others_follow: bool) -> Budget | None:
+        """What a walk over these items may take of what is left of --max-duration."""
         if self._allowed is None:
             return None
         gone = time.monotonic() - self._began + _AFTER_SECONDS
@@ -228,9 +229,9 @@ class Runner:
             gone += IDLE_SECONDS
         share = self._allowed.share - gone
         part = share * _REFINED_SHARE if others_follow else share
-        slices = planned_slices(self._plan)
+        slices = max(planned_slices(self._setup.plans.of(setting)) for _, setting in items)
         allowed = Allowed(part, self._allowed.most - gone)
-        return Budget(allowed, items, slices, self._plan.time / slices)
+        return Budget(allowed, len(items), slices, self._plan.time / slices)
 
     def _follow(self) -> None:
         while True:

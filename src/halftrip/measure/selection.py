@@ -40,7 +40,7 @@ def refusal(setup: Setup, pair: Pair, configuration: Configuration) -> str | Non
             or transport.refuses(configuration)
             or _no_placement(setup, pair, configuration)
             or _no_memory(setup, configuration, pair.context.end_of(configuration))
-            or outlasts(setup.plan, configuration)
+            or outlasts(setup.plans.of(configuration), configuration)
         )
         if reason is not None:
             raise Unavailable(reason)

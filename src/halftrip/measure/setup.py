@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from halftrip import _native
 from halftrip.clock import Clock
@@ -16,10 +17,12 @@ from halftrip.errors import Unavailable
 from halftrip.kernel_files import Reader
 from halftrip.memory.layout import Layout, layout
 from halftrip.mpi import library
+from halftrip.plan.configurations import Choices
 from halftrip.plan.pairing import Schedule
+from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
-from halftrip.results.configuration import Configuration, Wait
+from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import SHAPES, uses_buffers
 from halftrip.results.records import ClockInfo, Environment
 from halftrip.telemetry import environment, topology
@@ -55,9 +58,14 @@ class Setup:
     transports: dict[str, Transport]
 
     @property
-    def waits(self) -> dict[str, tuple[Wait, ...]]:
-        """The ways in which each transport can wait."""
-        return {name: found.capabilities.waits for name, found in self.transports.items()}
+    def choices(self) -> dict[str, Choices]:
+        """The values that each transport has of the settings whose default is its own."""
+        return {name: found.capabilities.choices for name, found in self.transports.items()}
+
+    @cached_property
+    def plans(self) -> PartPlans:
+        """The plan of each configuration."""
+        return PartPlans(self.plan, self.choices)
 
     def transport(self, configuration: Configuration) -> Transport:
         return self.transports[configuration.transport]
@@ -77,7 +85,8 @@ class Setup:
 
     def layout(self, configuration: Configuration) -> Layout:
         """The layout of the buffers of a configuration, the same at every rank."""
-        return layout(configuration, self.cache_bytes)
+        most_verified = self.transport(configuration).most_verified
+        return layout(configuration, self.cache_bytes, most_verified)
 
     def buffer_bytes(self, configuration: Configuration, initiates: bool) -> int:
         """How much memory the buffers of a configuration take at one end, those that it exposes
@@ -144,7 +153,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         cache_bytes=max(cache for cache, _ in limits),
         kept_bytes=min(_MOST_KEPT, *(kept for _, kept in limits)),
         schedule=schedule,
-        transports={name: TRANSPORTS.load(name)(process) for name in plan.transport},
+        transports={name: TRANSPORTS.load(name)(process) for name in plan.transports},
     )
 
 

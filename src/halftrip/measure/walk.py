@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from halftrip.measure.budget import Budget
 from halftrip.measure.part import Turn
-from halftrip.plan.plan import Plan
+from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.slices import iterations_of, planned_slices
 from halftrip.results.configuration import Configuration
 
@@ -26,27 +26,26 @@ Item = tuple[int, Configuration]
 class Walk:
     """Deals the slices of all `items`: pass after pass over those that need more, each in an order
     of its own, so that what wanders meets all alike. After every turn, `close` says which item
-    needs no more. What these would have had then goes to those that are left. `generator` draws the
-    orders; a `budget` ends the walk when the time is up."""
+    needs no more. What these would have had then goes to those that are left, but for those with a
+    fixed count. `plans` says how many slices an item has; `generator` draws the orders; a `budget`
+    ends the walk when the time is up."""
 
     def __init__(
         self,
-        plan: Plan,
+        plans: PartPlans,
         items: Sequence[Item],
         generator: random.Random | None = None,
         budget: Budget | None = None,
     ) -> None:
-        self._plan = plan
         self._items = list(items)
+        self._plans = [plans.of(setting) for _, setting in items]
         self._open = [True] * len(items)
         self._budget = budget
         # How many turns each has had, and how many there may be still.
         self._taken = [0] * len(items)
-        self._slices = planned_slices(plan)
-        share = _LEAST_RUN_SECONDS / max(len(items), 1)
-        self._least = min(plan.time, share) / self._slices if plan.ci is not None else 0.0
+        self._slices = [planned_slices(plan) for plan in self._plans]
         self._spare = 0
-        self._left = len(items) * self._slices
+        self._left = sum(self._slices)
         self._random = generator or random.Random()  # noqa: S311 (not a secret)
         self._number = 0
         self._current = 0
@@ -55,7 +54,7 @@ class Walk:
         """The item of the present turn needs no more slices; `spares`: others may have those that
         were planned for it."""
         self._open[self._current] = False
-        unused = max(0, self._slices - 1 - self._number)
+        unused = max(0, self._slices[self._current] - 1 - self._number)
         if spares:
             self._spare += unused
         else:
@@ -70,22 +69,27 @@ class Walk:
     def missing(self) -> int:
         """How many items the end of the time has left without what they need: a slice, or, with a
         fixed count, all of them."""
-        needed = 1 if self._plan.iterations is None else self._slices
         return sum(
-            is_open and taken < needed
-            for is_open, taken in zip(self._open, self._taken, strict=True)
+            is_open and taken < (1 if plan.iterations is None else slices)
+            for is_open, taken, plan, slices in zip(
+                self._open, self._taken, self._plans, self._slices, strict=True
+            )
         )
 
     def turns(self) -> Iterator[Turn]:
         """The turns, in the order in which they are to be taken."""
-        for number in range(_MOST_TIMES * self._slices):
+        for number in range(_MOST_TIMES * max(self._slices, default=0)):
             self._number = number
-            order = [index for index, is_open in enumerate(self._open) if is_open]
+            order = [
+                index
+                for index, is_open in enumerate(self._open)
+                if is_open and (number < self._slices[index] or self._spare > 0)
+            ]
             self._random.shuffle(order)
             for done, index in enumerate(order):
-                if number >= self._slices:
+                if number >= self._slices[index]:
                     if self._spare <= 0:
-                        return
+                        continue
                     self._spare -= 1
                 seconds = None
                 if self._budget is not None:
@@ -95,7 +99,19 @@ class Walk:
                 self._current = index
                 self._left -= 1
                 self._taken[index] += 1
-                round_, setting = self._items[index]
-                iterations = iterations_of(self._plan, number)
-                least = self._least if seconds is None else min(self._least, seconds)
-                yield Turn(round_, setting, number, iterations, least, seconds)
+                yield self._turn(index, seconds)
+                if self._plans[index].iterations is not None and number + 1 == self._slices[index]:
+                    self._open[index] = False
+
+    def _turn(self, index: int, seconds: float | None) -> Turn:
+        """The next turn of an item, which samples for so long (None: as planned)."""
+        plan, slices = self._plans[index], self._slices[index]
+        least = 0.0
+        if plan.ci is not None:
+            share = _LEAST_RUN_SECONDS / len(self._items)
+            least = min(plan.time, share) / slices
+        if seconds is not None:
+            least = min(least, seconds)
+        round_, setting = self._items[index]
+        iterations = iterations_of(plan, self._number)
+        return Turn(round_, setting, self._number, iterations, least, seconds)

@@ -34,9 +34,11 @@ class Layout(NamedTuple):
         return (self.slots - 1) * self.stride + self.extent
 
 
-def layout(configuration: Configuration, cache_bytes: int) -> Layout:
+def layout(
+    configuration: Configuration, cache_bytes: int, most_verified: int | None = None
+) -> Layout:
     """The buffers of a configuration in one direction. `cache_bytes` is the largest last-level
-    cache of the ranks."""
+    cache of the ranks; `most_verified` limits how many small ones there are with --verify."""
     extent, step = configuration.size, BLOCK
     if configuration.datatype == "vector":
         extent, step = configuration.size // BLOCK * BLOCK_STRIDE, BLOCK_STRIDE
@@ -44,7 +46,9 @@ def layout(configuration: Configuration, cache_bytes: int) -> Layout:
     stride = -(-max(extent, 1) // unit) * unit
     slots = configuration.window if configuration.places == "own" else 1
     if configuration.verify:
-        slots = max(_VERIFIED_WINDOWS * configuration.window, _VERIFIED_BYTES // stride)
+        small = _VERIFIED_BYTES // stride
+        small = small if most_verified is None else min(small, most_verified)
+        slots = max(_VERIFIED_WINDOWS * configuration.window, small)
     if configuration.cache == "cold":
         slots = max(slots, -(-_CACHE_MULTIPLE * cache_bytes // stride))
     return Layout(slots, stride, extent, step)

@@ -4,27 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
+from typing import Any, NamedTuple
 
 import msgspec
 
 from halftrip.plan.pairing import Pair
 from halftrip.plan.plan import Plan
 from halftrip.plan.sizes import perturb
-from halftrip.results.configuration import Cache, Configuration, EndSettings, Places, Wait
+from halftrip.results.configuration import (
+    Cache,
+    Configuration,
+    EndSettings,
+    Object,
+    Ownership,
+    Places,
+    Socket,
+    Wait,
+)
 from halftrip.results.patterns import SHAPES, Pattern
 from halftrip.units import significant
 
 # The size of the messages that are counted in a second, and what else has several values.
 _MESSAGE_BYTES = 8
-_SETTINGS = ("places", "touch", "wait", "buffers", "memory", "pages", "cache", "align", "datatype")
+_SETTINGS = (
+    "places",
+    "touch",
+    "wait",
+    "buffers",
+    "memory",
+    "pages",
+    "cache",
+    "align",
+    "datatype",
+    "object",
+    "socket",
+    "ownership",
+)
 
 
-def settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Configuration]:
+class Choices(NamedTuple):
+    """The values that a transport has of the settings whose default is its own, the default first;
+    empty: it has no such setting."""
+
+    wait: tuple[Wait, ...]
+    object: tuple[Object, ...] = ("buffer",)
+    socket: tuple[Socket, ...] = ()
+    ownership: tuple[Ownership, ...] = ()
+
+
+def settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]:
     """Every configuration of the plan once, in the order of a table, without the ranks that measure
-    it. `waits` has the ways in which each transport can wait, its default first."""
-    found = _settings(plan, waits)
+    it. `choices` are those of each transport."""
+    parts = plan.part_plans
+    found = [setting for part in parts for setting in _settings(part, choices)]
     if plan.message_rate:
-        found += _settings(_of_message_rate(plan), waits)
+        found += [each for part in parts for each in _settings(_of_message_rate(part), choices)]
     return list(dict.fromkeys(found))
 
 
@@ -41,7 +75,7 @@ def _of_message_rate(plan: Plan) -> Plan:
     )
 
 
-def _settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Configuration]:
+def _settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]:
     return [
         Configuration(
             transport=transport,
@@ -57,15 +91,19 @@ def _settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Configu
             touch=touch,
             align=align,
             datatype=datatype,
+            object=object_,
+            socket=socket,
+            ownership=ownership,
             rate=plan.rate,
             verify=plan.verify,
         )
         for transport in plan.transport
-        if transport in waits
+        if transport in choices
+        for of_transport in [choices[transport]]
         for pattern in plan.pattern
         for mode in plan.mode or SHAPES[pattern].modes[:1]
         for window in _windows(plan, pattern)
-        for wait in plan.wait or waits[transport][:1]
+        for wait in plan.wait or of_transport.wait[:1]
         for memory, buffers, pages in product(plan.memory, plan.buffers, plan.pages)
         for ends in [_ends(memory, pages, wait)]
         for cache in plan.cache
@@ -73,8 +111,17 @@ def _settings(plan: Plan, waits: Mapping[str, tuple[Wait, ...]]) -> list[Configu
         for touch in plan.touch
         for align in plan.align
         for datatype in plan.datatype
+        for object_ in _chosen(plan.object, of_transport.object)
+        for socket in _chosen(plan.socket, of_transport.socket)
+        for ownership in _chosen(plan.ownership, of_transport.ownership)
         for size in perturb(plan.sizes, plan.perturb)
     ]
+
+
+def _chosen(asked: tuple[str, ...], values: tuple[str, ...]) -> tuple[Any, ...]:
+    """The values of a setting that a transport has `values` of: what was asked for does not apply
+    where there is no choice."""
+    return (asked if len(values) > 1 else ()) or values[:1] or (None,)
 
 
 def configuration_of(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -20,12 +20,19 @@ from halftrip.errors import UsageError, system_reason
 from halftrip.plan import presets
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.pairing import Pairing, Schedule
-from halftrip.plan.parsing import no_such_key
-from halftrip.plan.plan import FEWEST_UNTIL_CI, MOST_LAUNCHES, STOPS_EARLY, Plan, plan_keys
-from halftrip.results.patterns import SHAPES
+from halftrip.plan.parsing import no_such_key, underscored
+from halftrip.plan.plan import (
+    FEWEST_UNTIL_CI,
+    MOST_LAUNCHES,
+    STOPS_EARLY,
+    Plan,
+    PlanPart,
+    plan_keys,
+)
+from halftrip.results.patterns import SHAPES, Pattern
 
 # With one of these, somebody has said what is to be measured.
-_CHOOSE = {"pattern", "mode", "sizes", "window", "rate", "iterations", "refine"}
+_CHOOSE = {"pattern", "mode", "sizes", "window", "rate", "iterations", "refine", "part"}
 
 # These say how long a run takes.
 _LENGTHS = {"time", "slices", "iterations", "launches", "until_ci"}
@@ -36,10 +43,12 @@ _FIT_RANKS = {"ranks", "cores", "concurrent_pairs"}
 
 
 class Layer(NamedTuple):
-    """Some keys of a plan, not yet parsed; `place` says where a key stands, for errors."""
+    """Some keys of a plan, not yet parsed; `place` says where a key stands, for errors. `parts` are
+    those of each part of the plan (None: it says nothing of parts)."""
 
     keys: Mapping[str, Any]
     place: Callable[[str], str]
+    parts: tuple[Layer, ...] | None = None
 
 
 def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
@@ -60,11 +69,7 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
             raise
         # A default is for the ranks that nobody names.
         return make_plan(*asked, defaults=fewer)
-    if plan.window and all(SHAPES[pattern].window is None for pattern in plan.pattern):
-        if any("window" in layer.keys for layer in asked):
-            raise _no_window(plan, asked)
-        # A default is for those patterns that have one.
-        plan = msgspec.structs.replace(plan, window=())
+    plan = _with_windows(plan, asked)
     _check_launches(plan, layers)
     return plan
 
@@ -98,16 +103,23 @@ def _preset_layer(weaker: Sequence[Layer], stronger: Sequence[Layer]) -> list[La
         if layer.keys.get("preset") is not None:
             name = _parse("preset", layer.keys["preset"], layer.place)
             keys = dict(presets.PRESETS[name])
-            if any(_LENGTHS & other.keys.keys() for other in stronger):
+            if any(_LENGTHS & _names(other) for other in stronger):
                 keys.pop("max_duration", None)
             return [Layer(keys, partial("preset {}: {}".format, name))]
     return []
 
 
+def _names(layer: Layer) -> set[str]:
+    """The names of all keys of a layer, those of its parts included."""
+    return {*layer.keys, *(name for part in layer.parts or () for name in part.keys)}
+
+
 def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
     """The parsed keys of all layers. Keys that stop early replace the fixed count of a layer before
-    them; a plan with a fixed count does not stop early."""
+    them; a plan with a fixed count does not stop early. A key also replaces those of the parts of
+    layers before it."""
     keys: dict[str, Any] = {}
+    parts: list[dict[str, Any]] = []
     for layer in layers:
         parsed = {name: _parse(name, value, layer.place) for name, value in layer.keys.items()}
         early = [name for name in STOPS_EARLY if name in parsed]
@@ -117,9 +129,13 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
             raise UsageError(
                 f"{place}: a fixed count ends a configuration by itself; leave out {other}"
             )
-        if early:
-            keys.pop("iterations", None)
-        keys |= parsed
+        replaced = {*parsed, "iterations"} if early else set(parsed)
+        keys = _without(keys, replaced) | parsed
+        parts = [_without(part, replaced) for part in parts]
+        if layer.parts is not None:
+            parts = [_parse_part(part) for part in layer.parts]
+    if parts:
+        keys["part"] = tuple(PlanPart(**part) for part in parts)
     if keys.get("simulated") is not None:
         keys.setdefault("transport", ("simulated",))
     elif not keys.keys() & _CHOOSE:
@@ -128,12 +144,36 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
     return keys
 
 
-def _no_window(plan: Plan, layers: Sequence[Layer]) -> UsageError:
-    """The error for a window where no pattern has any."""
+def _without(keys: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in keys.items() if name not in names}
+
+
+def _with_windows(plan: Plan, asked: Sequence[Layer]) -> Plan:
+    """The plan without windows where no pattern has any: a default is for those that have one.
+    Raises UsageError for a window that was asked for."""
+    parts = list(plan.part)
+    tables = next((layer.parts for layer in reversed(asked) if layer.parts is not None), ())
+    for number, each in enumerate(plan.part_plans[: len(parts)]):
+        if parts[number].window is not None and not _have_window(each.pattern):
+            if tables:
+                raise _no_window(tables[number].place("window"), each.pattern)
+            parts[number] = msgspec.structs.replace(parts[number], window=None)
+    patterns = tuple(dict.fromkeys(name for each in plan.part_plans for name in each.pattern))
+    window = plan.window
+    if window and not _have_window(patterns):
+        if any("window" in layer.keys for layer in asked):
+            raise _no_window(_place(asked, "window"), patterns)
+        window = ()
+    return msgspec.structs.replace(plan, window=window, part=tuple(parts))
+
+
+def _have_window(patterns: Collection[Pattern]) -> bool:
+    return any(SHAPES[pattern].window is not None for pattern in patterns)
+
+
+def _no_window(place: str, patterns: Collection[Pattern]) -> UsageError:
     have = ", ".join(pattern for pattern, shape in SHAPES.items() if shape.window is not None)
-    return UsageError(
-        f"{_place(layers, 'window')}: {', '.join(plan.pattern)} has no window; --pattern {have}"
-    )
+    return UsageError(f"{place}: {', '.join(patterns)} has no window; --pattern {have}")
 
 
 def _check_launches(plan: Plan, layers: Sequence[Layer]) -> None:
@@ -199,6 +239,17 @@ def _parse(name: str, value: Any, place: Callable[[str], str]) -> Any:
     return _at(place(name), OPTIONS[name].read, value)
 
 
+def _parse_part(part: Layer) -> dict[str, Any]:
+    """The parsed keys of a part of a plan."""
+    allowed = PlanPart.__struct_fields__
+    for name in part.keys:
+        if name in OPTIONS and name not in allowed:
+            raise UsageError(
+                f"{part.place(name)}: holds for the whole plan; in a part: {', '.join(allowed)}"
+            )
+    return {name: _parse(name, value, part.place) for name, value in part.keys.items()}
+
+
 def options_layer(options: Mapping[str, Any]) -> Layer:
     """The options of a command line; an option that is None was not given."""
     given = {name: value for name, value in options.items() if value is not None}
@@ -206,8 +257,23 @@ def options_layer(options: Mapping[str, Any]) -> Layer:
 
 
 def python_layer(keys: Mapping[str, Any]) -> Layer:
-    """The keys of a plan given in Python."""
-    return Layer(keys, lambda name: name)
+    """The keys of a plan given in Python. Raises UsageError if its parts are not tables."""
+    return _with_parts(keys, str)
+
+
+def _with_parts(keys: Mapping[str, Any], place: Callable[[str], str]) -> Layer:
+    """The layer of keys of which `part` has the parts of a plan."""
+    if "part" not in keys:
+        return Layer(keys, place)
+    parts = tuple(
+        Layer(table, partial(_place_in_part, place, number))
+        for number, table in enumerate(_parse("part", keys["part"], place), 1)
+    )
+    return Layer(_without(keys, ("part",)), place, parts)
+
+
+def _place_in_part(place: Callable[[str], str], number: int, name: str) -> str:
+    return place(f"part {number}: {name}")
 
 
 def plan_layer(plan: Plan) -> Layer:
@@ -229,6 +295,4 @@ def file_layer(path: str | os.PathLike[str]) -> Layer:
             said = f"a run file, not a plan; halftrip show {path}, or run --resume {path}"
             raise UsageError(f"{path}: {said}") from None
         raise UsageError(f"{path}: not TOML: {error}") from None
-    # A key may be written with dashes, as options are.
-    keys = {name.replace("-", "_"): value for name, value in keys.items()}
-    return Layer(keys, lambda name: f"{path}: {name.replace('_', '-')}")
+    return _with_parts(underscored(keys), lambda name: f"{path}: {name.replace('_', '-')}")

@@ -12,7 +12,18 @@ from halftrip.plan.path_model_table import parse_path_model
 from halftrip.plan.plan import Placement
 from halftrip.plan.presets import PRESETS
 from halftrip.registry import LAUNCHERS, MEMORIES, TRANSPORTS
-from halftrip.results.configuration import Buffers, Cache, Datatype, Pages, Places, Touch, Wait
+from halftrip.results.configuration import (
+    Buffers,
+    Cache,
+    Datatype,
+    Object,
+    Ownership,
+    Pages,
+    Places,
+    Socket,
+    Touch,
+    Wait,
+)
 from halftrip.results.patterns import Mode, Pattern
 
 # The groups of the help, by the names that options have for them.
@@ -68,7 +79,11 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
 OPTIONS: dict[str, Option] = {
     "transport": Option(
         parsing.some_of(TRANSPORTS),
-        "mpi, shm, pipe, unix, tcp, udp: some. [all]; simulated: in virtual time.",
+        (
+            "mpi, shm, pipe, unix, tcp, udp; dragon; in Python: mpi4py, mpi4py-object, mp-pipe, "
+            "mp-queue, mp-shm, zmq, zmq-ipc, dragon-pipe, dragon-queue; simulated: in virtual "
+            "time. [the first six]"
+        ),
         ("-t",),
         group="what",
     ),
@@ -161,7 +176,8 @@ OPTIONS: dict[str, Option] = {
     "ranks": Option(parsing.ranks, "How many ranks. [2]", ("-n",), group="where"),
     "pairs": Option(
         parsing.pairs_of(get_args(Pairing)),
-        "Who talks to whom: halves, neighbours, all, across (hosts), or 0-3,1-2. [halves]",
+        "Who talks to whom: halves, neighbours, reciprocal (neighbours, each as initiator), all, "
+        "across (hosts), or 0-3,1-2. [halves]",
         group="where",
     ),
     "concurrent_pairs": Option(
@@ -175,11 +191,16 @@ OPTIONS: dict[str, Option] = {
     ),
     "launcher": Option(
         parsing.one_of(LAUNCHERS),
-        "Who starts them: local, mpiexec. [mpiexec where MPI is measured or one is named]",
+        "Who starts them: local, mpiexec, dragon. [as what is measured needs]",
         group="where",
     ),
     "mpiexec": Option(
         parsing.text, "Which mpiexec, and so which MPI; may have arguments.", group="where"
+    ),
+    "dragon": Option(
+        parsing.text,
+        "How Dragon's runtime is started, as: dragon -w ssh --hostlist a,b. [dragon -s]",
+        group="where",
     ),
     "output": Option(
         parsing.text, "The run file. [halftrip-DATE-TIME.jsonl]", ("-o",), group="output"
@@ -218,6 +239,17 @@ OPTIONS: dict[str, Option] = {
     "datatype": Option(
         parsing.some_of(get_args(Datatype)), "What MPI is told: byte, contiguous, vector. [byte]"
     ),
+    "object": Option(
+        parsing.some_of(get_args(Object)),
+        "What Python sends: buffer, bytes, array, dict. [the first that a transport has]",
+    ),
+    "socket": Option(
+        parsing.some_of(get_args(Socket)), "Type of ZeroMQ sockets: pair, req (with rep). [pair]"
+    ),
+    "ownership": Option(
+        parsing.some_of(get_args(Ownership)),
+        "Who has a Dragon message's memory after a send: keep, transfer. [keep]",
+    ),
     "rate": Option(parsing.rate, "What a udp stream offers, bytes per second. [all it can]"),
     "timeout": Option(parsing.seconds, "How long to wait for an answer to a datagram. [1s]"),
     "placement_state": Option(
@@ -225,4 +257,5 @@ OPTIONS: dict[str, Option] = {
         "Only samples taken while the cores were near, or far (core-to-core). [any]",
     ),
     "simulated": Option(parse_path_model),
+    "part": Option(parsing.tables),
 }

@@ -7,22 +7,26 @@ from typing import Literal
 
 from halftrip.errors import UsageError
 
-Pairing = Literal["halves", "neighbours", "all", "across"]
+Pairing = Literal["halves", "neighbours", "reciprocal", "all", "across"]
 # The initiator's rank, and the responder's.
 Pair = tuple[int, int]
 # A rule, or the pairs themselves.
 Pairs = Pairing | tuple[Pair, ...]
+# With these rules, each rank has one partner, so that their number is even.
+_ONE_PARTNER = ("halves", "neighbours", "reciprocal")
 
 
 class Schedule:
     """Who talks to whom in which round. A rank works out its own partner; nothing that is kept
     grows with the number of pairs, but where these are listed.
 
-    ``halves``: i with i + ranks / 2; ``neighbours``: i with i ^ 1; ``all``: each rank with each
-    other rank once; if their number is odd, one rank rests in each round; ``across``: likewise, but
-    only with ranks of other hosts; some rounds may be empty. The lower rank initiates. Listed pairs
-    talk in the first round in which both ranks are free. No rank is twice in a round, and no round
-    has more than `at_once` pairs (None: no limit). `hosts`, by rank, is needed for ``across``.
+    ``halves``: i with i + ranks / 2; ``neighbours``: i with i ^ 1; ``reciprocal``: likewise, then
+    the same pairs with the other rank as initiator, so that each rank reports; ``all``: each rank
+    with each other rank once; if their number is odd, one rank rests in each round; ``across``:
+    likewise, but only with ranks of other hosts; some rounds may be empty. Otherwise the lower rank
+    initiates. Listed pairs talk in the first round in which both ranks are free. No rank is twice
+    in a round, and no round has more than `at_once` pairs (None: no limit). `hosts`, by rank, is
+    needed for ``across``.
 
     Raises UsageError if this number of ranks cannot form these pairs, or if `at_once` is below 1.
     """
@@ -64,8 +68,8 @@ class Schedule:
         """How many turns there are without a limit, and the places for pairs in each."""
         if self._listed:
             return len(self._listed), max(map(len, self._listed))
-        if self._pairs in ("halves", "neighbours"):
-            return 1, self._ranks // 2
+        if self._pairs in _ONE_PARTNER:
+            return 2 if self._pairs == "reciprocal" else 1, self._ranks // 2
         return _turning(self._ranks), self._ranks // 2
 
     def pair_of(self, rank: int, round_: int) -> Pair | None:
@@ -100,13 +104,13 @@ class Schedule:
         return self._pairs == "across" and not self.pairs_of(round_)
 
     def partners(self) -> int:
-        """With how many others a rank talks in the course of all rounds, at most."""
+        """Of how many pairs a rank is one in the course of all rounds, at most."""
         return self.rounds // self._parts
 
     def _slot_of(self, rank: int, turn: int) -> int | None:
         if self._pairs == "halves":
             return rank % (self._ranks // 2)
-        if self._pairs == "neighbours":
+        if self._pairs in ("neighbours", "reciprocal"):
             return rank // 2
         turning = _turning(self._ranks)
         apart = (rank - turn) % turning if rank < turning else 0
@@ -126,8 +130,9 @@ class Schedule:
         half = self._ranks // 2
         if self._pairs == "halves":
             return slot, slot + half
-        if self._pairs == "neighbours":
-            return 2 * slot, 2 * slot + 1
+        if self._pairs in ("neighbours", "reciprocal"):
+            even, odd = 2 * slot, 2 * slot + 1
+            return (even, odd) if turn == 0 else (odd, even)
         turning = _turning(self._ranks)
         apart = slot + self._ranks % 2
         one, other = (turn - apart) % turning, (turn + apart) % turning
@@ -147,7 +152,7 @@ def _check(ranks: int, pairs: Pairs) -> None:
     if isinstance(pairs, str):
         if ranks < 2:
             raise UsageError(f"{ranks} ranks cannot form {pairs}; at least 2 are needed")
-        if pairs in ("halves", "neighbours") and ranks % 2:
+        if pairs in _ONE_PARTNER and ranks % 2:
             raise UsageError(f"{ranks} ranks cannot form {pairs}; an even number is needed")
         return
     highest = max(max(pair) for pair in pairs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import mmap
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, get_args
 
 from halftrip.errors import UsageError
@@ -230,3 +230,15 @@ def flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise UsageError(f"{value!r} is neither true nor false")
     return value
+
+
+def tables(value: Any) -> list[dict[str, Any]]:
+    """Tables of TOML, as ``[[part]]`` begins each; a key may be written with dashes."""
+    if not isinstance(value, list | tuple) or not all(isinstance(each, dict) for each in value):
+        raise UsageError("not a list of tables; begin each with [[part]]")
+    return [underscored(table) for table in value]
+
+
+def underscored(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys that may be written with dashes, as options are."""
+    return {str(name).replace("-", "_"): value for name, value in keys.items()}

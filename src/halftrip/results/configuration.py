@@ -10,13 +10,16 @@ from halftrip.registry import SIMULATED
 from halftrip.results.patterns import Mode, Pattern, is_both_ways, trips
 from halftrip.units import format_size
 
-Wait = Literal["block", "spin"]
+Wait = Literal["block", "spin", "adaptive"]
 Buffers = Literal["same", "separate"]
 Pages = Literal["4K", "huge"]
 Cache = Literal["hot", "cold"]
 Places = Literal["own", "same"]
 Touch = Literal["none", "untimed", "timed"]
 Datatype = Literal["byte", "contiguous", "vector"]
+Object = Literal["buffer", "bytes", "array", "dict"]
+Socket = Literal["pair", "req"]
+Ownership = Literal["keep", "transfer"]
 # The settings that may differ between the two ends of a configuration.
 EndField = Literal["memory", "pages", "wait"]
 
@@ -25,8 +28,8 @@ class EndSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of one end of a configuration.
 
     `memory` is the kind of memory that its buffers are in, `pages` their page size. `wait` is how
-    it waits for a message: in the kernel, or by polling. `core` is the requested core; None: not
-    requested, `records.Environment` says which one was used.
+    it waits for a message: in the kernel, by polling, or by polling for a while first. `core` is
+    the requested core; None: not requested, `records.Environment` says which one was used.
     """
 
     memory: str = "host"
@@ -44,7 +47,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     reads what was put, that of a get writes what will be got; "timed" as part of the iteration, or
     "untimed" while the clock stands still. With `align`, buffers start that many bytes after a
     multiple of twice `align`; with 0, the first starts a page. `datatype` is what MPI is told a
-    message is made of. `rate` is what a sender offers, bytes per second; None: as much as it can.
+    message is made of. `object` is what a program in Python sends: a buffer, or an object that is
+    pickled. `socket` is the type of ZeroMQ socket, `ownership` whether the sender of a Dragon
+    message keeps its memory or the receiver gets it; None: the transport has no such setting.
+    `rate` is what a sender offers, bytes per second; None: as much as it can.
     With `verify`, messages are filled and checked between batches, and each has a buffer of its
     own. `concurrency` is how many pairs of threads talk at the same time, this one included.
     """
@@ -63,6 +69,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     touch: Touch = "none"
     align: int = 0
     datatype: Datatype = "byte"
+    object: Object = "buffer"
+    socket: Socket | None = None
+    ownership: Ownership | None = None
     rate: float | None = None
     verify: bool = False
     thread: int = 0

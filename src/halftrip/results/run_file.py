@@ -17,6 +17,8 @@ Records (`records`), in the order in which they come:
 
 Format versions, newest first; every version that was ever released can be read (`migration`):
 
+- 8: ``object``, ``socket`` and ``ownership`` of a configuration. Older files have messages that are
+  buffers.
 - 7: other names of fields (`migration`).
 - 6: slices, dealt over the launch, for repetitions; ``places`` and ``touch`` in a configuration.
 - 5: one record of each block in ``measurement``; ``initiator`` and ``responder`` in a
@@ -49,7 +51,7 @@ from halftrip.results.migration import migrate
 from halftrip.results.records import Record
 from halftrip.results.run import Run
 
-FORMAT = 7
+FORMAT = 8
 
 _Kind = TypeVar("_Kind")
 _encoder = msgspec.json.Encoder(enc_hook=encode_array)

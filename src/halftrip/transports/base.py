@@ -39,8 +39,9 @@ class ProcessContext:
     """The process that a transport is used in.
 
     `token` proves to a peer that this process belongs to the job. `communicator` has all ranks; the
-    group may use it, too, with other tags. Where it is None, `no_mpi` says why. `threads` is how
-    many threads of each rank talk. `timeout` is how long a reply to a datagram may take, s.
+    group may use it, too, with other tags. Where it is None, `no_mpi` says why; `no_dragon` says
+    why no Dragon runtime was started, where one was to be. `threads` is how many threads of each
+    rank talk. `timeout` is how long a reply to a datagram may take, s.
     `path_model` is the path that the transport ``simulated`` simulates, in the launch of number
     `launch`.
     """
@@ -49,6 +50,7 @@ class ProcessContext:
     token: str = field(repr=False)
     communicator: MPI.Intracomm | None = None
     no_mpi: str = ""
+    no_dragon: str = ""
     threads: int = 1
     timeout: float = 1.0
     path_model: PathModel | None = None
@@ -63,6 +65,7 @@ class ProcessContext:
         communicator: MPI.Intracomm | None = None,
         no_mpi: str = "",
         launch: int = 0,
+        no_dragon: str = "",
     ) -> ProcessContext:
         """The context of a rank that measures `plan`."""
         return cls(
@@ -70,6 +73,7 @@ class ProcessContext:
             token=token,
             communicator=communicator,
             no_mpi=no_mpi,
+            no_dragon=no_dragon,
             threads=plan.threads,
             timeout=plan.timeout,
             path_model=plan.simulated,
@@ -201,9 +205,11 @@ class Path(ABC):
 
 
 class Transport(ABC):
-    """One way for bytes to move, in this process."""
+    """One way for bytes to move, in this process. `most_verified` is how many buffers a
+    configuration has with --verify, unless its windows need more; None: what fits the memory."""
 
     capabilities: Capabilities
+    most_verified: int | None = None
 
     def __init__(self, process: ProcessContext) -> None:
         self.process = process

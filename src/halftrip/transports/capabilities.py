@@ -7,22 +7,31 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from halftrip.results.configuration import Configuration, Datatype, Wait
+from halftrip.plan.configurations import Choices
+from halftrip.results.configuration import (
+    Configuration,
+    Datatype,
+    Object,
+    Ownership,
+    Socket,
+    Wait,
+)
 from halftrip.results.patterns import Mode, Pattern, is_in_turn
 
 _SAME = "only a ping-pong in turn sends from the buffer that it receives into"
 
 
 class Capabilities(NamedTuple):
-    """`patterns` has the patterns of each mode; `no_mode` has a reason for a missing mode, where
-    one can be given. `waits` are the ways in which a receiver can wait, the default first, and
-    `no_other_wait` says why there are no others.
+    """`patterns` has the patterns of each mode; `no_mode` and `no_pattern` have a reason for a
+    missing mode or pattern, where one can be given. `waits` are the ways in which a receiver can
+    wait, the default first, and `no_other_wait` says why there are no others.
 
     `smallest` and `largest` are message sizes in bytes (`largest` None: no limit), `too_small` and
     `too_large` the refusals of other sizes. An empty text stands for a general one. `rated` are the
-    patterns that can offer a --rate. `lossy`: messages can be lost, so no end waits for the other
-    for ever, and every iteration is a sample by itself. `shares_memory`: it needs the pair's
-    segment (`transports.base.PairContext`). `no_verify` is empty, or why messages cannot be
+    patterns that can offer a --rate. `objects`, `sockets` and `ownerships` are the values of the
+    settings of these names, the default first. `lossy`: messages can be lost, so no end waits for
+    the other for ever, and every iteration is a sample by itself. `shares_memory`: it needs the
+    pair's segment (`transports.base.PairContext`). `no_verify` is empty, or why messages cannot be
     verified.
     """
 
@@ -30,9 +39,13 @@ class Capabilities(NamedTuple):
     waits: tuple[Wait, ...]
     no_other_wait: str = ""
     no_mode: Mapping[Mode, str] = MappingProxyType({})
+    no_pattern: Mapping[Pattern, str] = MappingProxyType({})
     memories: tuple[str, ...] = ("host",)
     datatypes: tuple[Datatype, ...] = ("byte",)
     rated: tuple[Pattern, ...] = ()
+    objects: tuple[Object, ...] = ("buffer",)
+    sockets: tuple[Socket, ...] = ()
+    ownerships: tuple[Ownership, ...] = ()
     smallest: int = 0
     too_small: str = ""
     largest: int | None = None
@@ -40,6 +53,11 @@ class Capabilities(NamedTuple):
     lossy: bool = False
     shares_memory: bool = False
     no_verify: str = ""
+
+    @property
+    def choices(self) -> Choices:
+        """The values of the settings whose default is the transport's own."""
+        return Choices(self.waits, self.objects, self.sockets, self.ownerships)
 
     def refusal(self, configuration: Configuration) -> str | None:
         """Why a configuration cannot be done, or None: the widest reason first."""
@@ -56,9 +74,7 @@ class Capabilities(NamedTuple):
             return self.no_mode[mode]
         modes = [other for other, patterns in self.patterns.items() if pattern in patterns]
         if not modes:
-            every = dict.fromkeys(itertools.chain.from_iterable(self.patterns.values()))
-            others = f"only {', '.join(every)}" if every else "nor any other pattern in this build"
-            return f"{name} has no {pattern}, {others}"
+            return self.no_pattern.get(pattern) or self._other_patterns(name, pattern)
         if mode not in self.patterns:
             return f"{name} has no {mode} calls, only {', '.join(self.patterns)}"
         if mode not in modes and mode == "onesided":
@@ -66,6 +82,12 @@ class Capabilities(NamedTuple):
         if mode not in modes:
             return f"no {mode} {pattern}, only {', '.join(modes)}"
         return None
+
+    def _other_patterns(self, name: str, pattern: Pattern) -> str:
+        """That there is no such pattern, but others."""
+        every = dict.fromkeys(itertools.chain.from_iterable(self.patterns.values()))
+        others = f"only {', '.join(every)}" if every else "nor any other pattern in this build"
+        return f"{name} has no {pattern}, {others}"
 
     def _no_setting(self, configuration: Configuration) -> str | None:
         """Why a setting of the configuration, or of one of its ends, is not possible, or None."""
@@ -89,6 +111,18 @@ class Capabilities(NamedTuple):
             (
                 configuration.datatype not in self.datatypes,
                 f"--datatype {configuration.datatype}: only MPI has datatypes",
+            ),
+            (
+                configuration.object not in self.objects,
+                _lacks(configuration, "object", self.objects),
+            ),
+            (
+                configuration.socket not in (self.sockets or (None,)),
+                _lacks(configuration, "socket", self.sockets),
+            ),
+            (
+                configuration.ownership not in (self.ownerships or (None,)),
+                _lacks(configuration, "ownership", self.ownerships),
             ),
             (
                 configuration.rate is not None and configuration.pattern not in self.rated,
@@ -116,3 +150,9 @@ class Capabilities(NamedTuple):
         if self.largest is not None and configuration.size > self.largest:
             return self.too_large or f"{name} has no messages above {self.largest} bytes"
         return None
+
+
+def _lacks(configuration: Configuration, name: str, values: tuple[str, ...]) -> str:
+    """That a transport has only these values of a setting."""
+    asked = getattr(configuration, name)
+    return f"--{name} {asked}: {configuration.transport} has {', '.join(values) or 'none'}"

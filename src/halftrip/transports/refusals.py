@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from halftrip.errors import UsageError
-from halftrip.plan.configurations import outlasts, settings
+from halftrip.plan.configurations import Choices, outlasts, settings
+from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.base import ProcessContext, Transport
@@ -15,16 +18,16 @@ _MOST_REASONS = 4
 def check_possible(plan: Plan) -> None:
     """Raises UsageError, with the reasons, if every configuration of the plan is refused on any
     machine."""
-    process = ProcessContext.of(plan, rank=0, token="")
-    transports: dict[str, Transport] = {
-        name: TRANSPORTS.load(name)(process) for name in plan.transport
-    }
-    waits = {name: transport.capabilities.waits for name, transport in transports.items()}
+    transports = _transports(plan)
+    choices = {name: transport.capabilities.choices for name, transport in transports.items()}
+    _check_settings(plan, choices.values())
+    plans = PartPlans(plan, choices)
     refused: dict[str, dict[str, None]] = {}
-    for configuration in settings(plan, waits):
+    for configuration in settings(plan, choices):
+        reason = transports[configuration.transport].refuses(configuration)
         # Without a rate, the time of a window depends on the machine.
-        slow = outlasts(plan, configuration) if configuration.rate is not None else None
-        reason = transports[configuration.transport].refuses(configuration) or slow
+        if reason is None and configuration.rate is not None:
+            reason = outlasts(plans.of(configuration), configuration)
         if reason is None:
             return
         refused.setdefault(reason, {})[configuration.transport] = None
@@ -34,3 +37,21 @@ def check_possible(plan: Plan) -> None:
         reasons[_MOST_REASONS:] = [f"and {more} more"]
     if reasons:
         raise UsageError(f"nothing of this can be measured: {'; '.join(reasons)}")
+
+
+def _check_settings(plan: Plan, choices: Collection[Choices]) -> None:
+    """Raises UsageError for a setting that none of the plan's transports has."""
+    for name in ("object", "socket", "ownership"):
+        if getattr(plan, name) and all(len(getattr(each, name)) < 2 for each in choices):
+            raise UsageError(f"--{name}: {', '.join(plan.transports)} has no choice of it")
+
+
+def plans_of(plan: Plan) -> PartPlans:
+    """The plan of each configuration, where no rank has been started."""
+    transports = _transports(plan).items()
+    return PartPlans(plan, {name: transport.capabilities.choices for name, transport in transports})
+
+
+def _transports(plan: Plan) -> dict[str, Transport]:
+    process = ProcessContext.of(plan, rank=0, token="")
+    return {name: TRANSPORTS.load(name)(process) for name in plan.transports}

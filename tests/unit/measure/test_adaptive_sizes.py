@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from halftrip.analysis.breakpoints import Breakpoint, breakpoints
 from halftrip.measure.adaptive_sizes import Refinement, next_sizes
-from halftrip.plan.plan import Plan
 from halftrip.results.records import Failure
 from halftrip.results.run_file import encode
 from halftrip.stats.piecewise import Point
@@ -210,8 +209,13 @@ def taken(refinement, transport, size, round_=0, half_ns=None, pairs=((0, 1),)):
     refinement.take(round_, lines)
 
 
+def wanted(*sizes):
+    """The settings of two curves with these sizes."""
+    return [runs.configuration(name, size) for name in ("shm", "tcp") for size in sizes]
+
+
 def test_the_next_configurations_of_each_curve_are_like_its_others():
-    refinement = Refinement(Plan(sizes=(1024, 4096)))
+    refinement = Refinement(wanted(1024, 4096))
     for transport in ("shm", "tcp"):
         for size in (1024, 4096):
             for _ in range(3):
@@ -225,7 +229,7 @@ def test_the_next_configurations_of_each_curve_are_like_its_others():
 
 
 def test_each_round_has_its_own_curves():
-    refinement = Refinement(Plan(sizes=(1024, 4096)))
+    refinement = Refinement(wanted(1024, 4096))
     for round_, pair in enumerate([(0, 1), (0, 2), (1, 2)]):
         for size in (1024, 4096):
             taken(refinement, "shm", size, round_, pairs=(pair,))
@@ -234,8 +238,18 @@ def test_each_round_has_its_own_curves():
     ]  # fmt: skip
 
 
+def test_a_curve_is_refined_between_its_own_sizes():
+    """Parts of a plan have sizes of their own."""
+    refinement = Refinement(
+        [runs.configuration(name, size) for name, size in (("shm", 1024), ("tcp", 4096))]
+    )
+    for transport, size in (("shm", 1024), ("tcp", 4096)):
+        taken(refinement, transport, size)
+    assert refinement.more() == []
+
+
 def test_nothing_is_requested_twice_nor_where_nothing_was_measured():
-    refinement = Refinement(Plan(sizes=(1024, 4096)))
+    refinement = Refinement(wanted(1024, 4096))
     assert refinement.more() == []
     refinement.take(0, [])
     refinement.take(
@@ -252,11 +266,11 @@ def test_nothing_is_requested_twice_nor_where_nothing_was_measured():
 def test_a_jump_between_two_sizes_is_closed_in_on():
     """By what each slice adds, as a run does."""
     curve = jump(3000, 1.0)
-    plan = Plan(sizes=(256, 512, 1024, 2048, 4096, 8192))
-    refinement = Refinement(plan)
-    wanted = [(0, runs.configuration(size=size)) for size in plan.sizes]
+    settings_ = wanted(256, 512, 1024, 2048, 4096, 8192)
+    refinement = Refinement(settings_)
+    items = [(0, setting) for setting in settings_]
     for _ in range(20):
-        for round_, configuration in wanted:
+        for round_, configuration in items:
             for _ in range(2):
                 taken(
                     refinement,
@@ -265,8 +279,8 @@ def test_a_jump_between_two_sizes_is_closed_in_on():
                     round_,
                     curve(configuration.size),
                 )
-        wanted = refinement.more()
-        if not wanted:
+        items = refinement.more()
+        if not items:
             break
     else:
         pytest.fail("it does not end")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from halftrip.measure.budget import Allowed, Budget
 from halftrip.measure.walk import Walk
+from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import LEAST_SLICE_SECONDS
 from harness import runs
@@ -25,7 +26,7 @@ class Walked:
         planned = plan.time / plan.slices
         allowed = Allowed(seconds, most or seconds)
         budget = Budget(allowed, items, plan.slices, planned, lambda: self.now)
-        self.walk = Walk(plan, settings, random.Random(1), budget)
+        self.walk = Walk(PartPlans(plan, {}), settings, random.Random(1), budget)
         self.sampled = {setting: [] for setting in settings}
         self.left = []
         for turn in self.walk.turns():

@@ -212,6 +212,67 @@ def test_a_pair_that_fails_does_not_stop_the_others(monkeypatch):
     assert records.all[-1].reason is None
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_every_rank_reports_where_pairs_are_reciprocal(threads):
+    """Two ranks keep a path for each of their two pairs."""
+    transports = ("shm", "pipe", "unix", "tcp")
+    keys = {"pairs": "reciprocal", "transport": ",".join(transports), "verify": True}
+    records, _ = walk("none", ranks=4, threads=threads, sizes="64", slices=3, iterations=30, **keys)
+    found = Counter(
+        (m.configuration.transport, m.configuration.pair) for m in records.of(Measurement)
+    )
+    pairs = [(0, 1), (2, 3), (1, 0), (3, 2)]
+    assert found == {(name, pair): 3 * threads for name in transports for pair in pairs}
+    assert records.of(Skip) == records.of(Failure) == []
+    # Those who talk at the same time are all even, or all odd.
+    together = [{initiator % 2 for initiator, _ in each.pairs} for each in records.of(Aggregate)]
+    assert together.count({0}) == together.count({1}) == 3 * len(transports)
+
+
+PARTS = [
+    {"sizes": "8", "iterations": 25, "warmup": 4},
+    {"sizes": "8,64", "iterations": 3},
+    {"pattern": "stream", "sizes": "8", "window": 16, "iterations": 12},
+    {"transport": "shm", "sizes": "1K", "warmup": 2},
+]
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_each_part_has_its_own_counts(ranks):
+    """Also where several pairs talk at the same time, and end together."""
+    keys = {"ci": "none", "time": "5ms", "slices": 5, "part": PARTS}
+    records, _ = walk("none", ranks=ranks, **keys)
+    found = {}
+    for each in records.of(Measurement):
+        setting = each.configuration
+        point = (setting.transport, setting.pattern, setting.size, setting.pair)
+        of_point = found.setdefault(point, {"iterations": 0, "slices": [], "stopped": set()})
+        of_point["iterations"] += each.samples.size * each.iterations
+        of_point["slices"].append(each.slice)
+        of_point["stopped"].add(each.stopped)
+        # Calibration takes at least one iteration more.
+        fixed = {("pingpong", 8): 4, ("pingpong", 1024): 2}.get((setting.pattern, setting.size))
+        if fixed is not None:
+            assert each.warm_up.settled is None
+            assert each.warm_up.iterations >= fixed
+    pairs = [(0, 1)] if ranks == 2 else [(0, 2), (1, 3)]
+    counted = [
+        (("pipe", "pingpong", 8), 25, 5),
+        (("pipe", "pingpong", 64), 3, 3),
+        (("pipe", "stream", 8), 12, 5),
+    ]
+    for point, iterations, slices in counted:
+        for pair in pairs:
+            assert found.pop((*point, pair)) == {
+                "iterations": iterations,
+                "slices": list(range(slices)),
+                "stopped": {"count"},
+            }
+    assert set(found) == {("shm", "pingpong", 1024, pair) for pair in pairs}
+    assert {reason for each in found.values() for reason in each["stopped"]} == {"time"}
+    assert records.all[-1].reason is None
+
+
 def test_a_configuration_whose_pairs_all_fail_is_over(monkeypatch):
     run = Side.run
 
@@ -224,8 +285,8 @@ def test_a_configuration_whose_pairs_all_fail_is_over(monkeypatch):
     assert [(f.configuration.size, f.slice, f.reason) for f in records.of(Failure)] == [
         (8, 0, "rank 0: lost")
     ]
-    # The other has what it leaves.
-    assert list(slices_by_configuration(records).values()) == [[0, 1, 2, 3, 4]]
+    # The other has its count, and no more.
+    assert list(slices_by_configuration(records).values()) == [[0, 1, 2]]
 
 
 @pytest.mark.parametrize("ranks", [2, 3])

@@ -9,6 +9,7 @@ from halftrip.measure.selection import Refusal, refusal, skips
 from halftrip.measure.setup import Setup
 from halftrip.memory.host import HOST
 from halftrip.memory.layout import layout
+from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.registry import MEMORIES
 from halftrip.results.configuration import EndSettings
@@ -40,6 +41,7 @@ def refused(the_configuration, rank=0, hosts=("a", "a"), plan=None, missing=None
     )
     setup = SimpleNamespace(
         plan=plan or Plan(),
+        plans=PartPlans(plan or Plan(), {}),
         group=SimpleNamespace(rank=rank),
         hosts=hosts,
         transport=lambda configuration: transport,

@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.measure.walk import Walk, iterations_of
-from halftrip.plan.plan import Plan
+from halftrip.plan.configurations import Choices
+from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.plan import Plan, PlanPart
 from halftrip.plan.slices import LEAST_SLICE_SECONDS, planned_slices
 from harness import runs
 
+CHOICES = {"shm": Choices(("spin",))}
 ITEMS = [(round_, runs.configuration(size=size)) for round_ in (0, 3) for size in (1, 2, 4, 8)]
 
 
@@ -20,7 +23,7 @@ def turns_of(plan, items=ITEMS, closes=lambda item, number: None, seed=1):
     """The items of all turns, with the numbers of their slices. `closes(item, number)` says after a
     turn whether its item needs no more: None: it does; True or False: not, and others may have what
     it leaves, or not."""
-    walk = Walk(plan, items, random.Random(seed))
+    walk = Walk(PartPlans(plan, CHOICES), items, random.Random(seed))
     found = []
     for turn in walk.turns():
         item = (turn.round, turn.setting)
@@ -92,7 +95,7 @@ def test_each_pass_has_an_order_of_its_own():
 
 def test_two_walks_differ_unless_their_generator_does_not():
     def orders(*generator):
-        walk = Walk(Plan(), ITEMS, *generator)
+        walk = Walk(PartPlans(Plan(), CHOICES), ITEMS, *generator)
         return [(turn.round, turn.setting.size, turn.number) for turn in walk.turns()]
 
     assert orders(random.Random(5)) == orders(random.Random(5))
@@ -106,12 +109,47 @@ def test_every_order_of_a_pass_is_as_likely():
 
 
 def test_a_turn_says_how_many_iterations_it_has():
-    walk = Walk(Plan(iterations=25, slices=10), ITEMS[:1])
+    walk = Walk(PartPlans(Plan(iterations=25, slices=10), CHOICES), ITEMS[:1])
     assert [turn.iterations for turn in walk.turns()] == [3] * 5 + [2] * 5
 
 
 def test_without_items_there_are_no_turns():
     assert turns_of(Plan(), []) == []
+
+
+def mixed(**keys):
+    """A plan whose sizes 1 and 2 have 25 iterations, 4 has 3, and 8 has its time."""
+    counts = {1: 25, 2: 25, 4: 3, 8: None}
+    parts = tuple(PlanPart(sizes=(size,), iterations=count) for size, count in counts.items())
+    return Plan(transport=("shm",), part=parts, **keys)
+
+
+@given(st.integers(0, 10), st.booleans())
+def test_parts_with_a_count_have_exactly_that(seed, spares):
+    """Whatever others leave."""
+    walk = Walk(PartPlans(mixed(), CHOICES), ITEMS, random.Random(seed))
+    iterations = Counter()
+    slices = Counter()
+    for turn in walk.turns():
+        item = (turn.round, turn.setting.size)
+        slices[item] += 1
+        iterations[item] += turn.iterations or 0
+        # One of those with their time is over early, and so is one with a count, as if it failed.
+        if item in ((0, 8), (0, 1)) and turn.number == 2:
+            walk.close(spares)
+    by_size = {size: [slices[round_, size] for round_ in (0, 3)] for size in (1, 2, 4, 8)}
+    left = (7 + 7) if spares else 0
+    assert by_size == {1: [3, 10], 2: [10, 10], 4: [3, 3], 8: [3, 10 + left]}
+    assert [iterations[3, size] for size in (1, 2, 4, 8)] == [25, 25, 3, 0]
+    assert walk.missing == 0
+
+
+def test_counts_that_take_more_slices_than_a_short_time_have_all_of_them():
+    walk = Walk(PartPlans(mixed(time=4.5 * LEAST_SLICE_SECONDS), CHOICES), ITEMS)
+    assert walk.left == 2 * (10 + 10 + 3 + 4)
+    slices = Counter(turn.setting.size for turn in walk.turns())
+    assert slices == {1: 20, 2: 20, 4: 6, 8: 8}
+    assert walk.left == 0
 
 
 # Items that need no more.

@@ -32,9 +32,10 @@ def test_messages_of_a_window_share_one_place_or_have_one_each(size):
 def test_with_verify_each_message_of_a_batch_has_its_own_buffer():
     verified = configuration("mpi", 64, pattern="stream", window=7, verify=True)
     assert layout(verified, 0).slots == (1 << 20) // 64
+    assert layout(verified, 0, most_verified=1000).slots == 1000
     # An untimed window and a timed one, however large.
     large = msgspec.structs.replace(verified, size=1 << 20)
-    assert layout(large, 0).slots == 14
+    assert layout(large, 0).slots == layout(large, 0, most_verified=1).slots == 14
     strided = msgspec.structs.replace(verified, datatype="vector")
     assert layout(strided, 0)[2:] == (128, 16)
 

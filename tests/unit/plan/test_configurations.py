@@ -4,16 +4,17 @@ import subprocess
 import sys
 from itertools import product
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.plan.configurations import configuration_of, settings
+from halftrip.plan.configurations import Choices, configuration_of, settings
 from halftrip.plan.layers import make_plan, options_layer, python_layer
 from halftrip.plan.plan import Plan, plan_keys
 from halftrip.registry import TRANSPORTS
 
-WAITS = {"shm": ("spin",), "tcp": ("block", "spin")}
+CHOICES = {"shm": Choices(("spin",)), "tcp": Choices(("block", "spin"))}
 
 plans = st.fixed_dictionaries(
     {},
@@ -27,17 +28,17 @@ plans = st.fixed_dictionaries(
 )
 
 
-def settings_of(waits=WAITS, **options):
-    return settings(make_plan(options_layer(options)), waits)
+def settings_of(choices=CHOICES, **options):
+    return settings(make_plan(options_layer(options)), choices)
 
 
 @given(plans)
 def test_every_combination_is_a_configuration_once(keys):
     plan = make_plan(python_layer(keys | {"message_rate": False}))
-    configurations = settings(plan, WAITS)
+    configurations = settings(plan, CHOICES)
     assert len(set(configurations)) == len(configurations)
     assert [configuration.setting for configuration in configurations] == configurations
-    there = [name for name in plan.transport if name in WAITS]
+    there = [name for name in plan.transport if name in CHOICES]
     kinds = max(len(plan.wait), 1) * len(plan.buffers) * len(plan.pages)
     assert len(configurations) == len(there) * kinds * len(plan.sizes)
 
@@ -102,7 +103,7 @@ def test_settings_of_both_and_of_each_end_may_be_listed_together():
 
 def test_the_kind_of_memory_is_that_of_each_end():
     plan = Plan(transport=("tcp",), sizes=(8,), memory=("host", "host:device"))
-    configurations = settings(plan, WAITS)
+    configurations = settings(plan, CHOICES)
     assert [(each.initiator.memory, each.responder.memory) for each in configurations] == [
         ("host", "host"), ("host", "device"),
     ]  # fmt: skip
@@ -112,7 +113,7 @@ def test_the_kind_of_memory_is_that_of_each_end():
 def only_configuration(pair=(0, 1), thread=0, at_once=1, **options):
     """The only configuration of a plan, between these ranks."""
     plan = make_plan(options_layer({"transport": "tcp", "sizes": "8"} | options))
-    (setting,) = settings(plan, WAITS)
+    (setting,) = settings(plan, CHOICES)
     configuration = configuration_of(plan, setting, pair, thread, at_once)
     assert configuration.setting == setting
     return configuration
@@ -151,10 +152,9 @@ def test_a_plan_is_read_without_numpy():
 
 def test_a_default_run_has_a_stream_of_small_messages_over_each_transport():
     plan = make_plan(python_layer({"transport": "shm,tcp", "wait": "block,spin"}))
-    waits = {"shm": ("spin",), "tcp": ("block", "spin")}
     streams = [
         configuration
-        for configuration in settings(plan, waits)
+        for configuration in settings(plan, CHOICES)
         if configuration.pattern == "stream"
     ]
     assert [
@@ -184,6 +184,44 @@ def test_a_default_run_has_a_stream_of_small_messages_over_each_transport():
 )
 def test_who_says_what_to_measure_gets_no_more(keys, has_stream):
     plan = make_plan(python_layer(keys))
-    found = settings(plan, dict.fromkeys(plan.transport, ("spin",)))
+    found = settings(plan, dict.fromkeys(plan.transport, Choices(("spin",))))
     assert any(configuration.pattern == "stream" for configuration in found) == has_stream
     assert make_plan(python_layer(plan_keys(plan))) == plan
+
+
+PYTHON = {
+    "native": Choices(("spin",)),
+    "objects": Choices(("block",), object=("bytes", "array", "dict")),
+    "sockets": Choices(("block",), socket=("pair", "req")),
+    "channels": Choices(("spin", "block", "adaptive"), ownership=("keep", "transfer")),
+}
+
+
+def python_settings(**options):
+    plan = make_plan(options_layer({"sizes": "8"} | options))
+    plan = msgspec.structs.replace(plan, transport=tuple(PYTHON))
+    return [
+        (each.transport, each.object, each.socket, each.ownership)
+        for each in settings(plan, PYTHON)
+    ]
+
+
+def test_the_first_value_of_a_setting_is_the_transport_s_own_default():
+    assert python_settings() == [
+        ("native", "buffer", None, None),
+        ("objects", "bytes", None, None),
+        ("sockets", "buffer", "pair", None),
+        ("channels", "buffer", None, "keep"),
+    ]
+
+
+def test_a_setting_applies_to_the_transports_that_have_a_choice_of_it():
+    asked = python_settings(object="dict,array", socket="req", ownership="keep,transfer")
+    assert asked == [
+        ("native", "buffer", None, None),
+        ("objects", "dict", None, None),
+        ("objects", "array", None, None),
+        ("sockets", "buffer", "req", None),
+        ("channels", "buffer", None, "keep"),
+        ("channels", "buffer", None, "transfer"),
+    ]

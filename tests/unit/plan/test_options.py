@@ -32,7 +32,7 @@ def test_every_key_of_a_plan_is_an_option_and_the_other_way_round():
 def test_every_option_with_a_help_is_on_the_command_line():
     others = {"plan", "format_", "json", *OF_A_RUN, *OF_THE_USER}
     assert set(parameters()) == others | ON_THE_COMMAND_LINE
-    assert set(OPTIONS) - ON_THE_COMMAND_LINE == {"simulated"}
+    assert set(OPTIONS) - ON_THE_COMMAND_LINE == {"simulated", "part"}
 
 
 @pytest.mark.parametrize("name", sorted(ON_THE_COMMAND_LINE))
@@ -65,7 +65,7 @@ def test_the_page_has_every_option():
     page = options_page.page()
     for name in ON_THE_COMMAND_LINE:
         assert f"| `--{name.replace('_', '-')}`" in page
-    assert "Keys of plans alone: `simulated`." in page
+    assert "Keys of plans alone: `simulated`, `part`." in page
     assert "](docs/options.md)" in (ROOT / "README.md").read_text()
 
 
@@ -98,7 +98,9 @@ def test_settings_of_each_end_are_read(option, text, read):
 
 @pytest.mark.parametrize("setting", ["spin:", ":spin", "spin:block:spin", "a:spin", ":", ""])
 def test_other_settings_of_the_ends_are_refused(setting):
-    with pytest.raises(UsageError, match=r"^--wait: '.*' is not known; allowed: block, spin$"):
+    with pytest.raises(
+        UsageError, match=r"^--wait: '.*' is not known; allowed: block, spin, adaptive$"
+    ):
         make_plan(options_layer({"wait": setting}))
 
 
@@ -129,7 +131,10 @@ def test_pairs_are_a_rule_or_a_list(text, pairs):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("thirds", "'thirds' is not known; allowed: halves, neighbours, all, across, or pairs as"),
+        (
+            "thirds",
+            "'thirds' is not known; allowed: halves, neighbours, reciprocal, all, across, or",
+        ),
         ("0-1,all", "'all' is not known"),
         ("0-", "'0-' is not known"),
         ("0-1-2", "'0-1-2' is not known"),

@@ -12,6 +12,7 @@ from halftrip.plan.pairing import Schedule
 
 many = st.integers(2, 40)
 at_onces = st.none() | st.integers(1, 25)
+ONE_PARTNER = ("halves", "neighbours", "reciprocal")
 
 
 def rounds(schedule):
@@ -25,9 +26,9 @@ def flat(schedule):
 @st.composite
 def schedules(draw):
     """Schedules of any rule, for any number of ranks that they can have."""
-    rule = draw(st.sampled_from(["halves", "neighbours", "all", "across", "listed"]))
+    rule = draw(st.sampled_from(["halves", "neighbours", "reciprocal", "all", "across", "listed"]))
     ranks = draw(many)
-    if rule in ("halves", "neighbours"):
+    if rule in ONE_PARTNER:
         ranks += ranks % 2
     hosts = draw(st.lists(st.sampled_from("abc"), min_size=ranks, max_size=ranks))
     if rule == "listed":
@@ -49,9 +50,16 @@ def test_neighbours_pair_even_with_odd():
     assert rounds(Schedule(6, "neighbours")) == [[(0, 1), (2, 3), (4, 5)]]
 
 
+def test_reciprocal_neighbours_initiate_in_turn():
+    assert rounds(Schedule(4, "reciprocal")) == [[(0, 1), (2, 3)], [(1, 0), (3, 2)]]
+    assert rounds(Schedule(2, "reciprocal")) == [[(0, 1)], [(1, 0)]]
+
+
 def test_rounds_are_split_at_concurrent_pairs():
     assert rounds(Schedule(6, "neighbours", 2)) == [[(0, 1), (2, 3)], [(4, 5)]]
     assert rounds(Schedule(4, "halves", 1)) == [[(0, 2)], [(1, 3)]]
+    one_by_one = [[(0, 1)], [(2, 3)], [(1, 0)], [(3, 2)]]
+    assert rounds(Schedule(4, "reciprocal", 1)) == one_by_one
 
 
 @pytest.mark.parametrize("pairs", ["halves", "neighbours", "all", "across", ((0, 1),)])
@@ -59,11 +67,12 @@ def test_two_ranks_are_one_pair(pairs):
     assert rounds(Schedule(2, pairs, hosts=["a", "b"])) == [[(0, 1)]]
 
 
-@pytest.mark.parametrize("pairs", ["halves", "neighbours"])
-def test_an_odd_number_of_ranks_is_refused(pairs):
+@given(st.integers(1, 1000), st.sampled_from(ONE_PARTNER), at_onces)
+def test_an_odd_number_of_ranks_is_refused(half, pairs, at_once):
+    ranks = 2 * half + 1
     with pytest.raises(UsageError) as caught:
-        Schedule(3, pairs)
-    assert str(caught.value) == f"3 ranks cannot form {pairs}; an even number is needed"
+        Schedule(ranks, pairs, at_once)
+    assert str(caught.value) == f"{ranks} ranks cannot form {pairs}; an even number is needed"
 
 
 @pytest.mark.parametrize(
@@ -91,6 +100,13 @@ def test_halves_and_neighbours_give_each_rank_one_partner(half, pairs, at_once):
     assert sorted(rank for pair in met for rank in pair) == list(range(2 * half))
     apart = half if pairs == "halves" else 1
     assert all(higher - lower == apart for lower, higher in met)
+
+
+@given(st.integers(1, 20), at_onces)
+def test_reciprocal_are_the_rounds_of_neighbours_and_then_the_same_turned(half, at_once):
+    there = rounds(Schedule(2 * half, "neighbours", at_once))
+    back = [[(responder, initiator) for initiator, responder in pairs] for pairs in there]
+    assert rounds(Schedule(2 * half, "reciprocal", at_once)) == there + back
 
 
 @given(st.lists(st.sampled_from("abcd"), min_size=2, max_size=30), at_onces)
@@ -150,7 +166,10 @@ def test_no_rank_is_twice_in_a_round(made):
 @given(schedules())
 def test_no_pair_talks_twice(made):
     met = flat(made[0])
-    assert len({frozenset(pair) for pair in met}) == len(met)
+    assert len(set(met)) == len(met)
+    # With another initiator it is another pair, which only one rule makes, of every pair.
+    apart = {frozenset(pair) for pair in met}
+    assert len(met) == len(apart) or {pair[::-1] for pair in met} == set(met)
 
 
 @given(schedules())
@@ -176,7 +195,7 @@ def test_no_more_talk_at_once_than_it_says(made):
     assert len(met) <= schedule.pairs_in_all
 
 
-@given(many, st.sampled_from(["halves", "neighbours", "all"]), at_onces)
+@given(many, st.sampled_from([*ONE_PARTNER, "all"]), at_onces)
 def test_its_numbers_are_exact_where_no_pair_is_left_out(ranks, pairs, at_once):
     ranks += ranks % 2
     schedule = Schedule(ranks, pairs, at_once)
@@ -196,3 +215,6 @@ def test_a_rank_of_many_finds_its_concurrent_pairs():
     for number in (0, 12_345_678, schedule.rounds - 1):
         for pair in schedule.pairs_of(number):
             assert [schedule.pair_of(rank, number) for rank in pair] == [pair, pair]
+    turned = Schedule(ranks, "reciprocal", 3)
+    assert turned.rounds == 2 * -(-ranks // 2 // 3)
+    assert turned.pair_of(ranks - 1, turned.rounds - 1) == (ranks - 1, ranks - 2)

@@ -57,6 +57,26 @@ def plan(**options):
             {"transport": "shm,mpi", "pattern": "put", "mode": "onesided", "pages": "4K:huge"},
             "shm, mpi: --pages huge: a window has pages of the default size",
         ),
+        # Calls of Python.
+        (
+            {"transport": "mp-pipe", "pattern": "exchange"},
+            (
+                "mp-pipe: a send waits while the kernel's buffer is full: "
+                "two ends that both send first would wait for ever"
+            ),
+        ),
+        (
+            {"transport": "mp-queue", "object": "buffer"},
+            "mp-queue: --object buffer: mp-queue has bytes, array, dict",
+        ),
+        (
+            {"transport": "zmq", "pattern": "stream", "socket": "req"},
+            "zmq: --socket req: a request has to be answered before the next, as in a pingpong",
+        ),
+        (
+            {"transport": "mp-shm", "wait": "spin"},
+            "mp-shm: --wait spin: semaphores of multiprocessing have blocking calls only",
+        ),
         # A simulated path.
         (
             {"transport": "simulated", "wait": "block"},

@@ -3,6 +3,8 @@ nothing else."""
 
 import socket
 import threading
+from functools import partial
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,10 +13,15 @@ from halftrip import _native
 from halftrip.clock import best_source
 from halftrip.registry import TRANSPORTS
 from halftrip.results.patterns import SHAPES
-from halftrip.transports.base import Transport
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.python import patterns
-from halftrip.transports.python.patterns import PythonPath
+from halftrip.transports.python.endpoint import (
+    MessageCalls,
+    PythonPath,
+    PythonTransport,
+    clock_figures,
+    timestamps,
+)
 from harness import runs
 from harness.bench import measure
 from harness.ends import messages
@@ -72,10 +79,36 @@ def native_part(connection, pattern, initiates, out, in_):
     call(end, pattern, _native.Ring(out), _native.Ring(in_), 4, 1, 2, np.zeros(3, np.int64), CLOCK)
 
 
+class Waiting(patterns.Requests):
+    """Requests over a socket: sends are begun at once, and receives completed after them."""
+
+    def __init__(self, connection, in_turn):
+        self.blocking = MessageCalls(PythonMessages(connection))
+        self.in_turn = in_turn
+
+    def send(self, message):
+        return 0, self.blocking.send(message)
+
+    def recv(self, into):
+        return 1, self.blocking.recv(into)
+
+    def window(self, requests):
+        return [call for _, call in sorted(requests, key=lambda request: request[0])]
+
+
+def requests_part(in_turn):
+    def part(connection, pattern, initiates, out, in_):
+        requests = Waiting(connection, in_turn)
+        iterate = patterns.nonblocking(requests, pattern, initiates, out, in_, 4)
+        timestamps(iterate, 1, 2, 2)
+
+    return part
+
+
 def python_part(connection, pattern, initiates, out, in_):
-    exchange = patterns.Exchanger(PythonMessages(connection), pattern, initiates, out, in_, 4)
-    patterns.run(exchange, 1, 2, np.zeros(3, np.int64), lambda: 1)
-    exchange.close()
+    calls = MessageCalls(PythonMessages(connection))
+    iterate = patterns.blocking(calls, pattern, initiates, out, in_, 4)
+    timestamps(iterate, 1, 2, 2)
 
 
 def sequence(pattern, first, second):
@@ -98,15 +131,71 @@ def test_python_and_native_patterns_send_the_same_messages(pattern):
     assert sequence(pattern, python_part, native_part) == native
 
 
+@pytest.mark.parametrize("in_turn", [False, True])
+@pytest.mark.parametrize("pattern", patterns.PATTERNS)
+def test_patterns_of_requests_send_the_same_messages(pattern, in_turn):
+    part = requests_part(in_turn)
+    assert sequence(pattern, part, part) == sequence(pattern, native_part, native_part)
+
+
+class Named(patterns.Requests):
+    """Requests by the names of their buffers: each call of a window is its names."""
+
+    def __init__(self, in_turn):
+        self.in_turn = in_turn
+        self.blocking = self
+
+    def send(self, message):
+        return f"send {message[0]}"
+
+    def recv(self, into):
+        return f"recv {into[0]}"
+
+    def window(self, requests):
+        return [partial(self.made.append, tuple(requests))]
+
+    def names(self, pattern, initiates, out=(1, 2), in_=(3, 4), window=1):
+        """The windows of the first three iterations."""
+        self.made = []
+        columns = (np.array(buffers, np.uint8)[:, None] for buffers in (out, in_))
+        patterns.nonblocking(self, pattern, initiates, *columns, window)(3)
+        return self.made
+
+
+@pytest.mark.parametrize(
+    ("pattern", "in_turn", "initiates", "windows"),
+    [
+        ("pingpong", True, True, [("send 1",), ("recv 3",), ("send 2",), ("recv 4",)]),
+        ("pingpong", True, False, [("recv 3",), ("send 1",), ("recv 4",), ("send 2",)]),
+        ("pingpong", False, True, [("recv 3", "send 1"), ("recv 4", "send 2")]),
+        ("pingpong", False, False, [("recv 3", "send 1"), ("recv 4", "send 2")]),
+        ("exchange", True, True, [("recv 3", "send 1"), ("recv 4", "send 2")]),
+        ("pingping", True, False, [("send 1", "recv 3"), ("send 2", "recv 4")]),
+    ],
+)
+def test_a_ping_pong_of_requests_is_in_turn_where_they_are(pattern, in_turn, initiates, windows):
+    made = Named(in_turn).names(pattern, initiates)
+    assert made == [*windows, *windows[: len(windows) // 2]]
+
+
+def test_a_window_of_one_buffer_has_a_request_for_each_message():
+    requests = Named(False)
+    requests.blocking = MessageCalls(mock.Mock())
+    made = requests.names("stream", True, out=[7], window=3)
+    assert made == [("send 7",) * 3] * 3
+
+
 def test_python_has_every_two_sided_pattern():
     two_sided = {name for name, shape in SHAPES.items() if "blocking" in shape.modes}
     assert set(patterns.PATTERNS) == two_sided
 
 
 def test_timestamps_are_taken_after_each_batch_of_iterations():
-    timestamps, count = np.zeros(4, dtype=np.int64), []
-    patterns.run(lambda: count.append(1), 2, 5, timestamps, lambda: len(count))
-    assert timestamps.tolist() == [2, 7, 12, 17]
+    counts = []
+    moments = timestamps(counts.append, 2, 5, 3)
+    assert counts == [2, 5, 5, 5]
+    assert len(moments) == 4
+    assert moments == sorted(moments)
 
 
 # A transport of another package: a socket of a pair that this process shares.
@@ -124,13 +213,9 @@ class PairPath(PythonPath):
         self._end.close()
 
 
-class PairTransport(Transport):
+class PairTransport(PythonTransport):
     capabilities = Capabilities(patterns={"blocking": patterns.PATTERNS}, waits=("block",))
     ends = ()
-
-    @property
-    def clock_figures(self):
-        return patterns.clock_figures()
 
     def missing(self, pair):
         return None
@@ -165,6 +250,6 @@ def test_a_transport_of_python_calls_is_measured_and_verified(pattern):
 
 
 def test_the_clock_of_python_has_a_cost_and_a_resolution():
-    cost, resolution = patterns.clock_figures()
+    cost, resolution = clock_figures()
     assert cost > 0
     assert resolution > 0

@@ -2,212 +2,169 @@
 gets.
 
 They send the same messages in the same order as those in native/patterns, so that one end of a path
-can be native and the other Python. A transport whose endpoint is a `PythonEndpoint` is one file:
-what connects two ranks, and an object with `send` and `recv`.
+can be native and the other Python. An iteration is a sequence of calls without arguments, each made
+beforehand for one buffer, so that a loop adds to them no more than a bare ``for`` does.
 """
 
 from __future__ import annotations
 
-import itertools
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import NamedTuple, Protocol
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, cycle, islice
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from halftrip.memory.allocator import Bytes
-from halftrip.results.block import Times
-from halftrip.results.configuration import Configuration
-from halftrip.results.patterns import Pattern, is_both_ways
-from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Timed
+from halftrip.results.patterns import SHAPES, Pattern
+
+Call = Callable[[], object]
+# Makes so many iterations.
+Iterate = Callable[[int], None]
+_T = TypeVar("_T")
+
+# Over calls that wait for the peer: what goes one way at a time.
+ONE_WAY: tuple[Pattern, ...] = ("pingpong", "stream")
+# Where a send returns before the peer receives, too: both ends may send first.
+BOTH_WAYS: tuple[Pattern, ...] = ("bidirectional", "exchange", "pingping")
+PATTERNS = ONE_WAY + BOTH_WAYS
 
 _ACK_BYTES = 1
 
 
-class Messages(Protocol):
-    """One rank's end of a path, as in native/endpoint.hpp."""
+class Calls(ABC):
+    """What one rank's end of a path does with a buffer, as calls without arguments."""
 
-    def send(self, message: Bytes, /) -> None:
-        """Returns when `message` may be overwritten."""
+    def close(self) -> None:  # noqa: B027 (most hold nothing)
+        """Releases what the calls need; none is made any more."""
 
-    def recv(self, into: Bytes, /) -> None:
-        """Returns when a message of exactly this size has been received."""
+    @abstractmethod
+    def send(self, message: Bytes) -> Call:
+        """A call that sends `message`; when it returns, the buffer may be overwritten."""
 
+    @abstractmethod
+    def recv(self, into: Bytes) -> Call:
+        """A call that returns when a message of exactly this size has been received."""
 
-class Exchanger:
-    """One end of a pattern over `messages`: calling it makes one iteration.
+    def exchange(self, message: Bytes, into: Bytes) -> Sequence[Call]:
+        """The calls that send one message and receive another at once."""
+        return self.send(message), self.recv(into)
 
-    `out` and `in_` are the buffers, used in turn, shape (slots, bytes).
-    """
-
-    def __init__(
-        self,
-        messages: Messages,
-        pattern: Pattern,
-        initiates: bool,
-        out: npt.NDArray[np.uint8],
-        in_: npt.NDArray[np.uint8],
-        window: int,
-    ) -> None:
-        self._messages = messages
-        self._out: Iterator[Bytes] = itertools.cycle(out)
-        self._in: Iterator[Bytes] = itertools.cycle(in_)
-        self._window = window
-        self._ack = np.zeros(_ACK_BYTES, dtype=np.uint8)
-        # Python's calls block: to send and receive at once takes a second thread.
-        self._sender = ThreadPoolExecutor(1) if is_both_ways(pattern, "blocking") else None
-        ends = _PATTERNS[pattern]
-        self._iteration = ends.initiate if initiates else ends.respond
-
-    def __call__(self) -> None:
-        self._iteration(self)
-
-    def close(self) -> None:
-        if self._sender is not None:
-            self._sender.shutdown()
-
-    def send(self, count: int = 1) -> None:
-        for _ in range(count):
-            self._messages.send(next(self._out))
-
-    def recv(self, count: int = 1) -> None:
-        for _ in range(count):
-            self._messages.recv(next(self._in))
-
-    def send_window(self) -> None:
-        self.send(self._window)
-
-    def recv_window(self) -> None:
-        self.recv(self._window)
-
-    def send_ack(self) -> None:
-        self._messages.send(self._ack)
-
-    def recv_ack(self) -> None:
-        self._messages.recv(self._ack)
-
-    def both(self, count: int) -> None:
-        """Sends and receives `count` messages at once."""
-        if self._sender is None:
-            raise RuntimeError("this pattern does not send and receive at once")
-        sending = self._sender.submit(self.send, count)
-        self.recv(count)
-        sending.result()
-
-    def both_windows(self) -> None:
-        self.both(self._window)
-        self.send_ack()
-        self.recv_ack()
+    def ping(self, message: Bytes, into: Bytes) -> Sequence[Call]:
+        """The same, but the message is sent before the receive begins."""
+        return self.send(message), self.recv(into)
 
 
-class _Ends(NamedTuple):
-    """What each end of a pattern does in one iteration, and whether the responder takes times, too:
-    not where its clock reads would lengthen what the initiator times."""
+class Requests(ABC):
+    """The same with calls that begin a send or a receive and calls that complete it: the messages
+    of a window are on their way together. `blocking` has the calls of acknowledgements. With
+    `in_turn`, the reply of a ping-pong begins when its request has been received."""
 
-    initiate: Callable[[Exchanger], None]
-    respond: Callable[[Exchanger], None]
-    responder_timed: bool
+    blocking: Calls
+    in_turn: bool = False
 
+    @abstractmethod
+    def send(self, message: Bytes) -> Any:
+        """What sends `message`: an element of the argument of `window`."""
 
-def _in_turn(*steps: Callable[[Exchanger], None]) -> Callable[[Exchanger], None]:
-    def exchange(end: Exchanger) -> None:
-        for step in steps:
-            step(end)
+    @abstractmethod
+    def recv(self, into: Bytes) -> Any:
+        """What receives a message of exactly this size."""
 
-    return exchange
+    @abstractmethod
+    def window(self, requests: Sequence[Any]) -> Sequence[Call]:
+        """The calls that begin these sends and receives, in this order, and complete them all."""
 
-
-def _send_and_receive(end: Exchanger) -> None:
-    end.both(1)
-
-
-_PATTERNS: dict[Pattern, _Ends] = {
-    "pingpong": _Ends(
-        _in_turn(Exchanger.send, Exchanger.recv),
-        _in_turn(Exchanger.recv, Exchanger.send),
-        responder_timed=False,
-    ),
-    "stream": _Ends(
-        _in_turn(Exchanger.send_window, Exchanger.recv_ack),
-        _in_turn(Exchanger.recv_window, Exchanger.send_ack),
-        responder_timed=True,
-    ),
-    "bidirectional": _Ends(Exchanger.both_windows, Exchanger.both_windows, responder_timed=True),
-    "exchange": _Ends(_send_and_receive, _send_and_receive, responder_timed=True),
-    "pingping": _Ends(_send_and_receive, _send_and_receive, responder_timed=True),
-}
-# For `Capabilities.patterns` of a transport whose endpoint is a PythonEndpoint.
-PATTERNS: tuple[Pattern, ...] = tuple(_PATTERNS)
+    def close(self) -> None:  # noqa: B027 (most hold nothing)
+        """Releases the requests; no call is made any more."""
 
 
-def run(
-    exchange: Callable[[], None],
-    untimed: int,
-    iterations: int,
-    timestamps: Times,
-    now: Callable[[], int],
-) -> None:
-    """Makes `untimed` iterations first, then `iterations` between each two of `timestamps`, shape
-    (samples + 1,), which it fills in the unit of `now`; as native/timing.hpp does."""
-    for _ in range(untimed):
-        exchange()
-    timestamps[0] = now()
-    for number in range(1, len(timestamps)):
-        for _ in range(iterations):
-            exchange()
-        timestamps[number] = now()
+def blocking(
+    calls: Calls, pattern: Pattern, initiates: bool, out: Bytes, in_: Bytes, window: int
+) -> Iterate:
+    """The iterations of one end. `out` and `in_` are the buffers, used in turn, shape
+    (slots, bytes)."""
+    messages: list[Sequence[Call]]
+    if pattern == "stream":
+        make = calls.send if initiates else calls.recv
+        messages = [(make(buffer),) for buffer in (out if initiates else in_)]
+    elif pattern == "pingpong":
+        messages = [(calls.send(o), calls.recv(i)) for o, i in zip(out, in_, strict=True)]
+        if not initiates:
+            messages = [(recv, send) for send, recv in messages]
+    else:
+        both = calls.ping if pattern == "pingping" else calls.exchange
+        messages = [both(o, i) for o, i in zip(out, in_, strict=True)]
+    windows = _windows(messages, _width(pattern, window))
+    after = _acknowledgements(calls, pattern, initiates)
+    return _repeated(map(chain.from_iterable, windows), after)
 
 
-def _now() -> int:
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+def nonblocking(
+    requests: Requests, pattern: Pattern, initiates: bool, out: Bytes, in_: Bytes, window: int
+) -> Iterate:
+    """The same with requests. A window has at least that many, also where its messages share a
+    buffer."""
+    width = _width(pattern, window)
+
+    def windows_of(make: Callable[[Bytes], Any], buffers: Bytes) -> list[list[Any]]:
+        return _windows(list(map(make, _at_least(width, buffers))), width)
+
+    # The windows of each iteration; one is complete before the next begins.
+    iterations: list[Sequence[list[Any]]]
+    if pattern == "stream":
+        make, buffers = (requests.send, out) if initiates else (requests.recv, in_)
+        iterations = [[each] for each in windows_of(make, buffers)]
+    else:
+        sends, recvs = windows_of(requests.send, out), windows_of(requests.recv, in_)
+        if pattern == "pingpong" and requests.in_turn:
+            order = (sends, recvs) if initiates else (recvs, sends)
+            iterations = list(zip(*order, strict=True))
+        else:
+            order = (sends, recvs) if pattern == "pingping" else (recvs, sends)
+            iterations = [[[*first, *second]] for first, second in zip(*order, strict=True)]
+    calls = (chain.from_iterable(map(requests.window, windows)) for windows in iterations)
+    return _repeated(calls, _acknowledgements(requests.blocking, pattern, initiates))
 
 
-@cache
-def clock_figures() -> tuple[float, float]:
-    """The cost of reading the clock of a PythonEndpoint, and its resolution, ns: for
-    `Transport.clock_figures`."""
-    readings = np.array([_now() for _ in range(2000)])
-    steps = np.diff(readings)
-    return float(np.median(steps)), float(steps[steps > 0].min())
+def _repeated(iterations: Iterable[Iterable[Call]], after: Sequence[Call]) -> Iterate:
+    """Makes the calls of each iteration, then those `after` it, and begins anew after the last.
+    All iterations have the same number of calls."""
+    each = [[*calls, *after] for calls in iterations]
+    endless = cycle(list(chain.from_iterable(each)))
+    steps = len(each[0])
+
+    def iterate(count: int) -> None:
+        for call in islice(endless, count * steps):
+            call()
+
+    return iterate
 
 
-class PythonEndpoint(Endpoint):
-    """One end of a path for a configuration whose messages go through `messages`."""
-
-    def __init__(
-        self, messages: Messages, configuration: Configuration, initiates: bool, buffers: Buffers
-    ) -> None:
-        self._exchanger = Exchanger(
-            messages,
-            configuration.pattern,
-            initiates,
-            buffers.out.messages,
-            buffers.in_.messages,
-            configuration.window,
-        )
-        self._is_timed = initiates or _PATTERNS[configuration.pattern].responder_timed
-
-    def run(self, untimed: int, iterations: int, samples: int) -> Timed:
-        timestamps = np.zeros(samples + 1, dtype=np.int64)
-        run(self._exchanger, untimed, iterations, timestamps, _now)
-        if not self._is_timed:
-            return Timed()
-        return Timed(times=np.diff(timestamps), start=int(timestamps[0]))
-
-    def close(self) -> None:
-        self._exchanger.close()
+def _acknowledgements(calls: Calls, pattern: Pattern, initiates: bool) -> Sequence[Call]:
+    """The calls that end an iteration at one end."""
+    if SHAPES[pattern].window is None:
+        return ()
+    ack = np.zeros(_ACK_BYTES, dtype=np.uint8)
+    send, recv = calls.send(ack), calls.recv(ack.copy())
+    if SHAPES[pattern].each_way:
+        return send, recv
+    return (recv,) if initiates else (send,)
 
 
-class PythonPath(Path):
-    """A path whose messages go through `messages`, which `connect` sets."""
+def _width(pattern: Pattern, window: int) -> int:
+    """How many messages an iteration sends in a direction."""
+    return 1 if SHAPES[pattern].window is None else window
 
-    messages: Messages
 
-    def __init__(self, pair: PairContext) -> None:
-        self.pair = pair
+def _at_least(count: int, buffers: Bytes) -> list[Bytes]:
+    """The buffers, all of them again and again where there are fewer."""
+    return list(buffers) * -(-count // len(buffers))
 
-    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
-        return PythonEndpoint(self.messages, configuration, self.pair.initiates, buffers)
+
+def _windows(items: Sequence[_T], width: int) -> list[list[_T]]:
+    """`width` items at a time, in their order, until the cycle begins anew."""
+    count = math.lcm(len(items), width) // width
+    endless = cycle(items)
+    return [list(islice(endless, width)) for _ in range(count)]

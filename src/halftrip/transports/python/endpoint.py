@@ -1,0 +1,201 @@
+"""Paths whose calls are Python, and the endpoints that time them."""
+
+from __future__ import annotations
+
+import gc
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from halftrip.errors import Unavailable
+from halftrip.memory.allocator import Bytes
+from halftrip.results.block import Times
+from halftrip.results.configuration import Configuration
+from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Timed, Transport
+from halftrip.transports.python import objects
+from halftrip.transports.python.patterns import (
+    Call,
+    Calls,
+    Iterate,
+    Requests,
+    blocking,
+    nonblocking,
+)
+
+# Every buffer has Python objects of its own.
+_MOST_BUFFERS = 1 << 16
+
+_now = partial(time.clock_gettime_ns, time.CLOCK_MONOTONIC_RAW)
+
+
+class Messages(Protocol):
+    """One rank's end of a path, as in native/endpoint.hpp. Where a configuration sends objects,
+    both have these instead of bytes."""
+
+    def send(self, message: Any, /) -> object:
+        """Returns when `message` may be changed again."""
+
+    def recv(self, into: Bytes, /) -> object:
+        """Returns when a message of exactly this size has been received, or returns the object."""
+
+
+class BoundMessages(NamedTuple):
+    """Messages whose calls are functions of a library, with no frame of halftrip's around them."""
+
+    send: Callable[[Any], object]
+    recv: Callable[[Any], object]
+
+
+class MessageCalls(Calls):
+    """The calls of `messages`, which are bytes."""
+
+    def __init__(self, messages: Messages) -> None:
+        self._messages = messages
+
+    def send(self, message: Bytes) -> Call:
+        return partial(self._messages.send, message)
+
+    def recv(self, into: Bytes) -> Call:
+        return partial(self._messages.recv, into)
+
+
+class ObjectCalls(Calls):
+    """The calls that send and receive objects of the configuration's kind; `send` gets the object
+    and then `arguments`. With --verify, an object is made when it is sent, and its payload kept
+    when it has been received; both take time."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        send: Callable[..., object],
+        recv: Callable[[], object],
+        *arguments: Any,
+    ) -> None:
+        self.kind = configuration.object
+        self.verifies = configuration.verify
+        self._send = send
+        self._recv = recv
+        self._arguments = arguments
+
+    def send(self, message: Bytes) -> Call:
+        return self.sending(self._send, message, *self._arguments)
+
+    def recv(self, into: Bytes) -> Call:
+        return self.receiving(self._recv, into)
+
+    def sending(self, send: Callable[..., object], message: Bytes, *arguments: Any) -> Call:
+        """A call of `send` with the object that `message` makes, and `arguments`."""
+        if self.verifies:
+            return lambda: send(objects.made(self.kind, message), *arguments)
+        return partial(send, objects.made(self.kind, message), *arguments)
+
+    def receiving(self, recv: Call, into: Bytes) -> Call:
+        """A call of `recv`, which returns an object."""
+        if self.verifies:
+            return lambda: objects.keep(self.kind, recv(), into)
+        return recv
+
+
+def timestamps(iterate: Iterate, untimed: int, iterations: int, samples: int) -> list[int]:
+    """Makes `untimed` iterations first, then `iterations` between each two of the moments that it
+    returns, ns of CLOCK_MONOTONIC_RAW; as native/timing.hpp does."""
+    iterate(untimed)
+    moments = [_now()]
+    for _ in range(samples):
+        iterate(iterations)
+        moments.append(_now())
+    return moments
+
+
+@cache
+def clock_figures() -> tuple[float, float]:
+    """The time of a sample without an iteration, and the clock's resolution, ns: for
+    `Transport.clock_figures`."""
+    steps = np.diff(timestamps(lambda _: None, 100, 1, 2000))
+    return float(np.median(steps)), float(steps[steps > 0].min())
+
+
+class PythonEndpoint(Endpoint):
+    """One end of a configuration over a path with these calls."""
+
+    def __init__(
+        self,
+        calls: Calls | Requests,
+        configuration: Configuration,
+        initiates: bool,
+        buffers: Buffers,
+    ) -> None:
+        slots = max(buffers.out.slots, buffers.in_.slots)
+        if slots > _MOST_BUFFERS:
+            raise Unavailable(f"{slots} buffers are too many for objects of Python")
+        self._calls = calls
+        make: Any = nonblocking if isinstance(calls, Requests) else blocking
+        self._iterate: Iterate = make(
+            calls,
+            configuration.pattern,
+            initiates,
+            buffers.out.messages,
+            buffers.in_.messages,
+            configuration.window,
+        )
+        # The responder's clock reads would lengthen the initiator's round trips.
+        self._is_timed = initiates or configuration.pattern != "pingpong"
+
+    def run(self, untimed: int, iterations: int, samples: int) -> Timed:
+        # A collection in the middle of a sample looks for garbage of the whole process.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            moments = timestamps(self._iterate, untimed, iterations, samples)
+        except (EOFError, OSError) as error:
+            # A connection of multiprocessing says EOFError where the peer has closed it, and within
+            # a message an OSError without a number.
+            if isinstance(error, EOFError) or error.errno is None:
+                raise ConnectionResetError("the peer has closed the connection") from None
+            raise
+        finally:
+            if collects:
+                gc.enable()
+        if not self._is_timed:
+            return Timed()
+        ends: Times = np.array(moments, dtype=np.int64)
+        return Timed(times=ends[1:] - ends[:-1], start=moments[0])
+
+    def close(self) -> None:
+        self._calls.close()
+
+
+class PythonPath(Path):
+    """A path whose messages go through `messages`, which `connect` sets."""
+
+    messages: Messages
+
+    def __init__(self, pair: PairContext) -> None:
+        self.pair = pair
+
+    def calls(self, configuration: Configuration) -> Calls | Requests:
+        """The calls of a configuration. Raises OSError or Unavailable."""
+        return MessageCalls(self.messages)
+
+    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+        calls = self.calls(configuration)
+        return PythonEndpoint(calls, configuration, self.pair.initiates, buffers)
+
+
+class PythonTransport(Transport):
+    """A transport whose configurations are timed in Python."""
+
+    # The objects of a small buffer take ten times its memory, and time to make and to look through
+    # for garbage. A batch of so many messages is long enough for the clock.
+    most_verified = 256
+
+    @property
+    def clock_figures(self) -> tuple[float, float]:
+        return clock_figures()
+
+    @abstractmethod
+    def path(self, pair: PairContext, wait: Any) -> PythonPath: ...
