@@ -30,4 +30,9 @@ struct MpiError : std::runtime_error {
   explicit MpiError(int code) : std::runtime_error(std::to_string(code)) {}
 };
 
+// A call of libdragon that failed; the text is its own.
+struct DragonError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 }  // namespace halftrip

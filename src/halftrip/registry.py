@@ -80,11 +80,24 @@ TRANSPORTS = Registry(
         "unix": "halftrip.transports.native.unix:UnixTransport",
         "tcp": "halftrip.transports.native.tcp:TcpTransport",
         "udp": "halftrip.transports.native.udp:UdpTransport",
+        "mpi4py": "halftrip.transports.python.mpi4py:Mpi4pyTransport",
+        "mpi4py-object": "halftrip.transports.python.mpi4py_object:Mpi4pyObjectTransport",
+        "mp-pipe": "halftrip.transports.python.mp_pipe:PipeTransport",
+        "mp-queue": "halftrip.transports.python.mp_queue:QueueTransport",
+        "mp-shm": "halftrip.transports.python.mp_shm:ShmTransport",
+        "zmq": "halftrip.transports.python.zeromq:TcpTransport",
+        "zmq-ipc": "halftrip.transports.python.zeromq:IpcTransport",
+        "dragon": "halftrip.transports.native.dragon:DragonTransport",
+        "dragon-pipe": "halftrip.transports.python.dragon:DragonPipeTransport",
+        "dragon-queue": "halftrip.transports.python.dragon:DragonQueueTransport",
         SIMULATED: "halftrip.transports.simulated:SimulatedTransport",
     },
 )
 # The transports of a plan that names none.
-DEFAULT_TRANSPORTS = tuple(name for name in TRANSPORTS.built_in if name != SIMULATED)
+DEFAULT_TRANSPORTS = ("mpi", "shm", "pipe", "unix", "tcp", "udp")
+# Those between ranks that an mpiexec has started, and those that need a Dragon runtime.
+MPI_TRANSPORTS = ("mpi", "mpi4py", "mpi4py-object")
+DRAGON_TRANSPORTS = ("dragon", "dragon-pipe", "dragon-queue")
 
 # Each is a memory.allocator.Memory.
 MEMORIES = Registry("halftrip.memory", {"host": "halftrip.memory.host:HOST"})
@@ -95,6 +108,7 @@ LAUNCHERS = Registry(
     {
         "local": "halftrip.job.launchers.local:LocalLauncher",
         "mpiexec": "halftrip.job.launchers.mpiexec:MpiexecLauncher",
+        "dragon": "halftrip.job.launchers.dragon:DragonLauncher",
     },
 )
 

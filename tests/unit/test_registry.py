@@ -12,13 +12,14 @@ from halftrip.registry import (
     FORMATS,
     LAUNCHERS,
     MEMORIES,
+    MPI_TRANSPORTS,
     SIMULATED,
     TRANSPORTS,
 )
 from halftrip.report.rows import rows
 from halftrip.transports.base import Transport
 from halftrip.transports.refusals import check_possible
-from harness import runs
+from harness import bench, runs
 
 REGISTRIES = (TRANSPORTS, MEMORIES, LAUNCHERS, FORMATS)
 
@@ -86,7 +87,20 @@ def test_every_built_in_name_can_be_loaded(registry):
 
 def test_built_in_transports_are_transports():
     assert all(issubclass(TRANSPORTS.load(name), Transport) for name in TRANSPORTS.built_in)
-    assert (*DEFAULT_TRANSPORTS, SIMULATED) == tuple(TRANSPORTS.built_in)
+    names = tuple(TRANSPORTS.built_in)
+    # The help of --transport says how many of the first are the default.
+    assert names[: len(DEFAULT_TRANSPORTS)] == DEFAULT_TRANSPORTS
+    assert names[-1] == SIMULATED
+
+
+def test_transports_that_need_mpi_are_those_that_ask_for_it():
+    process = bench.process(no_mpi="no MPI here")
+    asking = [
+        name
+        for name in TRANSPORTS.built_in
+        if TRANSPORTS.load(name)(process).missing(bench.pair()) == "no MPI here"
+    ]
+    assert asking == [*MPI_TRANSPORTS]
 
 
 def test_built_in_names_do_not_read_entry_points(no_entry_points, tmp_path, capsys):

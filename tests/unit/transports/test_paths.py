@@ -1,5 +1,5 @@
-"""Paths of all native transports that need only one process: they carry every pattern, and leave
-nothing open, whichever end fails."""
+"""Paths of all transports that need only one process: they carry every pattern, and leave nothing
+open, whichever end fails."""
 
 import gc
 import os
@@ -13,12 +13,24 @@ from halftrip.registry import TRANSPORTS
 from halftrip.results.patterns import SHAPES
 from halftrip.transports.native import stream, udp
 from halftrip.transports.native.pipe import PipePath
+from halftrip.transports.python import zeromq
 from harness import bench, paths
 from harness.groups import TOKEN
-from harness.paths import IN_PROCESS, exchange, held, make_paths, opened, settled
+from harness.paths import (
+    IN_PROCESS,
+    IN_PYTHON,
+    exchange,
+    held,
+    make_paths,
+    opened,
+    settled,
+    usual,
+)
 from harness.runs import configuration
 
-LISTENING = ("unix", "tcp", "udp")
+# Where the initiator takes the first connection of a peer that knows the token.
+LISTENING = ("unix", "tcp", "udp", "mp-pipe")
+ZMQ = ("zmq", "zmq-ipc")
 
 
 def capabilities(name):
@@ -74,9 +86,9 @@ def test_what_the_responder_touches_stays_as_it_is(pattern, touch):
 @pytest.mark.parametrize(("name", "wait", "mode", "pattern"), CASES)
 def test_every_declared_pattern_carries_every_message(name, wait, mode, pattern):
     shape = SHAPES[pattern]
-    the_configuration = configuration(
-        name, 1001, wait, pattern=pattern, mode=mode, window=4 if shape.window else 1, verify=True
-    )
+    window = 4 if shape.window else 1
+    kind = usual(name) | {"wait": wait, "pattern": pattern, "mode": mode, "window": window}
+    the_configuration = configuration(name, 1001, **kind, verify=True)
     with opened(name, (wait, wait)) as ends:
         assert capabilities(name).refusal(the_configuration) is None
         initiator, responder = exchange(ends, the_configuration)
@@ -87,12 +99,41 @@ def test_every_declared_pattern_carries_every_message(name, wait, mode, pattern)
         assert initiator.timed.start > 0
 
 
+SETTINGS = [
+    {"name": name, "object": object_, "socket": socket}
+    for name in IN_PYTHON
+    for object_ in capabilities(name).objects
+    for socket in capabilities(name).sockets or (None,)
+]
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize(
+    "setting", SETTINGS, ids=lambda setting: "-".join(map(str, setting.values()))
+)
+def test_every_object_and_socket_carries_every_byte(setting):
+    name = setting["name"]
+    (transport, _) = paths.transports(name)
+    rest = {key: setting[key] for key in ("object", "socket")}
+    verified = 0
+    with opened(name) as ends:
+        for pattern in ("pingpong", "stream", "pingping"):
+            shape = SHAPES[pattern]
+            kind = {"wait": "block", "pattern": pattern, "window": 3 if shape.window else 1}
+            the_configuration = configuration(name, 5000, **kind, **rest, verify=True)
+            if transport.refuses(the_configuration) is None:
+                for end in exchange(ends, the_configuration):
+                    verified += end.verified
+    # Those of a pingpong at least, four each way.
+    assert verified >= 2 * 4
+
+
 @pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("name", IN_PROCESS)
 def test_a_path_serves_one_configuration_after_another(name):
     with opened(name) as ends:
-        for size in (1, 64, 5000):
-            initiator, _ = exchange(ends, configuration(name, size, verify=True))
+        for size in (capabilities(name).smallest, 64, 5000):
+            initiator, _ = exchange(ends, configuration(name, size, **usual(name), verify=True))
             assert initiator.verified == initiator.messages
 
 
@@ -107,7 +148,7 @@ def test_a_path_that_was_never_connected_is_closed(name, same_host):
 
 
 @pytest.mark.usefixtures("leaves_nothing")
-@pytest.mark.parametrize("name", ["pipe", *LISTENING])
+@pytest.mark.parametrize("name", ["pipe", *LISTENING, "mp-queue", *ZMQ])
 def test_where_the_responder_cannot_connect_both_ends_are_closed(name):
     """The initiator has closed everything that its address names."""
     initiator, responder = make_paths(name)
@@ -118,9 +159,9 @@ def test_where_the_responder_cannot_connect_both_ends_are_closed(name):
 
 
 @pytest.mark.usefixtures("leaves_nothing")
-@pytest.mark.parametrize("name", LISTENING)
+@pytest.mark.parametrize("name", [*LISTENING, *ZMQ])
 def test_an_initiator_whose_peer_never_connects_gives_up(name, monkeypatch):
-    for module in (stream, udp):
+    for module in (stream, udp, zeromq):
         monkeypatch.setattr(module, "ACCEPT_SECONDS", 0.02)
     initiator, responder = make_paths(name)
     with pytest.raises(TimeoutError):
@@ -182,7 +223,7 @@ def test_a_responder_that_can_open_one_pipe_alone_closes_it(missing):
 
 
 @pytest.mark.usefixtures("leaves_nothing")
-@pytest.mark.parametrize("name", IN_PROCESS)
+@pytest.mark.parametrize("name", [name for name in IN_PROCESS if name not in ZMQ])
 @pytest.mark.parametrize("rank", [0, 1])
 def test_an_end_that_is_closed_first_closes_only_its_own_part(name, rank):
     ends = make_paths(name)
@@ -229,7 +270,7 @@ def blocks(path):
     return [os.get_blocking(descriptor) for descriptor in {path.in_fd, path.out_fd}]
 
 
-@pytest.mark.parametrize("name", ["pipe", *LISTENING])
+@pytest.mark.parametrize("name", ["pipe", "unix", "tcp", "udp"])
 @pytest.mark.parametrize("waits", [("spin", "block"), ("block", "spin")])
 def test_each_end_s_descriptors_wait_as_its_own_end_does(name, waits):
     the_configuration = configuration(

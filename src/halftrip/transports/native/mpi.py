@@ -13,6 +13,7 @@ from halftrip.errors import Unavailable
 from halftrip.memory.layout import BLOCK, BLOCK_STRIDE
 from halftrip.mpi.library import function_address, timed_tag
 from halftrip.results.configuration import Configuration, Wait
+from halftrip.transports import mpi
 from halftrip.transports.base import (
     Buffers,
     Endpoint,
@@ -26,12 +27,6 @@ from halftrip.transports.native.endpoint import NativeEndpoint, NativeWindow, pa
 
 if TYPE_CHECKING:
     from mpi4py import MPI
-
-# The count argument of MPI_Send is an int.
-_LARGEST = 2**31 - 1
-
-# MPICH has a limited number of requests: with tens of thousands it aborts.
-_MOST_REQUESTS = 256
 
 _SENDS = {"blocking": "MPI_Send", "ssend": "MPI_Ssend"}
 # The functions that each native endpoint calls, in the order of its arguments.
@@ -60,28 +55,20 @@ class MpiTransport(Transport):
             "persistent": patterns_of("MpiPersistentInt"),
             "onesided": patterns_of("MpiWindowInt"),
         },
-        waits=("spin",),
-        no_other_wait="how MPI waits is the library's own choice; see its settings",
+        waits=mpi.WAITS,
+        no_other_wait=mpi.NO_OTHER_WAIT,
         datatypes=("byte", "contiguous", "vector"),
-        largest=_LARGEST,
-        too_large=f"MPI counts at most {_LARGEST} bytes in one message",
+        largest=mpi.LARGEST,
+        too_large=mpi.TOO_LARGE,
     )
 
     def missing(self, pair: PairContext) -> str | None:
-        if self.process.communicator is None:
-            return self.process.no_mpi
-        from mpi4py import MPI
-
-        if self.process.threads > 1 and MPI.Query_thread() < MPI.THREAD_MULTIPLE:
-            return "this MPI does not let several threads call it at once"
-        return None
+        return mpi.missing(self.process)
 
     def refuses(self, configuration: Configuration) -> str | None:
         if configuration.mode == "onesided" and configuration.align:
             return f"--align {configuration.align}: a window lies where MPI puts it"
-        if configuration.mode == "persistent" and configuration.cache == "cold":
-            return "--cache cold: a persistent request is bound to one buffer"
-        reason = super().refuses(configuration)
+        reason = mpi.refusal(configuration) or super().refuses(configuration)
         if (
             reason is None
             and configuration.datatype == "vector"
@@ -125,7 +112,7 @@ class MpiPath(Path):
         endpoint = NativeEndpoint(end, configuration, self._pair.initiates, buffers)
         if configuration.mode == "persistent":
             # Each buffer has a request of its own.
-            endpoint.lasting = max(buffers.out.slots, buffers.in_.slots) <= _MOST_REQUESTS
+            endpoint.lasting = max(buffers.out.slots, buffers.in_.slots) <= mpi.MOST_REQUESTS
         return endpoint
 
     def _native_path(self, configuration: Configuration) -> Any:

@@ -1,0 +1,126 @@
+"""mpi4py's calls with Python objects, which it pickles, between two ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from halftrip.memory.allocator import Bytes
+from halftrip.results.configuration import Configuration, Wait
+from halftrip.transports import mpi
+from halftrip.transports.base import PairContext
+from halftrip.transports.capabilities import Capabilities
+from halftrip.transports.python import objects
+from halftrip.transports.python.endpoint import ObjectCalls, PythonPath
+from halftrip.transports.python.mpi4py import (
+    Mpi4pyPath,
+    Mpi4pyTransport,
+    Peer,
+    begun,
+    sending_first,
+)
+from halftrip.transports.python.patterns import ONE_WAY, PATTERNS, Call, Calls, Requests
+
+# No pickled object of any kind has more bytes beside its payload.
+_BESIDE_PAYLOAD = 4096
+
+
+class Mpi4pyObjectTransport(Mpi4pyTransport):
+    capabilities = Capabilities(
+        patterns={"blocking": PATTERNS, "ssend": ONE_WAY, "nonblocking": PATTERNS},
+        waits=mpi.WAITS,
+        no_other_wait=mpi.NO_OTHER_WAIT,
+        no_mode={
+            "persistent": "mpi4py has no persistent calls for objects",
+            "onesided": "mpi4py has no one-sided calls for objects",
+        },
+        objects=("bytes", "array", "dict"),
+        largest=mpi.LARGEST - _BESIDE_PAYLOAD,
+        too_large=f"{mpi.TOO_LARGE}, and pickling adds some",
+    )
+
+    def refuses(self, configuration: Configuration) -> str | None:
+        reason = super().refuses(configuration)
+        if reason is None and configuration.buffers == "same":
+            return "--buffers same: an object that is received is a new one"
+        return reason
+
+    def path(self, pair: PairContext, wait: Wait) -> PythonPath:
+        return ObjectPath(self.process, pair)
+
+
+class ObjectPath(Mpi4pyPath):
+    def calls(self, configuration: Configuration) -> Calls | Requests:
+        if configuration.mode == "nonblocking":
+            return ObjectRequests(configuration, self._peer)
+        return PeerObjectCalls(configuration, self._peer)
+
+
+class PeerObjectCalls(ObjectCalls):
+    """send or ssend, recv, sendrecv. Both ends of a pingping send first: with isend."""
+
+    def __init__(self, configuration: Configuration, peer: Peer) -> None:
+        communicator = peer.communicator
+        send = communicator.ssend if configuration.mode == "ssend" else communicator.send
+        recv = partial(communicator.recv, None, *peer.address)
+        super().__init__(configuration, send, recv, *peer.address)
+        self._peer = peer
+
+    def exchange(self, message: Bytes, into: Bytes) -> Sequence[Call]:
+        address = self._peer.address
+        both = self.sending(self._peer.communicator.sendrecv, message, *address, None, *address)
+        return (self.receiving(both, into),)
+
+    def ping(self, message: Bytes, into: Bytes) -> Sequence[Call]:
+        from mpi4py import MPI
+
+        begin = self.sending(self._peer.communicator.isend, message, *self._peer.address)
+        return (sending_first(begin, self.recv(into), MPI.Request.wait),)
+
+
+class _Begun(NamedTuple):
+    """`begin` returns a request; the object that it receives is kept in `into`; None: it sends."""
+
+    begin: Callable[[], object]
+    into: Bytes | None
+
+
+class ObjectRequests(Requests):
+    """isend, irecv, waitall."""
+
+    def __init__(self, configuration: Configuration, peer: Peer) -> None:
+        from mpi4py import MPI
+
+        self._calls = PeerObjectCalls(configuration, peer)
+        self.blocking = self._calls
+        self._peer = peer
+        payload = np.zeros(configuration.size, dtype=np.uint8)
+        # A pickled message that is longer than the buffer of irecv is an error; its own has 32 KiB.
+        self._room = len(MPI.pickle.dumps(objects.made(configuration.object, payload)))
+
+    def send(self, message: Bytes) -> _Begun:
+        isend = self._peer.communicator.isend
+        return _Begun(self._calls.sending(isend, message, *self._peer.address), None)
+
+    def recv(self, into: Bytes) -> _Begun:
+        room = bytearray(self._room)
+        return _Begun(partial(self._peer.communicator.irecv, room, *self._peer.address), into)
+
+    def window(self, requests: Sequence[_Begun]) -> Sequence[Call]:
+        from mpi4py import MPI
+
+        waitall = MPI.Request.waitall
+        begins = [request.begin for request in requests]
+
+        def begin_and_complete() -> list[object]:
+            return waitall(list(map(begun, begins)))
+
+        def verify() -> None:
+            for request, received in zip(requests, begin_and_complete(), strict=True):
+                if request.into is not None:
+                    objects.keep(self._calls.kind, received, request.into)
+
+        return (verify if self._calls.verifies else begin_and_complete,)

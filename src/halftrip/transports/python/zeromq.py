@@ -1,0 +1,181 @@
+"""ZeroMQ sockets, by pyzmq: over TCP, on one host by loopback, else by the first of the peer's
+addresses that answers; or over a Unix socket within one host (ipc)."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import time
+from abc import abstractmethod
+from socket import AF_INET6, AF_UNIX, has_dualstack_ipv6
+from typing import Any
+
+import msgspec
+
+from halftrip.control.hosts import own_addresses
+from halftrip.control.protocol import Address, Reach, open_connection
+from halftrip.results.configuration import Configuration, Wait
+from halftrip.transports.base import PairContext
+from halftrip.transports.capabilities import Capabilities
+from halftrip.transports.native.stream import ACCEPT_SECONDS
+from halftrip.transports.python.endpoint import (
+    BoundMessages,
+    MessageCalls,
+    ObjectCalls,
+    PythonPath,
+    PythonTransport,
+)
+from halftrip.transports.python.patterns import PATTERNS, Calls
+
+# The name of the user whose password is the job's token.
+_USER = b"halftrip"
+# Where libzmq asks who may connect (https://rfc.zeromq.org/spec/27).
+_DOOR = "inproc://zeromq.zap.01"
+
+
+class ZmqTransport(PythonTransport):
+    """Subclasses say from where the peer connects."""
+
+    capabilities = Capabilities(
+        # Without a limit on its queue, a send never waits for the peer.
+        patterns={"blocking": PATTERNS},
+        waits=("block",),
+        no_other_wait="a thread of ZeroMQ wakes up whoever waits for a message",
+        objects=("buffer", "bytes", "array", "dict"),
+        sockets=("pair", "req"),
+    )
+
+    @abstractmethod
+    def reach(self, pair: PairContext) -> Reach:
+        """From where the peer has to be able to connect."""
+
+    def missing(self, pair: PairContext) -> str | None:
+        try:
+            import zmq  # noqa: F401 (whether it is there)
+        except ImportError as error:
+            return f"no pyzmq ({error}); pip install 'halftrip[zmq]'"
+        return None
+
+    def refuses(self, configuration: Configuration) -> str | None:
+        if configuration.socket == "req" and configuration.pattern != "pingpong":
+            return "--socket req: a request has to be answered before the next, as in a pingpong"
+        return super().refuses(configuration)
+
+    def path(self, pair: PairContext, wait: Wait) -> PythonPath:
+        return ZmqPath(self.process.token, self.reach(pair), pair)
+
+
+class TcpTransport(ZmqTransport):
+    def reach(self, pair: PairContext) -> Reach:
+        return "loopback" if pair.same_host else "network"
+
+
+class IpcTransport(ZmqTransport):
+    def missing(self, pair: PairContext) -> str | None:
+        return pair.different_hosts or super().missing(pair)
+
+    def reach(self, pair: PairContext) -> Reach:
+        return "unix"
+
+
+class ZmqPath(PythonPath):
+    """A connection for each type of socket, in a context of its own, whose thread runs on the core
+    of its rank. The initiator binds, the responder connects."""
+
+    def __init__(self, token: str, reach: Reach, pair: PairContext) -> None:
+        super().__init__(pair)
+        import zmq
+
+        self._token = token.encode()
+        self._context: Any = zmq.Context()
+        try:
+            self._sockets = {
+                "pair": self._socket(zmq.PAIR),
+                "req": self._socket(zmq.REQ if pair.initiates else zmq.REP),
+            }
+            if pair.initiates:
+                self._door = self._context.socket(zmq.REP)
+                self._door.bind(_DOOR)
+                self.address = {
+                    kind: msgspec.to_builtins(self._listen(socket, kind, reach))
+                    for kind, socket in self._sockets.items()
+                }
+        except zmq.ZMQError as error:
+            self.close()
+            raise OSError(error.errno, error.strerror) from None
+
+    def _socket(self, kind: int) -> Any:
+        socket = self._context.socket(kind)
+        socket.linger = 0
+        # Without limits: a window never waits.
+        socket.set_hwm(0)
+        return socket
+
+    def _listen(self, socket: Any, kind: str, reach: Reach) -> Address:
+        """Binds a socket to an address that only peers with the token can connect to: whatever
+        arrives may be unpickled."""
+        import zmq
+
+        socket.plain_server = True
+        socket.zap_domain = kind.encode()
+        # Also when the door has been closed.
+        socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
+        if reach == "unix":
+            # Abstract: it leaves no name behind in the file system.
+            name = f"halftrip-{secrets.token_hex(8)}"
+            socket.bind(f"ipc://@{name}")
+            return Address(unix=name)
+        here = "127.0.0.1" if reach == "loopback" else "*"
+        socket.ipv6 = reach == "network" and has_dualstack_ipv6()
+        socket.bind(f"tcp://{here}:*")
+        port = int(socket.last_endpoint.rpartition(b":")[2])
+        return Address(hosts=own_addresses() if reach == "network" else (here,), port=port)
+
+    def connect(self, address: Any) -> None:
+        if self.pair.initiates:
+            self._admit()
+            return
+        for kind, socket in self._sockets.items():
+            socket.plain_username, socket.plain_password = _USER, self._token
+            endpoint = _answering(msgspec.convert(address[kind], Address))
+            socket.ipv6 = "[" in endpoint
+            socket.connect(endpoint)
+
+    def _admit(self) -> None:
+        """Lets the peer in, and then nobody. Raises TimeoutError if it does not come."""
+        deadline = time.monotonic() + ACCEPT_SECONDS
+        awaited = {kind.encode() for kind in self._sockets}
+        while awaited:
+            left = max(deadline - time.monotonic(), 0)
+            if not self._door.poll(round(left * 1000)):
+                raise TimeoutError("the peer has not connected")
+            version, number, domain, *_, password = self._door.recv_multipart()
+            knows = hmac.compare_digest(password, self._token)
+            status = b"200" if knows else b"400"
+            self._door.send_multipart([version, number, status, b"", b"", b""])
+            if knows:
+                awaited.discard(domain)
+        self._door.close()
+
+    def calls(self, configuration: Configuration) -> Calls:
+        socket = self._sockets[configuration.socket or "pair"]
+        if configuration.object == "buffer":
+            # A buffer that is to be used again has to be copied by send() (copy=True, its default),
+            # or waited for; recv_into() is what spares the receiver an object for each message.
+            return MessageCalls(BoundMessages(socket.send, socket.recv_into))
+        if configuration.object == "bytes":
+            return ObjectCalls(configuration, socket.send, socket.recv)
+        return ObjectCalls(configuration, socket.send_pyobj, socket.recv_pyobj)
+
+    def close(self) -> None:
+        self._context.destroy(linger=0)
+
+
+def _answering(address: Address) -> str:
+    """The endpoint of a peer in ZeroMQ's words, at the first of its hosts that answers: ZeroMQ
+    itself would try for ever. Raises OSError."""
+    with open_connection(address) as found:
+        if found.family == AF_UNIX:
+            return f"ipc://@{address.unix}"
+        host = found.getpeername()[0]
+        return f"tcp://{f'[{host}]' if found.family == AF_INET6 else host}:{address.port}"

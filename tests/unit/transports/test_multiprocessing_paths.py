@@ -1,0 +1,199 @@
+"""Objects of multiprocessing between two ranks: they work as between parent and child, have no
+names, and notice that the peer has gone."""
+
+import gc
+import os
+import struct
+import threading
+from multiprocessing import queues, resource_tracker, synchronize
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from halftrip.errors import Unavailable
+from halftrip.memory.shared import SharedSegment, open_offer
+from halftrip.transports.python import mp_objects, mp_queue, mp_shm
+from harness import paths
+from harness.bench import pair
+from harness.paths import OneEnd, exchange, make_paths, opened, usual
+from harness.runs import configuration
+from harness.threads import in_thread
+
+NAMES = ("mp-pipe", "mp-queue", "mp-shm")
+
+
+def of(name, size=8, **fields):
+    return configuration(name, size, **usual(name), **fields)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_has_a_name_that_could_be_left_behind(name):
+    """Nor is there a process that keeps a list of names: it would run on the core of its rank."""
+    tracker = resource_tracker._resource_tracker._pid
+    with opened(name) as ends:
+        exchange(ends, of(name, verify=True))
+        maps = Path("/proc/self/maps").read_text()
+    assert "/dev/shm/sem." not in maps
+    assert "/dev/shm/psm_" not in maps
+    assert resource_tracker._resource_tracker._pid == tracker
+
+
+# Semaphores.
+
+
+@pytest.fixture
+def segment():
+    """Semaphores of the values 0 and 1."""
+    made = SharedSegment(mp_objects.semaphore_bytes(2))
+    mp_objects.make_semaphores(made.bytes, (0, 1))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def memory(segment):
+    """Their memory as both ranks map it."""
+    return segment.bytes, open_offer(segment.offer)
+
+
+def test_semaphores_are_those_of_multiprocessing_and_count_at_both_ends(memory):
+    here, there = (mp_objects.semaphore(each, 1) for each in memory)
+    assert isinstance(here, synchronize.Semaphore)
+    assert here.acquire(block=False)
+    assert not there.acquire(block=False)
+    there.release()
+    there.release()
+    assert here.acquire(block=False)
+    assert here.acquire(block=False)
+    # The other one is untouched.
+    assert not mp_objects.semaphore(memory[0], 0).acquire(block=False)
+
+
+def test_a_semaphore_wakes_up_who_waits_at_the_other_end(memory):
+    here, there = (mp_objects.semaphore(each, 0) for each in memory)
+    finish = in_thread(here.acquire)
+    there.release()
+    assert finish() is None
+
+
+def test_a_semaphore_keeps_its_memory(segment):
+    made = mp_objects.semaphore(open_offer(segment.offer), 1)
+    gc.collect()
+    assert made.get_value() == 1
+
+
+def test_a_lock_is_released_only_by_who_holds_it(memory):
+    lock = mp_objects.semaphore(memory[0], 1, synchronize.Lock, 1)
+    with pytest.raises(ValueError, match="released too many times"):
+        lock.release()
+
+
+# Queues.
+
+
+def test_a_queue_is_one_of_multiprocessing_and_ends_its_thread():
+    with opened("mp-queue") as (initiator, responder):
+        assert isinstance(initiator._out, queues.Queue)
+        initiator._out.put("text")
+        assert responder._in.get() == "text"
+        assert responder._in.qsize() == 0
+        assert "QueueFeederThread" in {thread.name for thread in threading.enumerate()}
+    assert "QueueFeederThread" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_queue_whose_peer_has_gone_ends_without_a_word(capfd):
+    initiator, responder = make_paths("mp-queue")
+    paths.connect((initiator, responder))
+    # More than a pipe holds: the thread waits within a write.
+    initiator._out.put(bytes(1 << 20))
+    responder.close()
+    initiator.close()
+    assert "QueueFeederThread" not in {thread.name for thread in threading.enumerate()}
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_queue_whose_peer_takes_nothing_is_left_to_the_end_of_the_process(monkeypatch):
+    monkeypatch.setattr(mp_objects, "_FEEDER_SECONDS", 0.01)
+    with opened("mp-queue") as (initiator, _):
+        initiator._out.put(bytes(1 << 20))
+        initiator.close()
+        feeders = [t for t in threading.enumerate() if t.name == "QueueFeederThread"]
+        assert [thread.daemon for thread in feeders] == [True]
+    # The peer has closed the pipe.
+    feeders[0].join(10)
+    assert not feeders[0].is_alive()
+
+
+def test_a_queue_without_memory_for_its_semaphores_closes_its_pipes(monkeypatch):
+    def no_memory(size):
+        raise Unavailable("no shared memory: none is left")
+
+    monkeypatch.setattr(mp_queue, "SharedSegment", no_memory)
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(Unavailable, match="none is left"):
+        mp_queue.QueuePath(pair(0))
+    assert os.listdir("/proc/self/fd") == before
+
+
+# A peer that has gone.
+
+
+def batch_of(path, initiates, name, **fields):
+    """This end's part in a batch."""
+    end = OneEnd(path, of(name, verify=True, **fields), initiates)
+    return end.endpoint.run(0, 1, 1)
+
+
+@pytest.mark.parametrize("name", ["mp-pipe", "mp-queue"])
+def test_a_receiver_notices_that_the_peer_has_closed(name):
+    with opened(name) as (initiator, responder):
+        initiator.close()
+        with pytest.raises(ConnectionResetError, match="the peer has closed the connection"):
+            batch_of(responder, False, name)
+
+
+def test_a_receiver_notices_that_the_peer_has_gone_within_a_message():
+    with opened("mp-pipe") as (initiator, responder):
+        os.write(initiator._connection.fileno(), struct.pack("!i", 8) + b"half")
+        initiator.close()
+        with pytest.raises(ConnectionResetError, match="the peer has closed the connection"):
+            batch_of(responder, False, "mp-pipe")
+
+
+def test_another_error_of_the_system_stays_what_it_is():
+    with opened("mp-pipe") as (_, responder):
+        os.set_blocking(responder._connection.fileno(), False)
+        with pytest.raises(BlockingIOError):
+            batch_of(responder, False, "mp-pipe")
+
+
+# Shared memory.
+
+
+def test_memory_that_is_not_there_is_a_reason(monkeypatch):
+    monkeypatch.setattr(mp_shm.HOST, "available", lambda: 3 << 20)
+    with opened("mp-shm") as ends:
+        exchange(ends, of("mp-shm", 1 << 20, verify=True), (0, 1, 1))
+        said = "shared memory needs 4 MiB, where 3 MiB are left"
+        with pytest.raises(Unavailable, match=said):
+            OneEnd(ends[0], of("mp-shm", 2 << 20), True)
+
+
+def test_a_message_stays_in_its_slot_until_it_is_received():
+    """A send does not wait for its receive; the next one does."""
+    segment = SharedSegment(2 * mp_shm._slot_bytes(of("mp-shm")))
+    halves = mp_shm._halves(segment.bytes)
+    for each in halves:
+        mp_objects.make_semaphores(each, mp_shm._SEMAPHORES)
+    there, back = map(mp_shm.Slot, halves)
+    here, peer = mp_shm.SlotCalls(there, back), mp_shm.SlotCalls(back, there)
+    message, into = np.arange(8, dtype=np.uint8), np.zeros(8, np.uint8)
+    send = here.send(message)
+    send()
+    finish = in_thread(send)
+    assert not there.free.acquire(block=False)
+    peer.recv(into)()
+    assert finish() is None
+    assert (into == message).all()
+    segment.close()
