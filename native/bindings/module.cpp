@@ -171,6 +171,7 @@ NB_MODULE(_native, module) {
   const nb::exception<NoAnswer> no_answer(module, "NoAnswer");
   nb::exception<VersionMismatch>(module, "VersionMismatch", no_answer);
   nb::exception<MpiError>(module, "MpiError");
+  nb::exception<DragonError>(module, "DragonError");
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
       std::rethrow_exception(pointer);

@@ -1,8 +1,8 @@
 """The native part: clocks, endpoints, and the kernels that time them; see native/bindings.
 
 Arrays are never copied or converted. `timestamps` are the caller's, shape (samples + 1,), in ticks
-of the clock named. Kernels release the interpreter's lock, and raise Stopped, PeerClosed, MpiError
-or OSError; ValueError where an endpoint cannot carry the buffers.
+of the clock named. Kernels release the interpreter's lock, and raise Stopped, PeerClosed, MpiError,
+DragonError or OSError; ValueError where an endpoint cannot carry the buffers.
 """
 
 from typing import ClassVar, TypeAlias
@@ -18,8 +18,9 @@ class NoAnswer(Exception): ...
 class VersionMismatch(NoAnswer): ...
 class PeerClosed(Exception): ...
 class MpiError(Exception): ...
+class DragonError(Exception): ...
 
-# The optional parts of this build: "counters", "datagrams", "mpi"; see the options of
+# The optional parts of this build: "counters", "datagrams", "dragon", "mpi"; see the options of
 # CMakeLists.txt. The module lacks the names of a missing part, but never the exceptions.
 parts: tuple[str, ...]
 # Empty where the processor's counter cannot be used.
@@ -363,3 +364,23 @@ MpiPointer = MpiInt
 MpiNonblockingPointer = MpiNonblockingInt
 MpiPersistentPointer = MpiPersistentInt
 MpiWindowPointer = MpiWindowInt
+
+# The names of libdragon's functions whose addresses DragonChannel needs, in their order.
+dragon_functions: tuple[str, ...]
+
+class DragonChannel(_Messages):
+    def __init__(
+        self,
+        functions: list[int],
+        send_handle: int,
+        receive_handle: int,
+        pool: int,
+        out: Ring,
+        transfers: bool,
+    ) -> None:
+        """Handles and pool are passed by address and stay the caller's. With `transfers`, each
+        message is in new memory, which the receiver gets; else `out` has a copy in Dragon's memory.
+        Raises DragonError."""
+
+    def load(self) -> None:
+        """Copies the buffers' present content into Dragon's memory, from where it is sent."""

@@ -276,17 +276,21 @@ class Listener:
 def connect(address: Address, hello: Hello, timeout: float = 10.0) -> Channel:
     """Connects and sends `hello`. Raises OSError, with every address that was tried, if nothing
     answers; Closed if the peer closes the connection at once."""
-    if address.unix is not None:
-        connection = _connect_unix(address.unix)
-    else:
-        connection = _connect_any(address, timeout)
-    channel = Channel(connection)
+    channel = Channel(open_connection(address, timeout))
     try:
         channel.send(hello)
     except Closed:
         channel.close()
         raise
     return channel
+
+
+def open_connection(address: Address, timeout: float = 10.0) -> socket.socket:
+    """A connection to the first host of `address` that answers. Raises OSError, with every host
+    that was tried, if none does."""
+    if address.unix is not None:
+        return _connect_unix(address.unix)
+    return _connect_any(address, timeout)
 
 
 def _connect_unix(name: str) -> socket.socket:

@@ -52,9 +52,11 @@ def look_in_job(plan: Plan, group: Group, view: View) -> None:
 def _is_worthwhile(plan: Plan) -> bool:
     """Whether anything is measured in real time, and for so long that a look before it costs
     little; the verdicts on a shorter run say who had the cores just as soon."""
-    rows = len(plan.transport) * len(plan.pattern) * len(plan.sizes)
-    is_short = plan.iterations is None and rows * plan.launches * plan.time < _LEAST_SECONDS
-    return not is_short and any(name != "simulated" for name in plan.transport)
+    parts = plan.part_plans
+    rows = sum(len(part.transport) * len(part.pattern) * len(part.sizes) for part in parts)
+    has_count = any(part.iterations is not None for part in parts)
+    is_short = not has_count and rows * plan.launches * plan.time < _LEAST_SECONDS
+    return not is_short and any(name != "simulated" for name in plan.transports)
 
 
 def _warn(plan: Plan, views: Sequence[topology.View], own: Sequence[int], view: View) -> None:

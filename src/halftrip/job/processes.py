@@ -8,6 +8,8 @@ import select
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -16,40 +18,78 @@ from halftrip.errors import Interrupted
 
 # How often a wait for the end of processes that are not children looks for it.
 POLL_SECONDS = 0.02
+# How long all ranks may take to start and connect. Large jobs wait for slow file systems.
+START_SECONDS = 60.0
+# How long ranks may take to leave when told to (control.watchdog.GRACE_SECONDS, and some more).
+LEAVE_SECONDS = 1.5
+
+
+class Output:
+    """What a program and its children print into a file of their own. `telling` leaves out lines
+    that are no news, `reason` finds among the others the one that says why the program failed."""
+
+    def __init__(
+        self,
+        telling: Callable[[Sequence[str]], Sequence[str]] = list,
+        reason: Callable[[Sequence[str]], str | None] = lambda lines: next(iter(lines), None),
+    ) -> None:
+        # Its owner closes it.
+        self.file: IO[bytes] = tempfile.TemporaryFile(prefix="halftrip-")  # noqa: SIM115
+        self._telling = telling
+        self._reason = reason
+
+    def lines(self) -> list[str]:
+        """The printed lines that have words in them, each once."""
+        self.file.seek(0)
+        printed = self.file.read().decode(errors="replace").splitlines()
+        with_words = (line.rstrip() for line in printed if re.search(r"[A-Za-z]{3}", line))
+        return list(dict.fromkeys(self._telling(list(with_words))))
+
+    def reason(self) -> str | None:
+        """Why the program failed, in its own words; None if it has not said."""
+        found = self._reason(self.lines())
+        return None if found is None else found.strip()
 
 
 @dataclass
 class Started:
-    """The processes that a launcher has started, each with its name in messages.
+    """The processes that a launcher has started, each with its name in messages, and the output of
+    those that have one.
 
-    `output` is the file that an mpiexec and its ranks print into, `directory` has their temporary
-    files. `stopped` is the reason why no more are to be started.
+    `stopped` is the reason why no more are to be started. `start_seconds` and `leave_seconds` are
+    how long they may take to connect, and to end by themselves. `until_finished` is closed when all
+    ranks have finished, `until_end` when no process is left.
     """
 
     processes: dict[subprocess.Popen[bytes], str] = field(default_factory=dict)
-    output: IO[bytes] | None = None
-    directory: tempfile.TemporaryDirectory[str] | None = None
+    outputs: dict[str, Output] = field(default_factory=dict)
     stopped: str | None = None
+    start_seconds: float = START_SECONDS
+    leave_seconds: float = LEAVE_SECONDS
+    until_finished: ExitStack = field(default_factory=ExitStack)
+    until_end: ExitStack = field(default_factory=ExitStack)
 
-    def add(self, process: subprocess.Popen[bytes], name: str) -> None:
+    def add(
+        self, process: subprocess.Popen[bytes], name: str, output: Output | None = None
+    ) -> None:
         """Adds a process that has just been started. Raises Interrupted if the run ended
         meanwhile."""
         self.processes[process] = name
+        if output is not None:
+            self.outputs[name] = output
+            self.until_end.callback(output.file.close)
         if self.stopped is not None:
             raise Interrupted(self.stopped)
 
-    def lines(self) -> list[str]:
-        """The printed lines that have words in them, each once."""
-        if self.output is None:
-            return []
-        self.output.seek(0)
-        printed = self.output.read().decode(errors="replace").splitlines()
-        with_words = (line.rstrip() for line in printed if re.search(r"[A-Za-z]{3}", line))
-        return list(dict.fromkeys(with_words))
+    def printed(self) -> dict[str, list[str]]:
+        """The lines that each process has printed, by name, if there are any."""
+        lines = {name: output.lines() for name, output in self.outputs.items()}
+        return {name: each for name, each in lines.items() if each}
 
-    def first_line(self) -> str | None:
-        """The first printed line that has words in it, None if there is none."""
-        return next((line.strip() for line in self.lines()), None)
+    def reason(self, name: str) -> str | None:
+        """Why the process of that name failed, in its own words, if it has said."""
+        output = self.outputs.get(name)
+        return None if output is None else output.reason()
 
     def exited(self) -> dict[str, int]:
         """The exit codes of the processes that have ended, by name."""

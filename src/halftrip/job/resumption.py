@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from halftrip.errors import UsageError
 from halftrip.measure.progress import Progress
+from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration
@@ -24,9 +25,12 @@ class Resumption(NamedTuple):
     end: RunEnd | None = None
 
 
-def resumption(run: Run, plan: Plan, again: Collection[Configuration]) -> Resumption:
-    """What is left of a run of `plan`: what was not measured to its end in its last launch, the
-    launches that did not begin, and the configurations `again`. Raises UsageError if nothing is
+def resumption(
+    run: Run, plan: Plan, plans: PartPlans, again: Collection[Configuration]
+) -> Resumption:
+    """What is left of a run of `plan`, with the `plans` of its configurations: what was not
+    measured to its end in its last launch, the launches that did not begin, and the configurations
+    `again`. Raises UsageError if nothing is
     left, or if it cannot be known."""
     if run.interrupted is not None and plan.refine:
         raise UsageError("a run with refine cannot be resumed: which sizes it lacks is not known")
@@ -45,7 +49,7 @@ def resumption(run: Run, plan: Plan, again: Collection[Configuration]) -> Resump
     done = frozenset(
         configuration
         for configuration, found in of_last.items()
-        if configuration not in again and _is_whole(found, plan)
+        if configuration not in again and _is_whole(found, plans.of(configuration))
     )
     # A launch in which nothing is left was over by itself: the next one is whole.
     is_over = bool(done) and done == run.by_configuration.keys() and last + 1 < plan.launches

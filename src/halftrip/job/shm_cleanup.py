@@ -1,9 +1,10 @@
-"""Removes shared memory of MPI that dead processes leave behind: its names stay in /dev/shm."""
+"""Removes shared memory that dead processes leave behind: its names stay in /dev/shm."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -11,29 +12,39 @@ SHARED_MEMORY = Path("/dev/shm")
 _PREFIXES = ("sm_segment.", "vader_segment.", "mpich_shar_tmp", "ucx_shm_", "psm2_shm", "psm3_shm")
 
 
+def is_of_mpi(name: str) -> bool:
+    """Whether a file of that name is a segment of MPI."""
+    return name.startswith(_PREFIXES)
+
+
 def orphans(
-    since: float, directory: Path = SHARED_MEMORY, proc: Path = Path("/proc")
+    since: float,
+    is_segment: Callable[[str], bool] = is_of_mpi,
+    directory: Path = SHARED_MEMORY,
+    proc: Path = Path("/proc"),
 ) -> list[Path]:
-    """MPI's segments in `directory` that are this user's, no older than `since` (seconds since the
-    epoch), and mapped by no process."""
-    segments = [path for path in _segments(directory) if _is_ours(path, since)]
-    if not segments:
+    """The files in `directory` that are segments by their names, this user's, no older than `since`
+    (seconds since the epoch), and mapped by no process."""
+    found = [path for path in segments(is_segment, directory) if _is_ours(path, since)]
+    if not found:
         return []
     mapped: set[str] = set()
     for process in proc.iterdir():
         if process.name.isdigit():
-            mapped |= mapped_segments(process / "maps")
-    return [path for path in segments if str(path) not in mapped]
+            mapped |= mapped_segments(process / "maps", is_segment)
+    return [path for path in found if str(path) not in mapped]
 
 
-def mapped_segments(maps: Path = Path("/proc/self/maps")) -> set[str]:
-    """MPI's segments that a process maps, from its list of mappings; none if it has ended."""
+def mapped_segments(
+    maps: Path = Path("/proc/self/maps"), is_segment: Callable[[str], bool] = is_of_mpi
+) -> set[str]:
+    """The segments that a process maps, from its list of mappings; none if it has ended."""
     try:
         lines = maps.read_text().splitlines()
     except OSError:
         return set()
     paths = {line.split(maxsplit=5)[-1] for line in lines}
-    return {path for path in paths if Path(path).name.startswith(_PREFIXES)}
+    return {path for path in paths if is_segment(Path(path).name)}
 
 
 def remove_own() -> None:
@@ -49,9 +60,12 @@ def remove(paths: list[Path]) -> None:
             path.unlink()
 
 
-def _segments(directory: Path) -> list[Path]:
+def segments(
+    is_segment: Callable[[str], bool] = is_of_mpi, directory: Path = SHARED_MEMORY
+) -> list[Path]:
+    """The files in `directory` that are segments by their names."""
     try:
-        return [path for path in directory.iterdir() if path.name.startswith(_PREFIXES)]
+        return [path for path in directory.iterdir() if is_segment(path.name)]
     except OSError:
         return []
 

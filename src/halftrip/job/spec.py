@@ -19,7 +19,8 @@ class Job(msgspec.Struct, frozen=True):
 
     `launcher` is the launcher's process ID, and `ranks` the number of ranks. `mpi` says whether an
     mpiexec starts them, `threads` how many threads of a rank call MPI. `library` is the MPI library
-    of the mpiexec, if that is known, and `directory` has its temporary files.
+    of the mpiexec, if that is known, and `directory` has its temporary files. `attach` is where a
+    Dragon runtime says how to attach to it; `no_dragon` is why there is none, if there is not.
     """
 
     address: Address
@@ -30,6 +31,8 @@ class Job(msgspec.Struct, frozen=True):
     threads: int = 1
     library: str | None = None
     directory: str | None = None
+    attach: str | None = None
+    no_dragon: str = ""
 
     def environment(self) -> dict[str, str]:
         return {JOB_VARIABLE: msgspec.json.encode(self).decode()}

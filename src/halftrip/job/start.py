@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from halftrip.control.protocol import Listener
+from halftrip.dragon import command
 from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
 from halftrip.job.limit import Limit
 from halftrip.job.machine import look_before_launch
+from halftrip.job.processes import Started
 from halftrip.job.resumption import Resumption
 from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.signals import catching, interrupt
-from halftrip.job.spec import new_token
+from halftrip.job.spec import Job, new_token
 from halftrip.job.supervisor import LaunchFailed, Supervisor
 from halftrip.job.view import View
 from halftrip.plan.plan import Plan
-from halftrip.registry import LAUNCHERS
+from halftrip.registry import DRAGON_TRANSPORTS, LAUNCHERS, MPI_TRANSPORTS
 from halftrip.results.records import RunEnd, Skip
 from halftrip.results.run_file import RunFile, encode
 
@@ -31,9 +32,10 @@ def launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
     """Starts ranks that measure what is `left` of the plan, and writes their records into
     `run_file`.
 
-    If the plan names no launcher, an mpiexec starts the ranks if MPI is to be measured. If none
-    works, MPI is skipped with the reason, and local processes measure the rest. A launcher or an
-    mpiexec that the plan names has to work.
+    If the plan names no launcher, an mpiexec starts the ranks if MPI is to be measured, else Dragon
+    if that is. If it does not work, what needs it is skipped with the reason, and the rest is
+    measured without. A launcher or an mpiexec that the plan names has to work. To ranks that Dragon
+    has not started, a runtime beside them gives its channels.
 
     Raises the errors of Supervisor.run, and Unavailable, after writing the reason into the file. A
     UsageError removes the file.
@@ -53,21 +55,29 @@ def launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
         raise
 
 
+# The launchers that some transports need, the first choice first.
+_NEEDED = {"mpiexec": MPI_TRANSPORTS, "dragon": DRAGON_TRANSPORTS}
+
+
 def _launch(
     plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: Limit | None
 ) -> None:
     if plan.launcher is not None or plan.mpiexec is not None:
         _launch_with(plan.launcher or "mpiexec", plan, run_file, view, left, limit)
         return
-    if "mpi" in plan.transport:
+    for launcher, transports in _NEEDED.items():
+        needing = [name for name in plan.transports if name in transports]
+        if not needing:
+            continue
         try:
-            _launch_with("mpiexec", plan, run_file, view, left, limit)
+            _launch_with(launcher, plan, run_file, view, left, limit)
             return
         except (Unavailable, LaunchFailed) as error:
-            run_file.append(encode(Skip(transport="mpi", reason=str(error))))
-        others = tuple(name for name in plan.transport if name != "mpi")
-        plan = msgspec.structs.replace(plan, transport=others)
-    if plan.transport:
+            for name in needing:
+                run_file.append(encode(Skip(transport=name, reason=str(error))))
+        for name in needing:
+            plan = plan.without(name)
+    if plan.transports:
         _launch_with("local", plan, run_file, view, left, limit)
     else:
         run_file.end(RunEnd(reason=None))
@@ -79,14 +89,30 @@ def _launch_with(
     def launch_once(number: int, records: LaunchRecords, view: View, limit: Limit | None) -> None:
         try:
             launcher: Launcher = LAUNCHERS.load(name)(plan)
+            if number == left.first and _uses_dragon(plan):
+                view.warn(command.notes(plan.dragon))
             token = new_token()
             listener = Listener(token, launcher.reach)
             job = launcher.job(listener, token, plan.ranks or DEFAULT_RANKS)
             done = left.done if number == left.first else frozenset()
-            Supervisor(job, listener, records, view).run(plan, launcher.start, number, done, limit)
+            supervisor = Supervisor(job, listener, records, view)
+            supervisor.run(plan, partial(_start, plan, launcher), number, done, limit)
         except (Unavailable, LaunchFailed) as error:
             if number == left.first:
                 raise
             raise Interrupted(f"launch {number + 1}: {error}") from None
 
     launch_all(plan, run_file, view, launch_once, left, limit)
+
+
+def _uses_dragon(plan: Plan) -> bool:
+    return not set(DRAGON_TRANSPORTS).isdisjoint(plan.transports)
+
+
+def _start(plan: Plan, launcher: Launcher, job: Job, started: Started) -> None:
+    """Starts the ranks, and before them what only some transports need."""
+    if not launcher.starts_dragon and _uses_dragon(plan):
+        from halftrip.job.dragon_runtime import start_beside
+
+        job = start_beside(plan.dragon, job, started)
+    launcher.start(job, started)

@@ -35,13 +35,9 @@ from halftrip.job.view import View
 from halftrip.plan.plan import Plan
 from halftrip.results.configuration import Configuration
 
-# How long all ranks may take to start and connect. Large jobs wait for slow file systems.
-_START_SECONDS = 60.0
 # After the first death others follow at once: how long to wait for reports before naming one.
 _REPORTS_SECONDS = 0.2
-# How long ranks may take to leave when told to (control.watchdog.GRACE_SECONDS, and some more), and
-# then to end after SIGTERM.
-_LEAVE_SECONDS = 1.5
+# How long processes may take to end after SIGTERM.
 _TERMINATE_SECONDS = 0.7
 # How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number.
 _KILLED_STATUSES = {
@@ -140,11 +136,11 @@ class Supervisor:
             while not all(rank.finished for rank in self._ranks.values()):
                 self._serve(None)
             self._leaving = True
-            if not self._started.wait(_LEAVE_SECONDS):
+            self._started.until_finished.close()
+            if not self._started.wait(self._started.leave_seconds):
                 self._clean_up("the run is over")
-            lines = self._started.lines()
-            if lines:
-                self._view.quote(", ".join(self._started.processes.values()), lines)
+            for name, lines in self._started.printed().items():
+                self._view.quote(name, lines)
         except HalftripError as error:
             self._clean_up(str(error))
             raise
@@ -192,12 +188,13 @@ class Supervisor:
             raise Interrupted(self._started.stopped)
 
     def _await_ranks(self) -> None:
-        deadline = time.monotonic() + _START_SECONDS
+        seconds = self._started.start_seconds
+        deadline = time.monotonic() + seconds
         while len(self._ranks) < self._job.ranks:
             left = deadline - time.monotonic()
             if left < 0:
                 ranks = f"{len(self._ranks)} of {self._job.ranks} ranks"
-                raise LaunchFailed(f"only {ranks} connected within {_START_SECONDS:.0f} s")
+                raise LaunchFailed(f"only {ranks} connected within {seconds:.0f} s")
             self._serve(left)
 
     def _on_connection(self, listener: Listener) -> None:
@@ -298,7 +295,7 @@ class Supervisor:
         for name, code in codes.items():
             if code in _KILLED_STATUSES and not all_connected:
                 return Interrupted(f"a rank was killed by {_KILLED_STATUSES[code].name}")
-            printed = self._started.first_line()
+            printed = self._started.reason(name)
             reason = f"{name} ended with status {code}" + (f": {printed}" if printed else "")
             # Once all have connected, the launch itself has not failed.
             return Interrupted(reason) if all_connected else LaunchFailed(reason)
@@ -314,7 +311,8 @@ class Supervisor:
                 rank.control.send(Abort(reason))
         # Ranks without an assignment have nothing to finish, and ranks that have not connected
         # cannot be told.
-        if not (self._assigned and self._await_end(_LEAVE_SECONDS)):
+        self._started.until_finished.close()
+        if not (self._assigned and self._await_end(self._started.leave_seconds)):
             for process in self._started.processes:
                 process.terminate()
             if not self._await_end(_TERMINATE_SECONDS):
@@ -342,7 +340,5 @@ class Supervisor:
         self._listener.close()
         for channel in (*self._events, *(rank.control for rank in self._ranks.values())):
             channel.close()
-        if self._started.output is not None:
-            self._started.output.close()
-        if self._started.directory is not None:
-            self._started.directory.cleanup()
+        self._started.until_finished.close()
+        self._started.until_end.close()

@@ -27,11 +27,13 @@ from halftrip.control.protocol import (
     Closed,
     Listener,
     Progress,
+    Reach,
     RecordLines,
     connect,
     introduce,
 )
 from halftrip.control.watchdog import Watchdog
+from halftrip.dragon import process as dragon
 from halftrip.errors import HalftripError, Interrupted, Unavailable
 from halftrip.job.spec import RANK_VARIABLE, Job
 from halftrip.measure.budget import Allowed
@@ -96,6 +98,7 @@ def main() -> NoReturn:
     # After a failure without atexit handlers: MPI_Finalize would wait for dead ranks.
     clock.begin_calibration()
     job = Job.from_environment(os.environ)
+    dragon.prepare(job.attach, job.token)
     communicator: MPI.Intracomm | None = None
     if job.mpi:
         try:
@@ -123,7 +126,8 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
     on_end = partial(_on_launcher_death, job, rank, _stderr_of(job.launcher))
     # On one host also beside MPI: a rank that waits in a socket sleeps, in MPI it polls.
     over_sockets = communicator is None or job.address.unix is not None
-    listener = Listener(job.token) if rank == 0 and over_sockets else None
+    reach: Reach = "network" if job.address.unix is None else "unix"
+    listener = Listener(job.token, reach) if rank == 0 and over_sockets else None
     group_address = listener.address if listener is not None else None
     try:
         control = connect(job.address, introduce(job.token, "control", rank, group_address))
@@ -143,7 +147,9 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         events = connect(job.address, introduce(job.token, "events", 0)) if rank == 0 else None
         sink = LauncherSink(events, assignment.progress)
         plan = msgspec.json.decode(assignment.plan, type=Plan)
-        process = ProcessContext.of(plan, rank, job.token, communicator, _NO_MPI, assignment.launch)
+        process = ProcessContext.of(
+            plan, rank, job.token, communicator, _NO_MPI, assignment.launch, job.no_dragon
+        )
         done = msgspec.json.decode(assignment.done, type=frozenset[Configuration])
         allowed = None if assignment.allowed is None else Allowed(*assignment.allowed)
         Runner(plan, group, process, sink, done, allowed).run()
@@ -182,7 +188,8 @@ def _form_group(
             raise HalftripError(reason) from None
     if leader is None:
         raise HalftripError("the launcher does not say where rank 0 is")
-    return join_socket_group(leader, job.token, rank, "unix")
+    reach: Reach = "network" if job.address.unix is None else "unix"
+    return join_socket_group(leader, job.token, rank, reach)
 
 
 def _on_launcher_death(job: Job, rank: int, stderr: int, reason: str) -> None:
@@ -191,10 +198,10 @@ def _on_launcher_death(job: Job, rank: int, stderr: int, reason: str) -> None:
     if rank == 0 and reason.startswith(_LAUNCHER):
         with contextlib.suppress(OSError):
             os.write(stderr, f"halftrip: {reason}\n".encode())
-        if job.directory is not None:
+        for directory in filter(None, (job.directory, job.attach)):
             import shutil
 
-            shutil.rmtree(job.directory, ignore_errors=True)
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 def _outlives(pid: int, seconds: float) -> bool:

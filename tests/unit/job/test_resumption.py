@@ -5,9 +5,10 @@ import pytest
 
 from halftrip.analysis.verdict import verdicts
 from halftrip.job.resumption import resumption
-from halftrip.plan.plan import Plan
+from halftrip.plan.plan import Plan, PlanPart
 from halftrip.plan.slices import planned_slices
 from halftrip.results.records import Again, RunEnd
+from halftrip.transports.refusals import plans_of
 from harness import runs
 
 SIZES = (8, 64, 512)
@@ -28,6 +29,10 @@ def a_run(*measurements, reason=None, again=()):
     return msgspec.structs.replace(run, again=again)
 
 
+def left_of(run, plan):
+    return resumption(run, plan, plans_of(plan), ())
+
+
 def sizes_of(configurations):
     return sorted(configuration.size for configuration in configurations)
 
@@ -35,7 +40,7 @@ def sizes_of(configurations):
 def test_what_was_measured_to_its_end_is_done():
     plan = Plan(transport=("tcp",), sizes=SIZES, ci=None)
     run = a_run(*measured(8), *measured(64, slices=3), reason="stopped by SIGINT")
-    left = resumption(run, plan, ())
+    left = left_of(run, plan)
     assert (left.first, left.launches, sizes_of(left.done)) == (1, 1, [8])
     assert planned_slices(plan) == 10
 
@@ -44,14 +49,23 @@ def test_with_a_limit_on_the_run_a_row_with_any_slice_is_done():
     """The limit made the slices fewer; with the same limit they would be as few again."""
     plan = Plan(transport=("tcp",), sizes=SIZES, ci=None, max_duration=1.0)
     run = a_run(*measured(8, 2), *measured(64, 1), reason="--max-duration: not enough for 1 row")
-    assert sizes_of(resumption(run, plan, ()).done) == [8, 64]
+    assert sizes_of(left_of(run, plan).done) == [8, 64]
 
 
 def test_launches_that_were_over_are_not_begun_again():
     plan = Plan(transport=("tcp",), sizes=SIZES, ci=None, launches=5)
     whole = [m for launch in (0, 1) for size in SIZES for m in measured(size, launch=launch)]
-    left = resumption(a_run(*whole, reason="over after 2 of 5 launches"), plan, ())
+    left = left_of(a_run(*whole, reason="over after 2 of 5 launches"), plan)
     assert (left.first, left.launches, left.done) == (2, 3, frozenset())
+
+
+def test_a_part_with_few_iterations_is_whole_with_few_slices():
+    parts = (PlanPart(sizes=(8,), iterations=3), PlanPart(sizes=(64,)))
+    plan = Plan(transport=("tcp",), ci=None, part=parts)
+    run = a_run(*measured(8, slices=3), *measured(64, slices=3), reason="stopped by SIGINT")
+    assert sizes_of(left_of(run, plan).done) == [8]
+    run = a_run(*measured(8, slices=2), *measured(64, slices=10), reason="stopped by SIGINT")
+    assert sizes_of(left_of(run, plan).done) == [64]
 
 
 @pytest.mark.parametrize("reason", [None, "stopped by SIGINT"])
@@ -70,5 +84,5 @@ def test_what_was_not_reached_again_keeps_its_measurements_and_is_not_left():
         *measured(8), *measured(64), *measured(8, launch=1, slices=4), reason="stopped by SIGINT",
         again=(Again(launch=1),),
     )  # fmt: skip
-    left = resumption(run, Plan(transport=("tcp",), sizes=(8, 64), ci=None), ())
+    left = left_of(run, Plan(transport=("tcp",), sizes=(8, 64), ci=None))
     assert sizes_of(left.done) == [64]

@@ -24,5 +24,5 @@ def test_only_unmapped_segments_of_this_job_are_removed(tmp_path):
         "vader_segment.h.0.1.1",
     ]
     shm_cleanup.remove(found)
-    assert shm_cleanup.orphans(0, tmp_path / "nowhere", proc) == []
+    assert shm_cleanup.orphans(0, directory=tmp_path / "nowhere", proc=proc) == []
     assert shm_cleanup.mapped_segments(Path("/nowhere")) == set()

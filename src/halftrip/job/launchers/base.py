@@ -15,7 +15,10 @@ RANK_COMMAND = (sys.executable, "-m", "halftrip.job.worker")
 
 
 class Launcher(ABC):
-    """One way to start ranks. The constructor raises Unavailable if it cannot be used here."""
+    """One way to start ranks. The constructor raises Unavailable if it cannot be used here.
+    `starts_dragon`: its ranks are processes of a Dragon runtime."""
+
+    starts_dragon: bool = False
 
     @abstractmethod
     def __init__(self, plan: Plan) -> None: ...

@@ -10,13 +10,13 @@ import random
 from collections.abc import Sequence
 
 from halftrip import __version__
-from halftrip.measure.batch import Sampled, Stopping
+from halftrip.measure.batch import Sampled, stopping
 from halftrip.measure.part import Started, Turn
 from halftrip.measure.progress import Progress
 from halftrip.measure.sampler import Sampler
 from halftrip.measure.walk import Walk
+from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan, plan_record
-from halftrip.plan.slices import planned_slices
 from halftrip.registry import SIMULATED
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Configuration
@@ -63,13 +63,11 @@ class _Launch:
         for configuration in configurations:
             if configuration.transport != SIMULATED:
                 raise ValueError(f"{configuration.transport} takes real time")
-        self._plan = plan
+        self._plans = PartPlans(plan, {SIMULATED: transport.capabilities.choices})
         self._path = transport.path(_PAIR, "spin")
         cost, resolution = transport.clock_figures
-        slices = planned_slices(plan)
-        stopping = Stopping(ci=plan.ci, time=plan.time / slices, slices=slices, warmup=plan.warmup)
         self._walk = Walk(
-            plan,
+            self._plans,
             [(0, configuration) for configuration in configurations],
             random.Random(transport.model.seed),  # noqa: S311 (not a secret)
         )
@@ -78,7 +76,10 @@ class _Launch:
         }
         single = transport.capabilities.lossy
         self._started = {
-            configuration: Started(Sampler(stopping, cost, resolution, single=single), Progress())
+            configuration: Started(
+                Sampler(stopping(self._plans.of(configuration)), cost, resolution, single=single),
+                Progress(),
+            )
             for configuration in configurations
         }
 
@@ -90,7 +91,7 @@ class _Launch:
             measurement = self._slice(turn, sampler, launch)
             measurements.append(measurement)
             progress.add(measurement)
-            if progress.is_enough(self._plan):
+            if progress.is_enough(self._plans.of(turn.setting)):
                 self._walk.close(spares=True)
         return measurements
 

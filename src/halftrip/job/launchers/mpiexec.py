@@ -10,7 +10,7 @@ import tempfile
 from halftrip.control.protocol import Listener, Reach
 from halftrip.errors import Unavailable
 from halftrip.job.launchers.base import RANK_COMMAND, Launcher
-from halftrip.job.processes import Started
+from halftrip.job.processes import Output, Started
 from halftrip.job.spec import JOB_VARIABLE, Job
 from halftrip.mpi.launcher import find_mpiexec, full_command, root_environment
 from halftrip.mpi.library import LIBRARY_VARIABLE, NO_MPI4PY
@@ -53,9 +53,8 @@ class MpiexecLauncher(Launcher):
         )
 
     def start(self, job: Job, started: Started) -> None:
-        # The supervisor closes both.
-        started.output = tempfile.TemporaryFile(prefix="halftrip-")  # noqa: SIM115
-        started.directory = self._directory
+        output = Output()
+        started.until_end.callback(self._directory.cleanup)
         # Open MPI passes a variable on to other hosts only if told to.
         passed_on = ("-x", JOB_VARIABLE) if self._mpiexec.family == "openmpi" else ()
         process = subprocess.Popen(
@@ -70,9 +69,9 @@ class MpiexecLauncher(Launcher):
             | job.environment()
             | {"TMPDIR": self._directory.name},
             stdin=subprocess.DEVNULL,
-            stdout=started.output,
-            stderr=started.output,
+            stdout=output.file,
+            stderr=output.file,
             start_new_session=True,
         )
         name = os.path.basename(self._mpiexec.command[0])
-        started.add(process, f"{name} (process {process.pid})")
+        started.add(process, f"{name} (process {process.pid})", output)

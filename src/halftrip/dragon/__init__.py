@@ -1,0 +1,1 @@
+"""The Dragon runtime: its command, how a process joins it, its library."""

@@ -1,0 +1,89 @@
+"""How this process belongs to a Dragon runtime: started by one, or attached to one."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+from functools import cache
+
+from halftrip.errors import Unavailable
+
+NO_DRAGON = "dragonhpc is not installed; pip install 'halftrip[dragon]'"
+# Set by Dragon in the processes that it starts: the pool from which they get memory.
+_POOL_VARIABLE = "DRAGON_DEFAULT_PD"
+# Whether it runs on several nodes.
+_MODE_VARIABLE, _SEVERAL_NODES = "DRAGON_MODE", "crayhpe-multi"
+# Makes `import dragon` replace the classes of multiprocessing by its own.
+_PATCH_VARIABLE = "DRAGON_PATCH_MP"
+# Where the runtime that others attach to says how, and what proves that they may.
+_ATTACH_VARIABLE = "DRAGON_ATTACH_DIR"
+_TOKEN_VARIABLE = "DRAGON_ATTACH_TOKEN"  # noqa: S105 (its name)
+# How long a runtime that works takes at most, s.
+_ATTACH_SECONDS = 10.0
+
+
+def is_installed() -> bool:
+    return importlib.util.find_spec("dragon") is not None
+
+
+def version() -> str:
+    """The release of Dragon, such as ``0.15.0``. Raises Unavailable if it is not installed."""
+    try:
+        return importlib.metadata.version("dragonhpc")
+    except importlib.metadata.PackageNotFoundError:
+        raise Unavailable(NO_DRAGON) from None
+
+
+def in_runtime() -> bool:
+    """Whether a Dragon runtime has started this process or one of its ancestors, or this process
+    has attached to one."""
+    return bool(os.environ.get(_POOL_VARIABLE))
+
+
+def spans_nodes() -> bool:
+    """Whether the runtime of this process was started for several nodes."""
+    return os.environ.get(_MODE_VARIABLE) == _SEVERAL_NODES
+
+
+def attachment(attach: str | None, token: str) -> dict[str, str]:
+    """The variables by which a runtime says in the directory `attach` how processes that know the
+    token attach to it, and by which these find it; none where there is no such directory."""
+    return {} if attach is None else {_ATTACH_VARIABLE: attach, _TOKEN_VARIABLE: token}
+
+
+def prepare(attach: str | None, token: str) -> None:
+    """Says how this process may attach to a runtime, if it is to, and keeps `import dragon` from
+    replacing the classes of multiprocessing, so that what is measured over them is Python's own. To
+    be called before anything imports Dragon."""
+    os.environ.pop(_PATCH_VARIABLE, None)
+    os.environ |= attachment(attach, token)
+
+
+def missing() -> str | None:
+    """Why this process cannot use Dragon, or None. It attaches to a runtime if it has to."""
+    if not is_installed():
+        return NO_DRAGON
+    return _problem()
+
+
+@cache
+def _problem() -> str | None:
+    """Attaches to the runtime, once for this process; why that failed, or None."""
+    if in_runtime():
+        return None
+    if _TOKEN_VARIABLE not in os.environ:
+        return "no Dragon runtime: neither has it started the ranks nor can they attach to one"
+    from dragon.workflows.runtime import attach
+
+    try:
+        attach(timeout=_ATTACH_SECONDS)
+    except (RuntimeError, OSError, TimeoutError) as error:
+        return f"cannot attach to the Dragon runtime: {first_line(str(error))}"
+    return None
+
+
+def first_line(text: str) -> str:
+    """The first line of an error of Dragon's that says something."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0] if lines else "no reason given"

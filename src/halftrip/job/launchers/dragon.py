@@ -1,0 +1,55 @@
+"""Ranks as processes of a Dragon runtime: of one that is started for them, or of the one that has
+started halftrip."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+from halftrip.control.protocol import Listener, Reach
+from halftrip.dragon import process
+from halftrip.dragon.command import runtime_command
+from halftrip.errors import Unavailable
+from halftrip.job import dragon_runtime
+from halftrip.job.launchers.base import Launcher
+from halftrip.job.processes import Started
+from halftrip.job.spec import Job
+from halftrip.plan.plan import Plan
+
+
+class DragonLauncher(Launcher):
+    starts_dragon = True
+
+    def __init__(self, plan: Plan) -> None:
+        if not process.is_installed():
+            raise Unavailable(process.NO_DRAGON)
+        # In a runtime halftrip is its head process, and what it starts speaks for it.
+        within = process.in_runtime()
+        self._command = None if within else runtime_command(plan.dragon, os.environ)
+        self._directory = tempfile.TemporaryDirectory(
+            prefix="halftrip-", ignore_cleanup_errors=True
+        )
+
+    @property
+    def _spans_nodes(self) -> bool:
+        return process.spans_nodes() if self._command is None else self._command.spans_nodes
+
+    @property
+    def reach(self) -> Reach:
+        return "network" if self._spans_nodes else "unix"
+
+    def job(self, listener: Listener, token: str, ranks: int) -> Job:
+        return Job(
+            address=listener.address,
+            token=token,
+            launcher=os.getpid(),
+            ranks=ranks,
+            mpi=False,
+            directory=self._directory.name,
+        )
+
+    def start(self, job: Job, started: Started) -> None:
+        started.until_end.callback(self._directory.cleanup)
+        if not self._spans_nodes:
+            started.start_seconds = dragon_runtime.START_SECONDS
+        dragon_runtime.start(self._command, dragon_runtime.START_RANKS, job, started)

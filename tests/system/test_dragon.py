@@ -1,0 +1,182 @@
+"""Dragon's real runtime: ranks that it starts, ranks that attach to it, a command that it starts;
+what fails, and what is left of it."""
+
+import os
+import signal
+
+import pytest
+
+from harness.dragon import DRAGON_SECONDS, EVERY_DRAGON, EVERY_OBJECT, RUNTIME
+from harness.shell import HALFTRIP
+from harness.victim import Victim
+
+BRIEFLY = ("--time", "10ms", "-r", "1")
+_WORK = ("-s", "8,64K", "--ci", "none", "--time", "100ms", "-r", "50")
+
+
+def rows_of(result):
+    """How many messages of each transport, pattern and object were verified."""
+    found = {}
+    for row in result.rows():
+        key = (row["transport"], row["pattern"], row["object"])
+        found[key] = found.get(key, 0) + int(row["verified"])
+    return found
+
+
+def test_every_byte_arrives_over_channels_pipes_and_queues(shell):
+    ways = ("-p", "pingpong,stream,exchange,bidirectional", "--window", "4")
+    result = shell.run(
+        "-t", EVERY_DRAGON, "-s", "1000,70000", "--verify", *ways, *EVERY_OBJECT, *BRIEFLY
+    )
+    assert result.status == 0, result.err
+    found = rows_of(result)
+    assert all(found.values())
+    patterns = {}
+    for transport, pattern, sent in found:
+        patterns.setdefault((transport, sent), set()).add(pattern)
+    one_way = {"pingpong", "stream"}
+    assert patterns == {
+        ("dragon", "buffer"): one_way | {"exchange", "bidirectional"},
+        **{("dragon-pipe", sent): one_way for sent in ("buffer", "bytes", "array", "dict")},
+        **{
+            ("dragon-queue", sent): one_way | {"exchange", "bidirectional"}
+            for sent in ("bytes", "array", "dict")
+        },
+    }
+    skipped = {skip.transport: skip.reason for skip in result.run.skips}
+    assert skipped["dragon-queue"] == "--object buffer: dragon-queue has bytes, array, dict"
+
+
+@pytest.mark.parametrize(
+    ("wait", "ownership"),
+    [
+        ("spin", "transfer"),
+        *(
+            pytest.param(wait, ownership, marks=pytest.mark.extended)
+            for wait in ("block", "adaptive", "spin:block")
+            for ownership in ("keep", "transfer")
+        ),
+    ],
+)
+def test_ranks_of_another_launcher_attach_to_a_runtime_beside_them(shell, wait, ownership):
+    settings = ("--wait", wait, "--ownership", ownership, "-p", "pingpong,stream", "--window", "4")
+    result = shell.run(
+        *("--launcher", "local", "-t", "shm,dragon", "-s", "8,1M", "--verify"), *settings, *BRIEFLY
+    )
+    assert result.status == 0, result.err
+    rows = [row for row in result.rows() if row["transport"] == "dragon"]
+    assert [(row["pattern"], row["size_bytes"]) for row in rows] == [
+        ("pingpong", "8"), ("pingpong", str(1 << 20)), ("stream", "8"), ("stream", str(1 << 20)),
+    ]  # fmt: skip
+    assert {(row["wait"], row["ownership"]) for row in rows} == {(wait, ownership)}
+    assert all(int(row["verified"]) for row in rows)
+
+
+def test_a_command_that_dragon_has_started_measures_in_its_runtime(shell):
+    result = shell.execute(
+        *RUNTIME, HALFTRIP, "run", "-o", "run.jsonl", "-t", "shm,dragon", "-s", "8", *BRIEFLY
+    )
+    assert result.status == 0, result.err
+    assert [row["transport"] for row in result.rows()] == ["shm", "dragon"]
+    assert "verdict" in result.out
+
+
+def test_two_mpi_ranks_have_channels_too(shell):
+    result = shell.run("-t", "mpi,dragon,dragon-queue", "-s", "8", *BRIEFLY)
+    assert result.status == 0, result.err
+    assert [row["transport"] for row in result.rows()] == ["mpi", "dragon", "dragon-queue"]
+
+
+# What fails.
+
+_SAYS_WHY = """#!/bin/sh
+echo 'Traceback (most recent call last):'
+echo 'RuntimeError: there is no place for a dragon here' >&2
+exit 3
+"""
+
+
+@pytest.fixture
+def no_dragon(shell):
+    """A command that fails as Dragon does."""
+    path = shell.directory / "dragon"
+    path.write_text(_SAYS_WHY)
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_a_runtime_that_does_not_start_is_quoted_and_the_rest_measured(shell, no_dragon):
+    result = shell.run("-t", "shm,dragon", "-s", "8", "--dragon", no_dragon, *BRIEFLY)
+    assert result.status == 0, result.err
+    assert [row["transport"] for row in result.rows()] == ["shm"]
+    (skip,) = result.run.skips
+    assert skip.transport == "dragon"
+    assert skip.reason.endswith("ended with status 3: there is no place for a dragon here")
+
+
+def test_beside_another_launcher_it_is_quoted_too(shell, no_dragon):
+    result = shell.run(
+        "-t", "shm,dragon", "-s", "8", "--launcher", "local", "--dragon", no_dragon, *BRIEFLY
+    )
+    assert result.status == 0, result.err
+    assert [row["transport"] for row in result.rows()] == ["shm"]
+    (skip,) = result.run.skips
+    assert skip.reason == "the Dragon runtime: there is no place for a dragon here"
+
+
+@pytest.mark.parametrize("launcher", [(), ("--launcher", "local")])
+def test_a_runtime_that_is_no_program_is_refused(shell, launcher):
+    result = shell.run("-t", "dragon", "-s", "8", "--dragon", "no-such-dragon -s", *launcher)
+    assert (result.status, result.err) == (
+        2, "halftrip: --dragon: 'no-such-dragon -s' is not a program that can be run\n",
+    )  # fmt: skip
+    assert not result.path.exists()
+
+
+def killed(shell, victim, pid, number=signal.SIGKILL):
+    """How a run over Dragon ends after a signal to one of its processes."""
+    ended = victim.kill(pid, number, DRAGON_SECONDS)
+    assert ended.status == (130 if number == signal.SIGINT else 1)
+    return ended.err
+
+
+ATTACHED = pytest.param(("--launcher", "local"), marks=pytest.mark.extended)
+
+
+@pytest.mark.parametrize("launcher", [(), ATTACHED], ids=["dragon", "attached"])
+@pytest.mark.parametrize(
+    "transport", ["dragon", pytest.param("dragon-queue", marks=pytest.mark.extended)]
+)
+def test_a_killed_rank_ends_the_run_and_the_runtime(shell, transport, launcher):
+    victim = Victim(shell, *_WORK, "-t", transport, *launcher)
+    victim.await_measurements(2)
+    pid = victim.rank(1)
+    said = killed(shell, victim, pid)
+    assert f"rank 1 (process {pid})" in said
+
+
+@pytest.mark.parametrize("launcher", [(), ATTACHED], ids=["dragon", "attached"])
+def test_a_killed_runtime_is_named(shell, launcher):
+    victim = Victim(shell, *_WORK, "-t", "dragon", *launcher)
+    victim.await_measurements(2)
+    pid = victim.runtime()
+    assert killed(shell, victim, pid) == f"halftrip: dragon (process {pid}) was killed by SIGKILL\n"
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("launcher", [(), ("--launcher", "local")], ids=["dragon", "attached"])
+def test_a_runtime_that_hangs_does_not_hold_up_the_end(shell, launcher):
+    victim = Victim(shell, *_WORK, "-t", "dragon", *launcher)
+    victim.await_measurements(2)
+    runtime = victim.runtime()
+    os.kill(runtime, signal.SIGSTOP)
+    killed(shell, victim, victim.process.pid, signal.SIGINT)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("launcher", [(), ("--launcher", "local")], ids=["dragon", "attached"])
+def test_the_runtime_of_a_killed_command_ends(shell, launcher):
+    victim = Victim(shell, *_WORK, "-t", "dragon", *launcher)
+    victim.await_measurements(2)
+    ended = victim.kill(victim.process.pid, seconds=DRAGON_SECONDS)
+    assert "the launcher" in ended.err
