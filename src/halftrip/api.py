@@ -29,7 +29,7 @@ from halftrip.results import run_file
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Again, Header
 from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, utc_now
-from halftrip.transports.refusals import check_possible
+from halftrip.transports.refusals import check_possible, plans_of
 
 if TYPE_CHECKING:
     import pandas
@@ -94,7 +94,7 @@ def resume(
         raise UsageError(f"{path}: written by an older halftrip; it can be read, but not resumed")
     plan = make_plan(python_layer(before.header.plan))
     try:
-        left = resumption(before, plan, _named(before, set(again)))
+        left = resumption(before, plan, plans_of(plan), _named(before, set(again)))
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
 

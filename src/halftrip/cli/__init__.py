@@ -53,7 +53,7 @@ Text = str | None
 
 
 def _run(**arguments: Any) -> None:
-    """Measure, and print a table. With no argument: every transport, 1 byte to 4 MiB.
+    """Measure, and print a table. With no argument: six transports, 1 byte to 4 MiB.
 
     All but --format, -j, --resume, --again are also keys of a plan. K, M and G are
     powers of 1024."""
@@ -187,6 +187,9 @@ def show(
     cost: Annotated[
         bool, typer.Option("--cost", help="CPU time and more that each row took at both ends.")
     ] = False,
+    layers: Annotated[
+        bool, typer.Option("--layers", help="What each layer adds to the transport below it.")
+    ] = False,
     flags: Annotated[bool, typer.Option("--flags", help="All that looks odd in each row.")] = False,
     system_log: Annotated[
         bool, typer.Option("--system-log", help="What every host's counters have counted.")
@@ -210,6 +213,7 @@ def show(
         "why": why,
         "tails": tails,
         "cost": cost,
+        "layers": layers,
         "flags": flags,
         "system-log": system_log,
     }

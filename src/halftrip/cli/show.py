@@ -27,6 +27,7 @@ _ELSEWHERE = {
     "flags": "has them in every row",
     "tails": "has them in every row",
     "cost": "has it in every row",
+    "layers": "has the rows of both layers, and no differences",
     "system-log": "has only rows, but the run file is JSON itself",
 }
 
@@ -104,7 +105,7 @@ def print_format(run: Run, name: str, kept: str = "") -> None:
 
 def _check(files: Sequence[str], shown: Shown) -> None:
     """Raises UsageError for options that exclude each other."""
-    timeless = [view for view in shown.views if view not in ("details", "tails")]
+    timeless = [view for view in shown.views if view not in ("details", "tails", "layers")]
     if shown.rtt and timeless:
         raise UsageError(f"--rtt: --{timeless[0]} shows no latency; leave it out")
     if shown.rtt and (shown.format in ("csv", "json") or len(files) > 1):
@@ -149,7 +150,7 @@ def _show_one(run: Run, path: str, shown: Shown) -> None:
 
 def _view(name: str, content: Document, shown: Shown) -> _Content:
     """A view, which is made for a width in columns."""
-    from halftrip.report import causes, cost, flags, system_log, table, tails
+    from halftrip.report import causes, cost, flags, layers, system_log, table, tails
 
     def of(make: Callable[[Document, int | None], RenderableType]) -> _Content:
         return lambda width: make(content, None if shown.wide else width)
@@ -160,6 +161,7 @@ def _view(name: str, content: Document, shown: Shown) -> _Content:
         "flags": of(flags.render_flags),
         "tails": of(tails.render_tails),
         "cost": of(cost.render_cost),
+        "layers": of(layers.render_layers),
         "system-log": of(system_log.render_system_log),
     }
     return views[name]

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from halftrip.units import significant
 
-# What is not torn apart at the end of a line, and what stands in it for a blank meanwhile.
+# What is not torn apart at the end of a line, and what stands in it for a blank until then.
 _TOGETHER = re.compile(r"([±>] )?\d (%|[num]?s|GB/s|MB/s)(?![a-z])|\b(core|rank|process) \d")
-_NO_BREAK = "\u00a0"
+NO_BREAK = "\u00a0"
 # Stands where a figure does not exist.
 NOTHING = "-"
 
@@ -45,10 +45,10 @@ def wrapped(label: str, text: str, width: int, indent: int | None = None) -> lis
     """Lines of `text` after a label; the later ones are indented by as much, or by `indent`. A
     figure and its unit stay on one line."""
     lines = textwrap.wrap(
-        _TOGETHER.sub(lambda match: match[0].replace(" ", _NO_BREAK), text),
+        _TOGETHER.sub(lambda match: match[0].replace(" ", NO_BREAK), text),
         width,
         initial_indent=label,
         subsequent_indent=" " * (len(label) if indent is None else indent),
         break_on_hyphens=False,
     )
-    return [line.replace(_NO_BREAK, " ") for line in lines]
+    return [line.replace(NO_BREAK, " ") for line in lines]

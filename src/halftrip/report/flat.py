@@ -42,6 +42,7 @@ def configuration_fields(configuration: Configuration) -> dict[str, Any]:
         "concurrency": configuration.concurrency,
         "places": configuration.message_places,
         "touch": configuration.touch,
+        **{name: fields[name] for name in ("object", "socket", "ownership")},
     }
 
 

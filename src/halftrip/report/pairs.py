@@ -52,8 +52,8 @@ class _Pairs(NamedTuple):
 
 
 def has_pairs(rows: Sequence[Row]) -> bool:
-    """Whether these are rows of several pairs."""
-    return len({row.configuration.pair for row in rows}) > 1
+    """Whether these are rows of several pairs, whoever initiates."""
+    return len({frozenset(row.configuration.pair) for row in rows}) > 1
 
 
 def lines(document: Document, width: int) -> list[Text]:

@@ -127,6 +127,9 @@ def _order(configuration: Configuration) -> tuple[Any, ...]:
         configuration.cache,
         configuration.align,
         configuration.datatype,
+        configuration.object,
+        configuration.socket or "",
+        configuration.ownership or "",
         configuration.size,
     )
     rest = msgspec.structs.astuple(configuration)

@@ -7,6 +7,7 @@ import shlex
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.layers import related
 from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
 from halftrip.report import notes, overview, pairs
 from halftrip.report.causes import advice, groups, trust
@@ -113,7 +114,10 @@ def _trust(document: Document, width: int, file: str | None) -> list[str]:
     if do:
         lines += wrapped("Do:    ", "; then ".join(do), width)
     name = "" if file is None else f" {shlex.quote(file)}"
-    more = f"halftrip show{name} --details, --why, --tails, --cost; halftrip doctor"
+    views = ["--details", "--why", "--tails", "--cost"]
+    if related(row.configuration.transport for row in document.rows):
+        views.append("--layers")
+    more = f"halftrip show{name} {', '.join(views)}; halftrip doctor"
     return [*lines, *wrapped("More:  ", more, width)]
 
 

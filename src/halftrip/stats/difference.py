@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halftrip.stats.estimate import Estimate, ratio
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import (
     FEW_STUDENT_95,
     NORMAL_95,
     Floats,
-    Interval,
     Samples,
     quantile_interval,
     student_95,
@@ -50,8 +50,8 @@ def differ(a: Sequence[float], b: Sequence[float]) -> Difference:
     """
     first, second = np.log(np.asarray(a, np.float64)), np.log(np.asarray(b, np.float64))
     if min(first.size, second.size) < 1 or first.size + second.size < 3:
-        ratio = float(median(b) / median(a)) if len(a) and len(b) else math.nan
-        return Difference(ratio, 0.0, math.inf, significant=False)
+        factor = float(median(b) / median(a)) if len(a) and len(b) else math.nan
+        return Difference(factor, 0.0, math.inf, significant=False)
     if 2 / math.comb(first.size + second.size, first.size) <= _LEVEL:
         return _rank_difference(first, second)
     return _student_difference(first, second)
@@ -65,20 +65,18 @@ def differ_series(a: Samples, b: Samples) -> Difference:
     2008), which allow for autocorrelation. It compares these two launches only: the differences
     between launches of fresh processes are not in it, and are often larger.
     """
-    one, other = _cautious_interval(a), _cautious_interval(b)
-    middle_a, middle_b = (median(s) if s.size else math.nan for s in (a, b))
-    ratio = middle_b / middle_a if middle_a > 0 else math.nan
-    if one is None or other is None or one.low <= 0 or other.low <= 0:
-        return Difference(ratio, 0.0, math.inf, significant=False)
-    down = math.hypot(math.log(middle_b / other.low), math.log(one.high / middle_a))
-    up = math.hypot(math.log(other.high / middle_b), math.log(middle_a / one.low))
-    return _difference(math.log(ratio), math.log(ratio) - down, math.log(ratio) + up)
+    found = ratio(_cautious_estimate(b), _cautious_estimate(a))
+    if math.isnan(found.low):
+        return Difference(found.value, 0.0, math.inf, significant=False)
+    return Difference(*found, significant=found.is_apart_from(1.0))
 
 
-def _cautious_interval(samples: Samples) -> Interval | None:
+def _cautious_estimate(samples: Samples) -> Estimate:
+    """The median of these samples, shape (n,)."""
+    middle = median(samples) if samples.size else math.nan
     if samples.size < FEWEST_FOR_INTERVAL:
-        return None
-    return quantile_interval(samples, 0.5, caution=_STOPPED_CAUTION)
+        return Estimate(middle)
+    return Estimate(middle, *(quantile_interval(samples, 0.5, caution=_STOPPED_CAUTION) or ()))
 
 
 def _difference(middle: float, low: float, high: float) -> Difference:

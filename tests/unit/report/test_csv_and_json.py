@@ -27,7 +27,7 @@ ORIGIN = ("run", "date", "host", "mpi")
 CASE = (
     *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache"),
     *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
-    *("thread", "concurrency", "places", "touch"),
+    *("thread", "concurrency", "places", "touch", "object", "socket", "ownership"),
 )
 SUMMARY = (
     *("latency_ns", "low_ns", "high_ns"),

@@ -81,8 +81,9 @@ def evidences(run: Run) -> list[Evidence]:
 
 
 def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
-    """The flags of rows that do not fit others of the same run."""
+    """The flags of rows that do not fit others of the same run, or themselves."""
     found: dict[Configuration, list[Flag]] = {}
+    _add(found, neighbours.unlike_itself(rows))
     for curve in neighbours.curves(rows):
         outliers = neighbours.outlier_sizes(curve)
         _add(found, outliers)

@@ -10,7 +10,10 @@ import numpy as np
 
 from halftrip.analysis.flags.flag import Evidence, Flag, percent, us
 from halftrip.results.configuration import Configuration
-from halftrip.units import format_size
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
+from halftrip.stats.quantile import Interval
+from halftrip.stats.series import ConfigurationTimes
+from halftrip.units import format_size, significant
 
 # A size is an outlier where its time is off by more than this factor from all that its neighbours
 # lead to.
@@ -23,6 +26,10 @@ _CONTRADICTS = 1.25
 _FARTHEST = 4.5
 # Rows whose core-to-core round trips differ by more than this factor were in different states.
 _SAME_STATE = 1.25
+# A figure without an interval may be off by this factor, so that two of them contradict each other
+# where they differ by five: healthy published tables have no such pair, those of which we know that
+# a row is wrong have factors of 6 to 94 (tests/unit/analysis/test_published_figures.py).
+_OFF_ALONE = 2.0
 
 Curve = list[Evidence]
 
@@ -167,8 +174,66 @@ def _less_through(
 
 def _is_slower(one: Evidence, other: Evidence, factor: float = 1.0) -> bool:
     """Whether a message of `one` surely takes longer than `factor` messages of `other`, by their
-    intervals; not where these were taken in different states of the machine, or are not known."""
+    intervals; not where these were taken in different states of the machine."""
     rtts = [rtt for row in (one, other) if (rtt := row.median_rtt) is not None]
-    if len(rtts) == 2 and max(rtts) > _SAME_STATE * min(rtts):
+    if len(rtts) == 2 and _differ(*rtts):
         return False
-    return one.summary.low / factor > _CONTRADICTS * other.summary.high
+    return _bounds(one).low / factor > _CONTRADICTS * _bounds(other).high
+
+
+def _differ(one: float, other: float) -> bool:
+    """Whether two core-to-core round trips are those of different states; not if one is NaN."""
+    return max(one, other) > _SAME_STATE * min(one, other)
+
+
+def _bounds(row: Evidence) -> Interval:
+    """Where the latency of a row surely lies: its interval, if it has one."""
+    summary = row.summary
+    if not math.isnan(summary.low):
+        return Interval(summary.low, summary.high)
+    # A time of 0 is one that the clock could not tell.
+    most = summary.latency * _OFF_ALONE if summary.latency > 0 else math.inf
+    return Interval(summary.latency / _OFF_ALONE, most)
+
+
+def unlike_itself(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
+    """Rows of a few launches, or slices of one launch, of which one is several times slower than
+    another. Where there are more, the interval tells where the latency is."""
+    found = {}
+    for row in rows:
+        kind = "launch" if len(row.times.by_launch) > 1 else "slice"
+        known = sorted(_stretches(row.times))
+        if not 2 <= len(known) < FEWEST_FOR_INTERVAL:
+            continue
+        (fastest, near), (slowest, far) = known[0], known[-1]
+        if fastest <= 0 or slowest <= _CONTRADICTS * _OFF_ALONE**2 * fastest or _differ(near, far):
+            continue
+        times = significant(slowest / fastest, 2)
+        found[row.configuration] = Flag(
+            "contradiction",
+            f"one {kind} took {us(slowest)}, {times} times as long as another, {us(fastest)}",
+            "take more --launches: nothing tells which of these is right",
+        )
+    return found
+
+
+def _stretches(times: ConfigurationTimes) -> list[tuple[float, float]]:
+    """The median time of each launch that counts, or of each slice where there is one launch, with
+    its median core-to-core round trip (NaN: not known), ns."""
+    several = len(times.by_launch) > 1
+    groups: dict[int, list[int]] = {}
+    for number, (launch, counts) in enumerate(zip(times.launches, times.counted, strict=True)):
+        if counts:
+            groups.setdefault(launch if several else number, []).append(number)
+    return [
+        (
+            median([times.slices[number].median.median for number in numbers]),
+            _median_or_nan([times.rtts[number] for number in numbers]),
+        )
+        for numbers in groups.values()
+    ]
+
+
+def _median_or_nan(rtts: Sequence[float]) -> float:
+    known = [rtt for rtt in rtts if not math.isnan(rtt)]
+    return median(known) if known else math.nan

@@ -261,6 +261,9 @@ def not_converged(row: Evidence) -> Flag | None:
     # A bandwidth over all the time has no interval.
     if not isinstance(target, float) or row.is_over_all_time:
         return None
+    # A fixed count, as a part of a plan may have it, has no target.
+    if any(measurement.stopped == "count" for measurement in row.measurements):
+        return None
     width = relative_width(row.summary)
     if width <= target * (1 + _ROUNDING):
         return None

@@ -1,0 +1,122 @@
+"""Which transport is built on which, and which configurations tell what a layer adds.
+
+A layer is a transport that another one is built on, or that is built on another. The two are
+compared in all else alike, so that what is left is what the upper one adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from halftrip.results.configuration import Configuration, EndSettings
+
+# What each transport is built on, or does the same as, with more software in between; those below
+# before those above.
+BUILT_ON: Mapping[str, str] = MappingProxyType(
+    {
+        "mpi4py": "mpi",
+        "mpi4py-object": "mpi4py",
+        "mp-shm": "shm",
+        "dragon": "mp-shm",
+        "dragon-queue": "dragon",
+        "dragon-pipe": "dragon",
+        "mp-pipe": "unix",
+        "mp-queue": "mp-pipe",
+        "zmq-ipc": "unix",
+        "zmq": "tcp",
+    }
+)
+
+# The settings in which the two layers may differ, as not every transport has all kinds of them; in
+# the order in which they choose the best of several configurations below.
+MAY_DIFFER = ("wait", "object", "socket", "ownership")
+# The transport itself, the cores that were requested, and what `_kind` looks into.
+_APART = ("transport", "core", "initiator", "responder", "places")
+
+
+class Step(NamedTuple):
+    """A configuration, and the one below that it is compared with."""
+
+    upper: Configuration
+    lower: Configuration
+
+
+def below(transport: str) -> list[str]:
+    """The layers below a transport, the next one first."""
+    found = []
+    lower = BUILT_ON.get(transport)
+    while lower is not None:
+        found.append(lower)
+        lower = BUILT_ON.get(lower)
+    return found
+
+
+def partners(transport: str) -> list[str]:
+    """All layers below a transport and above it."""
+    above = [other for other in BUILT_ON if transport in below(other)]
+    return [*below(transport), *above]
+
+
+def related(transports: Iterable[str]) -> list[str]:
+    """Those of these transports that have another of them below or above, each once."""
+    known = dict.fromkeys(transports)
+    return [name for name in known if not known.keys().isdisjoint(partners(name))]
+
+
+def steps(configurations: Iterable[Configuration]) -> list[Step]:
+    """The configurations that have one below them, which is alike in pattern, mode, size and all
+    else; the lowest layers first, each in the order given.
+
+    It is of the next layer below that has any of the sizes of a curve. The two may differ in how
+    they wait, and in settings that not every transport has: of several below, one with the same
+    wait counts, then one with the same of the others, else the first.
+    """
+    by_kind: dict[tuple[str, Any], list[Configuration]] = {}
+    curves: dict[str, dict[Configuration, list[Configuration]]] = {}
+    for each in configurations:
+        by_kind.setdefault((each.transport, _kind(each)), []).append(each)
+        curves.setdefault(each.transport, {}).setdefault(each.curve, []).append(each)
+    found = []
+    for transport in BUILT_ON:
+        for curve in curves.get(transport, {}).values():
+            to_layers = (_steps_to(lower, curve, by_kind) for lower in below(transport))
+            found += next(filter(None, to_layers), [])
+    return found
+
+
+def _steps_to(
+    transport: str,
+    curve: Sequence[Configuration],
+    by_kind: Mapping[tuple[str, Any], Sequence[Configuration]],
+) -> list[Step]:
+    """The steps from a curve to a transport below."""
+    return [
+        Step(upper, max(candidates, key=lambda lower: _alike(upper, lower)))
+        for upper in curve
+        if (candidates := by_kind.get((transport, _kind(upper))))
+    ]
+
+
+def _kind(configuration: Configuration) -> tuple[Any, ...]:
+    """All that has to be the same in both layers."""
+    ends = (_settings(end) for end in configuration.ends)
+    return configuration.message_places, _settings(configuration), *ends
+
+
+def _settings(of: Configuration | EndSettings) -> tuple[Any, ...]:
+    names = (name for name in of.__struct_fields__ if name not in (*MAY_DIFFER, *_APART))
+    return tuple(getattr(of, name) for name in names)
+
+
+def _alike(upper: Configuration, lower: Configuration) -> tuple[bool, ...]:
+    """Which of the settings that may differ do not; of equal ones, `max` takes the first."""
+    return tuple(_setting(upper, name) == _setting(lower, name) for name in MAY_DIFFER)
+
+
+def _setting(configuration: Configuration, name: str) -> object:
+    """A setting of both ends or of the whole; None where there is no such one."""
+    if name in EndSettings.__struct_fields__:
+        return [getattr(end, name) for end in configuration.ends]
+    return getattr(configuration, name, None)

@@ -1,0 +1,61 @@
+"""Two figures with their intervals: their difference, and their ratio."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+
+class Estimate(NamedTuple):
+    """A figure, `low` <= the true one <= `high` at 95 % confidence; NaN where there is no
+    interval."""
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+    @property
+    def half_width(self) -> float:
+        """The wider side of the interval, in the unit of the figure; NaN where there is none."""
+        return max(self.value - self.low, self.high - self.value)
+
+    def is_apart_from(self, value: float) -> bool:
+        """Whether there is an interval, and this value lies outside it."""
+        return value < self.low or value > self.high
+
+    def scaled(self, factor: float, offset: float = 0.0) -> Estimate:
+        """`factor` > 0 times the figure, and `offset` more."""
+        return Estimate(*(factor * each + offset for each in self))
+
+
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """`one` less `other`, two figures of independent errors; without an interval where either has
+    none.
+
+    The interval is made of theirs: its lower side is as far from the difference as the root of the
+    sum of the squares of the lower side of `one` and the upper side of `other`, and so on (MOVER:
+    Zou and Donner, Statistics in Medicine 27, 2008). It covers what they cover, supposes no
+    distribution, and allows for different spreads, where the interval of Hodges and Lehmann, which
+    supposes that one distribution is the other, moved, covers 91 to 93 %. Where both figures are of
+    the same stretch of time and wander together, it is wider than it had to be.
+    """
+    value = one.value - other.value
+    down = math.hypot(one.value - one.low, other.high - other.value)
+    up = math.hypot(one.high - one.value, other.value - other.low)
+    return Estimate(value, value - down, value + up)
+
+
+def ratio(one: Estimate, other: Estimate) -> Estimate:
+    """`one` / `other`, with the interval of the difference of their logarithms. NaN where `other`
+    is not above 0; without an interval where any bound is not."""
+    if not other.value > 0:
+        return Estimate(math.nan)
+    value = one.value / other.value
+    if not min(one.low, other.low) > 0:
+        return Estimate(value)
+    found = difference(_logarithm(one), _logarithm(other))
+    return Estimate(value, math.exp(found.low), math.exp(found.high))
+
+
+def _logarithm(estimate: Estimate) -> Estimate:
+    return Estimate(*map(math.log, estimate))

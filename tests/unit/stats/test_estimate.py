@@ -1,0 +1,150 @@
+"""The difference and the ratio of two figures with intervals: what they must keep to, and how often
+their intervals contain the truth."""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from halftrip.stats.estimate import Estimate, difference, ratio
+from halftrip.stats.interval import SliceMedian, interval
+from halftrip.stats.median import median
+from harness.noise import KINDS
+
+figures = st.floats(1.0, 1e6)
+sides = st.floats(0.0, 0.9)
+
+
+@st.composite
+def estimates(draw):
+    """A figure above 0, and an interval above 0 around it."""
+    value, down, up = draw(figures), draw(sides), draw(sides)
+    return Estimate(value, value * (1 - down), value * (1 + up))
+
+
+@given(estimates(), estimates())
+def test_the_intervals_hold_the_figures(one, other):
+    for found in (difference(one, other), ratio(one, other)):
+        slack = 1e-9 * max(one.value, other.value)
+        assert found.low - slack <= found.value <= found.high + slack
+
+
+@given(estimates(), estimates())
+def test_the_other_way_round_it_is_the_opposite(one, other):
+    there, back = difference(one, other), difference(other, one)
+    slack = 1e-9 * max(one.high, other.high)
+    assert back == pytest.approx([-there.value, -there.high, -there.low], abs=slack)
+    upside, inverse = ratio(one, other), ratio(other, one)
+    assert inverse == pytest.approx([1 / upside.value, 1 / upside.high, 1 / upside.low], rel=1e-6)
+
+
+@given(estimates(), estimates())
+def test_it_is_wider_than_each_and_narrower_than_both_together(one, other):
+    found = difference(one, other)
+    slack = 1e-9 * max(one.high, other.high)
+    widths = [each.high - each.low for each in (one, other)]
+    assert max(widths) - slack <= found.high - found.low <= sum(widths) + slack
+
+
+@given(estimates(), figures)
+def test_over_a_figure_that_is_known_the_interval_only_moves(one, known):
+    found = difference(one, Estimate(known, known, known))
+    moved = [each - known for each in one]
+    assert found == pytest.approx(moved, abs=1e-9 * max(one.high, known))
+
+
+@given(estimates(), estimates(), st.floats(0.01, 100.0))
+def test_the_unit_does_not_matter(one, other, factor):
+    scaled = [each.scaled(factor) for each in (one, other)]
+    slack = 1e-6 * factor * max(one.high, other.high)
+    assert difference(*scaled) == pytest.approx(difference(one, other).scaled(factor), abs=slack)
+    assert ratio(*scaled) == pytest.approx(ratio(one, other), rel=1e-6)
+
+
+@given(estimates(), estimates())
+def test_intervals_that_do_not_overlap_are_told_apart(one, other):
+    assume(one.low > other.high)
+    assert difference(one, other).is_apart_from(0.0)
+    assert ratio(one, other).is_apart_from(1.0)
+
+
+@pytest.mark.parametrize("unknown", [Estimate(3.0), Estimate(math.nan)])
+def test_without_both_intervals_there_is_none(unknown):
+    for found in (
+        difference(unknown, Estimate(2.0, 1.0, 3.0)),
+        ratio(unknown, Estimate(2.0, 1, 3)),
+    ):
+        assert math.isnan(found.low)
+        assert math.isnan(found.half_width)
+        assert not found.is_apart_from(0.0)
+    assert difference(Estimate(3.0), Estimate(2.0, 1.0, 3.0)).value == 1.0
+
+
+def test_of_a_time_that_may_be_0_there_is_no_ratio_to_bound():
+    assert ratio(Estimate(3.0, 0.0, 4.0), Estimate(2.0, 1.0, 3.0))[:1] == (1.5,)
+    assert math.isnan(ratio(Estimate(3.0, 0.0, 4.0), Estimate(2.0, 1.0, 3.0)).low)
+    assert math.isnan(ratio(Estimate(3.0, 2.0, 4.0), Estimate(0.0, 0.0, 0.0)).value)
+
+
+@cache
+def middle_of(kind):
+    return float(np.median(KINDS[kind](np.random.default_rng(1), 100_000)))
+
+
+def slices(generator, kind, count, level, spread):
+    """The estimate from so many slices whose medians have this noise around a level."""
+    medians = level + spread * (KINDS[kind](generator, count) - middle_of(kind))
+    return Estimate(median(medians), *interval([SliceMedian(float(each)) for each in medians]))
+
+
+@pytest.mark.parametrize("trials", [200, pytest.param(1500, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("count", [3, 6, 10, 20])
+@pytest.mark.parametrize("spreads", [(1.0, 1.0), (0.2, 1.0), (1.0, 0.2)])
+@pytest.mark.parametrize("kind", ["independent", "lognormal", "gamma", "spikes"])
+def test_coverage_of_95_percent_whatever_the_spreads(kind, spreads, count, trials):
+    """At 95 %, fewer than 92 % of 200 trials, and 94 % of 1500, are below what is expected by two
+    standard errors."""
+    generator = np.random.default_rng([count, trials])
+    hits = ratios = 0
+    for _ in range(trials):
+        upper, lower = (
+            slices(generator, kind, count, level, spread)
+            for level, spread in zip((1300.0, 1000.0), spreads, strict=True)
+        )
+        found, factor = difference(upper, lower), ratio(upper, lower)
+        hits += found.low <= 300.0 <= found.high
+        ratios += factor.low <= 1.3 <= factor.high
+    assert min(hits, ratios) / trials >= (0.92 if trials == 200 else 0.94)
+
+
+@pytest.mark.parametrize("trials", [200, pytest.param(1500, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("count", [3, 6, 10])
+def test_layers_that_add_nothing_are_rarely_told_apart(count, trials):
+    generator = np.random.default_rng(count)
+    alarms = 0
+    for _ in range(trials):
+        one, other = (slices(generator, "lognormal", count, 1000.0, 5.0) for _ in range(2))
+        alarms += difference(one, other).is_apart_from(0.0)
+    assert alarms / trials <= (0.08 if trials == 200 else 0.06)
+
+
+def test_what_wanders_in_both_makes_it_wider_not_wrong():
+    """Levels of both slices that are the same but for a hundredth."""
+    generator = np.random.default_rng(5)
+    hits = 0
+    for _ in range(200):
+        common = generator.standard_normal(10)
+        upper, lower = (
+            100 * (1 + 0.03 * (common + 0.01 * generator.standard_normal(10))) + level
+            for level in (30.0, 0.0)
+        )
+        each = [
+            Estimate(median(medians), *interval([SliceMedian(float(m)) for m in medians]))
+            for medians in (upper, lower)
+        ]
+        found = difference(*each)
+        hits += found.low <= 30.0 <= found.high
+    assert hits / 200 >= 0.95
