@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -10,7 +11,16 @@ from halftrip.plan.pairing import Pairs
 from halftrip.plan.path_model_table import path_model_record
 from halftrip.plan.sizes import DEFAULT_SIZES, parse_sizes
 from halftrip.registry import DEFAULT_TRANSPORTS
-from halftrip.results.configuration import Buffers, Cache, Datatype, Places, Touch
+from halftrip.results.configuration import (
+    Buffers,
+    Cache,
+    Datatype,
+    Object,
+    Ownership,
+    Places,
+    Socket,
+    Touch,
+)
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.simulation.path_model import PathModel
 from halftrip.units import format_size
@@ -21,9 +31,42 @@ FEWEST_UNTIL_CI = 3
 MOST_LAUNCHES = 30
 
 
+class PlanPart(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys that a part of a plan has in place of the plan's; None: the plan's."""
+
+    transport: tuple[str, ...] | None = None
+    pattern: tuple[Pattern, ...] | None = None
+    mode: tuple[Mode, ...] | None = None
+    sizes: tuple[int, ...] | None = None
+    perturb: int | None = None
+    window: tuple[int, ...] | None = None
+    places: tuple[Places, ...] | None = None
+    touch: tuple[Touch, ...] | None = None
+    wait: tuple[str, ...] | None = None
+    buffers: tuple[Buffers, ...] | None = None
+    memory: tuple[str, ...] | None = None
+    pages: tuple[str, ...] | None = None
+    cache: tuple[Cache, ...] | None = None
+    align: tuple[int, ...] | None = None
+    datatype: tuple[Datatype, ...] | None = None
+    object: tuple[Object, ...] | None = None
+    socket: tuple[Socket, ...] | None = None
+    ownership: tuple[Ownership, ...] | None = None
+    rate: float | None = None
+    verify: bool | None = None
+    iterations: int | None = None
+    warmup: int | None = None
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """The keys that it has."""
+        fields = msgspec.structs.asdict(self)
+        return {name: value for name, value in fields.items() if value is not None}
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to measure. An empty `wait` means each transport's own default; an empty `mode` or
-    `window` each pattern's.
+    """What to measure. An empty `wait`, `object`, `socket` or `ownership` means each transport's
+    own default; an empty `mode` or `window` each pattern's.
 
     `rate` is bytes per second; `timeout`, seconds, is how long an answer to a datagram may take.
     `ranks` is how many ranks a launcher starts; by default two, or as many as `cores` are for.
@@ -36,6 +79,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     that many iterations in all. Each slice begins with `warmup` iterations that are not kept (None:
     until their times have settled). Fresh processes are started `launches` times; with `until_ci`,
     until every row's interval over them is within `ci`, `max_launches` times at most.
+
+    A plan with some `part` measures these: each is a plan of its own, with a few other keys.
 
     With `max_duration`, seconds, the whole run takes no longer: slices get shorter, then fewer.
 
@@ -67,6 +112,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cache: tuple[Cache, ...] = ("hot",)
     align: tuple[int, ...] = (0,)
     datatype: tuple[Datatype, ...] = ("byte",)
+    object: tuple[Object, ...] = ()
+    socket: tuple[Socket, ...] = ()
+    ownership: tuple[Ownership, ...] = ()
     rate: float | None = None
     timeout: float = 1.0
     verify: bool = False
@@ -91,8 +139,40 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     threads: int = 1
     launcher: str | None = None
     mpiexec: str | None = None
+    dragon: str | None = None
     output: str | None = None
     quiet: bool = False
+    part: tuple[PlanPart, ...] = ()
+
+    @property
+    def part_plans(self) -> tuple[Plan, ...]:
+        """The plan of each part, without parts; of a plan that has none, the plan itself. Together
+        they have the same configurations."""
+        if not self.part:
+            return (self,)
+        return tuple(msgspec.structs.replace(self, part=(), **part.keys) for part in self.part)
+
+    @property
+    def transports(self) -> tuple[str, ...]:
+        """The transports of all parts, each once."""
+        return tuple(dict.fromkeys(name for each in self.part_plans for name in each.transport))
+
+    def without(self, transport: str) -> Plan:
+        """The plan without one of its transports."""
+        return msgspec.structs.replace(
+            self,
+            transport=_others(self.transport, transport),
+            part=tuple(
+                part
+                if part.transport is None
+                else msgspec.structs.replace(part, transport=_others(part.transport, transport))
+                for part in self.part
+            ),
+        )
+
+
+def _others(transports: tuple[str, ...], left_out: str) -> tuple[str, ...]:
+    return tuple(name for name in transports if name != left_out)
 
 
 # A configuration ends by these keys, or after `iterations`.
@@ -107,15 +187,24 @@ def plan_keys(plan: Plan) -> dict[str, Any]:
         del keys[name]
     if plan.simulated is not None:
         keys["simulated"] = path_model_record(plan.simulated)
+    keys["part"] = [part.keys for part in plan.part] or None
     return {name: value for name, value in keys.items() if value is not None}
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
     """The plan as a run file has it: the keys of a TOML plan that makes it again."""
-    record = plan_keys(plan)
-    record["sizes"] = ",".join(format_size(size) for size in plan.sizes)
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in record.items()
-        if name not in ("output", "quiet")
+    keys = plan_keys(plan)
+    keys = {name: value for name, value in keys.items() if name not in ("output", "quiet")}
+    if plan.part:
+        keys["part"] = [_written(part) for part in keys["part"]]
+    return _written(keys)
+
+
+def _written(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys as a run file has them."""
+    written = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in keys.items()
     }
+    if "sizes" in keys:
+        written["sizes"] = ",".join(format_size(size) for size in keys["sizes"])
+    return written

@@ -20,7 +20,7 @@ def words_after(*typed):
         (("run", "--no-m"), ["--no-message-rate"]),
         (("run", "-W", "4", "-t", "u"), ["unix", "udp"]),
         (("run", "-t", "unix,u"), ["unix,udp"]),
-        (("run", "--wait", "spin:"), ["spin:block", "spin:spin"]),
+        (("run", "--wait", "spin:"), ["spin:block", "spin:spin", "spin:adaptive"]),
         (("run", "--cache=c"), ["--cache=cold"]),
         (("run", "--nothing=c"), []),
         (("run", "--verify", "-c", "pers"), ["persistent"]),

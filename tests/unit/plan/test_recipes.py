@@ -3,7 +3,10 @@
 import pytest
 
 from halftrip.errors import UsageError
-from halftrip.plan.layers import file_layer, make_plan
+from halftrip.plan.configurations import Choices, settings
+from halftrip.plan.layers import file_layer, make_plan, options_layer
+from halftrip.plan.pairing import Schedule
+from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.presets import PRESETS
 from halftrip.plan.recipes import find_plan, names, path_of, purpose
 from halftrip.transports.refusals import check_possible
@@ -45,3 +48,40 @@ def test_a_path_is_no_recipe(tmp_path, monkeypatch, path):
 def test_an_unknown_name_has_a_nearest_one():
     with pytest.raises(UsageError, match=r"^wating: no such file or recipe; did you mean waiting"):
         find_plan("wating")
+
+
+def test_dragon_measures_what_dragons_own_benchmarks_measure():
+    """The sizes, windows and numbers of samples of ch_p2p_latency, ch_p2p_msg_rate and
+    ch_p2p_bandwidth, which two of them measure once; each rank is asked."""
+    plan = make_plan(file_layer(path_of("dragon")))
+    choices = {"dragon": Choices(("spin",), ownership=("keep", "transfer"))}
+    plans = PartPlans(plan, choices)
+    found = {
+        (each.pattern, each.size, each.window): (plans.of(each).iterations, plans.of(each).warmup)
+        for each in settings(plan, choices)
+    }
+    sizes = (8, 64, 1 << 10, 16 << 10, 64 << 10, 1 << 20, 2 << 20)
+    latency = {("pingpong", size, 1): (30, 10) for size in sizes}
+    counts = {8: 100, 64: 80, 256: 60, 1024: 40, 2048: 30}
+    rate = {("stream", size, 64): (count, 8) for size, count in counts.items()}
+    bandwidth = {
+        ("stream", 8, 64): (100, 8),
+        ("stream", 64, 48): (50, 8),
+        ("stream", 1 << 10, 32): (40, 8),
+        ("stream", 16 << 10, 32): (30, 8),
+        ("stream", 64 << 10, 32): (30, 8),
+        ("stream", 1 << 20, 16): (20, 8),
+    }
+    assert found == latency | rate | bandwidth
+    owned = {(each.pattern, each.ownership) for each in settings(plan, choices)}
+    assert owned == {("pingpong", "transfer"), ("stream", "keep")}
+    assert len(settings(plan, choices)) == 17
+    pairs = Schedule(4, plan.pairs)
+    reporting = [pair[0] for number in range(pairs.rounds) for pair in pairs.pairs_of(number)]
+    assert sorted(reporting) == [0, 1, 2, 3]
+
+
+def test_dragon_refuses_an_odd_number_of_ranks():
+    with pytest.raises(UsageError) as caught:
+        make_plan(file_layer(path_of("dragon")), options_layer({"transport": "shm", "ranks": "3"}))
+    assert str(caught.value) == "--ranks: 3 ranks cannot form reciprocal; an even number is needed"

@@ -1,0 +1,48 @@
+"""Which part of a plan a configuration belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from halftrip.plan.configurations import Choices, settings
+from halftrip.plan.plan import Plan
+from halftrip.results.configuration import Configuration
+
+
+class PartPlans:
+    """The plan of the part that a configuration of `plan` belongs to: it says how many iterations
+    the configuration has. Of one in several parts it has the largest numbers. `choices` are
+    those of each transport."""
+
+    def __init__(self, plan: Plan, choices: Mapping[str, Choices]) -> None:
+        self._plan = plan
+        self._of_setting: dict[Configuration, Plan] = {}
+        self._of_curve: dict[Configuration, Plan] = {}
+        for each in plan.part_plans if plan.part else ():
+            for setting in settings(each, choices):
+                _add(self._of_setting, setting, each)
+                _add(self._of_curve, setting.curve, each)
+
+    def of(self, configuration: Configuration) -> Plan:
+        """The plan of a configuration, whoever measures it. A size that --refine added has the
+        largest numbers of its curve."""
+        if not self._of_setting:
+            return self._plan
+        setting = configuration.setting
+        found = self._of_setting.get(setting)
+        return found or self._of_curve.get(setting.curve, self._plan)
+
+
+def _add(plans: dict[Configuration, Plan], key: Configuration, plan: Plan) -> None:
+    known = plans.get(key, plan)
+    plans[key] = msgspec.structs.replace(
+        known,
+        iterations=_larger(known.iterations, plan.iterations),
+        warmup=_larger(known.warmup, plan.warmup),
+    )
+
+
+def _larger(one: int | None, other: int | None) -> int | None:
+    return max((number for number in (one, other) if number is not None), default=None)

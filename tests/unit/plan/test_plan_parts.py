@@ -1,0 +1,338 @@
+"""Parts of a plan: each has keys of its own, a stronger layer wins over all of them, and together
+they have each configuration once."""
+
+import re
+import textwrap
+from typing import get_type_hints
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.errors import UsageError
+from halftrip.plan.configurations import Choices, outlasts, settings
+from halftrip.plan.layers import file_layer, make_plan, options_layer, plan_layer, python_layer
+from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.plan import Plan, PlanPart, plan_record
+from halftrip.plan.slices import planned_slices
+from harness.files import ROOT
+
+CHOICES = {
+    "shm": Choices(("spin",)),
+    "tcp": Choices(("block", "spin")),
+    "pipe": Choices(("block",)),
+}
+LATENCY_AND_STREAMS = """\
+transport = "shm"
+warmup = 10
+
+[[part]]
+sizes = "8,64"
+iterations = 30
+
+[[part]]
+pattern = "stream"
+sizes = "8"
+window = 64
+iterations = 100
+
+[[part]]
+pattern = "stream"
+sizes = "1K"
+window = 32
+iterations = 40
+warmup = 8
+"""
+
+
+def from_file(path, text, **options):
+    path = path / "plan.toml"
+    path.write_text(text)
+    return make_plan(file_layer(path), options_layer(options))
+
+
+def made(*layers):
+    return make_plan(*(python_layer(keys) for keys in layers))
+
+
+def points(plan):
+    """The pattern, the size, the window and the counts of every configuration."""
+    plans = PartPlans(plan, CHOICES)
+    return [
+        (each.pattern, each.size, each.window, plans.of(each).iterations, plans.of(each).warmup)
+        for each in settings(plan, CHOICES)
+    ]
+
+
+# Which configurations there are.
+
+
+def test_a_part_has_its_own_keys_and_the_others_of_the_plan(tmp_path):
+    plan = from_file(tmp_path, LATENCY_AND_STREAMS)
+    assert points(plan) == [
+        ("pingpong", 8, 1, 30, 10),
+        ("pingpong", 64, 1, 30, 10),
+        ("stream", 8, 64, 100, 10),
+        ("stream", 1024, 32, 40, 8),
+    ]
+    assert not plan.message_rate
+    assert {each.transport for each in settings(plan, CHOICES)} == {"shm"}
+
+
+def test_a_plan_without_parts_is_its_own_only_one():
+    plan = Plan(iterations=7)
+    assert plan.part_plans == (plan,)
+    assert PartPlans(plan, CHOICES).of(settings(plan, CHOICES)[0]) is plan
+    assert make_plan(python_layer({"part": []})) == Plan(message_rate=True)
+
+
+def test_an_empty_part_is_the_plan_itself():
+    assert settings(made({"sizes": "8", "part": [{}]}), CHOICES) == settings(
+        made({"sizes": "8"}), CHOICES
+    )
+
+
+def test_transports_are_those_of_all_parts():
+    plan = made({"part": [{"transport": "tcp"}, {"transport": "shm,tcp"}, {}], "transport": "pipe"})
+    assert plan.transports == ("tcp", "shm", "pipe")
+    assert plan.without("tcp").transports == ("shm", "pipe")
+    assert {each.transport for each in settings(plan.without("tcp"), CHOICES)} == {"shm", "pipe"}
+    assert made({"part": [{"transport": "tcp"}]}).without("tcp").transports == ()
+
+
+def test_a_message_rate_is_that_of_every_transport_of_the_parts():
+    keys = {"sizes": "64", "part": [{"transport": "tcp"}, {"transport": "shm"}]}
+    rates = [
+        (each.transport, each.size)
+        for each in settings(made(keys, {"message_rate": True}), CHOICES)
+        if each.pattern == "stream"
+    ]
+    assert rates == [("tcp", 8), ("shm", 8)]
+
+
+counts = st.none() | st.integers(1, 1000)
+tables = st.fixed_dictionaries(
+    {},
+    optional={
+        "transport": st.sampled_from(["shm", "tcp", "shm,tcp", "pipe"]),
+        "pattern": st.sampled_from(["pingpong", "stream", "pingpong,stream"]),
+        "mode": st.sampled_from(["blocking", "nonblocking"]),
+        "sizes": st.lists(st.sampled_from([0, 8, 64, 1024]), min_size=1, max_size=3),
+        "wait": st.sampled_from(["block", "spin", "block:spin"]),
+        "cache": st.sampled_from(["hot", "hot,cold"]),
+        "perturb": st.integers(0, 3),
+        "verify": st.booleans(),
+        "rate": st.sampled_from([1e6, 1e9]),
+        "iterations": st.integers(1, 1000),
+        "warmup": st.integers(0, 1000),
+    },
+)
+part_lists = st.lists(tables, min_size=1, max_size=4)
+
+
+@given(part_lists, counts)
+def test_configurations_are_those_of_the_parts_as_plans_of_their_own(parts, iterations):
+    """And of each, the largest numbers of the parts that have it."""
+    own = {"transport": "shm", "sizes": "8,64"}
+    own |= {} if iterations is None else {"iterations": iterations}
+    plan = made(own | {"part": parts})
+    alone = [made(own | part) for part in parts]
+    expected = list(dict.fromkeys(each for one in alone for each in settings(one, CHOICES)))
+    assert settings(plan, CHOICES) == expected
+    plans = PartPlans(plan, CHOICES)
+    for each in expected:
+        having = [one for one in alone if each in settings(one, CHOICES)]
+        for name in ("iterations", "warmup"):
+            known = [value for one in having if (value := getattr(one, name)) is not None]
+            assert getattr(plans.of(each), name) == max(known, default=None)
+        # Whoever measures it.
+        measured = msgspec.structs.replace(each, pair=(3, 1), thread=2, concurrency=4)
+        assert plans.of(measured) == plans.of(each)
+
+
+def test_a_size_between_those_of_a_plan_has_the_largest_numbers_of_its_curve():
+    parts = [{"sizes": "8", "iterations": 10}, {"sizes": "64", "iterations": 30}]
+    plan = made({"transport": "shm", "part": parts})
+    plans = PartPlans(plan, CHOICES)
+    first, last = settings(plan, CHOICES)
+    assert plans.of(msgspec.structs.replace(first, size=32)).iterations == 30
+    assert [plans.of(each).iterations for each in (first, last)] == [10, 30]
+    assert planned_slices(plans.of(msgspec.structs.replace(first, size=32))) == 10
+
+
+def test_only_a_part_without_a_count_may_be_too_long_for_its_time():
+    parts = [{"sizes": "1K"}, {"sizes": "2K", "iterations": 1}]
+    plan = made({"transport": "tcp", "rate": 1.0, "time": 0.01, "part": parts})
+    plans = PartPlans(plan, CHOICES)
+    first, last = settings(plan, CHOICES)
+    assert outlasts(plans.of(first), first) is not None
+    assert outlasts(plans.of(last), last) is None
+
+
+# Which layer wins.
+
+# What a part has, and what a stronger layer has.
+VALUES = {
+    "transport": ("shm", "tcp"),
+    "pattern": ("stream", "exchange"),
+    "mode": ("blocking", "nonblocking"),
+    "sizes": ("8", "16"),
+    "perturb": (2, 1),
+    "window": (64, 4),
+    "places": ("own", "same"),
+    "touch": ("none", "timed"),
+    "wait": ("spin", "block"),
+    "buffers": ("separate", "same"),
+    "memory": ("host:host", "host"),
+    "pages": ("4K", "huge"),
+    "cache": ("hot", "cold"),
+    "align": (4, 8),
+    "datatype": ("byte", "vector"),
+    "object": ("bytes", "dict"),
+    "socket": ("pair", "req"),
+    "ownership": ("keep", "transfer"),
+    "rate": (1e9, 1e6),
+    "verify": (True, False),
+    "iterations": (100, 7),
+    "warmup": (20, 3),
+}
+
+
+@pytest.mark.parametrize("name", PlanPart.__struct_fields__)
+def test_a_stronger_layer_replaces_a_key_in_every_part(name):
+    """As if no part had it."""
+    own, stronger = VALUES[name]
+    other = {"align": 16} if name != "align" else {"perturb": 5}
+    plan = made({"pattern": "stream", "part": [{name: own}, {name: own} | other]}, {name: stronger})
+    assert plan == made({"pattern": "stream", "part": [{}, other]}, {name: stronger})
+    assert len({getattr(each, name) for each in plan.part_plans}) == 1
+
+
+@pytest.mark.parametrize("early", [{"ci": "2%"}, {"time": "1s"}])
+def test_what_stops_early_replaces_the_counts_of_the_parts(tmp_path, early):
+    plan = from_file(tmp_path, LATENCY_AND_STREAMS, **early)
+    assert {each.iterations for each in plan.part_plans} == {None}
+    assert [each.warmup for each in plan.part_plans] == [10, 10, 8]
+
+
+def test_the_sizes_of_the_command_line_are_those_of_all_parts(tmp_path):
+    plan = from_file(tmp_path, LATENCY_AND_STREAMS, sizes="4K", iterations="5", warmup="0")
+    assert points(plan) == [
+        ("pingpong", 4096, 1, 5, 0),
+        ("stream", 4096, 64, 5, 0),
+        ("stream", 4096, 32, 5, 0),
+    ]
+
+
+def test_a_layer_replaces_the_parts_of_another():
+    plan = made({"part": [{"sizes": "8"}, {"sizes": "64"}]}, {"part": [{"sizes": "1K"}]})
+    assert [each.sizes for each in plan.part_plans] == [(1024,)]
+    # Of its own keys, those of its parts win.
+    plan = made({"sizes": "8"}, {"sizes": "16", "part": [{"sizes": "1K"}, {}]})
+    assert [each.sizes for each in plan.part_plans] == [(1024,), (16,)]
+    assert made({"part": [{"sizes": "8"}]}, {"part": []}).part == ()
+
+
+def test_the_preset_is_weaker_than_a_part():
+    plan = made({"preset": "quick", "part": [{"sizes": "8", "iterations": 5}, {"sizes": "64"}]})
+    assert [(each.sizes, each.iterations) for each in plan.part_plans] == [((8,), 5), ((64,), None)]
+    # A count says how long a run takes.
+    assert plan.max_duration is None
+    assert made({"preset": "quick", "part": [{"sizes": "8"}]}).max_duration == 10
+
+
+def test_a_default_window_is_for_those_patterns_that_have_one():
+    defaults = python_layer({"part": [{"window": 8}, {"window": 8, "pattern": "stream"}]})
+    plan = make_plan(defaults=defaults)
+    assert [each.window for each in plan.part_plans] == [(), (8,)]
+    assert make_plan(python_layer(plan_record(plan))) == plan
+    # A window for all parts is for those that have one, too.
+    parts = [{"pattern": "stream"}, {"pattern": "pingpong"}]
+    plan = made({"transport": "shm", "sizes": "8", "window": 4, "part": parts})
+    assert [(pattern, window) for pattern, _, window, *_ in points(plan)] == [
+        ("stream", 4),
+        ("pingpong", 1),
+    ]
+
+
+# The record of a plan.
+
+
+@given(part_lists, counts)
+def test_a_plan_with_parts_can_be_made_again_from_its_record(parts, iterations):
+    keys = {"part": parts} | ({} if iterations is None else {"iterations": iterations})
+    plan = made(keys)
+    record = msgspec.json.decode(msgspec.json.encode(plan_record(plan)))
+    assert make_plan(python_layer(record)) == plan
+    assert make_plan(plan_layer(plan)) == plan
+    # And from what the ranks get.
+    assert msgspec.json.decode(msgspec.json.encode(plan), type=Plan) == plan
+
+
+def test_a_record_has_the_parts_as_a_file_has_them():
+    record = plan_record(made({"part": [{"sizes": "8,1K", "pattern": "stream", "warmup": 2}]}))
+    assert record["part"] == [{"pattern": ["stream"], "sizes": "8,1K", "warmup": 2}]
+    assert "part" not in plan_record(Plan())
+
+
+def test_every_key_of_a_part_is_one_of_a_plan():
+    of_plan = get_type_hints(Plan)
+    for name, hint in get_type_hints(PlanPart).items():
+        assert hint in (of_plan[name] | None, of_plan[name])
+
+
+# Mistakes.
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[part]]\n[[part]]\nsizes = "8,4Q"', "part 2: sizes: '4Q' is not a size"),
+        ('[[part]]\nszes = "8"', "part 1: szes: no such key; did you mean sizes?"),
+        (
+            "[[part]]\nranks = 4",
+            "part 1: ranks: holds for the whole plan; in a part: transport, pattern, mode, sizes",
+        ),
+        ("[[part]]\nci = 0.01\niterations = 5", "part 1: ci: holds for the whole plan"),
+        ("[[part]]\nmax-launches = 5", "part 1: max-launches: holds for the whole plan"),
+        ("[[part]]\n[[part.part]]\nsizes = 8", "part 1: part: holds for the whole plan"),
+        ('[[part]]\ntransport = "carrier"', "part 1: transport: 'carrier' is not known; allowed:"),
+        ("[[part]]\niterations = 0", "part 1: iterations: 0 is too few; at least 1"),
+        ("[[part]]\nwarmup = -1", "part 1: warmup: -1 is too few; at least 0"),
+        (
+            '[[part]]\npattern = "stream"\n[[part]]\nwindow = 8',
+            "part 2: window: pingpong has no window; --pattern stream",
+        ),
+        ('part = "8"', "part: not a list of tables; begin each with [[part]]"),
+        ('[part]\nsizes = "8"', "part: not a list of tables; begin each with [[part]]"),
+        ("part = [8]", "part: not a list of tables; begin each with [[part]]"),
+        ("window = 8\n[[part]]\nsizes = 8", "window: pingpong has no window"),
+    ],
+)
+def test_a_mistake_in_a_part_is_one_line_with_file_part_and_key(tmp_path, text, said):
+    with pytest.raises(UsageError) as caught:
+        from_file(tmp_path, text)
+    assert str(caught.value).startswith(f"{tmp_path / 'plan.toml'}: {said}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_mistake_in_python_names_the_part():
+    with pytest.raises(UsageError, match=r"^part 2: sizes: '4Q' is not a size"):
+        made({"part": [{}, {"sizes": "4Q"}]})
+    with pytest.raises(UsageError, match=r"^part 1: window: 0 is too few"):
+        make_plan(plan_layer(Plan(part=(PlanPart(window=(0,)),))))
+
+
+def test_the_documentation_names_every_key_of_a_part_and_its_example_is_a_plan(tmp_path):
+    text = (ROOT / "docs" / "measuring.md").read_text()
+    (keys,) = re.findall(r"A part may have the keys (.*?);", text, re.DOTALL)
+    assert re.findall("`([a-z]*)`", keys) == list(PlanPart.__struct_fields__)
+    begin = text.index("    transport = ", text.index("`[[part]]`"))
+    example = textwrap.dedent(text[begin : text.index("A part may have")])
+    assert points(from_file(tmp_path, example, transport="shm")) == [
+        ("pingpong", 8, 1, 30, 10),
+        ("pingpong", 64, 1, 30, 10),
+        ("pingpong", 1024, 1, 30, 10),
+        ("stream", 65536, 32, 40, 8),
+    ]
