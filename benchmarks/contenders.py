@@ -114,10 +114,24 @@ def plain_c(
     and the sizes; it prints each size, and its median and mean time in microseconds."""
     program = directory / f"{Path(source).stem}-{mpicc.name}"
     run(mpicc, "-O2", HERE / source, "-o", program)
+    return two_ranks((str(program), *words), sizes, mpiexec, options)
+
+
+def script(
+    source: str, sizes: tuple[int, ...], mpiexec: Path, options: tuple[str, ...]
+) -> Contender:
+    """A Python program of this directory, with the same arguments and output."""
+    return two_ranks((sys.executable, str(HERE / source)), sizes, mpiexec, options)
+
+
+def two_ranks(
+    command: tuple[str, ...], sizes: tuple[int, ...], mpiexec: Path, options: tuple[str, ...]
+) -> Contender:
+    """A program that two ranks run; after its own arguments it takes the cores and the sizes."""
 
     def measure() -> Times:
         numbers = [str(number) for number in (*CORES, *sizes)]
-        output = run(mpiexec, *options, "-n", "2", program, *words, *numbers)
+        output = run(mpiexec, *options, "-n", "2", *command, *numbers)
         lines = (line.split() for line in output.splitlines())
         return {
             int(words[0]): Figure(float(words[1]), float(words[2]))

@@ -20,6 +20,7 @@ from contenders import (
     netpipe_tcp,
     plain_c,
     require,
+    script,
     sockperf,
 )
 from halftrip.results.records import Measurement
@@ -56,11 +57,11 @@ MPIS = (
 MPI_PROGRAMS = ("mpirun.openmpi", "mpicc.openmpi", "mpirun.mpich", "mpicc.mpich")
 
 
-def over_mpi(mpi: Mpi, sizes: tuple[int, ...]) -> tuple[str, ...]:
+def over_mpi(mpi: Mpi, sizes: tuple[int, ...], transport: str = "mpi") -> tuple[str, ...]:
     """The options of halftrip for that MPI and these sizes."""
     return (
         "-t",
-        "mpi",
+        transport,
         "--mpiexec",
         shlex.quote(str(mpi.mpiexec)),
         "-s",
@@ -80,6 +81,14 @@ def mpi_comparisons(directory: Path) -> Iterator[Comparison]:
             same = halftrip(*ours, "--buffers", "same", statistic=best_of_trials_ns)
             peer = netpipe_mpi(LATENCY_SIZES, mpi.mpiexec, Path(mpi.netpipe), mpi.unbound)
             yield Comparison(f"mpi, {mpi.name}, NetPIPE", same, peer, latency(1.03))
+
+
+def python_comparisons(_: Path) -> Iterator[Comparison]:
+    """mpi4py's buffers against a script as written by hand, with the MPI that is beside Python."""
+    mpi = MPIS[0]
+    peer = script("pingpong_mpi4py.py", LATENCY_SIZES, mpi.mpiexec, mpi.unbound)
+    ours = over_mpi(mpi, LATENCY_SIZES, "mpi4py")
+    yield Comparison(f"mpi4py, {mpi.name}, a script", halftrip(*ours), peer, latency(1.03))
 
 
 def window_comparisons(directory: Path, pattern: str, directions: int) -> Iterator[Comparison]:
@@ -198,6 +207,7 @@ FAMILIES: dict[str, Callable[[Path], Iterator[Comparison]]] = {
     "stream": stream_comparisons,
     "bidirectional": bidirectional_comparisons,
     "onesided": onesided_comparisons,
+    "mpi4py": python_comparisons,
     "tcp": tcp_comparisons,
     "udp": udp_comparisons,
     "shm": shm_comparisons,

@@ -114,6 +114,18 @@ LATTICES = (
     Known("steps of 180 ns in 20 us", flat(clock=ClockModel(step=180e-9))),
     Known("steps of 42 ns in 80 ns", flat(latency=40e-9, clock=ClockModel(step=42e-9))),
 )
+# Whose sizes take different times, as one layer over another.
+LAYERED: dict[str, tuple[PathModel, Plan]] = {
+    "small noise": (changed(), Plan()),
+    "lognormal 0.3": (changed(noise=WILD), Plan()),
+    "AR(1) 0.6": (changed(noise=AR1), Plan()),
+    "AR(1) 0.6, 4 slices": (changed(noise=AR1), Plan(slices=4)),
+    "5 launches, spread 2 %": (changed(launch=0.02), Plan(launches=5)),
+    "wanders by 3 % within 20 ms": (
+        changed(wander=Wander(spread=0.03, time_constant=20e-3)),
+        WHOLE,
+    ),
+}
 
 
 class Flaw(NamedTuple):

@@ -34,6 +34,7 @@ from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.run import Run
 from halftrip.simulation.path_model import Noise, PathModel, Wander
 from halftrip.stats.difference import differ
+from halftrip.stats.estimate import Estimate, difference
 from halftrip.stats.piecewise import Point
 from halftrip.stats.summary import Summary, relative_width
 from simulated_paths import (
@@ -43,6 +44,7 @@ from simulated_paths import (
     HEALTHY,
     IID,
     LATTICES,
+    LAYERED,
     SIZES,
     SOUND,
     WANDERING,
@@ -169,6 +171,31 @@ def at_line_covers(seed: int) -> Score:
     true = model.one_way(0) / model.core_to_core * rtt
     hits = sum(row.adjusted.low <= true <= row.adjusted.high for row in found if row.adjusted)
     return Score(hits, len(found))
+
+
+# One size over another: 3 to 26 us over 10, and 0.4 us.
+_STEPS = ((8, 32768), (64, 131072), (512, 262144), (4096, 8192))
+
+
+def difference_covers(model: PathModel, plan: Plan, seed: int) -> Score:
+    """How many intervals of the difference of two rows of a run contain the true one."""
+    rows = summaries(measure(model, seed, SIZES, plan))
+    estimates = {size: Estimate(row.latency, row.low, row.high) for size, row in rows.items()}
+    hits = 0
+    for below, above in _STEPS:
+        found = difference(estimates[above], estimates[below])
+        true = (model.one_way(above) - model.one_way(below)) * 1e9
+        hits += found.low <= true <= found.high
+    return Score(hits, len(_STEPS))
+
+
+def differences() -> list[Claim]:
+    """That of two rows that wander together covers more than it has to."""
+    claims = []
+    for name, (model, plan) in LAYERED.items():
+        trial = partial(difference_covers, model, plan)
+        claims.append(Claim("difference", "interval of a difference", name, trial, 0.93, 1.0))
+    return claims
 
 
 def early() -> list[Claim]:
@@ -309,6 +336,7 @@ def recovery() -> list[Claim]:
 # Of `early`, the range is what a run should keep; whether it does depends on when it ends.
 GROUPS: dict[str, Callable[[], list[Claim]]] = {
     "coverage": coverage,
+    "difference": differences,
     "early": early,
     "flaw": flaws,
     "sound": sound,
