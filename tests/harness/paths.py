@@ -18,7 +18,18 @@ from harness.bench import CACHE, clock, pair, process
 from harness.threads import in_thread
 
 # Those that need no more than this process: MPI needs ranks that are processes.
-IN_PROCESS = ("shm", "pipe", "unix", "tcp", "udp")
+IN_PYTHON = ("mp-pipe", "mp-queue", "mp-shm", "zmq", "zmq-ipc")
+IN_PROCESS = ("shm", "pipe", "unix", "tcp", "udp", *IN_PYTHON)
+
+
+def usual(name):
+    """The settings that a transport's configurations have unless another value is asked for."""
+    choices = TRANSPORTS.load(name).capabilities.choices
+    return {
+        "wait": choices.wait[0],
+        "object": choices.object[0],
+        "socket": (choices.socket or (None,))[0],
+    }
 
 
 def transports(name, **fields):
@@ -66,7 +77,8 @@ class OneEnd:
     as they were sent."""
 
     def __init__(self, path, configuration, initiates):
-        where = layout(configuration, CACHE)
+        most_verified = TRANSPORTS.load(configuration.transport).most_verified
+        where = layout(configuration, CACHE, most_verified)
         end = configuration.initiator if initiates else configuration.responder
         out, in_ = (allocate_ring(where, configuration, end) for _ in range(2))
         buffers = Buffers(out=out, in_=in_, clock=clock(), exposed_bytes=max(1, where.bytes))

@@ -144,6 +144,11 @@ class Victim:
         (child,) = self._command().children()
         return child.pid
 
+    def runtime(self):
+        """The runtime of Dragon that halftrip has started."""
+        found = self._started(lambda words: "dragon" in words and "-s" in words)
+        return min(found, key=lambda process: process.create_time()).pid
+
     def catches(self, number):
         """Whether the command has a handler, its own or Python's, for a signal."""
         return self._has("SigCgt", number)
@@ -158,7 +163,7 @@ class Victim:
 
     # What is done to them.
 
-    def kill(self, pid, number=signal.SIGKILL):
+    def kill(self, pid, number=signal.SIGKILL, seconds=END_SECONDS):
         """Sends a signal; the command ends within what is promised, and nothing is left of it but a
         file that holds all that was measured, and why no more was."""
         marked = self.shell.marked
@@ -167,8 +172,8 @@ class Victim:
         measured = self._count(b'"record":"measurement"')
         began = time.monotonic()
         os.kill(pid, number)
-        ended = self.wait(END_SECONDS)
-        assert marked.await_end(began + END_SECONDS - time.monotonic()) == []
+        ended = self.wait(seconds)
+        assert marked.await_end(began + seconds - time.monotonic()) == []
         assert "Traceback" not in ended.err, ended.err
         # A file that has just been created is still empty.
         if self._count(b"\n"):

@@ -1,4 +1,4 @@
-"""Ranks on two hosts: TCP, UDP and MPI between them, and nothing that needs a common memory."""
+"""Ranks on two hosts: TCP, UDP, MPI and ZeroMQ between them, nothing that needs a common memory."""
 
 import pytest
 
@@ -8,7 +8,9 @@ from harness.victim import Victim
 
 pytestmark = pytest.mark.extended
 
-WORK = ("-t", "mpi,shm,pipe,unix,tcp,udp", "-s", "8,32K", "--time", "30ms")
+LOCAL = ("shm", "pipe", "unix", "mp-pipe", "mp-queue", "mp-shm", "zmq-ipc")
+ACROSS = ("mpi", "tcp", "udp", "zmq")
+WORK = ("-t", ",".join((*LOCAL, *ACROSS)), "-s", "8,32K", "--time", "30ms")
 
 
 def check_measured(result, lab):
@@ -16,8 +18,8 @@ def check_measured(result, lab):
     run = result.run
     assert run.interrupted is None
     assert [e.host for e in run.environments] == [host.name for host in lab.hosts]
-    assert {m.configuration.transport for m in run.measurements} == {"mpi", "tcp", "udp"}
-    assert {skip.transport for skip in run.skips} == {"shm", "pipe", "unix"}
+    assert {m.configuration.transport for m in run.measurements} == set(ACROSS)
+    assert {skip.transport for skip in run.skips} == set(LOCAL)
     assert {skip.reason for skip in run.skips} == {"the ranks are on different hosts"}
     assert all(m.core_to_core_rtts == [] for m in run.measurements)
     # Over the cable, not over loopback.

@@ -98,6 +98,7 @@ def test_programs_get_what_it_cost(measured):
         (("--cost", "--format", "csv"), "in every row"),
         (("--flags", "--format", "json"), "in every row"),
         (("--system-log", "--format", "csv"), "the run file is JSON itself"),
+        (("--layers", "-j"), "--layers: --format json has the rows of both layers"),
         (("--cost", "--rtt"), "--rtt: --cost shows no latency; leave it out"),
     ],
 )
@@ -113,6 +114,12 @@ def test_several_views_are_shown_one_after_the_other(measured):
     assert both.status == 0
     assert "busy-poll:" in both.out
     assert "no system log: " in both.out
+
+
+def test_a_run_without_layers_says_what_to_measure(measured):
+    result = measured.show("--layers")
+    assert (result.status, result.err) == (0, "")
+    assert result.out.startswith("no layers: no two of these transports are layers of each other")
 
 
 def test_each_way_to_wait_and_to_buffer_is_a_row(shell):

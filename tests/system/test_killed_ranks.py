@@ -36,6 +36,7 @@ def test_a_killed_rank_is_named_and_what_was_measured_is_shown(shell, rank):
     [
         ("shm", "spin"),
         ("tcp", "block"),
+        ("mp-queue", "block"),
         *(
             pytest.param(transport, wait, marks=pytest.mark.extended)
             for transport, wait in (
@@ -46,6 +47,10 @@ def test_a_killed_rank_is_named_and_what_was_measured_is_shown(shell, rank):
                 ("unix", "spin"),
                 ("tcp", "spin"),
                 ("udp", "spin"),
+                ("mp-pipe", "block"),
+                ("mp-shm", "block"),
+                ("zmq", "block"),
+                ("zmq-ipc", "block"),
             )
         ),
     ],
@@ -68,6 +73,29 @@ def test_a_killed_rank_of_mpi_is_named(shell, name, rank):
     ended = victim.kill(pid)
     assert (ended.status, ended.err) == (1, f"halftrip: rank {rank} (process {pid}) died\n")
     assert ended.run.interrupted == f"rank {rank} (process {pid}) died"
+
+
+@pytest.mark.parametrize(
+    ("transport", "mode", "name"),
+    [
+        ("mpi4py", "blocking", "wheel"),
+        *(
+            pytest.param(transport, mode, name, marks=pytest.mark.extended)
+            for transport, mode, name in (
+                ("mpi4py", "persistent", "wheel"),
+                ("mpi4py-object", "blocking", "wheel"),
+                ("mpi4py-object", "nonblocking", "mpich"),
+            )
+        ),
+    ],
+)
+def test_a_rank_notices_within_a_call_of_mpi4py(shell, transport, mode, name):
+    work = ("--ci", "none", "--time", "60s", "-s", "1M", "-t", transport, "-c", mode)
+    victim = Victim(shell, *work, *chosen(name), **quick_start(name))
+    victim.await_work(0)
+    pid = victim.rank(1)
+    ended = victim.kill(pid)
+    assert (ended.status, ended.err) == (1, f"halftrip: rank 1 (process {pid}) died\n")
 
 
 @pytest.mark.extended

@@ -29,6 +29,10 @@ MISTAKES = [
         ("run", "-n", "3", "--pairs", "neighbours"),
         "--ranks: 3 ranks cannot form neighbours; an even",
     ),
+    (
+        ("run", "-n", "5", "--pairs", "reciprocal"),
+        "--ranks: 5 ranks cannot form reciprocal; an even number is needed",
+    ),
     (("run", "--cores", "0"), "--cores: 1 core for 2 ranks; name 2, one for each, as 0,1"),
     (("run", "--cores", "²,1"), "--cores: '²' is not a core"),
     (("run", "--cores", "0-9999999999"), "--cores: '0-9999999999' is not a core"),
@@ -57,6 +61,7 @@ MISTAKES = [
     (("run", "none.toml"), "none.toml: no such file or directory"),
     (("run", "wrong.toml"), "wrong.toml: szes: no such key; did you mean sizes?"),
     (("run", "model.toml"), "model.toml: simulated: latncy: no such key; did you mean latency?"),
+    (("run", "parts.toml"), "parts.toml: part 2: sizes: '4Q' is not a size"),
     (("run", "broken.toml"), "broken.toml: not TOML"),
     (("run", "-o", "there.jsonl"), "there.jsonl: exists already; choose another name"),
     (("run", "-o", "nowhere/run.jsonl"), "nowhere/run.jsonl: cannot be written"),
@@ -86,6 +91,7 @@ AS_A_COMMAND = [
 
 def check_one_line(shell, make, arguments, said):
     (shell.directory / "wrong.toml").write_text('szes = "8"\n')
+    (shell.directory / "parts.toml").write_text('[[part]]\n[[part]]\nsizes = "4Q"\n')
     (shell.directory / "broken.toml").write_text("sizes = \n")
     (shell.directory / "model.toml").write_text('[simulated]\nlatncy = "7us"\n')
     (shell.directory / "there.jsonl").write_text("")

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from harness.mpi import ONE_HOST, mpiexec
+from harness.mpi import ONE_HOST, chosen, mpiexec
 
 QUICK = ("-s", "8", "--time", "10ms")
 
@@ -33,11 +33,12 @@ def found_instead(shell, script, interpreter="/bin/sh"):
 
 def test_what_an_mpiexec_says_when_it_fails_is_why_mpi_is_skipped(shell):
     broken = found_instead(shell, "echo '-----' >&2; echo 'There are not enough slots' >&2; exit 3")
-    result = shell.run("-t", "mpi,shm", *QUICK, **broken)
+    result = shell.run("-t", "mpi,mpi4py,shm", *QUICK, **broken)
     assert result.status == 0
     assert {m.configuration.transport for m in result.run.measurements} == {"shm"}
     ended = r"mpiexec \(process \d+\) ended with status 3: There are not enough slots"
-    assert re.search(f"not measured: mpi: {ended}", result.out)
+    for name in ("mpi", "mpi4py"):
+        assert re.search(f"not measured: {name}: {ended}", result.out)
 
 
 def test_an_mpiexec_that_was_asked_for_has_to_work(shell):
@@ -86,6 +87,18 @@ def test_what_is_printed_in_a_run_that_goes_well_is_quoted_after_the_table(shell
     expected = [f"the fabric {number} is slow" for number in range(1, count + 1)]
     more = ["... and 5 lines more"] if count == 25 else []
     assert lines == expected[:20] + more
+
+
+@pytest.mark.parametrize("transport", ["mpi4py", "mpi4py-object"])
+def test_an_error_of_mpi_in_a_timed_call_is_said_in_a_line(shell, transport):
+    """Of both ranks the one that fails first says so."""
+    wrong = shell.patched(
+        "from halftrip.mpi import library\nlibrary.timed_tag = lambda thread: -5\n"
+    )
+    result = shell.run("-t", transport, *QUICK, *chosen("wheel"), **ONE_HOST | wrong)
+    assert result.status == 1
+    said = rf"halftrip: {transport} pingpong 8 failed: rank [01]: MPI error MPI_ERR_TAG: .+\n"
+    assert re.fullmatch(said, result.err)
 
 
 @pytest.mark.extended

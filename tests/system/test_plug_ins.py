@@ -10,30 +10,26 @@ from harness.shell import opened_shell
 from harness.victim import Victim
 from harness.wrong_bytes import check_failure, is_checked, spoiled
 
-PATTERNS = ("pingpong", "stream", "bidirectional", "exchange", "pingping")
+PATTERNS = ("pingpong", "stream")
 
 # A connected Unix socket; the initiator listens.
 MODULE = """
 import secrets
 import socket
 
-from halftrip.transports.base import Transport
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.python.patterns import PATTERNS, PythonPath, clock_figures
+from halftrip.transports.python.endpoint import PythonPath, PythonTransport
+from halftrip.transports.python.patterns import ONE_WAY
 
 
-class ExampleTransport(Transport):
+class ExampleTransport(PythonTransport):
     capabilities = Capabilities(
-        patterns={"blocking": PATTERNS},
+        patterns={"blocking": ONE_WAY},
         waits=("block",),
         no_other_wait="example can only sleep",
         smallest=1,
         too_small="example has no empty messages",
     )
-
-    @property
-    def clock_figures(self):
-        return clock_figures()
 
     def missing(self, pair):
         return None if pair.same_host else "the ranks are on different hosts"

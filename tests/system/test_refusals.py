@@ -113,3 +113,13 @@ def test_a_core_that_a_rank_may_not_use_is_a_reason_and_no_mistake(shell):
         assert f"not measured: {transport}: {reason}" in result.out
     assert result.run.measurements == ()
     assert result.run.interrupted is None
+
+
+def test_without_pyzmq_the_rest_is_measured(shell):
+    environment = shell.patched("import sys\nsys.modules['zmq'] = None\n")
+    result = shell.run("-t", "shm,zmq,zmq-ipc", "-s", "8", "--time", "1ms", **environment)
+    assert result.status == 0, result.err
+    assert {m.configuration.transport for m in result.run.measurements} == {"shm"}
+    for name in ("zmq", "zmq-ipc"):
+        assert f"not measured: {name}: no pyzmq (" in result.out
+    assert "pip install 'halftrip[zmq]'" in result.out

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from halftrip.results.run_file import load
+from halftrip.results.run_file import decode, load
 from harness.shell import opened_shell
 from harness.victim import Victim
 
@@ -63,6 +63,66 @@ def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cu
     assert again.err == (
         f"halftrip: {shell.path}: the run is complete, and nothing in it failed; see --again\n"
     )
+
+
+PARTS = """\
+transport = "shm,pipe"
+slices = 4
+
+[[part]]
+sizes = "8,64"
+iterations = 20
+
+[[part]]
+pattern = "stream"
+sizes = "64"
+window = 16
+iterations = 6
+"""
+
+
+def test_what_a_plan_with_parts_lacks_is_measured_as_its_parts_say(shell):
+    """The file has the parts: neither the rest of a run nor a row again needs the plan."""
+    (shell.directory / "plan.toml").write_text(PARTS)
+    first = shell.run("plan.toml", "-t", "pipe", "--warmup", "2")
+    assert first.status == 0, first.err
+    assert [(part.get("transport"), part["iterations"]) for part in header(shell)["part"]] == [
+        (None, 20),
+        (None, 6),
+    ]
+    lines = shell.path.read_bytes().splitlines(keepends=True)
+    # As if it had been killed before the last two measurements.
+    measured = [line for line in lines if line.startswith(b'{"record":"measurement"')]
+    rest = set(measured[-2:])
+    shell.path.write_bytes(
+        b"".join(line for line in lines if line not in rest and b'"record":"end"' not in line)
+    )
+    lacking = {decode(line).configuration for line in rest}
+
+    result = shell.halftrip("run", "--resume", shell.path, "-q")
+    assert result.status == 0, result.err
+    assert counted(result.run, 1) == {
+        configuration: 20 if configuration.pattern == "pingpong" else 6 for configuration in lacking
+    }
+
+    again = shell.halftrip("run", "--resume", shell.path, "--again", "caution,no", "-q")
+    assert again.status == 0, again.err
+    numbers = {(each.pattern, each.size): n for each, n in counted(again.run, 2).items()}
+    assert numbers.items() <= {("pingpong", 8): 20, ("pingpong", 64): 20, ("stream", 64): 6}.items()
+
+
+def header(shell):
+    return load(shell.path).header.plan
+
+
+def counted(run, launch):
+    """How many iterations each configuration has in a launch."""
+    found = {}
+    for each in run.measurements:
+        if each.launch == launch:
+            iterations = each.samples.size * each.iterations
+            found[each.configuration] = found.get(each.configuration, 0) + iterations
+    return found
 
 
 def test_rows_with_a_flag_are_measured_again(shell):

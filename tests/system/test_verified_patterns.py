@@ -7,10 +7,12 @@ import pytest
 from halftrip.registry import DEFAULT_TRANSPORTS, TRANSPORTS
 from halftrip.results.patterns import SHAPES
 from harness.mpi import EVERY_MPI, ONE_HOST, chosen, quick_start
+from harness.paths import IN_PYTHON
 from harness.wrong_bytes import check_failure, is_checked, spoiled
 
 LOCAL = [name for name in DEFAULT_TRANSPORTS if name != "mpi"]
 PATTERNS = ",".join(SHAPES)
+TWO_SIDED = ",".join(name for name, shape in SHAPES.items() if "blocking" in shape.modes)
 MODES = "blocking,nonblocking,persistent,ssend,onesided"
 QUICK = ("--time", "1ms", "--window", "3", "--verify")
 # Small, a partial word, and a message that is cut into chunks or does not fit into a buffer.
@@ -58,6 +60,23 @@ def test_every_local_pattern_is_verified_however_receivers_wait(shell):
     assert "not measured: pipe get, put onesided: a byte stream has no memory" in result.out
 
 
+def test_every_pattern_in_python_is_verified_whatever_is_sent(shell):
+    result = shell.run(
+        *(*QUICK, "-s", "0,300000", "-t", ",".join(IN_PYTHON), "-p", PATTERNS, "-r", "1"),
+        *("--object", "buffer,bytes,array,dict", "--socket", "pair,req"),
+    )
+    configurations = check_verified(result)
+    expected = {(name, *kind) for name in IN_PYTHON for kind in possible(name)}
+    assert kinds(configurations) == expected
+    for name in IN_PYTHON:
+        found = [each for each in configurations if each.transport == name]
+        choices = TRANSPORTS.load(name).capabilities.choices
+        assert {each.object for each in found} == set(choices.object)
+        assert {each.socket for each in found} == set(choices.socket or [None])
+    assert "not measured: mp-pipe bidirectional, exchange, pingping" in result.out
+    assert "--socket req: a request has to be answered before the next" in result.out
+
+
 @pytest.mark.parametrize("name", EVERY_MPI)
 def test_every_pattern_and_mode_of_mpi_is_verified(shell, name):
     result = shell.run(
@@ -65,6 +84,33 @@ def test_every_pattern_and_mode_of_mpi_is_verified(shell, name):
         **quick_start(name),
     )
     assert kinds(check_verified(result)) == {("mpi", *kind) for kind in possible("mpi")}
+
+
+@pytest.mark.parametrize(
+    ("name", "slices", "sizes"),
+    [
+        # Longer than an irecv without a buffer can receive.
+        ("wheel", 1, "40000"),
+        # In the second slice, endpoints with more requests than some MPIs have are made anew.
+        *(
+            pytest.param(name, 2, "1021,300000", marks=pytest.mark.extended)
+            for name in ("wheel", "openmpi", "mpich")
+        ),
+    ],
+)
+def test_every_pattern_mode_and_object_of_mpi4py_is_verified(shell, name, slices, sizes):
+    names, objects = ("mpi4py", "mpi4py-object"), ("bytes", "array", "dict")
+    result = shell.run(
+        *(*QUICK, "-r", slices, "-s", sizes, "-t", ",".join(names), "-p", TWO_SIDED),
+        *("-c", MODES, "--object", ",".join(objects), *chosen(name)),
+        **quick_start(name),
+    )
+    found = check_verified(result)
+    expected = {(name, *kind) for name in names for kind in possible(name)}
+    assert kinds(found) == expected
+    for kind in objects:
+        of_kind = [configuration for configuration in found if configuration.object == kind]
+        assert kinds(of_kind) == {one for one in expected if one[0] == "mpi4py-object"}
 
 
 @pytest.mark.parametrize("name", EVERY_MPI)
@@ -209,8 +255,9 @@ def test_one_buffer_for_both_ways_is_for_a_ping_pong_in_turn(shell):
 @pytest.mark.parametrize(
     ("transports", "size"),
     [
-        (LOCAL, 1021),
+        ([*LOCAL, *IN_PYTHON], 1021),
         pytest.param(["mpi"], 1021, marks=pytest.mark.extended),
+        pytest.param(["mpi4py", "mpi4py-object"], 1021, marks=pytest.mark.extended),
         # Cut into chunks.
         pytest.param(
             [*(n for n in LOCAL if n != "udp"), "mpi"], 300_000, marks=pytest.mark.extended
@@ -222,7 +269,19 @@ def test_a_wrong_byte_fails_every_row_in_which_it_is_received(shell, rank, trans
     """All that a rank sends has a wrong byte where it is long enough; rows of shorter messages are
     measured all the same."""
     result = shell.run(
-        *(*QUICK, "-s", f"8,{size}", "-t", ",".join(transports), "-p", PATTERNS, "-c", MODES),
+        *(
+            *QUICK,
+            "-r",
+            "2",
+            "-s",
+            f"8,{size}",
+            "-t",
+            ",".join(transports),
+            "-p",
+            PATTERNS,
+            "-c",
+            MODES,
+        ),
         **spoiled(shell, rank, size - 1),
     )
     assert result.status == 1

@@ -8,7 +8,7 @@ import msgspec
 from halftrip.analysis.flags import NAMES
 from halftrip.plan.options import OPTIONS
 from halftrip.registry import TRANSPORTS
-from halftrip.report import columns, cost, csv, tails
+from halftrip.report import columns, cost, csv, layers, tails
 from halftrip.report.fields import FIELDS
 from halftrip.results import records
 from harness import runs
@@ -19,6 +19,7 @@ PAGE = ROOT / "docs" / "words.md"
 # What concerns a run that exists is no key of a plan.
 OF_A_RUN = {"resume", "again"}
 OF_EVERY_TABLE = {"transport"}
+OF_LAYERS = {"layer", "over"}
 OF_VERDICTS = {"ok", "caution", "no"}
 # What some of them were once called.
 OLD = {
@@ -44,10 +45,12 @@ def headings():
         columns.CAUSE,
         *FIELDS,
         *cost._COLUMNS,
+        *layers._TIMES,
+        *layers._RATES,
     ]
     many = runs.measurement(samples=range(1000, 31_000), iterations=1)
     of_tails = text(tails.render_tails, runs.run(many)).splitlines()[0]
-    return {each.name for each in shown} | set(of_tails.split()) | OF_EVERY_TABLE
+    return {each.name for each in shown} | set(of_tails.split()) | OF_EVERY_TABLE | OF_LAYERS
 
 
 def csv_columns():
