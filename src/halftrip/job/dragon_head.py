@@ -1,4 +1,5 @@
-"""The head process of a Dragon runtime that measures: ``python -m halftrip.job.dragon_head TASK``.
+"""The head process of a Dragon runtime that measures: ``python -m halftrip.job.dragon_head TASK
+JOB``, where JOB is the file with the job.
 
 It starts the ranks, as processes of the runtime, and waits for them; or, where something else
 starts them, it keeps the runtime up until the run has ended.
@@ -20,14 +21,16 @@ from halftrip.job.dragon_runtime import (
     remove_pools,
 )
 from halftrip.job.launchers.base import RANK_COMMAND
-from halftrip.job.spec import JOB_VARIABLE, RANK_VARIABLE, Job
+from halftrip.job.spec import RANK_VARIABLE, Job
 
 
 def main() -> int:
     """Does the task that the command line names, and returns the exit status."""
-    job = Job.from_environment(os.environ)
+    task, path = sys.argv[1:]
+    # The environment of the launcher does not reach other nodes.
+    job = Job.from_file(path)
     tasks = {START_RANKS: _start_ranks, AWAIT_END: _await_end}
-    return tasks[sys.argv[1]](job)
+    return tasks[task](job)
 
 
 def _start_ranks(job: Job) -> int:
@@ -46,7 +49,7 @@ def _start_ranks(job: Job) -> int:
         Process(
             target=program,
             args=arguments,
-            env={JOB_VARIABLE: os.environ[JOB_VARIABLE], RANK_VARIABLE: str(rank)},
+            env=job.environment() | {RANK_VARIABLE: str(rank)},
             # So that they can talk with the runtime, as processes that run Python functions can.
             options=ProcessOptions(make_inf_channels=True),
             policy=Policy(

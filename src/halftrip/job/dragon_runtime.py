@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -27,9 +28,11 @@ from halftrip.job.spec import Job
 START_RANKS, AWAIT_END = "start-ranks", "await-end"
 # The pipe in its directory that tells a head process that waits when to end.
 END_PIPE = "end"
-_ATTACH_FILE = "attach_info.txt"
-# How long a runtime may take to start and to end, s: on one node it takes one or two.
+_ATTACH_FILE, _JOB_FILE = "attach_info.txt", "job"
+# How long a runtime may take to start, on one node and on several, and to end, s. On one node it
+# takes one or two, on two nodes without a fast network 30 to 40.
 START_SECONDS = 15.0
+NODES_START_SECONDS = 180.0
 LEAVE_SECONDS = 8.0
 # How long its processes may take to be gone after it, s.
 _UNMAP_SECONDS = 2.0
@@ -44,19 +47,27 @@ class Runtime(NamedTuple):
 
 
 def start(
-    command: RuntimeCommand | None, task: str, job: Job, started: Started, *options: str
+    command: RuntimeCommand | None,
+    task: str,
+    job: Job,
+    directory: str,
+    started: Started,
+    *options: str,
 ) -> Runtime:
     """Starts a runtime whose head process does `task`, or, where `command` is None, that head
-    process in the runtime that there is. Raises what Started.add does."""
+    process in the runtime that there is. All nodes have to reach the empty `directory`, which only
+    this user may read. Raises what Started.add does."""
     output = Output(telling, reason)
     began = time.time()
+    path = Path(directory, _JOB_FILE)
+    job.write(path)
     words = (*command.words, *options) if command is not None else ()
     environment = dict(os.environ) if command is None else command.environment(os.environ)
     process = subprocess.Popen(
-        (*words, sys.executable, "-m", "halftrip.job.dragon_head", task),
+        (*words, sys.executable, "-m", "halftrip.job.dragon_head", task, str(path)),
         env=environment | job.environment() | attachment(job.attach, job.token),
-        # Where it writes its logs.
-        cwd=job.directory,
+        # Where it writes its logs, on all nodes.
+        cwd=directory,
         stdin=subprocess.DEVNULL,
         stdout=output.file,
         stderr=output.file,
@@ -98,8 +109,8 @@ def start_beside(requested: str | None, job: Job, started: Started) -> Job:
     # Its head process reads it until the last writer is gone: this one.
     writer = os.open(end_pipe, os.O_RDWR | os.O_CLOEXEC)
     started.until_finished.callback(os.close, writer)
-    beside = msgspec.structs.replace(job, directory=directory.name, attach=directory.name)
-    runtime = start(command, AWAIT_END, beside, started, "--attachable")
+    beside = msgspec.structs.replace(job, attach=directory.name)
+    runtime = start(command, AWAIT_END, beside, directory.name, started, "--attachable")
     problem = _await_start(runtime, os.path.join(directory.name, _ATTACH_FILE), started)
     if problem is not None:
         _kill(runtime, job.token, started)

@@ -1,9 +1,11 @@
-"""A job as its launcher describes it to the ranks, in the environment."""
+"""A job as its launcher describes it to the ranks, in the environment or in a file."""
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -40,6 +42,15 @@ class Job(msgspec.Struct, frozen=True):
     @staticmethod
     def from_environment(environ: Mapping[str, str]) -> Job:
         return msgspec.json.decode(environ[JOB_VARIABLE], type=Job)
+
+    def write(self, path: Path) -> None:
+        """Writes a new file, which only this user may read: it has the token."""
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(msgspec.json.encode(self))
+
+    @staticmethod
+    def from_file(path: str) -> Job:
+        return msgspec.json.decode(Path(path).read_bytes(), type=Job)
 
 
 def new_token() -> str:

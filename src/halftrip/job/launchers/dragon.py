@@ -26,8 +26,10 @@ class DragonLauncher(Launcher):
         # In a runtime halftrip is its head process, and what it starts speaks for it.
         within = process.in_runtime()
         self._command = None if within else runtime_command(plan.dragon, os.environ)
+        # Dragon starts its processes in the same working directory on all nodes.
+        shared = os.getcwd() if self._spans_nodes else None
         self._directory = tempfile.TemporaryDirectory(
-            prefix="halftrip-", ignore_cleanup_errors=True
+            prefix="halftrip-", dir=shared, ignore_cleanup_errors=True
         )
 
     @property
@@ -50,6 +52,11 @@ class DragonLauncher(Launcher):
 
     def start(self, job: Job, started: Started) -> None:
         started.until_end.callback(self._directory.cleanup)
-        if not self._spans_nodes:
-            started.start_seconds = dragon_runtime.START_SECONDS
-        dragon_runtime.start(self._command, dragon_runtime.START_RANKS, job, started)
+        started.start_seconds = (
+            dragon_runtime.NODES_START_SECONDS
+            if self._spans_nodes
+            else dragon_runtime.START_SECONDS
+        )
+        dragon_runtime.start(
+            self._command, dragon_runtime.START_RANKS, job, self._directory.name, started
+        )

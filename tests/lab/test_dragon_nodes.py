@@ -1,0 +1,63 @@
+"""Dragon on two hosts, which it starts on by itself, with ssh."""
+
+import os
+import shlex
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from harness.limits import AMPLE_SECONDS
+from lab.hosts import run as execute
+
+pytestmark = pytest.mark.extended
+
+
+def make_ssh(directory, lab):
+    """A program `ssh` that starts commands on the hosts of the lab, of which each has a boot ID of
+    its own, by which Dragon knows nodes. Returns its directory."""
+    boots = {host.name: directory / f"boot-{host.name}" for host in lab.hosts}
+    for path in boots.values():
+        path.write_text(f"{uuid.uuid4()}\n")
+    program = directory / "bin" / "ssh"
+    program.parent.mkdir()
+    program.write_text(
+        "#!/bin/bash\n"
+        'while [[ "$1" == -* ]]; do shift; done\n'
+        "host=$1; shift\n"
+        # The fabric that the transport agents fall back to, OFI, is not installed.
+        "export DRAGON_HSTA_BACKEND=tcp\n"
+        f'exec {shlex.quote(str(lab.agent))} "$host" '
+        f'"mount --bind {directory}/boot-$host /proc/sys/kernel/random/boot_id; $*"\n'
+    )
+    program.chmod(0o755)
+    return program.parent
+
+
+def test_dragon_measures_between_two_hosts(lab, shell, tmp_path):
+    for host in lab.hosts:
+        # Dragon asks which address leads out.
+        host.ip("route", "add", "default", "dev", host.device)
+    programs = (make_ssh(tmp_path, lab), Path(sys.executable).parent)
+    hosts = ",".join(host.name for host in lab.hosts)
+    result = shell.run(
+        *("-t", "dragon,dragon-queue,tcp", "-s", "8,64K", "-p", "pingpong", "--verify"),
+        *("--time", "50ms", "--slices", "1"),
+        *("--dragon", f"dragon -w ssh --hostlist {hosts} --network-prefix ^v"),
+        prefix=lab.hosts[0].prefix(),
+        # Its start takes most of a minute, with nothing else to do.
+        timeout=2 * AMPLE_SECONDS,
+        PATH=os.pathsep.join([*map(str, programs), os.environ["PATH"]]),
+    )
+    assert result.status == 0, result.err
+    run = result.run
+    assert run.failures == ()
+    assert run.skips == ()
+    assert sorted(e.host for e in run.environments) == sorted(host.name for host in lab.hosts)
+    assert len(run.by_configuration) == 6
+    assert [*shell.directory.glob("halftrip-*/")] == []
+    # The runtime ended by itself, on both hosts.
+    assert "dragon" not in result.err
+    for host in lab.hosts:
+        assert execute("ip", "netns", "pids", host.name) == ""
