@@ -3,6 +3,11 @@
 # Not `signal`: while that makes its enumerations, an interrupt would end Python with a traceback.
 import _signal  # type: ignore[import-not-found]
 import os
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # Python has put the working directory first, in which anybody may have put a module.
+    del sys.path[0]
 
 _NAMES = {_signal.SIGINT: "SIGINT", _signal.SIGTERM: "SIGTERM"}
 # The variables in which launchers set a rank's number and the size of the job, as in

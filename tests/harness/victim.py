@@ -58,7 +58,7 @@ class Victim:
 
     def await_rank(self):
         """Until there is a process of a rank."""
-        self._await(lambda: self._started(lambda words: words[1:] == ["-m", _RANK]), "no rank")
+        self._await(lambda: self._started(lambda words: words[-2:] == ["-m", _RANK]), "no rank")
 
     def await_listener(self):
         """Until the launcher waits for its ranks to connect."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from halftrip.dragon.process import NO_DRAGON, in_runtime, is_installed
 from halftrip.errors import Unavailable, UsageError
+from halftrip.interpreter import RUN_MODULE
 
 SINGLE_NODE = "-s"
 _SINGLE_NODE_OPTIONS = (SINGLE_NODE, "--single-node-override")
@@ -60,7 +61,7 @@ def runtime_command(requested: str | None, environ: Mapping[str, str]) -> Runtim
         if program is None:
             raise UsageError(f"--dragon: {requested!r} is not a program that can be run")
         return RuntimeCommand((program, *words[1:]))
-    own = (sys.executable, "-m", "dragon")
+    own = (*RUN_MODULE, "dragon")
     if _nodes(environ) > 1:
         return RuntimeCommand(own)
     return RuntimeCommand((*own, SINGLE_NODE), _without_allocation(environ))

@@ -7,7 +7,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from functools import partial
@@ -20,6 +19,7 @@ from halftrip.dragon.command import RuntimeCommand, reason, runtime_command, tel
 from halftrip.dragon.pools import is_pool_of
 from halftrip.dragon.process import attachment
 from halftrip.errors import Interrupted, Unavailable
+from halftrip.interpreter import RUN_MODULE
 from halftrip.job import shm_cleanup
 from halftrip.job.processes import POLL_SECONDS, Output, Started, job_processes
 from halftrip.job.spec import Job
@@ -64,7 +64,7 @@ def start(
     words = (*command.words, *options) if command is not None else ()
     environment = dict(os.environ) if command is None else command.environment(os.environ)
     process = subprocess.Popen(
-        (*words, sys.executable, "-m", "halftrip.job.dragon_head", task, str(path)),
+        (*words, *RUN_MODULE, "halftrip.job.dragon_head", task, str(path)),
         env=environment | job.environment() | attachment(job.attach, job.token),
         # Where it writes its logs, on all nodes.
         cwd=directory,

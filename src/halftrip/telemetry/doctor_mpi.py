@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from halftrip.errors import Unavailable
+from halftrip.interpreter import RUN_MODULE
 from halftrip.mpi import launcher, library
 from halftrip.telemetry.doctor import Check
 
@@ -37,7 +38,7 @@ def check() -> Check:
         mpiexec = launcher.find_mpiexec()
     except Unavailable as error:
         return Check(_NAME, "warning", str(error), f"{_INSTALL}, or name one with --mpiexec")
-    command = (*launcher.full_command(mpiexec), "-n", "2", sys.executable, "-m")
+    command = (*launcher.full_command(mpiexec), "-n", "2", *RUN_MODULE)
     path = (str(mpiexec.library),) if mpiexec.library is not None else ()
     try:
         ranks = subprocess.run(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 
 from halftrip.control.protocol import Listener, Reach
+from halftrip.interpreter import RUN_MODULE
 from halftrip.job.processes import Started
 from halftrip.job.spec import Job
 from halftrip.plan.plan import Plan
 
 # The command that a rank runs.
-RANK_COMMAND = (sys.executable, "-m", "halftrip.job.worker")
+RANK_COMMAND = (*RUN_MODULE, "halftrip.job.worker")
 
 
 class Launcher(ABC):
