@@ -179,6 +179,7 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
 }
 
 void define_local_endpoints(nb::module_& module);
+void define_start_watch(nb::module_& module);
 
 // A part of the module that a build may leave out. Each is a static object of its source file, so
 // that the list of sources alone decides which parts there are.

@@ -185,5 +185,6 @@ NB_MODULE(_native, module) {
   define_buffers(module);
   define_copy(module);
   define_local_endpoints(module);
+  define_start_watch(module);
   Part::define_all(module);
 }

@@ -155,6 +155,24 @@ def first_difference(
 def copy(to: _Bytes, from_: _Bytes, copies: int, timestamps: _Int64s, clock: str) -> None:
     """Copies `copies` times between each two timestamps."""
 
+class StartWatch:
+    """Ends this process with `status`, and a line on standard error, where a rank of this host ends
+    while a call holds the interpreter's lock, or its parent does; with 128 plus its number, and its
+    text, where one of `signals` arrives. `rank_variable` is the variable that has a rank's number;
+    `reason` is said instead of who has ended, if it is not empty; files in /dev/shm that this
+    process maps and whose names begin as one of `segments` are removed. Raises OSError. It watches
+    until `stop`."""
+
+    def __init__(
+        self,
+        rank_variable: str,
+        signals: dict[int, str],
+        reason: str,
+        status: int,
+        segments: list[str],
+    ) -> None: ...
+    def stop(self) -> None: ...
+
 class Counter:
     """Counts for the thread that constructs it; `kind` and `config` are `type` and `config` of
     perf_event_open(2). Counts in user mode, or `everywhere`: in the kernel, too. `read` returns the

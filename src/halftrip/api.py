@@ -18,6 +18,7 @@ from halftrip.analysis.verdict import NOT_OK, verdicts
 from halftrip.errors import HalftripError, UsageError
 from halftrip.job.existing import existing_job
 from halftrip.job.join import join
+from halftrip.job.mpi_start import shared
 from halftrip.job.resumption import Resumption, resumption
 from halftrip.job.start import DEFAULT_RANKS, launch
 from halftrip.job.view import NoView, View
@@ -68,9 +69,12 @@ def run(plan: PlanSource = None, **keys: Any) -> Run:
     Raises UsageError for an invalid plan, or if the file cannot be read; Interrupted if a rank or
     the launcher died, or a signal arrived; HalftripError otherwise.
     """
-    whole_plan = make_plan(*_layers(plan), python_layer(keys))
-    path = Path(whole_plan.output or default_name())
-    return load(measure(whole_plan, path, NoView(), sys.argv))
+    try:
+        whole_plan = make_plan(*_layers(plan), python_layer(keys))
+        path = Path(whole_plan.output or default_name())
+        return load(measure(whole_plan, path, NoView(), sys.argv))
+    except UsageError as error:
+        raise shared(error) from None
 
 
 def _layers(plan: PlanSource) -> list[Layer]:

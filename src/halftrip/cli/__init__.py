@@ -299,15 +299,11 @@ def main() -> NoReturn:
     replace_closed()
     status = 0
     try:
-        status = app(standalone_mode=False) or 0
-    except typer.TyperException as error:
-        if sys.argv[1:]:
-            status = _report(mistake(error), _USAGE_STATUS)
-        else:
-            # Without arguments there is no mistake: the message is the help.
-            print(error.format_message())
+        status = _call()
     except UsageError as error:
-        status = _report(str(error), _USAGE_STATUS)
+        from halftrip.job.mpi_start import shared
+
+        status = _report(str(shared(error)), _USAGE_STATUS)
     except Interrupted as error:
         status = _status_of(str(error))
         if not error.told:
@@ -325,6 +321,18 @@ def main() -> NoReturn:
     # The process is over: to look for garbage, and free it, would take 30 ms.
     gc.freeze()
     sys.exit(status)
+
+
+def _call() -> int:
+    """Calls what the command line names, and returns its status."""
+    try:
+        return app(standalone_mode=False) or 0
+    except typer.TyperException as error:
+        if sys.argv[1:]:
+            raise UsageError(mistake(error)) from None
+        # Without arguments there is no mistake: the message is the help.
+        print(error.format_message())
+        return 0
 
 
 def _report(message: str, status: int) -> int:

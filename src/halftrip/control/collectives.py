@@ -220,23 +220,23 @@ class MpiGroup(Group):
 
         self._new_status = MPI.Status
         self._byte = MPI.BYTE
-        self._communicator = world
+        self.communicator = world
         self.rank = world.Get_rank()
         self.size = world.Get_size()
 
     def send(self, to: int, payload: bytes, thread: int = 0) -> None:
-        request = self._communicator.Isend((payload, self._byte), dest=to, tag=group_tag(thread))
+        request = self.communicator.Isend((payload, self._byte), dest=to, tag=group_tag(thread))
         while not request.Test():
             time.sleep(_NAP_SECONDS)
 
     def receive(self, source: int, thread: int = 0, polls: bool = False) -> bytes:
         tag, status = group_tag(thread), self._new_status()
         sleeps_from = time.monotonic() + (_POLL_SECONDS if polls else 0.0)
-        while not self._communicator.Iprobe(source=source, tag=tag, status=status):
+        while not self.communicator.Iprobe(source=source, tag=tag, status=status):
             if time.monotonic() >= sleeps_from:
                 time.sleep(_NAP_SECONDS)
         payload = bytearray(status.Get_count(self._byte))
-        self._communicator.Recv((payload, self._byte), source=source, tag=tag)
+        self.communicator.Recv((payload, self._byte), source=source, tag=tag)
         return bytes(payload)
 
     def close(self) -> None:

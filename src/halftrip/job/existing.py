@@ -12,12 +12,13 @@ from halftrip.mpi import launcher, library
 
 
 class ExistingJob(NamedTuple):
-    """This process's rank in the job, how many ranks it has, and the MPI of its launcher, if that
-    is known."""
+    """This process's rank in the job, how many ranks it has, the MPI of its launcher, if that is
+    known, and the variable that has the rank."""
 
     rank: int
     size: int
     family: launcher.Family | None
+    rank_variable: str
 
 
 # The variables that launchers set, the most specific first: rank, size, and the MPI they stand for.
@@ -36,7 +37,7 @@ def existing_job(environ: Mapping[str, str]) -> ExistingJob | None:
         if not (environ.get(rank, "").isdecimal() and environ.get(size, "").isdecimal()):
             continue
         if int(environ[size]) > 1:
-            return ExistingJob(int(environ[rank]), int(environ[size]), family)
+            return ExistingJob(int(environ[rank]), int(environ[size]), family, rank)
     return None
 
 

@@ -9,30 +9,26 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from halftrip.control.collectives import Group, MpiGroup
 from halftrip.control.protocol import Abort
 from halftrip.control.watchdog import Watchdog
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job import shm_cleanup
-from halftrip.job.existing import ExistingJob, library_of, speaks
+from halftrip.job.existing import ExistingJob, speaks
 from halftrip.job.lifelines import connect_lifelines
 from halftrip.job.limit import Limit
 from halftrip.job.machine import look_in_job
+from halftrip.job.mpi_start import start_group
 from halftrip.job.resumption import Resumption
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import new_token
 from halftrip.job.view import View
 from halftrip.measure.runner import Runner
-from halftrip.mpi import library
 from halftrip.plan.layers import check_ranks
 from halftrip.plan.plan import Plan
 from halftrip.results.run_file import RunFile
 from halftrip.transports.base import ProcessContext
-
-if TYPE_CHECKING:
-    from mpi4py import MPI
 
 
 def join(
@@ -45,16 +41,14 @@ def join(
     """
     limit = Limit.of(plan)
     check_fit(job, plan)
-    library.select_library(library_of(job))
-    communicator = library.start(job.size, plan.threads)
-    group = MpiGroup(communicator)
+    group = start_group(job, plan.threads)
     run_file = None
     try:
         # Before there is a file: only the watchdog writes into it why a run has ended.
         with catching(interrupt):
             look_in_job(plan, group, view)
         run_file = _create(group, create)
-        return _measure(group, communicator, plan, run_file, view, left, limit)
+        return _measure(group, plan, run_file, view, left, limit)
     finally:
         group.close()
         if run_file is not None:
@@ -141,8 +135,7 @@ class _EarlyEnd:
 
 
 def _measure(
-    group: Group,
-    communicator: MPI.Intracomm,
+    group: MpiGroup,
     plan: Plan,
     run_file: RunFile | None,
     view: View,
@@ -163,7 +156,7 @@ def _measure(
         nonlocal path
         agreed = group.broadcast(plan, Plan)
         launch = group.broadcast(left.first, int)
-        process = ProcessContext.of(agreed, group.rank, token, communicator, launch=launch)
+        process = ProcessContext.of(agreed, group.rank, token, group.communicator, launch=launch)
         allowed = None if limit is None else limit.allowed(began)
         Runner(agreed, group, process, _FileSink(run_file, view), left.done, allowed).run()
         # After the last record: other ranks may read the file as soon as they have its path.

@@ -9,12 +9,12 @@ from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")
 # How MPI libraries name their segments: Open MPI 5, Open MPI 4, MPICH, UCX, PSM.
-_PREFIXES = ("sm_segment.", "vader_segment.", "mpich_shar_tmp", "ucx_shm_", "psm2_shm", "psm3_shm")
+PREFIXES = ("sm_segment.", "vader_segment.", "mpich_shar_tmp", "ucx_shm_", "psm2_shm", "psm3_shm")
 
 
 def is_of_mpi(name: str) -> bool:
     """Whether a file of that name is a segment of MPI."""
-    return name.startswith(_PREFIXES)
+    return name.startswith(PREFIXES)
 
 
 def orphans(

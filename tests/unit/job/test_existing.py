@@ -17,9 +17,15 @@ def test_a_size_that_is_no_number_is_no_job(size):
     ("environ", "job"),
     [
         ({}, None),
-        ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}, ExistingJob(1, 2, "openmpi")),
-        ({"PMI_RANK": "0", "PMI_SIZE": "4"}, ExistingJob(0, 4, "mpich")),
-        ({"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2"}, ExistingJob(1, 2, None)),
+        (
+            {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"},
+            ExistingJob(1, 2, "openmpi", "OMPI_COMM_WORLD_RANK"),
+        ),
+        ({"PMI_RANK": "0", "PMI_SIZE": "4"}, ExistingJob(0, 4, "mpich", "PMI_RANK")),
+        (
+            {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2"},
+            ExistingJob(1, 2, None, "SLURM_PROCID"),
+        ),
         # The shell of a batch job is no rank; a job of one talks to nobody.
         ({"SLURM_PROCID": "0", "SLURM_NTASKS": "2"}, None),
         ({"PMI_RANK": "0", "PMI_SIZE": "1"}, None),

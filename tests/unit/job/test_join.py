@@ -14,7 +14,7 @@ from harness.groups import in_group
 
 
 def fit(size=2, **keys):
-    check_fit(ExistingJob(0, size, None), make_plan(python_layer(keys)))
+    check_fit(ExistingJob(0, size, None, "PMI_RANK"), make_plan(python_layer(keys)))
 
 
 def test_cores_are_one_for_each_thread_of_each_rank():
@@ -63,11 +63,11 @@ def test_there_is_no_file_while_the_machine_is_looked_at(monkeypatch):
         raise KeyboardInterrupt
 
     def work(group):
-        monkeypatch.setattr(join, "MpiGroup", lambda _: group)
-        return join.join(ExistingJob(0, 2, None), Plan(), create, NoView(), Resumption())
+        monkeypatch.setattr(join, "start_group", lambda *_: group)
+        return join.join(
+            ExistingJob(0, 2, None, "PMI_RANK"), Plan(), create, NoView(), Resumption()
+        )
 
-    monkeypatch.setattr(join.library, "select_library", lambda _: None)
-    monkeypatch.setattr(join.library, "start", lambda *_: None)
     monkeypatch.setattr(join, "look_in_job", look)
     (result,) = in_group(1, work)
     assert isinstance(result, KeyboardInterrupt)

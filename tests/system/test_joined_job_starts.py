@@ -1,0 +1,96 @@
+"""Jobs that an mpiexec has started, of which ranks leave, or are stopped, before MPI has started:
+the others must not wait for them for ever."""
+
+import os
+import signal
+import sys
+import time
+
+import psutil
+import pytest
+
+from harness.limits import AMPLE_SECONDS
+from harness.mpi import AS_ROOT, EVERY_MPI, job, quick_start
+from harness.shell import HALFTRIP
+
+# What is promised: every rank has ended so soon after the other.
+END_SECONDS = 5.0
+WORK = (HALFTRIP, "run", "-t", "tcp", "-s", "8", "--time", "10ms")
+# In the place of a rank: it leaves without MPI, with a rank's variables in its environment.
+LEAVES = (sys.executable, "-c", "import time; time.sleep(1)")
+# It never calls MPI, and stays.
+STAYS = (sys.executable, "-c", f"import time; time.sleep({AMPLE_SECONDS})")
+
+
+def pair(name, first, second):
+    """An mpiexec that starts two programs as the ranks of one job."""
+    *prefix, _, _ = job(name)
+    return (*prefix, "-n", "1", *first, ":", "-n", "1", *second)
+
+
+def run_pair(shell, name, first, second):
+    """Both ranks, to their end; fails after a time that nobody would wait."""
+    return shell.execute(
+        *pair(name, first, second), timeout=30, environment=AS_ROOT | quick_start(name)
+    )
+
+
+@pytest.mark.parametrize("name", EVERY_MPI)
+@pytest.mark.parametrize("mistaken", [0, 1])
+def test_a_mistake_of_one_rank_is_that_of_all(shell, name, mistaken):
+    ranks = [WORK, WORK]
+    ranks[mistaken] = (HALFTRIP, "run", "-t", "bogus")
+    result = run_pair(shell, name, *ranks)
+    assert result.status == 2, result.err
+    assert f"halftrip: rank {mistaken}: --transport: 'bogus' is not known" in result.err
+    assert result.err.count("halftrip: ") == 1
+
+
+@pytest.mark.parametrize("name", EVERY_MPI)
+def test_a_mistake_of_all_ranks_names_none(shell, name):
+    both = (HALFTRIP, "run", "--szes", "8")
+    result = run_pair(shell, name, both, both)
+    assert result.status == 2, result.err
+    assert "halftrip: --szes: no such option; did you mean --sizes?\n" in result.err
+    assert result.err.count("halftrip: ") == 1
+
+
+@pytest.mark.parametrize("name", EVERY_MPI)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_rank_that_leaves_before_mpi_starts_is_named(shell, name, first):
+    result = run_pair(shell, name, *((LEAVES, WORK) if first else (WORK, LEAVES)))
+    assert result.status != 0
+    number = 0 if first else 1
+    assert f"halftrip: rank {number} (process " in result.err
+    assert "ended before MPI had started" in result.err
+    assert not shell.path.exists()
+
+
+@pytest.mark.parametrize("name", EVERY_MPI)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_rank_that_waits_for_mpi(shell, name, number):
+    process = shell.start(*pair(name, WORK, STAYS), environment=AS_ROOT | quick_start(name))
+    rank = waiting_rank(process.pid)
+    # By then it has imported all it needs, and is in MPI_Init.
+    time.sleep(2)
+    began = time.monotonic()
+    os.kill(rank.pid, number)
+    psutil.wait_procs([rank], timeout=END_SECONDS)
+    assert time.monotonic() - began < END_SECONDS
+    process.terminate()
+    _, err = process.communicate(timeout=AMPLE_SECONDS)
+    assert f"halftrip: stopped by {number.name}" in err
+
+
+def waiting_rank(pid):
+    """The process of the rank that runs halftrip."""
+    deadline = time.monotonic() + AMPLE_SECONDS
+    while time.monotonic() < deadline:
+        for child in psutil.Process(pid).children(recursive=True):
+            try:
+                if any(word == str(HALFTRIP) for word in child.cmdline()):
+                    return child
+            except psutil.NoSuchProcess:
+                continue
+        time.sleep(0.02)
+    raise AssertionError("no rank")
