@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 SHARED_MEMORY = Path("/dev/shm")
 # How MPI libraries name their segments: Open MPI 5, Open MPI 4, MPICH, UCX, PSM.
@@ -19,32 +20,78 @@ def is_of_mpi(name: str) -> bool:
 
 def orphans(
     since: float,
-    is_segment: Callable[[str], bool] = is_of_mpi,
+    is_segment: Callable[[str], bool],
     directory: Path = SHARED_MEMORY,
     proc: Path = Path("/proc"),
 ) -> list[Path]:
-    """The files in `directory` that are segments by their names, this user's, no older than `since`
-    (seconds since the epoch), and mapped by no process."""
+    """The files in `directory` whose names say that they are this job's segments, this user's, no
+    older than `since` (seconds since the epoch), and mapped by no process."""
     found = [path for path in segments(is_segment, directory) if _is_ours(path, since)]
-    if not found:
-        return []
-    mapped: set[str] = set()
-    for process in proc.iterdir():
-        if process.name.isdigit():
-            mapped |= mapped_segments(process / "maps", is_segment)
+    mapped = _mapped_by_all(proc, is_segment) if found else set()
     return [path for path in found if str(path) not in mapped]
+
+
+class Segments:
+    """The segments of MPI that processes of one job were seen to map. What a killed process leaves
+    has no other sign of whose it was: another job of this user may have just made its own."""
+
+    def __init__(self, proc: Path = Path("/proc")) -> None:
+        self._proc = proc
+        self._seen: set[_Mapping] = set()
+
+    def note(self, pids: Iterable[int]) -> None:
+        """Notes what these processes map now."""
+        for pid in pids:
+            self._seen |= _mappings(self._proc / str(pid) / "maps", is_of_mpi)
+
+    def orphans(self) -> list[Path]:
+        """Those that still exist, and that no process maps."""
+        left = [each for each in self._seen if _inode(each.path) == each.inode]
+        if not left:
+            return []
+        mapped = _mapped_by_all(self._proc, is_of_mpi)
+        return [Path(each.path) for each in left if each.path not in mapped]
+
+
+class _Mapping(NamedTuple):
+    path: str
+    inode: int
 
 
 def mapped_segments(
     maps: Path = Path("/proc/self/maps"), is_segment: Callable[[str], bool] = is_of_mpi
 ) -> set[str]:
     """The segments that a process maps, from its list of mappings; none if it has ended."""
+    return {mapping.path for mapping in _mappings(maps, is_segment)}
+
+
+def _mappings(maps: Path, is_segment: Callable[[str], bool]) -> set[_Mapping]:
     try:
         lines = maps.read_text().splitlines()
     except OSError:
         return set()
-    paths = {line.split(maxsplit=5)[-1] for line in lines}
-    return {path for path in paths if is_segment(Path(path).name)}
+    # Addresses, permissions, offset, device, inode, path.
+    fields = [line.split(maxsplit=5) for line in lines]
+    return {
+        _Mapping(words[5], int(words[4]))
+        for words in fields
+        if len(words) == 6 and is_segment(Path(words[5]).name)
+    }
+
+
+def _mapped_by_all(proc: Path, is_segment: Callable[[str], bool]) -> set[str]:
+    mapped: set[str] = set()
+    for process in proc.iterdir():
+        if process.name.isdigit():
+            mapped |= mapped_segments(process / "maps", is_segment)
+    return mapped
+
+
+def _inode(path: str) -> int | None:
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return None
 
 
 def remove_own() -> None:
@@ -60,9 +107,7 @@ def remove(paths: list[Path]) -> None:
             path.unlink()
 
 
-def segments(
-    is_segment: Callable[[str], bool] = is_of_mpi, directory: Path = SHARED_MEMORY
-) -> list[Path]:
+def segments(is_segment: Callable[[str], bool], directory: Path = SHARED_MEMORY) -> list[Path]:
     """The files in `directory` that are segments by their names."""
     try:
         return [path for path in directory.iterdir() if is_segment(path.name)]

@@ -21,7 +21,7 @@ class Job(msgspec.Struct, frozen=True):
 
     `launcher` is the launcher's process ID, and `ranks` the number of ranks. `mpi` says whether an
     mpiexec starts them, `threads` how many threads of a rank call MPI. `library` is the MPI library
-    of the mpiexec, if that is known, and `directory` has its temporary files. `attach` is where a
+    of the mpiexec, if that is known, and `directories` have temporary files. `attach` is where a
     Dragon runtime says how to attach to it; `no_dragon` is why there is none, if there is not.
     """
 
@@ -32,7 +32,7 @@ class Job(msgspec.Struct, frozen=True):
     mpi: bool
     threads: int = 1
     library: str | None = None
-    directory: str | None = None
+    directories: tuple[str, ...] = ()
     attach: str | None = None
     no_dragon: str = ""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import re
 import selectors
 import signal
 import time
@@ -37,6 +39,8 @@ from halftrip.results.configuration import Configuration
 
 # After the first death others follow at once: how long to wait for reports before naming one.
 _REPORTS_SECONDS = 0.2
+# How often ranks that start are looked at, at most.
+_LOOK_SECONDS = 0.02
 # How long processes may take to end after SIGTERM.
 _TERMINATE_SECONDS = 0.7
 # How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number.
@@ -83,10 +87,11 @@ class Supervisor:
         self._ranks: dict[int, ConnectedRank] = {}
         self._events: list[Channel] = []
         # The reasons that ranks have sent, and the ranks that closed their connection without one,
-        # in the order in which these were noticed.
+        # in the order in which these were noticed, and of these only the latter.
         self._reports: list[HalftripError] = []
+        self._losses: list[HalftripError] = []
         self._ending = False
-        self._began = time.time()
+        self._segments = shm_cleanup.Segments()
         self._started_at = time.monotonic()
         self._limit: Limit | None = None
         self._selector = selectors.DefaultSelector()
@@ -195,7 +200,17 @@ class Supervisor:
             if left < 0:
                 ranks = f"{len(self._ranks)} of {self._job.ranks} ranks"
                 raise LaunchFailed(f"only {ranks} connected within {seconds:.0f} s")
-            self._serve(left)
+            # A rank that is killed while MPI starts leaves its segment.
+            self._serve(min(left, self._note_segments()))
+
+    def _note_segments(self) -> float:
+        """Notes which segments of MPI the ranks have now, and returns after how many seconds to do
+        that again: it looks at all processes of this host."""
+        if not self._job.mpi:
+            return math.inf
+        began = time.monotonic()
+        self._segments.note(job_processes(self._job.token))
+        return max(_LOOK_SECONDS, 10 * (time.monotonic() - began))
 
     def _on_connection(self, listener: Listener) -> None:
         accepted = listener.accept()
@@ -236,7 +251,9 @@ class Supervisor:
             message = rank.control.receive()
         except Closed:
             self._selector.unregister(rank.control)
-            self._reports.append(Interrupted(f"{rank.name} died"))
+            loss = Interrupted(f"{rank.name} died")
+            self._losses.append(loss)
+            self._reports.append(loss)
             self._end_early()
             return
         if isinstance(message, Bye):
@@ -290,7 +307,8 @@ class Supervisor:
             if code < 0:
                 return Interrupted(f"{name} was killed by {signal.Signals(-code).name}")
         if self._reports:
-            return self._reports[0]
+            first = self._reports[0]
+            return (self._named_by_launcher() or first) if first in self._losses else first
         all_connected = len(self._ranks) == self._job.ranks
         for name, code in codes.items():
             if code in _KILLED_STATUSES and not all_connected:
@@ -301,11 +319,23 @@ class Supervisor:
             return Interrupted(reason) if all_connected else LaunchFailed(reason)
         return Interrupted("a rank died")
 
+    def _named_by_launcher(self) -> HalftripError | None:
+        """The death of the rank that the mpiexec names, if it names one. MPICH's sends the other
+        ranks SIGKILL as soon as the first of a dying rank's files is closed, so that another's
+        connection may be closed before that rank's own."""
+        printed = "\n".join(line for lines in self._started.printed().values() for line in lines)
+        ranks = {rank.hello.pid: rank for rank in self._ranks.values()}
+        for pid in map(int, re.findall(r"\bPID (\d+)", printed)):
+            if pid in ranks:
+                return Interrupted(f"{ranks[pid].name} died")
+        return None
+
     # Ending.
 
     def _clean_up(self, reason: str) -> None:
         """Ends every process of the job on this host, and removes their shared memory."""
         self._leaving = True
+        self._note_segments()
         for rank in self._ranks.values():
             with contextlib.suppress(Closed):
                 rank.control.send(Abort(reason))
@@ -320,7 +350,7 @@ class Supervisor:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
                 self._await_end(_TERMINATE_SECONDS)
-        shm_cleanup.remove(shm_cleanup.orphans(self._began))
+        shm_cleanup.remove(self._segments.orphans())
 
     def _await_end(self, seconds: float) -> bool:
         """Waits until no process of the job is left, at most `seconds`. Returns whether none is."""

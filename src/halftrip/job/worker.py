@@ -198,7 +198,7 @@ def _on_launcher_death(job: Job, rank: int, stderr: int, reason: str) -> None:
     if rank == 0 and reason.startswith(_LAUNCHER):
         with contextlib.suppress(OSError):
             os.write(stderr, f"halftrip: {reason}\n".encode())
-        for directory in filter(None, (job.directory, job.attach)):
+        for directory in filter(None, (*job.directories, job.attach)):
             import shutil
 
             shutil.rmtree(directory, ignore_errors=True)

@@ -47,7 +47,7 @@ class DragonLauncher(Launcher):
             launcher=os.getpid(),
             ranks=ranks,
             mpi=False,
-            directory=self._directory.name,
+            directories=(self._directory.name,),
         )
 
     def start(self, job: Job, started: Started) -> None:

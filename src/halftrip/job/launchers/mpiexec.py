@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import subprocess
 import tempfile
+from pathlib import Path
 
 from halftrip.control.protocol import Listener, Reach
 from halftrip.errors import Unavailable
+from halftrip.job import shm_cleanup
 from halftrip.job.launchers.base import RANK_COMMAND, Launcher
 from halftrip.job.processes import Output, Started
 from halftrip.job.spec import JOB_VARIABLE, Job
@@ -20,16 +23,25 @@ from halftrip.plan.plan import Plan
 _SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_URI")
 
 
+# Where Open MPI 5 and 4 make the segments of ranks on one host. MPICH has no such choice.
+_SEGMENT_VARIABLES = (
+    "OMPI_MCA_btl_sm_backing_directory",
+    "OMPI_MCA_btl_vader_backing_directory",
+)
+
+
 class MpiexecLauncher(Launcher):
     def __init__(self, plan: Plan) -> None:
         if importlib.util.find_spec("mpi4py") is None:
             raise Unavailable(NO_MPI4PY)
         self._mpiexec = find_mpiexec(plan.mpiexec)
         self._threads = plan.threads
-        # Removed at the end, with the files that a killed mpiexec leaves in it.
-        self._directory = tempfile.TemporaryDirectory(
-            prefix="halftrip-", ignore_cleanup_errors=True
-        )
+        # Removed at the end, with the files that a killed mpiexec, or a killed rank, leaves in it.
+        self._directories = {"TMPDIR": _new_directory()}
+        if self.reach == "unix":
+            with contextlib.suppress(OSError):
+                shared = _new_directory(shm_cleanup.SHARED_MEMORY)
+                self._directories |= dict.fromkeys(_SEGMENT_VARIABLES, shared)
 
     @property
     def reach(self) -> Reach:
@@ -49,12 +61,13 @@ class MpiexecLauncher(Launcher):
             mpi=True,
             threads=self._threads,
             library=str(library) if library is not None else None,
-            directory=self._directory.name,
+            directories=tuple({each.name for each in self._directories.values()}),
         )
 
     def start(self, job: Job, started: Started) -> None:
         output = Output()
-        started.until_end.callback(self._directory.cleanup)
+        for directory in self._directories.values():
+            started.until_end.callback(directory.cleanup)
         # Open MPI passes a variable on to other hosts only if told to.
         passed_on = ("-x", JOB_VARIABLE) if self._mpiexec.family == "openmpi" else ()
         process = subprocess.Popen(
@@ -64,10 +77,11 @@ class MpiexecLauncher(Launcher):
                 *("-n", str(job.ranks)),
                 *RANK_COMMAND,
             ),
-            env=os.environ
+            env={name: each.name for name, each in self._directories.items()}
+            | os.environ
             | root_environment()
             | job.environment()
-            | {"TMPDIR": self._directory.name},
+            | {"TMPDIR": self._directories["TMPDIR"].name},
             stdin=subprocess.DEVNULL,
             stdout=output.file,
             stderr=output.file,
@@ -75,3 +89,7 @@ class MpiexecLauncher(Launcher):
         )
         name = os.path.basename(self._mpiexec.command[0])
         started.add(process, f"{name} (process {process.pid})", output)
+
+
+def _new_directory(parent: Path | None = None) -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="halftrip-", dir=parent, ignore_cleanup_errors=True)
