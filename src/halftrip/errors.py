@@ -1,5 +1,7 @@
 """Errors that a person can cause or mend. Each message is one line."""
 
+import errno
+
 
 class HalftripError(Exception):
     """The run cannot go on; the message is one line that says why. Exit status 1."""
@@ -17,6 +19,20 @@ class Unavailable(HalftripError):
 def system_reason(error: OSError) -> str:
     """What the system says is wrong, without the number and the file names of the error."""
     return error.strerror or str(error)
+
+
+# What is short is the machine's, or a limit of its administrator's.
+_SHORTAGES = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN}
+
+
+def shortage(error: BaseException) -> str | None:
+    """What is short, in a few words, where that is what an error says; None for any other error,
+    which is a defect."""
+    if isinstance(error, MemoryError):
+        return "no memory is left"
+    if isinstance(error, OSError) and error.errno in _SHORTAGES:
+        return system_reason(error).lower()
+    return None
 
 
 class Interrupted(HalftripError):

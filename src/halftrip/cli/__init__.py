@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import inspect
 import os
@@ -13,8 +14,8 @@ import typer
 
 from halftrip import __version__
 from halftrip.cli.help import Command, Commands, help_of, mistake
-from halftrip.cli.output import replace_closed, writing
-from halftrip.errors import HalftripError, Interrupted, UsageError
+from halftrip.cli.output import flush, prepare_streams, writing
+from halftrip.errors import HalftripError, Interrupted, UsageError, shortage
 from halftrip.plan.options import GROUPS, OPTIONS, Option
 
 # Rich markup would double the time that --help takes.
@@ -296,7 +297,7 @@ _OTHERS_SECONDS = 1.5
 def main() -> NoReturn:
     """Runs the command line and exits with a status: 0; 1 if nothing was measured or the run ended
     early; 2 for a usage error; 128 plus the signal's number if a signal stopped it."""
-    replace_closed()
+    prepare_streams()
     status = 0
     try:
         status = _call()
@@ -310,8 +311,12 @@ def main() -> NoReturn:
             _report(str(error), status)
     except HalftripError as error:
         status = _report(str(error), 1)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    except (OSError, MemoryError) as error:
+        short = shortage(error)
+        if short is None:
+            raise
+        status = _report(short, 1)
+    flush()
     if status and "mpi4py.MPI" in sys.modules:
         from halftrip.job import shm_cleanup
 
@@ -341,7 +346,9 @@ def _report(message: str, status: int) -> int:
 
     speaking = speaks(message)
     if speaking:
-        print(f"halftrip: {message}", file=sys.stderr, flush=True)
+        # A terminal may be gone.
+        with contextlib.suppress(OSError):
+            print(f"halftrip: {message}", file=sys.stderr, flush=True)
     if status == _USAGE_STATUS and in_job():
         # Every rank finds a mistake by itself, and an mpiexec kills all ranks as soon as the first
         # has exited, even if the one that reports the mistake has not done so.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -32,12 +33,26 @@ def screen(plain: bool = False) -> Console:
     return console
 
 
-def replace_closed() -> None:
-    """Discards what is written to a stream that the caller has closed: for it Python has None."""
+def prepare_streams() -> None:
+    """Discards what is written to a stream that the caller has closed: for it Python has None.
+    Characters that the user's locale has not are written as question marks."""
     if sys.stdout is None:
         sys.stdout = _discarding()
     if sys.stderr is None:
         sys.stderr = _discarding()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def flush() -> None:
+    """Writes what is left, at the end. What a reader or a terminal that is gone has not got is
+    lost; Python must not try again."""
+    for name in ("stdout", "stderr"):
+        try:
+            getattr(sys, name).flush()
+        except OSError:
+            setattr(sys, name, _discarding())
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -88,7 +89,9 @@ def _measure(
             path = work(view)
     except Interrupted:
         if not quiet and speaks() and path.exists():
-            _print_run(path, format_, plain)
+            # A terminal may be gone; how the run ended matters more.
+            with contextlib.suppress(HalftripError, OSError):
+                _print_run(path, format_, plain)
         raise
     if not speaks():
         return 0

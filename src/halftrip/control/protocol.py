@@ -19,7 +19,7 @@ from typing import Literal
 import msgspec
 
 from halftrip.control.hosts import own_addresses
-from halftrip.errors import HalftripError, UsageError, system_reason
+from halftrip.errors import HalftripError, UsageError, shortage, system_reason
 
 _LENGTH = struct.Struct("!I")
 # Longer than any message of a run: a peer that announces more is not halftrip.
@@ -114,6 +114,8 @@ class Abort(msgspec.Struct, frozen=True, tag=True):
         if isinstance(error, HalftripError):
             reason = str(error) or type(error).__name__
             return cls(reason, usage=isinstance(error, UsageError))
+        if (short := shortage(error)) is not None:
+            return cls(f"rank {rank}: {short}")
         return cls(f"rank {rank} failed: {type(error).__name__}: {error}")
 
     def error(self) -> HalftripError:

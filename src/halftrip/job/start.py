@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from halftrip.control.protocol import Listener
 from halftrip.dragon import command
-from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
+from halftrip.errors import (
+    HalftripError,
+    Interrupted,
+    Unavailable,
+    UsageError,
+    shortage,
+)
 from halftrip.job.limit import Limit
 from halftrip.job.machine import look_before_launch
 from halftrip.job.processes import Started
@@ -53,6 +59,12 @@ def launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
     except HalftripError as error:
         run_file.end_early(str(error))
         raise
+    except (OSError, MemoryError) as error:
+        short = shortage(error)
+        if short is None:
+            raise
+        run_file.end_early(short)
+        raise HalftripError(short) from None
 
 
 # The launchers that some transports need, the first choice first.

@@ -41,6 +41,7 @@ from halftrip.results.configuration import Configuration
 _REPORTS_SECONDS = 0.2
 # How often ranks that start are looked at, at most.
 _LOOK_SECONDS = 0.02
+_SPARE_FILES = 4
 # How long processes may take to end after SIGTERM.
 _TERMINATE_SECONDS = 0.7
 # How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number.
@@ -95,6 +96,8 @@ class Supervisor:
         self._started_at = time.monotonic()
         self._limit: Limit | None = None
         self._selector = selectors.DefaultSelector()
+        # To look at processes in the end, where no more can be had by then.
+        self._spare = [os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(_SPARE_FILES)]
         self._starting = False
         self._assigned = False
         self._leaving = False
@@ -186,7 +189,8 @@ class Supervisor:
         try:
             start(self._job, self._started)
         except OSError as error:
-            raise LaunchFailed(f"{error.filename}: {system_reason(error).lower()}") from None
+            place = f"{error.filename}: " if error.filename is not None else ""
+            raise LaunchFailed(f"{place}{system_reason(error).lower()}") from None
         finally:
             self._starting = False
         if self._started.stopped is not None:
@@ -335,6 +339,7 @@ class Supervisor:
     def _clean_up(self, reason: str) -> None:
         """Ends every process of the job on this host, and removes their shared memory."""
         self._leaving = True
+        self._close_spare()
         self._note_segments()
         for rank in self._ranks.values():
             with contextlib.suppress(Closed):
@@ -362,7 +367,12 @@ class Supervisor:
             time.sleep(POLL_SECONDS)
         return True
 
+    def _close_spare(self) -> None:
+        while self._spare:
+            os.close(self._spare.pop())
+
     def _close(self) -> None:
+        self._close_spare()
         for key in list(self._selector.get_map().values()):
             if isinstance(key.fileobj, int):
                 os.close(key.fileobj)

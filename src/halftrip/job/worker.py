@@ -34,7 +34,7 @@ from halftrip.control.protocol import (
 )
 from halftrip.control.watchdog import Watchdog
 from halftrip.dragon import process as dragon
-from halftrip.errors import HalftripError, Interrupted, Unavailable
+from halftrip.errors import HalftripError, Interrupted, Unavailable, shortage
 from halftrip.job.spec import RANK_VARIABLE, Job
 from halftrip.measure.budget import Allowed
 from halftrip.measure.runner import Runner
@@ -164,7 +164,7 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
     if failure is None:
         watchdog.close()
         return
-    if not isinstance(failure, HalftripError):
+    if not isinstance(failure, HalftripError) and shortage(failure) is None:
         # In one piece: other ranks write to the same place.
         sys.stderr.write("".join(traceback.format_exception(failure)))
     watchdog.close(Abort.of(failure, rank))

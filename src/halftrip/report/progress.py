@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
+from collections.abc import Iterator
 from types import TracebackType
 
 from rich.console import Console
@@ -40,7 +42,8 @@ class ProgressLine:
 
     def __enter__(self) -> ProgressLine:
         if self.visible:
-            self._live.start(refresh=True)
+            with self._drawing():
+                self._live.start(refresh=True)
         return self
 
     def __exit__(
@@ -50,7 +53,16 @@ class ProgressLine:
         trace: TracebackType | None,
     ) -> None:
         if self.visible:
-            self._live.stop()
+            with self._drawing():
+                self._live.stop()
+
+    @contextlib.contextmanager
+    def _drawing(self) -> Iterator[None]:
+        """Where a terminal is gone, the run goes on without: its signal says how it ends."""
+        try:
+            yield
+        except OSError:
+            self.visible = False
 
     def update(self, done: int, total: int, what: str, later: int = 0) -> None:
         """Shows that slice `done` of `total`, of `what`, is being measured; that many launches of
@@ -61,7 +73,8 @@ class ProgressLine:
         left = self._seconds_left(done, total, later)
         if left is not None:
             parts.append(f"{_duration(left)} left")
-        self._live.update(_line(parts), refresh=True)
+        with self._drawing():
+            self._live.update(_line(parts), refresh=True)
 
     def _seconds_left(self, done: int, total: int, later: int) -> float | None:
         """How long the run will take still; None where that cannot be told yet."""
