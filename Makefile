@@ -1,6 +1,7 @@
 # make run       installs halftrip and runs `halftrip run`
 # make test      installs halftrip and runs the tests that every change should pass
 # make test-all  runs the rest of them
+# make soak      kills processes of runs, for ten minutes
 # make check     format, lint, types, import contracts, compiler warnings
 # make format    formats all files
 # make bench     halftrip beside its peers
@@ -16,7 +17,7 @@ NATIVE := CMakeLists.txt pyproject.toml $(SOURCES) $(HEADERS)
 FORMATTED := $(SOURCES) $(HEADERS) $(wildcard benchmarks/*.c) $(wildcard tests/native/*.cpp)
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
-.PHONY: run check test test-all format bench docs man clean
+.PHONY: run check test test-all soak format bench docs man clean
 
 run: $(VENV)/installed
 	$(BIN)/halftrip run
@@ -35,6 +36,10 @@ test: $(VENV)/developed
 
 test-all: $(VENV)/developed
 	$(call run_tests,extended)
+
+# 200 processes killed or stopped at drawn moments.
+soak: $(VENV)/developed
+	KILLS=200 $(BIN)/pytest tests/system/test_random_kills.py
 
 check: $(VENV)/developed
 	$(BIN)/ruff format --check

@@ -9,7 +9,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     # Python has put the working directory first, in which anybody may have put a module.
     del sys.path[0]
 
-_NAMES = {_signal.SIGINT: "SIGINT", _signal.SIGTERM: "SIGTERM"}
+_NAMES = {_signal.SIGINT: "SIGINT", _signal.SIGTERM: "SIGTERM", _signal.SIGHUP: "SIGHUP"}
 # The variables in which launchers set a rank's number and the size of the job, as in
 # `halftrip.job.existing`. In the shell of a Slurm batch job there is a number but no size.
 _RANKS = {
@@ -34,7 +34,11 @@ def _leave(number: int, _: object) -> None:
     ]
     # A launcher sends SIGTERM after a death that has been reported already.
     if not ranks or (number == _signal.SIGINT and "0" in ranks):
-        os.write(2, f"halftrip: stopped by {_NAMES[number]}\n".encode())
+        try:
+            os.write(2, f"halftrip: stopped by {_NAMES[number]}\n".encode())
+        finally:
+            # Also where the terminal is gone.
+            os._exit(128 + number)
     os._exit(128 + number)
 
 

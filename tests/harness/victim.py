@@ -178,7 +178,7 @@ class Victim:
         # A file that has just been created is still empty.
         if self._count(b"\n"):
             assert len(ended.run.measurements) >= measured
-            assert ended.run.interrupted is not None
+            assert ended.run.interrupted is not None, (ended.status, ended.out, ended.err)
             assert ended.run.problems == ()
         return ended
 

@@ -19,7 +19,7 @@ from halftrip.job.existing import ExistingJob, existing_job, library_of
 from halftrip.job.shm_cleanup import PREFIXES
 from halftrip.mpi import library
 
-_STOPPING = (signal.SIGINT, signal.SIGTERM)
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def start_group(job: ExistingJob, threads: int = 1, refusal: Abort | None = None) -> MpiGroup:

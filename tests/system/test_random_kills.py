@@ -1,0 +1,79 @@
+"""A process of a run is killed or stopped, at a moment that a seed draws: whoever and whenever it
+is, the run ends soon, says so, and leaves nothing behind but a file with what was measured.
+
+KILLS is how many seeds there are, from 0 on."""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.mpi import chosen, job, quick_start
+from harness.victim import LOCAL, WITH_MPI, Victim
+
+KILLS = int(os.environ.get("KILLS", "20"))
+LATEST_SECONDS = 1.5
+SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# What a launch with --launches has between its launches, too.
+SERIES = (*LOCAL[:-2], "-t", "shm", "--time", "20ms", "--launches", "30")
+RUNS = {
+    "local": (LOCAL, ()),
+    "launches": (SERIES, ()),
+    **{name: (WITH_MPI, ("launched", name)) for name in ("wheel", "openmpi", "mpich")},
+    **{f"joined {name}": (WITH_MPI, ("joined", name)) for name in ("openmpi", "mpich")},
+}
+
+
+def start(shell, kind):
+    """A run of this kind that goes on for longer than any test."""
+    work, how = RUNS[kind]
+    if not how:
+        return Victim(shell, *work)
+    way, name = how
+    if way == "launched":
+        return Victim(shell, *work, *chosen(name), **quick_start(name))
+    return Victim(shell, *work, prefix=job(name), **quick_start(name))
+
+
+def victims(victim):
+    """The processes of the run at this moment, by what they are to it: the command itself, and what
+    it has started."""
+    command = psutil.Process(victim.process.pid)
+    return [command, *command.children(recursive=True)]
+
+
+def shared_directories():
+    return set(Path("/dev/shm").glob("halftrip-*"))
+
+
+@pytest.mark.parametrize("seed", range(KILLS))
+def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, seed):
+    draw = random.Random(seed)
+    kind, number = draw.choice(sorted(RUNS)), draw.choice(SIGNALS)
+    before = shared_directories()
+    victim = start(shell, kind)
+    if kind.startswith("joined"):
+        victim.await_file()
+    else:
+        victim.await_handler()
+    time.sleep(draw.uniform(0, LATEST_SECONDS))
+    processes = victims(victim)
+    # The command is drawn as often as all others together. A signal by which a user stops a run
+    # comes to it alone.
+    is_command = number != signal.SIGKILL or len(processes) == 1 or draw.random() < 0.5
+    pid = processes[0].pid if is_command else draw.choice(processes[1:]).pid
+    ended = victim.kill(pid, number)
+    # Of a job that is stopped, an mpiexec prints what it likes.
+    assert ended.status != 0
+    if is_command and not kind.startswith("joined"):
+        expected = -number if number == signal.SIGKILL else 128 + number
+        assert ended.status == expected, ended.err
+    elif not kind.startswith("joined"):
+        assert ended.status == 1
+        assert ended.err.startswith("halftrip: ")
+        assert ended.err.count("\n") == 1, ended.err
+    assert shared_directories() <= before
