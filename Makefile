@@ -1,6 +1,7 @@
 # make run       installs halftrip and runs `halftrip run`
 # make test      installs halftrip and runs the tests that every change should pass
 # make test-all  runs the rest of them
+# make fuzz      tries a million plans and command lines that nobody would write
 # make soak      kills processes of runs, for ten minutes
 # make check     format, lint, types, import contracts, compiler warnings
 # make format    formats all files
@@ -17,7 +18,7 @@ NATIVE := CMakeLists.txt pyproject.toml $(SOURCES) $(HEADERS)
 FORMATTED := $(SOURCES) $(HEADERS) $(wildcard benchmarks/*.c) $(wildcard tests/native/*.cpp)
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
-.PHONY: run check test test-all soak format bench docs man clean
+.PHONY: run check test test-all fuzz soak format bench docs man clean
 
 run: $(VENV)/installed
 	$(BIN)/halftrip run
@@ -26,7 +27,7 @@ run: $(VENV)/installed
 # Both parts always run.
 define run_tests
 @status=0; \
-	$(BIN)/pytest -m $(1) -n 3 tests/native tests/unit || status=1; \
+	$(BIN)/pytest -m $(1) -n 3 tests/native tests/unit tests/fuzz || status=1; \
 	$(BIN)/pytest -m $(1) tests/system tests/lab || status=1; \
 	exit $$status
 endef
@@ -36,6 +37,10 @@ test: $(VENV)/developed
 
 test-all: $(VENV)/developed
 	$(call run_tests,extended)
+
+# A million inputs that nobody would write.
+fuzz: $(VENV)/developed
+	PYTHONPATH=tests $(BIN)/python tests/fuzz/plans.py --inputs 1000000
 
 # 200 processes killed or stopped at drawn moments.
 soak: $(VENV)/developed

@@ -30,6 +30,7 @@ from halftrip.results import run_file
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Again, Header
 from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, utc_now
+from halftrip.texts import printable
 from halftrip.transports.refusals import check_possible, plans_of
 
 if TYPE_CHECKING:
@@ -163,7 +164,8 @@ def _create(path: Path, plan: Plan, command: list[str]) -> RunFile:
         format=FORMAT,
         halftrip=__version__,
         started=utc_now(),
-        command=command,
+        # A word may be any bytes.
+        command=[printable(word) for word in command],
         plan=plan_record(plan),
     )
     try:

@@ -343,12 +343,13 @@ def _call() -> int:
 def _report(message: str, status: int) -> int:
     """Prints an error, on one rank of a job, and returns the status."""
     from halftrip.cli.speaker import in_job, speaks
+    from halftrip.texts import printable, shortened
 
     speaking = speaks(message)
     if speaking:
         # A terminal may be gone.
         with contextlib.suppress(OSError):
-            print(f"halftrip: {message}", file=sys.stderr, flush=True)
+            print(f"halftrip: {printable(shortened(message))}", file=sys.stderr, flush=True)
     if status == _USAGE_STATUS and in_job():
         # Every rank finds a mistake by itself, and an mpiexec kills all ranks as soon as the first
         # has exited, even if the one that reports the mistake has not done so.

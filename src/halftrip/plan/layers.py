@@ -8,16 +8,17 @@ file, the command line and Python accept the same values and refuse the same mis
 from __future__ import annotations
 
 import os
+import stat
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import msgspec
 
 from halftrip.errors import UsageError, system_reason
 from halftrip.plan import presets
+from halftrip.plan.cost import check_cost
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.pairing import Pairing, Schedule
 from halftrip.plan.parsing import no_such_key, underscored
@@ -29,6 +30,7 @@ from halftrip.plan.plan import (
     PlanPart,
     plan_keys,
 )
+from halftrip.plan.values import check_value
 from halftrip.results.patterns import SHAPES, Pattern
 
 # With one of these, somebody has said what is to be measured.
@@ -40,6 +42,11 @@ _LENGTHS = {"time", "slices", "iterations", "launches", "until_ci"}
 # These say which ranks there are, and these fit only some numbers of ranks.
 _SAY_RANKS = {"ranks", "cores", "threads"}
 _FIT_RANKS = {"ranks", "cores", "concurrent_pairs"}
+
+
+_DEFAULTS = Plan()
+# A plan is written by hand, or by a short program.
+_LARGEST_FILE = 1 << 20
 
 
 class Layer(NamedTuple):
@@ -71,6 +78,7 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
         return make_plan(*asked, defaults=fewer)
     plan = _with_windows(plan, asked)
     _check_launches(plan, layers)
+    check_cost(plan, plan.ranks or 2)
     return plan
 
 
@@ -193,7 +201,9 @@ def _check_launches(plan: Plan, layers: Sequence[Layer]) -> None:
 
 
 def check_ranks(plan: Plan, ranks: int) -> None:
-    """Raises UsageError if this number of ranks cannot form the pairs of the plan."""
+    """Raises UsageError if this number of ranks cannot form the pairs of the plan, or if they are
+    too many."""
+    check_cost(plan, ranks)
     most = Schedule(ranks, plan.pairs).most_at_once
     if plan.concurrent_pairs is not None and plan.concurrent_pairs > most:
         pairs = "1 pair" if most == 1 else f"{most} pairs"
@@ -236,7 +246,16 @@ def _at(place: str, parse: Callable[[Any], Any], value: Any) -> Any:
 def _parse(name: str, value: Any, place: Callable[[str], str]) -> Any:
     if name not in OPTIONS:
         raise no_such_key(place(name), name, OPTIONS)
-    return _at(place(name), OPTIONS[name].read, value)
+    parsed = _at(place(name), partial(_read, OPTIONS[name].read), value)
+    # An empty list means a transport's or a pattern's own default where the plan has none.
+    if parsed == () and getattr(_DEFAULTS, name):
+        raise UsageError(f"{place(name)}: an empty list measures nothing; leave it out")
+    return parsed
+
+
+def _read(read: Callable[[Any], Any], value: Any) -> Any:
+    check_value(value)
+    return read(value)
 
 
 def _parse_part(part: Layer) -> dict[str, Any]:
@@ -284,7 +303,7 @@ def plan_layer(plan: Plan) -> Layer:
 def file_layer(path: str | os.PathLike[str]) -> Layer:
     """The keys of a TOML file. Raises UsageError if it cannot be read as such."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = _text_of(path)
         keys = tomllib.loads(text)
     except OSError as error:
         raise UsageError(f"{path}: {system_reason(error).lower()}") from None
@@ -295,4 +314,24 @@ def file_layer(path: str | os.PathLike[str]) -> Layer:
             said = f"a run file, not a plan; halftrip show {path}, or run --resume {path}"
             raise UsageError(f"{path}: {said}") from None
         raise UsageError(f"{path}: not TOML: {error}") from None
-    return _with_parts(underscored(keys), lambda name: f"{path}: {name.replace('_', '-')}")
+    except (RecursionError, ValueError) as error:
+        # Of a number with thousands of digits, tomllib raises what Python does.
+        said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise UsageError(f"{path}: not a plan: {said}") from None
+    keys = _at(os.fspath(path), underscored, keys)
+    return _with_parts(keys, lambda name: f"{path}: {name.replace('_', '-')}")
+
+
+def _text_of(path: str | os.PathLike[str]) -> str:
+    """The text of a file. Raises OSError, UnicodeDecodeError, and UsageError for what is no file,
+    or too long: a device may have no end, a pipe no writer."""
+    if "\0" in os.fspath(path):
+        raise UsageError(f"{os.fspath(path)!r}: no file has such a name")
+    status = os.stat(path)
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        raise UsageError(f"{path}: not a regular file")
+    with open(path, "rb") as file:
+        content = file.read(_LARGEST_FILE + 1)
+    if len(content) > _LARGEST_FILE:
+        raise UsageError(f"{path}: more than 1 MiB; a plan is a short text in TOML")
+    return content.decode("utf-8")

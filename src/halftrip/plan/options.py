@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, get_args
 
 from halftrip.plan import parsing
+from halftrip.plan.cost import MOST_RANKS, MOST_THREADS
 from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
 from halftrip.plan.plan import Placement
@@ -63,11 +64,18 @@ class Option(NamedTuple):
         return _METAVARS.get(self.read, "NAME")
 
 
+_RANKS = parsing.at_most(MOST_RANKS, least=2)
+_THREADS = parsing.at_most(MOST_THREADS)
+# Of slices and of launches.
+_REPEATS = parsing.at_most(10_000)
+
 _METAVARS: dict[Callable[[Any], Any], str] = {
     parsing.sizes: "SIZES",
     parsing.count: "N",
     parsing.count_or_0: "N",
-    parsing.ranks: "N",
+    _RANKS: "N",
+    _THREADS: "N",
+    _REPEATS: "N",
     parsing.windows: "N",
     parsing.alignments: "BYTES",
     parsing.rate: "BYTES",
@@ -156,7 +164,7 @@ OPTIONS: dict[str, Option] = {
         group="long",
     ),
     "slices": Option(
-        parsing.count,
+        _REPEATS,
         "Deal the time of a configuration over the run in so many parts. [10]",
         ("-r",),
         group="long",
@@ -166,14 +174,14 @@ OPTIONS: dict[str, Option] = {
         "End the whole run within this time: shorter, then fewer slices. [none]",
         group="long",
     ),
-    "launches": Option(parsing.count, "Start fresh processes this many times. [1]", group="long"),
+    "launches": Option(_REPEATS, "Start fresh processes this many times. [1]", group="long"),
     "until_ci": Option(
         parsing.flag, "Launch again until every interval is within --ci.", group="long"
     ),
     "max_launches": Option(
-        parsing.count, "With --until-ci, at most this many launches. [30]", group="long"
+        _REPEATS, "With --until-ci, at most this many launches. [30]", group="long"
     ),
-    "ranks": Option(parsing.ranks, "How many ranks. [2]", ("-n",), group="where"),
+    "ranks": Option(_RANKS, "How many ranks. [2]", ("-n",), group="where"),
     "pairs": Option(
         parsing.pairs_of(get_args(Pairing)),
         "Who talks to whom: halves, neighbours, reciprocal (neighbours, each as initiator), all, "
@@ -184,7 +192,7 @@ OPTIONS: dict[str, Option] = {
         parsing.count, "How many pairs talk at the same time. [all that can]", group="where"
     ),
     "threads": Option(
-        parsing.count, "How many threads of each rank talk at the same time. [1]", group="where"
+        _THREADS, "How many threads of each rank talk at the same time. [1]", group="where"
     ),
     "cores": Option(
         parsing.cores, "A core for each rank, as 0,1, or none. [chosen]", group="where"

@@ -20,6 +20,8 @@ from halftrip.units import parse_duration, parse_share, parse_size
 _MOST = 10**15
 # Each message in flight may need a request and a buffer.
 _LARGEST_WINDOW = 1_000_000
+# One for each thread of each rank.
+_MOST_CORES = 16_384
 _PAIR = re.compile(r"(\d{1,6})-(\d{1,6})", re.ASCII)
 _CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 
@@ -114,15 +116,15 @@ def size_ranges(value: Any) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def count(value: Any, least: int = 1) -> int:
+def count(value: Any, least: int = 1, most: int = _MOST) -> int:
     try:
         count = int(str(value)) if not isinstance(value, bool) else 0
     except ValueError:
         raise UsageError(f"{value!r} is not a whole number") from None
     if count < least:
         raise UsageError(f"{count} is too few; at least {least}")
-    if count > _MOST:
-        raise UsageError(f"{count} is too many; at most {_MOST}")
+    if count > most:
+        raise UsageError(f"{count} is too many; at most {most}")
     return count
 
 
@@ -154,12 +156,19 @@ def cores(value: Any) -> tuple[int, ...] | Literal["none"]:
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise UsageError(f"{item!r} ends before it begins; write core numbers as 0,1 or 0-3")
+        if len(cores) + last - first >= _MOST_CORES:
+            raise UsageError(f"{item!r} names too many cores; at most {_MOST_CORES}")
         cores.extend(range(first, last + 1))
     return tuple(cores)
 
 
-def ranks(value: Any) -> int:
-    return count(value, least=2)
+def at_most(most: int, least: int = 1) -> Callable[[Any], int]:
+    """A reader of a whole number within these limits."""
+
+    def parse(value: Any) -> int:
+        return count(value, least, most)
+
+    return parse
 
 
 def pairs_of(rules: Collection[str]) -> Names:
@@ -240,5 +249,12 @@ def tables(value: Any) -> list[dict[str, Any]]:
 
 
 def underscored(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys that may be written with dashes, as options are."""
-    return {str(name).replace("-", "_"): value for name, value in keys.items()}
+    """Keys that may be written with dashes, as options are. Raises UsageError for a key that is
+    there in both ways."""
+    found: dict[str, Any] = {}
+    for written, value in keys.items():
+        name = str(written).replace("-", "_")
+        if name in found:
+            raise UsageError(f"{name.replace('_', '-')}: there twice, with _ and with -")
+        found[name] = value
+    return found
