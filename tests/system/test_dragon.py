@@ -11,7 +11,8 @@ from harness.shell import HALFTRIP
 from harness.victim import Victim
 
 BRIEFLY = ("--time", "10ms", "-r", "1")
-_WORK = ("-s", "8,64K", "--ci", "none", "--time", "100ms", "-r", "50")
+# Much to measure: what happens to it happens in its midst.
+_WORK = ("-s", "8,64K", "--ci", "none", "--time", "20s", "-r", "1000")
 
 
 def rows_of(result):

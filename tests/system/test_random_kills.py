@@ -40,10 +40,19 @@ def start(shell, kind):
 
 
 def victims(victim):
-    """The processes of the run at this moment, by what they are to it: the command itself, and what
-    it has started."""
+    """The processes of the run at this moment: the command itself, and what it has started, without
+    MPICH's proxies. These pass on what is printed; a run whose ranks have started ends well without
+    them."""
     command = psutil.Process(victim.process.pid)
-    return [command, *command.children(recursive=True)]
+    children = [each for each in command.children(recursive=True) if "proxy" not in _name(each)]
+    return [command, *children]
+
+
+def _name(process):
+    try:
+        return process.name()
+    except psutil.NoSuchProcess:
+        return ""
 
 
 def shared_directories():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from halftrip import _native
 from halftrip.control.collectives import MpiGroup
@@ -28,7 +28,14 @@ def start_group(job: ExistingJob, threads: int = 1, refusal: Abort | None = None
     something, with its number if others have not found the same; and Unavailable if there is no
     MPI."""
     library.select_library(library_of(job))
-    with _watched(job, refusal):
+    # Of a signal to the whole job, one rank speaks. A signal that this process was started with
+    # ignored stays ignored.
+    signals = {
+        number: f"stopped by {number.name}" if job.rank == 0 else ""
+        for number in _STOPPING
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+    with watched(job, refusal, signals):
         communicator = library.start(job.size, threads)
     _Agreed.now = True
     group = MpiGroup(communicator)
@@ -64,17 +71,17 @@ class _Agreed:
 
 
 @contextlib.contextmanager
-def _watched(job: ExistingJob, refusal: Abort | None) -> Iterator[None]:
+def watched(
+    job: ExistingJob,
+    refusal: Abort | None = None,
+    signals: Mapping[signal.Signals, str] | None = None,
+) -> Iterator[None]:
+    """Ends this process where a rank of this host or the launcher ends before MPI has started, and
+    says so, or the `refusal`; and at one of the `signals`, with its text."""
     usage = refusal is not None and refusal.usage
     watch = _native.StartWatch(
         rank_variable=job.rank_variable,
-        signals={
-            # Of a signal to the whole job, one rank speaks.
-            number: f"stopped by {number.name}" if job.rank == 0 else ""
-            for number in _STOPPING
-            # A signal that this process was started with ignored stays ignored.
-            if signal.getsignal(number) is not signal.SIG_IGN
-        },
+        signals={int(number): text for number, text in (signals or {}).items()},
         reason=refusal.reason if refusal is not None else "",
         status=2 if usage else 1,
         segments=list(PREFIXES),

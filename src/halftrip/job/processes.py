@@ -48,7 +48,8 @@ class Output:
     def reason(self) -> str | None:
         """Why the program failed, in its own words; None if it has not said."""
         found = self._reason(self.lines())
-        return None if found is None else found.strip()
+        # A rank's own words, too.
+        return None if found is None else found.strip().removeprefix("halftrip: ")
 
 
 @dataclass
@@ -128,4 +129,20 @@ def job_processes(token: str, proc: Path = Path("/proc")) -> list[int]:
                 continue
             if token.encode() in environ:
                 found.append(int(directory.name))
+    return found
+
+
+def descendants(pid: int, proc: Path = Path("/proc")) -> list[int]:
+    """The processes that a process of this host has started, and those that they have; none where
+    the kernel does not list them."""
+    found: list[int] = []
+    left = [pid]
+    while left:
+        for children in (proc / str(left.pop()) / "task").glob("*/children"):
+            try:
+                new = [int(word) for word in children.read_text().split()]
+            except OSError:
+                continue
+            found += new
+            left += new
     return found

@@ -30,7 +30,7 @@ from halftrip.control.protocol import (
 from halftrip.errors import HalftripError, Interrupted, system_reason
 from halftrip.job import shm_cleanup
 from halftrip.job.limit import Limit
-from halftrip.job.processes import POLL_SECONDS, Started, job_processes
+from halftrip.job.processes import POLL_SECONDS, Started, descendants, job_processes
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
 from halftrip.job.view import View
@@ -40,7 +40,7 @@ from halftrip.results.configuration import Configuration
 # After the first death others follow at once: how long to wait for reports before naming one.
 _REPORTS_SECONDS = 0.2
 # How often ranks that start are looked at, at most.
-_LOOK_SECONDS = 0.02
+_LOOK_SECONDS = 0.005
 _SPARE_FILES = 4
 # How long processes may take to end after SIGTERM.
 _TERMINATE_SECONDS = 0.7
@@ -145,7 +145,8 @@ class Supervisor:
                 self._serve(None)
             self._leaving = True
             self._started.until_finished.close()
-            if not self._started.wait(self._started.leave_seconds):
+            # What a launcher has started may outlive it, if it is killed now.
+            if not self._await_end(self._started.leave_seconds):
                 self._clean_up("the run is over")
             for name, lines in self._started.printed().items():
                 self._view.quote(name, lines)
@@ -209,12 +210,13 @@ class Supervisor:
 
     def _note_segments(self) -> float:
         """Notes which segments of MPI the ranks have now, and returns after how many seconds to do
-        that again: it looks at all processes of this host."""
+        that again. MPICH's are there for a few milliseconds."""
         if not self._job.mpi:
             return math.inf
         began = time.monotonic()
-        self._segments.note(job_processes(self._job.token))
-        return max(_LOOK_SECONDS, 10 * (time.monotonic() - began))
+        for process in self._started.processes:
+            self._segments.note(descendants(process.pid))
+        return max(_LOOK_SECONDS, 5 * (time.monotonic() - began))
 
     def _on_connection(self, listener: Listener) -> None:
         accepted = listener.accept()

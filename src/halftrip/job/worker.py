@@ -35,6 +35,8 @@ from halftrip.control.protocol import (
 from halftrip.control.watchdog import Watchdog
 from halftrip.dragon import process as dragon
 from halftrip.errors import HalftripError, Interrupted, Unavailable, shortage
+from halftrip.job.existing import existing_job
+from halftrip.job.mpi_start import watched
 from halftrip.job.spec import RANK_VARIABLE, Job
 from halftrip.measure.budget import Allowed
 from halftrip.measure.runner import Runner
@@ -103,7 +105,9 @@ def main() -> NoReturn:
     if job.mpi:
         try:
             library.select_library(Path(job.library) if job.library else None)
-            communicator = library.start(job.ranks, job.threads)
+            existing = existing_job(os.environ)
+            with watched(existing) if existing is not None else contextlib.nullcontext():
+                communicator = library.start(job.ranks, job.threads)
         except Unavailable as error:
             _give_up(job, str(error))
         rank = communicator.Get_rank()

@@ -10,7 +10,7 @@ from halftrip.dragon.command import reason, runtime_command, telling
 from halftrip.dragon.pools import is_pool_of
 from halftrip.errors import Unavailable, UsageError
 
-OWN = (sys.executable, "-m", "dragon")
+OWN = (sys.executable, "-P", "-m", "dragon")
 
 
 @pytest.fixture
