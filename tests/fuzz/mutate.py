@@ -29,6 +29,8 @@ _TEXTS = [
 ]  # fmt: skip
 _OTHERS = [None, True, False, [], {}, [[]], [None], [0], [1, 2, 3], {"": 0}, [{}], [0] * 50]
 _LINES = [b"\n", b"{}\n", b"null\n", b"[]\n", b"\xff\n", b"7"]
+# A name, and a value that is no object: a list of plain values, a text, or a number.
+_FIELD = re.compile(r'"(\w+)":(\[[^][{}"]*\]|"[^"\\]*"|[\w.+-]+)')
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
@@ -147,6 +149,27 @@ def _like(value: object, draw: random.Random) -> object:
     return draw.choice(_OTHERS)
 
 
+def _everywhere(lines: list[bytes], draw: random.Random) -> list[bytes]:
+    """A field becomes another value in all records that have it, or all numbers of its list."""
+    whole = b"".join(lines).decode("utf-8", "surrogateescape")
+    names = sorted({match[1] for match in _FIELD.finditer(whole)})
+    if not names:
+        return lines
+    name = draw.choice(names)
+    number = draw.choice((*_NUMBERS, *range(2, 7)))
+    new = json.dumps(draw.choice((number, draw.choice(_TEXTS), draw.choice(_OTHERS))))
+
+    def changed(match: re.Match[str]) -> str:
+        if match[1] != name:
+            return match[0]
+        is_list = match[2].startswith("[")
+        value = f"[{_NUMBER.sub(json.dumps(number), match[2][1:])}" if is_list else new
+        return f'"{name}":{value}'
+
+    whole = _FIELD.sub(changed, whole)
+    return whole.encode("utf-8", "surrogateescape").splitlines(keepends=True)
+
+
 def _records(lines: list[bytes], draw: random.Random) -> list[bytes]:
     """Lines are left out, repeated, swapped, or come from elsewhere."""
     first, second = _line(lines, draw), _line(lines, draw)
@@ -180,5 +203,5 @@ def _line(lines: list[bytes], draw: random.Random) -> int:
     return draw.randrange(1, len(lines))
 
 
-_MUTATIONS = (_values, _digits, _bytes, _records, _renamed)
-_WEIGHTS = (55, 20, 15, 9, 1)
+_MUTATIONS = (_values, _everywhere, _digits, _bytes, _records, _renamed)
+_WEIGHTS = (45, 20, 15, 10, 9, 1)

@@ -13,6 +13,7 @@ import io
 import multiprocessing
 import os
 import random
+import re
 import resource
 import signal
 import sys
@@ -63,6 +64,12 @@ class Failure(NamedTuple):
 
     content: bytes
     why: str
+
+    @property
+    def kind(self) -> str:
+        """Where it failed, and by which exception: one failure of many inputs."""
+        *_, place = re.findall(r'File "[^"]+", line \d+', self.why)
+        return f"{place}: {self.why.splitlines()[-1].partition(':')[0]}"
 
 
 def seeds() -> list[list[bytes]]:
@@ -210,9 +217,8 @@ def main() -> int:
         for (_, begin, end, _), found in zip(parts, pool.imap(_try_range, parts), strict=True):
             tried += end - begin
             for failure in found:
-                where = "\n".join(failure.why.splitlines()[-4:])
-                kinds[where] = kinds.get(where, 0) + 1
-                if kinds[where] == 1:
+                kinds[failure.kind] = kinds.get(failure.kind, 0) + 1
+                if kinds[failure.kind] == 1:
                     print(f"{keep(failure)}:\n{failure.why}", flush=True)
             if options.seconds is not None and time.monotonic() - began > options.seconds:
                 pool.terminate()
