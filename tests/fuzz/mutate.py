@@ -83,14 +83,12 @@ def _values(lines: list[bytes], draw: random.Random) -> list[bytes]:
     number = _line(lines, draw)
     try:
         record = json.loads(lines[number])
-    except (ValueError, RecursionError):
-        return lines
-    for _ in range(draw.choice((1, 1, 2, 3))):
-        _change(record, draw)
-    try:
+        for _ in range(draw.choice((1, 1, 2, 3))):
+            _change(record, draw)
         line = json.dumps(record, separators=(",", ":"), ensure_ascii=draw.random() < 0.5)
         made = line.encode("utf-8", "surrogatepass") + b"\n"
     except (ValueError, RecursionError):
+        # Another mutation was here before.
         return lines
     return [*lines[:number], made, *lines[number + 1 :]]
 

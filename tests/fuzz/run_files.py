@@ -21,6 +21,7 @@ import tempfile
 import time
 import traceback
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -157,24 +158,33 @@ def failure_of(
 ) -> Failure | None:
     """What is wrong with this input; None if nothing is."""
     path.write_bytes(content)
-    signal.setitimer(signal.ITIMER_REAL, SLOWEST)
     try:
-        try_input(path, forms, draw)
+        with _time_limit():
+            try_input(path, forms, draw)
     except Exception:  # noqa: BLE001 (whatever it is, it is a failure)
         return Failure(content, traceback.format_exc(limit=-3))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
     return None
 
 
-def _too_slow(*_: object) -> None:
-    raise SlowError(f"took more than {SLOWEST} s")
+@contextlib.contextmanager
+def _time_limit() -> Iterator[None]:
+    """Raises SlowError after SLOWEST seconds. Whoever has set this timer before has it again."""
+
+    def stop(*_: object) -> None:
+        raise SlowError(f"took more than {SLOWEST} s")
+
+    former = signal.signal(signal.SIGALRM, stop)
+    left, _ = signal.setitimer(signal.ITIMER_REAL, SLOWEST)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left)
+        signal.signal(signal.SIGALRM, former)
 
 
 def _try_range(arguments: tuple[int, int, int, int]) -> list[Failure]:
     """Tries the inputs of these numbers of a seed."""
     seed, begin, end, forms = arguments
-    signal.signal(signal.SIGALRM, _too_slow)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     os.environ["COLUMNS"] = "100"
     files = seeds()
@@ -220,6 +230,8 @@ def main() -> int:
                 kinds[failure.kind] = kinds.get(failure.kind, 0) + 1
                 if kinds[failure.kind] == 1:
                     print(f"{keep(failure)}:\n{failure.why}", flush=True)
+            if tried % 50_000 == 0:
+                print(f"{tried:,} inputs, {time.monotonic() - began:.0f} s", flush=True)
             if options.seconds is not None and time.monotonic() - began > options.seconds:
                 pool.terminate()
                 break
