@@ -55,7 +55,8 @@ class Run(results.Run, frozen=True, kw_only=True, dict=True):
 
 
 def load(path: str | os.PathLike[str]) -> Run:
-    """Reads a run file. Raises UsageError if it cannot be read, or is not a run file."""
+    """Reads a run file. Lines that are no records, or make no sense, are left out and named in its
+    `problems`. Raises UsageError if it cannot be read, or is not a run file."""
     return Run(**msgspec.structs.asdict(run_file.load(path)), file=Path(path).name)
 
 

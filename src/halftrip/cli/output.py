@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from halftrip.errors import HalftripError, system_reason
+from halftrip.texts import printable_lines
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
 
 # The width of lines where there is no terminal, and below which lines are hard to read.
@@ -31,6 +33,19 @@ def screen(plain: bool = False) -> Console:
         console.width = _WIDTH_WITHOUT_TERMINAL
     console.width = max(console.width, _LEAST_WIDTH)
     return console
+
+
+class Printable:
+    """What rich can print, of which only the styles that rich has given it act on the terminal."""
+
+    def __init__(self, content: RenderableType) -> None:
+        self._content = content
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in console.render(self._content, options):
+            yield (
+                segment if segment.control else segment._replace(text=printable_lines(segment.text))
+            )
 
 
 def prepare_streams() -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple, get_args
 
 from rich.console import RenderableType
 
-from halftrip.cli.output import screen, writing
+from halftrip.cli.output import Printable, screen, writing
 from halftrip.errors import UsageError
 from halftrip.plan import parsing
 from halftrip.registry import FORMATS, TRANSPORTS
@@ -17,6 +17,7 @@ from halftrip.report.selection import Selection, selected
 from halftrip.results.patterns import Pattern
 from halftrip.results.run import Run
 from halftrip.results.run_file import load, newest
+from halftrip.texts import printable, printable_lines
 
 # Formats of which there is a part with the columns that people look for, and the whole.
 _DOCUMENTS = ("markdown", "latex")
@@ -76,10 +77,11 @@ def show_runs(files: Sequence[str], shown: Shown) -> None:
         for problem in run.problems:
             print(f"halftrip: {problem}", file=sys.stderr)
         runs.append(run)
+    names = [printable(path) for path in paths]
     if len(runs) == 1:
-        _show_one(runs[0], paths[0], shown)
+        _show_one(runs[0], names[0], shown)
     else:
-        _show_several(runs, paths, shown)
+        _show_several(runs, names, shown)
 
 
 def print_first(run: Run, path: str, plain: bool = False, kept: str = "") -> None:
@@ -196,10 +198,11 @@ _Content = str | RenderableType | Callable[[int], RenderableType]
 
 
 def _print(content: _Content, plain: bool = False, kept: str = "") -> None:
+    """Prints what a run file holds, which anybody may have written: a terminal obeys none of it."""
     with writing(kept):
         if isinstance(content, str):
-            print(content, end="")
+            print(printable_lines(content), end="")
             return
         console = screen(plain)
         made = content(console.width) if callable(content) else content
-        console.print(made, soft_wrap=True)
+        console.print(Printable(made), soft_wrap=True)

@@ -8,6 +8,7 @@ import textwrap
 
 from rich.text import Text
 
+from halftrip.texts import printable
 from halftrip.units import significant
 
 # What is not torn apart at the end of a line, and what stands in it for a blank until then.
@@ -51,4 +52,4 @@ def wrapped(label: str, text: str, width: int, indent: int | None = None) -> lis
         subsequent_indent=" " * (len(label) if indent is None else indent),
         break_on_hyphens=False,
     )
-    return [line.replace(NO_BREAK, " ") for line in lines]
+    return [printable(line.replace(NO_BREAK, " ")) for line in lines]

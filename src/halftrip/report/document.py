@@ -137,7 +137,9 @@ def _order(aggregate: Aggregate) -> tuple[object, ...]:
 
 
 def _baselines(run: Run) -> Baselines:
-    sizes = dict.fromkeys(copy.size for copy in run.copy_times)
+    copies: dict[int, list[float]] = {}
+    for copy in run.copy_times:
+        copies.setdefault(copy.size, []).append(copy.ns)
     return Baselines(
         core_to_core_rtts=[
             rtt
@@ -145,8 +147,5 @@ def _baselines(run: Run) -> Baselines:
             if not m.configuration.is_simulated
             for rtt in m.core_to_core_rtts
         ],
-        copy_times={
-            size: median([copy.ns for copy in run.copy_times if copy.size == size])
-            for size in sizes
-        },
+        copy_times={size: median(times) for size, times in copies.items()},
     )

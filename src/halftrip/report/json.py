@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +12,8 @@ import msgspec
 from halftrip.report.document import Document
 from halftrip.report.flat import configuration_fields, flat, or_none
 from halftrip.units import with_units
+
+_MAY_NOT_PRINT = re.compile(r"[^\n -~]")
 
 
 def render(document: Document) -> str:
@@ -26,7 +30,13 @@ def render_several(documents: Sequence[Document], files: Sequence[str]) -> str:
 
 
 def _text(content: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    text = msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    # JSON escapes control characters, but neither the upper ones nor those that reverse text.
+    return _MAY_NOT_PRINT.sub(lambda each: _escaped(each[0]), text)
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 def _content(document: Document) -> dict[str, Any]:

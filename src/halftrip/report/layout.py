@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from halftrip.report.cells import NOTHING, text_lines
+from halftrip.texts import printable
 
 _Line = TypeVar("_Line")
 # A number or a share of 0, and a figure that is not known.
@@ -80,7 +81,7 @@ def made_table(
     """The table of these lines, with the columns that say something. Another `section` than that of
     the line before begins a new one. With `say_once`, lesser columns that say the same in all lines
     are left out."""
-    every = [(column, [column.cell(line) for line in lines]) for column in columns]
+    every = [(column, [printable(column.cell(line)) for line in lines]) for column in columns]
     unknown = [column for column, cells in every if not set(cells) - {NOTHING, ""}]
     zero = [column for column, cells in every if column.is_rare and set(cells) <= _ZERO]
     known = [(c, cells) for c, cells in every if c not in unknown and c not in zero]

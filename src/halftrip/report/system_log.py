@@ -106,6 +106,9 @@ def _cost(run: Run) -> list[str]:
         for record in run.host_counters
         if record.rank == first and record.phase != "during"
     )
+    # Both are of a file, which may have been damaged.
+    if end.seconds <= rest:
+        return [f"the log took {number(end.logged)} s"]
     share = number(100 * end.logged / (end.seconds - rest), 2)
     of = f"of the run's {end.seconds:.1f} s without the {rest:.1f} s of rest that belong to it"
     return [f"the log took {number(end.logged)} s, {share} % {of}"]

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from halftrip.results.bounds import Amount, Change, WholeNs, checked_times
 from halftrip.results.delivery import Delivery
 from halftrip.results.usage import Usage
 from halftrip.stats.median import median
@@ -22,8 +23,8 @@ NO_TIMES.flags.writeable = False
 class RoundTrips(NamedTuple):
     """The core-to-core round trip of a cache line just before a block and just after it, ns."""
 
-    before: float
-    after: float
+    before: Amount
+    after: Amount
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, eq=False):
@@ -42,12 +43,12 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, eq=Fa
     """
 
     times: Times
-    start: int | None = None
+    start: Change | None = None
     peer_times: Times = NO_TIMES
     receive_times: Times = NO_TIMES
     peer_receive_times: Times = NO_TIMES
     core_to_core_rtt: RoundTrips | None = None
-    timed_out: int = 0
+    timed_out: WholeNs = 0
     delivery: Delivery | None = None
     usage: tuple[Usage, Usage] | None = None
 
@@ -79,17 +80,17 @@ def encode_array(value: Any) -> Any:
 
 
 def decode_array(_: type, value: Any) -> Any:
-    """msgspec's hook for reading: a list of whole numbers becomes an array. Raises ValueError for
-    anything else."""
+    """msgspec's hook for reading: a list of times becomes an array. Raises ValueError for anything
+    else."""
     if not isinstance(value, list) or not set(map(type, value)) <= {int}:
         raise ValueError("expected an array of whole numbers")
     return whole_numbers(value)
 
 
 def whole_numbers(values: list[int]) -> Times:
-    """An array of these numbers. Raises ValueError if one has more than 64 bits."""
+    """An array of these times, ns. Raises ValueError if they are no times of a block."""
     try:
-        return np.array(values, dtype=np.int64)
+        return checked_times(np.array(values, dtype=np.int64))
     except OverflowError:
         raise ValueError("expected whole numbers of 64 bits") from None
 

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from halftrip.registry import SIMULATED
+from halftrip.results.bounds import Name, Number, Positive, Rank, Several, Size, Window
 from halftrip.results.patterns import Mode, Pattern, is_both_ways, trips
 from halftrip.units import format_size
 
@@ -32,10 +33,10 @@ class EndSettings(msgspec.Struct, frozen=True, kw_only=True):
     the requested core; None: not requested, `records.Environment` says which one was used.
     """
 
-    memory: str = "host"
+    memory: Name = "host"
     pages: Pages = "4K"
     wait: Wait
-    core: int | None = None
+    core: Number | None = None
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,27 +56,27 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     own. `concurrency` is how many pairs of threads talk at the same time, this one included.
     """
 
-    transport: str
+    transport: Name
     pattern: Pattern = "pingpong"
     mode: Mode = "blocking"
-    size: int
+    size: Size
     initiator: EndSettings
     responder: EndSettings
     buffers: Buffers = "separate"
     cache: Cache = "hot"
-    pair: tuple[int, int] = (0, 1)
-    window: int = 1
+    pair: tuple[Rank, Rank] = (0, 1)
+    window: Window = 1
     places: Places = "same"
     touch: Touch = "none"
-    align: int = 0
+    align: Size = 0
     datatype: Datatype = "byte"
     object: Object = "buffer"
     socket: Socket | None = None
     ownership: Ownership | None = None
-    rate: float | None = None
+    rate: Positive | None = None
     verify: bool = False
-    thread: int = 0
-    concurrency: int = 1
+    thread: Number = 0
+    concurrency: Several = 1
 
     @property
     def ends(self) -> tuple[EndSettings, EndSettings]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from halftrip.results.bounds import Amount, Count
 from halftrip.results.configuration import Configuration
 
 
@@ -15,10 +16,10 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     jitter of RFC 3550 after the last datagram, ns; None where it is not measured, as without a
     rate."""
 
-    sent: int
-    lost: int
-    reordered: int
-    jitter: float | None = None
+    sent: Count
+    lost: Count
+    reordered: Count
+    jitter: Amount | None = None
 
 
 def add_deliveries(deliveries: Iterable[Delivery | None]) -> Delivery | None:

@@ -24,6 +24,21 @@ from halftrip.results.block import (
     decode_array,
     whole_numbers,
 )
+from halftrip.results.bounds import (
+    Amount,
+    Count,
+    Figure,
+    Iterations,
+    Name,
+    Number,
+    Positive,
+    Rank,
+    Several,
+    Size,
+    Text,
+    WholeNs,
+    Window,
+)
 from halftrip.results.configuration import (
     Buffers,
     Cache,
@@ -99,23 +114,23 @@ class Migrating(Protocol):
 class OldConfiguration(msgspec.Struct, kw_only=True):
     """A configuration of formats 1 to 4: both ends have the same settings."""
 
-    transport: str
+    transport: Name
     pattern: Pattern = "pingpong"
     mode: Mode = "blocking"
-    size: int
-    memory: str = "host"
+    size: Size
+    memory: Name = "host"
     buffers: Buffers = "separate"
     pages: Pages = "4K"
     cache: Cache = "hot"
     wait: Wait
-    pair: tuple[int, int] = (0, 1)
-    window: int = 1
-    align: int = 0
+    pair: tuple[Rank, Rank] = (0, 1)
+    window: Window = 1
+    align: Size = 0
     datatype: Datatype = "byte"
-    rate: float | None = None
+    rate: Positive | None = None
     verify: bool = False
-    thread: int = 0
-    concurrency: int = 1
+    thread: Number = 0
+    concurrency: Several = 1
 
     def migrate(self) -> Configuration:
         fields = msgspec.structs.asdict(self)
@@ -128,8 +143,8 @@ class OldConfiguration(msgspec.Struct, kw_only=True):
 class OldLine(msgspec.Struct):
     """The core-to-core round trip before and after a whole measurement, ns."""
 
-    before: float
-    after: float
+    before: Amount
+    after: Amount
 
 
 class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="measurement"):
@@ -138,23 +153,23 @@ class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="meas
     switches of both ends in each (format 4); all else is of the whole measurement."""
 
     configuration: OldConfiguration
-    slice: int
-    at: float
-    first: int
+    slice: Number
+    at: Figure
+    first: WholeNs
     warm_up: records.WarmUp
-    iterations: int
+    iterations: Iterations
     stopped: records.Stopped
     line: OldLine | None
     samples: list[int]
-    blocks: list[int] = []
-    lines: list[float] = []
-    launch: int = 0
-    peer_ns: float | None = None
-    arrival_ns: tuple[float, float] | None = None
+    blocks: list[Count] = []
+    lines: list[Amount] = []
+    launch: Number = 0
+    peer_ns: Amount | None = None
+    arrival_ns: tuple[Amount, Amount] | None = None
     delivery: Delivery | None = None
-    verified: int | None = None
+    verified: Count | None = None
     usage: tuple[Usage, Usage] | None = None
-    preemptions: list[tuple[int, int]] = []
+    preemptions: list[tuple[Count, Count]] = []
 
     def migrate(self) -> records.Measurement:
         """The measurement with its figures of the whole in the first block."""
@@ -260,9 +275,9 @@ def _migrated(record: msgspec.Struct, **fields: Any) -> dict[str, Any]:
 
 class OldFailure(msgspec.Struct, kw_only=True, tag_field="record", tag="failure"):
     configuration: OldConfiguration
-    slice: int
-    reason: str
-    launch: int = 0
+    slice: Number
+    reason: Text
+    launch: Number = 0
 
     def migrate(self) -> records.Failure:
         return records.Failure(**_migrated(self, configuration=self.configuration.migrate()))
@@ -270,11 +285,11 @@ class OldFailure(msgspec.Struct, kw_only=True, tag_field="record", tag="failure"
 
 class OldAggregate(msgspec.Struct, kw_only=True, tag_field="record", tag="aggregate"):
     configuration: OldConfiguration
-    slice: int
-    pairs: list[tuple[int, int]]
-    spans: list[int]
-    messages: list[float]
-    launch: int = 0
+    slice: Number
+    pairs: list[tuple[Rank, Rank]]
+    spans: list[WholeNs]
+    messages: list[Amount]
+    launch: Number = 0
 
     def migrate(self) -> records.Aggregate:
         return records.Aggregate(**_migrated(self, configuration=self.configuration.migrate()))

@@ -9,6 +9,20 @@ from typing import Any, Literal
 import msgspec
 
 from halftrip.results.block import Block, Times, concatenate, median_or_none
+from halftrip.results.bounds import (
+    Amount,
+    Change,
+    Count,
+    Figure,
+    Iterations,
+    Name,
+    Number,
+    Positive,
+    Rank,
+    Size,
+    Text,
+    WholeNs,
+)
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.usage import CoreUse, Usage, add_both_ends
@@ -24,8 +38,8 @@ class WarmUp(msgspec.Struct, frozen=True):
     iteration: how many, their time in ns, and whether the times had settled by then (None: with a
     fixed count nobody looks)."""
 
-    iterations: int
-    ns: int
+    iterations: Count
+    ns: WholeNs
     settled: bool | None
 
 
@@ -42,15 +56,15 @@ class Measurement(
     """
 
     configuration: Configuration
-    slice: int
-    at: float
-    first: int
+    slice: Number
+    at: Figure
+    first: WholeNs
     warm_up: WarmUp
-    iterations: int
+    iterations: Iterations
     stopped: Stopped
     blocks: list[Block]
-    launch: int = 0
-    verified: int | None = None
+    launch: Number = 0
+    verified: Count | None = None
     cores: tuple[CoreUse | None, CoreUse | None] | None = None
 
     @cached_property
@@ -116,16 +130,16 @@ class Again(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="
     """What is measured from the launch of number `launch` on replaces what was measured before of
     the same configurations."""
 
-    launch: int
+    launch: Number
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="failure"):
     """A configuration that could not be measured to its end, and the reason."""
 
     configuration: Configuration
-    slice: int
-    reason: str
-    launch: int = 0
+    slice: Number
+    reason: Text
+    launch: Number = 0
 
 
 class Aggregate(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="aggregate"):
@@ -137,11 +151,11 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", t
     """
 
     configuration: Configuration
-    slice: int
-    pairs: list[tuple[int, int]]
-    spans: list[int]
-    messages: list[float]
-    launch: int = 0
+    slice: Number
+    pairs: list[tuple[Rank, Rank]]
+    spans: list[WholeNs]
+    messages: list[Amount]
+    launch: Number = 0
 
     @property
     def bandwidth(self) -> float:
@@ -173,38 +187,38 @@ class HostCounters(msgspec.Struct, frozen=True, kw_only=True, tag_field="record"
     cannot be read are absent.
     """
 
-    host: str
-    rank: int
+    host: Text
+    rank: Rank
     phase: Phase
-    at: float
-    seconds: float
-    cpus: dict[str, dict[str, float]]
-    memory_used: int | None
-    counts: dict[str, int]
-    interfaces: dict[str, dict[str, int]]
-    interrupts: dict[str, dict[str, int]]
-    softnet: dict[str, dict[str, int]]
+    at: Figure
+    seconds: Positive
+    cpus: dict[Text, dict[Text, Figure]]
+    memory_used: Change | None
+    counts: dict[Text, Change]
+    interfaces: dict[Text, dict[Text, Change]]
+    interrupts: dict[Text, dict[Text, Change]]
+    softnet: dict[Text, dict[Text, Change]]
     configurations: list[Configuration] = []
-    slices: list[int] = []
-    launch: int = 0
+    slices: list[Number] = []
+    launch: Number = 0
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="notice"):
     """What a rank could not read or make sense of in the kernel's files, and so left out."""
 
-    rank: int
-    host: str
-    text: str
-    launch: int = 0
+    rank: Rank
+    host: Text
+    text: Text
+    launch: Number = 0
 
 
 class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The clock of one rank. `cost` and `resolution` are ns; `hertz` is ticks per second."""
 
-    source: str
-    hertz: float
-    cost: float
-    resolution: float
+    source: Text
+    hertz: Amount
+    cost: Figure
+    resolution: Amount
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="environment"):
@@ -212,45 +226,45 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     threads, where several talk. `poll_pause` is how many pauses its polling loops make between two
     polls (None: before format 5)."""
 
-    rank: int
-    host: str
-    pid: int
-    core: int | None
-    allowed_cores: list[int]
+    rank: Rank
+    host: Text
+    pid: Count
+    core: Number | None
+    allowed_cores: list[Number]
     oversubscribed: bool
-    processor: str
-    kernel: str
-    python: str
+    processor: Text
+    kernel: Text
+    python: Text
     clock: ClockInfo
-    thp: str | None
-    governor: str | None
-    hypervisor: str | None
-    mpi: str | None
-    mpi_library: str | None
-    variables: dict[str, str]
-    launch: int = 0
-    thread_cores: list[int | None] | None = None
-    poll_pause: int | None = None
+    thp: Text | None
+    governor: Text | None
+    hypervisor: Text | None
+    mpi: Text | None
+    mpi_library: Text | None
+    variables: dict[Text, Text]
+    launch: Number = 0
+    thread_cores: list[Number | None] | None = None
+    poll_pause: Count | None = None
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):
     """A requested transport that was not measured, and why; or only some patterns, modes, sizes or
     pairs of it."""
 
-    transport: str
-    reason: str
-    sizes: list[int] | None = None
-    patterns: list[str] | None = None
-    modes: list[str] | None = None
-    pairs: list[tuple[int, int]] | None = None
+    transport: Name
+    reason: Text
+    sizes: list[Size] | None = None
+    patterns: list[Name] | None = None
+    modes: list[Name] | None = None
+    pairs: list[tuple[Rank, Rank]] | None = None
 
 
 class CopyTime(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="copy"):
     """The median time of one memcpy of `size` bytes within one rank, ns."""
 
-    rank: int
-    size: int
-    ns: float
+    rank: Rank
+    size: Size
+    ns: Positive
 
 
 class RunEnd(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="end"):
@@ -262,20 +276,20 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     million; of several launches, the largest.
     """
 
-    reason: str | None
-    seconds: float | None = None
-    timed: float | None = None
-    clock_drift: list[float] | None = None
-    logged: float | None = None
+    reason: Text | None
+    seconds: Amount | None = None
+    timed: Amount | None = None
+    clock_drift: list[Figure] | None = None
+    logged: Amount | None = None
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="run"):
     """The first record of a run file."""
 
     format: int
-    halftrip: str
-    started: str
-    command: list[str]
+    halftrip: Text
+    started: Text
+    command: list[Text]
     plan: dict[str, Any]
 
 

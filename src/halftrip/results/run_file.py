@@ -38,34 +38,38 @@ import os
 import threading
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.results import records
-from halftrip.results.block import decode_array, encode_array
-from halftrip.results.migration import migrate
+from halftrip.results.block import encode_array
+from halftrip.results.reading import FORMAT, decode, read
 from halftrip.results.records import Record
 from halftrip.results.run import Run
+from halftrip.texts import printable
 
-FORMAT = 8
+__all__ = [
+    "FORMAT",
+    "RunFile",
+    "assemble",
+    "decode",
+    "default_name",
+    "encode",
+    "load",
+    "newest",
+    "utc_now",
+]
 
 _Kind = TypeVar("_Kind")
 _encoder = msgspec.json.Encoder(enc_hook=encode_array)
-_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record, dec_hook=decode_array)
 
 
 def encode(record: Record) -> bytes:
     """One line of a run file, its newline included."""
     return _encoder.encode(record) + b"\n"
-
-
-def decode(line: bytes) -> Record:
-    """The record in a line of the present format. Raises msgspec.DecodeError if it is none."""
-    return _decoder.decode(line)
 
 
 def newest() -> Path:
@@ -167,49 +171,24 @@ def _whole_bytes(path: str | os.PathLike[str]) -> int:
 def load(path: str | os.PathLike[str]) -> Run:
     """Reads a run file, one line at a time.
 
-    A last line that was cut off is left out and named in the run's `problems`. Raises UsageError if
-    the file cannot be read, is not a run file, or has a whole line that is not a record.
+    A line that is no record, or one that makes no sense, is left out and named in the run's
+    `problems`, as is a last line that was cut off. Raises UsageError if the file cannot be read, or
+    is not a run file.
     """
+    name = printable(os.fsdecode(path))
     try:
-        with open(path, "rb") as file:
-            header = _header(path, file.readline())
-            is_present = header.format == FORMAT
-            decode_line = decode if is_present else partial(migrate, version=header.format)
-            found: list[Record] = []
-            problems: list[str] = []
-            for number, line in enumerate(file, start=2):
-                try:
-                    found.append(decode_line(line))
-                except msgspec.DecodeError as error:
-                    # A line without its newline is the last, and was being written.
-                    if line.endswith(b"\n"):
-                        raise UsageError(
-                            f"{path}: line {number} is not a record: {error}"
-                        ) from None
-                    problems.append(f"{path}: line {number}, the last, is cut off; it was left out")
+        with _opened(path) as file:
+            return assemble(*read(file, name))
     except OSError as error:
-        raise UsageError(f"{path}: {system_reason(error).lower()}") from None
-    return assemble(header, found, problems)
+        raise UsageError(f"{name}: {system_reason(error).lower()}") from None
 
 
-def _header(path: str | os.PathLike[str], line: bytes) -> records.Header:
-    """The header in the first line. Raises UsageError if this is no run file, or its format is
-    newer than this halftrip."""
+def _opened(path: str | os.PathLike[str]) -> BinaryIO:
     try:
-        head = msgspec.json.decode(line)
-    except msgspec.DecodeError:
-        head = None
-    if not isinstance(head, dict) or head.get("record") != "run":
-        raise UsageError(f"{path}: not a run file of halftrip")
-    version = head.get("format")
-    if not isinstance(version, int):
-        raise UsageError(f"{path}: not a run file of halftrip")
-    if version > FORMAT:
-        raise UsageError(f"{path}: format {version} is newer than {FORMAT}; update halftrip")
-    try:
-        return msgspec.convert(head, records.Header)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: line 1 is not a record: {error}") from None
+        return open(path, "rb")
+    except ValueError:
+        # With a zero byte in it.
+        raise UsageError(f"{printable(os.fsdecode(path))}: no file can have this name") from None
 
 
 def assemble(header: records.Header, found: Iterable[Record], problems: Iterable[str] = ()) -> Run:

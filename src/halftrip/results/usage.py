@@ -8,6 +8,8 @@ from typing import Literal, cast
 
 import msgspec
 
+from halftrip.results.bounds import Amount, Count, Figure, Number, Text
+
 # Busy polling: at least this load, and at most this share of system time or one timer tick of it.
 # The kernel samples at its ticks whether time is user or system time, so one tick means nothing.
 _FULL_LOAD = 0.95
@@ -30,8 +32,8 @@ class BusiestTask(msgspec.Struct, frozen=True, kw_only=True):
     """The task that ran most on a core just after a configuration, as ``stress (process 123)``, and
     its share of the time for which the core was watched while the rank slept."""
 
-    name: str
-    share: float
+    name: Text
+    share: Figure
 
 
 class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -45,12 +47,12 @@ class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is looked for only where others had much of the core. None: not known.
     """
 
-    number: int
-    watched: float
-    others: float | None = None
-    steal: float | None = None
-    hertz: float | None = None
-    joules: float | None = None
+    number: Number
+    watched: Amount
+    others: Figure | None = None
+    steal: Figure | None = None
+    hertz: Amount | None = None
+    joules: Figure | None = None
     busiest_task: BusiestTask | None = None
 
 
@@ -69,18 +71,18 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     in user mode or in all modes, as `counted` says. None: cannot be read.
     """
 
-    iterations: int
-    elapsed: float
-    user: float
-    system: float
-    voluntary: int
-    involuntary: int
-    minor_faults: int
-    major_faults: int
-    peak_memory: int
-    waited: float | None = None
-    instructions: int | None = None
-    cycles: int | None = None
+    iterations: Count
+    elapsed: Amount
+    user: Amount
+    system: Amount
+    voluntary: Count
+    involuntary: Count
+    minor_faults: Count
+    major_faults: Count
+    peak_memory: Count
+    waited: Figure | None = None
+    instructions: Count | None = None
+    cycles: Count | None = None
     counted: Literal["user", "all"] | None = None
     core: CoreUse | None = None
 

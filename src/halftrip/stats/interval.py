@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -107,12 +108,15 @@ def between_medians(ordered: Floats) -> Interval | None:
     return Interval(math.exp(mean - width), math.exp(mean + width))
 
 
+@lru_cache(maxsize=64)
 def _outside(k: int) -> int:
     """How many order statistics of `k` lie outside the median's interval on either side: the most
     for which the median lies outside there in no more than 2.5 % of cases."""
-    below, outside = 0.5**k, 0
+    # In whole numbers, of the 2**k ways to lie: more than a thousand medians overflow a float.
+    ways, below, outside = 1, 1, 0
     while True:
-        more = below + math.comb(k, outside + 1) * 0.5**k
-        if more > 0.025:
+        ways = ways * (k - outside) // (outside + 1)
+        below += ways
+        if 40 * below > 1 << k:
             return outside
-        below, outside = more, outside + 1
+        outside += 1

@@ -35,7 +35,9 @@ names = st.text(st.characters(codec="utf-8"), max_size=10)
 numbers = st.floats(0, 1e12)
 maybe = st.none() | numbers
 counts = st.integers(0, 1 << 40)
-times = nps.arrays(np.int64, st.integers(0, 8), elements=st.integers(-(1 << 62), 1 << 62))
+positive = st.floats(1e-9, 1e12)
+times = nps.arrays(np.int64, st.integers(0, 8), elements=st.integers(0, 1 << 53))
+ranks = st.integers(0, 9)
 cores = st.builds(
     CoreUse,
     number=st.integers(0, 99),
@@ -85,8 +87,8 @@ configurations = st.builds(
     size=counts,
     initiator=ends,
     responder=ends,
-    pair=st.tuples(st.integers(0, 99), st.integers(0, 99)),
-    rate=maybe,
+    pair=st.tuples(ranks, ranks),
+    rate=st.none() | positive,
     verify=st.booleans(),
     concurrency=st.integers(1, 9),
 )
@@ -96,8 +98,8 @@ measurements = st.builds(
     configuration=configurations,
     slice=st.integers(0, 100),
     at=numbers,
-    first=st.integers(0, 1 << 60),
-    warm_up=st.builds(WarmUp, counts, st.integers(0, 1 << 60), st.booleans()),
+    first=st.integers(0, 1 << 56),
+    warm_up=st.builds(WarmUp, counts, st.integers(0, 1 << 56), st.booleans()),
     iterations=st.integers(1, 1 << 30),
     stopped=st.sampled_from(["converged", "time", "count", "full"]),
     blocks=st.lists(blocks, max_size=3),
@@ -137,23 +139,25 @@ others = st.one_of(
         reason=names,
         launch=launches,
     ),
-    st.builds(
-        Aggregate,
-        configuration=configurations,
-        slice=st.integers(0, 9),
-        pairs=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3),
-        spans=st.lists(counts, max_size=3),
-        messages=st.lists(numbers, max_size=3),
-        launch=launches,
+    st.lists(st.tuples(counts, numbers), max_size=3).flatmap(
+        lambda moments: st.builds(
+            Aggregate,
+            configuration=configurations,
+            slice=st.integers(0, 9),
+            pairs=st.lists(st.tuples(ranks, ranks), min_size=1, max_size=3),
+            spans=st.just([span for span, _ in moments]),
+            messages=st.just([count for _, count in moments]),
+            launch=launches,
+        )
     ),
-    st.builds(CopyTime, rank=st.integers(0, 9), size=st.integers(1, 1 << 40), ns=numbers),
+    st.builds(CopyTime, rank=st.integers(0, 9), size=st.integers(1, 1 << 40), ns=positive),
     st.builds(
         HostCounters,
         host=names,
         rank=st.integers(0, 9),
         phase=st.sampled_from(["before", "during", "after"]),
         at=numbers,
-        seconds=numbers,
+        seconds=positive,
         cpus=st.dictionaries(names, st.dictionaries(names, numbers, max_size=2), max_size=2),
         memory_used=st.none() | counts,
         counts=st.dictionaries(names, counts, max_size=2),
@@ -192,6 +196,8 @@ def test_a_measurement(measurement):
 def test_a_whole_run(tmp_path_factory, records, reason):
     path = tmp_path_factory.mktemp("run") / "run.jsonl"
     end = RunEnd(reason=reason)
+    # All of the ranks that records name.
+    records = [*records, *map(runs.environment, range(10))]
     path.write_bytes(b"".join(encode(record) for record in (HEADER, *records, end)))
     run = load(path)
     assert run == assemble(HEADER, [*records, end])

@@ -1,0 +1,59 @@
+"""The numbers and texts that a record can hold.
+
+A run file may come from anywhere, so that a number in it may be anything that JSON can write. With
+these types, which msgspec checks where it decodes, whoever reads a record can compute with it. They
+are as wide as figures of a measurement can ever be, and leave room to add many of them up.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Meta
+
+# Three years in nanoseconds: no sample, and no sum of the samples of a block, is longer.
+LONGEST_NS = 10**17
+# As `plan` allows: sizes in bytes, messages in flight, and counts of anything.
+_LARGEST_SIZE = 1 << 60
+_LARGEST_WINDOW = 10**6
+_MOST = 10**15
+# Of what is counted in a run, or by a kernel since it was booted.
+_LARGEST = 1 << 62
+_LARGEST_FLOAT = 1e18
+# The longest argument and the longest variable of Linux: MAX_ARG_STRLEN.
+_LONGEST_TEXT = 1 << 17
+
+Text = Annotated[str, Meta(max_length=_LONGEST_TEXT)]
+# Of a transport or of a kind of memory.
+Name = Annotated[str, Meta(max_length=200)]
+
+Rank = Annotated[int, Meta(ge=0, lt=10**6)]
+# Of a core, a process, a thread, a launch or a slice.
+Number = Annotated[int, Meta(ge=0, lt=1 << 31)]
+Size = Annotated[int, Meta(ge=0, le=_LARGEST_SIZE)]
+Window = Annotated[int, Meta(ge=1, le=_LARGEST_WINDOW)]
+# How many iterations a sample holds.
+Iterations = Annotated[int, Meta(ge=1, le=_MOST)]
+# How many pairs of threads talk at the same time.
+Several = Annotated[int, Meta(ge=1, lt=1 << 31)]
+Count = Annotated[int, Meta(ge=0, le=_LARGEST)]
+# The difference of two readings of a counter, which may have been set back between them.
+Change = Annotated[int, Meta(ge=-_LARGEST, le=_LARGEST)]
+WholeNs = Annotated[int, Meta(ge=0, le=LONGEST_NS)]
+
+# A figure that may be below 0: the difference of two clocks, or a sum in steps of some length.
+Figure = Annotated[float, Meta(ge=-_LARGEST_FLOAT, le=_LARGEST_FLOAT)]
+# A time, a share, a rate or another figure that cannot.
+Amount = Annotated[float, Meta(ge=0.0, le=_LARGEST_FLOAT)]
+# The same, where it is a divisor.
+Positive = Annotated[float, Meta(ge=1e-9, le=_LARGEST_FLOAT)]
+
+
+def checked_times(times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The times of a block, shape (n,), ns. Raises ValueError if one is below 0, or if they are
+    longer than any run, alone or together."""
+    if times.size and (times.min() < 0 or times.sum(dtype=np.float64) > LONGEST_NS):
+        raise ValueError(f"expected times of 0 to {LONGEST_NS:,} ns, all together")
+    return times

@@ -1,0 +1,166 @@
+"""Where a run file enters, which anybody may have written: its bytes become records that make
+sense, or lines that say what is wrong with them.
+
+Whoever reads a record after this can compute with it: `bounds` and `sensible` say what is
+sensible. The time and the memory that this takes are in proportion to the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import BinaryIO, NamedTuple
+
+import msgspec
+
+from halftrip.errors import UsageError
+from halftrip.results import records, sensible
+from halftrip.results.block import decode_array
+from halftrip.results.migration import migrate
+from halftrip.results.records import Record
+from halftrip.results.sensible import Read
+from halftrip.texts import printable
+
+FORMAT = 8
+
+# Bytes. A slice of a million samples, with the times of both ends, takes less than half of this.
+LONGEST_LINE = 128 << 20
+# The first line has the command, which Linux limits to 2 MiB by default, and the plan.
+_LONGEST_HEADER = 16 << 20
+_PART = 1 << 20
+# Of a file that is no run file, one line more or less says nothing.
+_MOST_PROBLEMS = 100
+# Messages of msgspec quote what they read.
+_LONGEST_REASON = 200
+
+_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record, dec_hook=decode_array)
+
+
+class Content(NamedTuple):
+    """The records of a run file, and a line about each that was left out."""
+
+    header: records.Header
+    found: list[Record]
+    problems: list[str]
+
+
+def decode(line: bytes) -> Record:
+    """The record in a line of the present format. Raises msgspec.DecodeError if it is none."""
+    return _decoder.decode(line)
+
+
+def read(file: BinaryIO, name: str) -> Content:
+    """The content of a run file; `name` is how messages call it. Raises UsageError if it is no run
+    file."""
+    name = printable(name)
+    header = _header(file.readline(_LONGEST_HEADER), name)
+    found: list[Read] = []
+    problems = _Problems(name)
+    decoder = decode if header.format == FORMAT else partial(migrate, version=header.format)
+    for number, line in _lines(file):
+        try:
+            found.append(Read(number, _record(line, decoder)))
+        except _CutOffError:
+            problems.add_cut_off(number)
+        except _NoRecordError as error:
+            problems.add(number, str(error))
+    # A rank may have been described in a line that is lost. Older files do not describe all.
+    ranks_known = header.format == FORMAT and not problems.count
+    reasons = dict(sensible.misplaced(found, ranks_known))
+    for number, reason in reasons.items():
+        problems.add(number, reason)
+    return Content(
+        header, [each.record for each in found if each.number not in reasons], problems.lines()
+    )
+
+
+class _NoRecordError(Exception):
+    """A line is no record that makes sense; the message says why."""
+
+
+class _CutOffError(Exception):
+    """The last line was being written."""
+
+
+class _Problems:
+    """The lines that were left out, as far as anybody reads them."""
+
+    def __init__(self, name: str) -> None:
+        self.count = 0
+        self._name = name
+        self._lines: list[tuple[int, str]] = []
+
+    def add(self, number: int, reason: str) -> None:
+        shown = printable(reason, _LONGEST_REASON)
+        self._add(number, f"{self._name}: line {number} was left out: {shown}")
+
+    def add_cut_off(self, number: int) -> None:
+        said = f"{self._name}: line {number}, the last, is cut off; it was left out"
+        self._add(number, said)
+
+    def _add(self, number: int, line: str) -> None:
+        self.count += 1
+        if self.count <= _MOST_PROBLEMS:
+            self._lines.append((number, line))
+
+    def lines(self) -> list[str]:
+        """In the order of the file."""
+        shown = [line for _, line in sorted(self._lines)]
+        if self.count > _MOST_PROBLEMS:
+            more = self.count - _MOST_PROBLEMS
+            shown.append(f"{self._name}: {more:,} more lines were left out")
+        return shown
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
+    """The lines after the first, each with its number; None for one that is longer than any
+    record, which is not kept."""
+    number = 1
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        is_long = len(line) > LONGEST_LINE
+        while is_long and line and not line.endswith(b"\n"):
+            line = file.readline(_PART)
+        yield number, None if is_long else line
+
+
+def _record(line: bytes | None, decoder: Callable[[bytes], Record]) -> Record:
+    """The record in a line, which makes sense by itself. Raises _NoRecordError, or _CutOffError
+    for the last line of a file that ends in it."""
+    if line is None:
+        raise _NoRecordError(f"it has more than {LONGEST_LINE:,} bytes")
+    try:
+        record = decoder(line)
+        sensible.check(record)
+        return record
+    except RecursionError:
+        raise _NoRecordError("it is nested too deep") from None
+    except (msgspec.DecodeError, ValueError) as error:
+        # A line without its newline is the last. What is whole, but wrong, was not being written.
+        is_whole = isinstance(error, msgspec.ValidationError)
+        if not line.endswith(b"\n") and not is_whole:
+            raise _CutOffError from None
+        raise _NoRecordError(str(error)) from None
+
+
+def _header(line: bytes, name: str) -> records.Header:
+    """The header in the first line. Raises UsageError if this is no run file, or its format is
+    newer than this halftrip."""
+    try:
+        head = msgspec.json.decode(line)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        head = None
+    version = head.get("format") if isinstance(head, dict) and head.get("record") == "run" else None
+    # A bool is an int.
+    if type(version) is not int or version < 1:
+        raise UsageError(f"{name}: not a run file of halftrip")
+    if version > FORMAT:
+        newer = printable(str(version), 20) if version < 1 << 64 else "of many digits"
+        raise UsageError(f"{name}: format {newer} is newer than {FORMAT}; update halftrip")
+    try:
+        header = msgspec.convert(head, records.Header)
+        sensible.check(header)
+    except (msgspec.ValidationError, ValueError) as error:
+        reason = printable(str(error), _LONGEST_REASON)
+        raise UsageError(f"{name}: line 1 is not a record: {reason}") from None
+    return header

@@ -1,0 +1,244 @@
+"""Mutated run files are loaded and shown in every form: nothing but UsageError may come of it.
+
+    python tests/fuzz/run_files.py --inputs 1000000 --seed 1
+
+tries so many inputs, in as many processes as there are processors, and leaves those that failed in
+`cases`, where the tests find them for ever.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import io
+import multiprocessing
+import os
+import random
+import re
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from halftrip import api
+from halftrip.cli.show import Shown, show_runs
+from halftrip.errors import HalftripError, UsageError
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from fuzz.mutate import mutated
+from harness import runs
+
+CASES = Path(__file__).parent / "cases"
+GOLDEN = Path(__file__).parents[1] / "golden" / "formats"
+VIEWS = ("details", "why", "flags", "tails", "cost", "layers", "system-log")
+FORMS = (
+    Shown(),
+    *(Shown(views=[view]) for view in VIEWS),
+    Shown(views=["why"], every=True),
+    Shown(rtt=True, wide=True),
+    *(Shown(format=name) for name in ("csv", "json", "markdown", "latex")),
+    Shown(format="markdown", wide=True),
+)
+# Of several files.
+FORMS_OF_SEVERAL = (Shown(), *(Shown(format=name) for name in ("csv", "json", "markdown", "latex")))
+# An input that takes longer, in seconds, has failed: the files are small.
+SLOWEST = 10
+# Bytes of address space: what takes more has failed, too.
+MOST_MEMORY = 4 << 30
+_FEW_LINES = 6
+
+
+class SlowError(Exception):
+    """An input took too long."""
+
+
+class Failure(NamedTuple):
+    """An input that failed, and the traceback."""
+
+    content: bytes
+    why: str
+
+    @property
+    def kind(self) -> str:
+        """Where it failed, and by which exception: one failure of many inputs."""
+        *_, place = re.findall(r'File "[^"]+", line \d+', self.why)
+        return f"{place}: {self.why.splitlines()[-1].partition(':')[0]}"
+
+
+def seeds() -> list[list[bytes]]:
+    """The lines of the files that are mutated: of every format, whole, and of the present one also
+    with all kinds of records and settings."""
+    golden = [path.read_bytes() for path in sorted(GOLDEN.glob("*.jsonl"))]
+    # The newest of them is in the present format but for what that has added.
+    golden.append(golden[-1].replace(b'"format":7', b'"format":8', 1))
+    found = [content.splitlines(keepends=True) for content in golden]
+    found.append(_of_many_kinds())
+    return found
+
+
+def _of_many_kinds() -> list[bytes]:
+    """A run of several slices, launches, pairs, sizes and patterns, with few samples each."""
+    with tempfile.TemporaryDirectory() as folder:
+        measured = [
+            runs.measurement(
+                transport, size, wait, samples=range(900 + 10 * n, 912 + 10 * n), slice=n % 4,
+                launch=n, usage=(runs.usage(core={"others": 0.2}), runs.usage(core={})),
+                iterations=iterations, pair=pair, pattern=pattern, window=window,
+            )
+            for transport, wait in (("shm", "spin"), ("tcp", "block:spin"))
+            for size in (8, 65536)
+            for pattern, window, iterations in (("pingpong", 1, 1), ("stream", 16, 10))
+            for pair in ((0, 1), (1, 2))
+            for n in range(2)
+        ]  # fmt: skip
+        made = runs.run(*measured, environments=tuple(runs.environment(rank) for rank in range(3)))
+        plan = made.header.plan | {"refine": True, "placement_state": "near", "system_log": True}
+        made.header.plan.update(plan)
+        return runs.save(made, Path(folder) / "run").read_bytes().splitlines(keepends=True)
+
+
+def input_of(seed: int, number: int, files: list[list[bytes]]) -> bytes:
+    """Input `number` of those that come of `seed`."""
+    draw = random.Random(f"{seed} {number}")
+    lines = draw.choice(files)
+    if draw.random() < 0.7:
+        # Few lines are as good for most mutations, and much faster.
+        few = sorted(draw.sample(range(1, len(lines)), min(_FEW_LINES, len(lines) - 1)))
+        lines = [lines[0], *(lines[number] for number in few)]
+    return mutated(lines, draw)
+
+
+def try_input(path: Path, forms: int | None = None, draw: random.Random | None = None) -> None:
+    """Loads the file and shows it in all forms, or in so many that are drawn. Raises what is wrong,
+    if anything is."""
+    with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
+        warnings.simplefilter("error")
+        try:
+            loaded = api.load(path)
+        except UsageError as error:
+            _check_line(str(error))
+            return
+        for line in loaded.problems:
+            _check_line(line)
+        several = [(form, 2) for form in FORMS_OF_SEVERAL]
+        every = [*((form, 1) for form in FORMS), *several]
+        for form, files in every if draw is None else draw.sample(every, forms or 1):
+            _show(path, form, files)
+        if draw is None:
+            loaded.frame()
+            loaded.frame(slices=True)
+
+
+def _check_line(line: str) -> None:
+    assert line.isprintable(), f"cannot be printed: {line!r}"
+    assert len(line) < 500, f"too long: {line}"
+
+
+def _show(path: Path, form: Shown, files: int) -> None:
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
+        try:
+            show_runs([str(path)] * files, form)
+        except HalftripError as error:
+            _check_line(str(error))
+    text = shown.getvalue()
+    assert text.replace("\n", "").isprintable(), f"{form} prints control characters"
+
+
+def failure_of(
+    content: bytes, path: Path, forms: int | None = None, draw: random.Random | None = None
+) -> Failure | None:
+    """What is wrong with this input; None if nothing is."""
+    path.write_bytes(content)
+    try:
+        with _time_limit():
+            try_input(path, forms, draw)
+    except Exception:  # noqa: BLE001 (whatever it is, it is a failure)
+        return Failure(content, traceback.format_exc(limit=-3))
+    return None
+
+
+@contextlib.contextmanager
+def _time_limit() -> Iterator[None]:
+    """Raises SlowError after SLOWEST seconds. Whoever has set this timer before has it again."""
+
+    def stop(*_: object) -> None:
+        raise SlowError(f"took more than {SLOWEST} s")
+
+    former = signal.signal(signal.SIGALRM, stop)
+    left, _ = signal.setitimer(signal.ITIMER_REAL, SLOWEST)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left)
+        signal.signal(signal.SIGALRM, former)
+
+
+def _try_range(arguments: tuple[int, int, int, int]) -> list[Failure]:
+    """Tries the inputs of these numbers of a seed."""
+    seed, begin, end, forms = arguments
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    os.environ["COLUMNS"] = "100"
+    files = seeds()
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.jsonl"
+        for number in range(begin, end):
+            draw = random.Random(f"{seed} {number} forms")
+            failure = failure_of(input_of(seed, number, files), path, forms, draw)
+            if failure is not None:
+                found.append(failure)
+    return found
+
+
+def keep(failure: Failure) -> Path:
+    """Writes the input into `cases`."""
+    CASES.mkdir(exist_ok=True)
+    path = CASES / f"{hashlib.sha256(failure.content).hexdigest()[:12]}.jsonl"
+    path.write_bytes(failure.content)
+    return path
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--inputs", type=int, default=10_000, help="how many")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first")
+    parser.add_argument("--seed", type=int, default=1, help="what they come of")
+    parser.add_argument("--forms", type=int, default=1, help="in how many forms each is shown")
+    parser.add_argument("--seconds", type=float, help="no longer than this")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    part, began, tried = 250, time.monotonic(), 0
+    kinds: dict[str, int] = {}
+    last = options.first + options.inputs
+    parts = [
+        (options.seed, begin, min(begin + part, last), options.forms)
+        for begin in range(options.first, last, part)
+    ]
+    with multiprocessing.Pool(options.processes) as pool:
+        for (_, begin, end, _), found in zip(parts, pool.imap(_try_range, parts), strict=True):
+            tried += end - begin
+            for failure in found:
+                kinds[failure.kind] = kinds.get(failure.kind, 0) + 1
+                if kinds[failure.kind] == 1:
+                    print(f"{keep(failure)}:\n{failure.why}", flush=True)
+            if tried % 50_000 == 0:
+                print(f"{tried:,} inputs, {time.monotonic() - began:.0f} s", flush=True)
+            if options.seconds is not None and time.monotonic() - began > options.seconds:
+                pool.terminate()
+                break
+    seconds = time.monotonic() - began
+    print(f"{tried:,} inputs, {sum(kinds.values()):,} failed, {len(kinds)} kinds, {seconds:.0f} s")
+    return 1 if kinds else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
