@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from halftrip.results.bounds import Amount, Change, WholeNs, checked_times
+from halftrip.results.bounds import LONGEST_NS, Change, Ns, WholeNs
 from halftrip.results.delivery import Delivery
 from halftrip.results.usage import Usage
 from halftrip.stats.median import median
@@ -23,8 +23,8 @@ NO_TIMES.flags.writeable = False
 class RoundTrips(NamedTuple):
     """The core-to-core round trip of a cache line just before a block and just after it, ns."""
 
-    before: Amount
-    after: Amount
+    before: Ns
+    after: Ns
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, eq=False):
@@ -90,9 +90,17 @@ def decode_array(_: type, value: Any) -> Any:
 def whole_numbers(values: list[int]) -> Times:
     """An array of these times, ns. Raises ValueError if they are no times of a block."""
     try:
-        return checked_times(np.array(values, dtype=np.int64))
+        return _checked(np.array(values, dtype=np.int64))
     except OverflowError:
         raise ValueError("expected whole numbers of 64 bits") from None
+
+
+def _checked(times: Times) -> Times:
+    """The times of a block, shape (n,), ns. Raises ValueError if one is below 0, or if they are
+    longer than any run, alone or together."""
+    if times.size and (times.min() < 0 or times.sum(dtype=np.float64) > LONGEST_NS):
+        raise ValueError(f"expected times of 0 to {LONGEST_NS:,} ns, all together")
+    return times
 
 
 def median_or_none(arrays: Sequence[Times]) -> float | None:

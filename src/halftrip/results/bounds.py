@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
-import numpy.typing as npt
 from msgspec import Meta
 
 # Three years in nanoseconds: no sample, and no sum of the samples of a block, is longer.
@@ -21,7 +19,7 @@ _LARGEST_WINDOW = 10**6
 _MOST = 10**15
 # Of what is counted in a run, or by a kernel since it was booted.
 _LARGEST = 1 << 62
-_LARGEST_FLOAT = 1e18
+_LARGEST_FLOAT = 1e19
 # The longest argument and the longest variable of Linux: MAX_ARG_STRLEN.
 _LONGEST_TEXT = 1 << 17
 
@@ -42,6 +40,7 @@ Count = Annotated[int, Meta(ge=0, le=_LARGEST)]
 # The difference of two readings of a counter, which may have been set back between them.
 Change = Annotated[int, Meta(ge=-_LARGEST, le=_LARGEST)]
 WholeNs = Annotated[int, Meta(ge=0, le=LONGEST_NS)]
+Ns = Annotated[float, Meta(ge=0.0, le=LONGEST_NS)]
 
 # A figure that may be below 0: the difference of two clocks, or a sum in steps of some length.
 Figure = Annotated[float, Meta(ge=-_LARGEST_FLOAT, le=_LARGEST_FLOAT)]
@@ -49,11 +48,3 @@ Figure = Annotated[float, Meta(ge=-_LARGEST_FLOAT, le=_LARGEST_FLOAT)]
 Amount = Annotated[float, Meta(ge=0.0, le=_LARGEST_FLOAT)]
 # The same, where it is a divisor.
 Positive = Annotated[float, Meta(ge=1e-9, le=_LARGEST_FLOAT)]
-
-
-def checked_times(times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The times of a block, shape (n,), ns. Raises ValueError if one is below 0, or if they are
-    longer than any run, alone or together."""
-    if times.size and (times.min() < 0 or times.sum(dtype=np.float64) > LONGEST_NS):
-        raise ValueError(f"expected times of 0 to {LONGEST_NS:,} ns, all together")
-    return times

@@ -30,6 +30,7 @@ from halftrip.results.bounds import (
     Figure,
     Iterations,
     Name,
+    Ns,
     Number,
     Positive,
     Rank,
@@ -143,8 +144,8 @@ class OldConfiguration(msgspec.Struct, kw_only=True):
 class OldLine(msgspec.Struct):
     """The core-to-core round trip before and after a whole measurement, ns."""
 
-    before: Amount
-    after: Amount
+    before: Ns
+    after: Ns
 
 
 class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="measurement"):
@@ -162,10 +163,10 @@ class OldMeasurement(msgspec.Struct, kw_only=True, tag_field="record", tag="meas
     line: OldLine | None
     samples: list[int]
     blocks: list[Count] = []
-    lines: list[Amount] = []
+    lines: list[Ns] = []
     launch: Number = 0
-    peer_ns: Amount | None = None
-    arrival_ns: tuple[Amount, Amount] | None = None
+    peer_ns: Ns | None = None
+    arrival_ns: tuple[Ns, Ns] | None = None
     delivery: Delivery | None = None
     verified: Count | None = None
     usage: tuple[Usage, Usage] | None = None
