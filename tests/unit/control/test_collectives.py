@@ -13,7 +13,7 @@ from halftrip.control.collectives import (
     lead_socket_group,
     parent_of,
 )
-from halftrip.control.protocol import Listener
+from halftrip.control.listener import Listener
 from halftrip.errors import Interrupted
 from harness.groups import TOKEN, in_group, on_ranks
 from harness.paths import held, settled
@@ -127,7 +127,7 @@ def test_threads_of_two_ranks_talk_at_the_same_time(ranks, reach):
         for finish in [in_thread(partial(talk, thread)) for thread in order]:
             assert finish() is None
 
-    assert in_group(3, work, reach) == [None] * 3
+    assert in_group(3, work, reach, threads) == [None] * 3
 
 
 def test_ranks_that_have_left_each_other_can_talk_again(monkeypatch):
@@ -148,7 +148,7 @@ def test_ranks_that_have_left_each_other_can_talk_again(monkeypatch):
                 group.barrier()
         return {peer for peer, _ in group._channels}
 
-    connected = on_ranks(size, take_part)
+    connected = on_ranks(size, take_part, threads=2)
     for rank, peers in enumerate(connected):
         near = {0, parent_of(rank)} if rank else set(range(size))
         assert peers == (near | set(children_of(rank, size))) - {rank}
@@ -207,18 +207,18 @@ def test_a_rank_that_cannot_be_reached_is_named():
 
 
 def test_a_rank_that_never_comes_is_given_up():
-    listener = Listener(TOKEN)
+    listener = Listener(TOKEN, (), rank=0)
     with pytest.raises(TimeoutError):
-        lead_socket_group(listener, 2, timeout=0.05)
+        lead_socket_group(listener, TOKEN, 2, timeout=0.05)
     listener.close()
 
 
 def test_without_a_rank_0_nothing_is_joined_and_nothing_stays_open():
-    listener = Listener(TOKEN)
+    listener = Listener(TOKEN, (), rank=0)
     listener.close()
     before = held()
     with pytest.raises(OSError, match="refused"):
-        join_socket_group(listener.address, TOKEN, 1, "unix")
+        join_socket_group(listener.address, TOKEN, 1, 2, "unix")
     assert settled(before) == before
 
 

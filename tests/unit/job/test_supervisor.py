@@ -10,18 +10,17 @@ import time
 import msgspec
 import pytest
 
+from halftrip.control.greeting import introduce
+from halftrip.control.listener import Listener, connect
 from halftrip.control.protocol import (
     Abort,
     Assignment,
     Bye,
-    Listener,
     RecordLines,
-    connect,
-    introduce,
 )
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job.spec import Job
-from halftrip.job.supervisor import LaunchFailed, Supervisor
+from halftrip.job.supervisor import LaunchFailed, Supervisor, guests
 from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
 from halftrip.results.run_file import RunFile
@@ -37,7 +36,7 @@ class SupervisedJob:
     def __init__(self, path):
         self.path = path
         self.end_seen = threading.Event()
-        self._listener = Listener(TOKEN)
+        self._listener = Listener(TOKEN, guests(1))
         self.address = self._listener.address
         # The mpiexec's standard input: it runs until the write end is closed.
         self._read_end, self._write_end = os.pipe()
@@ -69,7 +68,7 @@ class SupervisedJob:
             run_file.close()
 
     def connect(self, purpose):
-        return connect(self.address, introduce(TOKEN, purpose, 0))
+        return connect(self.address, TOKEN, introduce(purpose, 0))
 
     def join(self):
         """The rank's connection, once it has its assignment."""
@@ -104,7 +103,7 @@ def test_an_mpiexec_that_ends_before_its_ranks_connect_has_not_started_them(job)
 
 def test_a_rank_that_exits_before_another_has_said_bye_has_not_died(tmp_path):
     """The ranks are two processes; the first has ended before the second says Bye."""
-    listener = Listener(TOKEN)
+    listener = Listener(TOKEN, guests(2))
     job = Job(address=listener.address, token=TOKEN, launcher=os.getpid(), ranks=2, mpi=False)
     children, gone = [], threading.Event()
 
@@ -114,9 +113,9 @@ def test_a_rank_that_exits_before_another_has_said_bye_has_not_died(tmp_path):
             started.add(children[-1], f"rank {rank}")
 
     def ranks():
-        hello = [introduce(TOKEN, "control", rank) for rank in (0, 1)]
+        hello = [introduce("control", rank) for rank in (0, 1)]
         channels = [
-            connect(listener.address, msgspec.structs.replace(each, pid=child.pid))
+            connect(listener.address, TOKEN, msgspec.structs.replace(each, pid=child.pid))
             for each, child in zip(hello, children, strict=True)
         ]
         for channel in channels:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import tempfile
 
-from halftrip.control.protocol import Listener, Reach
+from halftrip.control.listener import Listener, Reach
 from halftrip.errors import Unavailable
 from halftrip.job.launchers.base import RANK_COMMAND, Launcher
 from halftrip.job.processes import Output, Started

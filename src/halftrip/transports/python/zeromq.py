@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from halftrip.control.hosts import own_addresses
-from halftrip.control.protocol import Address, Reach, open_connection
+from halftrip.control.listener import Reach, open_connection
+from halftrip.control.protocol import Address
 from halftrip.results.configuration import Configuration, Wait
 from halftrip.transports.base import PairContext
 from halftrip.transports.capabilities import Capabilities
