@@ -39,7 +39,7 @@ class RecordedGreeting:
 
     def __init__(self, token, hello):
         self._token = token
-        self._claim = msgspec.msgpack.encode(greeting.Claim(greeting._new_nonce(), hello))
+        self._claim = msgspec.msgpack.encode(greeting.Claim(greeting.new_nonce(), hello))
         self.claim = framed(self._claim)
         self.challenge = b""
 

@@ -29,7 +29,7 @@ from halftrip.control.protocol import LENGTH, Address, Channel, Closed, decoded
 # an Address, with all addresses of a host.
 LONGEST_GREETING = 4096
 _NONCE_BYTES = 32
-_LISTENER, _CALLER = b"listener", b"caller"
+_LISTENER, _CALLER, _PASSWORD = b"listener", b"caller", b"password"
 _STRANGER = "the other end does not know the job's token"
 
 _encode = msgspec.msgpack.encode
@@ -86,7 +86,7 @@ class Answer(msgspec.Struct, frozen=True, tag=True):
     proof: bytes
 
 
-def _new_nonce() -> bytes:
+def new_nonce() -> bytes:
     return secrets.token_bytes(_NONCE_BYTES)
 
 
@@ -95,9 +95,16 @@ def _check_nonce(nonce: bytes) -> None:
         raise Closed("a nonce of another length")
 
 
+def password(token: str, guest: Guest, to: int, what: str, nonce: bytes) -> bytes:
+    """A text with which a guest proves to rank `to` that it knows the token, where a library has a
+    greeting of its own, with a password; `what` it connects to, and the listener's nonce, make it
+    good for one connection."""
+    return _proof(token, _PASSWORD, nonce, _encode((guest, to, what))).hex().encode()
+
+
 def _proof(token: str, end: bytes, nonce: bytes, claim: bytes) -> bytes:
-    """What only those can compute who know the token. Every part but the last has a length that is
-    known, so no two sets of parts make the same text."""
+    """What only those can compute who know the token. The first part tells by its first letter how
+    long it is, and all nonces are of one length, so no two sets of parts make the same text."""
     return hmac.digest(token.encode(), end + nonce + claim, "sha256")
 
 
@@ -120,7 +127,7 @@ class Visitor:
         self._received = b""
         self._in_message = False
         self._claim: bytes | None = None
-        self._nonce = _new_nonce()
+        self._nonce = new_nonce()
 
     def feed(self, received: bytes) -> bytes:
         """Takes at most `missing` bytes. Returns the bytes that are to be sent, mostly none. Raises
@@ -169,7 +176,7 @@ class Visitor:
 def greet(channel: Channel, token: str, hello: Hello, deadline: float | None) -> None:
     """The caller's side. Raises Closed where the listener closes the connection, does not know the
     token, or has not answered at `deadline` (by time.monotonic; None: it may take any time)."""
-    claim = _encode(Claim(_new_nonce(), hello))
+    claim = _encode(Claim(new_nonce(), hello))
     channel.send_bytes(claim)
     challenge = decoded(channel.receive_bytes(LONGEST_GREETING, deadline), Challenge)
     _check_nonce(challenge.nonce)

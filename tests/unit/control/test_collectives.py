@@ -1,6 +1,7 @@
 """The group over sockets: messages between any two ranks, and every rank gets the values of the
 others."""
 
+import time
 from functools import partial
 from itertools import combinations
 
@@ -13,9 +14,12 @@ from halftrip.control.collectives import (
     lead_socket_group,
     parent_of,
 )
-from halftrip.control.listener import Listener
+from halftrip.control.greeting import Guest, introduce
+from halftrip.control.listener import Listener, connect
+from halftrip.control.protocol import Closed
 from halftrip.errors import Interrupted
 from harness.groups import TOKEN, in_group, on_ranks
+from harness.limits import AMPLE_SECONDS
 from harness.paths import held, settled
 from harness.threads import in_thread
 
@@ -226,3 +230,67 @@ def test_a_group_that_is_closed_holds_nothing():
     before = held()
     check_values(6, "unix")
     assert settled(before) == before
+
+
+# Strangers, and ranks that are not awaited.
+
+
+def test_a_rank_that_says_what_no_rank_says_is_named():
+    for payload in (b"", b"nonsense", b"\x91" * 5000, b"\xa2\xff\xfe"):
+
+        def work(group, payload=payload):
+            if group.rank == 1:
+                group.send(0, payload)
+                return None
+            return group.gather(None, int)
+
+        results = in_group(2, work)
+        assert isinstance(results[0], Interrupted)
+        assert str(results[0]).startswith("rank 1 sent what no rank says: malformed message: ")
+
+
+@pytest.mark.parametrize(
+    "hello",
+    [
+        introduce("group", 1, to=0),
+        introduce("group", 3, to=0),
+        introduce("group", -1, to=0),
+        introduce("life", 2, to=0),
+        introduce("group", 2, to=1),
+        introduce("group", 2, to=0, thread=1),
+    ],
+)
+def test_only_the_other_ranks_of_a_group_join_it_each_once(hello):
+    listener = Listener(TOKEN, (), rank=0)
+    groups = {}
+
+    def lead():
+        groups[0] = lead_socket_group(listener, TOKEN, 3, AMPLE_SECONDS)
+
+    def join(rank):
+        groups[rank] = join_socket_group(listener.address, TOKEN, rank, 3, "unix")
+
+    leading, first = in_thread(lead), in_thread(lambda: join(1))
+    while Guest("group", 1) in listener.awaited or not listener.awaited:
+        time.sleep(0.001)
+    with pytest.raises(Closed):
+        connect(listener.address, TOKEN, hello)
+    join(2)
+    assert (leading(), first()) == (None, None)
+    with pytest.raises(OSError, match="refused"):
+        connect(listener.address, TOKEN, introduce("group", 1, to=0))
+    for group in groups.values():
+        group.close()
+
+
+def test_a_rank_listens_only_while_others_may_connect():
+    """Nobody connects to the last one, and nobody to any once all are connected."""
+
+    def take_part(rank, group):
+        before = group._listener._is_closed
+        for other in {0, 1, 2} - {rank}:
+            group.send(other, b"x")
+            group.receive(other)
+        return before, group._listener._is_closed
+
+    assert on_ranks(3, take_part) == [(True, True), (False, True), (True, True)]

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -11,11 +12,12 @@ import msgspec
 import pytest
 
 from halftrip.control.greeting import introduce
-from halftrip.control.listener import Listener, connect
+from halftrip.control.listener import Listener, connect, open_connection
 from halftrip.control.protocol import (
     Abort,
     Assignment,
     Bye,
+    Closed,
     RecordLines,
 )
 from halftrip.errors import HalftripError, Interrupted, UsageError
@@ -24,6 +26,8 @@ from halftrip.job.supervisor import LaunchFailed, Supervisor, guests
 from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
 from halftrip.results.run_file import RunFile
+from harness.need import need_root
+from harness.strangers import as_nobody
 from harness.threads import in_thread
 
 TOKEN = "a token of this test alone"
@@ -231,3 +235,51 @@ def test_nobody_else_may_connect_once_all_ranks_have(job):
     with beside(rank):
         job.run()
     assert refused
+
+
+def test_strangers_and_second_greetings_do_not_disturb_a_start(job):
+    """100 silent connections, a rank beyond the count, and one that is there already."""
+
+    def rank():
+        with contextlib.ExitStack() as silent:
+            for _ in range(100):
+                silent.enter_context(open_connection(job.address))
+            began = time.monotonic()
+            control = job.join()
+            assert time.monotonic() - began < 5
+            for number in (0, 1, 2**62, -2):
+                with pytest.raises(Closed):
+                    connect(job.address, TOKEN, introduce("control", number))
+            events = job.connect("events")
+            events.send(RecordLines(b"x\n"))
+            events.receive()
+            control.send(Bye())
+            job.end_mpiexec()
+            for channel in (control, events):
+                channel.close()
+
+    with beside(rank):
+        job.run()
+    assert job.path.read_bytes() == b"x\n"
+
+
+def test_100_connections_of_another_user_do_not_disturb_a_start(job):
+    need_root("to be another user")
+
+    def rank():
+        assert as_nobody(connect_100_times, job.address)
+        channel = job.join()
+        channel.send(Bye())
+        channel.close()
+        job.end_mpiexec()
+
+    with beside(rank):
+        job.run()
+
+
+def connect_100_times(address):
+    ends = [socket.socket(socket.AF_UNIX) for _ in range(100)]
+    for end in ends:
+        end.settimeout(10)
+        end.connect(f"\0{address.unix}")
+    return all(end.recv(1) == b"" for end in ends)
