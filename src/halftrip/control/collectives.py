@@ -16,15 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from halftrip.control.protocol import (
-    Address,
-    Channel,
-    Closed,
-    Listener,
-    Reach,
-    connect,
-    introduce,
-)
+from halftrip.control.greeting import Guest, introduce
+from halftrip.control.listener import Listener, Reach, connect
+from halftrip.control.protocol import Address, Channel, Closed, decoded
 from halftrip.errors import Interrupted
 from halftrip.mpi.library import group_tag
 
@@ -58,6 +52,13 @@ def children_of(rank: int, size: int) -> Iterator[int]:
             yield rank + bit
 
 
+def _value(payload: bytes, kind: Any, source: int) -> Any:
+    try:
+        return decoded(payload, kind)
+    except Closed as error:
+        raise Interrupted(f"rank {source} sent what no rank says: {error}") from None
+
+
 class Group(ABC):
     """All ranks call the collective methods in the same order. `send` and `receive` are for two
     ranks alone; threads of a rank use them at the same time, each with a number of its own. Both
@@ -73,6 +74,11 @@ class Group(ABC):
     def receive(self, source: int, thread: int = 0, polls: bool = False) -> bytes:
         """The next message of `source`; with `polls`, this rank does not sleep at first."""
 
+    def receive_value(self, source: int, kind: Any, thread: int = 0, polls: bool = False) -> Any:
+        """The next message of `source`, a value of type `kind`. Raises Interrupted if it is
+        none."""
+        return _value(self.receive(source, thread, polls), kind, source)
+
     @abstractmethod
     def close(self) -> None: ...
 
@@ -84,7 +90,7 @@ class Group(ABC):
         payload = _encode(value) if self.rank == 0 else self.receive(parent_of(self.rank))
         for child in children_of(self.rank, self.size):
             self.send(child, payload)
-        return value if self.rank == 0 else msgspec.msgpack.decode(payload, type=kind)
+        return value if self.rank == 0 else _value(payload, kind, parent_of(self.rank))
 
     def gather(self, value: Any, kind: Any) -> list[Any] | None:
         """The `value` of every rank, all of type `kind`, in order of rank, on rank 0; else None."""
@@ -93,7 +99,7 @@ class Group(ABC):
         kind = kind if self.rank == 0 else Any
         # The nearest subtree is complete first.
         for child in reversed(list(children_of(self.rank, self.size))):
-            gathered += msgspec.msgpack.decode(self.receive(child), type=list[tuple[int, kind]])
+            gathered += self.receive_value(child, list[tuple[int, kind]])
         if self.rank != 0:
             self.send(parent_of(self.rank), _encode(gathered))
             return None
@@ -112,18 +118,21 @@ class Group(ABC):
 class SocketGroup(Group):
     """A group over sockets, made by `lead_socket_group` and `join_socket_group`. Rank 0 is
     connected to all others; two other ranks connect when they first have a message for each other,
-    the higher one to the `listener` of the lower one. `addresses` are those of the listeners, by
-    rank."""
+    the higher one to the `listener` of the lower one, which goes on with its greeting while it
+    waits for a message of a rank that is not connected yet. `addresses` are those of the listeners,
+    by rank; where nobody has to connect, there is none."""
 
     def __init__(
         self,
         rank: int,
+        token: str,
         listener: Listener,
-        addresses: list[Address],
+        addresses: list[Address | None],
         channels: dict[int, Channel],
     ) -> None:
         self.rank = rank
         self.size = len(addresses)
+        self._token = token
         self._listener = listener
         self._addresses = addresses
         # By peer and thread.
@@ -131,6 +140,7 @@ class SocketGroup(Group):
         self._accepting = threading.Lock()
         near = {parent_of(rank), *children_of(rank, self.size)}
         self._lasting = near | {0} if rank else set(range(self.size))
+        self._close_if_complete()
 
     def send(self, to: int, payload: bytes, thread: int = 0) -> None:
         try:
@@ -157,9 +167,12 @@ class SocketGroup(Group):
         return channel
 
     def _connect(self, peer: int, thread: int) -> Channel:
-        hello = introduce(self._listener.token, "group", self.rank, thread=thread)
+        address = self._addresses[peer]
+        if address is None:
+            raise Interrupted(f"rank {peer} does not say where it listens")
         try:
-            return connect(self._addresses[peer], hello)
+            hello = introduce("group", self.rank, to=peer, thread=thread)
+            return connect(address, self._token, hello)
         except (OSError, Closed) as error:
             raise Interrupted(f"rank {self.rank} cannot reach rank {peer}: {error}") from None
 
@@ -167,17 +180,24 @@ class SocketGroup(Group):
         """The connection from `peer`; others that come before it are kept."""
         with self._accepting:
             while (peer, thread) not in self._channels:
-                accepted = self._listener.accept()
-                if accepted is not None:
-                    channel, hello = accepted
-                    self._channels[hello.rank, hello.thread] = channel
+                channel, hello = self._listener.accept()
+                self._channels[hello.rank, hello.thread] = channel
+            self._close_if_complete()
             return self._channels[peer, thread]
+
+    def _close_if_complete(self) -> None:
+        """Closes the listener where nobody is going to connect any more."""
+        if self._listener.is_done and self.size <= _MOST_CONNECTED:
+            self._listener.close()
 
     def leave(self, peer: int) -> None:
         if self.size <= _MOST_CONNECTED or peer in self._lasting:
             return
         for key in [key for key in self._channels if key[0] == peer]:
             self._channels.pop(key).close()
+            if peer > self.rank:
+                # It connects again when it next has something to say.
+                self._listener.awaited.add(Guest("group", *key))
 
     def close(self) -> None:
         self._listener.close()
@@ -185,31 +205,47 @@ class SocketGroup(Group):
             channel.close()
 
 
-def lead_socket_group(listener: Listener, size: int, timeout: float) -> SocketGroup:
-    """Rank 0's end: accepts the connections of all other ranks, and tells each how to reach the
-    others. Raises TimeoutError if they are not there within `timeout` seconds."""
+def group_guests(rank: int, size: int, threads: int = 1) -> set[Guest]:
+    """Who connects to a rank of a group of `size` ranks, of which so many threads talk: the higher
+    ranks."""
+    higher = range(rank + 1, size)
+    return {Guest("group", each, thread) for each in higher for thread in range(threads)}
+
+
+def lead_socket_group(
+    listener: Listener, token: str, size: int, timeout: float, threads: int = 1
+) -> SocketGroup:
+    """Rank 0's end: accepts the connections of all other ranks, of which so many threads will talk,
+    and tells each how to reach the others. Raises TimeoutError if they are not there within
+    `timeout` seconds."""
     channels: dict[int, Channel] = {}
-    addresses = [listener.address] * size
+    addresses: list[Address | None] = [listener.address] + [None] * (size - 1)
+    # Other threads than the first connect later, and take no place of a rank here.
+    listener.awaited |= group_guests(0, size)
     for channel, hello in listener.connections(size - 1, timeout):
         channels[hello.rank] = channel
-        addresses[hello.rank] = hello.group or listener.address
+        addresses[hello.rank] = hello.group
+    listener.awaited |= group_guests(0, size, threads) - group_guests(0, size)
     payload = _encode(addresses)
     for channel in channels.values():
         channel.send_bytes(payload)
-    return SocketGroup(0, listener, addresses, channels)
+    return SocketGroup(0, token, listener, addresses, channels)
 
 
-def join_socket_group(address: Address, token: str, rank: int, reach: Reach) -> SocketGroup:
+def join_socket_group(
+    address: Address, token: str, rank: int, size: int, reach: Reach, threads: int = 1
+) -> SocketGroup:
     """The end of another rank than 0, which others can reach from where `reach` says. Raises
-    OSError if rank 0 does not answer."""
-    listener = Listener(token, reach)
+    OSError if rank 0 does not answer, Closed if it does not let this rank in."""
+    listener = Listener(token, group_guests(rank, size, threads), reach, rank)
     try:
-        channel = connect(address, introduce(token, "group", rank, listener.address))
-        addresses = msgspec.msgpack.decode(channel.receive_bytes(), type=list[Address])
+        own = listener.address if listener.awaited else None
+        channel = connect(address, token, introduce("group", rank, to=0, group=own))
+        addresses = decoded(channel.receive_bytes(), list[Address | None])
     except BaseException:
         listener.close()
         raise
-    return SocketGroup(rank, listener, addresses, {0: channel})
+    return SocketGroup(rank, token, listener, addresses, {0: channel})
 
 
 class MpiGroup(Group):

@@ -42,10 +42,8 @@ class Link:
         self._group.send(self._peer, msgspec.msgpack.encode(value), self._thread)
 
     def receive(self, kind: Any) -> Any:
-        """The peer's next value, of type `kind`."""
-        return msgspec.msgpack.decode(
-            self._group.receive(self._peer, self._thread, self._polls), type=kind
-        )
+        """The peer's next value, of type `kind`. Raises Interrupted if it is none."""
+        return self._group.receive_value(self._peer, kind, self._thread, self._polls)
 
     def agree(self, step: Callable[[], Any]) -> Any:
         """Calls `step` at both ends, and returns the peer's result.

@@ -1,64 +1,29 @@
 """Messages between the processes of one run: MessagePack, framed by a length, over sockets.
 
-Every connection begins with a Hello that has the job's random token; a connection without it is
-closed. Nothing that arrives is ever executed or unpickled.
+Every connection begins with a greeting (`greeting`). Nothing that arrives is ever executed or
+unpickled.
 """
 
 from __future__ import annotations
 
-import errno
-import hmac
-import os
-import secrets
 import socket
 import struct
 import time
-from collections.abc import Iterator
-from typing import Literal
+from functools import cache
+from typing import Any
 
 import msgspec
 
-from halftrip.control.hosts import own_addresses
 from halftrip.errors import HalftripError, UsageError, shortage, system_reason
 
-_LENGTH = struct.Struct("!I")
+# Goes before every message: how many bytes it has.
+LENGTH = struct.Struct("!I")
 # Longer than any message of a run: a peer that announces more is not halftrip.
 _LONGEST = 1 << 30
-# The limits of a Hello, in time and in bytes: before it the peer may be a stranger, and the process
-# that accepts the connection has other work.
-_GREETING_SECONDS = 1.0
-_LONGEST_GREETING = 4096
 # How much is received at once, at most: memory for it is made before it is there.
 _MOST_AT_ONCE = 1 << 20
 # How long another host may leave packets unanswered.
 _SILENCE_SECONDS = 4
-
-
-class Hello(msgspec.Struct, frozen=True, tag=True):
-    """Who connects, and for what: ``control``, ``events``, ``group``, ``life`` or ``transport``.
-    `rank` is -1 if it is unknown; `group` is where this rank listens for others of its group, if
-    that uses sockets, and `thread` the number of the thread that talks."""
-
-    token: str
-    purpose: str
-    rank: int
-    pid: int
-    group: Address | None = None
-    thread: int = 0
-
-    @property
-    def name(self) -> str:
-        """The rank's name in messages."""
-        return f"rank {self.rank} (process {self.pid})"
-
-
-def introduce(
-    token: str, purpose: str, rank: int, group: Address | None = None, thread: int = 0
-) -> Hello:
-    """The Hello of this process."""
-    return Hello(
-        token=token, purpose=purpose, rank=rank, pid=os.getpid(), group=group, thread=thread
-    )
 
 
 class Address(msgspec.Struct, frozen=True, tag=True):
@@ -127,13 +92,29 @@ class Bye(msgspec.Struct, frozen=True, tag=True):
     """This end closes the connection because its work is done."""
 
 
-Message = Hello | Assignment | RecordLines | Progress | Ack | Abort | Bye
+Message = Assignment | RecordLines | Progress | Ack | Abort | Bye
 _encoder = msgspec.msgpack.Encoder()
-_decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
+# What decoders raise: errors of their own and of texts are ValueErrors; where values are nested too
+# deep, it is the interpreter's.
+_MALFORMED = (ValueError, RecursionError)
 
 
 class Closed(Exception):
     """The other end of a channel has closed it, or has sent bytes that are not a message."""
+
+
+@cache
+def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(kind)
+
+
+def decoded(payload: bytes, kind: Any) -> Any:
+    """The value of type `kind` that these bytes of MessagePack are. Raises Closed if they are
+    none."""
+    try:
+        return _decoder(kind).decode(payload)
+    except _MALFORMED as error:
+        raise Closed(f"malformed message: {error}") from None
 
 
 class Channel:
@@ -161,14 +142,12 @@ class Channel:
     def receive(self, longest: int = _LONGEST, deadline: float | None = None) -> Message:
         """The next message, of no more than `longest` bytes. Raises Closed if there is
         none, or not before `deadline` (by time.monotonic)."""
-        try:
-            return _decoder.decode(self.receive_bytes(longest, deadline))
-        except msgspec.DecodeError as error:
-            raise Closed(f"malformed message: {error}") from None
+        message: Message = decoded(self.receive_bytes(longest, deadline), Message)
+        return message
 
     def send_bytes(self, payload: bytes) -> None:
         try:
-            self.socket.sendall(_LENGTH.pack(len(payload)) + payload)
+            self.socket.sendall(LENGTH.pack(len(payload)) + payload)
         except OSError as error:
             raise Closed(system_reason(error)) from None
 
@@ -187,7 +166,7 @@ class Channel:
             return
 
     def receive_bytes(self, longest: int = _LONGEST, deadline: float | None = None) -> bytes:
-        (length,) = _LENGTH.unpack(self._receive_exactly(_LENGTH.size, deadline))
+        (length,) = LENGTH.unpack(self._receive_exactly(LENGTH.size, deadline))
         if length > longest:
             raise Closed("a message of impossible length")
         return self._receive_exactly(length, deadline)
@@ -208,116 +187,6 @@ class Channel:
 
     def close(self) -> None:
         self.socket.close()
-
-
-# From where a listener can be reached: this host, by an abstract Unix socket or by loopback, or any
-# host.
-Reach = Literal["unix", "loopback", "network"]
-
-
-class Listener:
-    """Accepts the connections of one job, whose random text is `token`."""
-
-    def __init__(self, token: str, reach: Reach = "unix") -> None:
-        self.token = token
-        if reach == "unix":
-            # Abstract: it leaves no name behind in the file system.
-            name = f"halftrip-{secrets.token_hex(8)}"
-            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            self._socket.bind(f"\0{name}")
-            self._socket.listen(128)
-            self.address = Address(unix=name)
-        elif reach == "loopback":
-            self._socket = socket.create_server(("127.0.0.1", 0))
-            self.address = Address(hosts=("127.0.0.1",), port=self._socket.getsockname()[1])
-        else:
-            both = socket.has_dualstack_ipv6()
-            family = socket.AF_INET6 if both else socket.AF_INET
-            self._socket = socket.create_server(("", 0), family=family, dualstack_ipv6=both)
-            self.address = Address(hosts=own_addresses(), port=self._socket.getsockname()[1])
-
-    def fileno(self) -> int:
-        return self._socket.fileno()
-
-    def accept(self, timeout: float | None = None) -> tuple[Channel, Hello] | None:
-        """The next connection, or None if the peer did not know the token.
-
-        Raises TimeoutError after `timeout` seconds (None: waits for ever).
-        """
-        self._socket.settimeout(timeout)
-        connection, _ = self._socket.accept()
-        channel = Channel(connection)
-        try:
-            hello = channel.receive(_LONGEST_GREETING, time.monotonic() + _GREETING_SECONDS)
-        except Closed:
-            hello = None
-        if not isinstance(hello, Hello) or not self._knows(hello):
-            channel.close()
-            return None
-        connection.settimeout(None)
-        return channel, hello
-
-    def connections(self, count: int, seconds: float) -> Iterator[tuple[Channel, Hello]]:
-        """The next `count` connections from peers that know the token, each as soon as it is there.
-        Raises TimeoutError if all of them together take longer than `seconds`."""
-        deadline = time.monotonic() + seconds
-        while count > 0:
-            accepted = self.accept(max(deadline - time.monotonic(), 0.01))
-            if accepted is not None:
-                count -= 1
-                yield accepted
-
-    def _knows(self, hello: Hello) -> bool:
-        """Whether it has the token. Compared as bytes: compare_digest refuses text beyond ASCII."""
-        return hmac.compare_digest(hello.token.encode(), self.token.encode())
-
-    def close(self) -> None:
-        self._socket.close()
-
-
-def connect(address: Address, hello: Hello, timeout: float = 10.0) -> Channel:
-    """Connects and sends `hello`. Raises OSError, with every address that was tried, if nothing
-    answers; Closed if the peer closes the connection at once."""
-    channel = Channel(open_connection(address, timeout))
-    try:
-        channel.send(hello)
-    except Closed:
-        channel.close()
-        raise
-    return channel
-
-
-def open_connection(address: Address, timeout: float = 10.0) -> socket.socket:
-    """A connection to the first host of `address` that answers. Raises OSError, with every host
-    that was tried, if none does."""
-    if address.unix is not None:
-        return _connect_unix(address.unix)
-    return _connect_any(address, timeout)
-
-
-def _connect_unix(name: str) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.connect(f"\0{name}")
-    except OSError:
-        connection.close()
-        raise
-    return connection
-
-
-def _connect_any(address: Address, timeout: float) -> socket.socket:
-    reasons = []
-    for host in address.hosts:
-        try:
-            connection = socket.create_connection(
-                (host, address.port), timeout / len(address.hosts)
-            )
-        except OSError as error:
-            reasons.append(f"{host}: {system_reason(error)}")
-        else:
-            connection.settimeout(None)
-            return connection
-    raise OSError(errno.EHOSTUNREACH, f"no way to port {address.port}: {'; '.join(reasons)}")
 
 
 def _notice_dead_hosts(connection: socket.socket) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import contextlib
 
 from halftrip.control.collectives import Group
+from halftrip.control.greeting import Guest, introduce
 from halftrip.control.hosts import host_identity
-from halftrip.control.protocol import Abort, Address, Channel, Closed, Listener, connect, introduce
+from halftrip.control.listener import Listener, Reach, connect
+from halftrip.control.protocol import Abort, Address, Channel, Closed
 from halftrip.errors import Interrupted
 
 _CONNECT_SECONDS = 30.0
@@ -24,7 +26,9 @@ def connect_lifelines(group: Group, token: str) -> dict[Channel, str]:
     """
     identities = group.allgather(host_identity(), str)
     if group.rank == 0:
-        listener = Listener(token, "unix" if len(set(identities)) == 1 else "network")
+        guests = {Guest("life", rank) for rank in range(1, group.size)}
+        reach: Reach = "unix" if len(set(identities)) == 1 else "network"
+        listener = Listener(token, guests, reach, rank=0)
         group.broadcast(listener.address, Address)
         try:
             return _accept_all(listener, group.size - 1)
@@ -32,7 +36,7 @@ def connect_lifelines(group: Group, token: str) -> dict[Channel, str]:
             listener.close()
     address = group.broadcast(None, Address)
     try:
-        channel = connect(address, introduce(token, "life", group.rank))
+        channel = connect(address, token, introduce("life", group.rank, to=0), _CONNECT_SECONDS)
     except (OSError, Closed) as error:
         raise Interrupted(f"rank {group.rank} cannot reach rank 0: {error}") from None
     return {channel: "rank 0"}

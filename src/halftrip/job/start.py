@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from halftrip.control.protocol import Listener
+from halftrip.control.listener import Listener
 from halftrip.dragon import command
 from halftrip.errors import (
     HalftripError,
@@ -21,7 +21,7 @@ from halftrip.job.resumption import Resumption
 from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import Job, new_token
-from halftrip.job.supervisor import LaunchFailed, Supervisor
+from halftrip.job.supervisor import LaunchFailed, Supervisor, guests
 from halftrip.job.view import View
 from halftrip.plan.plan import Plan
 from halftrip.registry import DRAGON_TRANSPORTS, LAUNCHERS, MPI_TRANSPORTS
@@ -104,8 +104,9 @@ def _launch_with(
             if number == left.first and _uses_dragon(plan):
                 view.warn(command.notes(plan.dragon))
             token = new_token()
-            listener = Listener(token, launcher.reach)
-            job = launcher.job(listener, token, plan.ranks or DEFAULT_RANKS)
+            ranks = plan.ranks or DEFAULT_RANKS
+            listener = Listener(token, guests(ranks), launcher.reach)
+            job = launcher.job(listener, token, ranks)
             done = left.done if number == left.first else frozenset()
             supervisor = Supervisor(job, listener, records, view)
             supervisor.run(plan, partial(_start, plan, launcher), number, done, limit)

@@ -15,6 +15,8 @@ from typing import Protocol
 
 import msgspec
 
+from halftrip.control.greeting import Guest, Hello
+from halftrip.control.listener import Listener
 from halftrip.control.protocol import (
     Abort,
     Ack,
@@ -22,8 +24,6 @@ from halftrip.control.protocol import (
     Bye,
     Channel,
     Closed,
-    Hello,
-    Listener,
     Progress,
     RecordLines,
 )
@@ -54,6 +54,12 @@ _KILLED_STATUSES = {
 
 class LaunchFailed(HalftripError):
     """The ranks did not start; the reason is the launcher's own."""
+
+
+def guests(ranks: int) -> set[Guest]:
+    """Who connects to the launcher of so many ranks: each rank, those that cannot begin and do not
+    know their number, and the one that has records."""
+    return {Guest("control", rank) for rank in range(-1, ranks)} | {Guest("events", 0)}
 
 
 class Records(Protocol):
@@ -219,10 +225,14 @@ class Supervisor:
         return max(_LOOK_SECONDS, 5 * (time.monotonic() - began))
 
     def _on_connection(self, listener: Listener) -> None:
-        accepted = listener.accept()
-        if accepted is None:
-            return
-        channel, hello = accepted
+        for channel, hello in listener.admit():
+            self._take(channel, hello)
+        if self._events and len(self._ranks) == self._job.ranks:
+            # All ranks have connected: nobody else may.
+            self._selector.unregister(listener)
+            listener.close()
+
+    def _take(self, channel: Channel, hello: Hello) -> None:
         if hello.purpose == "control":
             rank = ConnectedRank(hello, channel)
             if hello.rank >= 0:
@@ -231,10 +241,6 @@ class Supervisor:
         else:
             self._events.append(channel)
             self._selector.register(channel, selectors.EVENT_READ, self._on_event)
-        if self._events and len(self._ranks) == self._job.ranks:
-            # All ranks have connected: nobody else may.
-            self._selector.unregister(listener)
-            listener.close()
 
     def _assign(self, plan: Plan, launch: int, done: frozenset[Configuration]) -> None:
         self._assigned = True

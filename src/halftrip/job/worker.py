@@ -19,24 +19,23 @@ import msgspec
 
 from halftrip import clock
 from halftrip.control.collectives import Group, MpiGroup, join_socket_group, lead_socket_group
+from halftrip.control.greeting import introduce
+from halftrip.control.listener import Listener, Reach, connect
 from halftrip.control.protocol import (
     Abort,
     Address,
     Assignment,
     Channel,
     Closed,
-    Listener,
     Progress,
-    Reach,
     RecordLines,
-    connect,
-    introduce,
 )
 from halftrip.control.watchdog import Watchdog
 from halftrip.dragon import process as dragon
 from halftrip.errors import HalftripError, Interrupted, Unavailable, shortage
 from halftrip.job.existing import existing_job
 from halftrip.job.mpi_start import watched
+from halftrip.job.processes import START_SECONDS
 from halftrip.job.spec import RANK_VARIABLE, Job
 from halftrip.measure.budget import Allowed
 from halftrip.measure.runner import Runner
@@ -121,7 +120,7 @@ def main() -> NoReturn:
 
 def _give_up(job: Job, reason: str) -> NoReturn:
     """Tells the launcher why this rank cannot begin."""
-    channel = connect(job.address, introduce(job.token, "control", -1))
+    channel = connect(job.address, job.token, introduce("control", -1), START_SECONDS)
     channel.send(Abort(reason))
     os._exit(1)
 
@@ -131,10 +130,11 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
     # On one host also beside MPI: a rank that waits in a socket sleeps, in MPI it polls.
     over_sockets = communicator is None or job.address.unix is not None
     reach: Reach = "network" if job.address.unix is None else "unix"
-    listener = Listener(job.token, reach) if rank == 0 and over_sockets else None
+    listener = Listener(job.token, (), reach, rank=0) if rank == 0 and over_sockets else None
     group_address = listener.address if listener is not None else None
     try:
-        control = connect(job.address, introduce(job.token, "control", rank, group_address))
+        hello = introduce("control", rank, group=group_address)
+        control = connect(job.address, job.token, hello, START_SECONDS)
         assignment = control.receive()
     except (OSError, Closed):
         # The launcher is dead, or about to exit for a reason that it reports itself.
@@ -146,11 +146,10 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         os._exit(1)
 
     def work() -> None:
-        mpi = None if over_sockets else communicator
-        group = _form_group(job, rank, mpi, listener, assignment.group)
-        events = connect(job.address, introduce(job.token, "events", 0)) if rank == 0 else None
-        sink = LauncherSink(events, assignment.progress)
         plan = msgspec.json.decode(assignment.plan, type=Plan)
+        mpi = None if over_sockets else communicator
+        group = _form_group(job, rank, mpi, listener, assignment.group, plan.threads)
+        sink = LauncherSink(_connect_events(job) if rank == 0 else None, assignment.progress)
         process = ProcessContext.of(
             plan, rank, job.token, communicator, _NO_MPI, assignment.launch, job.no_dragon
         )
@@ -175,25 +174,30 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
     os._exit(1)
 
 
+def _connect_events(job: Job) -> Channel:
+    return connect(job.address, job.token, introduce("events", 0), START_SECONDS)
+
+
 def _form_group(
     job: Job,
     rank: int,
     communicator: MPI.Intracomm | None,
     listener: Listener | None,
     leader: Address | None,
+    threads: int,
 ) -> Group:
     if communicator is not None:
         return MpiGroup(communicator)
     if listener is not None:
         try:
-            return lead_socket_group(listener, job.ranks, _GROUP_SECONDS)
+            return lead_socket_group(listener, job.token, job.ranks, _GROUP_SECONDS, threads)
         except TimeoutError:
             reason = f"not all ranks reached rank 0 in {_GROUP_SECONDS:.0f} s"
             raise HalftripError(reason) from None
     if leader is None:
         raise HalftripError("the launcher does not say where rank 0 is")
     reach: Reach = "network" if job.address.unix is None else "unix"
-    return join_socket_group(leader, job.token, rank, reach)
+    return join_socket_group(leader, job.token, rank, job.ranks, reach, threads)
 
 
 def _on_launcher_death(job: Job, rank: int, stderr: int, reason: str) -> None:

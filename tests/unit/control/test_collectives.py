@@ -1,6 +1,7 @@
 """The group over sockets: messages between any two ranks, and every rank gets the values of the
 others."""
 
+import time
 from functools import partial
 from itertools import combinations
 
@@ -13,9 +14,12 @@ from halftrip.control.collectives import (
     lead_socket_group,
     parent_of,
 )
-from halftrip.control.protocol import Listener
+from halftrip.control.greeting import Guest, introduce
+from halftrip.control.listener import Listener, connect
+from halftrip.control.protocol import Closed
 from halftrip.errors import Interrupted
 from harness.groups import TOKEN, in_group, on_ranks
+from harness.limits import AMPLE_SECONDS
 from harness.paths import held, settled
 from harness.threads import in_thread
 
@@ -127,7 +131,7 @@ def test_threads_of_two_ranks_talk_at_the_same_time(ranks, reach):
         for finish in [in_thread(partial(talk, thread)) for thread in order]:
             assert finish() is None
 
-    assert in_group(3, work, reach) == [None] * 3
+    assert in_group(3, work, reach, threads) == [None] * 3
 
 
 def test_ranks_that_have_left_each_other_can_talk_again(monkeypatch):
@@ -148,7 +152,7 @@ def test_ranks_that_have_left_each_other_can_talk_again(monkeypatch):
                 group.barrier()
         return {peer for peer, _ in group._channels}
 
-    connected = on_ranks(size, take_part)
+    connected = on_ranks(size, take_part, threads=2)
     for rank, peers in enumerate(connected):
         near = {0, parent_of(rank)} if rank else set(range(size))
         assert peers == (near | set(children_of(rank, size))) - {rank}
@@ -207,18 +211,18 @@ def test_a_rank_that_cannot_be_reached_is_named():
 
 
 def test_a_rank_that_never_comes_is_given_up():
-    listener = Listener(TOKEN)
+    listener = Listener(TOKEN, (), rank=0)
     with pytest.raises(TimeoutError):
-        lead_socket_group(listener, 2, timeout=0.05)
+        lead_socket_group(listener, TOKEN, 2, timeout=0.05)
     listener.close()
 
 
 def test_without_a_rank_0_nothing_is_joined_and_nothing_stays_open():
-    listener = Listener(TOKEN)
+    listener = Listener(TOKEN, (), rank=0)
     listener.close()
     before = held()
     with pytest.raises(OSError, match="refused"):
-        join_socket_group(listener.address, TOKEN, 1, "unix")
+        join_socket_group(listener.address, TOKEN, 1, 2, "unix")
     assert settled(before) == before
 
 
@@ -226,3 +230,67 @@ def test_a_group_that_is_closed_holds_nothing():
     before = held()
     check_values(6, "unix")
     assert settled(before) == before
+
+
+# Strangers, and ranks that are not awaited.
+
+
+def test_a_rank_that_says_what_no_rank_says_is_named():
+    for payload in (b"", b"nonsense", b"\x91" * 5000, b"\xa2\xff\xfe"):
+
+        def work(group, payload=payload):
+            if group.rank == 1:
+                group.send(0, payload)
+                return None
+            return group.gather(None, int)
+
+        results = in_group(2, work)
+        assert isinstance(results[0], Interrupted)
+        assert str(results[0]).startswith("rank 1 sent what no rank says: malformed message: ")
+
+
+@pytest.mark.parametrize(
+    "hello",
+    [
+        introduce("group", 1, to=0),
+        introduce("group", 3, to=0),
+        introduce("group", -1, to=0),
+        introduce("life", 2, to=0),
+        introduce("group", 2, to=1),
+        introduce("group", 2, to=0, thread=1),
+    ],
+)
+def test_only_the_other_ranks_of_a_group_join_it_each_once(hello):
+    listener = Listener(TOKEN, (), rank=0)
+    groups = {}
+
+    def lead():
+        groups[0] = lead_socket_group(listener, TOKEN, 3, AMPLE_SECONDS)
+
+    def join(rank):
+        groups[rank] = join_socket_group(listener.address, TOKEN, rank, 3, "unix")
+
+    leading, first = in_thread(lead), in_thread(lambda: join(1))
+    while Guest("group", 1) in listener.awaited or not listener.awaited:
+        time.sleep(0.001)
+    with pytest.raises(Closed):
+        connect(listener.address, TOKEN, hello)
+    join(2)
+    assert (leading(), first()) == (None, None)
+    with pytest.raises(OSError, match="refused"):
+        connect(listener.address, TOKEN, introduce("group", 1, to=0))
+    for group in groups.values():
+        group.close()
+
+
+def test_a_rank_listens_only_while_others_may_connect():
+    """Nobody connects to the last one, and nobody to any once all are connected."""
+
+    def take_part(rank, group):
+        before = group._listener._is_closed
+        for other in {0, 1, 2} - {rank}:
+            group.send(other, b"x")
+            group.receive(other)
+        return before, group._listener._is_closed
+
+    assert on_ranks(3, take_part) == [(True, True), (False, True), (True, True)]

@@ -94,7 +94,7 @@ def test_threads_agree_at_the_same_time():
             assert finish() is None
         return found
 
-    assert on_two_ranks(take_part) == [
+    assert on_two_ranks(take_part, threads=4) == [
         {thread: f"{peer}.{thread}" for thread in range(4)} for peer in (1, 0)
     ]
 

@@ -1,9 +1,7 @@
-"""Messages between processes, and who may connect: only peers that know the token."""
+"""Messages between processes."""
 
-import contextlib
 import socket
 import struct
-import time
 
 import pytest
 
@@ -15,17 +13,10 @@ from halftrip.control.protocol import (
     Bye,
     Channel,
     Closed,
-    Hello,
-    Listener,
     Progress,
     RecordLines,
-    connect,
-    introduce,
 )
 from halftrip.errors import HalftripError, Interrupted, UsageError
-from harness.threads import in_thread
-
-TOKEN = "right"
 
 
 @pytest.fixture
@@ -45,8 +36,6 @@ def pair():
         RecordLines(b"{}\n", last=True),
         Progress(1, 2, "shm 8"),
         Assignment(b"{}", Address(hosts=("127.0.0.1",), port=1), progress=False),
-        introduce(TOKEN, "control", 3, Address(unix="name")),
-        introduce(TOKEN, "group", 3, thread=5),
     ],
 )
 def test_every_message_arrives_as_it_was(pair, message):
@@ -86,7 +75,17 @@ def test_receiving_from_a_closed_channel_raises_closed(pair):
         pair[1].receive()
 
 
-@pytest.mark.parametrize("payload", [b"nonsense", b"", b"\x81\xa4type\xa4Evil"])
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"nonsense",
+        b"",
+        b"\x81\xa4type\xa4Evil",
+        # Nested deeper than the interpreter goes, and a text that is none.
+        b"\x82\xa4type\xa3Ack\xa1x" + b"\x91" * 5000,
+        b"\x82\xa4type\xa5Abort\xa6reason\xa2\xff\xfe",
+    ],
+)
 def test_bytes_that_are_no_message_raise_closed(pair, payload):
     pair[0].send_bytes(payload)
     with pytest.raises(Closed):
@@ -97,80 +96,6 @@ def test_a_message_of_impossible_length_is_not_waited_for(pair):
     pair[0].socket.sendall(struct.pack("!I", 0xFFFFFFFF))
     with pytest.raises(Closed, match="impossible"):
         pair[1].receive()
-
-
-def accept_in_thread(listener):
-    results = []
-    return in_thread(lambda: results.append(listener.accept(10))), results
-
-
-@pytest.mark.parametrize("reach", ["unix", "loopback", "network"])
-def test_a_peer_with_the_token_is_accepted(reach):
-    listener = Listener(TOKEN, reach)
-    finish, results = accept_in_thread(listener)
-    channel = connect(listener.address, introduce(TOKEN, "control", 1))
-    assert finish() is None
-    accepted, hello = results[0]
-    assert hello.rank == 1
-    channel.send(Bye())
-    assert accepted.receive() == Bye()
-    for end in (channel, accepted, listener):
-        end.close()
-
-
-def drip(stranger):
-    """A greeting without end, a byte now and then."""
-    with contextlib.suppress(ConnectionError):
-        for byte in struct.pack("!I", 1000) + b"x" * 200:
-            stranger.send(bytes([byte]))
-            time.sleep(0.05)
-
-
-def hello(token):
-    return Hello(token=token, purpose="control", rank=1, pid=1)
-
-
-GREETINGS = {
-    "wrong token": lambda stranger: Channel(stranger).send(hello("wrong")),
-    "token beyond ASCII": lambda stranger: Channel(stranger).send(hello("fälsch")),
-    "no greeting": lambda stranger: Channel(stranger).send(Bye()),
-    "garbage": lambda stranger: stranger.sendall(b"GET / HTTP/1.1\r\n\r\n"),
-    "endless": lambda stranger: stranger.sendall(struct.pack("!I", 1 << 29) + b"x" * 5000),
-    "dripping": drip,
-    "silence": lambda stranger: None,
-}
-
-
-@pytest.mark.parametrize("greeting", GREETINGS)
-def test_a_peer_without_the_token_is_turned_away(greeting, monkeypatch):
-    monkeypatch.setattr("halftrip.control.protocol._GREETING_SECONDS", 0.2)
-    began = time.monotonic()
-    listener = Listener(TOKEN, "loopback")
-    finish, results = accept_in_thread(listener)
-    stranger = socket.create_connection(("127.0.0.1", listener.address.port))
-    GREETINGS[greeting](stranger)
-    assert finish() is None
-    assert results == [None]
-    assert time.monotonic() - began < 5
-    stranger.close()
-    listener.close()
-
-
-def test_both_ends_notice_within_seconds_that_a_host_is_silent():
-    listener = Listener(TOKEN, "loopback")
-    finish, results = accept_in_thread(listener)
-    channel = connect(listener.address, introduce(TOKEN, "control", 1))
-    assert finish() is None
-    for end in (channel, results[0][0]):
-        assert 0 < end.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) < 5000
-        assert end.socket.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
-        end.close()
-    listener.close()
-
-
-def test_where_nobody_listens_the_error_names_the_port():
-    with pytest.raises(OSError, match="no way to port 1"):
-        connect(Address(hosts=("127.0.0.1",), port=1), introduce(TOKEN, "control", 1))
 
 
 def test_a_peer_that_went_without_reading_ends_a_poll():

@@ -8,10 +8,10 @@ from harness.groups import TOKEN, in_group
 def test_where_one_rank_cannot_reach_rank_0_all_end_with_a_reason(monkeypatch):
     connect = lifelines.connect
 
-    def connect_some(address, hello):
+    def connect_some(address, token, hello, seconds):
         if hello.rank == 2:
             raise OSError(113, "no way to port 1")
-        return connect(address, hello)
+        return connect(address, token, hello, seconds)
 
     def work(group):
         (channel,) = lifelines.connect_lifelines(group, TOKEN)

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -10,21 +11,23 @@ import time
 import msgspec
 import pytest
 
+from halftrip.control.greeting import introduce
+from halftrip.control.listener import Listener, connect, open_connection
 from halftrip.control.protocol import (
     Abort,
     Assignment,
     Bye,
-    Listener,
+    Closed,
     RecordLines,
-    connect,
-    introduce,
 )
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job.spec import Job
-from halftrip.job.supervisor import LaunchFailed, Supervisor
+from halftrip.job.supervisor import LaunchFailed, Supervisor, guests
 from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
 from halftrip.results.run_file import RunFile
+from harness.need import need_root
+from harness.strangers import as_nobody
 from harness.threads import in_thread
 
 TOKEN = "a token of this test alone"
@@ -37,7 +40,7 @@ class SupervisedJob:
     def __init__(self, path):
         self.path = path
         self.end_seen = threading.Event()
-        self._listener = Listener(TOKEN)
+        self._listener = Listener(TOKEN, guests(1))
         self.address = self._listener.address
         # The mpiexec's standard input: it runs until the write end is closed.
         self._read_end, self._write_end = os.pipe()
@@ -69,7 +72,7 @@ class SupervisedJob:
             run_file.close()
 
     def connect(self, purpose):
-        return connect(self.address, introduce(TOKEN, purpose, 0))
+        return connect(self.address, TOKEN, introduce(purpose, 0))
 
     def join(self):
         """The rank's connection, once it has its assignment."""
@@ -104,7 +107,7 @@ def test_an_mpiexec_that_ends_before_its_ranks_connect_has_not_started_them(job)
 
 def test_a_rank_that_exits_before_another_has_said_bye_has_not_died(tmp_path):
     """The ranks are two processes; the first has ended before the second says Bye."""
-    listener = Listener(TOKEN)
+    listener = Listener(TOKEN, guests(2))
     job = Job(address=listener.address, token=TOKEN, launcher=os.getpid(), ranks=2, mpi=False)
     children, gone = [], threading.Event()
 
@@ -114,9 +117,9 @@ def test_a_rank_that_exits_before_another_has_said_bye_has_not_died(tmp_path):
             started.add(children[-1], f"rank {rank}")
 
     def ranks():
-        hello = [introduce(TOKEN, "control", rank) for rank in (0, 1)]
+        hello = [introduce("control", rank) for rank in (0, 1)]
         channels = [
-            connect(listener.address, msgspec.structs.replace(each, pid=child.pid))
+            connect(listener.address, TOKEN, msgspec.structs.replace(each, pid=child.pid))
             for each, child in zip(hello, children, strict=True)
         ]
         for channel in channels:
@@ -232,3 +235,51 @@ def test_nobody_else_may_connect_once_all_ranks_have(job):
     with beside(rank):
         job.run()
     assert refused
+
+
+def test_strangers_and_second_greetings_do_not_disturb_a_start(job):
+    """100 silent connections, a rank beyond the count, and one that is there already."""
+
+    def rank():
+        with contextlib.ExitStack() as silent:
+            for _ in range(100):
+                silent.enter_context(open_connection(job.address))
+            began = time.monotonic()
+            control = job.join()
+            assert time.monotonic() - began < 5
+            for number in (0, 1, 2**62, -2):
+                with pytest.raises(Closed):
+                    connect(job.address, TOKEN, introduce("control", number))
+            events = job.connect("events")
+            events.send(RecordLines(b"x\n"))
+            events.receive()
+            control.send(Bye())
+            job.end_mpiexec()
+            for channel in (control, events):
+                channel.close()
+
+    with beside(rank):
+        job.run()
+    assert job.path.read_bytes() == b"x\n"
+
+
+def test_100_connections_of_another_user_do_not_disturb_a_start(job):
+    need_root("to be another user")
+
+    def rank():
+        assert as_nobody(connect_100_times, job.address)
+        channel = job.join()
+        channel.send(Bye())
+        channel.close()
+        job.end_mpiexec()
+
+    with beside(rank):
+        job.run()
+
+
+def connect_100_times(address):
+    ends = [socket.socket(socket.AF_UNIX) for _ in range(100)]
+    for end in ends:
+        end.settimeout(10)
+        end.connect(f"\0{address.unix}")
+    return all(end.recv(1) == b"" for end in ends)

@@ -1,13 +1,17 @@
 """Paths of all transports that need only one process: they carry every pattern, and leave nothing
 open, whichever end fails."""
 
+import contextlib
 import gc
 import os
+import socket
 from contextlib import closing
 
 import pytest
 
-from halftrip.control.protocol import Address, connect, introduce
+from halftrip.control.greeting import introduce
+from halftrip.control.listener import connect, open_connection
+from halftrip.control.protocol import Address, Closed
 from halftrip.errors import Unavailable
 from halftrip.registry import TRANSPORTS
 from halftrip.results.patterns import SHAPES
@@ -16,6 +20,7 @@ from halftrip.transports.native.pipe import PipePath
 from halftrip.transports.python import zeromq
 from harness import bench, paths
 from harness.groups import TOKEN
+from harness.need import need_root
 from harness.paths import (
     IN_PROCESS,
     IN_PYTHON,
@@ -27,10 +32,13 @@ from harness.paths import (
     usual,
 )
 from harness.runs import configuration
+from harness.strangers import as_nobody, record_greeting
 
 # Where the initiator takes the first connection of a peer that knows the token.
 LISTENING = ("unix", "tcp", "udp", "mp-pipe")
 ZMQ = ("zmq", "zmq-ipc")
+# What the responder says of itself.
+PEER = introduce("transport", 1, to=0)
 
 
 def capabilities(name):
@@ -178,20 +186,72 @@ def listener_of(path):
 
 @pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("name", LISTENING)
-def test_an_initiator_that_a_stranger_connects_to_gives_up(name):
+def test_a_stranger_does_not_take_the_peer_s_place(name):
+    """Whether it says something wrong, or nothing at all."""
     initiator, responder = make_paths(name)
-    with closing(connect(listener_of(initiator), introduce("another token", "transport", 1))):
-        with pytest.raises(Unavailable, match="a stranger connected in place of the peer"):
-            initiator.connect(paths.sent(responder.address))
-        for path in (initiator, responder):
-            path.close()
+    with closing(open_connection(listener_of(initiator))):
+        with pytest.raises(Closed):
+            connect(listener_of(initiator), "another token", PEER)
+        paths.connect((initiator, responder))
+        end, _ = exchange((initiator, responder), configuration(name, **usual(name), verify=True))
+        assert end.verified == end.messages
+    for path in (initiator, responder):
+        path.close()
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize("name", LISTENING)
+def test_100_silent_connections_do_not_keep_the_peer_out(name):
+    initiator, responder = make_paths(name)
+    with contextlib.ExitStack() as silent:
+        for _ in range(100):
+            silent.enter_context(open_connection(listener_of(initiator)))
+        paths.connect((initiator, responder))
+    for path in (initiator, responder):
+        path.close()
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize("hello", [introduce("transport", 2, to=0), introduce("group", 1, to=0)])
+@pytest.mark.parametrize("name", LISTENING)
+def test_only_the_peer_is_let_in(name, hello):
+    """Another rank of the job is not, nor the peer for another purpose."""
+    initiator, responder = make_paths(name)
+    with pytest.raises(Closed):
+        connect(listener_of(initiator), TOKEN, hello)
+    paths.connect((initiator, responder))
+    for path in (initiator, responder):
+        path.close()
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize("name", ["unix", "mp-pipe"])
+def test_another_user_does_not_keep_the_peer_out(name):
+    need_root("to be another user")
+    initiator, responder = make_paths(name)
+    assert as_nobody(is_dropped, listener_of(initiator))
+    paths.connect((initiator, responder))
+    for path in (initiator, responder):
+        path.close()
+
+
+def is_dropped(address):
+    """Whether a connection to this Unix socket is closed at once, even with the token."""
+    with closing(socket.socket(socket.AF_UNIX)) as end:
+        end.settimeout(10)
+        end.connect(f"\0{address.unix}")
+        try:
+            end.sendall(record_greeting(TOKEN, PEER).claim)
+            return end.recv(1) == b""
+        except ConnectionError:
+            return True
 
 
 @pytest.mark.usefixtures("leaves_nothing")
 def test_an_initiator_of_datagrams_whose_peer_has_gone_gives_up():
     """The peer connected, and closed before it sent the port of its datagrams."""
     initiator, responder = make_paths("udp")
-    connect(listener_of(initiator), introduce(TOKEN, "transport", 1)).close()
+    connect(listener_of(initiator), TOKEN, PEER).close()
     with pytest.raises(Unavailable, match="the peer has gone"):
         initiator.connect(paths.sent(responder.address))
     for path in (initiator, responder):
@@ -249,10 +309,56 @@ def test_datagrams_go_between_the_addresses_that_work(same_host):
         assert there.recv(10) == b"x"
 
 
+def test_datagrams_of_strangers_are_not_taken():
+    """Neither those that were there before the peer, nor later ones."""
+    initiator, responder = make_paths("udp", ("block", "block"))
+    port = initiator.address["datagrams"]
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as stranger:
+        bound = udp._bound
+
+        def bind_and_hear(*arguments):
+            end = bound(*arguments)
+            stranger.sendto(b"early", ("127.0.0.1", end.getsockname()[1]))
+            return end
+
+        udp._bound = bind_and_hear
+        try:
+            paths.connect((initiator, responder))
+        finally:
+            udp._bound = bound
+        stranger.sendto(b"late", ("127.0.0.1", port))
+        for path, peer in ((initiator, responder), (responder, initiator)):
+            peer._socket.send(b"x")
+            assert path._socket.recv(10) == b"x"
+    for path in (initiator, responder):
+        path.close()
+
+
+@pytest.mark.parametrize("same_host", [True, False])
+def test_nobody_shares_the_ports_of_datagrams(same_host):
+    """Else another user could speak for an end, or hear what is sent to it."""
+    initiator, responder = make_paths("udp", same_host=same_host)
+    with pytest.raises(OSError, match="in use"):
+        udp._bound(socket.AF_INET, "127.0.0.1", initiator.address["datagrams"])
+    paths.connect((initiator, responder))
+    for path in (initiator, responder):
+        host, port, *_ = path._socket.getsockname()
+        with pytest.raises(OSError, match="in use"):
+            udp._bound(path._socket.family, host, port)
+        path.close()
+
+
+def test_on_one_host_datagrams_go_to_loopback_alone():
+    initiator, responder = make_paths("udp", same_host=True)
+    assert initiator._reserved.getsockname()[0] == "127.0.0.1"
+    for path in (initiator, responder):
+        path.close()
+
+
 @pytest.mark.parametrize("name", ["tcp", "unix"])
 def test_nobody_can_connect_to_an_open_path(name):
     with opened(name) as ends, pytest.raises(OSError, match="refused"):
-        connect(listener_of(ends[0]), introduce(TOKEN, "transport", 1))
+        connect(listener_of(ends[0]), TOKEN, PEER)
 
 
 def test_on_one_host_tcp_listens_on_loopback_alone():

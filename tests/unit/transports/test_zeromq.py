@@ -2,7 +2,8 @@
 
 import sys
 from contextlib import contextmanager
-from socket import has_dualstack_ipv6
+from socket import AF_UNIX, has_dualstack_ipv6
+from socket import socket as socket_of
 
 import msgspec
 import pytest
@@ -15,9 +16,10 @@ from halftrip.transports.python import zeromq
 from harness import paths
 from harness.bench import pair, process
 from harness.groups import TOKEN
-from harness.need import need
+from harness.need import need, need_root
 from harness.paths import exchange, make_paths, opened
 from harness.runs import configuration
+from harness.strangers import as_nobody
 
 NAMES = ("zmq", "zmq-ipc")
 
@@ -68,6 +70,52 @@ def test_only_a_peer_that_knows_the_token_is_let_in(name):
     finally:
         initiator.close()
         responder.close()
+
+
+def test_the_token_itself_opens_nothing():
+    """A password is a proof for one path: the token is not sent."""
+    initiator, responder = make_paths("zmq")
+    try:
+        with stranger(initiator, TOKEN.encode()) as events:
+            assert initiator._door.poll(5000)
+            paths.connect((initiator, responder))
+            assert outcome(events) == zmq.EVENT_HANDSHAKE_FAILED_AUTH
+            for socket in responder._sockets.values():
+                assert TOKEN.encode() not in socket.plain_password
+    finally:
+        initiator.close()
+        responder.close()
+
+
+def test_a_password_is_good_for_one_socket_of_one_path():
+    passwords = set()
+    for _ in range(2):
+        with opened("zmq") as (_, responder):
+            passwords |= {socket.plain_password for socket in responder._sockets.values()}
+    assert len(passwords) == 4
+
+
+def test_another_user_does_not_even_ask_to_be_let_in():
+    need_root("to be another user")
+    initiator, responder = make_paths("zmq-ipc")
+    try:
+        address = address_of(initiator, "pair")
+        assert as_nobody(is_disconnected, address)
+        assert not initiator._door.poll(0)
+        paths.connect((initiator, responder))
+    finally:
+        initiator.close()
+        responder.close()
+
+
+def is_disconnected(address):
+    with socket_of(AF_UNIX) as end:
+        end.settimeout(10)
+        end.connect(f"\0{address.unix}")
+        try:
+            return end.recv(1) == b""
+        except ConnectionResetError:
+            return True
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from halftrip.control.protocol import Listener, Reach
+from halftrip.control.listener import Listener, Reach
 from halftrip.interpreter import RUN_MODULE
 from halftrip.job.processes import Started
 from halftrip.job.spec import Job

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import tempfile
 
-from halftrip.control.protocol import Listener, Reach
+from halftrip.control.listener import Listener, Reach
 from halftrip.dragon import process
 from halftrip.dragon.command import runtime_command
 from halftrip.errors import Unavailable

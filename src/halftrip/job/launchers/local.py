@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from halftrip.control.protocol import Listener, Reach
+from halftrip.control.listener import Listener, Reach
 from halftrip.job.launchers.base import RANK_COMMAND, Launcher
 from halftrip.job.processes import Started
 from halftrip.job.spec import RANK_VARIABLE, Job

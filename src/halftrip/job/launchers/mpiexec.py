@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from halftrip.control.protocol import Listener, Reach
+from halftrip.control.listener import Listener, Reach
 from halftrip.errors import Unavailable
 from halftrip.job import shm_cleanup
 from halftrip.job.launchers.base import RANK_COMMAND, Launcher

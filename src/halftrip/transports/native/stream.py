@@ -8,16 +8,41 @@ from abc import abstractmethod
 from typing import Any
 
 from halftrip import _native
-from halftrip.control.protocol import Address, Channel, Listener, Reach, connect, introduce
-from halftrip.errors import Unavailable
+from halftrip.control.greeting import Guest, introduce
+from halftrip.control.listener import Reach, Reception, connect
+from halftrip.control.protocol import Address, Channel
 from halftrip.results.configuration import Configuration, Wait
 from halftrip.results.patterns import is_both_ways
-from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Transport
+from halftrip.transports.base import (
+    Buffers,
+    Endpoint,
+    PairContext,
+    Path,
+    ProcessContext,
+    Transport,
+)
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
 
-# More than enough: the peer has connected before this end accepts.
+# How long an end waits for the other's greeting. More than enough: the responder has been let in
+# before the initiator waits for it.
 ACCEPT_SECONDS = 5.0
+
+
+def receive_peer(process: ProcessContext, pair: PairContext, reach: Reach) -> Reception:
+    """Lets the peer's thread of the same number in, as soon as it connects. Raises OSError."""
+    return Reception(process.token, _guest(pair.peer, pair), reach, process.rank)
+
+
+def connect_peer(process: ProcessContext, pair: PairContext, address: Address) -> Channel:
+    """Connects to where `receive_peer` was called at the peer. Raises OSError and Closed."""
+    purpose, rank, thread = _guest(process.rank, pair)
+    hello = introduce(purpose, rank, to=pair.peer, thread=thread)
+    return connect(address, process.token, hello, ACCEPT_SECONDS)
+
+
+def _guest(rank: int, pair: PairContext) -> Guest:
+    return Guest("transport", rank, pair.thread)
 
 
 class StreamTransport(Transport):
@@ -104,7 +129,7 @@ class SocketTransport(StreamTransport):
 
 
 class SocketPath(StreamPath):
-    """The initiator listens, the responder connects."""
+    """The initiator lets the responder in, which connects."""
 
     kind = "Socket"
 
@@ -112,22 +137,15 @@ class SocketPath(StreamPath):
         super().__init__(pair)
         self._process = transport.process
         if pair.initiates:
-            self._listener = Listener(self._process.token, transport.reach(pair))
-            self.resources.callback(self._listener.close)
-            address = self._listener.address
+            self._reception = receive_peer(self._process, pair, transport.reach(pair))
+            self.resources.callback(self._reception.close)
+            address = self._reception.address
             self.address = {"unix": address.unix, "hosts": address.hosts, "port": address.port}
 
     def connect(self, address: Any) -> None:
-        channel = self._accept() if self.pair.initiates else self._connect(Address(**address))
+        if self.pair.initiates:
+            channel = self._reception.take(ACCEPT_SECONDS)
+        else:
+            channel = connect_peer(self._process, self.pair, Address(**address))
         descriptor = channel.detach()
         self.take(descriptor, descriptor)
-
-    def _connect(self, address: Address) -> Channel:
-        return connect(address, introduce(self._process.token, "transport", self._process.rank))
-
-    def _accept(self) -> Channel:
-        accepted = self._listener.accept(ACCEPT_SECONDS)
-        self._listener.close()
-        if accepted is None:
-            raise Unavailable("a stranger connected in place of the peer")
-        return accepted[0]

@@ -3,7 +3,7 @@ answers."""
 
 from __future__ import annotations
 
-from halftrip.control.protocol import Reach
+from halftrip.control.listener import Reach
 from halftrip.transports.base import PairContext
 from halftrip.transports.native.stream import SocketTransport
 

@@ -7,13 +7,15 @@ import contextlib
 import ipaddress
 import socket
 import struct
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from halftrip import _native
-from halftrip.control.protocol import Address, Channel, Closed, Listener, connect, introduce
+from halftrip.control.listener import Reach
+from halftrip.control.protocol import Address, Channel, Closed
 from halftrip.errors import Unavailable
 from halftrip.results.configuration import Configuration, Wait
 from halftrip.results.delivery import Delivery
@@ -28,7 +30,7 @@ from halftrip.transports.base import (
 )
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import patterns_of, touched
-from halftrip.transports.native.stream import ACCEPT_SECONDS
+from halftrip.transports.native.stream import ACCEPT_SECONDS, connect_peer, receive_peer
 
 # The length field of IPv4 is 16 bits; its header takes 20 bytes, UDP's 8. A datagram may be larger
 # than a frame: IP makes fragments, and all of them have to arrive.
@@ -73,15 +75,16 @@ class UdpPath(Path):
         self._resources = contextlib.ExitStack()
         if not pair.initiates:
             return
-        self._listener = Listener(process.token, "loopback" if pair.same_host else "network")
-        self._resources.callback(self._listener.close)
+        reach: Reach = "loopback" if pair.same_host else "network"
+        self._reception = receive_peer(process, pair, reach)
+        self._resources.callback(self._reception.close)
         # The address to use is known only when the peer has connected.
         try:
-            self._reserved = self._resources.enter_context(_reserve_port())
+            self._reserved = self._resources.enter_context(_reserve_port(pair.same_host))
         except OSError:
             self.close()
             raise
-        address = self._listener.address
+        address = self._reception.address
         self.address = {
             "hosts": address.hosts,
             "port": address.port,
@@ -107,8 +110,7 @@ class UdpPath(Path):
 
     def _connect(self, address: Any) -> socket.socket:
         listener = Address(hosts=tuple(address["hosts"]), port=address["port"])
-        hello = introduce(self._process.token, "transport", self._process.rank)
-        with contextlib.closing(connect(listener, hello)) as channel:
+        with contextlib.closing(connect_peer(self._process, self._pair, listener)) as channel:
             return _connected(
                 channel,
                 port=0,
@@ -117,16 +119,15 @@ class UdpPath(Path):
             )
 
     def _accept(self) -> socket.socket:
-        accepted = self._listener.accept(ACCEPT_SECONDS)
-        if accepted is None:
-            raise Unavailable("a stranger connected in place of the peer")
-        with contextlib.closing(accepted[0]) as channel:
+        with contextlib.closing(self._reception.take(ACCEPT_SECONDS)) as channel:
+            deadline = time.monotonic() + ACCEPT_SECONDS
+            _share_port(self._reserved, True)
             end = _connected(
                 channel,
                 port=self._reserved.getsockname()[1],
-                peer_port=lambda: _PORT.unpack(channel.receive_bytes())[0],
+                peer_port=lambda: _PORT.unpack(channel.receive_bytes(_PORT.size, deadline))[0],
             )
-        # The listener and the reserved port are no longer needed.
+        # The reserved port is no longer needed.
         self._resources.close()
         return end
 
@@ -216,8 +217,11 @@ def _delivery(result: _native.DatagramResult) -> Delivery:
     )
 
 
-def _reserve_port() -> socket.socket:
-    """A socket on any address, which keeps a free port for `_bound`."""
+def _reserve_port(same_host: bool) -> socket.socket:
+    """A socket which keeps a free port for `_bound`: on loopback, or on any address where the peer
+    is on another host."""
+    if same_host:
+        return _bound(socket.AF_INET, "127.0.0.1", 0)
     if socket.has_dualstack_ipv6():
         return _bound(socket.AF_INET6, "", 0)
     return _bound(socket.AF_INET, "", 0)
@@ -228,14 +232,21 @@ def _bound(family: socket.AddressFamily, own: str, port: int) -> socket.socket:
     on a port that may be reserved (0: any)."""
     end = socket.socket(family, socket.SOCK_DGRAM)
     try:
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _share_port(end, True)
         if family == socket.AF_INET6 and not own:
             end.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         end.bind((own, port))
+        # Another user who shares the port could speak for this end.
+        _share_port(end, False)
     except OSError:
         end.close()
         raise
     return end
+
+
+def _share_port(end: socket.socket, shares: bool) -> None:
+    """Whether another socket may be bound to the same port, if it says the same of itself."""
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, shares)
 
 
 def _connected(
@@ -251,9 +262,19 @@ def _connected(
         end = _bound(socket.AF_INET6 if ":" in own else socket.AF_INET, own, port)
         undo.callback(end.close)
         end.connect((peer, peer_port()))
+        _empty(end)
         then(end)
         undo.pop_all()
     return end
+
+
+def _empty(end: socket.socket) -> None:
+    """Drops what strangers have sent before the socket was connected: from then on the kernel takes
+    datagrams from the peer alone, which does not send any yet."""
+    end.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            end.recv(1)
 
 
 def _addresses(channel: Channel) -> tuple[str, str]:

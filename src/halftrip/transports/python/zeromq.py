@@ -4,6 +4,7 @@ addresses that answers; or over a Unix socket within one host (ipc)."""
 from __future__ import annotations
 
 import hmac
+import os
 import secrets
 import time
 from abc import abstractmethod
@@ -12,10 +13,12 @@ from typing import Any
 
 import msgspec
 
+from halftrip.control.greeting import Guest, new_nonce, password
 from halftrip.control.hosts import own_addresses
-from halftrip.control.protocol import Address, Reach, open_connection
+from halftrip.control.listener import Reach, open_connection
+from halftrip.control.protocol import Address
 from halftrip.results.configuration import Configuration, Wait
-from halftrip.transports.base import PairContext
+from halftrip.transports.base import PairContext, ProcessContext
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.stream import ACCEPT_SECONDS
 from halftrip.transports.python.endpoint import (
@@ -27,7 +30,7 @@ from halftrip.transports.python.endpoint import (
 )
 from halftrip.transports.python.patterns import PATTERNS, Calls
 
-# The name of the user whose password is the job's token.
+# The name of the user whose password is the proof that the peer knows the job's token.
 _USER = b"halftrip"
 # Where libzmq asks who may connect (https://rfc.zeromq.org/spec/27).
 _DOOR = "inproc://zeromq.zap.01"
@@ -62,7 +65,7 @@ class ZmqTransport(PythonTransport):
         return super().refuses(configuration)
 
     def path(self, pair: PairContext, wait: Wait) -> PythonPath:
-        return ZmqPath(self.process.token, self.reach(pair), pair)
+        return ZmqPath(self.process, self.reach(pair), pair)
 
 
 class TcpTransport(ZmqTransport):
@@ -82,11 +85,11 @@ class ZmqPath(PythonPath):
     """A connection for each type of socket, in a context of its own, whose thread runs on the core
     of its rank. The initiator binds, the responder connects."""
 
-    def __init__(self, token: str, reach: Reach, pair: PairContext) -> None:
+    def __init__(self, process: ProcessContext, reach: Reach, pair: PairContext) -> None:
         super().__init__(pair)
         import zmq
 
-        self._token = token.encode()
+        self._process = process
         self._context: Any = zmq.Context()
         try:
             self._sockets = {
@@ -96,7 +99,8 @@ class ZmqPath(PythonPath):
             if pair.initiates:
                 self._door = self._context.socket(zmq.REP)
                 self._door.bind(_DOOR)
-                self.address = {
+                self._nonce = new_nonce()
+                self.address = {"nonce": self._nonce} | {
                     kind: msgspec.to_builtins(self._listen(socket, kind, reach))
                     for kind, socket in self._sockets.items()
                 }
@@ -112,8 +116,8 @@ class ZmqPath(PythonPath):
         return socket
 
     def _listen(self, socket: Any, kind: str, reach: Reach) -> Address:
-        """Binds a socket to an address that only peers with the token can connect to: whatever
-        arrives may be unpickled."""
+        """Binds a socket to an address that only the peer can connect to, which knows the token:
+        whatever arrives may be unpickled."""
         import zmq
 
         socket.plain_server = True
@@ -121,6 +125,8 @@ class ZmqPath(PythonPath):
         # Also when the door has been closed.
         socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
         if reach == "unix":
+            # Of no other user.
+            socket.setsockopt(zmq.IPC_FILTER_UID, os.geteuid())
             # Abstract: it leaves no name behind in the file system.
             name = f"halftrip-{secrets.token_hex(8)}"
             socket.bind(f"ipc://@{name}")
@@ -136,25 +142,34 @@ class ZmqPath(PythonPath):
             self._admit()
             return
         for kind, socket in self._sockets.items():
-            socket.plain_username, socket.plain_password = _USER, self._token
+            socket.plain_username = _USER
+            socket.plain_password = self._password(kind, address["nonce"])
             endpoint = _answering(msgspec.convert(address[kind], Address))
             socket.ipv6 = "[" in endpoint
             socket.connect(endpoint)
 
+    def _password(self, kind: str, nonce: bytes) -> bytes:
+        """The responder's for a socket of this kind."""
+        ranks = (self._process.rank, self.pair.peer)
+        initiator, responder = ranks if self.pair.initiates else ranks[::-1]
+        guest = Guest("transport", responder, self.pair.thread)
+        return password(self._process.token, guest, initiator, kind, nonce)
+
     def _admit(self) -> None:
-        """Lets the peer in, and then nobody. Raises TimeoutError if it does not come."""
+        """Lets the peer in, once for each socket, and then nobody. Raises TimeoutError if it does
+        not come."""
         deadline = time.monotonic() + ACCEPT_SECONDS
-        awaited = {kind.encode() for kind in self._sockets}
+        awaited = {kind.encode(): self._password(kind, self._nonce) for kind in self._sockets}
         while awaited:
             left = max(deadline - time.monotonic(), 0)
             if not self._door.poll(round(left * 1000)):
                 raise TimeoutError("the peer has not connected")
-            version, number, domain, *_, password = self._door.recv_multipart()
-            knows = hmac.compare_digest(password, self._token)
+            version, number, domain, *_, given = self._door.recv_multipart()
+            knows = domain in awaited and hmac.compare_digest(given, awaited[domain])
             status = b"200" if knows else b"400"
             self._door.send_multipart([version, number, status, b"", b"", b""])
             if knows:
-                awaited.discard(domain)
+                del awaited[domain]
         self._door.close()
 
     def calls(self, configuration: Configuration) -> Calls:

@@ -1,0 +1,69 @@
+"""Processes that do not belong to a job, and what they may have heard of it."""
+
+import os
+import traceback
+
+import msgspec
+
+from halftrip.control import greeting
+from halftrip.control.protocol import LENGTH
+
+NOBODY = 65534
+
+
+def as_nobody(work, *arguments):
+    """Whether `work(*arguments)` is true in a process of another user; needs root."""
+    child = os.fork()
+    if child == 0:
+        status = 2
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            status = 0 if work(*arguments) else 1
+        except BaseException:  # noqa: BLE001 (the status tells the parent)
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status) == 0
+
+
+def framed(payload):
+    return LENGTH.pack(len(payload)) + payload
+
+
+class RecordedGreeting:
+    """What a caller says in one connection: its `claim` at once, its `answer` after it has heard
+    the `challenge`."""
+
+    def __init__(self, token, hello):
+        self._token = token
+        self._claim = msgspec.msgpack.encode(greeting.Claim(greeting.new_nonce(), hello))
+        self.claim = framed(self._claim)
+        self.challenge = b""
+
+    def answer(self, end):
+        """The answer to the challenge that comes from a socket."""
+        (length,) = LENGTH.unpack(_exactly(end, LENGTH.size))
+        return self.answer_to(_exactly(end, length))
+
+    def answer_to(self, payload):
+        self.challenge = payload
+        challenge = msgspec.msgpack.decode(payload, type=greeting.Challenge)
+        proof = greeting._proof(self._token, greeting._CALLER, challenge.nonce, self._claim)
+        return framed(msgspec.msgpack.encode(greeting.Answer(proof)))
+
+
+def record_greeting(token, hello):
+    return RecordedGreeting(token, hello)
+
+
+def _exactly(end, size):
+    received = b""
+    while len(received) < size:
+        more = end.recv(size - len(received))
+        if not more:
+            raise ConnectionResetError("the listener has closed the connection")
+        received += more
+    return received
