@@ -25,7 +25,7 @@ run: $(VENV)/installed
 # Both parts always run.
 define run_tests
 @status=0; \
-	$(BIN)/pytest -m $(1) -n 3 tests/native tests/unit || status=1; \
+	$(BIN)/pytest -m $(1) -n 3 tests/native tests/unit tests/fuzz || status=1; \
 	$(BIN)/pytest -m $(1) tests/system tests/lab || status=1; \
 	exit $$status
 endef
