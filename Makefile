@@ -1,7 +1,7 @@
 # make run       installs halftrip and runs `halftrip run`
 # make test      installs halftrip and runs the tests that every change should pass
 # make test-all  runs the rest of them
-# make fuzz      tries a million plans, command lines and run files that nobody would write
+# make fuzz      tries a million plans, command lines, run files and greetings that nobody would write
 # make soak      kills processes of runs, for ten minutes
 # make check     format, lint, types, import contracts, compiler warnings
 # make format    formats all files
@@ -42,6 +42,7 @@ test-all: $(VENV)/developed
 fuzz: $(VENV)/developed
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/plans.py --inputs 1000000
 	$(BIN)/python tests/fuzz/run_files.py --inputs 1000000
+	$(BIN)/python tests/fuzz/greetings.py --inputs 1000000
 
 # 200 processes killed or stopped at drawn moments.
 soak: $(VENV)/developed

@@ -1,13 +1,14 @@
 """How two processes prove to each other that they belong to one job, where a connection begins.
 
-    caller   to listener    Claim: who calls and for what, with a nonce
-    listener to caller      Challenge: a nonce, and a proof that the listener knows the job's token
-    caller   to listener    Answer: a proof that the caller knows it
+    caller   to listener    claim: a nonce, and a Hello: who calls and for what
+    listener to caller      challenge: a nonce, and a proof that the listener knows the job's token
+    caller   to listener    answer: a proof that the caller knows it
 
-A proof is an HMAC-SHA-256, keyed by the token, of which end proves, the listener's nonce, and the
-claim as it was sent. So the token itself is never sent; what was said in one connection proves
-nothing in another; and a proof is good for one purpose, one caller and one listener. Who fails is
-told nothing but that the connection is closed.
+Nonces and proofs are 32 bytes as they are, a Hello is MessagePack, and before each message goes its
+length, as everywhere. A proof is an HMAC-SHA-256, keyed by the token, of which end proves, the
+listener's nonce, and the claim as it was sent. So the token itself is never sent; what was said in
+one connection proves nothing in another; and a proof is good for one purpose, one caller and one
+listener. Who fails is told nothing but that the connection is closed.
 
 Nothing here opens a socket: `Visitor` is the listener's side, for bytes as they arrive, and `greet`
 the caller's.
@@ -72,27 +73,8 @@ def introduce(
     return Hello(purpose=purpose, rank=rank, pid=os.getpid(), to=to, group=group, thread=thread)
 
 
-class Claim(msgspec.Struct, frozen=True, tag=True):
-    nonce: bytes
-    hello: Hello
-
-
-class Challenge(msgspec.Struct, frozen=True, tag=True):
-    nonce: bytes
-    proof: bytes
-
-
-class Answer(msgspec.Struct, frozen=True, tag=True):
-    proof: bytes
-
-
 def new_nonce() -> bytes:
     return secrets.token_bytes(_NONCE_BYTES)
-
-
-def _check_nonce(nonce: bytes) -> None:
-    if len(nonce) != _NONCE_BYTES:
-        raise Closed("a nonce of another length")
 
 
 def password(token: str, guest: Guest, to: int, what: str, nonce: bytes) -> bytes:
@@ -148,16 +130,12 @@ class Visitor:
 
     def _message(self, payload: bytes) -> bytes:
         if self._claim is None:
-            claim = decoded(payload, Claim)
-            _check_nonce(claim.nonce)
-            self.hello = claim.hello
+            self.hello = decoded(payload[_NONCE_BYTES:], Hello)
             self._check_awaited()
             self._claim = payload
-            proof = _proof(self._token, _LISTENER, self._nonce, payload)
-            challenge = _encode(Challenge(self._nonce, proof))
+            challenge = self._nonce + _proof(self._token, _LISTENER, self._nonce, payload)
             return LENGTH.pack(len(challenge)) + challenge
-        answer = decoded(payload, Answer)
-        _check_proof(answer.proof, self._token, _CALLER, self._nonce, self._claim)
+        _check_proof(payload, self._token, _CALLER, self._nonce, self._claim)
         # Once more: another connection may have proven the same since.
         self._check_awaited()
         self.missing, self.proven = 0, True
@@ -176,10 +154,11 @@ class Visitor:
 def greet(channel: Channel, token: str, hello: Hello, deadline: float | None) -> None:
     """The caller's side. Raises Closed where the listener closes the connection, does not know the
     token, or has not answered at `deadline` (by time.monotonic; None: it may take any time)."""
-    claim = _encode(Claim(new_nonce(), hello))
+    claim = new_nonce() + _encode(hello)
     channel.send_bytes(claim)
-    challenge = decoded(channel.receive_bytes(LONGEST_GREETING, deadline), Challenge)
-    _check_nonce(challenge.nonce)
-    _check_proof(challenge.proof, token, _LISTENER, challenge.nonce, claim)
-    channel.send_bytes(_encode(Answer(_proof(token, _CALLER, challenge.nonce, claim))))
+    challenge = channel.receive_bytes(LONGEST_GREETING, deadline)
+    # One that is too short has no nonce of the right length, and no proof.
+    nonce, proof = challenge[:_NONCE_BYTES], challenge[_NONCE_BYTES:]
+    _check_proof(proof, token, _LISTENER, nonce, claim)
+    channel.send_bytes(_proof(token, _CALLER, nonce, claim))
     channel.socket.settimeout(None)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -112,6 +114,42 @@ def full_command(mpiexec: Mpiexec) -> tuple[str, ...]:
     return mpiexec.command + tuple(
         word for option in added if option[0] not in mpiexec.command for word in option
     )
+
+
+# Set by schedulers under which an mpiexec may put ranks on other hosts without an argument, and by
+# users who name a file of hosts.
+_SPANNING_VARIABLES = (
+    *("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_URI"),
+    *("HYDRA_HOST_FILE", "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"),
+)
+# Options that say nothing about hosts, and options that name them, without the dashes, of which
+# there may be one or two.
+_LOCAL_OPTIONS = {
+    *("bind-to", "map-by", "rank-by", "oversubscribe", "use-hwthread-cpus", "report-bindings"),
+    *("n", "np", "x", "env", "genv", "q", "quiet", "v", "verbose", "allow-run-as-root"),
+}
+_HOST_OPTIONS = {"host", "hosts", "H"}
+
+
+def may_span_hosts(mpiexec: Mpiexec, environ: Mapping[str, str]) -> bool:
+    """Whether it may start ranks on other hosts than this: True unless all of its arguments are
+    known to say nothing else."""
+    if any(name in environ for name in _SPANNING_VARIABLES):
+        return True
+    here = {"localhost", "127.0.0.1", socket.gethostname()}
+    option = ""
+    for word in mpiexec.command[1:]:
+        if word.startswith("-"):
+            option, _, value = word.lstrip("-").partition("=")
+            if option not in _LOCAL_OPTIONS | _HOST_OPTIONS:
+                return True
+        else:
+            value = word
+        if option not in _LOCAL_OPTIONS and value:
+            hosts = {host.partition(":")[0] for host in value.split(",")}
+            if not hosts <= here:
+                return True
+    return False
 
 
 def root_environment() -> dict[str, str]:

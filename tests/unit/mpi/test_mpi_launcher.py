@@ -1,5 +1,7 @@
 """Which mpiexec is used, and which MPI library belongs to it, in various file systems."""
 
+import socket
+
 import pytest
 
 from halftrip.errors import Unavailable, UsageError
@@ -103,3 +105,41 @@ def test_a_link_to_an_mpiexec_is_followed(tmp_path):
     link = tmp_path / "usr" / "bin" / "mpiexec"
     link.symlink_to(tmp_path / "opt" / "bin" / "orterun")
     assert launcher.library_beside(link, "openmpi") == tmp_path / "opt/lib/libmpi.so.40"
+
+
+HERE = (
+    "",
+    "--bind-to none",
+    "--bind-to=none --map-by :OVERSUBSCRIBE",
+    "-bind-to core -genv UCX_TLS sm",
+    "--oversubscribe -x UCX_TLS=sm -n 2",
+    "--host localhost:2",
+    "-hosts localhost,127.0.0.1",
+    "--host={own}",
+)
+MAYBE_ELSEWHERE = (
+    "--host other",
+    "--host=localhost,other:2",
+    "-H {own},other",
+    "--hostfile hosts",
+    "-f hosts",
+    "--mca plm_rsh_agent agent",
+    "--app file",
+    "-configfile file",
+    "other",
+    "--",
+)
+
+
+@pytest.mark.parametrize("arguments", [*HERE, *MAYBE_ELSEWHERE])
+def test_arguments_that_keep_ranks_on_this_host_are_known(arguments):
+    """Else the launcher listens on all addresses."""
+    words = arguments.format(own=socket.gethostname()).split()
+    mpiexec = launcher.Mpiexec(("mpiexec", *words), "openmpi", None)
+    assert launcher.may_span_hosts(mpiexec, {"PATH": "/bin"}) == (arguments not in HERE)
+
+
+@pytest.mark.parametrize("name", ["SLURM_JOB_ID", "HYDRA_HOST_FILE"])
+def test_the_environment_may_name_other_hosts(name):
+    mpiexec = launcher.Mpiexec(("mpiexec",), "mpich", None)
+    assert launcher.may_span_hosts(mpiexec, {name: "1"})

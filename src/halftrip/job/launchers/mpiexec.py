@@ -15,12 +15,14 @@ from halftrip.job import shm_cleanup
 from halftrip.job.launchers.base import RANK_COMMAND, Launcher
 from halftrip.job.processes import Output, Started
 from halftrip.job.spec import JOB_VARIABLE, Job
-from halftrip.mpi.launcher import find_mpiexec, full_command, root_environment
+from halftrip.mpi.launcher import (
+    find_mpiexec,
+    full_command,
+    may_span_hosts,
+    root_environment,
+)
 from halftrip.mpi.library import LIBRARY_VARIABLE, NO_MPI4PY
 from halftrip.plan.plan import Plan
-
-# Set by schedulers under which an mpiexec may put ranks on other hosts without an argument.
-_SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_URI")
 
 
 # Where Open MPI 5 and 4 make the segments of ranks on one host. MPICH has no such choice.
@@ -45,10 +47,7 @@ class MpiexecLauncher(Launcher):
 
     @property
     def reach(self) -> Reach:
-        spans_hosts = len(self._mpiexec.command) > 1 or any(
-            name in os.environ for name in _SCHEDULERS
-        )
-        return "network" if spans_hosts else "unix"
+        return "network" if may_span_hosts(self._mpiexec, os.environ) else "unix"
 
     def job(self, listener: Listener, token: str, ranks: int) -> Job:
         # The user's own choice wins.
