@@ -24,7 +24,6 @@ from halftrip.mpi.launcher import (
 from halftrip.mpi.library import LIBRARY_VARIABLE, NO_MPI4PY
 from halftrip.plan.plan import Plan
 
-
 # Where Open MPI 5 and 4 make the segments of ranks on one host. MPICH has no such choice.
 _SEGMENT_VARIABLES = (
     "OMPI_MCA_btl_sm_backing_directory",
