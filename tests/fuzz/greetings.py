@@ -172,7 +172,7 @@ _INTERESTING = (
         bytes([number])
         for number in (0, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, *range(0xC0, 256))
     ),
-    *(LENGTH.pack(number) for number in (0, 1, 4095, 4096, 4097, 1 << 30, (1 << 32) - 1)),
+    *(LENGTH.pack(number) for number in (0, 1, 16383, 16384, 16385, 1 << 30, (1 << 32) - 1)),
     *(b"\xcf" + number.to_bytes(8, "big") for number in (2**63, 2**64 - 1)),
     b"\xcb\x7f\xf0" + bytes(6),
     b"\xcb\x7f\xf8" + bytes(6),

@@ -28,7 +28,7 @@ from halftrip.control.protocol import LENGTH, Address, Channel, Closed, decoded
 
 # The longest message of a greeting, in bytes: the other end may be a stranger. A claim has at most
 # an Address, with all addresses of a host.
-LONGEST_GREETING = 4096
+LONGEST_GREETING = 16384
 _NONCE_BYTES = 32
 _LISTENER, _CALLER, _PASSWORD = b"listener", b"caller", b"password"
 _STRANGER = "the other end does not know the job's token"

@@ -110,7 +110,7 @@ def drip(stranger):
 GREETINGS = {
     "no greeting": lambda stranger: Channel(stranger).send(Bye()),
     "garbage": lambda stranger: stranger.sendall(b"GET / HTTP/1.1\r\n\r\n"),
-    "endless": lambda stranger: stranger.sendall(struct.pack("!I", 1 << 29) + b"x" * 5000),
+    "endless": lambda stranger: stranger.sendall(struct.pack("!I", 1 << 29) + b"x" * 20000),
     "empty": lambda stranger: stranger.sendall(bytes(4)),
     "nested": lambda stranger: stranger.sendall(struct.pack("!I", 4096) + b"\x91" * 4096),
     "dripping": drip,
