@@ -128,14 +128,21 @@ def exchange(paths, configuration, numbers=(1, 1, 3)):
 
 
 def held():
-    """The file descriptors and threads of this process: how many there are."""
-    return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+    """How many file descriptors this process has, and its threads."""
+    return len(os.listdir("/proc/self/fd")), frozenset(os.listdir("/proc/self/task"))
 
 
-def settled(expected):
-    """What is held, once that is what is expected, or after a while: the kernel shows a thread for
-    a moment after it has been joined."""
+def added(before):
+    """How many file descriptors there are more than before, and the threads that are new, once
+    there are neither, or after a while: the kernel shows a thread for a moment after it has been
+    joined. So some of those before may be gone."""
     deadline = time.monotonic() + 5
-    while held() != expected and time.monotonic() < deadline:
+    while True:
+        descriptors, threads = held()
+        found = (descriptors - before[0], threads - before[1])
+        if found == NOTHING or time.monotonic() > deadline:
+            return found
         time.sleep(0.001)
-    return held()
+
+
+NOTHING = (0, frozenset())

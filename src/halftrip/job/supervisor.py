@@ -44,6 +44,9 @@ _LOOK_SECONDS = 0.005
 _SPARE_FILES = 4
 # How long processes may take to end after SIGTERM.
 _TERMINATE_SECONDS = 0.7
+# Lines that name the process of a rank that died, the best witness first: a rank of UCX that could
+# not read its peer's memory, and then aborted itself; and the mpiexec.
+_WITNESSES = (r"\(pid=(\d+)\b.*No such process", r"\bPID (\d+)\b")
 # How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number.
 _KILLED_STATUSES = {
     9: signal.SIGKILL,
@@ -320,7 +323,7 @@ class Supervisor:
                 return Interrupted(f"{name} was killed by {signal.Signals(-code).name}")
         if self._reports:
             first = self._reports[0]
-            return (self._named_by_launcher() or first) if first in self._losses else first
+            return (self._named_by_witness() or first) if first in self._losses else first
         all_connected = len(self._ranks) == self._job.ranks
         for name, code in codes.items():
             if code in _KILLED_STATUSES and not all_connected:
@@ -331,15 +334,16 @@ class Supervisor:
             return Interrupted(reason) if all_connected else LaunchFailed(reason)
         return Interrupted("a rank died")
 
-    def _named_by_launcher(self) -> HalftripError | None:
-        """The death of the rank that the mpiexec names, if it names one. MPICH's sends the other
-        ranks SIGKILL as soon as the first of a dying rank's files is closed, so that another's
-        connection may be closed before that rank's own."""
+    def _named_by_witness(self) -> HalftripError | None:
+        """The death of the rank that a printed line names, if one does. MPICH's mpiexec sends the
+        other ranks SIGKILL as soon as the first of a dying rank's files is closed, so that
+        another's connection may be closed before that rank's own."""
         printed = "\n".join(line for lines in self._started.printed().values() for line in lines)
         ranks = {rank.hello.pid: rank for rank in self._ranks.values()}
-        for pid in map(int, re.findall(r"\bPID (\d+)", printed)):
-            if pid in ranks:
-                return Interrupted(f"{ranks[pid].name} died")
+        for witness in _WITNESSES:
+            for pid in map(int, re.findall(witness, printed)):
+                if pid in ranks:
+                    return Interrupted(f"{ranks[pid].name} died")
         return None
 
     # Ending.

@@ -20,7 +20,7 @@ from halftrip.control.protocol import Closed
 from halftrip.errors import Interrupted
 from harness.groups import TOKEN, in_group, on_ranks
 from harness.limits import AMPLE_SECONDS
-from harness.paths import held, settled
+from harness.paths import NOTHING, added, held
 from harness.threads import in_thread
 
 # The tree.
@@ -223,13 +223,13 @@ def test_without_a_rank_0_nothing_is_joined_and_nothing_stays_open():
     before = held()
     with pytest.raises(OSError, match="refused"):
         join_socket_group(listener.address, TOKEN, 1, 2, "unix")
-    assert settled(before) == before
+    assert added(before) == NOTHING
 
 
 def test_a_group_that_is_closed_holds_nothing():
     before = held()
     check_values(6, "unix")
-    assert settled(before) == before
+    assert added(before) == NOTHING
 
 
 # Strangers, and ranks that are not awaited.

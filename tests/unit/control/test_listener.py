@@ -15,7 +15,7 @@ from halftrip.control.greeting import Guest, introduce
 from halftrip.control.listener import Listener, Reception, connect, open_connection
 from halftrip.control.protocol import Address, Bye, Channel, Closed
 from harness.need import need_root
-from harness.paths import held, settled
+from harness.paths import NOTHING, added, held
 from harness.strangers import as_nobody, record_greeting
 from harness.threads import in_thread
 
@@ -206,7 +206,7 @@ def test_a_listener_that_is_closed_holds_nothing(door):
     reception.close()
     for stranger in strangers:
         stranger.close()
-    assert settled(before) == before
+    assert added(before) == NOTHING
 
 
 # Proofs.

@@ -24,11 +24,12 @@ from harness.need import need_root
 from harness.paths import (
     IN_PROCESS,
     IN_PYTHON,
+    NOTHING,
+    added,
     exchange,
     held,
     make_paths,
     opened,
-    settled,
     usual,
 )
 from harness.runs import configuration
@@ -73,7 +74,7 @@ def leaves_nothing():
     yield
     # A mapping of shared memory keeps a descriptor until it is collected.
     gc.collect()
-    assert settled(before) == before
+    assert added(before) == NOTHING
 
 
 @pytest.mark.usefixtures("leaves_nothing")
