@@ -170,6 +170,8 @@ class ZmqPath(PythonPath):
             self._door.send_multipart([version, number, status, b"", b"", b""])
             if knows:
                 del awaited[domain]
+        # At once: a socket closes some time later, and whoever still asked would get no answer.
+        self._door.unbind(_DOOR)
         self._door.close()
 
     def calls(self, configuration: Configuration) -> Calls:
