@@ -27,6 +27,10 @@ _LOOK_SECONDS = 0.005
 _RANK = "halftrip.job.worker"
 
 
+def _is_runtime(words):
+    return "dragon" in words and "-s" in words
+
+
 class Victim:
     """``halftrip run ARGUMENTS``, after `prefix`, and the processes of which it consists. `ignored`
     are signals that it is started with ignored."""
@@ -56,9 +60,20 @@ class Victim:
         """Until the command has started a rank, or the mpiexec that starts them."""
         self._await(lambda: self._started(lambda words: _RANK in words), "no process")
 
+    def await_runtime(self):
+        """Until the command has started a runtime of Dragon."""
+        self._await(lambda: self._started(_is_runtime), "no runtime")
+
     def await_rank(self):
-        """Until there is a process of a rank."""
-        self._await(lambda: self._started(lambda words: words[-2:] == ["-m", _RANK]), "no rank")
+        """Until there are processes of ranks; the first of them."""
+        found = []
+
+        def is_there():
+            found.extend(self._started(lambda words: words[-2:] == ["-m", _RANK]))
+            return found
+
+        self._await(is_there, "no rank")
+        return found[0].pid
 
     def await_listener(self):
         """Until the launcher waits for its ranks to connect."""
@@ -146,7 +161,7 @@ class Victim:
 
     def runtime(self):
         """The runtime of Dragon that halftrip has started."""
-        found = self._started(lambda words: "dragon" in words and "-s" in words)
+        found = self._started(_is_runtime)
         return min(found, key=lambda process: process.create_time()).pid
 
     def catches(self, number):

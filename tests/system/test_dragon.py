@@ -2,7 +2,9 @@
 what fails, and what is left of it."""
 
 import os
+import re
 import signal
+import time
 
 import pytest
 
@@ -181,3 +183,23 @@ def test_the_runtime_of_a_killed_command_ends(shell, launcher):
     victim.await_measurements(2)
     ended = victim.kill(victim.process.pid, seconds=DRAGON_SECONDS)
     assert "the launcher" in ended.err
+
+
+@pytest.mark.parametrize(
+    "seconds", [0.5, *(pytest.param(each, marks=pytest.mark.extended) for each in (0.1, 1, 1.5, 2))]
+)
+@pytest.mark.parametrize("launcher", [(), ("--launcher", "local")], ids=["dragon", "attached"])
+def test_the_runtime_of_a_command_that_is_killed_while_it_starts_ends(shell, launcher, seconds):
+    victim = Victim(shell, *_WORK, "-t", "dragon", *launcher)
+    victim.await_runtime()
+    time.sleep(seconds)
+    ended = victim.kill(victim.process.pid, seconds=DRAGON_SECONDS)
+    assert ended.status == -signal.SIGKILL
+
+
+@pytest.mark.extended
+def test_a_rank_that_dies_before_it_connects_is_named(shell):
+    """Although another, which the runtime ends then, was connected."""
+    victim = Victim(shell, *_WORK, "-t", "dragon")
+    pid = victim.await_rank()
+    assert re.match(r"halftrip: rank [01] was killed by SIGKILL\n", killed(shell, victim, pid))

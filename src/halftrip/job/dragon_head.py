@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import sys
 import time
 
+from halftrip.job.deaths import end_of
 from halftrip.job.dragon_runtime import (
     AWAIT_END,
     END_PIPE,
@@ -22,6 +24,9 @@ from halftrip.job.dragon_runtime import (
 )
 from halftrip.job.launchers.base import RANK_COMMAND
 from halftrip.job.spec import RANK_VARIABLE, Job
+
+# How long the other ranks may go on when one has failed, s: they are told to leave.
+_FOLLOW_SECONDS = 2.5
 
 
 def main() -> int:
@@ -35,9 +40,10 @@ def main() -> int:
 
 def _start_ranks(job: Job) -> int:
     """Starts the ranks on all nodes of the runtime, neighbours side by side. Returns 0 if all of
-    them ended well."""
+    them ended well, else the status of the first that did not, as shells have it."""
     # It must come first: it prepares multiprocessing for the rest.
     import dragon  # noqa: F401
+    from dragon.globalservices.process import multi_join
     from dragon.infrastructure.policy import Policy
     from dragon.infrastructure.process_desc import ProcessOptions
     from dragon.native.machine import Node, System
@@ -61,42 +67,51 @@ def _start_ranks(job: Job) -> int:
     ]
     for rank in ranks:
         rank.start()
-    for rank in ranks:
-        rank.join()
-    return int(any(rank.returncode for rank in ranks))
+    running = {rank.puid: number for number, rank in enumerate(ranks)}
+    status = 0
+    while running:
+        ended, _ = multi_join(list(running), timeout=_FOLLOW_SECONDS if status else None)
+        if ended is None:
+            break
+        for puid, code in ended:
+            number = running.pop(puid)
+            if code and not status:
+                status = code if code > 0 else 128 - code
+                print(end_of(number, code), file=sys.stderr)
+    return status
 
 
 def _await_end(job: Job) -> int:
-    """Waits until the launcher closes its end of the pipe, or dies."""
+    """Waits until the launcher writes to the pipe, or dies."""
     runtime, began = os.getppid(), time.time()
-    with open(os.path.join(job.attach or "", END_PIPE), "rb") as end:
-        end.read()
-    if _has_ended(job.launcher):
-        _outlive(runtime, began)
+    directory = job.attach or ""
+    # Without waiting for a writer: the launcher may be dead already.
+    end = os.open(os.path.join(directory, END_PIPE), os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        said = os.read(end, 1)
+    except BlockingIOError:
+        select.select([end], [], [])
+        said = os.read(end, 1)
+    if not said:
+        _outlive(runtime, began, directory)
     return 0
 
 
-def _has_ended(pid: int) -> bool:
-    """Whether a process has ended, perhaps without being waited for yet."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except OSError:
-        return True
-    ended, _, _ = select.select([descriptor], [], [], 0.0)
-    os.close(descriptor)
-    return bool(ended)
-
-
-def _outlive(runtime: int, began: float) -> None:
-    """Leaves a process behind that removes what the runtime leaves of its pools: the launcher,
-    which does that otherwise, is dead."""
+def _outlive(runtime: int, began: float, directory: str) -> None:
+    """Leaves a process behind that removes what the runtime leaves of its pools, and its directory:
+    the launcher, which does that otherwise, is dead."""
     ended = os.pidfd_open(runtime)
     if os.fork():
         return
     os.setsid()
+    # The runtime reads what its processes print until nobody can print any more.
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for standard in range(3):
+        os.dup2(nowhere, standard)
     select.select([ended], [], [], LEAVE_SECONDS)
     # Its pools are older than this process.
     remove_pools(runtime, began - START_SECONDS)
+    shutil.rmtree(directory, ignore_errors=True)
     os._exit(0)
 
 

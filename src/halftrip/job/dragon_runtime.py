@@ -17,7 +17,7 @@ import msgspec
 
 from halftrip.dragon.command import RuntimeCommand, reason, runtime_command, telling
 from halftrip.dragon.pools import is_pool_of
-from halftrip.dragon.process import attachment
+from halftrip.dragon.process import attachment, spans_nodes
 from halftrip.errors import Interrupted, Unavailable
 from halftrip.interpreter import RUN_MODULE
 from halftrip.job import shm_cleanup
@@ -29,11 +29,12 @@ START_RANKS, AWAIT_END = "start-ranks", "await-end"
 # The pipe in its directory that tells a head process that waits when to end.
 END_PIPE = "end"
 _ATTACH_FILE, _JOB_FILE = "attach_info.txt", "job"
-# How long a runtime may take to start, on one node and on several, and to end, s. On one node it
-# takes one or two, on two nodes without a fast network 30 to 40.
+# How long a runtime may take to start, and to end, s: on one node, where both take one or two if
+# the machine is idle, and on several, where the start takes 30 to 40 without a fast network.
 START_SECONDS = 15.0
 NODES_START_SECONDS = 180.0
-LEAVE_SECONDS = 8.0
+LEAVE_SECONDS = 4.0
+NODES_LEAVE_SECONDS = 8.0
 # How long its processes may take to be gone after it, s.
 _UNMAP_SECONDS = 2.0
 
@@ -77,7 +78,10 @@ def start(
     )
     if command is not None:
         started.until_end.callback(remove_pools, process.pid, began)
-    started.leave_seconds = max(started.leave_seconds, LEAVE_SECONDS)
+    spans = spans_nodes() if command is None else command.spans_nodes
+    started.leave_seconds = max(
+        started.leave_seconds, NODES_LEAVE_SECONDS if spans else LEAVE_SECONDS
+    )
     runtime = Runtime(process, f"dragon (process {process.pid})", output)
     started.add(process, runtime.name, output)
     return runtime
@@ -106,9 +110,10 @@ def start_beside(requested: str | None, job: Job, started: Started) -> Job:
         return msgspec.structs.replace(job, no_dragon=str(error))
     end_pipe = os.path.join(directory.name, END_PIPE)
     os.mkfifo(end_pipe)
-    # Its head process reads it until the last writer is gone: this one.
+    # Its head process reads it: a byte, or nothing once the only writer, this process, has died.
     writer = os.open(end_pipe, os.O_RDWR | os.O_CLOEXEC)
     started.until_finished.callback(os.close, writer)
+    started.until_finished.callback(os.write, writer, b"e")
     beside = msgspec.structs.replace(job, attach=directory.name)
     runtime = start(command, AWAIT_END, beside, directory.name, started, "--attachable")
     problem = _await_start(runtime, os.path.join(directory.name, _ATTACH_FILE), started)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import re
 import selectors
 import signal
 import time
@@ -29,6 +28,7 @@ from halftrip.control.protocol import (
 )
 from halftrip.errors import HalftripError, Interrupted, system_reason
 from halftrip.job import shm_cleanup
+from halftrip.job.deaths import LaunchFailed, Lost, first_death
 from halftrip.job.limit import Limit
 from halftrip.job.processes import POLL_SECONDS, Started, descendants, job_processes
 from halftrip.job.signals import catching
@@ -44,19 +44,6 @@ _LOOK_SECONDS = 0.005
 _SPARE_FILES = 4
 # How long processes may take to end after SIGTERM.
 _TERMINATE_SECONDS = 0.7
-# Lines that name the process of a rank that died, the best witness first: a rank of UCX that could
-# not read its peer's memory, and then aborted itself; and the mpiexec.
-_WITNESSES = (r"\(pid=(\d+)\b.*No such process", r"\bPID (\d+)\b")
-# How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number.
-_KILLED_STATUSES = {
-    9: signal.SIGKILL,
-    128 + signal.SIGKILL: signal.SIGKILL,
-    128 + signal.SIGTERM: signal.SIGTERM,
-}
-
-
-class LaunchFailed(HalftripError):
-    """The ranks did not start; the reason is the launcher's own."""
 
 
 def guests(ranks: int) -> set[Guest]:
@@ -97,9 +84,8 @@ class Supervisor:
         self._ranks: dict[int, ConnectedRank] = {}
         self._events: list[Channel] = []
         # The reasons that ranks have sent, and the ranks that closed their connection without one,
-        # in the order in which these were noticed, and of these only the latter.
+        # in the order in which these were noticed.
         self._reports: list[HalftripError] = []
-        self._losses: list[HalftripError] = []
         self._ending = False
         self._segments = shm_cleanup.Segments()
         self._started_at = time.monotonic()
@@ -266,9 +252,7 @@ class Supervisor:
             message = rank.control.receive()
         except Closed:
             self._selector.unregister(rank.control)
-            loss = Interrupted(f"{rank.name} died")
-            self._losses.append(loss)
-            self._reports.append(loss)
+            self._reports.append(Lost(rank.name))
             self._end_early()
             return
         if isinstance(message, Bye):
@@ -314,37 +298,8 @@ class Supervisor:
         deadline = time.monotonic() + _REPORTS_SECONDS
         while (left := deadline - time.monotonic()) > 0:
             self._serve(left)
-        raise self._first_death()
-
-    def _first_death(self) -> HalftripError:
-        codes = self._started.exited()
-        for name, code in codes.items():
-            if code < 0:
-                return Interrupted(f"{name} was killed by {signal.Signals(-code).name}")
-        if self._reports:
-            first = self._reports[0]
-            return (self._named_by_witness() or first) if first in self._losses else first
-        all_connected = len(self._ranks) == self._job.ranks
-        for name, code in codes.items():
-            if code in _KILLED_STATUSES and not all_connected:
-                return Interrupted(f"a rank was killed by {_KILLED_STATUSES[code].name}")
-            printed = self._started.reason(name)
-            reason = f"{name} ended with status {code}" + (f": {printed}" if printed else "")
-            # Once all have connected, the launch itself has not failed.
-            return Interrupted(reason) if all_connected else LaunchFailed(reason)
-        return Interrupted("a rank died")
-
-    def _named_by_witness(self) -> HalftripError | None:
-        """The death of the rank that a printed line names, if one does. MPICH's mpiexec sends the
-        other ranks SIGKILL as soon as the first of a dying rank's files is closed, so that
-        another's connection may be closed before that rank's own."""
-        printed = "\n".join(line for lines in self._started.printed().values() for line in lines)
-        ranks = {rank.hello.pid: rank for rank in self._ranks.values()}
-        for witness in _WITNESSES:
-            for pid in map(int, re.findall(witness, printed)):
-                if pid in ranks:
-                    return Interrupted(f"{ranks[pid].name} died")
-        return None
+        names = {rank.hello.pid: rank.name for rank in self._ranks.values()}
+        raise first_death(self._started, self._reports, names, self._job.ranks)
 
     # Ending.
 

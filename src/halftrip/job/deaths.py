@@ -1,0 +1,82 @@
+"""Which process of a job died first, as far as what the others report and print can tell."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Mapping, Sequence
+
+from halftrip.errors import HalftripError, Interrupted
+from halftrip.job.processes import Started
+
+# Lines that name the process of a rank that died, the best witness first: a rank of UCX that could
+# not read its peer's memory, and then aborted itself; and the mpiexec.
+_WITNESSES = (r"\(pid=(\d+)\b.*No such process", r"\bPID (\d+)\b")
+# How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number.
+_KILLED_STATUSES = {
+    9: signal.SIGKILL,
+    128 + signal.SIGKILL: signal.SIGKILL,
+    128 + signal.SIGTERM: signal.SIGTERM,
+}
+
+
+class LaunchFailed(HalftripError):
+    """The ranks did not start; the reason is the launcher's own."""
+
+
+class Lost(Interrupted):
+    """A rank closed its connection without a reason. `name` is the rank's in messages."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} died")
+
+
+def end_of(rank: int, code: int) -> str:
+    """How a rank ended, by its exit code, negative for a signal: what a process that has started
+    ranks prints, for `first_death`."""
+    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+    return f"rank {rank} {how}"
+
+
+def first_death(
+    started: Started, reports: Sequence[HalftripError], names: Mapping[int, str], ranks: int
+) -> HalftripError:
+    """The error that names the first death. `reports` are what ranks have sent, and their losses,
+    in the order in which they were noticed. `names` has the names of the ranks that connected, by
+    their processes' ids; there should be `ranks` of them."""
+    for name, code in started.exited().items():
+        if code < 0:
+            return Interrupted(f"{name} was killed by {signal.Signals(-code).name}")
+    all_connected = len(names) == ranks
+    if reports and not isinstance(reports[0], Lost):
+        return reports[0]
+    seen = _seen(started, names, all_connected)
+    return seen or (reports[0] if reports else _exit_of_launcher(started, all_connected))
+
+
+def _exit_of_launcher(started: Started, all_connected: bool) -> HalftripError:
+    """What the first process that ended says about the ranks that it has started."""
+    for name, code in started.exited().items():
+        if code in _KILLED_STATUSES and not all_connected:
+            return Interrupted(f"a rank was killed by {_KILLED_STATUSES[code].name}")
+        printed = started.reason(name)
+        reason = f"{name} ended with status {code}" + (f": {printed}" if printed else "")
+        # Once all have connected, the launch itself has not failed.
+        return Interrupted(reason) if all_connected else LaunchFailed(reason)
+    return Interrupted("a rank died")
+
+
+def _seen(started: Started, names: Mapping[int, str], all_connected: bool) -> HalftripError | None:
+    """The death that a printed line names, if one does. The connection that is closed first may be
+    another rank's: MPICH's mpiexec sends the others SIGKILL as soon as the first of a dying rank's
+    files is closed, and a rank that has not connected has none."""
+    lines = [line for printed in started.printed().values() for line in printed]
+    for witness in _WITNESSES:
+        for pid in map(int, re.findall(witness, "\n".join(lines))):
+            if pid in names:
+                return Lost(names[pid])
+    for line in lines:
+        found = re.fullmatch(r"rank \d+ (was killed by \w+|ended with status \d+)", line)
+        if found is not None and not all_connected:
+            return (Interrupted if found[1].startswith("was killed") else LaunchFailed)(line)
+    return None

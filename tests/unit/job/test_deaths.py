@@ -1,0 +1,71 @@
+"""Who died first, by what ranks have reported and programs have printed."""
+
+import subprocess
+
+import pytest
+
+from halftrip.errors import HalftripError, Interrupted, UsageError
+from halftrip.job.deaths import LaunchFailed, Lost, end_of, first_death
+from halftrip.job.processes import Output, Started
+
+# The ranks that have connected, by process.
+BOTH = {40: "rank 0 (process 40)", 41: "rank 1 (process 41)"}
+ONE = {40: "rank 0 (process 40)"}
+LOST_0 = Lost("rank 0 (process 40)")
+UCX = "cma_ep.c:81 process_vm_readv(pid=41 {0x55,52}-->{0x7f,52}) returned -1: No such process"
+OTHER = "cma_ep.c:81 process_vm_readv(pid=99 {0x55,52}-->{0x7f,52}) returned -1: No such process"
+HYDRA = "=   PID {} RUNNING AT host"
+KILLED, ENDED = end_of(1, -9), end_of(1, 3)
+
+
+@pytest.fixture
+def launcher():
+    """A launcher that has printed these lines and ended by this command of a shell."""
+    outputs = []
+
+    def ended(end, lines):
+        output = Output()
+        outputs.append(output)
+        output.file.write("\n".join(lines).encode())
+        output.file.flush()
+        process = subprocess.Popen(["sh", "-c", end])
+        process.wait()
+        started = Started()
+        started.add(process, "mpiexec", output)
+        return started
+
+    yield ended
+    for output in outputs:
+        output.file.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "printed", "reports", "connected", "kind", "said"),
+    [
+        (1, (), (LOST_0,), BOTH, Interrupted, "rank 0 (process 40) died"),
+        (1, (HYDRA.format(40),), (LOST_0,), BOTH, Interrupted, "rank 0 (process 40) died"),
+        (1, (HYDRA.format(41),), (LOST_0,), BOTH, Interrupted, "rank 1 (process 41) died"),
+        (1, (HYDRA.format(40), UCX), (LOST_0,), BOTH, Interrupted, "rank 1 (process 41) died"),
+        (1, (HYDRA.format(40), OTHER), (LOST_0,), BOTH, Interrupted, "rank 0 (process 40) died"),
+        # Its own reason comes before whatever else is printed.
+        (1, (HYDRA.format(41),), (UsageError("wrong"),), BOTH, UsageError, "wrong"),
+        (137, (KILLED,), (LOST_0,), BOTH, Interrupted, "rank 0 (process 40) died"),
+        (137, (KILLED,), (LOST_0,), ONE, Interrupted, "rank 1 was killed by SIGKILL"),
+        (3, (ENDED,), (LOST_0,), ONE, LaunchFailed, "rank 1 ended with status 3"),
+        (3, (ENDED,), (), {}, LaunchFailed, "rank 1 ended with status 3"),
+        (137, (), (), ONE, Interrupted, "a rank was killed by SIGKILL"),
+        (137, (), (), BOTH, Interrupted, "mpiexec ended with status 137"),
+        (3, ("no such host",), (), {}, LaunchFailed, "mpiexec ended with status 3: no such host"),
+    ],
+)
+def test_the_first_death_is_named(launcher, status, printed, reports, connected, kind, said):
+    found = first_death(launcher(f"exit {status}", printed), reports, connected, 2)
+    assert isinstance(found, kind)
+    assert isinstance(found, HalftripError)
+    assert str(found) == said
+
+
+def test_a_killed_launcher_comes_first(launcher):
+    started = launcher("kill -9 $$", ())
+    found = first_death(started, (LOST_0,), BOTH, 2)
+    assert str(found) == "mpiexec was killed by SIGKILL"
