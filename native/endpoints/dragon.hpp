@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <limits>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../buffers.hpp"
@@ -19,13 +22,16 @@
 namespace halftrip {
 
 // A value whose content belongs to libdragon; in version 0.15 descriptors take 16 bytes and
-// messages 56. `is_within_bounds` tells whether the library has kept to the space that it has here.
+// messages 56. After `mark`, `is_within_bounds` tells whether the library has kept to the space
+// that it has here.
 template <std::size_t size>
 class DragonValue {
  public:
-  DragonValue() { bytes_.fill(kUntouched); }
+  // Whoever measures does not clear it each time.
+  DragonValue() {}
 
   void* get() noexcept { return bytes_.data(); }
+  void mark() noexcept { bytes_.fill(kUntouched); }
   bool is_within_bounds() const noexcept {
     return std::all_of(bytes_.begin() + size, bytes_.end(),
                        [](std::byte each) { return each == kUntouched; });
@@ -76,20 +82,22 @@ class DragonCalls {
       fail(code);
   }
 
-  // Calls call(&timeout) until it succeeds, with a short timeout, so that a stop is seen meanwhile.
+  // Calls call(&timeout) until it succeeds, with a short timeout, so that a stop is seen meanwhile;
+  // at most that many times. Returns whether it has succeeded.
   template <class Call>
-  void wait(Call call) const {
+  bool wait(Call call, std::int64_t tries = std::numeric_limits<std::int64_t>::max()) const {
     constexpr timespec kPatience{0, 100'000'000};
-    for (;;) {
+    for (; tries > 0; --tries) {
       const int code = call(&kPatience);
       if (code == 0) [[likely]]
-        return;
-      if (std::string_view(rc_string_(code)) != "DRAGON_TIMEOUT" &&
-          std::string_view(rc_string_(code)) != "DRAGON_CHANNEL_EMPTY" &&
-          std::string_view(rc_string_(code)) != "DRAGON_CHANNEL_FULL")
+        return true;
+      const std::string_view name = rc_string_(code);
+      if (name != "DRAGON_TIMEOUT" && name != "DRAGON_CHANNEL_EMPTY" &&
+          name != "DRAGON_CHANNEL_FULL")
         fail(code);
       check_stop();
     }
+    return false;
   }
 
   int (*message_init)(void* message, void* memory, const void* attributes);
@@ -105,10 +113,12 @@ class DragonCalls {
 
  private:
   [[noreturn]] void fail(int code) const {
-    // The library's text is a whole trace; its first line says what is wrong.
-    const std::string trace = last_error_();
-    const std::string first = trace.substr(0, trace.find('\n'));
-    throw DragonError(std::string(rc_string_(code)) + (first.empty() ? "" : ": " + first));
+    // The library's text is a whole trace; the line after its title says what is wrong.
+    std::istringstream trace(last_error_());
+    std::string line;
+    while (std::getline(trace, line))
+      if (!line.empty() && !line.starts_with("Traceback")) break;
+    throw DragonError(std::string(rc_string_(code)) + (line.empty() ? "" : ": " + line));
   }
 
   const char* (*rc_string_)(int code);
@@ -129,42 +139,30 @@ class DragonChannel {
  public:
   DragonChannel(DragonCalls calls, DragonPath path, Ring out, bool transfers)
       : calls_(calls), path_(path), out_(out), transfers_(transfers) {
-    if (transfers_) {
-      allocate(kept_, sizeof(std::byte));
-      messages_.resize(1);
-    } else {
-      allocate(kept_, out_.extent() + 1);
-      messages_.resize(out_.slots() + 1);
-    }
-    // The last message is an acknowledgement: the last byte of this memory.
     try {
-      describe();
+      prepare();
     } catch (...) {
-      calls_.memory_free(kept_.get());
+      release();
       throw;
     }
   }
 
-  ~DragonChannel() {
-    for (DragonMessage& message : messages_) calls_.message_destroy(message.get(), false);
-    calls_.memory_free(kept_.get());
-  }
+  ~DragonChannel() { release(); }
 
   DragonChannel(const DragonChannel&) = delete;
   DragonChannel& operator=(const DragonChannel&) = delete;
 
   // Makes the messages that are sent from the buffers' present content.
   void load() {
-    if (!transfers_) std::memcpy(kept_start_, out_.at(0), out_.extent());
+    if (!transfers_) std::memcpy(kept_.start, out_.at(0), out_.extent());
   }
 
   void send(const std::byte* out, std::size_t size) {
     if (!transfers_) return deposit(messages_[slot(out)], nullptr);
-    DragonMemory memory;
-    void* start = allocate(memory, size);
-    std::memcpy(start, out, size);
+    Allocation memory = allocate(size);
+    std::memcpy(memory.start, out, size);
     DragonMessage message;
-    calls_.check(calls_.message_init(message.get(), memory.get(), nullptr));
+    calls_.check(calls_.message_init(message.get(), memory.descriptor.get(), nullptr));
     deposit(message, kTransfer);
     calls_.check(calls_.message_destroy(message.get(), false));
   }
@@ -187,7 +185,7 @@ class DragonChannel {
     calls_.check(calls_.message_destroy(message.get(), true));
   }
 
-  void send_ack() { deposit(messages_.back(), nullptr); }
+  void send_ack() { deposit(acknowledgement_, nullptr); }
   void recv_ack() {
     std::byte ack;
     recv(&ack, sizeof ack);
@@ -207,37 +205,68 @@ class DragonChannel {
   // DRAGON_CHANNEL_SEND_TRANSFER_OWNERSHIP
   static inline void* const kTransfer = reinterpret_cast<void*>(1);
 
-  // Memory of that size; where it starts.
-  void* allocate(DragonMemory& memory, std::size_t size) const {
+  // Memory of a pool that is not in use any longer comes back soon.
+  static constexpr std::int64_t kTriesToAllocate = 100;
+
+  struct Allocation {
+    DragonMemory descriptor;
+    std::byte* start = nullptr;
+  };
+
+  Allocation allocate(std::size_t size) const {
+    Allocation made;
     void* start = nullptr;
-    calls_.wait([&](const timespec* patience) {
-      return calls_.memory_alloc(memory.get(), path_.pool, size, patience);
-    });
-    calls_.check(calls_.memory_get_pointer(memory.get(), &start));
-    return start;
+    const bool has_room = calls_.wait(
+        [&](const timespec* patience) {
+          return calls_.memory_alloc(made.descriptor.get(), path_.pool, size, patience);
+        },
+        kTriesToAllocate);
+    if (!has_room)
+      throw DragonError("the memory pool of the runtime has no room for " + std::to_string(size) +
+                        " bytes");
+    calls_.check(calls_.memory_get_pointer(made.descriptor.get(), &start));
+    made.start = static_cast<std::byte*>(start);
+    return made;
   }
 
-  // A message for each buffer, which is a part of the memory that is kept.
-  void describe() {
-    void* start = nullptr;
-    calls_.check(calls_.memory_get_pointer(kept_.get(), &start));
-    kept_start_ = static_cast<std::byte*>(start);
-    const std::size_t end = transfers_ ? 0 : out_.extent();
+  // Makes the messages that are sent more than once: an acknowledgement, and one for each buffer,
+  // unless each goes away with its memory.
+  void prepare() {
+    acknowledged_ = allocate(sizeof(std::byte));
+    describe(acknowledgement_, acknowledged_, 0, sizeof(std::byte));
+    ++described_;
+    if (transfers_) return;
+    kept_ = allocate(out_.extent());
+    messages_.resize(out_.slots());
     for (std::size_t i = 0; i < messages_.size(); ++i) {
-      const bool is_ack = i + 1 == messages_.size();
-      std::size_t length = is_ack ? 1 : out_.size();
-      const std::size_t offset = is_ack ? end : static_cast<std::size_t>(out_.at(i) - out_.at(0));
-      DragonMemory part;
-      calls_.check(calls_.memory_clone(part.get(), kept_.get(), static_cast<std::ptrdiff_t>(offset),
-                                       &length));
-      calls_.check(calls_.message_init(messages_[i].get(), part.get(), nullptr));
-      if (!part.is_within_bounds() || !messages_[i].is_within_bounds())
-        throw DragonError("this libdragon has larger messages than halftrip has room for");
+      describe(messages_[i], kept_, out_.at(i) - out_.at(0), out_.size());
+      ++described_;
     }
   }
 
+  // Makes a message of a part of that memory.
+  void describe(DragonMessage& message, Allocation& memory, std::ptrdiff_t offset,
+                std::size_t length) const {
+    DragonMemory part;
+    part.mark();
+    message.mark();
+    calls_.check(calls_.memory_clone(part.get(), memory.descriptor.get(), offset, &length));
+    calls_.check(calls_.message_init(message.get(), part.get(), nullptr));
+    if (!part.is_within_bounds() || !message.is_within_bounds())
+      throw DragonError("this libdragon has larger messages than halftrip has room for");
+  }
+
+  // Gives back what there is: the runtime outlives this process.
+  void release() noexcept {
+    if (described_ > 0) calls_.message_destroy(acknowledgement_.get(), false);
+    for (std::size_t i = 1; i < described_; ++i)
+      calls_.message_destroy(messages_[i - 1].get(), false);
+    for (Allocation* memory : {&acknowledged_, &kept_})
+      if (memory->start != nullptr) calls_.memory_free(memory->descriptor.get());
+  }
+
   std::size_t slot(const std::byte* out) const {
-    if (messages_.size() == 2) return 0;
+    if (messages_.size() == 1) return 0;
     return static_cast<std::size_t>(out - out_.at(0)) /
            static_cast<std::size_t>(out_.at(1) - out_.at(0));
   }
@@ -252,9 +281,10 @@ class DragonChannel {
   DragonPath path_;
   Ring out_;
   bool transfers_;
-  DragonMemory kept_;
-  std::byte* kept_start_ = nullptr;
+  Allocation acknowledged_, kept_;
+  DragonMessage acknowledgement_;
   std::vector<DragonMessage> messages_;
+  std::size_t described_ = 0;
 };
 
 }  // namespace halftrip

@@ -203,3 +203,13 @@ def test_a_rank_that_dies_before_it_connects_is_named(shell):
     victim = Victim(shell, *_WORK, "-t", "dragon")
     pid = victim.await_rank()
     assert re.match(r"halftrip: rank [01] was killed by SIGKILL\n", killed(shell, victim, pid))
+
+
+@pytest.mark.extended
+def test_messages_that_the_pool_has_no_room_for_are_skipped(shell):
+    result = shell.run("-t", "dragon", "-p", "stream", "-W", "64", "-s", "64M,8", *BRIEFLY)
+    assert result.status == 0, result.err
+    (measured,) = result.run.by_configuration
+    assert measured.size == 8
+    (skip,) = result.run.skips
+    assert skip.reason == "its messages do not fit into the runtime's pool"

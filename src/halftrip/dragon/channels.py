@@ -26,6 +26,7 @@ _WAIT_MODES = {"block": 0, "spin": 1, "adaptive": 2}
 _WHEN_BUFFERED = 1
 # What DRAGON_CHANNEL_BLOCKING_NOTIMEOUT has in both of its fields.
 _NO_TIMEOUT = 2**31 - 1
+_TOO_LARGE = "DRAGON_DYNHEAP_REQUESTED_SIZE_TOO_LARGE"
 # How long the runtime may take to make or destroy a channel, s.
 _PATIENCE = 10
 _GATEWAYS_VARIABLE = "DRAGON_NUM_GW_CHANNELS_PER_NODE"
@@ -201,6 +202,8 @@ class Channels:
                 transfers,
             )
         except _native.DragonError as error:
+            if _TOO_LARGE in str(error):
+                raise Unavailable("its messages do not fit into the runtime's pool") from None
             raise Unavailable(str(error)) from None
 
     def close(self) -> None:

@@ -84,6 +84,7 @@ def _problem() -> str | None:
 
 
 def first_line(text: str) -> str:
-    """The first line of an error of Dragon's that says something."""
+    """The first line of an error of Dragon's that says something: its title does not."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0] if lines else "no reason given"
+    telling = [line for line in lines if not line.startswith("Traceback")]
+    return next(iter(telling or lines), "no reason given")
