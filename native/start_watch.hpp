@@ -113,7 +113,7 @@ class StartWatch {
         if (const auto rank = rank_of(pid)) ranks_[pid] = *rank;
     std::erase_if(ranks_, [&](const auto& each) {
       const auto& [pid, rank] = each;
-      if (std::ranges::find(children, pid) != children.end() && !is_dead(pid)) return false;
+      if (!is_dead(pid)) return false;
       if (!missing_)
         missing_ = Missing{"rank " + std::to_string(rank) + " (process " + std::to_string(pid) +
                                ") ended before MPI had started",
@@ -149,12 +149,13 @@ class StartWatch {
     return std::nullopt;
   }
 
-  // Whether it has ended and only its parent has not noticed. Its state follows its name, which is
-  // in brackets.
+  // Whether it has ended, perhaps without its parent having noticed. Its state follows its name,
+  // which is in brackets.
   static bool is_dead(pid_t pid) {
+    if (kill(pid, 0) != 0 && errno == ESRCH) return true;
     const std::string status = content(pid, "stat");
     const auto at = status.rfind(") ");
-    return at == std::string::npos || status[at + 2] == 'Z' || status[at + 2] == 'X';
+    return at != std::string::npos && (status[at + 2] == 'Z' || status[at + 2] == 'X');
   }
 
   static std::string content(pid_t pid, const char* name) {

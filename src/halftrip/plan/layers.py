@@ -31,6 +31,7 @@ from halftrip.plan.plan import (
     plan_keys,
 )
 from halftrip.plan.values import check_value
+from halftrip.registry import DRAGON_TRANSPORTS
 from halftrip.results.patterns import SHAPES, Pattern
 
 # With one of these, somebody has said what is to be measured.
@@ -78,6 +79,7 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
         return make_plan(*asked, defaults=fewer)
     plan = _with_windows(plan, asked)
     _check_launches(plan, layers)
+    _check_dragon(plan, asked)
     check_cost(plan, plan.ranks or 2)
     return plan
 
@@ -198,6 +200,15 @@ def _check_launches(plan: Plan, layers: Sequence[Layer]) -> None:
     if not plan.until_ci and plan.max_launches != MOST_LAUNCHES:
         place = _place(layers, "max_launches")
         raise UsageError(f"{place}: only --until-ci has such a limit; use --launches")
+
+
+def _check_dragon(plan: Plan, asked: Sequence[Layer]) -> None:
+    """Raises UsageError where a runtime of Dragon was asked for that nothing needs."""
+    needed = plan.launcher == "dragon" or not set(plan.transports).isdisjoint(DRAGON_TRANSPORTS)
+    if not needed and any("dragon" in layer.keys for layer in asked):
+        names = ", ".join(DRAGON_TRANSPORTS)
+        place = _place(asked, "dragon")
+        raise UsageError(f"{place}: nothing here needs Dragon; --transport {names} would")
 
 
 def check_ranks(plan: Plan, ranks: int) -> None:

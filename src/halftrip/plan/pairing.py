@@ -153,7 +153,8 @@ def _check(ranks: int, pairs: Pairs) -> None:
         if ranks < 2:
             raise UsageError(f"{ranks} ranks cannot form {pairs}; at least 2 are needed")
         if pairs in _ONE_PARTNER and ranks % 2:
-            raise UsageError(f"{ranks} ranks cannot form {pairs}; an even number is needed")
+            what = "reciprocal pairs" if pairs == "reciprocal" else pairs
+            raise UsageError(f"{ranks} ranks cannot form {what}; an even number is needed")
         return
     highest = max(max(pair) for pair in pairs)
     if highest >= ranks:

@@ -48,12 +48,17 @@ class Names:
         return self._parse(value)
 
 
+# So many names are all shown to who has typed another.
+_FEW = 6
+
+
 def one_of(allowed: Collection[str]) -> Names:
     """A reader of one of the allowed texts."""
 
     def parse(value: Any) -> str:
         if not isinstance(value, str) or value not in allowed:
-            raise UsageError(f"{value!r} is not known; allowed: {', '.join(allowed)}")
+            name = value if isinstance(value, str) and len(allowed) > _FEW else ""
+            raise UsageError(f"{value!r} is not known; {nearest(name, allowed)}")
         return str(value)
 
     return Names(allowed, parse)
@@ -231,7 +236,7 @@ def rate(value: Any) -> float:
 
 def text(value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise UsageError(f"{value!r} is not a text")
+        raise UsageError("it is empty" if value == "" else f"{value!r} is not a text")
     return value
 
 

@@ -156,7 +156,7 @@ def _with_interval(one: Added, estimate: Estimate, said: str, what: str, unit: s
     at = f"at {size_in_words(one.size)}".replace(" ", NO_BREAK)
     interval = bounds(estimate).replace(" ", NO_BREAK)
     if interval == NOTHING:
-        return f"{said} (no interval) {at}"
+        return f"{what} not told apart (no interval) {at}"
     if not estimate.is_apart_from(0.0):
         return f"{what} not told apart ({interval}{NO_BREAK}{unit}) {at}"
     return f"{said} ({interval}) {at}"

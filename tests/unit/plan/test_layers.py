@@ -83,6 +83,12 @@ def test_toml_may_use_its_own_lists_and_numbers(tmp_path):
         ),
         ({"ranks": "3"}, "--ranks: 3 ranks cannot form halves"),
         ({"ranks": "1"}, "--ranks: 1 is too few"),
+        ({"transport": "mpi5py"}, "--transport: 'mpi5py' is not known; did you mean mpi4py?"),
+        ({"dragon": ""}, "--dragon: it is empty"),
+        (
+            {"dragon": "dragon -s"},
+            "--dragon: nothing here needs Dragon; --transport dragon, dragon",
+        ),
         ({"launcher": "shell"}, "--launcher: 'shell' is not known; allowed: local, mpiexec"),
         (
             {"iterations": "5", "ci": "1%"},

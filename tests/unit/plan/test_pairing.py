@@ -72,7 +72,8 @@ def test_an_odd_number_of_ranks_is_refused(half, pairs, at_once):
     ranks = 2 * half + 1
     with pytest.raises(UsageError) as caught:
         Schedule(ranks, pairs, at_once)
-    assert str(caught.value) == f"{ranks} ranks cannot form {pairs}; an even number is needed"
+    what = "reciprocal pairs" if pairs == "reciprocal" else pairs
+    assert str(caught.value) == f"{ranks} ranks cannot form {what}; an even number is needed"
 
 
 @pytest.mark.parametrize(

@@ -84,4 +84,7 @@ def test_dragon_measures_what_dragons_own_benchmarks_measure():
 def test_dragon_refuses_an_odd_number_of_ranks():
     with pytest.raises(UsageError) as caught:
         make_plan(file_layer(path_of("dragon")), options_layer({"transport": "shm", "ranks": "3"}))
-    assert str(caught.value) == "--ranks: 3 ranks cannot form reciprocal; an even number is needed"
+    assert (
+        str(caught.value)
+        == "--ranks: 3 ranks cannot form reciprocal pairs; an even number is needed"
+    )
