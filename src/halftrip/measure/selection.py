@@ -99,8 +99,8 @@ def _no_memory(setup: Setup, configuration: Configuration, end: EndSettings) -> 
 
 
 def skips(refusals: Sequence[Refusal], settings: Sequence[Configuration], pairs: int) -> list[Skip]:
-    """The records of refusals: one for each transport and reason. It names sizes, patterns, modes
-    and pairs only where others of `settings`, or of that many `pairs`, remain."""
+    """The records of refusals: one for each transport and reason. It names sizes, patterns, modes,
+    windows and pairs only where others of `settings`, or of that many `pairs`, remain."""
     groups: dict[tuple[str, str], list[Configuration]] = {}
     for each in refusals:
         groups.setdefault((each.configuration.transport, each.reason), []).append(
@@ -124,6 +124,7 @@ def _skip(
         setting for setting in settings if setting.transport == transport and setting not in gone
     ]
     between = sorted({configuration.pair for configuration in skipped})
+    patterns = {configuration.pattern for configuration in skipped}
     return Skip(
         transport=transport,
         reason=reason,
@@ -131,6 +132,10 @@ def _skip(
         pairs=between if len(between) < pairs else None,
         patterns=_distinct([c.pattern for c in skipped], [c.pattern for c in left]),
         modes=_distinct([c.mode for c in skipped], [c.mode for c in left]),
+        # Each pattern has windows of its own.
+        windows=_distinct(
+            [c.window for c in skipped], [c.window for c in left if c.pattern in patterns]
+        ),
     )
 
 

@@ -117,6 +117,8 @@ def skips(items: Sequence[Skip]) -> list[str]:
         what += [", ".join(names) for names in (skip.patterns, skip.modes) if names]
         if skip.sizes:
             what.append(", ".join(format_size(size) for size in skip.sizes))
+        if skip.windows:
+            what.append(f"(window {', '.join(map(str, skip.windows))})")
         if skip.pairs:
             what.append(f"ranks {', '.join(f'{a}-{b}' for a, b in skip.pairs)}")
         lines.append(f"not measured: {' '.join(what)}: {skip.reason}")

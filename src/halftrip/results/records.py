@@ -22,6 +22,7 @@ from halftrip.results.bounds import (
     Size,
     Text,
     WholeNs,
+    Window,
 )
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, add_deliveries
@@ -248,14 +249,15 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):
-    """A requested transport that was not measured, and why; or only some patterns, modes, sizes or
-    pairs of it."""
+    """A requested transport that was not measured, and why; or only some patterns, modes, windows,
+    sizes or pairs of it."""
 
     transport: Name
     reason: Text
     sizes: list[Size] | None = None
     patterns: list[Name] | None = None
     modes: list[Name] | None = None
+    windows: list[Window] | None = None
     pairs: list[tuple[Rank, Rank]] | None = None
 
 

@@ -189,6 +189,24 @@ def test_a_skip_names_what_it_has_and_others_have_not():
     assert skip == Skip(transport="tcp", reason="no such", patterns=["pingpong"])
 
 
+def test_a_skip_names_windows_where_its_pattern_has_others():
+    windows = {"pingpong": (1,), "stream": (1, 64)}
+    settings = [
+        configuration("tcp", 8, pattern=pattern, window=window)
+        for pattern, several in windows.items()
+        for window in several
+    ]
+
+    def skip_of(chosen):
+        refusals = [Refusal(each, "too many") for each in settings if chosen(each)]
+        (skip,) = skips(refusals, settings, 1)
+        return skip.patterns, skip.windows
+
+    assert skip_of(lambda each: each.window == 64) == (["stream"], [64])
+    assert skip_of(lambda each: each.pattern == "stream") == (["stream"], None)
+    assert skip_of(lambda each: True) == (None, None)
+
+
 def test_each_transport_and_each_reason_has_its_record():
     found = skipped(
         ("shm", "too small", lambda configuration: configuration.size < 2, ALL),

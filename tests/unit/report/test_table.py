@@ -173,6 +173,8 @@ def test_interrupted_and_empty_runs_say_why():
     assert "interrupted: the run ended without saying why" in table(end=None)
     skipped = table(skips=(Skip(transport="tcp", reason="because", sizes=[0, 1024]),))
     assert "not measured: tcp 0, 1K: because" in skipped
+    skipped = table(skips=(Skip(transport="tcp", reason="because", windows=[1, 64], sizes=[8]),))
+    assert "not measured: tcp 8 (window 1, 64): because" in skipped
 
 
 # Round trips.
