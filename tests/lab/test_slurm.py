@@ -1,126 +1,28 @@
 """Jobs that srun has started, on a cluster of two nodes that are both this machine."""
 
-import contextlib
 import os
-import secrets
-import shutil
-import socket
-import subprocess
+import random
+import signal
 import time
 
+import psutil
 import pytest
 
-from harness.limits import AMPLE_SECONDS
-from harness.need import need_root
+from harness.slurm import cluster
+from harness.victim import WITH_MPI, Victim
 
 pytestmark = pytest.mark.extended
 
 WORK = ("-t", "mpi,shm,tcp", "-s", "8,64K", "--time", "30ms")
-
-CONFIGURATION = """\
-ClusterName=lab{pid}
-SlurmctldHost={host}(127.0.0.1)
-AuthType=auth/munge
-AuthInfo=socket={directory}/munge.sock
-SlurmUser=root
-StateSaveLocation={directory}/state
-SlurmdSpoolDir={directory}/spool-%n
-SlurmdPidFile={directory}/slurmd-%n.pid
-SlurmctldPidFile={directory}/slurmctld.pid
-SlurmctldLogFile={directory}/slurmctld.log
-SlurmdLogFile={directory}/slurmd-%n.log
-SlurmctldPort={ports[0]}
-ProctrackType=proctrack/pgid
-TaskPlugin=task/none
-TmpFS={directory}/tmp-%n
-ReturnToService=2
-NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=1 RealMemory=500
-NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=1 RealMemory=500
-PartitionName=all Nodes=n[1-2] Default=YES MaxTime=10 State=UP
-"""
-
-
-def free_ports(count):
-    """Ports of this host that nobody listens on."""
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.create_server(("", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in sockets]
-
-
-def configure(directory):
-    """Makes what the daemons need, in a directory of their own; the path of the configuration."""
-    for name in ("state", "tmp-n1", "tmp-n2"):
-        (directory / name).mkdir()
-    directory.chmod(0o755)
-    key = directory / "key"
-    key.write_bytes(secrets.token_bytes(1024))
-    key.chmod(0o400)
-    configuration = directory / "slurm.conf"
-    configuration.write_text(
-        CONFIGURATION.format(
-            pid=os.getpid(), host=socket.gethostname(), directory=directory, ports=free_ports(3)
-        )
-    )
-    return configuration
-
-
-def run_daemons(directory, environment, running):
-    """Starts all daemons, which end with the stack `running`."""
-    munge = {"key-file": "key", "socket": "munge.sock", "pid-file": "pid",
-             "log-file": "munged.log", "seed-file": "seed"}  # fmt: skip
-    files = [f"--{option}={directory / name}" for option, name in munge.items()]
-    start_daemon(["munged", "--foreground", "--force", *files], environment, running)
-    await_true((directory / "munge.sock").exists, "no munged")
-    start_daemon(["slurmctld", "-D"], environment, running)
-    for node in ("n1", "n2"):
-        start_daemon(["slurmd", "-D", "-N", node], environment, running)
-
-    def is_idle():
-        said = subprocess.run(
-            ["sinfo", "-h", "-o", "%T %D"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return said.stdout.strip() == "idle 2"
-
-    await_true(is_idle, "the nodes do not become idle")
-
-
-def start_daemon(command, environment, running):
-    process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-
-    def end():
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-    running.callback(end)
-
-
-def await_true(is_so, said):
-    deadline = time.monotonic() + AMPLE_SECONDS
-    while not is_so():
-        assert time.monotonic() < deadline, said
-        time.sleep(0.1)
+# Seeds of test_random_kills, of which a fifth are drawn for srun, too.
+KILLS = int(os.environ.get("KILLS", "20")) // 5
+LATEST_SECONDS = 1.5
 
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory):
     """The environment in which srun finds the cluster."""
-    need_root("starting Slurm")
-    for program in ("munged", "slurmctld", "slurmd", "srun"):
-        assert shutil.which(program) is not None, f"{program} is not installed; see CONTRIBUTING.md"
-    directory = tmp_path_factory.mktemp(f"slurm{os.getpid()}")
-    found = {"SLURM_CONF": str(configure(directory))}
-    with contextlib.ExitStack() as running:
-        run_daemons(directory, os.environ | found, running)
+    with cluster(tmp_path_factory.mktemp(f"slurm{os.getpid()}")) as found:
         yield found
 
 
@@ -152,3 +54,24 @@ def test_dragon_says_why_it_does_not_start_in_an_allocation(slurm, shell):
     assert skip.transport == "dragon"
     assert "Expected 3 unique host IDs but found 2" in skip.reason
     assert len(result.run.by_configuration) == 1
+
+
+@pytest.mark.parametrize("seed", range(KILLS))
+def test_nothing_is_lost_and_nothing_left_whoever_of_srun_dies(slurm, shell, seed):
+    draw = random.Random(seed)
+    interface = draw.choice(("pmix", "pmi2"))
+    victim = Victim(shell, *WITH_MPI, prefix=("srun", "-N2", "-n2", f"--mpi={interface}"), **slurm)
+    victim.await_file()
+    time.sleep(draw.uniform(0, LATEST_SECONDS))
+    words = {pid: psutil.Process(pid).cmdline() for pid in shell.marked.processes()}
+    ranks = [pid for pid, of in words.items() if of[:1] != ["srun"]]
+    # Slurm lets the ranks of an srun go on that is killed, or interrupted once.
+    choices = [(victim.process.pid, signal.SIGTERM)]
+    choices += [
+        (pid, number)
+        for pid in ranks
+        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    ]
+    ended = victim.kill(*draw.choice(choices))
+    # srun prints what it likes.
+    assert ended.status != 0

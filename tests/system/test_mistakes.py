@@ -31,7 +31,7 @@ MISTAKES = [
     ),
     (
         ("run", "-n", "5", "--pairs", "reciprocal"),
-        "--ranks: 5 ranks cannot form reciprocal; an even number is needed",
+        "--ranks: 5 ranks cannot form reciprocal pairs; an even number is needed",
     ),
     (("run", "--cores", "0"), "--cores: 1 core for 2 ranks; name 2, one for each, as 0,1"),
     (("run", "--cores", "²,1"), "--cores: '²' is not a core"),

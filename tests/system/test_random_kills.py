@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from harness.dragon import DRAGON_SECONDS
+from harness.limits import END_SECONDS
 from harness.mpi import chosen, job, quick_start
 from harness.victim import LOCAL, WITH_MPI, Victim
 
@@ -20,9 +22,12 @@ LATEST_SECONDS = 1.5
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # What a launch with --launches has between its launches, too.
 SERIES = (*LOCAL[:-2], "-t", "shm", "--time", "20ms", "--launches", "30")
+DRAGON = (*LOCAL[:-2], "-t", "dragon")
 RUNS = {
     "local": (LOCAL, ()),
     "launches": (SERIES, ()),
+    "dragon": (DRAGON, ()),
+    "beside dragon": ((*DRAGON, "--launcher", "local"), ()),
     **{name: (WITH_MPI, ("launched", name)) for name in ("wheel", "openmpi", "mpich")},
     **{f"joined {name}": (WITH_MPI, ("joined", name)) for name in ("openmpi", "mpich")},
 }
@@ -55,15 +60,16 @@ def _name(process):
         return ""
 
 
-def shared_directories():
-    return set(Path("/dev/shm").glob("halftrip-*"))
+def shared_memory():
+    """What has no mark by which `Victim.kill` would find it: directories, pools of Dragon."""
+    return {path for name in ("halftrip-*", "DD*") for path in Path("/dev/shm").glob(name)}
 
 
 @pytest.mark.parametrize("seed", range(KILLS))
 def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, seed):
     draw = random.Random(seed)
     kind, number = draw.choice(sorted(RUNS)), draw.choice(SIGNALS)
-    before = shared_directories()
+    before = shared_memory()
     victim = start(shell, kind)
     if kind.startswith("joined"):
         victim.await_file()
@@ -75,7 +81,8 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, seed):
     # comes to it alone.
     is_command = number != signal.SIGKILL or len(processes) == 1 or draw.random() < 0.5
     pid = processes[0].pid if is_command else draw.choice(processes[1:]).pid
-    ended = victim.kill(pid, number)
+    seconds = DRAGON_SECONDS if "dragon" in kind else END_SECONDS
+    ended = victim.kill(pid, number, seconds)
     # Of a job that is stopped, an mpiexec prints what it likes.
     assert ended.status != 0
     if is_command and not kind.startswith("joined"):
@@ -85,4 +92,4 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, seed):
         assert ended.status == 1
         assert ended.err.startswith("halftrip: ")
         assert ended.err.count("\n") == 1, ended.err
-    assert shared_directories() <= before
+    assert shared_memory() <= before

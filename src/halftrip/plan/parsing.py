@@ -33,7 +33,7 @@ def no_such_key(place: str, name: str, allowed: Collection[str]) -> UsageError:
 
 def nearest(name: str, allowed: Collection[str]) -> str:
     """What to type instead of `name`: the most similar of the `allowed` names, or all of them."""
-    close = difflib.get_close_matches(name, allowed, n=1)
+    close = difflib.get_close_matches(name, allowed, n=1, cutoff=_ALIKE)
     return f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
 
 
@@ -50,6 +50,8 @@ class Names:
 
 # So many names are all shown to who has typed another.
 _FEW = 6
+# How much of two names has to be the same, of 1: in "tpc" and "tcp" it is two thirds.
+_ALIKE = 0.65
 
 
 def one_of(allowed: Collection[str]) -> Names:
