@@ -2,8 +2,8 @@
 
 from fuzz import plans
 
-INPUTS = 5000
-SECONDS = 8.0
+INPUTS = 20000
+SECONDS = 20.0
 
 
 def test_each_is_a_plan_within_the_limits_or_one_line():

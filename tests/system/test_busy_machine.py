@@ -51,6 +51,7 @@ load.look = look
 """
 
 
+@pytest.mark.extended
 def test_a_run_is_not_its_own_neighbour(shell):
     process = shell.start(HALFTRIP, "run", *SHORT, environment=shell.patched(BUSY))
     _, err = process.communicate()
@@ -72,6 +73,7 @@ def test_nothing_is_said_of_it_where_nobody_asks(shell, core, arguments):
         assert shell.run(*arguments).warnings == []
 
 
+@pytest.mark.extended
 def test_in_a_job_one_rank_says_it(shell, core):
     with neighbour(core) as pid:
         result = shell.run(*SHORT, prefix=job("wheel"), **ONE_HOST)

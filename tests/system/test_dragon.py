@@ -84,6 +84,7 @@ def test_a_command_that_dragon_has_started_measures_in_its_runtime(shell):
     assert "verdict" in result.out
 
 
+@pytest.mark.extended
 def test_two_mpi_ranks_have_channels_too(shell):
     result = shell.run("-t", "mpi,dragon,dragon-queue", "-s", "8", *BRIEFLY)
     assert result.status == 0, result.err
@@ -158,6 +159,7 @@ def test_a_killed_rank_ends_the_run_and_the_runtime(shell, transport, launcher):
     assert f"rank 1 (process {pid})" in said
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("launcher", [(), ATTACHED], ids=["dragon", "attached"])
 def test_a_killed_runtime_is_named(shell, launcher):
     victim = Victim(shell, *_WORK, "-t", "dragon", *launcher)
@@ -185,9 +187,8 @@ def test_the_runtime_of_a_killed_command_ends(shell, launcher):
     assert "the launcher" in ended.err
 
 
-@pytest.mark.parametrize(
-    "seconds", [0.5, *(pytest.param(each, marks=pytest.mark.extended) for each in (0.1, 1, 1.5, 2))]
-)
+@pytest.mark.extended
+@pytest.mark.parametrize("seconds", [0.5, 1.5])
 @pytest.mark.parametrize("launcher", [(), ("--launcher", "local")], ids=["dragon", "attached"])
 def test_the_runtime_of_a_command_that_is_killed_while_it_starts_ends(shell, launcher, seconds):
     victim = Victim(shell, *_WORK, "-t", "dragon", *launcher)

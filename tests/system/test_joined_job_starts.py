@@ -67,7 +67,9 @@ def test_a_rank_that_leaves_before_mpi_starts_is_named(shell, name, first):
 
 
 @pytest.mark.parametrize("name", EVERY_MPI)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.extended)]
+)
 def test_a_signal_ends_a_rank_that_waits_for_mpi(shell, name, number):
     process = shell.start(*pair(name, WORK, STAYS), environment=AS_ROOT | quick_start(name))
     rank = waiting_rank(process.pid)

@@ -19,6 +19,10 @@ def run_within(shell, seconds, *arguments, **options):
     return result
 
 
+JOINED = pytest.param(job("wheel"), marks=pytest.mark.extended)
+
+
+@pytest.mark.extended
 @pytest.mark.parametrize("prefix", [(), job("wheel")], ids=["launched", "joined"])
 def test_a_run_ends_in_time_with_every_row(shell, prefix):
     result = run_within(shell, 6, *LONG, prefix=prefix, **ONE_HOST)
@@ -33,7 +37,7 @@ def test_a_run_ends_in_time_with_every_row(shell, prefix):
     assert run.end.timed > 1.0
 
 
-@pytest.mark.parametrize("prefix", [(), job("wheel")], ids=["launched", "joined"])
+@pytest.mark.parametrize("prefix", [(), JOINED], ids=["launched", "joined"])
 def test_what_does_not_end_by_itself_is_stopped(shell, prefix):
     """A fixed count takes as long as it takes."""
     count = ("-t", "shm", "-s", "8", "-i", "1000000000", "-r", "10000")

@@ -22,7 +22,8 @@ def slices(run, launch):
     return found
 
 
-@pytest.mark.parametrize("cut", [pytest.param(0, marks=pytest.mark.extended), 25])
+@pytest.mark.extended
+@pytest.mark.parametrize("cut", [0, 25])
 def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cut):
     """Also if the last line was cut off, so many bytes before its end."""
     victim = Victim(shell, *WORK)

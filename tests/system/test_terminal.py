@@ -71,7 +71,8 @@ def terminal(shell):
         each.close()
 
 
-@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.extended)])
+@pytest.mark.extended
+@pytest.mark.parametrize("columns", [80, 120])
 def test_the_first_screen_fits_the_terminal(terminal, shell, columns):
     """It has the answer, how far to trust it, and what to do, and no line of it is wrapped."""
     seen = terminal(columns)

@@ -23,8 +23,8 @@ TCP_HEADERS = 52
 KEEPALIVE_SECONDS = 2
 LOG = ("--ci", "none", "--system-log")
 PATTERNS = [
-    ("-p", "stream", "-s", "64K", "--window", "4"),
-    pytest.param(("-s", "1000"), marks=pytest.mark.extended),
+    pytest.param(("-p", "stream", "-s", "64K", "--window", "4"), id="stream"),
+    pytest.param(("-s", "1000"), id="pingpong", marks=pytest.mark.extended),
 ]
 
 
@@ -43,7 +43,7 @@ def sent(measurements):
     return iterations(measurements) * each
 
 
-@pytest.fixture(scope="module", params=PATTERNS, ids=["stream", "pingpong"])
+@pytest.fixture(scope="module", params=PATTERNS)
 def logged(request, tmp_path_factory):
     """A run through memory and through TCP, with a system log, on a loopback interface of its own
     where that is possible."""
@@ -143,6 +143,7 @@ def test_the_log_is_whole_between_a_second_of_rest_before_and_after(logged):
     assert run.notices == ()
 
 
+@pytest.mark.extended
 def test_the_rest_before_is_idler_than_the_configurations(shell):
     """Somebody else may have all cores in that second: then it is tried again."""
     arguments = ("-t", "tcp,shm,pipe", "-s", "8,1K,64K", "--time", "60ms", "-r", "2")

@@ -28,8 +28,8 @@ def littered(shell):
         ("-t", "shm,tcp,zmq", "--launcher", "local"),
         ("-t", "mpi,mpi4py"),
         ("-t", "mpi", "--mpiexec", MPIEXECS["mpich"]),
-        ("-t", "dragon"),
-        ("-t", "shm,dragon", "--launcher", "local"),
+        pytest.param(("-t", "dragon"), marks=pytest.mark.extended),
+        pytest.param(("-t", "shm,dragon", "--launcher", "local"), marks=pytest.mark.extended),
     ],
     ids=" ".join,
 )
