@@ -12,11 +12,14 @@ from halftrip.job.processes import Started
 # Lines that name the process of a rank that died, the best witness first: a rank of UCX that could
 # not read its peer's memory, and then aborted itself; and the mpiexec.
 _WITNESSES = (r"\(pid=(\d+)\b.*No such process", r"\bPID (\d+)\b")
-# How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number.
+# How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number;
+# and Dragon that one ended its head process: as Python has it, in eight bits.
 _KILLED_STATUSES = {
-    9: signal.SIGKILL,
-    128 + signal.SIGKILL: signal.SIGKILL,
-    128 + signal.SIGTERM: signal.SIGTERM,
+    9: ("a rank", signal.SIGKILL),
+    128 + signal.SIGKILL: ("a rank", signal.SIGKILL),
+    128 + signal.SIGTERM: ("a rank", signal.SIGTERM),
+    256 - signal.SIGKILL: ("its head process", signal.SIGKILL),
+    256 - signal.SIGTERM: ("its head process", signal.SIGTERM),
 }
 
 
@@ -58,7 +61,9 @@ def _exit_of_launcher(started: Started, all_connected: bool) -> HalftripError:
     """What the first process that ended says about the ranks that it has started."""
     for name, code in started.exited().items():
         if code in _KILLED_STATUSES and not all_connected:
-            return Interrupted(f"a rank was killed by {_KILLED_STATUSES[code].name}")
+            who, number = _KILLED_STATUSES[code]
+            of = "" if who == "a rank" else f"{name}: "
+            return Interrupted(f"{of}{who} was killed by {number.name}")
         printed = started.reason(name)
         reason = f"{name} ended with status {code}" + (f": {printed}" if printed else "")
         # Once all have connected, the launch itself has not failed.

@@ -54,6 +54,7 @@ def launcher():
         (3, (ENDED,), (LOST_0,), ONE, LaunchFailed, "rank 1 ended with status 3"),
         (3, (ENDED,), (), {}, LaunchFailed, "rank 1 ended with status 3"),
         (137, (), (), ONE, Interrupted, "a rank was killed by SIGKILL"),
+        (247, (), (), {}, Interrupted, "mpiexec: its head process was killed by SIGKILL"),
         (137, (), (), BOTH, Interrupted, "mpiexec ended with status 137"),
         (3, ("no such host",), (), {}, LaunchFailed, "mpiexec ended with status 3: no such host"),
     ],
