@@ -83,8 +83,8 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, seed):
     pid = processes[0].pid if is_command else draw.choice(processes[1:]).pid
     seconds = DRAGON_SECONDS if "dragon" in kind else END_SECONDS
     ended = victim.kill(pid, number, seconds)
-    # Of a job that is stopped, an mpiexec prints what it likes; MPICH's says 0, once in three times,
-    # whatever the status of its ranks.
+    # Of a job that is stopped, an mpiexec prints what it likes; MPICH's exits with 0 once in three
+    # times, whatever the status of its ranks.
     assert ended.status != 0 or (is_command and kind == "joined mpich")
     if is_command and not kind.startswith("joined"):
         expected = -number if number == signal.SIGKILL else 128 + number

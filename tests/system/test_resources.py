@@ -5,17 +5,23 @@ import os
 import pty
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from halftrip.results.run_file import load
 from harness.limits import AMPLE_SECONDS
+from harness.mpi import chosen
+from harness.need import can_unshare, need
 from harness.shell import HALFTRIP
 
 WORK = ("run", "-t", "shm,tcp,unix", "-s", "8", "--time", "5ms", "--slices", "1", "-o", "run.jsonl")
 EVERY = {"shm", "tcp", "unix"}
 # What is said where a resource is missing.
 FILES = "too many open files"
+
+# A small file system of its own for the run file, in the directory of that name.
+DISK = "mount -t tmpfs -o {} none disk; cd disk"
 
 SETTINGS = [
     # The shell's setting, the status, what is measured, and what is said.
@@ -25,6 +31,11 @@ SETTINGS = [
     ("ulimit -v 100000", {1}, None, None),
     ("ulimit -v 300000", {0}, EVERY, ""),
     ("ulimit -f 1", {1}, None, "run.jsonl: File too large"),
+    # A limit on the size of files holds for the memory of shm, too.
+    ("ulimit -f 100", {0}, {"tcp", "unix"}, ""),
+    ("mount -t tmpfs -o size=4k none /dev/shm", {0}, EVERY, ""),
+    (DISK.format("size=1m,nr_inodes=1"), {2}, None, "run.jsonl: cannot be written: no space left"),
+    (DISK.format("size=4k"), {1}, None, "run.jsonl: No space left on device"),
     ("exec >/dev/full", {1}, EVERY, "standard output: no space left on device"),
     ("exec >&-", {0}, EVERY, ""),
     ("exec 2>&-", {0}, EVERY, ""),
@@ -38,7 +49,7 @@ SETTINGS = [
 
 @pytest.mark.parametrize(("setting", "statuses", "measured", "said"), SETTINGS)
 def test_a_run_under_a_setting_is_whole_or_says_why_not(shell, setting, statuses, measured, said):
-    result = shell.execute("bash", "-c", f'{setting}; exec "$0" "$@"', HALFTRIP, *WORK)
+    result = under(shell, setting, *WORK)
     assert result.status in statuses, result.err
     assert "Traceback" not in result.err
     assert "\N{BOX DRAWINGS LIGHT ARC DOWN AND RIGHT}" not in result.err
@@ -54,6 +65,63 @@ def test_a_run_under_a_setting_is_whole_or_says_why_not(shell, setting, statuses
         assert run.interrupted is None or measured is None
     if measured is not None:
         assert {m.configuration.transport for m in load(shell.path).measurements} == measured
+
+
+def under(shell, setting, *arguments):
+    """How halftrip ends under a setting; of a mounted directory the run file is kept."""
+    script = f'{setting}; exec "$0" "$@"'
+    if "mount" in setting:
+        need(can_unshare("--mount"), "mounting a file system needs root, and unshare")
+        (shell.directory / "disk").mkdir()
+        kept = 'status=$?; [ ! -e run.jsonl ] || cp run.jsonl "$OLDPWD"; exit $status'
+        script = f'{setting}; "$0" "$@"; {kept if "cd disk" in setting else "exit $?"}'
+        return shell.execute("unshare", "--mount", "bash", "-c", script, HALFTRIP, *arguments)
+    return shell.execute("bash", "-c", script, HALFTRIP, *arguments)
+
+
+@pytest.fixture
+def half_a_cpu():
+    """The setting to have no more than half of a processor's time."""
+    old, new = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
+    place, limit, text = (old, "cpu.cfs_quota_us", "50000")
+    if not (old / limit).exists():
+        place, limit, text = (new, "cpu.max", "50000 100000")
+    group = place / f"halftrip-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / limit).write_text(text)
+    except OSError as error:
+        need(False, f"limiting processor time: {error}")
+    yield f"echo $$ >{group}/cgroup.procs"
+    group.rmdir()
+
+
+def test_a_run_with_half_a_processor_is_whole_and_says_so(shell, half_a_cpu):
+    result = under(shell, half_a_cpu, *WORK, "--time", "200ms")
+    assert (result.status, result.err) == (0, "")
+    assert {m.configuration.transport for m in result.run.measurements} == EVERY
+    spinning = [row["flags"] for row in result.rows() if row["transport"] == "shm"]
+    assert all("disturbed" in flags for flags in spinning), spinning
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("name", ["wheel", "openmpi", "mpich"])
+def test_without_shared_memory_mpi_goes_another_way_or_says_why_not(shell, name):
+    """Open MPI has other ways. MPICH has not: an mpiexec that is named has to work, so the run ends
+    with its words."""
+    work = ("run", "-t", "mpi,shm,tcp", "-s", "8", "--time", "5ms", "-o", "run.jsonl")
+    result = under(shell, "mount -t tmpfs -o size=4k none /dev/shm", *work, *chosen(name))
+    assert "Traceback" not in result.err
+    run = load(shell.path)
+    assert run.problems == ()
+    if name != "mpich":
+        assert result.status == 0
+        assert {m.configuration.transport for m in run.measurements} == {"mpi", "shm", "tcp"}
+    else:
+        assert result.status == 1
+        (line,) = result.err.splitlines()
+        assert line == f"halftrip: {run.interrupted}"
+        assert "UCX  ERROR" in line
 
 
 def test_a_terminal_that_is_gone_ends_the_run_as_its_signal_does(shell):
