@@ -44,6 +44,8 @@ SETTINGS = [
     ("for name in $(compgen -e); do unset $name; done", {0}, EVERY, ""),
     ("export LC_ALL=xx_YY.none PYTHONUTF8=0 PYTHONCOERCECLOCALE=0", {0}, EVERY, ""),
     ("trap '' INT HUP", {0}, EVERY, ""),
+    # What is left open shows.
+    ("export PYTHONWARNINGS=error", {0}, EVERY, ""),
 ]
 
 

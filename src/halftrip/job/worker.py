@@ -73,6 +73,10 @@ class LauncherSink:
         if self._shows_progress:
             self._tell(Progress(done, total, what))
 
+    def close(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+
     def _tell(self, message: RecordLines | Progress) -> None:
         if self._channel is None:
             raise RuntimeError("only rank 0 has records")
@@ -157,6 +161,7 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         allowed = None if assignment.allowed is None else Allowed(*assignment.allowed)
         Runner(plan, group, process, sink, done, allowed).run()
         group.close()
+        sink.close()
 
     watchdog = Watchdog(
         channels={control: f"{_LAUNCHER} (process {job.launcher})"},

@@ -175,7 +175,7 @@ def load(path: str | os.PathLike[str]) -> Run:
     `problems`, as is a last line that was cut off. Raises UsageError if the file cannot be read, or
     is not a run file.
     """
-    name = printable(os.fsdecode(path))
+    name = printable(os.fsdecode(path)) or "''"
     try:
         with _opened(path) as file:
             return assemble(*read(file, name))
