@@ -27,11 +27,13 @@
 namespace halftrip {
 
 // What a watch looks for and does. Ranks of this host are the children of this process's parent
-// that have `rank_variable` in their environment. `signals` are numbers and what is said of each.
+// that have `rank_variable` in their environment; there are `ranks` of them, with this process, or,
+// where that is 0, nobody knows how many. `signals` are numbers and what is said of each.
 // `reason` is said instead of who has ended, if it is not empty. `segments` are the beginnings of
 // the names that MPI gives to its files in /dev/shm.
 struct StartWatchOptions {
   std::string rank_variable;
+  std::size_t ranks;
   std::map<int, std::string> signals;
   std::string reason;
   int status;
@@ -41,7 +43,9 @@ struct StartWatchOptions {
 class StartWatch {
  public:
   explicit StartWatch(StartWatchOptions options)
-      : options_(std::move(options)), parent_(getppid()) {
+      : options_(std::move(options)), parent_(getppid()), began_(Clock::now()) {
+    // A script that is the rank has one child.
+    if (rank_of(parent_)) options_.ranks = 0;
     if (pipe2(pipe_, O_CLOEXEC) != 0)
       throw std::system_error(errno, std::generic_category(), "pipe");
     signal_pipe.store(pipe_[1]);
@@ -84,6 +88,8 @@ class StartWatch {
   static constexpr int kLookMs = 200;
   // A launcher that ends all ranks by itself, or a rank that says why it left, comes first.
   static constexpr std::chrono::seconds kGrace{1};
+  // A launcher starts all ranks of a host at once, and one may have left before this watch began.
+  static constexpr std::chrono::seconds kArrival{3};
   static inline std::atomic<int> signal_pipe{-1};
 
   void watch() {
@@ -100,6 +106,7 @@ class StartWatch {
       }
       if (getppid() != parent_) end(options_.status, "the launcher died before MPI had started");
       look();
+      count();
       if (missing_ && Clock::now() - missing_->since > kGrace)
         end(options_.status, what_is_wrong());
     }
@@ -108,6 +115,8 @@ class StartWatch {
   // Notices ranks of this host that are there for the first time, or no longer.
   void look() {
     const std::vector<pid_t> children = children_of_parent();
+    // Not every kernel lists them.
+    if (std::ranges::find(children, getpid()) == children.end()) options_.ranks = 0;
     for (const pid_t pid : children)
       if (!ranks_.contains(pid) && pid != getpid())
         if (const auto rank = rank_of(pid)) ranks_[pid] = *rank;
@@ -120,6 +129,16 @@ class StartWatch {
                            Clock::now()};
       return true;
     });
+  }
+
+  // Notices that ranks have left before this watch could see them.
+  void count() {
+    if (missing_ || ranks_.size() + 1 >= options_.ranks || Clock::now() - began_ < kArrival) return;
+    const auto left = ranks_.size() + 1;
+    missing_ = Missing{"of " + std::to_string(options_.ranks) + " ranks on this host only " +
+                           std::to_string(left) + (left == 1 ? " is" : " are") +
+                           " left; the others ended before MPI had started",
+                       Clock::now()};
   }
 
   std::vector<pid_t> children_of_parent() const {
@@ -200,6 +219,7 @@ class StartWatch {
 
   StartWatchOptions options_;
   pid_t parent_;
+  Clock::time_point began_;
   int pipe_[2] = {-1, -1};
   std::map<int, struct sigaction> former_;
   std::map<pid_t, int> ranks_;

@@ -67,6 +67,23 @@ def test_a_rank_that_leaves_before_mpi_starts_is_named(shell, name, first):
 
 
 @pytest.mark.parametrize("name", EVERY_MPI)
+def test_a_rank_that_left_before_anybody_saw_it_is_missed(shell, name):
+    result = run_pair(shell, name, WORK, ("true",))
+    assert "halftrip: of 2 ranks on this host only 1 is left; " in result.err
+    assert "ended before MPI had started" in result.err
+    assert not shell.path.exists()
+
+
+def test_a_script_around_a_rank_is_no_missing_rank(shell):
+    """It has one child."""
+    slow = (sys.executable, "-c", f"import os, time; time.sleep(5); os.execv({HALFTRIP!r}, {WORK})")
+    script = ("sh", "-c", '"$0" "$@"; exit $?', *WORK, "-o", "run.jsonl")
+    result = run_pair(shell, "wheel", script, slow)
+    assert result.status == 0, result.err
+    assert result.run.measurements
+
+
+@pytest.mark.parametrize("name", EVERY_MPI)
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.extended)]
 )

@@ -81,6 +81,7 @@ def watched(
     usage = refusal is not None and refusal.usage
     watch = _native.StartWatch(
         rank_variable=job.rank_variable,
+        ranks=job.here,
         signals={int(number): text for number, text in (signals or {}).items()},
         reason=refusal.reason if refusal is not None else "",
         status=2 if usage else 1,
