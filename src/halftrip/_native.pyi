@@ -157,9 +157,9 @@ def copy(to: _Bytes, from_: _Bytes, copies: int, timestamps: _Int64s, clock: str
 
 class StartWatch:
     """Ends this process with `status`, and a line on standard error, where a rank of this host ends
-    while a call holds the interpreter's lock, or its parent does, or where it has fewer than `ranks`
-    some seconds after the start (0: unknown); with 128 plus its number, and its
-    text, where one of `signals` arrives. `rank_variable` is the variable that has a rank's number;
+    while a call holds the interpreter's lock, or its parent does, or where there are fewer than
+    `ranks` 3 s after the start (0: unknown); with 128 plus its number, and its text, where one of
+    `signals` arrives. `rank_variable` is the variable that has a rank's number;
     `reason` is said instead of who has ended, if it is not empty; files in /dev/shm that this
     process maps and whose names begin as one of `segments` are removed. Raises OSError. It watches
     until `stop`."""

@@ -23,6 +23,10 @@ def test_a_size_that_is_no_number_is_no_job(size):
         ),
         ({"PMI_RANK": "0", "PMI_SIZE": "4"}, ExistingJob(0, 4, "mpich", "PMI_RANK")),
         (
+            {"PMI_RANK": "3", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "2"},
+            ExistingJob(3, 4, "mpich", "PMI_RANK", here=2),
+        ),
+        (
             {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2"},
             ExistingJob(1, 2, None, "SLURM_PROCID"),
         ),
@@ -44,4 +48,4 @@ def test_the_command_knows_ranks_by_the_same_variables(monkeypatch):
     """It has a list of its own: an import would leave more time for an interrupt before it."""
     monkeypatch.setattr("_signal.signal", lambda number, handler: None)
     command = importlib.import_module("halftrip.__main__")
-    assert {rank: size for rank, size, _ in existing._VARIABLES} == command._RANKS
+    assert {rank: size for rank, size, _, _ in existing._VARIABLES} == command._RANKS
