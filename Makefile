@@ -46,7 +46,7 @@ fuzz: $(VENV)/developed
 
 # 200 processes killed or stopped at drawn moments.
 soak: $(VENV)/developed
-	KILLS=200 $(BIN)/pytest tests/system/test_random_kills.py
+	KILLS=200 $(BIN)/pytest -k dies tests/system/test_random_kills.py tests/lab/test_slurm.py
 
 check: $(VENV)/developed
 	$(BIN)/ruff format --check

@@ -44,6 +44,7 @@ _LOOK_SECONDS = 0.005
 _SPARE_FILES = 4
 # How long processes may take to end after SIGTERM.
 _TERMINATE_SECONDS = 0.7
+_MOST_KILLS = 20
 
 
 def guests(ranks: int) -> set[Guest]:
@@ -318,11 +319,18 @@ class Supervisor:
             for process in self._started.processes:
                 process.terminate()
             if not self._await_end(_TERMINATE_SECONDS):
-                for pid in job_processes(self._job.token):
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)
-                self._await_end(_TERMINATE_SECONDS)
+                self._kill()
         shm_cleanup.remove(self._segments.orphans())
+
+    def _kill(self) -> None:
+        """Kills every process of the job, those that are started meanwhile, too. Thousands of them
+        take some seconds to end."""
+        for _ in range(_MOST_KILLS):
+            for pid in job_processes(self._job.token):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            if self._await_end(_TERMINATE_SECONDS):
+                return
 
     def _await_end(self, seconds: float) -> bool:
         """Waits until no process of the job is left, at most `seconds`. Returns whether none is."""
