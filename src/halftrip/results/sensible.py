@@ -66,6 +66,8 @@ def _(measurement: records.Measurement) -> None:
         raise ValueError(f"a sample of {messages:,} messages")
     if sum(block.elapsed for block in measurement.blocks) > LONGEST_NS:
         raise ValueError("its blocks are longer than any run")
+    if measurement.delivery is not None and measurement.delivery.lost > measurement.delivery.sent:
+        raise ValueError("more datagrams were lost than sent")
 
 
 @check.register
