@@ -59,7 +59,9 @@ usages = st.builds(
     **dict.fromkeys(("instructions", "cycles"), st.none() | counts),
     counted=st.sampled_from([None, "user", "all"]),
 )
-deliveries = st.builds(Delivery, sent=counts, lost=counts, reordered=counts, jitter=maybe)
+deliveries = st.builds(Delivery, sent=counts, lost=counts, reordered=counts, jitter=maybe).filter(
+    lambda delivery: delivery.lost <= delivery.sent
+)
 blocks = st.builds(
     Block,
     times=times,
