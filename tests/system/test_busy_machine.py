@@ -84,6 +84,7 @@ def test_in_a_job_one_rank_says_it(shell, core):
     assert not any(named(result, pid) for pid in pids)
 
 
+@pytest.mark.extended
 def test_the_doctor_names_whoever_has_a_core(shell, core):
     with neighbour(core) as pid:
         result = shell.halftrip("doctor", "--load", "0.5s", "--json")

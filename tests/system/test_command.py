@@ -178,6 +178,7 @@ def test_options_win_over_a_plan_and_quiet_prints_the_file_alone(shell):
     assert "any core" in result.show().out
 
 
+@pytest.mark.extended
 def test_slices_are_shuffled_and_count_exactly(shell):
     """Each of three passes has all sizes, and those a few bytes off, in an order of its own; each
     configuration has as many iterations as were asked for."""

@@ -50,12 +50,13 @@ def test_every_byte_arrives_over_channels_pipes_and_queues(shell):
     assert skipped["dragon-queue"] == "--object buffer: dragon-queue has bytes, array, dict"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("wait", "ownership"),
     [
         ("spin", "transfer"),
         *(
-            pytest.param(wait, ownership, marks=pytest.mark.extended)
+            (wait, ownership)
             for wait in ("block", "adaptive", "spin:block")
             for ownership in ("keep", "transfer")
         ),

@@ -24,6 +24,7 @@ def check_measured(run, name):
     assert len({e.core for e in run.environments}) == len(run.environments)
 
 
+@pytest.mark.extended
 def test_the_mpiexec_beside_this_python_is_found(shell):
     result = shell.run("-t", "mpi,shm,tcp", *QUICK)
     assert (result.status, result.err) == (0, "")

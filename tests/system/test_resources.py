@@ -98,6 +98,7 @@ def half_a_cpu():
     group.rmdir()
 
 
+@pytest.mark.extended
 def test_a_run_with_half_a_processor_is_whole_and_says_so(shell, half_a_cpu):
     result = under(shell, half_a_cpu, *WORK, "--time", "200ms")
     assert (result.status, result.err) == (0, "")

@@ -55,6 +55,7 @@ def test_sizes_that_do_not_fit_are_refused(every_size):
     assert "lost: datagrams that never came" in every_size.show("--details").out
 
 
+@pytest.mark.extended
 def test_a_stream_keeps_to_its_rate(shell):
     """How near it comes is for the pacer's tests to say; time that was lost is made up for at twice
     the rate at most. Programs get what became of the datagrams."""

@@ -159,6 +159,7 @@ def test_the_rest_before_is_idler_than_the_configurations(shell):
     pytest.fail(f"the rest is not idler: {idle}")
 
 
+@pytest.mark.extended
 def test_a_busy_neighbour_is_flagged_with_its_share(shell):
     """Somebody else may want the same core as the neighbour that this test has put there: then it
     is the busier of the two that is named."""

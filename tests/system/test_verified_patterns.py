@@ -113,6 +113,7 @@ def test_every_pattern_mode_and_object_of_mpi4py_is_verified(shell, name, slices
         assert kinds(of_kind) == {one for one in expected if one[0] == "mpi4py-object"}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", EVERY_MPI)
 def test_windows_that_the_peer_touches_are_verified(shell, name):
     """Also strided ones, which span more memory than they have bytes."""
@@ -190,6 +191,7 @@ def test_datatypes_bring_their_blocks_and_nothing_else(shell, name):
     assert found == sorted(expected)
 
 
+@pytest.mark.extended
 def test_cold_unaligned_and_common_buffers_are_verified(shell):
     """One buffer for both ways is for a ping-pong in turn."""
     result = shell.run(

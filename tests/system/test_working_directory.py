@@ -26,7 +26,7 @@ def littered(shell):
     "arguments",
     [
         ("-t", "shm,tcp,zmq", "--launcher", "local"),
-        ("-t", "mpi,mpi4py"),
+        pytest.param(("-t", "mpi,mpi4py"), marks=pytest.mark.extended),
         ("-t", "mpi", "--mpiexec", MPIEXECS["mpich"]),
         pytest.param(("-t", "dragon"), marks=pytest.mark.extended),
         pytest.param(("-t", "shm,dragon", "--launcher", "local"), marks=pytest.mark.extended),
