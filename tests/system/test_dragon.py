@@ -55,11 +55,9 @@ def test_every_byte_arrives_over_channels_pipes_and_queues(shell):
     ("wait", "ownership"),
     [
         ("spin", "transfer"),
-        *(
-            (wait, ownership)
-            for wait in ("block", "adaptive", "spin:block")
-            for ownership in ("keep", "transfer")
-        ),
+        ("block", "keep"),
+        ("adaptive", "transfer"),
+        ("spin:block", "keep"),
     ],
 )
 def test_ranks_of_another_launcher_attach_to_a_runtime_beside_them(shell, wait, ownership):
