@@ -109,6 +109,7 @@ LAUNCHERS = Registry(
         "local": "halftrip.job.launchers.local:LocalLauncher",
         "mpiexec": "halftrip.job.launchers.mpiexec:MpiexecLauncher",
         "dragon": "halftrip.job.launchers.dragon:DragonLauncher",
+        "ssh": "halftrip.job.launchers.ssh:SshLauncher",
     },
 )
 

@@ -12,7 +12,8 @@ LISTENER = """
 import sys
 from halftrip.control.greeting import Guest
 from halftrip.control.listener import Listener
-listener = Listener(sys.argv[1], {Guest("life", 1)}, "network", rank=0)
+from halftrip.control.network import Network
+listener = Listener(sys.argv[1], {Guest("life", 1)}, Network(), rank=0)
 print(listener.address.port, flush=True)
 channel, hello = listener.accept(60)
 print(hello.name.partition(" (")[0], channel.socket.getpeername()[0], flush=True)

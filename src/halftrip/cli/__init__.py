@@ -246,6 +246,14 @@ def doctor(
     raise typer.Exit(examine(json, load))
 
 
+@app.command(hidden=True)
+def agent() -> None:
+    """Start ranks on this host, for a launcher on another one that writes to the standard input."""
+    from halftrip.job.agent import main as start_ranks
+
+    raise typer.Exit(start_ranks())
+
+
 @app.command("help")
 def help_(
     ctx: typer.Context,

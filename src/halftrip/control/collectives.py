@@ -11,13 +11,14 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from halftrip.control.greeting import Guest, introduce
 from halftrip.control.listener import Listener, Reach, connect
+from halftrip.control.network import ANY, Network
 from halftrip.control.protocol import Address, Channel, Closed, decoded
 from halftrip.errors import Interrupted
 from halftrip.mpi.library import group_tag
@@ -66,6 +67,8 @@ class Group(ABC):
 
     rank: int
     size: int
+    # Whether a rank connects to those above it, not to those below.
+    calls_upwards: bool = False
 
     @abstractmethod
     def send(self, to: int, payload: bytes, thread: int = 0) -> None: ...
@@ -116,21 +119,26 @@ class Group(ABC):
 
 
 class SocketGroup(Group):
-    """A group over sockets, made by `lead_socket_group` and `join_socket_group`. Rank 0 is
-    connected to all others; two other ranks connect when they first have a message for each other,
-    the higher one to the `listener` of the lower one, which goes on with its greeting while it
-    waits for a message of a rank that is not connected yet. `addresses` are those of the listeners,
-    by rank; where nobody has to connect, there is none."""
+    """A group over sockets, made by `lead_socket_group` and `join_socket_group`, which connect rank
+    0 to all others. Two other ranks connect when they first have a message for each other, the
+    higher one to the `listener` of the lower one, which goes on with its greeting while it waits
+    for a message of a rank that is not connected yet. `addresses` are those of the listeners, by
+    rank; where nobody has to connect, there is none. If it `calls_upwards`, the lower one of two
+    ranks connects, rank 0 too, and no connection is needed at first."""
 
     def __init__(
         self,
         rank: int,
         token: str,
         listener: Listener,
-        addresses: list[Address | None],
+        addresses: Sequence[Address | None],
         channels: dict[int, Channel],
+        network: Network = ANY,
+        calls_upwards: bool = False,
     ) -> None:
         self.rank = rank
+        self.calls_upwards = calls_upwards
+        self._network = network
         self.size = len(addresses)
         self._token = token
         self._listener = listener
@@ -160,9 +168,8 @@ class SocketGroup(Group):
     def _channel(self, peer: int, thread: int) -> Channel:
         channel = self._channels.get((peer, thread))
         if channel is None:
-            channel = (
-                self._connect(peer, thread) if peer < self.rank else self._accept(peer, thread)
-            )
+            calls = (peer > self.rank) == self.calls_upwards
+            channel = self._connect(peer, thread) if calls else self._accept(peer, thread)
             self._channels[peer, thread] = channel
         return channel
 
@@ -172,7 +179,7 @@ class SocketGroup(Group):
             raise Interrupted(f"rank {peer} does not say where it listens")
         try:
             hello = introduce("group", self.rank, to=peer, thread=thread)
-            return connect(address, self._token, hello)
+            return connect(address, self._token, hello, network=self._network)
         except (OSError, Closed) as error:
             raise Interrupted(f"rank {self.rank} cannot reach rank {peer}: {error}") from None
 
@@ -195,7 +202,7 @@ class SocketGroup(Group):
             return
         for key in [key for key in self._channels if key[0] == peer]:
             self._channels.pop(key).close()
-            if peer > self.rank:
+            if (peer > self.rank) != self.calls_upwards:
                 # It connects again when it next has something to say.
                 self._listener.awaited.add(Guest("group", *key))
 
@@ -205,11 +212,11 @@ class SocketGroup(Group):
             channel.close()
 
 
-def group_guests(rank: int, size: int, threads: int = 1) -> set[Guest]:
+def group_guests(rank: int, size: int, threads: int = 1, calls_upwards: bool = False) -> set[Guest]:
     """Who connects to a rank of a group of `size` ranks, of which so many threads talk: the higher
-    ranks."""
-    higher = range(rank + 1, size)
-    return {Guest("group", each, thread) for each in higher for thread in range(threads)}
+    ranks, or the lower ones if it `calls_upwards`."""
+    callers = range(rank) if calls_upwards else range(rank + 1, size)
+    return {Guest("group", each, thread) for each in callers for thread in range(threads)}
 
 
 def lead_socket_group(
@@ -240,12 +247,15 @@ def join_socket_group(
     listener = Listener(token, group_guests(rank, size, threads), reach, rank)
     try:
         own = listener.address if listener.awaited else None
-        channel = connect(address, token, introduce("group", rank, to=0, group=own))
+        network = reach if isinstance(reach, Network) else ANY
+        channel = connect(
+            address, token, introduce("group", rank, to=0, group=own), network=network
+        )
         addresses = decoded(channel.receive_bytes(), list[Address | None])
     except BaseException:
         listener.close()
         raise
-    return SocketGroup(rank, token, listener, addresses, {0: channel})
+    return SocketGroup(rank, token, listener, addresses, {0: channel}, network)
 
 
 class MpiGroup(Group):

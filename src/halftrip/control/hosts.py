@@ -1,12 +1,10 @@
-"""Which host this is, and how others reach it."""
+"""Which host this is."""
 
 from __future__ import annotations
 
 import os
 import socket
 from pathlib import Path
-
-import psutil
 
 
 def host_identity() -> str:
@@ -24,17 +22,3 @@ def host_identity() -> str:
         except OSError:
             parts.append("")
     return " ".join(parts)
-
-
-def own_addresses() -> tuple[str, ...]:
-    """The IP addresses by which other hosts may reach this one; loopback if it has no others."""
-    addresses = [
-        address.address
-        for interface in psutil.net_if_addrs().values()
-        for address in interface
-        if address.family in (socket.AF_INET, socket.AF_INET6)
-        # A link-local IPv6 address is useless without its interface.
-        and not address.address.startswith("fe80")
-    ]
-    loopback = [a for a in addresses if a.startswith("127.") or a == "::1"]
-    return tuple(a for a in addresses if a not in loopback) or tuple(loopback)

@@ -59,10 +59,10 @@ class Link:
                 raise Unavailable(result.problem)
         return peer.value
 
-    def agree_in_turn(self, step: Callable[[], Any]) -> None:
-        """Calls `step` at the responder, and, if it succeeds there, at the initiator. If it raises
-        at either end, both raise as in `agree`."""
-        if self.initiates:
+    def agree_in_turn(self, step: Callable[[], Any], comes_second: bool) -> None:
+        """Calls `step` at one end, and, if it succeeds there, at that which `comes_second`. If it
+        raises at either end, both raise as in `agree`."""
+        if comes_second:
             peer: StepResult = self.receive(StepResult)
             own = _result(step) if peer.problem is None else StepResult()
             self.send(own)

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from halftrip.control.greeting import Guest, Hello, Visitor, greet
-from halftrip.control.hosts import own_addresses
+from halftrip.control.network import ANY, Network, own_addresses
 from halftrip.control.protocol import Address, Channel, Closed
 from halftrip.errors import system_reason
 
@@ -35,9 +35,9 @@ _BACKLOG = 1024
 # Process, user and group of the other end of a Unix socket (unix(7), SO_PEERCRED).
 _CREDENTIALS = struct.Struct("3i")
 
-# From where a listener can be reached: this host, by an abstract Unix socket or by loopback, or any
-# host.
-Reach = Literal["unix", "loopback", "network"]
+# From where a listener can be reached: this host, by an abstract Unix socket or by loopback, or
+# other hosts.
+Reach = Literal["unix", "loopback"] | Network
 
 
 class _Connection:
@@ -270,16 +270,17 @@ def connect(
     hello: Hello,
     seconds: float | None = None,
     timeout: float = 10.0,
+    network: Network = ANY,
 ) -> Channel:
     """Connects to the first host of `address` that knows the token, and says `hello` there. A host
     may take `seconds` to answer a greeting (None: any time, since it may be busy), and all together
-    `timeout` to accept a connection.
+    `timeout` to accept a connection. The `network` says at which address of this host it begins.
 
     Raises OSError, with every address that was tried, if nothing can be connected to; Closed if
     whoever listens does not know the token, or does not wait for this guest.
     """
     refusal = Closed("it has no address")
-    for connection in _connections(address, timeout):
+    for connection in _connections(address, timeout, network):
         channel = Channel(connection)
         try:
             greet(channel, token, hello, None if seconds is None else time.monotonic() + seconds)
@@ -293,13 +294,15 @@ def connect(
     raise refusal
 
 
-def open_connection(address: Address, timeout: float = 10.0) -> socket.socket:
+def open_connection(
+    address: Address, timeout: float = 10.0, network: Network = ANY
+) -> socket.socket:
     """A connection to the first host of `address` that answers. Raises OSError, with every host
     that was tried, if none does."""
-    return next(_connections(address, timeout))
+    return next(_connections(address, timeout, network))
 
 
-def _connections(address: Address, timeout: float) -> Iterator[socket.socket]:
+def _connections(address: Address, timeout: float, network: Network) -> Iterator[socket.socket]:
     """A connection to each host that answers, which the caller closes. Raises OSError at the end if
     none did."""
     if address.unix is not None:
@@ -307,9 +310,10 @@ def _connections(address: Address, timeout: float) -> Iterator[socket.socket]:
         return
     reasons = []
     for host in address.hosts:
+        own = network.bound_to(host)
         try:
             connection = socket.create_connection(
-                (host, address.port), timeout / len(address.hosts)
+                (host, address.port), timeout / len(address.hosts), own and (own, 0)
             )
         except OSError as error:
             reasons.append(f"{host}: {system_reason(error)}")
@@ -354,7 +358,23 @@ def _listen(reach: Reach) -> tuple[socket.socket, Address]:
     if reach == "loopback":
         listener = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
         return listener, Address(hosts=("127.0.0.1",), port=listener.getsockname()[1])
-    both = socket.has_dualstack_ipv6()
-    family = socket.AF_INET6 if both else socket.AF_INET
-    listener = socket.create_server(("", 0), family=family, backlog=_BACKLOG, dualstack_ipv6=both)
-    return listener, Address(hosts=own_addresses(), port=listener.getsockname()[1])
+    listener = _server(reach)
+    return listener, Address(hosts=reach.addresses, port=listener.getsockname()[1])
+
+
+def _server(network: Network) -> socket.socket:
+    """A listening socket on one of the ports of `network`: at its address, if it has only one, or
+    at all addresses of this host. Raises OSError if no port is free."""
+    own = () if network.interface is None else own_addresses(network.interface)
+    both = not own and socket.has_dualstack_ipv6()
+    host = own[0] if len(own) == 1 else ""
+    family = socket.AF_INET6 if both or ":" in host else socket.AF_INET
+    for port in network.port_range:
+        try:
+            return socket.create_server(
+                (host, port), family=family, backlog=_BACKLOG, dualstack_ipv6=both
+            )
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or not port:
+                raise
+    raise network.no_port()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from halftrip.control.collectives import Group, MpiGroup
+from halftrip.control.network import Network
 from halftrip.control.protocol import Abort
 from halftrip.control.watchdog import Watchdog
 from halftrip.errors import HalftripError, Interrupted, UsageError
@@ -57,7 +58,7 @@ def join(
 
 def check_fit(job: ExistingJob, plan: Plan) -> None:
     """Raises UsageError if the plan has options that this job cannot satisfy."""
-    for name in ("launcher", "mpiexec"):
+    for name in ("launcher", "mpiexec", "hosts"):
         if getattr(plan, name) is not None:
             raise UsageError(f"--{name}: the job that this runs in has been started; leave it out")
     if plan.launches > 1 or plan.until_ci:
@@ -146,7 +147,7 @@ def _measure(
     token = group.broadcast(new_token(), str)
     early_end = _EarlyEnd(group.rank, run_file)
     try:
-        lifelines = connect_lifelines(group, token)
+        lifelines = connect_lifelines(group, token, Network(plan.interface, plan.data_ports))
     except HalftripError as error:
         early_end.clean_up(str(error))
         raise

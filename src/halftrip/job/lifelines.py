@@ -11,13 +11,14 @@ from halftrip.control.collectives import Group
 from halftrip.control.greeting import Guest, introduce
 from halftrip.control.hosts import host_identity
 from halftrip.control.listener import Listener, Reach, connect
+from halftrip.control.network import Network
 from halftrip.control.protocol import Abort, Address, Channel, Closed
 from halftrip.errors import Interrupted
 
 _CONNECT_SECONDS = 30.0
 
 
-def connect_lifelines(group: Group, token: str) -> dict[Channel, str]:
+def connect_lifelines(group: Group, token: str, network: Network) -> dict[Channel, str]:
     """This rank's connections, each with the name of the other end: rank 0 has one for every other
     rank, the others have one.
 
@@ -27,7 +28,7 @@ def connect_lifelines(group: Group, token: str) -> dict[Channel, str]:
     identities = group.allgather(host_identity(), str)
     if group.rank == 0:
         guests = {Guest("life", rank) for rank in range(1, group.size)}
-        reach: Reach = "unix" if len(set(identities)) == 1 else "network"
+        reach: Reach = "unix" if len(set(identities)) == 1 else network
         listener = Listener(token, guests, reach, rank=0)
         group.broadcast(listener.address, Address)
         try:
@@ -36,7 +37,8 @@ def connect_lifelines(group: Group, token: str) -> dict[Channel, str]:
             listener.close()
     address = group.broadcast(None, Address)
     try:
-        channel = connect(address, token, introduce("life", group.rank, to=0), _CONNECT_SECONDS)
+        hello = introduce("life", group.rank, to=0)
+        channel = connect(address, token, hello, _CONNECT_SECONDS, network=network)
     except (OSError, Closed) as error:
         raise Interrupted(f"rank {group.rank} cannot reach rank 0: {error}") from None
     return {channel: "rank 0"}

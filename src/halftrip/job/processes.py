@@ -55,7 +55,8 @@ class Output:
 @dataclass
 class Started:
     """The processes that a launcher has started, each with its name in messages, and the output of
-    those that have one.
+    those that have one. `ranks` are those that a process stands for, and `hosts` has the host of
+    each rank, where they are on several.
 
     `stopped` is the reason why no more are to be started. `start_seconds` and `leave_seconds` are
     how long they may take to connect, and to end by themselves. `until_finished` is closed when all
@@ -63,6 +64,8 @@ class Started:
     """
 
     processes: dict[subprocess.Popen[bytes], str] = field(default_factory=dict)
+    ranks: dict[subprocess.Popen[bytes], tuple[int, ...]] = field(default_factory=dict)
+    hosts: dict[int, str] = field(default_factory=dict)
     outputs: dict[str, Output] = field(default_factory=dict)
     stopped: str | None = None
     start_seconds: float = START_SECONDS
@@ -71,11 +74,16 @@ class Started:
     until_end: ExitStack = field(default_factory=ExitStack)
 
     def add(
-        self, process: subprocess.Popen[bytes], name: str, output: Output | None = None
+        self,
+        process: subprocess.Popen[bytes],
+        name: str,
+        output: Output | None = None,
+        ranks: tuple[int, ...] = (),
     ) -> None:
-        """Adds a process that has just been started. Raises Interrupted if the run ended
-        meanwhile."""
+        """Adds a process that has just been started, and ends well when these `ranks` have
+        finished; none: all. Raises Interrupted if the run ended meanwhile."""
         self.processes[process] = name
+        self.ranks[process] = ranks
         if output is not None:
             self.outputs[name] = output
             self.until_end.callback(output.file.close)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from halftrip.control.listener import Reach
+from halftrip.control.network import ANY, Network
 from halftrip.control.protocol import Address
 
 JOB_VARIABLE = "HALFTRIP_JOB"
@@ -22,7 +24,9 @@ class Job(msgspec.Struct, frozen=True):
     `launcher` is the launcher's process ID, and `ranks` the number of ranks. `mpi` says whether an
     mpiexec starts them, `threads` how many threads of a rank call MPI. `library` is the MPI library
     of the mpiexec, if that is known, and `directories` have temporary files. `attach` is where a
-    Dragon runtime says how to attach to it; `no_dragon` is why there is none, if there is not.
+    Dragon runtime says how to attach to it; `no_dragon` and `no_mpi` are why there is no
+    runtime, and no MPI, if there is not.
+    `network` says how ranks are reached from other hosts.
     """
 
     address: Address
@@ -35,6 +39,13 @@ class Job(msgspec.Struct, frozen=True):
     directories: tuple[str, ...] = ()
     attach: str | None = None
     no_dragon: str = ""
+    no_mpi: str = "the ranks were not started by an mpiexec (--launcher mpiexec)"
+    network: Network = ANY
+
+    @property
+    def reach(self) -> Reach:
+        """From where ranks, and their launcher, are reached."""
+        return self.network if self.address.unix is None else "unix"
 
     def environment(self) -> dict[str, str]:
         return {JOB_VARIABLE: msgspec.json.encode(self).decode()}

@@ -75,8 +75,9 @@ _NEEDED = {"mpiexec": MPI_TRANSPORTS, "dragon": DRAGON_TRANSPORTS}
 def _launch(
     plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: Limit | None
 ) -> None:
-    if plan.launcher is not None or plan.mpiexec is not None:
-        _launch_with(plan.launcher or "mpiexec", plan, run_file, view, left, limit)
+    if plan.launcher is not None or plan.mpiexec is not None or plan.hosts is not None:
+        default = "mpiexec" if plan.hosts is None else "ssh"
+        _launch_with(plan.launcher or default, plan, run_file, view, left, limit)
         return
     for launcher, transports in _NEEDED.items():
         needing = [name for name in plan.transports if name in transports]

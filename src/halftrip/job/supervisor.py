@@ -7,6 +7,7 @@ import math
 import os
 import selectors
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,13 +64,10 @@ class Records(Protocol):
 class ConnectedRank:
     """A rank that has connected. `finished`: it has reported that its work is done."""
 
+    name: str
     hello: Hello
     control: Channel
     finished: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.hello.name
 
 
 class Supervisor:
@@ -200,7 +198,10 @@ class Supervisor:
             left = deadline - time.monotonic()
             if left < 0:
                 ranks = f"{len(self._ranks)} of {self._job.ranks} ranks"
-                raise LaunchFailed(f"only {ranks} connected within {seconds:.0f} s")
+                missing = self._started.hosts.items()
+                hosts = dict.fromkeys(host for rank, host in missing if rank not in self._ranks)
+                where = f"; none or not all of {', '.join(hosts)}" if hosts else ""
+                raise LaunchFailed(f"only {ranks} connected within {seconds:.0f} s{where}")
             # A rank that is killed while MPI starts leaves its segment.
             self._serve(min(left, self._note_segments()))
 
@@ -224,13 +225,19 @@ class Supervisor:
 
     def _take(self, channel: Channel, hello: Hello) -> None:
         if hello.purpose == "control":
-            rank = ConnectedRank(hello, channel)
+            rank = ConnectedRank(self._name_of(hello), hello, channel)
             if hello.rank >= 0:
                 self._ranks[hello.rank] = rank
             self._selector.register(channel, selectors.EVENT_READ, lambda _: self._on_control(rank))
         else:
             self._events.append(channel)
             self._selector.register(channel, selectors.EVENT_READ, self._on_event)
+
+    def _name_of(self, hello: Hello) -> str:
+        """The name of a rank in messages."""
+        host = self._started.hosts.get(hello.rank)
+        where = "" if host is None else f" on {host}"
+        return f"rank {hello.rank}{where} (process {hello.pid})"
 
     def _assign(self, plan: Plan, launch: int, done: frozenset[Configuration]) -> None:
         self._assigned = True
@@ -286,10 +293,16 @@ class Supervisor:
         if self._ranks and all(rank.finished for rank in self._ranks.values()):
             return
         # A rank that has said Bye may exit before the others have.
-        finished = {rank.hello.pid for rank in self._ranks.values() if rank.finished}
+        finished = {number for number, rank in self._ranks.items() if rank.finished}
         exited = [process for process in self._started.processes if process.poll() is not None]
-        if any(process.returncode or process.pid not in finished for process in exited):
+        if any(
+            process.returncode or not self._stood_for(process) <= finished for process in exited
+        ):
             self._end_early()
+
+    def _stood_for(self, process: subprocess.Popen[bytes]) -> set[int]:
+        """The ranks that a process has started, or is."""
+        return set(self._started.ranks[process] or range(self._job.ranks))
 
     def _end_early(self) -> None:
         """Raises an error that names the first death, after waiting for the reports that follow."""

@@ -20,7 +20,7 @@ import msgspec
 from halftrip import clock
 from halftrip.control.collectives import Group, MpiGroup, join_socket_group, lead_socket_group
 from halftrip.control.greeting import introduce
-from halftrip.control.listener import Listener, Reach, connect
+from halftrip.control.listener import Listener, connect
 from halftrip.control.protocol import (
     Abort,
     Address,
@@ -52,7 +52,6 @@ _GROUP_SECONDS = 30.0
 # A launcher that exits by itself waits longer than this for its ranks.
 _EXIT_SECONDS = 0.2
 _LAUNCHER = "the launcher"
-_NO_MPI = "the ranks were not started by an mpiexec (--launcher mpiexec)"
 
 
 class LauncherSink:
@@ -133,8 +132,12 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
     on_end = partial(_on_launcher_death, job, rank, _stderr_of(job.launcher))
     # On one host also beside MPI: a rank that waits in a socket sleeps, in MPI it polls.
     over_sockets = communicator is None or job.address.unix is not None
-    reach: Reach = "network" if job.address.unix is None else "unix"
-    listener = Listener(job.token, (), reach, rank=0) if rank == 0 and over_sockets else None
+    try:
+        listener = (
+            Listener(job.token, (), job.reach, rank=0) if rank == 0 and over_sockets else None
+        )
+    except (HalftripError, OSError) as error:
+        _give_up(job, str(error))
     group_address = listener.address if listener is not None else None
     try:
         hello = introduce("control", rank, group=group_address)
@@ -155,7 +158,14 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         group = _form_group(job, rank, mpi, listener, assignment.group, plan.threads)
         sink = LauncherSink(_connect_events(job) if rank == 0 else None, assignment.progress)
         process = ProcessContext.of(
-            plan, rank, job.token, communicator, _NO_MPI, assignment.launch, job.no_dragon
+            plan,
+            rank,
+            job.token,
+            communicator,
+            job.no_mpi,
+            assignment.launch,
+            job.no_dragon,
+            job.network,
         )
         done = msgspec.json.decode(assignment.done, type=frozenset[Configuration])
         allowed = None if assignment.allowed is None else Allowed(*assignment.allowed)
@@ -201,8 +211,7 @@ def _form_group(
             raise HalftripError(reason) from None
     if leader is None:
         raise HalftripError("the launcher does not say where rank 0 is")
-    reach: Reach = "network" if job.address.unix is None else "unix"
-    return join_socket_group(leader, job.token, rank, job.ranks, reach, threads)
+    return join_socket_group(leader, job.token, rank, job.ranks, job.reach, threads)
 
 
 def _on_launcher_death(job: Job, rank: int, stderr: int, reason: str) -> None:

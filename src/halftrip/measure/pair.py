@@ -109,7 +109,9 @@ class Pair:
 
         try:
             address = self.link.agree(make)
-            self.link.agree_in_turn(lambda: paths[0].connect(address))
+            self.link.agree_in_turn(
+                lambda: paths[0].connect(address), comes_second=self.context.is_listener
+            )
         except Unavailable:
             for path in paths:
                 path.close()

@@ -79,9 +79,16 @@ class Setup:
             initiates=own == initiator,
             same_host=self.hosts[initiator] == self.hosts[responder],
             shares_core=any(self.places[rank][thread].shared for rank in ranks),
+            listens=self._listens(own, ranks),
             thread=thread,
             core=self.places[own][thread].core if self.plan.threads > 1 else None,
         )
+
+    def _listens(self, own: int, ranks: tuple[int, int]) -> bool | None:
+        """Whether this rank of a pair waits for the other's connection; None: whoever initiates."""
+        if self.hosts[ranks[0]] == self.hosts[ranks[1]] or not self.group.calls_upwards:
+            return None
+        return own == max(ranks)
 
     def layout(self, configuration: Configuration) -> Layout:
         """The layout of the buffers of a configuration, the same at every rank."""

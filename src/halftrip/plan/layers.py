@@ -19,7 +19,8 @@ import msgspec
 from halftrip.errors import UsageError, system_reason
 from halftrip.plan import presets
 from halftrip.plan.cost import check_cost
-from halftrip.plan.options import OPTIONS
+from halftrip.plan.hosts import spread
+from halftrip.plan.options import OPTIONS, STANDS_FOR
 from halftrip.plan.pairing import Pairing, Schedule
 from halftrip.plan.parsing import no_such_key, underscored
 from halftrip.plan.plan import (
@@ -41,10 +42,12 @@ _CHOOSE = {"pattern", "mode", "sizes", "window", "rate", "iterations", "refine",
 _LENGTHS = {"time", "slices", "iterations", "launches", "until_ci"}
 
 # These say which ranks there are, and these fit only some numbers of ranks.
-_SAY_RANKS = {"ranks", "cores", "threads"}
+_SAY_RANKS = {"ranks", "cores", "threads", "hosts", "hostfile"}
 _FIT_RANKS = {"ranks", "cores", "concurrent_pairs"}
 
 
+# Of more hosts than these, who names no pairs wants to know of each two.
+_FEW_HOSTS = 2
 _DEFAULTS = Plan()
 # A plan is written by hand, or by a short program.
 _LARGEST_FILE = 1 << 20
@@ -78,6 +81,7 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
         # A default is for the ranks that nobody names.
         return make_plan(*asked, defaults=fewer)
     plan = _with_windows(plan, asked)
+    _check_hosts(plan, asked)
     _check_launches(plan, layers)
     _check_dragon(plan, asked)
     check_cost(plan, plan.ranks or 2)
@@ -99,10 +103,18 @@ def without_ranks(layer: Layer) -> Layer:
 def _with_ranks(plan: Plan, layers: Sequence[Layer]) -> Plan:
     """The plan with the number of its ranks, if it says that. Raises UsageError if there are not
     enough cores for them, or if they cannot form its pairs."""
+    if plan.hosts is not None:
+        plan = _at(
+            _place(layers, "ranks", "hosts", "hostfile"), partial(_with_hosts, plan), plan.hosts
+        )
     if isinstance(plan.cores, tuple):
         plan = _at(_place(layers, "cores"), partial(_with_cores, plan), plan.cores)
     if plan.ranks is not None:
-        _at(_place(layers, "cores", "ranks"), partial(check_ranks, plan), plan.ranks)
+        _at(
+            _place(layers, "cores", "ranks", "hosts", "hostfile"),
+            partial(check_ranks, plan),
+            plan.ranks,
+        )
     return plan
 
 
@@ -140,12 +152,15 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
                 f"{place}: a fixed count ends a configuration by itself; leave out {other}"
             )
         replaced = {*parsed, "iterations"} if early else set(parsed)
+        parsed = {STANDS_FOR.get(name, name): value for name, value in parsed.items()}
         keys = _without(keys, replaced) | parsed
         parts = [_without(part, replaced) for part in parts]
         if layer.parts is not None:
             parts = [_parse_part(part) for part in layer.parts]
     if parts:
         keys["part"] = tuple(PlanPart(**part) for part in parts)
+    if len(set(keys.get("hosts") or ())) > _FEW_HOSTS:
+        keys.setdefault("pairs", "across")
     if keys.get("simulated") is not None:
         keys.setdefault("transport", ("simulated",))
     elif not keys.keys() & _CHOOSE:
@@ -221,6 +236,26 @@ def check_ranks(plan: Plan, ranks: int) -> None:
         raise UsageError(
             f"{plan.concurrent_pairs} concurrent pairs: {ranks} ranks make {pairs} at a time"
         )
+
+
+def _with_hosts(plan: Plan, hosts: tuple[str, ...]) -> Plan:
+    """The plan with a rank for each time that a host is named, unless it says how many. Raises
+    UsageError if a host would have none."""
+    ranks = max(2, len(hosts)) if plan.ranks is None else plan.ranks
+    spread(hosts, ranks)
+    return msgspec.structs.replace(plan, ranks=ranks)
+
+
+def _check_hosts(plan: Plan, asked: Sequence[Layer]) -> None:
+    """Raises UsageError where keys about hosts contradict each other."""
+    if plan.hosts is None:
+        for name in ("ssh", "remote_command"):
+            if getattr(plan, name) is not None and any(name in layer.keys for layer in asked):
+                raise UsageError(f"{_place(asked, name)}: --hosts says on which hosts")
+    elif plan.launcher not in (None, "ssh") or plan.mpiexec is not None:
+        name = "mpiexec" if plan.mpiexec is not None else "launcher"
+        place = _place(asked, name) if any(name in layer.keys for layer in asked) else f"--{name}"
+        raise UsageError(f"{place}: --hosts starts ranks by ssh; an mpiexec has --host of its own")
 
 
 def _with_cores(plan: Plan, cores: tuple[int, ...]) -> Plan:

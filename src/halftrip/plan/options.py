@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, get_args
 
-from halftrip.plan import parsing
+from halftrip.plan import hosts, parsing
 from halftrip.plan.cost import MOST_RANKS, MOST_THREADS
 from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
@@ -82,6 +82,9 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
     parsing.seconds: "TIME",
     parsing.interval_width: "SHARE",
     parsing.cores: "LIST",
+    parsing.ports: "FIRST-LAST",
+    hosts.hosts: "LIST",
+    hosts.hostfile: "FILE",
 }
 
 OPTIONS: dict[str, Option] = {
@@ -185,7 +188,7 @@ OPTIONS: dict[str, Option] = {
     "pairs": Option(
         parsing.pairs_of(get_args(Pairing)),
         "Who talks to whom: halves, neighbours, reciprocal (neighbours, each as initiator), all, "
-        "across (hosts), or 0-3,1-2. [halves]",
+        "across (hosts; so are three --hosts or more), or 0-3,1-2. [halves]",
         group="where",
     ),
     "concurrent_pairs": Option(
@@ -199,7 +202,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "launcher": Option(
         parsing.one_of(LAUNCHERS),
-        "Who starts them: local, mpiexec, dragon. [as what is measured needs]",
+        "Who starts them: local, mpiexec, dragon, ssh. [as what is measured needs]",
         group="where",
     ),
     "mpiexec": Option(
@@ -209,6 +212,27 @@ OPTIONS: dict[str, Option] = {
         parsing.text,
         "How Dragon's runtime is started, as: dragon -w ssh --hostlist a,b. [dragon -s]",
         group="where",
+    ),
+    "hosts": Option(
+        hosts.hosts,
+        "Start ranks on these hosts, without MPI: a,b or a:2,b:2 or node[1-4], or all of a "
+        "scheduler's.",
+        group="where",
+    ),
+    "hostfile": Option(hosts.hostfile, "A file with a host in each line.", group="where"),
+    "ssh": Option(
+        parsing.text, "What starts a command on a host, as: ssh -p 2222. [ssh]", group="where"
+    ),
+    "remote_command": Option(
+        parsing.text, "What starts halftrip on hosts. [the path that it has here]", group="where"
+    ),
+    "interface": Option(
+        parsing.text,
+        "Between hosts, use this interface, address or network, as eth1 or 10.1.0.0/16. [any]",
+        group="where",
+    ),
+    "data_ports": Option(
+        parsing.ports, "Between hosts, listen on these ports alone: 5202-5299. [any]", group="where"
     ),
     "output": Option(
         parsing.text, "The run file. [halftrip-DATE-TIME.jsonl]", ("-o",), group="output"
@@ -267,3 +291,6 @@ OPTIONS: dict[str, Option] = {
     "simulated": Option(parse_path_model),
     "part": Option(parsing.tables),
 }
+
+# Options that are another way to give a key.
+STANDS_FOR = {"hostfile": "hosts"}

@@ -23,6 +23,7 @@ _LARGEST_WINDOW = 1_000_000
 # One for each thread of each rank.
 _MOST_CORES = 16_384
 _PAIR = re.compile(r"(\d{1,6})-(\d{1,6})", re.ASCII)
+_PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 _CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 
 
@@ -167,6 +168,16 @@ def cores(value: Any) -> tuple[int, ...] | Literal["none"]:
             raise UsageError(f"{item!r} names too many cores; at most {_MOST_CORES}")
         cores.extend(range(first, last + 1))
     return tuple(cores)
+
+
+def ports(value: Any) -> tuple[int, int]:
+    # As the plan itself and a run file have it: two numbers.
+    text = "-".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    match = _PORTS.fullmatch(text)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 0 < first <= last < 1 << 16:
+        raise UsageError(f"{text!r} are no ports; write the first and the last as 5202-5299")
+    return first, last
 
 
 def at_most(most: int, least: int = 1) -> Callable[[Any], int]:

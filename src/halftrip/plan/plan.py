@@ -87,6 +87,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `message_rate` adds a stream of small messages over each transport, for how many of them it
     carries in a second.
 
+    Ranks are started on `hosts`, each named once for each of its ranks, by `ssh` (a command), where
+    `remote_command` is what starts halftrip. Between hosts they use the addresses of `interface`
+    (a name, an address or a network) and listen on ports between `data_ports`, both included.
+
     `preset` names keys that hold unless another layer says otherwise. With `placement_state`, only
     samples count that were taken while the core-to-core round trip was in its fastest state
     ("near"), or in its slowest ("far"). `simulated` is the path model of the transport of that
@@ -140,6 +144,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     launcher: str | None = None
     mpiexec: str | None = None
     dragon: str | None = None
+    hosts: tuple[str, ...] | None = None
+    ssh: str | None = None
+    remote_command: str | None = None
+    interface: str | None = None
+    data_ports: tuple[int, int] | None = None
     output: str | None = None
     quiet: bool = False
     part: tuple[PlanPart, ...] = ()

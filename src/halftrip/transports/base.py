@@ -6,7 +6,7 @@ know whether the other succeeded, so that neither waits for a rank that has fail
 
 1. both make a `Path`, which says how the peer reaches it (`address`);
 2. they exchange addresses;
-3. the responder connects, then the initiator does.
+3. the end that is no listener connects, then the other does.
 
 An `Endpoint` is made for each configuration: both ends make one, exchange addresses, and connect at
 the same time. It takes part in the batches of the configuration, slice by slice; in between,
@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from halftrip.clock import Clock
+from halftrip.control.network import ANY, Network
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.ring import Ring
 from halftrip.plan.plan import Plan
@@ -41,7 +42,8 @@ class ProcessContext:
     `token` proves to a peer that this process belongs to the job. `communicator` has all ranks; the
     group may use it, too, with other tags. Where it is None, `no_mpi` says why; `no_dragon` says
     why no Dragon runtime was started, where one was to be. `threads` is how many threads of each
-    rank talk. `timeout` is how long a reply to a datagram may take, s.
+    rank talk. `timeout` is how long a reply to a datagram may take, s. `network` says how
+    other hosts reach this one.
     `path_model` is the path that the transport ``simulated`` simulates, in the launch of number
     `launch`.
     """
@@ -53,6 +55,7 @@ class ProcessContext:
     no_dragon: str = ""
     threads: int = 1
     timeout: float = 1.0
+    network: Network = ANY
     path_model: PathModel | None = None
     launch: int = 0
 
@@ -66,8 +69,10 @@ class ProcessContext:
         no_mpi: str = "",
         launch: int = 0,
         no_dragon: str = "",
+        network: Network | None = None,
     ) -> ProcessContext:
-        """The context of a rank that measures `plan`."""
+        """The context of a rank that measures `plan`; its `network` is the plan's, unless the
+        launcher knows better."""
         return cls(
             rank=rank,
             token=token,
@@ -76,6 +81,7 @@ class ProcessContext:
             no_dragon=no_dragon,
             threads=plan.threads,
             timeout=plan.timeout,
+            network=Network(plan.interface, plan.data_ports) if network is None else network,
             path_model=plan.simulated,
             launch=launch,
         )
@@ -89,7 +95,8 @@ class PairContext:
     another rank, so whoever polls has to yield it. `segment` is memory that both map, zeros at
     first, if a transport says that it `shares_memory`; where it is None, `no_segment` says why.
     `thread` is the number of the thread that talks, and `core` the core that it has to run on;
-    None: wherever the rank runs.
+    None: wherever the rank runs. `listens` is whether this end waits for the other one to connect,
+    where only one of the two can be reached; None: the initiator waits.
     """
 
     peer: int
@@ -100,6 +107,12 @@ class PairContext:
     no_segment: str = ""
     thread: int = 0
     core: int | None = None
+    listens: bool | None = None
+
+    @property
+    def is_listener(self) -> bool:
+        """Whether this end waits for the other's connection, which connects."""
+        return self.initiates if self.listens is None else self.listens
 
     @property
     def different_hosts(self) -> str | None:

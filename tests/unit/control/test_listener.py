@@ -13,6 +13,7 @@ import pytest
 from halftrip.control import listener as module
 from halftrip.control.greeting import Guest, introduce
 from halftrip.control.listener import Listener, Reception, connect, open_connection
+from halftrip.control.network import Network
 from halftrip.control.protocol import Address, Bye, Channel, Closed
 from harness.need import need_root
 from harness.paths import NOTHING, added, held
@@ -82,7 +83,7 @@ def in_background(listener):
         assert finish() is None
 
 
-@pytest.mark.parametrize("reach", ["unix", "loopback", "network"])
+@pytest.mark.parametrize("reach", ["unix", "loopback", Network()])
 def test_a_guest_is_let_in(reach):
     with contextlib.closing(Listener(TOKEN, {GUEST}, reach)) as listener:
         check_let_in(listener)

@@ -1,5 +1,6 @@
 """The connections of an existing job's ranks: all are made, or every rank knows why not."""
 
+from halftrip.control.network import Network
 from halftrip.control.protocol import Abort
 from halftrip.job import lifelines
 from harness.groups import TOKEN, in_group
@@ -8,13 +9,13 @@ from harness.groups import TOKEN, in_group
 def test_where_one_rank_cannot_reach_rank_0_all_end_with_a_reason(monkeypatch):
     connect = lifelines.connect
 
-    def connect_some(address, token, hello, seconds):
+    def connect_some(address, token, hello, seconds, network):
         if hello.rank == 2:
             raise OSError(113, "no way to port 1")
-        return connect(address, token, hello, seconds)
+        return connect(address, token, hello, seconds, network=network)
 
     def work(group):
-        (channel,) = lifelines.connect_lifelines(group, TOKEN)
+        (channel,) = lifelines.connect_lifelines(group, TOKEN, Network())
         message = channel.receive()
         channel.close()
         return message

@@ -116,7 +116,7 @@ def test_a_rank_that_exits_before_another_has_said_bye_has_not_died(tmp_path):
     def start(job, started):
         for rank in (0, 1):
             children.append(subprocess.Popen(["cat"], stdin=subprocess.PIPE))
-            started.add(children[-1], f"rank {rank}")
+            started.add(children[-1], f"rank {rank}", ranks=(rank,))
 
     def ranks():
         hello = [introduce("control", rank) for rank in (0, 1)]

@@ -10,6 +10,7 @@ import pytest
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
+from halftrip.control import network
 from halftrip.control.protocol import Address
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.python import zeromq
@@ -144,7 +145,7 @@ def test_a_unix_socket_has_no_name_in_the_file_system():
 @pytest.mark.parametrize("host", ["127.0.0.1", "::ffff:127.0.0.1"])
 def test_the_peer_s_host_may_have_an_address_of_either_version(host, monkeypatch):
     need(":" not in host or has_dualstack_ipv6(), "this machine has no IPv6")
-    monkeypatch.setattr(zeromq, "own_addresses", lambda: (host,))
+    monkeypatch.setattr(network, "own_addresses", lambda interface: (host,))
     with opened("zmq", same_host=False) as (initiator, responder):
         for socket in responder._sockets.values():
             named = f"[{host}]" if ":" in host else host

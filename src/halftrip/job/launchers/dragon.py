@@ -7,6 +7,7 @@ import os
 import tempfile
 
 from halftrip.control.listener import Listener, Reach
+from halftrip.control.network import Network
 from halftrip.dragon import process
 from halftrip.dragon.command import runtime_command
 from halftrip.errors import Unavailable
@@ -23,6 +24,7 @@ class DragonLauncher(Launcher):
     def __init__(self, plan: Plan) -> None:
         if not process.is_installed():
             raise Unavailable(process.NO_DRAGON)
+        self._network = Network(plan.interface, plan.data_ports)
         # In a runtime halftrip is its head process, and what it starts speaks for it.
         within = process.in_runtime()
         self._command = None if within else runtime_command(plan.dragon, os.environ)
@@ -38,7 +40,7 @@ class DragonLauncher(Launcher):
 
     @property
     def reach(self) -> Reach:
-        return "network" if self._spans_nodes else "unix"
+        return self._network if self._spans_nodes else "unix"
 
     def job(self, listener: Listener, token: str, ranks: int) -> Job:
         return Job(
@@ -47,6 +49,7 @@ class DragonLauncher(Launcher):
             launcher=os.getpid(),
             ranks=ranks,
             mpi=False,
+            network=self._network,
             directories=(self._directory.name,),
         )
 

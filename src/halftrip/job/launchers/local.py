@@ -27,10 +27,15 @@ class LocalLauncher(Launcher):
 
     def start(self, job: Job, started: Started) -> None:
         for rank in range(job.ranks):
-            process = subprocess.Popen(
-                RANK_COMMAND,
-                env=os.environ | job.environment() | {RANK_VARIABLE: str(rank)},
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-            started.add(process, f"rank {rank} (process {process.pid})")
+            start_rank(job, rank, started)
+
+
+def start_rank(job: Job, rank: int, started: Started) -> None:
+    """Starts a rank on this host. Raises what Started.add does."""
+    process = subprocess.Popen(
+        RANK_COMMAND,
+        env=os.environ | job.environment() | {RANK_VARIABLE: str(rank)},
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    started.add(process, f"rank {rank} (process {process.pid})", ranks=(rank,))

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from halftrip.control.listener import Listener, Reach
+from halftrip.control.network import Network
 from halftrip.errors import Unavailable
 from halftrip.job import shm_cleanup
 from halftrip.job.launchers.base import RANK_COMMAND, Launcher
@@ -37,6 +38,7 @@ class MpiexecLauncher(Launcher):
             raise Unavailable(NO_MPI4PY)
         self._mpiexec = find_mpiexec(plan.mpiexec)
         self._threads = plan.threads
+        self._network = Network(plan.interface, plan.data_ports)
         # Removed at the end, with the files that a killed mpiexec, or a killed rank, leaves in it.
         self._directories = {"TMPDIR": _new_directory()}
         if self.reach == "unix":
@@ -46,7 +48,7 @@ class MpiexecLauncher(Launcher):
 
     @property
     def reach(self) -> Reach:
-        return "network" if may_span_hosts(self._mpiexec, os.environ) else "unix"
+        return self._network if may_span_hosts(self._mpiexec, os.environ) else "unix"
 
     def job(self, listener: Listener, token: str, ranks: int) -> Job:
         # The user's own choice wins.
@@ -59,6 +61,7 @@ class MpiexecLauncher(Launcher):
             mpi=True,
             threads=self._threads,
             library=str(library) if library is not None else None,
+            network=self._network,
             directories=tuple({each.name for each in self._directories.values()}),
         )
 

@@ -24,8 +24,8 @@ from halftrip.transports.base import (
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
 
-# How long an end waits for the other's greeting. More than enough: the responder has been let in
-# before the initiator waits for it.
+# How long an end waits for the other's greeting. More than enough: it has been let in before the
+# listener waits for it.
 ACCEPT_SECONDS = 5.0
 
 
@@ -38,7 +38,7 @@ def connect_peer(process: ProcessContext, pair: PairContext, address: Address) -
     """Connects to where `receive_peer` was called at the peer. Raises OSError and Closed."""
     purpose, rank, thread = _guest(process.rank, pair)
     hello = introduce(purpose, rank, to=pair.peer, thread=thread)
-    return connect(address, process.token, hello, ACCEPT_SECONDS)
+    return connect(address, process.token, hello, ACCEPT_SECONDS, network=process.network)
 
 
 def _guest(rank: int, pair: PairContext) -> Guest:
@@ -129,21 +129,21 @@ class SocketTransport(StreamTransport):
 
 
 class SocketPath(StreamPath):
-    """The initiator lets the responder in, which connects."""
+    """The listener lets the other end in, which connects."""
 
     kind = "Socket"
 
     def __init__(self, transport: SocketTransport, pair: PairContext) -> None:
         super().__init__(pair)
         self._process = transport.process
-        if pair.initiates:
+        if pair.is_listener:
             self._reception = receive_peer(self._process, pair, transport.reach(pair))
             self.resources.callback(self._reception.close)
             address = self._reception.address
             self.address = {"unix": address.unix, "hosts": address.hosts, "port": address.port}
 
     def connect(self, address: Any) -> None:
-        if self.pair.initiates:
+        if self.pair.is_listener:
             channel = self._reception.take(ACCEPT_SECONDS)
         else:
             channel = connect_peer(self._process, self.pair, Address(**address))

@@ -10,4 +10,4 @@ from halftrip.transports.native.stream import SocketTransport
 
 class TcpTransport(SocketTransport):
     def reach(self, pair: PairContext) -> Reach:
-        return "loopback" if pair.same_host else "network"
+        return "loopback" if pair.same_host else self.process.network

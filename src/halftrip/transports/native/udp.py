@@ -4,6 +4,7 @@ peer's addresses that answers."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import ipaddress
 import socket
 import struct
@@ -15,6 +16,7 @@ import numpy as np
 
 from halftrip import _native
 from halftrip.control.listener import Reach
+from halftrip.control.network import Network
 from halftrip.control.protocol import Address, Channel, Closed
 from halftrip.errors import Unavailable
 from halftrip.results.configuration import Configuration, Wait
@@ -65,22 +67,22 @@ class UdpTransport(Transport):
 
 
 class UdpPath(Path):
-    """A connected socket. The initiator listens on TCP and the responder connects, which finds out
-    which of the initiator's addresses works; the datagrams then go between the same two."""
+    """A connected socket. The listener listens on TCP and the other end connects, which finds out
+    which of the listener's addresses works; the datagrams then go between the same two."""
 
     def __init__(self, process: ProcessContext, pair: PairContext, wait: Wait) -> None:
         self._process = process
         self._pair = pair
         self._spins = wait == "spin"
         self._resources = contextlib.ExitStack()
-        if not pair.initiates:
+        if not pair.is_listener:
             return
-        reach: Reach = "loopback" if pair.same_host else "network"
+        reach: Reach = "loopback" if pair.same_host else process.network
         self._reception = receive_peer(process, pair, reach)
         self._resources.callback(self._reception.close)
         # The address to use is known only when the peer has connected.
         try:
-            self._reserved = self._resources.enter_context(_reserve_port(pair.same_host))
+            self._reserved = self._resources.enter_context(_reserve_port(reach))
         except OSError:
             self.close()
             raise
@@ -93,7 +95,7 @@ class UdpPath(Path):
 
     def connect(self, address: Any) -> None:
         try:
-            self._socket = self._accept() if self._pair.initiates else self._connect(address)
+            self._socket = self._accept() if self._pair.is_listener else self._connect(address)
         except (Closed, struct.error) as error:
             raise Unavailable(f"the peer has gone: {error}") from None
         self._resources.callback(self._socket.close)
@@ -217,14 +219,19 @@ def _delivery(result: _native.DatagramResult) -> Delivery:
     )
 
 
-def _reserve_port(same_host: bool) -> socket.socket:
+def _reserve_port(reach: Reach) -> socket.socket:
     """A socket which keeps a free port for `_bound`: on loopback, or on any address where the peer
-    is on another host."""
-    if same_host:
+    is on another host. Raises OSError if none is free."""
+    if not isinstance(reach, Network):
         return _bound(socket.AF_INET, "127.0.0.1", 0)
-    if socket.has_dualstack_ipv6():
-        return _bound(socket.AF_INET6, "", 0)
-    return _bound(socket.AF_INET, "", 0)
+    family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+    for port in reach.port_range:
+        try:
+            return _bound(family, "", port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or not port:
+                raise
+    raise reach.no_port()
 
 
 def _bound(family: socket.AddressFamily, own: str, port: int) -> socket.socket:

@@ -8,14 +8,15 @@ import os
 import secrets
 import time
 from abc import abstractmethod
+from errno import EADDRINUSE
 from socket import AF_INET6, AF_UNIX, has_dualstack_ipv6
 from typing import Any
 
 import msgspec
 
 from halftrip.control.greeting import Guest, new_nonce, password
-from halftrip.control.hosts import own_addresses
 from halftrip.control.listener import Reach, open_connection
+from halftrip.control.network import ANY, Network
 from halftrip.control.protocol import Address
 from halftrip.results.configuration import Configuration, Wait
 from halftrip.transports.base import PairContext, ProcessContext
@@ -70,7 +71,7 @@ class ZmqTransport(PythonTransport):
 
 class TcpTransport(ZmqTransport):
     def reach(self, pair: PairContext) -> Reach:
-        return "loopback" if pair.same_host else "network"
+        return "loopback" if pair.same_host else self.process.network
 
 
 class IpcTransport(ZmqTransport):
@@ -131,11 +132,14 @@ class ZmqPath(PythonPath):
             name = f"halftrip-{secrets.token_hex(8)}"
             socket.bind(f"ipc://@{name}")
             return Address(unix=name)
-        here = "127.0.0.1" if reach == "loopback" else "*"
-        socket.ipv6 = reach == "network" and has_dualstack_ipv6()
-        socket.bind(f"tcp://{here}:*")
+        if isinstance(reach, Network):
+            socket.ipv6 = has_dualstack_ipv6()
+            _bind(socket, reach)
+        else:
+            socket.bind("tcp://127.0.0.1:*")
         port = int(socket.last_endpoint.rpartition(b":")[2])
-        return Address(hosts=own_addresses() if reach == "network" else (here,), port=port)
+        hosts = reach.addresses if isinstance(reach, Network) else ("127.0.0.1",)
+        return Address(hosts=hosts, port=port)
 
     def connect(self, address: Any) -> None:
         if self.pair.initiates:
@@ -144,7 +148,7 @@ class ZmqPath(PythonPath):
         for kind, socket in self._sockets.items():
             socket.plain_username = _USER
             socket.plain_password = self._password(kind, address["nonce"])
-            endpoint = _answering(msgspec.convert(address[kind], Address))
+            endpoint = _answering(msgspec.convert(address[kind], Address), self._process.network)
             socket.ipv6 = "[" in endpoint
             socket.connect(endpoint)
 
@@ -188,10 +192,24 @@ class ZmqPath(PythonPath):
         self._context.destroy(linger=0)
 
 
-def _answering(address: Address) -> str:
+def _bind(socket: Any, network: Network) -> None:
+    """Binds a socket to one of the ports of `network`. Raises OSError if none is free."""
+    import zmq
+
+    for port in network.port_range:
+        try:
+            socket.bind(f"tcp://*:{port or '*'}")
+            return
+        except zmq.ZMQError as error:
+            if error.errno != EADDRINUSE or not port:
+                raise
+    raise network.no_port()
+
+
+def _answering(address: Address, network: Network = ANY) -> str:
     """The endpoint of a peer in ZeroMQ's words, at the first of its hosts that answers: ZeroMQ
     itself would try for ever. Raises OSError."""
-    with open_connection(address) as found:
+    with open_connection(address, network=network) as found:
         if found.family == AF_UNIX:
             return f"ipc://@{address.unix}"
         host = found.getpeername()[0]

@@ -1,0 +1,186 @@
+"""The agent that starts ranks on a host for a launcher on another one: ``halftrip agent``.
+
+It reads a `Task` from its standard input, and starts the ranks. When they have ended, so does it;
+when its input ends, because the launcher has done with it or the connection is lost, it ends them.
+What they print goes to its standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+
+import msgspec
+
+from halftrip import __version__
+from halftrip.control.protocol import LENGTH
+from halftrip.errors import Interrupted, UsageError
+from halftrip.job.deaths import end_of
+from halftrip.job.launchers.base import RANK_COMMAND
+from halftrip.job.processes import POLL_SECONDS, Started, job_processes
+from halftrip.job.signals import catching, interrupt
+from halftrip.job.spec import RANK_VARIABLE, Job
+
+# How long ranks that have been told to leave may take, and then those that got a SIGTERM, s.
+_GRACE_SECONDS = 1.5
+_TERMINATE_SECONDS = 0.7
+# All of this, and the way of the news to the launcher.
+LEAVE_SECONDS = _GRACE_SECONDS + 2 * _TERMINATE_SECONDS + 2.0
+# No task is longer, in bytes.
+_LONGEST_TASK = 1 << 20
+
+
+class Task(msgspec.Struct, frozen=True):
+    """The ranks of a job that an agent starts: their `numbers`. `version` is that of the launcher's
+    halftrip."""
+
+    version: str
+    job: Job
+    numbers: tuple[int, ...]
+
+    def hand_to(self, process: subprocess.Popen[bytes], started: Started) -> None:
+        """Gives the task to the agent whose standard input leads into `process`. The input ends
+        when all ranks have finished, or the run ends."""
+        assert process.stdin is not None
+        payload = msgspec.msgpack.encode(self)
+        started.until_finished.callback(_close, process)
+        try:
+            process.stdin.write(LENGTH.pack(len(payload)) + payload)
+            process.stdin.flush()
+        except BrokenPipeError:
+            # It has ended: its status and its output say why.
+            return
+
+    @staticmethod
+    def read(descriptor: int) -> Task:
+        """Raises UsageError if what comes is no task, or one for another version."""
+        (length,) = LENGTH.unpack(_read(descriptor, LENGTH.size))
+        if length > _LONGEST_TASK:
+            raise UsageError(_NO_TASK)
+        try:
+            payload = _read(descriptor, length)
+            version = msgspec.msgpack.decode(payload, type=_Version).version
+            if version != __version__:
+                here = f"halftrip {__version__}"
+                raise UsageError(f"{here} is here, {version} at the launcher; install the same")
+            return msgspec.msgpack.decode(payload, type=Task)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            raise UsageError(_NO_TASK) from None
+
+
+class _Version(msgspec.Struct, frozen=True):
+    version: str
+
+
+_NO_TASK = "agent: what is at the standard input is no launcher of halftrip's"
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None
+    try:
+        process.stdin.close()
+    except BrokenPipeError:
+        # It has ended, and has not read everything.
+        return
+
+
+def _read(descriptor: int, size: int) -> bytes:
+    received = b""
+    while len(received) < size:
+        part = os.read(descriptor, size - len(received))
+        if not part:
+            raise UsageError(_NO_TASK)
+        received += part
+    return received
+
+
+def main() -> int:
+    """Does the task at the standard input. Returns 0 if all ranks ended well, else the status of
+    the first that did not, as shells have it."""
+    task = Task.read(sys.stdin.fileno())
+    ranks = Ranks(task.job, task.numbers)
+    try:
+        with catching(interrupt):
+            ranks.start()
+            ranks.serve(sys.stdin.fileno())
+    except Interrupted as error:
+        print(f"halftrip: agent: {error}", file=sys.stderr)
+    finally:
+        ranks.end()
+    return ranks.status
+
+
+class Ranks:
+    """The ranks of a job that this process has started, and the first bad `status` of one."""
+
+    def __init__(self, job: Job, numbers: tuple[int, ...]) -> None:
+        self.status = 0
+        # Those that watch the launcher's process watch this one instead.
+        self._job = msgspec.structs.replace(job, launcher=os.getpid())
+        self._numbers = numbers
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+
+    def start(self) -> None:
+        for number in self._numbers:
+            self._running[number] = subprocess.Popen(
+                RANK_COMMAND,
+                env=os.environ | self._job.environment() | {RANK_VARIABLE: str(number)},
+                stdin=subprocess.DEVNULL,
+                stdout=sys.stderr.fileno(),
+                start_new_session=True,
+            )
+
+    def serve(self, lifeline: int) -> None:
+        """Returns when all ranks have ended, or there is something at `lifeline`, which nobody
+        writes to any more."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(lifeline, selectors.EVENT_READ, None)
+            for number, process in self._running.items():
+                selector.register(os.pidfd_open(process.pid), selectors.EVENT_READ, number)
+            try:
+                while self._running:
+                    for key, _ in selector.select():
+                        if key.data is None:
+                            return
+                        selector.unregister(key.fileobj)
+                        os.close(key.fd)
+                        self._note_end(key.data)
+            finally:
+                for key in list(selector.get_map().values()):
+                    if key.data is not None:
+                        os.close(key.fd)
+
+    def _note_end(self, number: int) -> None:
+        code = self._running.pop(number).wait()
+        if code:
+            self.status = self.status or (code if code > 0 else 128 - code)
+            print(end_of(number, code), file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Returns when no process of the job is left on this host."""
+        for seconds, number in (
+            (_GRACE_SECONDS, signal.SIGTERM),
+            (_TERMINATE_SECONDS, signal.SIGKILL),
+        ):
+            if self._await_end(seconds):
+                return
+            for pid in job_processes(self._job.token):
+                try:
+                    os.kill(pid, number)
+                except ProcessLookupError:
+                    continue
+        self._await_end(_TERMINATE_SECONDS)
+
+    def _await_end(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while job_processes(self._job.token) or self._running:
+            for number in [n for n, each in self._running.items() if each.poll() is not None]:
+                self._note_end(number)
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(POLL_SECONDS)
+        return True

@@ -1,0 +1,199 @@
+"""What a host knows of the path to another one, and what the frames on it carry."""
+
+import subprocess
+import sys
+
+import msgspec
+import pytest
+
+from halftrip.telemetry.network_path import NetworkPath
+from harness.need import need
+from lab.hosts import run
+
+pytestmark = pytest.mark.extended
+
+# To an address: the path of a TCP socket, after it has sent something, or of a UDP socket.
+LOOK = """
+import socket, sys, msgspec
+from halftrip.telemetry.network_path import network_path
+_, kind, host, *bound = sys.argv
+family = socket.AF_INET6 if ":" in host else socket.AF_INET
+with socket.socket(family, getattr(socket, kind)) as own:
+    for name in bound:
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, name.encode())
+    own.settimeout(10)
+    own.connect(socket.getaddrinfo(host, 7777, family)[0][4])
+    if kind == "SOCK_STREAM":
+        own.sendall(bytes(1000000))
+        own.recv(1)
+    sys.stdout.buffer.write(msgspec.json.encode(network_path(own)))
+"""
+SERVE = """
+import socket
+with socket.create_server(("::", 7777), family=socket.AF_INET6, dualstack_ipv6=True) as listener:
+    print("ready", flush=True)
+    while True:
+        with listener.accept()[0] as own:
+            left = 1000000
+            while left:
+                left -= len(own.recv(left))
+            own.sendall(b"x")
+            own.recv(1)
+"""
+CHOOSE = """
+import sys
+from halftrip.telemetry.network_path import interface_addresses
+print(*interface_addresses(sys.argv[1]))
+"""
+
+
+def look(host, kind, address, *bound):
+    said = run(*host.prefix(), sys.executable, "-c", LOOK, kind, address, *bound)
+    return msgspec.json.decode(said, type=NetworkPath)
+
+
+@pytest.fixture
+def ends(lab):
+    """Two hosts, with addresses of IPv6, too, of which the second accepts connections; beyond it
+    are more addresses, which it has itself."""
+    first, second = lab.hosts
+    for number, host in enumerate(lab.hosts):
+        host.ip("addr", "add", f"fd77::{number + 1}/64", "dev", host.device)
+    for address in ("10.99.0.1/32", "10.98.0.1/32", "10.97.0.1/32", "fd99::1/128"):
+        second.ip("addr", "add", address, "dev", "lo")
+    first.ip("route", "add", "10.99.0.0/16", "via", second.address)
+    first.ip("route", "add", "10.98.0.0/16", "via", "inet6", "fd77::2", "dev", first.device)
+    first.ip("route", "add", "10.97.0.0/16", "via", second.address, "mtu", "1300")
+    first.ip("route", "add", "fd99::/64", "via", "fd77::2")
+    command = [*second.prefix(), sys.executable, "-c", SERVE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout.readline() == "ready\n"
+            yield lab.hosts
+        finally:
+            server.kill()
+
+
+@pytest.mark.parametrize("kind", ["SOCK_STREAM", "SOCK_DGRAM"])
+def test_a_peer_on_the_link_has_no_gateway(ends, kind):
+    first, second = ends
+    for address, local in (
+        (second.address, first.address),
+        (f"::ffff:{second.address}", first.address),
+        ("fd77::2", "fd77::1"),
+    ):
+        path = look(first, kind, address)
+        assert (path.local, path.peer) == (local, address.removeprefix("::ffff:"))
+        assert path.interface.name == first.device
+        assert path.interface.driver == "veth"
+        assert path.interface.mtu == path.path_mtu == 1500
+        assert path.interface.hardware == 1
+        assert path.interface.is_virtual
+        assert path.gateway is None
+        assert path.route_mtu is None
+
+
+@pytest.mark.parametrize("kind", ["SOCK_STREAM", "SOCK_DGRAM"])
+def test_a_peer_beyond_the_link_has_a_gateway_and_a_route_its_mtu(ends, kind):
+    first, second = ends
+    for address, gateway, mtu in (
+        ("10.99.0.1", second.address, None),
+        ("10.98.0.1", "fd77::2", None),
+        ("10.97.0.1", second.address, 1300),
+        ("fd99::1", "fd77::2", None),
+    ):
+        path = look(first, kind, address)
+        assert (path.peer, path.gateway, path.route_mtu) == (address, gateway, mtu)
+        assert path.interface.name == first.device
+        assert path.path_mtu == (mtu or 1500)
+
+
+def test_own_addresses_are_reached_through_loopback(ends):
+    _, second = ends
+    for address in (second.address, "10.99.0.1", "fd77::2", "127.0.0.1", "::1"):
+        path = look(second, "SOCK_STREAM", address)
+        assert (path.interface.name, path.gateway) == ("lo", None)
+
+
+def test_the_route_of_a_bound_socket_is_that_of_its_device(ends):
+    """Two ways to the same address, of which the better one is not taken."""
+    first, second = ends
+    first.ip("link", "add", "other", "type", "bridge")
+    first.ip("link", "set", "other", "up")
+    first.ip("route", "add", "10.99.0.1/32", "dev", "other")
+    assert look(first, "SOCK_DGRAM", "10.99.0.1").interface.name == "other"
+    path = look(first, "SOCK_DGRAM", "10.99.0.1", first.device)
+    assert (path.interface.name, path.gateway) == (first.device, second.address)
+
+
+def test_a_route_may_depend_on_the_protocol_and_the_port(ends):
+    first, _ = ends
+    first.ip("link", "add", "other", "type", "bridge")
+    first.ip("addr", "add", "10.55.0.1/24", "dev", "other")
+    first.ip("link", "set", "other", "up")
+    first.ip("rule", "add", "ipproto", "udp", "dport", "7777", "lookup", "77")
+    first.ip("route", "add", "10.99.0.1/32", "dev", "other", "table", "77")
+    assert look(first, "SOCK_DGRAM", "10.99.0.1").interface.name == "other"
+    assert look(first, "SOCK_STREAM", "10.99.0.1").interface.name == first.device
+
+
+@pytest.mark.parametrize("timestamps", ["1", "0"])
+def test_a_segment_and_its_headers_are_a_packet_of_the_mtu(ends, timestamps):
+    """What `payload_rate` takes for the headers is what the kernel leaves for them."""
+    first, second = ends
+    for host in ends:
+        run(*host.prefix(), "sysctl", "-q", "-w", f"net.ipv4.tcp_timestamps={timestamps}")
+    for address, header in ((second.address, 20), ("fd77::2", 40)):
+        path = look(first, "SOCK_STREAM", address)
+        assert path.tcp.timestamps == (timestamps == "1")
+        headers = header + 20 + (12 if path.tcp.timestamps else 0)
+        assert path.tcp.pmtu == 1500
+        assert path.tcp.snd_mss == 1500 - headers
+        assert path.tcp.min_rtt_us <= path.tcp.rtt_us
+        assert path.congestion == "reno"
+
+
+def test_frames_are_as_long_as_payload_rate_says(ends):
+    """Also where the MTU of the peer, and not that of the path, limits a segment."""
+    first, second = ends
+    # Each segment is counted with its headers only where the device gets it by itself.
+    first.ip("link", "set", first.device, "gso_max_segs", "1")
+    second.ip("link", "set", second.device, "mtu", "1400")
+    before = first.sent_bytes
+    path = look(first, "SOCK_STREAM", second.address)
+    assert (path.tcp.pmtu, path.tcp.snd_mss) == (1500, 1348)
+    # What is sent again goes in full frames, too. Without what Ethernet adds on the wire.
+    full = 1348 + 52 + 14
+    sent = (1_000_000 // 1348 + path.tcp.total_retrans) * full + 1_000_000 % 1348 + 66
+    # The handshake and a few acknowledgements come on top.
+    assert 0 < first.sent_bytes - before - sent < 2000
+
+
+def test_a_vlan_is_one(ends):
+    first, _ = ends
+    made = subprocess.run(
+        ["ip", "-n", first.name, "link", "add", "link", first.device, "name", "tagged",
+         "type", "vlan", "id", "7"], check=False, capture_output=True,
+    )  # fmt: skip
+    need(made.returncode == 0, "this kernel has no VLANs")
+    first.ip("addr", "add", "10.66.0.1/24", "dev", "tagged")
+    first.ip("link", "set", "tagged", "up")
+    path = look(first, "SOCK_DGRAM", "10.66.0.2")
+    assert (path.interface.name, path.interface.kind) == ("tagged", "vlan")
+
+
+def test_the_addresses_of_an_interface_are_chosen(ends):
+    first, _ = ends
+
+    def choose(spec):
+        return run(*first.prefix(), sys.executable, "-c", CHOOSE, spec).split()
+
+    first.ip("addr", "add", "10.77.9.1/24", "dev", first.device, "label", f"{first.device}:x")
+    mine = [first.address, "10.77.9.1", "fd77::1"]
+    assert choose(first.device) == mine
+    assert choose("10.77.0.0/16") == mine[:2]
+    assert choose("10.77.9.0/24") == mine[1:2]
+    assert choose("fd00::/8") == mine[2:]
+    (local,) = choose("fe80::/10")
+    assert local.endswith(f"%{first.device}")
+    assert choose(local) == [local]

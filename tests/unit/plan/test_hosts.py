@@ -1,0 +1,111 @@
+"""Lists of hosts: what a user writes, and what Slurm and PBS hand over."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.errors import UsageError
+from halftrip.plan.hosts import hostfile, hosts, spread
+from halftrip.plan.layers import make_plan, options_layer
+
+NAMES = st.from_regex(r"[a-z][a-z0-9]{0,6}", fullmatch=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a,b", "a b"),
+        ("a, b", "a b"),
+        ("a:2,b", "a a b"),
+        ("user@a,10.0.0.1", "user@a 10.0.0.1"),
+        ("node[1-3,7]", "node1 node2 node3 node7"),
+        ("n[08-10]-ib,login", "n08-ib n09-ib n10-ib login"),
+        ("r[1-2]n[1-2]:2", "r1n1 r1n1 r1n2 r1n2 r2n1 r2n1 r2n2 r2n2"),
+        ("fe80::1%eth0,[2001:db8::1]:2", "fe80::1%eth0 2001:db8::1 2001:db8::1"),
+    ],
+)
+def test_hosts_are_named_as_people_and_schedulers_do(text, names):
+    assert hosts(text) == tuple(names.split())
+    # A run file has them one by one.
+    assert hosts(list(hosts(text))) == hosts(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a,,b", "-oProxyCommand=x", "a b", "a;b", "$(a)", "n[3-1]", "n[1-]", "n[a]", "é"],
+)
+def test_what_is_no_host_is_refused(text):
+    with pytest.raises(UsageError):
+        hosts(text)
+
+
+@pytest.mark.parametrize("text", ["n[1-999999999]", "a:99999", "n[1-99]m[1-99]"])
+def test_too_many_hosts_are_refused_at_once(text):
+    with pytest.raises(UsageError, match="more than 4096 ranks"):
+        hosts(text)
+
+
+@given(st.lists(st.tuples(NAMES, st.integers(1, 4)), min_size=1, max_size=6))
+def test_slots_are_ranks(pairs):
+    expected = tuple(name for name, slots in pairs for _ in range(slots))
+    assert hosts(",".join(f"{name}:{slots}" for name, slots in pairs)) == expected
+
+
+def test_all_hosts_are_those_of_the_scheduler(monkeypatch, tmp_path):
+    for name in ("SLURM_JOB_NODELIST", "PBS_NODEFILE"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(UsageError, match="neither SLURM_JOB_NODELIST nor PBS_NODEFILE is set"):
+        hosts("all")
+    (tmp_path / "nodes").write_text("p1\np1\np2\n")
+    monkeypatch.setenv("PBS_NODEFILE", str(tmp_path / "nodes"))
+    assert hosts("all") == ("p1", "p2")
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2],m")
+    assert hosts("all") == ("n1", "n2", "m")
+
+
+def test_a_file_has_a_host_in_each_line(tmp_path):
+    path = tmp_path / "hosts"
+    path.write_text("# rack 1\n a \nb slots=2  # two\n\nc:3\n")
+    assert hostfile(str(path)) == ("a", "b", "b", "c", "c", "c")
+    plan = make_plan(options_layer({"hostfile": str(path)}))
+    assert (plan.hosts, plan.ranks) == (hostfile(str(path)), 6)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"a b c\n"])
+def test_what_is_no_file_of_hosts_is_refused(tmp_path, content):
+    path = tmp_path / "hosts"
+    path.write_bytes(content)
+    with pytest.raises(UsageError):
+        hostfile(str(path))
+    with pytest.raises(UsageError, match="no such file"):
+        hostfile(str(tmp_path / "none"))
+
+
+@given(st.integers(1, 8), st.integers(1, 5))
+def test_ranks_are_spread_evenly_and_side_by_side(count, each):
+    names = [f"h{number}" for number in range(count)]
+    where = spread(names, count * each)
+    assert where == [name for name in names for _ in range(each)]
+
+
+def test_each_host_has_a_rank():
+    assert make_plan(options_layer({"hosts": "a,b,c"})).ranks == 3
+    assert make_plan(options_layer({"hosts": "a"})).ranks == 2
+    assert make_plan(options_layer({"hosts": "a,b", "ranks": "4"})).ranks == 4
+    with pytest.raises(UsageError, match="--ranks: 3 hosts need a rank each, and there are 2"):
+        make_plan(options_layer({"hosts": "a,b,c", "ranks": "2"}))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"ssh": "ssh -p 2222"}, "--ssh: --hosts says on which hosts"),
+        ({"remote_command": "/opt/halftrip"}, "--remote-command: --hosts says on which hosts"),
+        ({"hosts": "a,b", "mpiexec": "mpirun"}, "--mpiexec: --hosts starts ranks by ssh; "),
+        ({"hosts": "a,b", "launcher": "local"}, "--launcher: --hosts starts ranks by ssh; "),
+    ],
+)
+def test_contradictions_are_refused(options, said):
+    with pytest.raises(UsageError) as refused:
+        make_plan(options_layer(options))
+    assert str(refused.value).startswith(said)
