@@ -95,6 +95,11 @@ TRANSPORTS = Registry(
 )
 # The transports of a plan that names none.
 DEFAULT_TRANSPORTS = ("mpi", "shm", "pipe", "unix", "tcp", "udp")
+# Those of a plan that names none, but several hosts, and no MPI.
+BETWEEN_HOSTS = ("tcp", "udp")
+# Those between ranks that a server has started for a client: they move bytes, and nothing that a
+# peer sends is unpickled.
+SERVED_TRANSPORTS = ("tcp", "udp", "shm", "pipe", "unix")
 # Those between ranks that an mpiexec has started, and those that need a Dragon runtime.
 MPI_TRANSPORTS = ("mpi", "mpi4py", "mpi4py-object")
 DRAGON_TRANSPORTS = ("dragon", "dragon-pipe", "dragon-queue")
@@ -110,6 +115,7 @@ LAUNCHERS = Registry(
         "mpiexec": "halftrip.job.launchers.mpiexec:MpiexecLauncher",
         "dragon": "halftrip.job.launchers.dragon:DragonLauncher",
         "ssh": "halftrip.job.launchers.ssh:SshLauncher",
+        "peer": "halftrip.job.launchers.peer:PeerLauncher",
     },
 )
 

@@ -40,7 +40,8 @@ class Network(msgspec.Struct, frozen=True):
     def no_port(self) -> OSError:
         """The error for the case that none of `port_range` is free."""
         first, last = self.ports or (0, 0)
-        return OSError(errno.EADDRINUSE, f"--data-ports {first}-{last}: none of them is free")
+        said = f"none of the ports {first} to {last} is free" if first < last else "it is taken"
+        return OSError(errno.EADDRINUSE, said)
 
     def bound_to(self, peer: str) -> str | None:
         """The address at which a connection to the address `peer` begins; None: the kernel

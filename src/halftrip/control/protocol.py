@@ -37,13 +37,15 @@ class Address(msgspec.Struct, frozen=True, tag=True):
 class Assignment(msgspec.Struct, frozen=True, tag=True):
     """The task of a launched rank: a Plan in JSON, where rank 0 listens for the group, if that uses
     sockets, whether progress is shown, the number of the launch, the configurations that are left
-    out, in JSON, and how long the launch may take, s: its share of what is left, and all of it."""
+    out, in JSON, where each rank has said that it listens, and how long the launch may take, s: its
+    share of what is left, and all of it."""
 
     plan: bytes
     group: Address | None
     progress: bool
     launch: int = 0
     done: bytes = b"[]"
+    groups: tuple[Address | None, ...] = ()
     allowed: tuple[float, float] | None = None
 
 

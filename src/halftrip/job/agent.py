@@ -13,17 +13,19 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import msgspec
 
 from halftrip import __version__
-from halftrip.control.protocol import LENGTH
+from halftrip.control.protocol import LENGTH, Channel
 from halftrip.errors import Interrupted, UsageError
 from halftrip.job.deaths import end_of
 from halftrip.job.launchers.base import RANK_COMMAND
 from halftrip.job.processes import POLL_SECONDS, Started, job_processes
 from halftrip.job.signals import catching, interrupt
-from halftrip.job.spec import RANK_VARIABLE, Job
+from halftrip.job.spec import CONTROL_VARIABLE, RANK_VARIABLE, Job
 
 # How long ranks that have been told to leave may take, and then those that got a SIGTERM, s.
 _GRACE_SECONDS = 1.5
@@ -102,7 +104,7 @@ def main() -> int:
     """Does the task at the standard input. Returns 0 if all ranks ended well, else the status of
     the first that did not, as shells have it."""
     task = Task.read(sys.stdin.fileno())
-    ranks = Ranks(task.job, task.numbers)
+    ranks = Ranks(task.job, task.numbers, sys.stderr.fileno())
     try:
         with catching(interrupt):
             ranks.start()
@@ -115,40 +117,56 @@ def main() -> int:
 
 
 class Ranks:
-    """The ranks of a job that this process has started, and the first bad `status` of one."""
+    """The ranks of a job that this process starts, and the first bad `status` of one. What they
+    print goes to the descriptor `output`, as does how they ended, if not well."""
 
-    def __init__(self, job: Job, numbers: tuple[int, ...]) -> None:
+    def __init__(self, job: Job, numbers: tuple[int, ...], output: int) -> None:
         self.status = 0
+        self._output = output
         # Those that watch the launcher's process watch this one instead.
         self._job = msgspec.structs.replace(job, launcher=os.getpid())
         self._numbers = numbers
         self._running: dict[int, subprocess.Popen[bytes]] = {}
 
-    def start(self) -> None:
+    @property
+    def pids(self) -> list[int]:
+        return [process.pid for process in self._running.values()]
+
+    def start(self, controls: Mapping[int, Channel] = MappingProxyType({})) -> None:
+        """Starts them; `controls` are the connections to their launcher, by rank, of those that do
+        not make one themselves."""
         for number in self._numbers:
+            control = controls.get(number)
+            handed = {} if control is None else {CONTROL_VARIABLE: str(control.fileno())}
             self._running[number] = subprocess.Popen(
                 RANK_COMMAND,
-                env=os.environ | self._job.environment() | {RANK_VARIABLE: str(number)},
+                env=os.environ | self._job.environment() | {RANK_VARIABLE: str(number)} | handed,
                 stdin=subprocess.DEVNULL,
-                stdout=sys.stderr.fileno(),
+                stdout=self._output,
+                stderr=self._output,
+                pass_fds=() if control is None else (control.fileno(),),
                 start_new_session=True,
             )
 
-    def serve(self, lifeline: int) -> None:
+    def serve(self, lifeline: int, deadline: float | None = None) -> bool:
         """Returns when all ranks have ended, or there is something at `lifeline`, which nobody
-        writes to any more."""
+        writes to any more; or, with False, at `deadline`, by time.monotonic."""
         with selectors.DefaultSelector() as selector:
             selector.register(lifeline, selectors.EVENT_READ, None)
             for number, process in self._running.items():
                 selector.register(os.pidfd_open(process.pid), selectors.EVENT_READ, number)
             try:
                 while self._running:
-                    for key, _ in selector.select():
+                    left = None if deadline is None else deadline - time.monotonic()
+                    if left is not None and left <= 0:
+                        return False
+                    for key, _ in selector.select(left):
                         if key.data is None:
-                            return
+                            return True
                         selector.unregister(key.fileobj)
                         os.close(key.fd)
                         self._note_end(key.data)
+                return True
             finally:
                 for key in list(selector.get_map().values()):
                     if key.data is not None:
@@ -158,7 +176,7 @@ class Ranks:
         code = self._running.pop(number).wait()
         if code:
             self.status = self.status or (code if code > 0 else 128 - code)
-            print(end_of(number, code), file=sys.stderr, flush=True)
+            os.write(self._output, f"{end_of(number, code)}\n".encode())
 
     def end(self) -> None:
         """Returns when no process of the job is left on this host."""

@@ -58,7 +58,7 @@ def join(
 
 def check_fit(job: ExistingJob, plan: Plan) -> None:
     """Raises UsageError if the plan has options that this job cannot satisfy."""
-    for name in ("launcher", "mpiexec", "hosts"):
+    for name in ("launcher", "mpiexec", "hosts", "peer"):
         if getattr(plan, name) is not None:
             raise UsageError(f"--{name}: the job that this runs in has been started; leave it out")
     if plan.launches > 1 or plan.until_ci:

@@ -32,7 +32,7 @@ def look_before_launch(plan: Plan, ranks: int, view: View) -> None:
     """Warns of whoever has the cores that so many ranks would get. To be called before they are
     started: they are busy then."""
     # Ranks on other hosts are none of this one's.
-    if view.takes_warnings and plan.hosts is None and _is_worthwhile(plan):
+    if view.takes_warnings and not plan.spans_hosts and _is_worthwhile(plan):
         _warn(plan, [topology.view(host_identity())] * ranks, (), view)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from halftrip.control.protocol import Channel
 from halftrip.errors import Interrupted
 
 # How often a wait for the end of processes that are not children looks for it.
@@ -56,7 +57,8 @@ class Output:
 class Started:
     """The processes that a launcher has started, each with its name in messages, and the output of
     those that have one. `ranks` are those that a process stands for, and `hosts` has the host of
-    each rank, where they are on several.
+    each rank, where they are on several. `dialled` are connections that were made to ranks, and
+    `servers` those to hosts that have started some, each with the name of the host.
 
     `stopped` is the reason why no more are to be started. `start_seconds` and `leave_seconds` are
     how long they may take to connect, and to end by themselves. `until_finished` is closed when all
@@ -66,6 +68,8 @@ class Started:
     processes: dict[subprocess.Popen[bytes], str] = field(default_factory=dict)
     ranks: dict[subprocess.Popen[bytes], tuple[int, ...]] = field(default_factory=dict)
     hosts: dict[int, str] = field(default_factory=dict)
+    dialled: dict[int, Channel] = field(default_factory=dict)
+    servers: dict[Channel, str] = field(default_factory=dict)
     outputs: dict[str, Output] = field(default_factory=dict)
     stopped: str | None = None
     start_seconds: float = START_SECONDS

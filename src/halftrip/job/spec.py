@@ -16,6 +16,8 @@ from halftrip.control.protocol import Address
 JOB_VARIABLE = "HALFTRIP_JOB"
 # A rank's number, from launchers that know it; under an mpiexec, MPI knows it.
 RANK_VARIABLE = "HALFTRIP_RANK"
+# The descriptor of a rank's connection to its launcher, where that was made for it.
+CONTROL_VARIABLE = "HALFTRIP_CONTROL"
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -25,8 +27,9 @@ class Job(msgspec.Struct, frozen=True):
     mpiexec starts them, `threads` how many threads of a rank call MPI. `library` is the MPI library
     of the mpiexec, if that is known, and `directories` have temporary files. `attach` is where a
     Dragon runtime says how to attach to it; `no_dragon` and `no_mpi` are why there is no
-    runtime, and no MPI, if there is not.
-    `network` says how ranks are reached from other hosts.
+    runtime, and no MPI, if there is not. `network` says how ranks are reached from other hosts. If
+    the job `calls_upwards`, a rank connects to those above it, not to those below. This part of it
+    `serves` a launcher on another host.
     """
 
     address: Address
@@ -41,6 +44,8 @@ class Job(msgspec.Struct, frozen=True):
     no_dragon: str = ""
     no_mpi: str = "the ranks were not started by an mpiexec (--launcher mpiexec)"
     network: Network = ANY
+    calls_upwards: bool = False
+    serves: bool = False
 
     @property
     def reach(self) -> Reach:

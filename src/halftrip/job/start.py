@@ -21,7 +21,7 @@ from halftrip.job.processes import Started
 from halftrip.job.resumption import Resumption
 from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.signals import catching, interrupt
-from halftrip.job.spec import Job, new_token
+from halftrip.job.spec import Job
 from halftrip.job.supervisor import Supervisor, guests
 from halftrip.job.view import View
 from halftrip.plan.plan import Plan
@@ -75,8 +75,8 @@ _NEEDED = {"mpiexec": MPI_TRANSPORTS, "dragon": DRAGON_TRANSPORTS}
 def _launch(
     plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: Limit | None
 ) -> None:
-    if plan.launcher is not None or plan.mpiexec is not None or plan.hosts is not None:
-        default = "mpiexec" if plan.hosts is None else "ssh"
+    if plan.launcher is not None or plan.mpiexec is not None or plan.spans_hosts:
+        default = "mpiexec" if not plan.spans_hosts else "ssh" if plan.hosts else "peer"
         _launch_with(plan.launcher or default, plan, run_file, view, left, limit)
         return
     for launcher, transports in _NEEDED.items():
@@ -105,7 +105,7 @@ def _launch_with(
             launcher: Launcher = LAUNCHERS.load(name)(plan)
             if number == left.first and _uses_dragon(plan):
                 view.warn(command.notes(plan.dragon))
-            token = new_token()
+            token = launcher.token
             ranks = plan.ranks or DEFAULT_RANKS
             listener = Listener(token, guests(ranks), launcher.reach)
             job = launcher.job(listener, token, ranks)

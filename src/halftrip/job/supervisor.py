@@ -11,11 +11,12 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import msgspec
 
-from halftrip.control.greeting import Guest, Hello
+from halftrip.control.greeting import LONGEST_GREETING, Guest, Hello
 from halftrip.control.listener import Listener
 from halftrip.control.protocol import (
     Abort,
@@ -26,6 +27,7 @@ from halftrip.control.protocol import (
     Closed,
     Progress,
     RecordLines,
+    decoded,
 )
 from halftrip.errors import HalftripError, Interrupted, system_reason
 from halftrip.job import shm_cleanup
@@ -35,6 +37,7 @@ from halftrip.job.processes import POLL_SECONDS, Started, descendants, job_proce
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
 from halftrip.job.view import View
+from halftrip.job.visit import receive_answer
 from halftrip.plan.plan import Plan
 from halftrip.results.configuration import Configuration
 
@@ -133,6 +136,12 @@ class Supervisor:
             for process in self._started.processes:
                 descriptor = os.pidfd_open(process.pid)
                 self._selector.register(descriptor, selectors.EVENT_READ, self._on_exit)
+            for number, channel in self._started.dialled.items():
+                self._selector.register(
+                    channel, selectors.EVENT_READ, partial(self._on_dialled, number)
+                )
+            for channel in self._started.servers:
+                self._selector.register(channel, selectors.EVENT_READ, self._on_server)
             self._await_ranks()
             self._assign(plan, launch, done)
             while not all(rank.finished for rank in self._ranks.values()):
@@ -223,6 +232,35 @@ class Supervisor:
             self._selector.unregister(listener)
             listener.close()
 
+    def _on_dialled(self, number: int, channel: Channel) -> None:
+        """A rank that was called says who it is, or that it cannot begin."""
+        self._selector.unregister(channel)
+        try:
+            hello: Hello = decoded(channel.receive_bytes(LONGEST_GREETING), Hello)
+        except Closed:
+            # The server says why.
+            return
+        if hello.rank not in (number, -1):
+            raise LaunchFailed(f"rank {number} says that it is rank {hello.rank}")
+        self._take(channel, hello)
+
+    def _on_server(self, channel: Channel) -> None:
+        """A server has something to say: how its ranks have ended, or nothing, which is as bad
+        before they have finished."""
+        self._selector.unregister(channel)
+        name = self._started.servers[channel]
+        try:
+            answer = receive_answer(channel, None)
+            reason = answer.reason if isinstance(answer, Abort) else "it does not say why"
+            error: HalftripError = Interrupted(f"{name}: {reason}")
+        except Closed:
+            error = Lost(name)
+        mine = {rank for rank, host in self._started.hosts.items() if host == name}
+        if mine <= {number for number, rank in self._ranks.items() if rank.finished}:
+            return
+        self._reports.append(error)
+        self._end_early()
+
     def _take(self, channel: Channel, hello: Hello) -> None:
         if hello.purpose == "control":
             rank = ConnectedRank(self._name_of(hello), hello, channel)
@@ -248,6 +286,7 @@ class Supervisor:
                 progress=self._view.visible,
                 launch=launch,
                 done=msgspec.json.encode(done),
+                groups=tuple(self._ranks[each].hello.group for each in range(self._job.ranks)),
                 allowed=None if self._limit is None else self._limit.allowed(self._started_at),
             )
             with contextlib.suppress(Closed):  # _on_control notices the death

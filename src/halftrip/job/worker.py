@@ -9,6 +9,7 @@ import contextlib
 import gc
 import os
 import select
+import socket
 import sys
 import traceback
 from functools import partial
@@ -18,12 +19,18 @@ from typing import TYPE_CHECKING, NoReturn
 import msgspec
 
 from halftrip import clock
-from halftrip.control.collectives import Group, MpiGroup, join_socket_group, lead_socket_group
-from halftrip.control.greeting import introduce
+from halftrip.control.collectives import (
+    Group,
+    MpiGroup,
+    SocketGroup,
+    group_guests,
+    join_socket_group,
+    lead_socket_group,
+)
+from halftrip.control.greeting import Hello, introduce
 from halftrip.control.listener import Listener, connect
 from halftrip.control.protocol import (
     Abort,
-    Address,
     Assignment,
     Channel,
     Closed,
@@ -32,15 +39,23 @@ from halftrip.control.protocol import (
 )
 from halftrip.control.watchdog import Watchdog
 from halftrip.dragon import process as dragon
-from halftrip.errors import HalftripError, Interrupted, Unavailable, shortage
+from halftrip.errors import (
+    HalftripError,
+    Interrupted,
+    Unavailable,
+    UsageError,
+    shortage,
+    system_reason,
+)
 from halftrip.job.existing import existing_job
 from halftrip.job.mpi_start import watched
 from halftrip.job.processes import START_SECONDS
-from halftrip.job.spec import RANK_VARIABLE, Job
+from halftrip.job.spec import CONTROL_VARIABLE, RANK_VARIABLE, Job
 from halftrip.measure.budget import Allowed
 from halftrip.measure.runner import Runner
 from halftrip.mpi import library
 from halftrip.plan.plan import Plan
+from halftrip.registry import SERVED_TRANSPORTS
 from halftrip.results.configuration import Configuration
 from halftrip.transports.base import ProcessContext
 
@@ -123,9 +138,21 @@ def main() -> NoReturn:
 
 def _give_up(job: Job, reason: str) -> NoReturn:
     """Tells the launcher why this rank cannot begin."""
-    channel = connect(job.address, job.token, introduce("control", -1), START_SECONDS)
+    channel = _connect_control(job, introduce("control", -1))
     channel.send(Abort(reason))
     os._exit(1)
+
+
+def _connect_control(job: Job, hello: Hello) -> Channel:
+    """The connection to the launcher: the one that it has made itself, if there is one. Raises
+    OSError and Closed."""
+    made = os.environ.get(CONTROL_VARIABLE)
+    if made is None:
+        return connect(job.address, job.token, hello, START_SECONDS, network=job.network)
+    channel = Channel(socket.socket(fileno=int(made)))
+    os.set_inheritable(channel.fileno(), False)
+    channel.send_bytes(msgspec.msgpack.encode(hello))
+    return channel
 
 
 def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
@@ -133,15 +160,15 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
     # On one host also beside MPI: a rank that waits in a socket sleeps, in MPI it polls.
     over_sockets = communicator is None or job.address.unix is not None
     try:
-        listener = (
-            Listener(job.token, (), job.reach, rank=0) if rank == 0 and over_sockets else None
-        )
-    except (HalftripError, OSError) as error:
+        listener = _listener(job, rank) if over_sockets else None
+    except HalftripError as error:
         _give_up(job, str(error))
+    except OSError as error:
+        _give_up(job, f"--data-ports: {system_reason(error)}")
     group_address = listener.address if listener is not None else None
     try:
         hello = introduce("control", rank, group=group_address)
-        control = connect(job.address, job.token, hello, START_SECONDS)
+        control = _connect_control(job, hello)
         assignment = control.receive()
     except (OSError, Closed):
         # The launcher is dead, or about to exit for a reason that it reports itself.
@@ -154,8 +181,10 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
 
     def work() -> None:
         plan = msgspec.json.decode(assignment.plan, type=Plan)
+        if job.serves:
+            _check_served(plan)
         mpi = None if over_sockets else communicator
-        group = _form_group(job, rank, mpi, listener, assignment.group, plan.threads)
+        group = _form_group(job, rank, mpi, listener, assignment, plan.threads)
         sink = LauncherSink(_connect_events(job) if rank == 0 else None, assignment.progress)
         process = ProcessContext.of(
             plan,
@@ -189,6 +218,15 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
     os._exit(1)
 
 
+def _listener(job: Job, rank: int) -> Listener | None:
+    """Where others of the group connect, where that has to be known from the start. Raises OSError
+    and UsageError."""
+    if job.calls_upwards:
+        # Nobody calls rank 0.
+        return Listener(job.token, (), job.network if rank else "unix", rank)
+    return Listener(job.token, (), job.reach, rank=0) if rank == 0 else None
+
+
 def _connect_events(job: Job) -> Channel:
     return connect(job.address, job.token, introduce("events", 0), START_SECONDS)
 
@@ -198,20 +236,32 @@ def _form_group(
     rank: int,
     communicator: MPI.Intracomm | None,
     listener: Listener | None,
-    leader: Address | None,
+    assignment: Assignment,
     threads: int,
 ) -> Group:
     if communicator is not None:
         return MpiGroup(communicator)
+    if listener is not None and job.calls_upwards:
+        listener.awaited |= group_guests(rank, job.ranks, threads, calls_upwards=True)
+        addresses = assignment.groups
+        return SocketGroup(rank, job.token, listener, addresses, {}, job.network, True)
     if listener is not None:
         try:
             return lead_socket_group(listener, job.token, job.ranks, _GROUP_SECONDS, threads)
         except TimeoutError:
             reason = f"not all ranks reached rank 0 in {_GROUP_SECONDS:.0f} s"
             raise HalftripError(reason) from None
-    if leader is None:
+    if assignment.group is None:
         raise HalftripError("the launcher does not say where rank 0 is")
-    return join_socket_group(leader, job.token, rank, job.ranks, job.reach, threads)
+    return join_socket_group(assignment.group, job.token, rank, job.ranks, job.reach, threads)
+
+
+def _check_served(plan: Plan) -> None:
+    """Raises UsageError for transports that do more for a client than to move bytes."""
+    refused = [name for name in plan.transports if name not in SERVED_TRANSPORTS]
+    if refused:
+        served = ", ".join(SERVED_TRANSPORTS)
+        raise UsageError(f"--transport {refused[0]}: halftrip serve has {served}")
 
 
 def _on_launcher_death(job: Job, rank: int, stderr: int, reason: str) -> None:

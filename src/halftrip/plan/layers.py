@@ -32,7 +32,7 @@ from halftrip.plan.plan import (
     plan_keys,
 )
 from halftrip.plan.values import check_value
-from halftrip.registry import DRAGON_TRANSPORTS
+from halftrip.registry import BETWEEN_HOSTS, DRAGON_TRANSPORTS
 from halftrip.results.patterns import SHAPES, Pattern
 
 # With one of these, somebody has said what is to be measured.
@@ -161,6 +161,8 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
         keys["part"] = tuple(PlanPart(**part) for part in parts)
     if len(set(keys.get("hosts") or ())) > _FEW_HOSTS:
         keys.setdefault("pairs", "across")
+    if keys.get("peer") is not None or len(set(keys.get("hosts") or ())) > 1:
+        keys.setdefault("transport", BETWEEN_HOSTS)
     if keys.get("simulated") is not None:
         keys.setdefault("transport", ("simulated",))
     elif not keys.keys() & _CHOOSE:
@@ -248,14 +250,19 @@ def _with_hosts(plan: Plan, hosts: tuple[str, ...]) -> Plan:
 
 def _check_hosts(plan: Plan, asked: Sequence[Layer]) -> None:
     """Raises UsageError where keys about hosts contradict each other."""
-    if plan.hosts is None:
-        for name in ("ssh", "remote_command"):
-            if getattr(plan, name) is not None and any(name in layer.keys for layer in asked):
-                raise UsageError(f"{_place(asked, name)}: --hosts says on which hosts")
-    elif plan.launcher not in (None, "ssh") or plan.mpiexec is not None:
-        name = "mpiexec" if plan.mpiexec is not None else "launcher"
-        place = _place(asked, name) if any(name in layer.keys for layer in asked) else f"--{name}"
-        raise UsageError(f"{place}: --hosts starts ranks by ssh; an mpiexec has --host of its own")
+    for name, needed in (("ssh", "hosts"), ("remote_command", "hosts"), ("secret_file", "peer")):
+        if getattr(plan, needed) is None and any(name in layer.keys for layer in asked):
+            raise UsageError(f"{_place(asked, name)}: only with --{needed}")
+    for name, launcher, others in (
+        ("hosts", "ssh", ("peer", "mpiexec", "launcher")),
+        ("peer", "peer", ("mpiexec", "launcher")),
+    ):
+        for other in others:
+            if getattr(plan, name) is not None and getattr(plan, other) not in (None, launcher):
+                said = "an mpiexec has --host of its own" if other == "mpiexec" else "leave it out"
+                raise UsageError(f"--{other}: --{name} starts ranks by itself; {said}")
+    if plan.peer is not None and (plan.ranks or 2) % 2:
+        raise UsageError(f"{_place(asked, 'ranks')}: half of the ranks are the peer's; even, then")
 
 
 def _with_cores(plan: Plan, cores: tuple[int, ...]) -> Plan:

@@ -202,7 +202,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "launcher": Option(
         parsing.one_of(LAUNCHERS),
-        "Who starts them: local, mpiexec, dragon, ssh. [as what is measured needs]",
+        "Who starts them: local, mpiexec, dragon, ssh, peer. [as what is measured needs]",
         group="where",
     ),
     "mpiexec": Option(
@@ -225,6 +225,14 @@ OPTIONS: dict[str, Option] = {
     ),
     "remote_command": Option(
         parsing.text, "What starts halftrip on hosts. [the path that it has here]", group="where"
+    ),
+    "peer": Option(
+        parsing.text,
+        "Half of the ranks here, half where halftrip serve runs: HOST or HOST:PORT.",
+        group="where",
+    ),
+    "secret_file": Option(
+        parsing.text, "A file with the secret that --peer's halftrip serve wants.", group="where"
     ),
     "interface": Option(
         parsing.text,

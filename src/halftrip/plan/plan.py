@@ -88,8 +88,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     carries in a second.
 
     Ranks are started on `hosts`, each named once for each of its ranks, by `ssh` (a command), where
-    `remote_command` is what starts halftrip. Between hosts they use the addresses of `interface`
-    (a name, an address or a network) and listen on ports between `data_ports`, both included.
+    `remote_command` is what starts halftrip; or half of them on the host of ``halftrip serve`` that
+    is the `peer`, whose secret is in `secret_file`. Between hosts they use the addresses of
+    `interface` (a name, an address or a network) and listen on ports between `data_ports`, both
+    included.
 
     `preset` names keys that hold unless another layer says otherwise. With `placement_state`, only
     samples count that were taken while the core-to-core round trip was in its fastest state
@@ -145,6 +147,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     mpiexec: str | None = None
     dragon: str | None = None
     hosts: tuple[str, ...] | None = None
+    peer: str | None = None
+    secret_file: str | None = None
     ssh: str | None = None
     remote_command: str | None = None
     interface: str | None = None
@@ -152,6 +156,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     output: str | None = None
     quiet: bool = False
     part: tuple[PlanPart, ...] = ()
+
+    @property
+    def spans_hosts(self) -> bool:
+        """Whether ranks are started on other hosts, without MPI."""
+        return self.hosts is not None or self.peer is not None
 
     @property
     def part_plans(self) -> tuple[Plan, ...]:

@@ -46,7 +46,7 @@ def test_a_listener_keeps_to_the_ports():
     network = Network("lo", (port, port))
     with contextlib.closing(Listener(TOKEN, {GUEST}, network)) as first:
         assert first.address.port == port
-        with pytest.raises(OSError, match=f"--data-ports {port}-{port}: none of them is free"):
+        with pytest.raises(OSError, match="it is taken"):
             Listener(TOKEN, {GUEST}, network)
         with contextlib.closing(
             Listener(TOKEN, {GUEST}, Network("lo", (port, port + 20)))

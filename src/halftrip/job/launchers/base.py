@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 from halftrip.control.listener import Listener, Reach
 from halftrip.interpreter import RUN_MODULE
 from halftrip.job.processes import Started
-from halftrip.job.spec import Job
+from halftrip.job.spec import Job, new_token
 from halftrip.plan.plan import Plan
 
 # The command that a rank runs.
@@ -19,6 +20,11 @@ class Launcher(ABC):
     `starts_dragon`: its ranks are processes of a Dragon runtime."""
 
     starts_dragon: bool = False
+
+    @cached_property
+    def token(self) -> str:
+        """The token of the job."""
+        return new_token()
 
     @abstractmethod
     def __init__(self, plan: Plan) -> None: ...

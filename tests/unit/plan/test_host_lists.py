@@ -99,10 +99,14 @@ def test_each_host_has_a_rank():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"ssh": "ssh -p 2222"}, "--ssh: --hosts says on which hosts"),
-        ({"remote_command": "/opt/halftrip"}, "--remote-command: --hosts says on which hosts"),
-        ({"hosts": "a,b", "mpiexec": "mpirun"}, "--mpiexec: --hosts starts ranks by ssh; "),
-        ({"hosts": "a,b", "launcher": "local"}, "--launcher: --hosts starts ranks by ssh; "),
+        ({"ssh": "ssh -p 2222"}, "--ssh: only with --hosts"),
+        ({"remote_command": "/opt/halftrip"}, "--remote-command: only with --hosts"),
+        ({"hosts": "a,b", "mpiexec": "mpirun"}, "--mpiexec: --hosts starts ranks by itself; "),
+        ({"secret_file": "x"}, "--secret-file: only with --peer"),
+        ({"hosts": "a,b", "peer": "c"}, "--peer: --hosts starts ranks by itself; "),
+        ({"peer": "c", "ranks": "3"}, "--ranks: half of the ranks are the peer's; even, then"),
+        ({"peer": "c", "launcher": "ssh"}, "--launcher: --peer starts ranks by itself; "),
+        ({"hosts": "a,b", "launcher": "local"}, "--launcher: --hosts starts ranks by itself; "),
     ],
 )
 def test_contradictions_are_refused(options, said):

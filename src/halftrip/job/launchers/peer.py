@@ -1,0 +1,177 @@
+"""Ranks on this host and on another one, where ``halftrip serve`` starts them: all connections go
+there, none comes from there."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import sys
+import time
+
+from halftrip import __version__
+from halftrip.control.greeting import Hello, introduce
+from halftrip.control.listener import Listener, Reach, connect
+from halftrip.control.network import Network
+from halftrip.control.protocol import Abort, Address, Channel, Closed
+from halftrip.errors import HalftripError, UsageError, system_reason
+from halftrip.job.launchers.base import Launcher
+from halftrip.job.launchers.local import start_rank
+from halftrip.job.processes import Started
+from halftrip.job.spec import Job
+from halftrip.job.visit import (
+    ANSWER_SECONDS,
+    OPEN,
+    SECRET_VARIABLE,
+    Busy,
+    Request,
+    Welcome,
+    addresses_of,
+    control_guest,
+    given_secret,
+    new_nonce,
+    receive_answer,
+    send,
+    split_peer,
+    token_of,
+)
+from halftrip.plan.plan import Plan
+from halftrip.texts import printable
+
+_DEFAULT_RANKS = 2
+_START_SECONDS = 30.0
+# The ranks there have their time to leave, and are seen to have gone.
+_LEAVE_SECONDS = 3.0
+# A server that still ends the visit before is asked again, so often and so long, s.
+_AGAIN_SECONDS = 0.2
+_PATIENCE_SECONDS = 5.0
+# What a run takes beyond --max-duration at most, s.
+_MARGIN_SECONDS = 15.0
+_NO_MPI = "--peer starts ranks without MPI"
+_NO_SECRET = f"it wants a secret: --secret-file, or the variable {SECRET_VARIABLE}"
+
+
+class PeerLauncher(Launcher):
+    """The constructor asks the server, and has to be followed by `start`."""
+
+    def __init__(self, plan: Plan) -> None:
+        if plan.peer is None:
+            raise UsageError("--launcher peer: --peer says which host")
+        self._plan = plan
+        self._ranks = plan.ranks or _DEFAULT_RANKS
+        self._here = self._ranks // 2
+        self._network = Network(plan.interface, plan.data_ports)
+        host, port = split_peer(plan.peer)
+        self._name = f"{host}:{port}"
+        self._address = Address(hosts=addresses_of(host), port=port)
+        self._channel, self._welcome, self.token = self._ask()
+
+    @property
+    def reach(self) -> Reach:
+        return "unix"
+
+    def job(self, listener: Listener, token: str, ranks: int) -> Job:
+        return Job(
+            address=listener.address,
+            token=token,
+            launcher=os.getpid(),
+            ranks=ranks,
+            mpi=False,
+            no_mpi=_NO_MPI,
+            network=self._network,
+            calls_upwards=True,
+        )
+
+    def start(self, job: Job, started: Started) -> None:
+        started.until_end.callback(self._channel.close)
+        started.until_finished.callback(self._leave)
+        started.start_seconds = _START_SECONDS
+        started.leave_seconds = _LEAVE_SECONDS
+        started.servers[self._channel] = self._name
+        for rank in range(self._here, self._ranks):
+            started.hosts[rank] = self._name
+            purpose, number, visit = control_guest(self._welcome.visit, rank)
+            hello = introduce(purpose, number, thread=visit)
+            started.dialled[rank] = self._connect(self._secret, hello)
+        for rank in range(self._here):
+            start_rank(job, rank, started)
+
+    def _leave(self) -> None:
+        """Tells the server that the visit is over: its ranks have to end."""
+        with contextlib.suppress(OSError):
+            self._channel.socket.shutdown(1)
+
+    # Asking.
+
+    def _ask(self) -> tuple[Channel, Welcome, str]:
+        """The connection of the request, what the server said, and the job's token. Raises
+        HalftripError and UsageError."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            channel = self._greet()
+            request = self._request(channel)
+            answer = self._answer(channel, request)
+            if isinstance(answer, Welcome):
+                # The way that has proved to lead there, for what follows.
+                self._address = Address(hosts=(request.reached_at,), port=self._address.port)
+                return channel, answer, token_of(self._secret, request.nonce, answer.nonce)
+            channel.close()
+            if isinstance(answer, Abort):
+                raise HalftripError(f"{self._name}: {printable(answer.reason, 200)}")
+            if time.monotonic() > deadline:
+                raise HalftripError(
+                    f"{self._name}: busy with another client for at most {answer.seconds:.0f} s; "
+                    "try again then"
+                )
+            time.sleep(_AGAIN_SECONDS)
+
+    def _greet(self) -> Channel:
+        hello = introduce("client", -1)
+        secret = given_secret(self._plan.secret_file)
+        if secret is None and not hasattr(self, "_secret"):
+            try:
+                self._secret = OPEN
+                return self._connect(OPEN, hello)
+            except HalftripError as error:
+                if not isinstance(error.__cause__, Closed):
+                    raise
+            if not sys.stdin.isatty():
+                raise HalftripError(f"{self._name}: {_NO_SECRET}")
+            secret = getpass.getpass(f"secret of {self._name}: ").strip()
+        self._secret = secret or self._secret
+        return self._connect(self._secret, hello)
+
+    def _connect(self, secret: str, hello: Hello) -> Channel:
+        try:
+            return connect(self._address, secret, hello, ANSWER_SECONDS, network=self._network)
+        except OSError as error:
+            raise HalftripError(f"{self._name}: {system_reason(error)}") from error
+        except Closed as error:
+            said = "it has another secret, or is not halftrip serve"
+            raise HalftripError(f"{self._name}: {said}") from error
+
+    def _request(self, channel: Channel) -> Request:
+        limit = self._plan.max_duration
+        return Request(
+            version=__version__,
+            nonce=new_nonce(),
+            ranks=self._ranks,
+            numbers=tuple(range(self._here, self._ranks)),
+            threads=self._plan.threads,
+            seconds=None if limit is None else limit + _MARGIN_SECONDS,
+            reached_at=peer_address(channel),
+        )
+
+    def _answer(self, channel: Channel, request: Request) -> Welcome | Busy | Abort:
+        try:
+            send(channel, request)
+            return receive_answer(channel, time.monotonic() + ANSWER_SECONDS)
+        except Closed as error:
+            raise HalftripError(f"{self._name}: no answer: {error}") from None
+        finally:
+            channel.socket.settimeout(None)
+
+
+def peer_address(channel: Channel) -> str:
+    """The address of the other end; as IPv4 where it is an IPv4 address in IPv6 notation."""
+    return str(channel.socket.getpeername()[0]).removeprefix("::ffff:")

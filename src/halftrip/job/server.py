@@ -1,0 +1,245 @@
+"""``halftrip serve``: starts ranks for clients on other hosts, which know its secret."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import resource
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import NamedTuple
+
+from halftrip import __version__
+from halftrip.control.greeting import Guest, Hello
+from halftrip.control.listener import Listener
+from halftrip.control.network import Network
+from halftrip.control.protocol import Abort, Address, Channel, Closed
+from halftrip.errors import HalftripError, UsageError, shortage
+from halftrip.job.agent import Ranks
+from halftrip.job.launchers.peer import peer_address
+from halftrip.job.processes import Output
+from halftrip.job.spec import Job
+from halftrip.job.visit import (
+    ANSWER_SECONDS,
+    Busy,
+    Request,
+    Welcome,
+    control_guest,
+    new_nonce,
+    receive_request,
+    send,
+    token_of,
+)
+from halftrip.texts import printable
+
+_CLIENT = Guest("client", -1)
+# Clients who are told that the server is busy, at the same time; others are not answered.
+_MOST_WAITING = 16
+# A rank needs so much memory besides its buffers, bytes.
+_RANK_BYTES = 1 << 30
+
+
+class Limits(NamedTuple):
+    """What clients may ask for: so many at the same time, each for so many seconds, with so many
+    bytes of memory for all its ranks, and as many threads as there are cores."""
+
+    clients: int
+    seconds: float
+    memory: int
+    threads: int
+
+
+class Server:
+    """Listens as `network` says, with its one port, and starts ranks that listen on `data_ports`.
+    `log` gets a line for each client. Raises OSError if the port is taken."""
+
+    def __init__(
+        self,
+        secret: str,
+        network: Network,
+        data_ports: tuple[int, int] | None,
+        limits: Limits,
+        log: Callable[[str], None],
+    ) -> None:
+        self._secret = secret
+        self._network = network
+        self._data_ports = data_ports
+        self._limits = limits
+        self._log = log
+        self._listener = Listener(secret, {_CLIENT}, network)
+        self._visits: dict[int, Visit] = {}
+        self._lock = threading.Lock()
+        self._count = 0
+        self._waiting = 0
+        self._threads: set[threading.Thread] = set()
+
+    @property
+    def address(self) -> Address:
+        return self._listener.address
+
+    def serve(self, once: bool) -> None:
+        """Serves clients, until an error is raised in this thread, or `once` one has been served;
+        then all visits are over, and no process is left."""
+        try:
+            while not (once and self._count and not self._visits):
+                with contextlib.suppress(TimeoutError):
+                    self._take(*self._listener.accept(0.2 if once else None))
+        finally:
+            self._listener.close()
+            for visit in list(self._visits.values()):
+                visit.leave()
+            for thread in list(self._threads):
+                thread.join()
+
+    def _take(self, channel: Channel, hello: Hello) -> None:
+        if hello.purpose == "control":
+            visit = self._visits.get(hello.thread)
+            if visit is None:
+                channel.close()
+            else:
+                visit.controls.put((hello.rank, channel))
+            return
+        if len(self._threads) >= self._limits.clients + _MOST_WAITING:
+            channel.close()
+            return
+        thread = threading.Thread(target=self._receive, args=(channel,), daemon=True)
+        self._threads.add(thread)
+        thread.start()
+
+    def _receive(self, channel: Channel) -> None:
+        """One client, in a thread of its own, from its request to the end of its ranks."""
+        client = peer_address(channel)
+        began = time.monotonic()
+        try:
+            said = self._admit(channel, began)
+        except (Closed, HalftripError) as error:
+            said = str(error)
+            with contextlib.suppress(Closed):
+                send(channel, Abort(said))
+        except (OSError, MemoryError) as error:
+            said = shortage(error) or str(error)
+        finally:
+            channel.close()
+            self._threads.discard(threading.current_thread())
+        seconds = time.monotonic() - began
+        moment = datetime.now().astimezone().isoformat(timespec="seconds")
+        self._log(f"{moment} {client}: {printable(said, 300)}, {seconds:.1f} s")
+
+    def _admit(self, channel: Channel, began: float) -> str:
+        """Serves a client, and returns how that ended. Raises Closed, HalftripError, OSError."""
+        request = receive_request(channel, __version__, began + ANSWER_SECONDS)
+        channel.socket.settimeout(None)
+        self._check(request)
+        with self._lock:
+            busy = self._busy_seconds() if len(self._visits) >= self._limits.clients else None
+            if busy is None:
+                self._count += 1
+                number = self._count
+                seconds = min(request.seconds or self._limits.seconds, self._limits.seconds)
+                visit = Visit(channel, request, number, began + seconds)
+                self._visits[number] = visit
+        if busy is not None:
+            send(channel, Busy(busy))
+            return f"has to wait, for {busy:.0f} s at most"
+        guests = {control_guest(number, rank) for rank in request.numbers}
+        try:
+            self._listener.awaited |= guests
+            nonce = new_nonce()
+            send(channel, Welcome(number, nonce))
+            token = token_of(self._secret, request.nonce, nonce)
+            return visit.serve(self._job(request, token), self._limits.memory)
+        finally:
+            self._listener.awaited -= guests
+            del self._visits[number]
+
+    def _busy_seconds(self) -> float:
+        """After how long one of the visits will be over."""
+        ends = min(visit.deadline for visit in self._visits.values())
+        return max(ends - time.monotonic(), 0.0)
+
+    def _check(self, request: Request) -> None:
+        threads = len(request.numbers) * request.threads
+        if threads > self._limits.threads:
+            most = self._limits.threads
+            raise UsageError(f"{threads} threads of ranks were asked for; at most {most} here")
+
+    def _job(self, request: Request, token: str) -> Job:
+        """The job of a client's ranks here. Of the client's it has numbers alone: what is run here
+        is said by nobody else."""
+        network = Network(self._network.interface, self._data_ports, (request.reached_at,))
+        return Job(
+            # Nobody here calls the launcher: it has called.
+            address=Address(),
+            token=token,
+            launcher=os.getpid(),
+            ranks=request.ranks,
+            mpi=False,
+            network=network,
+            calls_upwards=True,
+            serves=True,
+        )
+
+
+class Visit:
+    """A client that is being served, until `deadline`, by time.monotonic, at most. `controls` gets
+    its connections for control messages, each with its rank."""
+
+    def __init__(self, channel: Channel, request: Request, number: int, deadline: float) -> None:
+        self.deadline = deadline
+        self.controls: queue.Queue[tuple[int, Channel]] = queue.Queue()
+        self._channel = channel
+        self._numbers = request.numbers
+        self._number = number
+
+    def leave(self) -> None:
+        """Has the visit end, from another thread."""
+        with contextlib.suppress(OSError):
+            self._channel.socket.shutdown(2)
+
+    def serve(self, job: Job, memory: int) -> str:
+        """Starts the ranks, and returns how the visit ended when no process of it is left. Raises
+        HalftripError if it could not begin."""
+        output = Output()
+        ranks = Ranks(job, self._numbers, output.file.fileno())
+        channels = self._await_controls()
+        try:
+            ranks.start(channels)
+            for pid in ranks.pids:
+                limit = _RANK_BYTES + memory // len(self._numbers)
+                with contextlib.suppress(ProcessLookupError):
+                    resource.prlimit(pid, resource.RLIMIT_DATA, (limit, limit))
+            for channel in channels.values():
+                channel.close()
+            in_time = ranks.serve(self._channel.fileno(), self.deadline)
+        finally:
+            ranks.end()
+            said = output.lines()
+            output.file.close()
+        if not in_time:
+            reason = "the time that a client has here was over"
+        elif ranks.status:
+            reason = "; ".join(said[:1]) or f"a rank ended with status {ranks.status}"
+        else:
+            return "ok"
+        with contextlib.suppress(Closed):
+            send(self._channel, Abort(reason))
+        return reason
+
+    def _await_controls(self) -> dict[int, Channel]:
+        """The connections for the control messages of all ranks. Raises HalftripError if they do
+        not come."""
+        channels: dict[int, Channel] = {}
+        deadline = time.monotonic() + ANSWER_SECONDS
+        try:
+            while len(channels) < len(self._numbers):
+                left = deadline - time.monotonic()
+                number, channel = self.controls.get(timeout=max(left, 0.01))
+                channels[number] = channel
+        except queue.Empty:
+            for channel in channels.values():
+                channel.close()
+            raise HalftripError("the client has not connected for its ranks") from None
+        return channels

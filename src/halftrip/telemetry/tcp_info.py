@@ -1,0 +1,83 @@
+"""What the kernel knows of a TCP connection (tcp(7), TCP_INFO)."""
+
+from __future__ import annotations
+
+import socket
+import struct
+
+import msgspec
+
+# Where the members of struct tcp_info lie (linux/tcp.h). Newer kernels only add at its end, so an
+# older one returns a shorter struct. All that are read are of 32 bits, but for the options.
+_OFFSETS = {
+    "snd_mss": 16,
+    "rcv_mss": 20,
+    "pmtu": 60,
+    "rtt_us": 68,
+    "rttvar_us": 72,
+    "snd_cwnd": 80,
+    "advmss": 84,
+    "reordering": 88,
+    "total_retrans": 100,
+    "min_rtt_us": 148,
+}
+_NUMBER = struct.Struct("=I")
+_OPTIONS_OFFSET = 5
+_TIMESTAMPS_OPTION = 1
+# More than any kernel has: it writes as much as it knows.
+_LONGEST = 1024
+# What `min_rtt_us` is before a round trip has been timed.
+_NO_MINIMUM = 2**32 - 1
+
+
+class TcpInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A TCP connection at one moment. The names are those of struct tcp_info.
+
+    Bytes: `snd_mss`, the payload of a full segment to the peer; `rcv_mss`, the same of what comes,
+    guessed from what has come; `advmss`, what the peer was told that it may send, which also has to
+    hold the options; `pmtu`, the MTU of the path. Microseconds: `rtt_us`, the smoothed round trip;
+    `rttvar_us`, how much it varies; `min_rtt_us`, the shortest of late. Segments: `snd_cwnd`, how
+    many may be on their way; `total_retrans`, how many were sent again so far; `reordering`, by how
+    many places one may come late before it counts as lost. `timestamps`: each segment has them
+    among its options.
+
+    None: the kernel does not say, or has timed no round trip.
+    """
+
+    snd_mss: int | None = None
+    rcv_mss: int | None = None
+    advmss: int | None = None
+    pmtu: int | None = None
+    rtt_us: int | None = None
+    rttvar_us: int | None = None
+    min_rtt_us: int | None = None
+    snd_cwnd: int | None = None
+    total_retrans: int | None = None
+    reordering: int | None = None
+    timestamps: bool | None = None
+
+
+def read_tcp_info(connection: socket.socket) -> TcpInfo | None:
+    """The present state of a connection; None where the kernel does not tell."""
+    try:
+        return parse_tcp_info(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LONGEST))
+    except OSError:
+        return None
+
+
+def parse_tcp_info(data: bytes) -> TcpInfo:
+    """The value of a struct tcp_info of any length."""
+    values: dict[str, int | None] = {
+        name: _NUMBER.unpack_from(data, offset)[0]
+        for name, offset in _OFFSETS.items()
+        if offset + _NUMBER.size <= len(data)
+    }
+    if not values.get("rtt_us"):
+        # The kernel has none below 1 us; `rttvar_us` is a guess until there is one.
+        values["rtt_us"] = values["rttvar_us"] = None
+    if values.get("min_rtt_us") == _NO_MINIMUM:
+        values["min_rtt_us"] = None
+    timestamps = None
+    if len(data) > _OPTIONS_OFFSET:
+        timestamps = bool(data[_OPTIONS_OFFSET] & _TIMESTAMPS_OPTION)
+    return TcpInfo(timestamps=timestamps, **values)

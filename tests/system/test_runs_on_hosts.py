@@ -1,0 +1,154 @@
+"""Ranks that halftrip starts on several hosts by itself; the hosts are names for this machine."""
+
+import os
+import signal
+
+import psutil
+import pytest
+
+from harness.limits import END_SECONDS
+from harness.ssh import stand_in
+from harness.victim import Victim
+
+# The agent has its time to end ranks that do not leave.
+SECONDS = END_SECONDS + 4.0
+QUICK = ("-t", "tcp,udp,shm,mpi", "-s", "8,32K", "--time", "20ms")
+WORK = ("-t", "tcp", "-s", "8", "--ci", "none", "--time", "60s")
+
+
+@pytest.fixture
+def on_hosts(tmp_path):
+    """The options for two hosts."""
+    return "--hosts", "a,b", "--ssh", stand_in(tmp_path)
+
+
+def agent(victim, host):
+    """The agent, or what stands for ssh: the processes between the command and the rank of this
+    host, the first one first."""
+    rank = psutil.Process(victim.rank({"a": 0, "b": 1}[host]))
+    between = []
+    while (rank := rank.parent()).pid != victim.process.pid:
+        between.insert(0, rank.pid)
+    return between
+
+
+def test_two_hosts_are_measured_without_mpi(shell, on_hosts):
+    result = shell.run(*QUICK, *on_hosts)
+    assert (result.status, result.err) == (0, "")
+    run = result.run
+    assert [e.host for e in run.environments] == ["a", "b"]
+    assert {m.configuration.transport for m in run.measurements} == {"tcp", "udp"}
+    skipped = {skip.transport: skip.reason for skip in run.skips}
+    assert skipped["shm"] == "the ranks are on different hosts"
+    assert skipped["mpi"].startswith("--hosts starts ranks without MPI; mpiexec --host a,b")
+
+
+def test_the_own_host_needs_no_ssh(shell):
+    result = shell.run(*QUICK, "--hosts", "localhost:2", "--ssh", "/nonexistent")
+    assert (result.status, result.err) == (0, "")
+    assert {m.configuration.transport for m in result.run.measurements} == {"tcp", "udp", "shm"}
+
+
+def test_several_ranks_of_a_host_share_its_memory(shell, tmp_path):
+    options = ("--hosts", "a:2,b:2", "--ssh", stand_in(tmp_path), "--pairs", "all")
+    result = shell.run("-t", "shm,tcp", "-s", "8", "--time", "10ms", "-r", "2", *options)
+    assert (result.status, result.err) == (0, "")
+    pairs = {"shm": set(), "tcp": set()}
+    for measurement in result.run.measurements:
+        pairs[measurement.configuration.transport].add(measurement.configuration.pair)
+    assert pairs["shm"] == {(0, 1), (2, 3)}
+    assert len(pairs["tcp"]) == 6
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        (
+            ("--remote-command", "/opt/none"),
+            1,
+            "ssh-stand-in to a (process {pid}) ended with status 12[67]: .*/opt/none: .*",
+        ),
+        (
+            ("--interface", "203.0.113.0/24"),
+            2,
+            r"--interface 203\.0\.113\.0/24: not on \w+, which has lo 127\.0\.0\.1.*",
+        ),
+        (("--data-ports", "1-1"), 1, "--data-ports: .*"),
+    ],
+)
+def test_what_is_missing_is_named(shell, on_hosts, options, status, said):
+    result = shell.run(*QUICK, *on_hosts, *options)
+    assert result.status == status, result.err
+    pattern = said.replace("{pid}", r"\d+").replace("(process", r"\(process").replace("+)", r"+\)")
+    assert __import__("re").fullmatch(f"halftrip: {pattern}\n", result.err), result.err
+
+
+def test_a_host_that_cannot_be_reached_is_named(shell, tmp_path):
+    result = shell.run(*QUICK, "--hosts", "a,b", "--ssh", stand_in(tmp_path, refused=("b",)))
+    assert result.status == 1
+    assert result.err.endswith("ssh: connect to host b port 22: No route to host\n")
+    assert result.err.startswith("halftrip: ssh-stand-in to b (process ")
+
+
+def test_another_version_there_is_said_with_both(shell, tmp_path):
+    old = tmp_path / "old"
+    old.write_text(
+        "#!/bin/sh\n"
+        f"exec {os.sys.executable} -c 'import halftrip.job.agent as a, sys\n"
+        'a.__version__ = "0.0.9"\n'
+        'from halftrip.cli import main; main()\' "$@"\n'
+    )
+    old.chmod(0o755)
+    options = ("--hosts", "a,b", "--ssh", stand_in(tmp_path), "--remote-command", str(old))
+    result = shell.run(*QUICK, *options)
+    assert result.status == 1
+    assert "halftrip 0.0.9 is here, 0.1.0 at the launcher; install the same" in result.err
+
+
+@pytest.mark.parametrize("host", ["a", pytest.param("b", marks=pytest.mark.extended)])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.extended)]
+)
+def test_a_killed_rank_is_named_with_its_host(shell, on_hosts, host, number):
+    victim = Victim(shell, *WORK, *on_hosts)
+    victim.await_work(0)
+    rank = {"a": 0, "b": 1}[host]
+    pid = victim.rank(rank)
+    ended = victim.kill(pid, number, seconds=SECONDS)
+    assert (ended.status, ended.err) == (
+        1,
+        f"halftrip: rank {rank} on {host} (process {pid}) died\n",
+    )
+
+
+@pytest.mark.parametrize("place", [0, pytest.param(-1, marks=pytest.mark.extended)])
+def test_a_killed_ssh_or_agent_leaves_nothing(shell, on_hosts, place):
+    victim = Victim(shell, *WORK, *on_hosts)
+    victim.await_work(0)
+    ended = victim.kill(agent(victim, "b")[place], seconds=SECONDS)
+    assert ended.status == 1
+    assert " b (process " in ended.err
+
+
+def test_a_signal_to_the_command_leaves_nothing(shell, on_hosts):
+    victim = Victim(shell, *WORK, *on_hosts)
+    victim.await_work(0)
+    ended = victim.kill(victim.process.pid, signal.SIGINT, seconds=SECONDS)
+    assert (ended.status, ended.err) == (130, "halftrip: stopped by SIGINT\n")
+
+
+@pytest.mark.extended
+def test_a_killed_command_leaves_nothing(shell, on_hosts):
+    victim = Victim(shell, *WORK, *on_hosts)
+    victim.await_work(0)
+    ended = victim.kill(victim.process.pid, signal.SIGKILL, seconds=SECONDS)
+    assert ended.status == -signal.SIGKILL
+
+
+@pytest.mark.extended
+def test_a_signal_while_hosts_are_asked_leaves_nothing(shell, tmp_path):
+    options = ("--hosts", "a,b", "--ssh", stand_in(tmp_path), "--remote-command", "sleep 60; true")
+    victim = Victim(shell, *WORK, *options)
+    victim.await_file()
+    ended = victim.kill(victim.process.pid, signal.SIGINT, seconds=SECONDS)
+    assert (ended.status, ended.err) == (130, "halftrip: stopped by SIGINT\n")

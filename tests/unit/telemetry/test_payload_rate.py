@@ -1,0 +1,120 @@
+"""How much payload the speed of an interface leaves."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.telemetry.network_path import NetworkPath, datagram_rate, payload_rate
+from halftrip.telemetry.route import Interface
+from halftrip.telemetry.tcp_info import TcpInfo
+
+GIGABIT = 10**9
+HEADERS = {"ipv4": 20, "ipv6": 40}
+FAMILIES = st.sampled_from(["ipv4", "ipv6"])
+SPEEDS = st.sampled_from([10**8, GIGABIT, 25 * GIGABIT, 400 * GIGABIT])
+MTUS = st.integers(1280, 9216)
+
+
+def path(mtu=1500, family="ipv4", speed=GIGABIT, tcp=None, **changes):
+    interface = Interface(name="eth1", speed=speed, mtu=mtu, driver="mlx5_core", hardware=1)
+    interface = msgspec.structs.replace(interface, **changes)
+    return NetworkPath(
+        protocol="tcp" if tcp else "udp", family=family, local="10.0.0.1", peer="10.0.0.2",
+        interface=interface, path_mtu=mtu, tcp=tcp,
+    )  # fmt: skip
+
+
+def stream(mtu=1500, family="ipv4", timestamps=True, speed=GIGABIT, **changes):
+    mss = mtu - HEADERS[family] - 20 - 12 * timestamps
+    tcp = TcpInfo(snd_mss=mss, pmtu=mtu, timestamps=timestamps)
+    return path(mtu, family, speed, tcp, **changes)
+
+
+def test_the_rates_of_gigabit_ethernet_are_those_of_the_books():
+    """941.48 and 949.28 Mbit/s of TCP, 957.09 of UDP; 812,744 packets of UDP/s at the most."""
+    assert payload_rate(stream()) * 8 / 1e6 == pytest.approx(941.48, abs=0.005)
+    assert payload_rate(stream(timestamps=False)) * 8 / 1e6 == pytest.approx(949.28, abs=0.005)
+    assert payload_rate(stream(family="ipv6")) * 8 / 1e6 == pytest.approx(928.48, abs=0.005)
+    assert payload_rate(stream(9000)) * 8 / 1e6 == pytest.approx(990.04, abs=0.005)
+    assert datagram_rate(path(), 1472) * 8 / 1e6 == pytest.approx(957.09, abs=0.005)
+    # The shortest frame: 84 bytes on the wire.
+    assert datagram_rate(path(), 18) / 18 == pytest.approx(1_488_095, abs=1)
+    assert datagram_rate(path(), 1) == pytest.approx(1_488_095, abs=1)
+
+
+def test_a_vlan_has_a_tag():
+    assert payload_rate(stream(kind="vlan")) == pytest.approx(GIGABIT / 8 * 1448 / 1542)
+
+
+def test_a_segment_that_something_else_limits_is_counted_as_it_is():
+    """A peer with a smaller MTU, or a clamp on the way: the frame is not a full one."""
+    tcp = TcpInfo(snd_mss=1348, pmtu=1500, timestamps=True)
+    assert payload_rate(path(tcp=tcp)) == pytest.approx(GIGABIT / 8 * 1348 / (1348 + 52 + 38))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"hardware": 772}, {"hardware": 32}, {"hardware": None}, {"kind": "vxlan"}, {"kind": "wlan"},
+     {"driver": "veth"}, {"driver": "tun"}, {"speed": None}],
+)  # fmt: skip
+def test_where_the_frame_or_the_speed_is_unknown_there_is_no_rate(changes):
+    assert payload_rate(stream(**changes)) is None
+    assert datagram_rate(path(**changes), 100) is None
+
+
+def test_where_the_path_is_unknown_there_is_no_rate():
+    nowhere = NetworkPath(protocol="udp", family="ipv4", local="10.0.0.1", peer="10.0.0.2")
+    assert payload_rate(nowhere) is None
+    assert datagram_rate(nowhere, 100) is None
+    assert payload_rate(path()) is None
+    assert payload_rate(path(tcp=TcpInfo())) is None
+    assert datagram_rate(path(mtu=None), 100) is None
+    assert datagram_rate(path(mtu=24), 100) is None
+
+
+@given(MTUS, FAMILIES, st.booleans(), SPEEDS)
+def test_a_full_segment_is_a_packet_of_the_mtu(mtu, family, timestamps, speed):
+    """What the frame has more than its payload is 38 bytes, and what the MTU has more than the
+    segment."""
+    made = stream(mtu, family, timestamps, speed)
+    rate = payload_rate(made)
+    assert rate == pytest.approx(speed / 8 * made.tcp.snd_mss / (mtu + 38))
+    assert 0.9 * speed / 8 < rate < speed / 8
+
+
+@given(MTUS, FAMILIES, st.booleans())
+def test_longer_packets_and_fewer_headers_leave_more(mtu, family, timestamps):
+    rate = payload_rate(stream(mtu, family, timestamps))
+    assert rate < payload_rate(stream(mtu + 1, family, timestamps))
+    assert rate <= payload_rate(stream(mtu, "ipv4", timestamps))
+    assert rate <= payload_rate(stream(mtu, family, False))
+
+
+@given(MTUS, FAMILIES, SPEEDS, st.integers(0, 65507))
+def test_datagrams_are_cut_up_as_the_standards_say(mtu, family, speed, size):
+    """Against fragments that are made one by one."""
+    rest, frames = size + 8, []
+    header = HEADERS[family]
+    if header + rest > mtu:
+        header += 8 if family == "ipv6" else 0
+    while rest > 0:
+        taken = rest if header + rest <= mtu else (mtu - header) // 8 * 8
+        assert header + taken <= mtu
+        rest -= taken
+        frames.append(max(64, 14 + header + taken + 4) + 20)
+    rate = datagram_rate(path(mtu, family, speed), size)
+    assert rate == pytest.approx(speed / 8 * size / sum(frames))
+    assert 0 <= rate < speed / 8
+
+
+@given(FAMILIES, st.integers(-70000, 140000))
+def test_no_datagram_is_longer_than_its_field_of_16_bits(family, size):
+    longest = 65507 if family == "ipv4" else 65527
+    assert (datagram_rate(path(family=family), size) is None) == (not 0 <= size <= longest)
+
+
+@given(MTUS, FAMILIES)
+def test_one_byte_too_many_is_a_packet_more(mtu, family):
+    fits = mtu - HEADERS[family] - 8
+    assert datagram_rate(path(mtu, family), fits) > datagram_rate(path(mtu, family), fits + 1)
