@@ -57,7 +57,13 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Imports leave no garbage, and looking for it is a tenth of the time that --help takes.
     gc.disable()
-    from halftrip.cli import main as run
+    try:
+        from halftrip.cli import main as run
+    except (ImportError, MemoryError) as error:
+        if isinstance(error, ImportError) and "failed to map segment" not in str(error):
+            raise
+        os.write(2, b"halftrip: no memory is left\n")
+        os._exit(1)
 
     gc.enable()
     run()

@@ -25,6 +25,13 @@ def system_reason(error: OSError) -> str:
 _SHORTAGES = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN}
 
 
+# Errors of imports where there is no memory: of a shared object, and of a codec, which Python
+# imports when it is first needed.
+_NO_MEMORY_FOR_MODULES = ("failed to map segment", "unknown encoding: idna")
+# What a rank leaves with that has too little of anything (sysexits.h, EX_OSERR).
+SHORTAGE_STATUS = 71
+
+
 def shortage(error: BaseException) -> str | None:
     """What is short, in a few words, where that is what an error says; None for any other error,
     which is a defect."""
@@ -32,6 +39,12 @@ def shortage(error: BaseException) -> str | None:
         return "no memory is left"
     if isinstance(error, OSError) and error.errno in _SHORTAGES:
         return system_reason(error).lower()
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        return "no more threads can be started: a limit on processes, or on memory"
+    if isinstance(error, ImportError | LookupError) and any(
+        said in str(error) for said in _NO_MEMORY_FOR_MODULES
+    ):
+        return "no memory is left"
     return None
 
 

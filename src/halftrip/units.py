@@ -34,7 +34,7 @@ _TIME_UNITS = {
 }
 # No memory is larger, and a series of sizes without a limit could go on for ever.
 _LARGEST_SIZE = 1 << 60
-_QUANTITY = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)", re.IGNORECASE)
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)", re.IGNORECASE | re.ASCII)
 
 
 def _split(text: str, units: dict[str, float] | dict[str, int]) -> tuple[str, float] | None:

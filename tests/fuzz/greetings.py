@@ -158,7 +158,7 @@ def _try_group(data: bytes) -> None:
 TARGETS = {
     "claim": (_try_claim, (framed(CLAIM) + framed(ANSWER), framed(CLAIM))),
     "answer": (_try_answer, (framed(ANSWER),)),
-    "challenge": (_try_challenge, (framed(_CHALLENGE),)),
+    "challenge": (_try_challenge, (framed(_CHALLENGE) + framed(greeting._WELCOME),)),
     "control": (
         _try_control,
         tuple(framed(_encode(each)) for each in _MESSAGES),

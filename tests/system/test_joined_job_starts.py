@@ -113,3 +113,14 @@ def waiting_rank(pid):
                 continue
         time.sleep(0.02)
     raise AssertionError("no rank")
+
+
+def test_other_options_of_another_rank_are_said_to_count_for_nothing(shell):
+    same, others = (*WORK, "-o", str(shell.path)), (*WORK, "--slices", "3", "-o", str(shell.path))
+    for second, said in ((same, []), (others, ["rank 1 has other options than rank 0, "])):
+        result = run_pair(shell, "wheel", same, second)
+        assert (result.status, result.err) == (0, "")
+        found = [line for line in result.warnings if "other options" in line]
+        assert len(found) == len(said)
+        assert all(word in line for word, line in zip(said, found, strict=True))
+        shell.path.unlink()

@@ -157,3 +157,13 @@ def test_a_stranger_who_connects_is_not_let_in(shell):
     assert connected
     victim.await_measurements(2)
     victim.interrupt()
+
+
+@pytest.mark.parametrize("transport", ["tcp", pytest.param("zmq", marks=pytest.mark.extended)])
+def test_an_interrupt_of_a_rank_alone_is_a_signal_like_others(shell, transport):
+    victim = Victim(shell, "-t", transport, "-s", "8", "--ci", "none", "--time", "60s")
+    victim.await_work(0)
+    pid = victim.rank(0)
+    ended = victim.kill(pid, signal.SIGINT)
+    said = f"rank 0 (process {pid}) was killed by SIGINT"
+    assert (ended.status, ended.err) == (1, f"halftrip: {said}\n")

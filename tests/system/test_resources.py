@@ -27,8 +27,11 @@ SETTINGS = [
     # The shell's setting, the status, what is measured, and what is said.
     *((f"ulimit -n {count}", {1}, None, FILES) for count in (7, 8, 9, 10, 11)),
     ("ulimit -n 13", {0, 1}, None, None),
+    # From here on it depends on what the ranks need at the same moment.
+    *((f"ulimit -n {count}", {0, 1}, None, None) for count in (16, 17, 18)),
     ("ulimit -n 40", {0}, EVERY, ""),
-    ("ulimit -v 100000", {1}, None, None),
+    *((f"ulimit -v {kib}", {1}, None, None) for kib in (50000, 68000, 100000, 108000)),
+    *((f"ulimit -v {kib}", {0, 1}, None, None) for kib in (120000, 132000)),
     ("ulimit -v 300000", {0}, EVERY, ""),
     ("ulimit -f 1", {1}, None, "run.jsonl: File too large"),
     # A limit on the size of files holds for the memory of shm, too.
@@ -67,6 +70,20 @@ def test_a_run_under_a_setting_is_whole_or_says_why_not(shell, setting, statuses
         assert run.interrupted is None or measured is None
     if measured is not None:
         assert {m.configuration.transport for m in load(shell.path).measurements} == measured
+
+
+@pytest.mark.parametrize("most", [2, 4, 5, 6, 8])
+def test_with_few_processes_a_run_ends_with_one_line(shell, most):
+    """The limit of a user, as a container has it; threads count, too."""
+    need(os.geteuid() == 0, "being another user needs root")
+    shell.directory.chmod(0o777)
+    user = "setpriv --reuid 54321 --regid 54321 --clear-groups"
+    kept = "--inh-caps=+dac_override,+dac_read_search --ambient-caps=+dac_override,+dac_read_search"
+    script = f'exec {user} {kept} bash -c "ulimit -u {most}; exec \\"\\$0\\" \\"\\$@\\"" "$0" "$@"'
+    result = shell.execute("bash", "-c", script, HALFTRIP, *WORK)
+    assert result.status in {0, 1}
+    assert "Traceback" not in result.err
+    assert len(result.err.splitlines()) <= 1, result.err
 
 
 def under(shell, setting, *arguments):

@@ -62,7 +62,8 @@ def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cu
     again = shell.halftrip("run", "--resume", shell.path)
     assert again.status == 2
     assert again.err == (
-        f"halftrip: {shell.path}: the run is complete, and nothing in it failed; see --again\n"
+        f"halftrip: {shell.path}: the run is complete, and no row of it has failed, "
+        "or is one of --again's\n"
     )
 
 

@@ -27,6 +27,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -360,7 +361,7 @@ def main() -> NoReturn:
             _report(str(error), status)
     except HalftripError as error:
         status = _report(str(error), 1)
-    except (OSError, MemoryError) as error:
+    except (OSError, MemoryError, RuntimeError, ImportError, LookupError) as error:
         short = shortage(error)
         if short is None:
             raise
@@ -391,8 +392,13 @@ def _call() -> int:
 
 def _report(message: str, status: int) -> int:
     """Prints an error, on one rank of a job, and returns the status."""
-    from halftrip.cli.speaker import in_job, speaks
-    from halftrip.texts import printable, shortened
+    try:
+        from halftrip.cli.speaker import in_job, speaks
+        from halftrip.texts import printable, shortened
+    except (ImportError, MemoryError):
+        # Not even for this there is memory.
+        os.write(2, f"halftrip: {message}\n".encode())
+        return status
 
     speaking = speaks(message)
     if speaking:

@@ -3,6 +3,7 @@
     caller   to listener    claim: a nonce, and a Hello: who calls and for what
     listener to caller      challenge: a nonce, and a proof that the listener knows the job's token
     caller   to listener    answer: a proof that the caller knows it
+    listener to caller      welcome: it has been let in
 
 Nonces and proofs are 32 bytes as they are, a Hello is MessagePack, and before each message goes its
 length, as everywhere. A proof is an HMAC-SHA-256, keyed by the token, of which end proves, the
@@ -31,9 +32,14 @@ from halftrip.control.protocol import LENGTH, Address, Channel, Closed, decoded
 LONGEST_GREETING = 16384
 _NONCE_BYTES = 32
 _LISTENER, _CALLER, _PASSWORD = b"listener", b"caller", b"password"
+_WELCOME = b"welcome"
 _STRANGER = "the other end does not know the job's token"
 
 _encode = msgspec.msgpack.encode
+
+
+class Stranger(Closed):
+    """The other end does not know the token."""
 
 
 class Guest(NamedTuple):
@@ -92,7 +98,7 @@ def _proof(token: str, end: bytes, nonce: bytes, claim: bytes) -> bytes:
 
 def _check_proof(proof: bytes, token: str, end: bytes, nonce: bytes, claim: bytes) -> None:
     if not hmac.compare_digest(proof, _proof(token, end, nonce, claim)):
-        raise Closed(_STRANGER)
+        raise Stranger(_STRANGER)
 
 
 class Visitor:
@@ -139,7 +145,7 @@ class Visitor:
         # Once more: another connection may have proven the same since.
         self._check_awaited()
         self.missing, self.proven = 0, True
-        return b""
+        return LENGTH.pack(len(_WELCOME)) + _WELCOME
 
     @property
     def has_claimed(self) -> bool:
@@ -152,8 +158,9 @@ class Visitor:
 
 
 def greet(channel: Channel, token: str, hello: Hello, deadline: float | None) -> None:
-    """The caller's side. Raises Closed where the listener closes the connection, does not know the
-    token, or has not answered at `deadline` (by time.monotonic; None: it may take any time)."""
+    """The caller's side. Raises Stranger where the listener does not know the token, Closed where
+    it closes the connection or has not answered at `deadline` (by time.monotonic; None: it may take
+    any time)."""
     claim = new_nonce() + _encode(hello)
     channel.send_bytes(claim)
     challenge = channel.receive_bytes(LONGEST_GREETING, deadline)
@@ -161,4 +168,7 @@ def greet(channel: Channel, token: str, hello: Hello, deadline: float | None) ->
     nonce, proof = challenge[:_NONCE_BYTES], challenge[_NONCE_BYTES:]
     _check_proof(proof, token, _LISTENER, nonce, claim)
     channel.send_bytes(_proof(token, _CALLER, nonce, claim))
+    # A listener that many call may drop one of them until then.
+    if channel.receive_bytes(LONGEST_GREETING, deadline) != _WELCOME:
+        raise Stranger(_STRANGER)
     channel.socket.settimeout(None)

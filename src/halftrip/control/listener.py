@@ -12,12 +12,11 @@ import secrets
 import selectors
 import socket
 import struct
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from halftrip.control.greeting import Guest, Hello, Visitor, greet
+from halftrip.control.greeting import Guest, Hello, Stranger, Visitor, greet
 from halftrip.control.network import ANY, Network, own_addresses
 from halftrip.control.protocol import Address, Channel, Closed
 from halftrip.errors import system_reason
@@ -30,6 +29,10 @@ _MOST_VISITORS = 64
 # How many connections are accepted before the greetings among them are looked at: the first ones
 # shall not be dropped unheard because many come at once.
 _MOST_AT_ONCE = 32
+# Who is dropped calls again, so often, after such a pause, and not after this time, s.
+_MOST_TRIES = 5
+_PAUSE_SECONDS = 0.01
+_AGAIN_SECONDS = 1.0
 # What the kernel keeps of connections while nobody accepts them, where it allows so many.
 _BACKLOG = 1024
 # Process, user and group of the other end of a Unix socket (unix(7), SO_PEERCRED).
@@ -171,7 +174,7 @@ class Listener:
                 if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._visits:
                     raise
                 # A stranger must not use up the descriptors.
-                self._drop_oldest()
+                self._drop(next(iter(self._visits.values())))
                 continue
             self._begin(connection)
 
@@ -179,8 +182,7 @@ class Listener:
         if _is_another_user(connection):
             connection.close()
             return
-        if len(self._visits) >= _MOST_VISITORS + len(self.awaited):
-            self._drop_oldest()
+        self._make_room(has_claimed=False)
         connection.setblocking(False)
         visit = _Connection(connection, Visitor(self._token, self._rank, self.awaited))
         self._visits[connection] = visit
@@ -192,11 +194,16 @@ class Listener:
         if visit.socket not in self._visits:
             # Dropped for another, which was handled before.
             return
+        had_claimed = visit.visitor.has_claimed
         try:
             visit.go_on()
         except (Closed, OSError):
             self._drop(visit)
             return
+        if visit.visitor.has_claimed and not had_claimed:
+            # Last come, last dropped: in the order in which they have claimed.
+            self._visits[visit.socket] = self._visits.pop(visit.socket)
+            self._make_room(has_claimed=True)
         if visit.visitor.proven:
             self._forget(visit)
             visit.socket.setblocking(True)
@@ -205,11 +212,13 @@ class Listener:
                 self.awaited.discard(hello.guest)
             self._admitted.append((Channel(visit.socket), hello))
 
-    def _drop_oldest(self) -> None:
-        """Drops the oldest of those that have not said anything yet, if there are any."""
-        visits = self._visits.values()
-        silent = (visit for visit in visits if not visit.visitor.has_claimed)
-        self._drop(next(silent, None) or next(iter(visits)))
+    def _make_room(self, has_claimed: bool) -> None:
+        """Drops the oldest of those that have said who they are, or of those that have not, where
+        these are too many. Each kind has a room of its own: nobody has proven anything yet, and a
+        guest passes through both faster than strangers can fill one."""
+        same = [v for v in self._visits.values() if v.visitor.has_claimed is has_claimed]
+        if len(same) >= _MOST_VISITORS + len(self.awaited):
+            self._drop(same[0])
 
     def _drop(self, visit: _Connection) -> None:
         self._forget(visit)
@@ -218,50 +227,6 @@ class Listener:
     def _forget(self, visit: _Connection) -> None:
         del self._visits[visit.socket]
         self._selector.unregister(visit.socket)
-
-
-class Reception:
-    """Lets one guest in, in a thread of its own: a greeting needs answers, while this process may
-    have to do something else before it waits for the guest."""
-
-    def __init__(self, token: str, guest: Guest, reach: Reach, rank: int) -> None:
-        self._listener = Listener(token, {guest}, reach, rank)
-        self.address = self._listener.address
-        self._channel: Channel | None = None
-        self._failure: OSError | None = None
-        self._thread = threading.Thread(target=self._receive, name="reception", daemon=True)
-        self._thread.start()
-
-    def _receive(self) -> None:
-        try:
-            self._channel, _ = self._listener.accept()
-        except Closed:
-            # `close` was called.
-            return
-        except OSError as error:
-            self._failure = error
-
-    def take(self, seconds: float) -> Channel:
-        """The guest's connection; nobody else can connect then. Raises TimeoutError if it is not
-        there within `seconds`, and OSError where the system accepts none."""
-        self._thread.join(seconds)
-        channel, self._channel = self._channel, None
-        self.close()
-        if self._failure is not None:
-            raise self._failure
-        if channel is None:
-            raise TimeoutError("the peer has not connected")
-        return channel
-
-    def close(self) -> None:
-        """Releases everything that `take` has not returned. It may be called twice."""
-        if self._thread.is_alive():
-            self._listener.stop()
-            self._thread.join()
-        self._listener.close()
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
 
 
 def connect(
@@ -279,6 +244,29 @@ def connect(
     Raises OSError, with every address that was tried, if nothing can be connected to; Closed if
     whoever listens does not know the token, or does not wait for this guest.
     """
+    began = time.monotonic()
+    for left in reversed(range(_MOST_TRIES)):
+        try:
+            return _connect_once(address, token, hello, seconds, timeout, network)
+        except Stranger:
+            raise
+        except Closed:
+            # A listener that strangers call in their thousands drops some, maybe this one.
+            if not left or time.monotonic() - began > _AGAIN_SECONDS:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+    raise AssertionError("the last try returns or raises")
+
+
+def _connect_once(
+    address: Address,
+    token: str,
+    hello: Hello,
+    seconds: float | None,
+    timeout: float,
+    network: Network,
+) -> Channel:
+    """As `connect`, once."""
     refusal = Closed("it has no address")
     for connection in _connections(address, timeout, network):
         channel = Channel(connection)

@@ -6,7 +6,7 @@ import re
 import signal
 from collections.abc import Mapping, Sequence
 
-from halftrip.errors import HalftripError, Interrupted
+from halftrip.errors import SHORTAGE_STATUS, HalftripError, Interrupted
 from halftrip.job.processes import Started
 
 # Lines that name the process of a rank that died, the best witness first: a rank of UCX that could
@@ -37,8 +37,16 @@ class Lost(Interrupted):
 def end_of(rank: int, code: int) -> str:
     """How a rank ended, by its exit code, negative for a signal: what a process that has started
     ranks prints, for `first_death`."""
-    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-    return f"rank {rank} {how}"
+    return f"rank {rank} {how_ended(code)}"
+
+
+def how_ended(code: int) -> str:
+    """How a process ended, by its exit code, negative for a signal."""
+    if code == SHORTAGE_STATUS:
+        return "has too few descriptors or threads, or too little memory"
+    return (
+        f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+    )
 
 
 def first_death(
@@ -49,7 +57,7 @@ def first_death(
     their processes' ids; there should be `ranks` of them."""
     for name, code in started.exited().items():
         if code < 0:
-            return Interrupted(f"{name} was killed by {signal.Signals(-code).name}")
+            return Interrupted(f"{name} {how_ended(code)}")
     all_connected = len(names) == ranks
     if reports and not isinstance(reports[0], Lost):
         return reports[0]
@@ -65,7 +73,7 @@ def _exit_of_launcher(started: Started, all_connected: bool) -> HalftripError:
             of = "" if who == "a rank" else f"{name}: "
             return Interrupted(f"{of}{who} was killed by {number.name}")
         printed = started.reason(name)
-        reason = f"{name} ended with status {code}" + (f": {printed}" if printed else "")
+        reason = f"{name} {how_ended(code)}" + (f": {printed}" if printed else "")
         # Once all have connected, the launch itself has not failed.
         return Interrupted(reason) if all_connected else LaunchFailed(reason)
     return Interrupted("a rank died")

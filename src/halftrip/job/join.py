@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from halftrip.control.collectives import Group, MpiGroup
 from halftrip.control.network import Network
 from halftrip.control.protocol import Abort
@@ -48,6 +50,7 @@ def join(
         # Before there is a file: only the watchdog writes into it why a run has ended.
         with catching(interrupt):
             look_in_job(plan, group, view)
+            _compare_plans(plan, group, view)
         run_file = _create(group, create)
         return _measure(group, plan, run_file, view, left, limit)
     finally:
@@ -71,6 +74,17 @@ def check_fit(job: ExistingJob, plan: Plan) -> None:
     if plan.ranks not in (None, job.size):
         raise UsageError(f"--ranks: {plan.ranks} asked for, but this job has {job.size}")
     check_ranks(plan, job.size)
+
+
+def _compare_plans(plan: Plan, group: Group, view: View) -> None:
+    """Warns where ranks were given other plans than rank 0's, which is the one that counts."""
+    # Only rank 0 writes and prints.
+    keys = msgspec.structs.replace(plan, output=None, quiet=False)
+    given = group.gather(keys, Plan)
+    others = [str(rank) for rank, other in enumerate(given or ()) if other != keys]
+    if others and view.takes_warnings:
+        ranks = f"rank {others[0]} has" if len(others) == 1 else f"{len(others)} ranks have"
+        view.warn([f"{ranks} other options than rank 0, whose options count"])
 
 
 def _create(group: Group, create: Callable[[], RunFile]) -> RunFile | None:

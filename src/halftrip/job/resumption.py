@@ -40,7 +40,9 @@ def resumption(
         failed = {failure.configuration for failure in run.failures}
         done = frozenset(run.by_configuration.keys() - set(again) - failed)
         if not again and not failed:
-            raise UsageError("the run is complete, and nothing in it failed; see --again")
+            raise UsageError(
+                "the run is complete, and no row of it has failed, or is one of --again's"
+            )
         return Resumption(last + 1, 1, done, run.end)
     of_last = {
         configuration: [m for m in measurements if m.launch == _last_of(measurements, run, last)]

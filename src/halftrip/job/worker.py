@@ -9,6 +9,7 @@ import contextlib
 import gc
 import os
 import select
+import signal
 import socket
 import sys
 import traceback
@@ -40,6 +41,7 @@ from halftrip.control.protocol import (
 from halftrip.control.watchdog import Watchdog
 from halftrip.dragon import process as dragon
 from halftrip.errors import (
+    SHORTAGE_STATUS,
     HalftripError,
     Interrupted,
     Unavailable,
@@ -114,6 +116,9 @@ class LauncherSink:
 
 def main() -> NoReturn:
     """Runs this rank and exits: 0 if the run is complete, else 1."""
+    # An interrupt of this process alone ends it as a SIGTERM does, without a traceback.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     # After a failure without atexit handlers: MPI_Finalize would wait for dead ranks.
     clock.begin_calibration()
     job = Job.from_environment(os.environ)
@@ -296,4 +301,10 @@ def _stderr_of(launcher: int) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, MemoryError, RuntimeError, ImportError, LookupError) as found:
+        if shortage(found) is None:
+            raise
+        # Nobody may be connected who could be told more.
+        os._exit(SHORTAGE_STATUS)

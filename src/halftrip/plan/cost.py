@@ -8,6 +8,7 @@ from typing import NamedTuple
 from halftrip.errors import UsageError
 from halftrip.plan.pairing import Schedule
 from halftrip.plan.plan import Plan
+from halftrip.registry import SIMULATED
 
 # Processes of this host are started in the end: more are a mistake, whatever the key is.
 MOST_RANKS = 4096
@@ -18,8 +19,9 @@ MOST_CONFIGURATIONS = 200_000
 MOST_ROWS = 1_000_000
 # A run is not planned for longer, s.
 LONGEST_SECONDS = 366 * 86400.0
-# No message takes less, s.
+# No message takes less, s; in virtual time it has to be computed.
 _LEAST_ITERATION_SECONDS = 1e-9
+_SIMULATED_ITERATION_SECONDS = 2e-8
 # Settings of a plan that have several values, of which an empty one means one value.
 _SEVERAL = (
     "transport",
@@ -95,5 +97,8 @@ def _configurations(plan: Plan) -> int:
 def _seconds(plan: Plan) -> float:
     """How long the samples of a configuration take, at least."""
     if plan.iterations is not None:
-        return plan.iterations * _LEAST_ITERATION_SECONDS
+        is_simulated = set(plan.transports) == {SIMULATED}
+        return plan.iterations * (
+            _SIMULATED_ITERATION_SECONDS if is_simulated else _LEAST_ITERATION_SECONDS
+        )
     return 0.0 if plan.ci is not None else plan.time

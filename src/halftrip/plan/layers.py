@@ -261,8 +261,6 @@ def _check_hosts(plan: Plan, asked: Sequence[Layer]) -> None:
             if getattr(plan, name) is not None and getattr(plan, other) not in (None, launcher):
                 said = "an mpiexec has --host of its own" if other == "mpiexec" else "leave it out"
                 raise UsageError(f"--{other}: --{name} starts ranks by itself; {said}")
-    if plan.peer is not None and (plan.ranks or 2) % 2:
-        raise UsageError(f"{_place(asked, 'ranks')}: half of the ranks are the peer's; even, then")
 
 
 def _with_cores(plan: Plan, cores: tuple[int, ...]) -> Plan:

@@ -126,7 +126,8 @@ def size_ranges(value: Any) -> tuple[tuple[int, int], ...]:
 
 def count(value: Any, least: int = 1, most: int = _MOST) -> int:
     try:
-        count = int(str(value)) if not isinstance(value, bool) else 0
+        # True has a text that is no number.
+        count = int(str(value))
     except ValueError:
         raise UsageError(f"{value!r} is not a whole number") from None
     if count < least:

@@ -45,7 +45,7 @@ def aggregates(items: Sequence[Aggregate]) -> list[str]:
         threads = len(aggregate.pairs) // len(set(aggregate.pairs))
         by = f"{pairs}, {threads} threads each" if threads > 1 else pairs
         who = f"aggregate: {aggregate.configuration.title}, ranks {by}: "
-        if not aggregate.spans:
+        if not sum(aggregate.spans):
             lines.append(f"{who}never all active at the same moment; allow more with --time")
             continue
         lines.append(
@@ -63,7 +63,7 @@ def summed_aggregates(items: Sequence[Aggregate]) -> list[str]:
         by_title.setdefault(aggregate.configuration.title, []).append(aggregate)
     lines = []
     for title, rounds in by_title.items():
-        rates = sorted(each.bandwidth / 1e6 for each in rounds if each.spans)
+        rates = sorted(each.bandwidth / 1e6 for each in rounds if sum(each.spans))
         if len(rounds) <= _MOST_ROUNDS or not rates:
             lines += aggregates(rounds)
             continue

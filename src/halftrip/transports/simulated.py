@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,10 @@ from halftrip.transports.capabilities import Capabilities
 
 # The cost of reading a clock, ns: about that of a real one.
 _CLOCK_COST_NS = 20.0
+# So many iterations are computed at once, at most: each takes some 50 bytes meanwhile.
+_MOST_AT_ONCE = 1 << 20
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class SimulatedTransport(Transport):
@@ -91,12 +97,14 @@ class VirtualEndpoint(Endpoint):
         undisturbed = iteration_seconds(self._path.model, self._configuration)
         self._path.begin_configuration(self._made)
         self._made += untimed + samples * iterations
-        self._path.iterations(undisturbed, untimed)
+        for count in _parts(untimed):
+            self._path.iterations(undisturbed, count)
         start = round(self._path.now * 1e9)
-        times, lost = self._path.iterations(undisturbed, samples * iterations)
         if not self._path.model.loss:
-            times = times.reshape(samples, iterations).sum(axis=1)
-            return Timed(_ns(self._path.read_clock(times)), start)
+            return Timed(
+                _ns(self._path.read_clock(self._sums(undisturbed, samples, iterations))), start
+            )
+        times, lost = self._path.iterations(undisturbed, samples * iterations)
         window = self._configuration.window
         return Timed(
             _ns(self._path.read_clock(times[~lost])),
@@ -104,6 +112,32 @@ class VirtualEndpoint(Endpoint):
             timed_out=round(float(times[lost].sum()) * 1e9),
             delivery=Delivery(sent=times.size * window, lost=int(lost.sum()) * window, reordered=0),
         )
+
+    def _sums(self, undisturbed: float, samples: int, iterations: int) -> Floats:
+        """The times of samples of so many iterations each, s, shape (samples,)."""
+        if iterations <= _MOST_AT_ONCE:
+            sums = []
+            for count in _parts(samples, max(1, _MOST_AT_ONCE // iterations)):
+                times, _ = self._path.iterations(undisturbed, count * iterations)
+                sums.append(times.reshape(count, iterations).sum(axis=1))
+            return np.concatenate(sums)
+        return np.array(
+            [
+                sum(
+                    float(self._path.iterations(undisturbed, count)[0].sum())
+                    for count in _parts(iterations)
+                )
+                for _ in range(samples)
+            ]
+        )
+
+
+def _parts(count: int, most: int = 0) -> Iterator[int]:
+    """Numbers of at most `most` (0: _MOST_AT_ONCE) whose sum is `count`."""
+    most = most or _MOST_AT_ONCE
+    yield from itertools.repeat(most, count // most)
+    if count % most:
+        yield count % most
 
 
 def iteration_seconds(model: PathModel, configuration: Configuration) -> float:

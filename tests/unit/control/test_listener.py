@@ -12,8 +12,9 @@ import pytest
 
 from halftrip.control import listener as module
 from halftrip.control.greeting import Guest, introduce
-from halftrip.control.listener import Listener, Reception, connect, open_connection
+from halftrip.control.listener import Listener, connect, open_connection
 from halftrip.control.network import Network
+from halftrip.control.reception import Reception
 from halftrip.control.protocol import Address, Bye, Channel, Closed
 from harness.need import need_root
 from harness.paths import NOTHING, added, held
@@ -150,6 +151,74 @@ def test_silent_connections_do_not_delay_a_guest(door, count):
         assert len(door._visits) <= module._MOST_VISITORS + 1
 
 
+def claim(door):
+    """A connection that says what a guest does, and cannot prove it."""
+    end = open_connection(door.address)
+    end.sendall(record_greeting("another", HELLO).claim)
+    return end
+
+
+def serve_some(door):
+    for _ in range(3):
+        door._handle(0.02)
+
+
+def test_those_who_claim_to_be_a_guest_do_not_push_out_the_guest(door):
+    """Whoever has not proven anything is in nobody's way, whatever it says of itself."""
+    most = module._MOST_VISITORS
+    with contextlib.ExitStack() as open_ones:
+        for _ in range(most + 1):
+            open_ones.enter_context(claim(door))
+            door._handle(0.0)
+        # It has connected, and not said anything yet, while others go on.
+        ours = open_ones.enter_context(open_connection(door.address))
+        serve_some(door)
+        for _ in range(most // 2):
+            open_ones.enter_context(claim(door))
+            door._handle(0.0)
+        greeting = record_greeting(TOKEN, HELLO)
+        ours.sendall(greeting.claim)
+        serve_some(door)
+        for _ in range(most // 2):
+            open_ones.enter_context(claim(door))
+            door._handle(0.0)
+        ours.settimeout(10)
+        ours.sendall(greeting.answer(ours))
+        serve_some(door)
+        assert [hello for _, hello in door._admitted] == [HELLO]
+        assert len(door._visits) <= 2 * (most + 1)
+
+
+def test_a_guest_that_was_dropped_calls_again(door, monkeypatch):
+    dropped = []
+
+    def drop_the_first(self, received):
+        if len(dropped) < 2:
+            dropped.append(self)
+            raise Closed("for another")
+        return feed(self, received)
+
+    feed = module.Visitor.feed
+    monkeypatch.setattr(module.Visitor, "feed", drop_the_first)
+    check_let_in(door)
+    assert len(dropped) == 2
+
+
+def test_a_caller_is_in_when_it_is_told_so(door):
+    """Not when it has said all it has to: it may be dropped until then."""
+    with contextlib.closing(open_connection(door.address)) as ours:
+        greeting = record_greeting(TOKEN, HELLO)
+        ours.sendall(greeting.claim)
+        serve_some(door)
+        ours.settimeout(10)
+        ours.sendall(greeting.answer(ours))
+        ours.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            ours.recv(1)
+        serve_some(door)
+        assert ours.recv(64).endswith(b"welcome")
+
+
 def test_connections_that_wait_unserved_do_not_count_as_late(door, monkeypatch):
     """A rank looks at its listener only when it waits for a peer."""
     monkeypatch.setattr(module, "_GREETING_SECONDS", 0.05)
@@ -268,6 +337,8 @@ def test_a_recorded_greeting_cannot_be_replayed(door):
         end.sendall(recorded.claim)
         answer = recorded.answer(end)
         end.sendall(answer)
+        # It is welcome, and the test's listener closes the connection of a guest.
+        assert end.recv(4096).endswith(b"welcome")
         assert end.recv(1) == b""
     assert hellos == [HELLO]
     door.awaited.add(GUEST)

@@ -122,6 +122,7 @@ def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
 
     class GoneLauncher:
         reach = "unix"
+        token = "token"
 
         def __init__(self, plan):
             made.append(plan)

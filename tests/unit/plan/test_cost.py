@@ -71,6 +71,15 @@ def test_a_plan_of_too_much_is_refused_at_once(options, said):
     assert str(caught.value).startswith(said)
 
 
+def test_virtual_time_has_to_be_computed():
+    def simulated(iterations):
+        return make_plan(options_layer({"transport": "simulated", "iterations": iterations}))
+
+    simulated("1000000000000")
+    with pytest.raises(UsageError, match=r"the plan takes [0-9,]+ days at least"):
+        simulated("999999999999999")
+
+
 def test_a_run_of_more_than_a_year_needs_a_limit():
     keys = {"transport": "tcp", "sizes": "1..10000+1", "ci": "none", "time": "5000"}
     with pytest.raises(UsageError, match="the plan takes 579 days at least; at most 366"):

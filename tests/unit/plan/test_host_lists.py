@@ -104,7 +104,10 @@ def test_each_host_has_a_rank():
         ({"hosts": "a,b", "mpiexec": "mpirun"}, "--mpiexec: --hosts starts ranks by itself; "),
         ({"secret_file": "x"}, "--secret-file: only with --peer"),
         ({"hosts": "a,b", "peer": "c"}, "--peer: --hosts starts ranks by itself; "),
-        ({"peer": "c", "ranks": "3"}, "--ranks: half of the ranks are the peer's; even, then"),
+        (
+            {"peer": "c", "ranks": "3"},
+            "--ranks: 3 ranks cannot form halves; an even number is needed",
+        ),
         ({"peer": "c", "launcher": "ssh"}, "--launcher: --peer starts ranks by itself; "),
         ({"hosts": "a,b", "launcher": "local"}, "--launcher: --hosts starts ranks by itself; "),
     ],

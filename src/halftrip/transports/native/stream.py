@@ -9,8 +9,9 @@ from typing import Any
 
 from halftrip import _native
 from halftrip.control.greeting import Guest, introduce
-from halftrip.control.listener import Reach, Reception, connect
+from halftrip.control.listener import Reach, connect
 from halftrip.control.protocol import Address, Channel
+from halftrip.control.reception import Reception
 from halftrip.results.configuration import Configuration, Wait
 from halftrip.results.patterns import is_both_ways
 from halftrip.transports.base import (
