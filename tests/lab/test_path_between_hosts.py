@@ -6,7 +6,7 @@ import sys
 import msgspec
 import pytest
 
-from halftrip.telemetry.network_path import NetworkPath
+from halftrip.results.network_path import NetworkPath
 from harness.need import need
 from lab.hosts import run
 
@@ -42,7 +42,7 @@ with socket.create_server(("::", 7777), family=socket.AF_INET6, dualstack_ipv6=T
 """
 CHOOSE = """
 import sys
-from halftrip.telemetry.network_path import interface_addresses
+from halftrip.control.network import interface_addresses
 print(*interface_addresses(sys.argv[1]))
 """
 

@@ -54,6 +54,15 @@ def test_it_is_measured_over_the_cable(lab, shell, server):
     assert [e.host for e in run.environments] == [here.name, there.name]
     payload = sum(len(m.samples) * m.iterations * m.configuration.size for m in run.measurements)
     assert here.sent_bytes >= payload
+    ends = {(each.transport, each.rank): each.path for each in run.connections}
+    assert set(ends) == {("tcp", 0), ("tcp", 1), ("udp", 0), ("udp", 1)}
+    for (transport, rank), path in ends.items():
+        own, other = lab.hosts[rank], lab.hosts[1 - rank]
+        assert (path.protocol, path.local, path.peer) == (transport, own.address, other.address)
+        assert (path.interface.name, path.interface.driver) == (own.device, "veth")
+        assert (path.gateway, path.path_mtu) == (None, 1500)
+    assert ends["tcp", 0].tcp.rtt_us > 0
+    assert f"network: {here.name} {here.device} {here.address} to {there.name} " in result.out
 
 
 def test_an_interface_is_kept_to(lab, shell, server):

@@ -53,6 +53,8 @@ class Network(msgspec.Struct, frozen=True):
         return next((each for each in own if (":" in each) == is_ipv6), None)
 
 
+# Of the longest list of addresses that is shown, so many interfaces.
+_MOST_SHOWN = 12
 # Any address, and any port.
 ANY = Network()
 
@@ -61,34 +63,76 @@ def own_addresses(interface: str | None = None) -> tuple[str, ...]:
     """The IP addresses by which other hosts may reach this one, those of IPv4 first; loopback if
     it has no others. With `interface`, those of this interface, address or network alone; raises
     UsageError if there is none."""
-    found = [
-        (name, address.address.partition("%")[0])
-        for name, addresses in psutil.net_if_addrs().items()
+    if interface is not None:
+        try:
+            return interface_addresses(interface)
+        except UsageError as error:
+            raise UsageError(f"--interface: {socket.gethostname()}: {error}") from None
+    owned = [address for each in addresses_by_interface().values() for address in each]
+    # A link-local IPv6 address is useless without its interface.
+    addresses = [address for address in owned if not address.startswith("fe80")]
+    loopback = [a for a in addresses if a.startswith("127.") or a == "::1"]
+    return _ordered(a for a in addresses if a not in loopback) or _ordered(loopback)
+
+
+def interface_addresses(spec: str) -> tuple[str, ...]:
+    """The IP addresses of this host that fit `spec`: the name of an interface, an address, or a
+    network as 10.1.0.0/16; those of IPv4 first. Link-local ones are left out unless no others fit;
+    those of IPv6 have their zone, as fe80::1%eth1, without which they cannot be used.
+
+    Raises UsageError if none fits.
+    """
+    owned = addresses_by_interface()
+    fitting = [
+        address
+        for name, addresses in owned.items()
         for address in addresses
-        if address.family in (socket.AF_INET, socket.AF_INET6)
-        # A link-local IPv6 address is useless without its interface.
-        and not address.address.startswith("fe80")
+        if name == spec or _is_within(address, spec)
     ]
-    if interface is None:
-        addresses = [address for _, address in found]
-        loopback = [a for a in addresses if a.startswith("127.") or a == "::1"]
-        return _ordered(a for a in addresses if a not in loopback) or _ordered(loopback)
-    chosen = _ordered(address for name, address in found if _fits(name, address, interface))
-    if not chosen:
-        there = ", ".join(f"{name} {address}" for name, address in found)
-        host = socket.gethostname()
-        raise UsageError(f"--interface {printable(interface)}: not on {host}, which has {there}")
-    return chosen
+    usable = [each for each in fitting if not ipaddress.ip_address(each).is_link_local]
+    if not fitting:
+        there = [f"{name} {' '.join(each)}" for name, each in owned.items() if each]
+        if len(there) > _MOST_SHOWN:
+            there[_MOST_SHOWN:] = [f"{len(there) - _MOST_SHOWN} more"]
+        what = (
+            "has no IP address" if spec in owned else "is no interface, IP address or network here"
+        )
+        raise UsageError(
+            f"'{printable(spec, 60)}' {what}; there are: {printable(', '.join(there)) or 'none'}"
+        )
+    return _ordered(usable or fitting)
+
+
+def addresses_by_interface() -> dict[str, list[str]]:
+    """The IP addresses of each interface."""
+    found: dict[str, list[str]] = {}
+    for label, addresses in psutil.net_if_addrs().items():
+        # An address of IPv4 may have a label, as eth0:1, in place of the interface's name.
+        own = found.setdefault(label.partition(":")[0], [])
+        own.extend(
+            each.address for each in addresses if each.family in (socket.AF_INET, socket.AF_INET6)
+        )
+    return found
+
+
+def _is_within(address: str, spec: str) -> bool:
+    """Whether `address` is `spec`, or belongs to the network `spec`."""
+    try:
+        if "%" in spec:
+            # Two interfaces may have the same link-local address.
+            return ipaddress.ip_address(address) == ipaddress.ip_address(spec)
+        network = ipaddress.ip_network(spec if "/" in spec else plain_address(spec), strict=False)
+    except ValueError:
+        return False
+    return ipaddress.ip_address(address.partition("%")[0]) in network
 
 
 def _ordered(addresses: Iterable[str]) -> tuple[str, ...]:
+    """Each once, those of IPv4 first."""
     return tuple(sorted(dict.fromkeys(addresses), key=lambda address: ":" in address))
 
 
-def _fits(name: str, address: str, wanted: str) -> bool:
-    if name == wanted:
-        return True
-    try:
-        return ipaddress.ip_address(address) in ipaddress.ip_network(wanted, strict=False)
-    except ValueError:
-        return False
+def plain_address(address: str) -> str:
+    """An address without its zone, and as IPv4 if it is one in IPv6."""
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    return str(getattr(parsed, "ipv4_mapped", None) or parsed)

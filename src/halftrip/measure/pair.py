@@ -18,6 +18,7 @@ from halftrip.measure.side import Side
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration, Wait
+from halftrip.results.network_path import NetworkPath
 from halftrip.transports.base import PairContext, Path, Transport
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Pair:
         self._setup = setup
         self._budget = budget
         self._paths: dict[_PathKey, Path | Unavailable] = {}
+        self._known: set[Path] = set()
         # The least recently used first, with the bytes of its buffers.
         self._sides: OrderedDict[Configuration, tuple[Side, int]] = OrderedDict()
         # Where two ranks share a core, a cache line takes a context switch, which is no bound.
@@ -89,7 +91,7 @@ class Pair:
     def path(self, configuration: Configuration) -> Path:
         """This rank's end of the path that a configuration uses, opened at the first call. Raises
         Unavailable at both ends, at every call, if it cannot be opened."""
-        key = (configuration.transport, configuration.initiator.wait, configuration.responder.wait)
+        key = self._key(configuration)
         if key not in self._paths:
             try:
                 self._paths[key] = self._open(self._setup.transport(configuration), configuration)
@@ -99,6 +101,9 @@ class Pair:
         if isinstance(path, Unavailable):
             raise path
         return path
+
+    def _key(self, configuration: Configuration) -> _PathKey:
+        return configuration.transport, configuration.initiator.wait, configuration.responder.wait
 
     def _open(self, transport: Transport, configuration: Configuration) -> Path:
         paths: list[Path] = []
@@ -117,6 +122,15 @@ class Pair:
                 path.close()
             raise
         return paths[0]
+
+    def new_network_path(self, configuration: Configuration) -> NetworkPath | None:
+        """What is known of the network that a configuration's path leads through, the first time
+        that this is asked of a path; else None."""
+        path = self._paths.get(self._key(configuration))
+        if not isinstance(path, Path) or path in self._known:
+            return None
+        self._known.add(path)
+        return path.network_path()
 
     def side(self, configuration: Configuration) -> Side:
         """This rank's side of a configuration, ready to be measured: as it was left, if it is still

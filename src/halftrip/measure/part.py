@@ -21,7 +21,7 @@ from halftrip.measure.slices import Slice, finish, serve
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration
-from halftrip.results.records import Failure, Measurement
+from halftrip.results.records import Connection, Failure, Measurement
 from halftrip.results.usage import CoreUse
 
 # Where batches have to be short, as with --verify, most of the time passes between them: a slice
@@ -155,6 +155,25 @@ class Part:
             return None
         return Failure(
             configuration=self.configuration, slice=self._turn.number, launch=launch, reason=reason
+        )
+
+    def connection(self, launch: int) -> Connection | None:
+        """The record of the path that the slice went over, if that leads to another host and has
+        none yet."""
+        if self.refused is not None:
+            return None
+        found = self._pair.new_network_path(self.configuration)
+        if found is None:
+            return None
+        peer, thread = self._pair.context.peer, self._pair.context.thread
+        rank = next(rank for rank in self.configuration.pair if rank != peer)
+        return Connection(
+            transport=self.configuration.transport,
+            rank=rank,
+            peer=peer,
+            path=found,
+            thread=thread,
+            launch=launch,
         )
 
     def refusal(self) -> list[Refusal]:

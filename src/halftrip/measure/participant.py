@@ -36,11 +36,13 @@ _MOST_PARTNERS = 128
 
 
 class TurnReport(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a rank reports of a turn: the lines that it adds to the run file, refusals, how many of
-    its configurations need more slices, the time of its batches, ns, and warnings. `late`: a
-    configuration took longer than planned, so that it leaves no time to others."""
+    """What a rank reports of a turn: the records of slices and of connections that it adds to the
+    run file, refusals, how many of its configurations need more slices, the time of its batches,
+    ns, and warnings. `late`: a configuration took longer than planned, so that it leaves no time to
+    others."""
 
     lines: list[bytes] = []
+    connections: list[bytes] = []
     refusals: list[Refusal] = []
     unfinished: int = 0
     late: bool = False
@@ -174,7 +176,7 @@ class Participant:
     # Reports.
 
     def _report(self, turn: Turn, parts: list[Part]) -> TurnReport:
-        lines, refusals = [], []
+        lines, connections, refusals = [], [], []
         unfinished, late = 0, False
         plan = self._setup.plans.of(turn.setting)
         slices = planned_slices(plan)
@@ -184,6 +186,9 @@ class Participant:
             record = part.result(self._launch, self._began, is_last)
             if record is not None:
                 lines.append(encode(record))
+            connection = part.connection(self._launch)
+            if connection is not None:
+                connections.append(encode(connection))
             if part.initiates and part.refused is None and not isinstance(record, Failure):
                 progress = self._started_of(part.configuration).progress
                 unfinished += not progress.is_enough(plan)
@@ -193,6 +198,7 @@ class Participant:
                     of_curve[part.configuration.size] = progress.iteration_ns
         return TurnReport(
             lines=lines,
+            connections=connections,
             refusals=refusals,
             unfinished=unfinished,
             late=late,

@@ -273,8 +273,9 @@ class Runner:
     def _take(self, turn: Turn, reports: Sequence[TurnReport]) -> int:
         """Takes the reports of a turn. Returns how many records of configurations they have."""
         lines = [line for report in reports for line in report.lines]
-        if lines:
-            self._sink.lines(b"".join(lines))
+        added = [*lines, *(line for report in reports for line in report.connections)]
+        if added:
+            self._sink.lines(b"".join(added))
         self._timed_ns += reports[0].timed_ns
         for rank, report in enumerate(reports):
             self._note(rank, report.warnings)

@@ -17,7 +17,7 @@ _MAY_NOT_PRINT = re.compile(r"[^\n -~]")
 
 
 def render(document: Document) -> str:
-    """The plan, the rows, the baselines, the aggregates, what failed or was skipped, and how the
+    """The plan, the ranks, what is known of connections, the rows, the baselines, the aggregates, what failed or was skipped, and how the
     run ended."""
     return _text(_content(document))
 
@@ -45,6 +45,12 @@ def _content(document: Document) -> dict[str, Any]:
         "halftrip": header.halftrip,
         "started": header.started,
         "plan": header.plan,
+        "ranks": [
+            {"rank": each.rank, "host": each.host, "core": each.core}
+            for each in document.run.environments
+            if each.launch == 0
+        ],
+        "connections": [msgspec.to_builtins(each) for each in document.run.connections],
         "rows": [flat(row) for row in document.rows],
         "copies": [with_units({"size": c.size, "ns": c.ns}) for c in document.run.copy_times],
         "aggregates": [

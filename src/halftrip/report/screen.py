@@ -9,7 +9,7 @@ from rich.text import Text
 
 from halftrip.analysis.layers import related
 from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
-from halftrip.report import notes, overview, pairs
+from halftrip.report import network, notes, overview, pairs
 from halftrip.report.causes import advice, groups, trust
 from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
@@ -36,7 +36,11 @@ def render(document: Document, width: int, file: str | None = None) -> Group:
         body = overview.lines(document, width)
     else:
         body = _table_lines(document, width)
-    said = [*notes.breakpoints(document.curves), *notes.losses(document.rows)]
+    said = [
+        *network.lines(document.run),
+        *notes.breakpoints(document.curves),
+        *notes.losses(document.rows),
+    ]
     parts = [
         Text(_heading(document, width)),
         Text(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.report import notes
+from halftrip.report import network, notes
 from halftrip.report.causes import trust
 from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
@@ -31,7 +31,11 @@ def render(document: Document, width: int | None = None) -> Group:
             parts += text_lines(said, of_lines)
         parts.append(Text())
     if document.rows:
-        for said in (*notes.aggregates(document.aggregates), *notes.baselines(document.baselines)):
+        for said in (
+            *notes.aggregates(document.aggregates),
+            *notes.baselines(document.baselines),
+            *network.lines(document.run),
+        ):
             parts += text_lines(said, of_lines)
         parts += [
             Text(line, style="yellow")

@@ -26,6 +26,7 @@ from halftrip.results.bounds import (
 )
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, add_deliveries
+from halftrip.results.network_path import NetworkPath
 from halftrip.results.usage import CoreUse, Usage, add_both_ends
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import Series
@@ -261,6 +262,18 @@ class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="s
     pairs: list[tuple[Rank, Rank]] | None = None
 
 
+class Connection(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="connection"):
+    """The path of a transport between two hosts as thread number `thread` of `rank` knows it, after
+    its first slice with `peer`."""
+
+    transport: Name
+    rank: Rank
+    peer: Rank
+    path: NetworkPath
+    thread: Number = 0
+    launch: Number = 0
+
+
 class CopyTime(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="copy"):
     """The median time of one memcpy of `size` bytes within one rank, ns."""
 
@@ -303,6 +316,7 @@ Record = (
     | Again
     | Failure
     | Aggregate
+    | Connection
     | CopyTime
     | HostCounters
     | Notice

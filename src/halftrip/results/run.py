@@ -10,6 +10,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.records import (
     Again,
     Aggregate,
+    Connection,
     CopyTime,
     Environment,
     Failure,
@@ -32,6 +33,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     again: tuple[Again, ...] = ()
     failures: tuple[Failure, ...] = ()
     aggregates: tuple[Aggregate, ...] = ()
+    connections: tuple[Connection, ...] = ()
     copy_times: tuple[CopyTime, ...] = ()
     host_counters: tuple[HostCounters, ...] = ()
     notices: tuple[Notice, ...] = ()

@@ -9,6 +9,7 @@ Records (`records`), in the order in which they come:
 - ``again``: from which launch on measurements replace older ones of the same configurations;
 - ``failure``: a configuration that went wrong;
 - ``aggregate``: pairs that talked at the same time, after the measurements of each;
+- ``connection``: the path of a transport between two hosts, at each end;
 - ``copy``: the time of a memcpy;
 - ``system``: the counters of a host, before all configurations, after each or after several short
   ones, and after all;
@@ -17,6 +18,7 @@ Records (`records`), in the order in which they come:
 
 Format versions, newest first; every version that was ever released can be read (`migration`):
 
+- 9: record ``connection``.
 - 8: ``object``, ``socket`` and ``ownership`` of a configuration. Older files have messages that are
   buffers.
 - 7: other names of fields (`migration`).
@@ -209,6 +211,7 @@ def assemble(header: records.Header, found: Iterable[Record], problems: Iterable
         again=of(records.Again),
         failures=of(records.Failure),
         aggregates=of(records.Aggregate),
+        connections=of(records.Connection),
         copy_times=of(records.CopyTime),
         host_counters=of(records.HostCounters),
         notices=of(records.Notice),

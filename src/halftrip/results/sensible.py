@@ -113,5 +113,7 @@ def _ranks(record: records.Record) -> Sequence[int]:
             return record.configuration.pair
         case records.Aggregate():
             return [rank for pair in record.pairs for rank in pair]
+        case records.Connection():
+            return (record.rank, record.peer)
         case _:
             return ()

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from halftrip.kernel_files import HOST_FILES, Reader
+from halftrip.results.network_path import Interface
 
 # rtnetlink(7), by hand: the package pyroute2 adds 0.13 s to the start of a command.
 _HEADER = struct.Struct("=IHHII")
@@ -58,22 +59,6 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     interface: str | None = None
     gateway: str | None = None
     mtu: int | None = None
-
-
-class Interface(msgspec.Struct, frozen=True, kw_only=True):
-    """A network interface. `speed` is in bits per second, as the driver has it, in one direction;
-    `mtu` in bytes. `kind` is what the kernel calls it if it is one of several kinds: ``bond``,
-    ``bridge``, ``vlan``, ``vxlan``, ``wlan``, ... `is_virtual`: no device of its own is behind it.
-    `hardware` is the kernel's number for the link layer (ARPHRD, linux/if_arp.h): 1 is Ethernet, 32
-    InfiniBand, 772 loopback. None: unknown."""
-
-    name: str
-    speed: int | None = None
-    mtu: int | None = None
-    driver: str | None = None
-    kind: str | None = None
-    is_virtual: bool | None = None
-    hardware: int | None = None
 
 
 def find_route(

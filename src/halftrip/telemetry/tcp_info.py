@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 
-import msgspec
+from halftrip.results.network_path import TcpInfo
 
 # Where the members of struct tcp_info lie (linux/tcp.h). Newer kernels only add at its end, so an
 # older one returns a shorter struct. All that are read are of 32 bits, but for the options.
@@ -28,33 +28,6 @@ _TIMESTAMPS_OPTION = 1
 _LONGEST = 1024
 # What `min_rtt_us` is before a round trip has been timed.
 _NO_MINIMUM = 2**32 - 1
-
-
-class TcpInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A TCP connection at one moment. The names are those of struct tcp_info.
-
-    Bytes: `snd_mss`, the payload of a full segment to the peer; `rcv_mss`, the same of what comes,
-    guessed from what has come; `advmss`, what the peer was told that it may send, which also has to
-    hold the options; `pmtu`, the MTU of the path. Microseconds: `rtt_us`, the smoothed round trip;
-    `rttvar_us`, how much it varies; `min_rtt_us`, the shortest of late. Segments: `snd_cwnd`, how
-    many may be on their way; `total_retrans`, how many were sent again so far; `reordering`, by how
-    many places one may come late before it counts as lost. `timestamps`: each segment has them
-    among its options.
-
-    None: the kernel does not say, or has timed no round trip.
-    """
-
-    snd_mss: int | None = None
-    rcv_mss: int | None = None
-    advmss: int | None = None
-    pmtu: int | None = None
-    rtt_us: int | None = None
-    rttvar_us: int | None = None
-    min_rtt_us: int | None = None
-    snd_cwnd: int | None = None
-    total_retrans: int | None = None
-    reordering: int | None = None
-    timestamps: bool | None = None
 
 
 def read_tcp_info(connection: socket.socket) -> TcpInfo | None:

@@ -28,6 +28,7 @@ from halftrip.plan.plan import Plan
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.configuration import Configuration, EndSettings, Wait
 from halftrip.results.delivery import Delivery
+from halftrip.results.network_path import NetworkPath
 from halftrip.simulation.path_model import PathModel
 from halftrip.transports.capabilities import Capabilities
 
@@ -212,6 +213,11 @@ class Path(ABC):
     @abstractmethod
     def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
         """This end for a configuration. Raises OSError or Unavailable."""
+
+    def network_path(self) -> NetworkPath | None:
+        """What this host knows of the way to the peer; None: there is no network between them, or
+        it is not known."""
+        return None
 
     def close(self) -> None:  # noqa: B027 (some hold nothing)
         """Releases everything, also where `connect` failed or was never called."""

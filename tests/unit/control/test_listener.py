@@ -14,8 +14,8 @@ from halftrip.control import listener as module
 from halftrip.control.greeting import Guest, introduce
 from halftrip.control.listener import Listener, connect, open_connection
 from halftrip.control.network import Network
-from halftrip.control.reception import Reception
 from halftrip.control.protocol import Address, Bye, Channel, Closed
+from halftrip.control.reception import Reception
 from harness.need import need_root
 from harness.paths import NOTHING, added, held
 from harness.strangers import as_nobody, record_greeting

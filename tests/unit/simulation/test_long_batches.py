@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from halftrip.transports import simulated
 from halftrip.simulation.path_model import Noise, PathModel
+from halftrip.transports import simulated
 from halftrip.transports.simulated import VirtualPath
 from harness.bench import process
 from harness.runs import configuration

@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from halftrip.kernel_files import Reader
-from halftrip.telemetry.network_path import NetworkPath, network_path
-from halftrip.telemetry.route import Interface
+from halftrip.results.network_path import Interface, NetworkPath
+from halftrip.telemetry.network_path import network_path
 
 V4, V6 = socket.AF_INET, socket.AF_INET6
 ENDS = {

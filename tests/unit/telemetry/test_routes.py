@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.telemetry.route import Interface, Route, parse_route, read_interface
-from halftrip.telemetry.tcp_info import TcpInfo, parse_tcp_info
+from halftrip.results.network_path import Interface, TcpInfo
+from halftrip.telemetry.route import Route, parse_route, read_interface
+from halftrip.telemetry.tcp_info import parse_tcp_info
 
 V6 = socket.AF_INET6
 

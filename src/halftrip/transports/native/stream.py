@@ -13,7 +13,9 @@ from halftrip.control.listener import Reach, connect
 from halftrip.control.protocol import Address, Channel
 from halftrip.control.reception import Reception
 from halftrip.results.configuration import Configuration, Wait
+from halftrip.results.network_path import NetworkPath
 from halftrip.results.patterns import is_both_ways
+from halftrip.telemetry.network_path import network_path
 from halftrip.transports.base import (
     Buffers,
     Endpoint,
@@ -44,6 +46,15 @@ def connect_peer(process: ProcessContext, pair: PairContext, address: Address) -
 
 def _guest(rank: int, pair: PairContext) -> Guest:
     return Guest("transport", rank, pair.thread)
+
+
+def known_path(descriptor: int) -> NetworkPath | None:
+    """What this host knows of the path of a socket to another one; None if it is nothing."""
+    try:
+        return network_path(descriptor)
+    except OSError:
+        # It has been closed at the other end.
+        return None
 
 
 class StreamTransport(Transport):
@@ -150,3 +161,6 @@ class SocketPath(StreamPath):
             channel = connect_peer(self._process, self.pair, Address(**address))
         descriptor = channel.detach()
         self.take(descriptor, descriptor)
+
+    def network_path(self) -> NetworkPath | None:
+        return None if self.pair.same_host else known_path(self.in_fd)

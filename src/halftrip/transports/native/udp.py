@@ -21,6 +21,7 @@ from halftrip.control.protocol import Address, Channel, Closed
 from halftrip.errors import Unavailable
 from halftrip.results.configuration import Configuration, Wait
 from halftrip.results.delivery import Delivery
+from halftrip.results.network_path import NetworkPath
 from halftrip.transports.base import (
     Buffers,
     Endpoint,
@@ -32,7 +33,12 @@ from halftrip.transports.base import (
 )
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import patterns_of, touched
-from halftrip.transports.native.stream import ACCEPT_SECONDS, connect_peer, receive_peer
+from halftrip.transports.native.stream import (
+    ACCEPT_SECONDS,
+    connect_peer,
+    known_path,
+    receive_peer,
+)
 
 # The length field of IPv4 is 16 bits; its header takes 20 bytes, UDP's 8. A datagram may be larger
 # than a frame: IP makes fragments, and all of them have to arrive.
@@ -146,6 +152,9 @@ class UdpPath(Path):
         room = min(room, _LARGEST_BUFFER)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
         self._end.restart(before)
+
+    def network_path(self) -> NetworkPath | None:
+        return None if self._pair.same_host else known_path(self._socket.fileno())
 
     def close(self) -> None:
         self._resources.close()

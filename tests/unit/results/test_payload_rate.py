@@ -5,9 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.telemetry.network_path import NetworkPath, datagram_rate, payload_rate
-from halftrip.telemetry.route import Interface
-from halftrip.telemetry.tcp_info import TcpInfo
+from halftrip.results.network_path import (
+    Interface,
+    NetworkPath,
+    TcpInfo,
+    datagram_rate,
+    payload_rate,
+)
 
 GIGABIT = 10**9
 HEADERS = {"ipv4": 20, "ipv6": 40}
