@@ -17,8 +17,8 @@ _MAY_NOT_PRINT = re.compile(r"[^\n -~]")
 
 
 def render(document: Document) -> str:
-    """The plan, the ranks, what is known of connections, the rows, the baselines, the aggregates, what failed or was skipped, and how the
-    run ended."""
+    """The plan, the ranks, the connections, the rows, the baselines, the aggregates, what failed or
+    was skipped, and how the run ended."""
     return _text(_content(document))
 
 

@@ -74,7 +74,7 @@ def _kind(path: NetworkPath) -> str:
 
 def _interface(interface: Interface) -> str:
     speed = "" if not interface.speed else f"{significant(interface.speed / 1e9, 3)} Gbit/s "
-    return f"{speed}{interface.driver or interface.kind or 'interface of unknown kind'}"
+    return f"{speed}{interface.driver or interface.kind or interface.name}"
 
 
 def _bounds(connections: Sequence[Connection]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 
+from halftrip.analysis.network import slow_parts
 from halftrip.report import notes
 from halftrip.report.cells import NOTHING, text_lines
 from halftrip.report.columns import supported_digits, width_of
@@ -63,9 +64,10 @@ def lines(document: Document, width: int) -> list[Text]:
     hosts = {e.rank: e.host for e in document.run.environments if e.launch == 0}
     shown: list[Text] = []
     for group in found[:_MOST_MATRICES]:
-        shown += [Text(group.title, style="bold"), *_matrix(group, width), Text()]
-        for said in _slowest(group, hosts):
-            shown += text_lines(said, width)
+        shown += [Text(group.title, style="bold"), *_matrix(group, hosts, width), Text()]
+        at_fault = _at_fault(document, group)
+        for line in _slowest(group, hosts) if at_fault is None else at_fault:
+            shown += text_lines(line, width)
         shown.append(Text())
     hidden = _hidden(document, found[:_MOST_MATRICES])
     if hidden:
@@ -116,26 +118,38 @@ def _groups(document: Document) -> list[_Pairs]:
     return groups
 
 
-def _matrix(group: _Pairs, width: int) -> list[Text]:
+def _matrix(group: _Pairs, hosts: dict[int, str], width: int) -> list[Text]:
     """The figure of each pair, initiators down and responders across; a list of the slowest pairs
-    where there is no room, or few ranks talk with more than one other."""
+    where there is no room, or few ranks talk with more than one other. Ranks are called by their
+    hosts where each has one of its own."""
+    apart = len(set(hosts.values())) == len(hosts) > 1
+    names = hosts if apart else {rank: str(rank) for rank in hosts}
+
+    def name(rank: int) -> str:
+        return names.get(rank, str(rank))
+
     ranks = sorted({rank for pair in group.rows for rank in pair})
     from_ = sorted({pair[0] for pair in group.rows})
     to = sorted({pair[1] for pair in group.rows})
     if len(group.rows) >= len(ranks):
         columns = [
-            Column("rank", "", str, rank=ALWAYS),
-            *(Column(str(rank), "", _cell(group, rank), rank=ALWAYS) for rank in to),
+            Column("host" if apart else "rank", "", name, apart, rank=ALWAYS),
+            *(Column(name(rank), "", _cell(group, rank), rank=ALWAYS) for rank in to),
         ]
         shown = as_text(made_table(from_, columns).table, width)
         if max(len(line) for line in shown) <= width:
             return shown
     slowest = sorted(group.rows.values(), key=group.slowness, reverse=True)[:_MOST_SLOW]
-    name, unit = ("bandwidth", "GB/s") if group.is_rate else ("latency", "us")
-    figure = Column(name, unit, group.text, rank=ALWAYS)
+    what, unit = ("bandwidth", "GB/s") if group.is_rate else ("latency", "us")
     columns = [
-        Column("ranks", "", lambda row: _name(row.configuration.pair), True, rank=ALWAYS),
-        figure,
+        Column(
+            "hosts" if apart else "ranks",
+            "",
+            lambda row: "-".join(map(name, row.configuration.pair)),
+            True,
+            rank=ALWAYS,
+        ),
+        Column(what, unit, group.text, rank=ALWAYS),
     ]
     return as_text(made_table(slowest, columns).table, width)
 
@@ -146,6 +160,27 @@ def _cell(group: _Pairs, responder: int) -> Callable[[int], str]:
         return "" if row is None else group.text(row)
 
     return cell
+
+
+def _at_fault(document: Document, group: _Pairs) -> list[str] | None:
+    """Which hosts and which links are slow; None where there are too few hosts to tell, so that
+    the slowest pair is named instead."""
+    found = slow_parts(document.run, [row.configuration for row in group.rows.values()])
+    if found is None:
+        return None
+    lines = []
+    for suspect in found[:_MOST_SLOW]:
+        effect = suspect.effect
+        factor = f"{significant(effect.factor, 3)} x the usual time"
+        within = f"95 %: {significant(effect.low, 3)} to {significant(effect.high, 3)}"
+        if len(suspect.hosts) == 1:
+            what = f"slow host: {suspect.hosts[0]}: {factor} on all its {suspect.links} links"
+        else:
+            what = f"slow link: {' to '.join(suspect.hosts)} alone: {factor}"
+        lines.append(f"{what} ({within})")
+    if len(found) > _MOST_SLOW:
+        lines.append(f"and {len(found) - _MOST_SLOW} more")
+    return lines or ["no host and no link is slow"]
 
 
 def _slowest(group: _Pairs, hosts: dict[int, str]) -> Sequence[str]:
