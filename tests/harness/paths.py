@@ -13,7 +13,7 @@ from halftrip.memory.layout import layout
 from halftrip.memory.ring import Ring, allocate_ring
 from halftrip.memory.shared import SharedSegment
 from halftrip.registry import TRANSPORTS
-from halftrip.transports.base import Buffers
+from halftrip.transports.base import Buffers, PathSettings
 from harness.bench import CACHE, clock, pair, process
 from harness.threads import in_thread
 
@@ -41,7 +41,7 @@ def make_paths(name, waits=("spin", "spin"), **fields):
     """Both ends of a path, not yet connected: the initiator's and the responder's."""
     segment = SharedSegment(_native.shm_segment_size)
     paths = [
-        transport.path(pair(rank, segment=segment.bytes, **fields), wait)
+        transport.path(pair(rank, segment=segment.bytes, **fields), PathSettings(wait))
         for rank, (transport, wait) in enumerate(zip(transports(name), waits, strict=True))
     ]
     segment.close()

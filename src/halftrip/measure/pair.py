@@ -17,14 +17,14 @@ from halftrip.measure.baselines import CacheLineProbe
 from halftrip.measure.side import Side
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
-from halftrip.results.configuration import Configuration, Wait
-from halftrip.transports.base import PairContext, Path, Transport
+from halftrip.results.configuration import Configuration
+from halftrip.transports.base import PairContext, Path, PathSettings, Transport
 
 if TYPE_CHECKING:
     from halftrip.measure.setup import Setup
 
-# The transport, and how each end waits.
-_PathKey = tuple[str, Wait, Wait]
+# The transport, and the settings of both ends.
+_PathKey = tuple[str, PathSettings, PathSettings]
 
 
 class Pair:
@@ -89,10 +89,12 @@ class Pair:
     def path(self, configuration: Configuration) -> Path:
         """This rank's end of the path that a configuration uses, opened at the first call. Raises
         Unavailable at both ends, at every call, if it cannot be opened."""
-        key = (configuration.transport, configuration.initiator.wait, configuration.responder.wait)
+        initiator, responder = (PathSettings(end.wait) for end in configuration.ends)
+        key = (configuration.transport, initiator, responder)
         if key not in self._paths:
+            own = initiator if self.initiates else responder
             try:
-                self._paths[key] = self._open(self._setup.transport(configuration), configuration)
+                self._paths[key] = self._open(self._setup.transport(configuration), own)
             except Unavailable as error:
                 self._paths[key] = error
         path = self._paths[key]
@@ -100,11 +102,11 @@ class Pair:
             raise path
         return path
 
-    def _open(self, transport: Transport, configuration: Configuration) -> Path:
+    def _open(self, transport: Transport, settings: PathSettings) -> Path:
         paths: list[Path] = []
 
         def make() -> object:
-            paths.append(transport.path(self.context, self.context.end_of(configuration).wait))
+            paths.append(transport.path(self.context, settings))
             return paths[0].address
 
         try:

@@ -185,8 +185,15 @@ class VirtualTime(Protocol):
         """Lets time pass without an iteration."""
 
 
+class PathSettings(NamedTuple):
+    """What one end of a path is opened for: configurations with other settings have another path.
+    `wait` is how this end waits."""
+
+    wait: Wait
+
+
 class Path(ABC):
-    """One end of a path to a peer, for all configurations whose ends wait in the same way.
+    """One end of a path to a peer, for all configurations with the same path settings at both ends.
     `address` is what the peer's `connect` needs: builtins that msgpack can write. Only a simulated
     path has a `virtual_time`."""
 
@@ -229,5 +236,5 @@ class Transport(ABC):
         return None
 
     @abstractmethod
-    def path(self, pair: PairContext, wait: Wait) -> Path:
+    def path(self, pair: PairContext, settings: PathSettings) -> Path:
         """This end of a path, not yet connected. Raises OSError or Unavailable."""

@@ -11,13 +11,14 @@ from halftrip import _native
 from halftrip.control.greeting import Guest, introduce
 from halftrip.control.listener import Reach, Reception, connect
 from halftrip.control.protocol import Address, Channel
-from halftrip.results.configuration import Configuration, Wait
+from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import is_both_ways
 from halftrip.transports.base import (
     Buffers,
     Endpoint,
     PairContext,
     Path,
+    PathSettings,
     ProcessContext,
     Transport,
 )
@@ -124,7 +125,7 @@ class SocketTransport(StreamTransport):
     def missing(self, pair: PairContext) -> str | None:
         return None
 
-    def path(self, pair: PairContext, wait: Wait) -> Path:
+    def path(self, pair: PairContext, settings: PathSettings) -> Path:
         return SocketPath(self, pair)
 
 

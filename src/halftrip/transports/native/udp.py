@@ -24,6 +24,7 @@ from halftrip.transports.base import (
     Endpoint,
     PairContext,
     Path,
+    PathSettings,
     ProcessContext,
     Timed,
     Transport,
@@ -60,8 +61,8 @@ class UdpTransport(Transport):
     def missing(self, pair: PairContext) -> str | None:
         return None
 
-    def path(self, pair: PairContext, wait: Wait) -> Path:
-        return UdpPath(self.process, pair, wait)
+    def path(self, pair: PairContext, settings: PathSettings) -> Path:
+        return UdpPath(self.process, pair, settings.wait)
 
 
 class UdpPath(Path):
