@@ -14,8 +14,8 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
 
 from halftrip.control.greeting import Guest, Hello, Visitor, greet
 from halftrip.control.hosts import own_addresses
@@ -38,6 +38,14 @@ _CREDENTIALS = struct.Struct("3i")
 # From where a listener can be reached: this host, by an abstract Unix socket or by loopback, or any
 # host.
 Reach = Literal["unix", "loopback", "network"]
+
+
+# Sets a socket up before it listens or connects. Raises OSError or Unavailable.
+Prepare: TypeAlias = Callable[[socket.socket], None]
+
+
+def _as_it_is(_: socket.socket) -> None:
+    """Leaves a socket as the kernel makes it."""
 
 
 class _Connection:
@@ -67,15 +75,27 @@ class _Connection:
 class Listener:
     """Accepts connections of one job, whose random text is `token`. `rank` is the rank that listens
     (-1: the launcher). Only the `awaited` guests are let in, each once; a rank without a number as
-    often as it comes. `awaited` may be changed at any time."""
+    often as it comes. `awaited` may be changed at any time. Connections inherit most of what
+    `prepare` sets."""
 
     def __init__(
-        self, token: str, awaited: Iterable[Guest] = (), reach: Reach = "unix", rank: int = -1
+        self,
+        token: str,
+        awaited: Iterable[Guest] = (),
+        reach: Reach = "unix",
+        rank: int = -1,
+        prepare: Prepare = _as_it_is,
     ) -> None:
         self.awaited = set(awaited)
         self._token = token
         self._rank = rank
         self._socket, self.address = _listen(reach)
+        try:
+            # Nobody knows the address yet.
+            prepare(self._socket)
+        except BaseException:
+            self._socket.close()
+            raise
         self._socket.setblocking(False)
         # Pollable itself: ready when there is a connection, or something from one.
         self._selector = selectors.EpollSelector()
@@ -221,37 +241,51 @@ class Listener:
 
 
 class Reception:
-    """Lets one guest in, in a thread of its own: a greeting needs answers, while this process may
-    have to do something else before it waits for the guest."""
+    """Lets `guests` in, in a thread of its own: a greeting needs answers, while this process may
+    have to do something else before it waits for them."""
 
-    def __init__(self, token: str, guest: Guest, reach: Reach, rank: int) -> None:
-        self._listener = Listener(token, {guest}, reach, rank)
+    def __init__(
+        self,
+        token: str,
+        guests: Sequence[Guest],
+        reach: Reach,
+        rank: int,
+        prepare: Prepare = _as_it_is,
+    ) -> None:
+        self._guests = guests
+        self._listener = Listener(token, guests, reach, rank, prepare)
         self.address = self._listener.address
-        self._channel: Channel | None = None
+        self._channels: dict[Guest, Channel] = {}
         self._failure: OSError | None = None
         self._thread = threading.Thread(target=self._receive, name="reception", daemon=True)
         self._thread.start()
 
     def _receive(self) -> None:
         try:
-            self._channel, _ = self._listener.accept()
+            for _ in self._guests:
+                channel, hello = self._listener.accept()
+                self._channels[hello.guest] = channel
         except Closed:
             # `close` was called.
             return
         except OSError as error:
             self._failure = error
 
-    def take(self, seconds: float) -> Channel:
-        """The guest's connection; nobody else can connect then. Raises TimeoutError if it is not
-        there within `seconds`, and OSError where the system accepts none."""
+    def take(self, seconds: float) -> list[Channel]:
+        """The guests' connections, in their order; nobody else can connect then. Raises
+        TimeoutError if they are not there within `seconds`, and OSError where the system accepts
+        none."""
         self._thread.join(seconds)
-        channel, self._channel = self._channel, None
+        channels = [self._channels.get(guest) for guest in self._guests]
+        found = [channel for channel in channels if channel is not None]
+        if len(found) == len(channels):
+            self._channels = {}
         self.close()
         if self._failure is not None:
             raise self._failure
-        if channel is None:
+        if len(found) < len(channels):
             raise TimeoutError("the peer has not connected")
-        return channel
+        return found
 
     def close(self) -> None:
         """Releases everything that `take` has not returned. It may be called twice."""
@@ -259,9 +293,9 @@ class Reception:
             self._listener.stop()
             self._thread.join()
         self._listener.close()
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
+        for channel in self._channels.values():
+            channel.close()
+        self._channels = {}
 
 
 def connect(
@@ -270,16 +304,17 @@ def connect(
     hello: Hello,
     seconds: float | None = None,
     timeout: float = 10.0,
+    prepare: Prepare = _as_it_is,
 ) -> Channel:
     """Connects to the first host of `address` that knows the token, and says `hello` there. A host
     may take `seconds` to answer a greeting (None: any time, since it may be busy), and all together
-    `timeout` to accept a connection.
+    `timeout` to accept a connection. Sockets connect as `prepare` sets them up.
 
     Raises OSError, with every address that was tried, if nothing can be connected to; Closed if
     whoever listens does not know the token, or does not wait for this guest.
     """
     refusal = Closed("it has no address")
-    for connection in _connections(address, timeout):
+    for connection in _connections(address, timeout, prepare):
         channel = Channel(connection)
         try:
             greet(channel, token, hello, None if seconds is None else time.monotonic() + seconds)
@@ -296,21 +331,20 @@ def connect(
 def open_connection(address: Address, timeout: float = 10.0) -> socket.socket:
     """A connection to the first host of `address` that answers. Raises OSError, with every host
     that was tried, if none does."""
-    return next(_connections(address, timeout))
+    return next(_connections(address, timeout, _as_it_is))
 
 
-def _connections(address: Address, timeout: float) -> Iterator[socket.socket]:
+def _connections(address: Address, timeout: float, prepare: Prepare) -> Iterator[socket.socket]:
     """A connection to each host that answers, which the caller closes. Raises OSError at the end if
     none did."""
     if address.unix is not None:
-        yield _connect_unix(address.unix)
+        yield _connect_unix(address.unix, prepare)
         return
     reasons = []
     for host in address.hosts:
         try:
-            connection = socket.create_connection(
-                (host, address.port), timeout / len(address.hosts)
-            )
+            seconds = timeout / len(address.hosts)
+            connection = _connect_tcp(host, address.port, seconds, prepare)
         except OSError as error:
             reasons.append(f"{host}: {system_reason(error)}")
         else:
@@ -321,13 +355,34 @@ def _connections(address: Address, timeout: float) -> Iterator[socket.socket]:
         raise OSError(errno.EHOSTUNREACH, reason)
 
 
-def _connect_unix(name: str) -> socket.socket:
+def _connect_tcp(host: str, port: int, seconds: float, prepare: Prepare) -> socket.socket:
+    """As socket.create_connection, with a socket that was set up before."""
+    failure = OSError(errno.EADDRNOTAVAIL, "it has no address")
+    for family, kind, protocol, _, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        connection = socket.socket(family, kind, protocol)
+        try:
+            prepare(connection)
+            connection.settimeout(seconds)
+            connection.connect(place)
+        except OSError as error:
+            connection.close()
+            failure = error
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            return connection
+    raise failure
+
+
+def _connect_unix(name: str, prepare: Prepare) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
+        prepare(connection)
         connection.connect(f"\0{name}")
         if _is_another_user(connection):
             raise PermissionError(errno.EPERM, "another user listens there")
-    except OSError:
+    except BaseException:
         connection.close()
         raise
     return connection

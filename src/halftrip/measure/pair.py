@@ -38,6 +38,8 @@ class Pair:
         self._setup = setup
         self._budget = budget
         self._paths: dict[_PathKey, Path | Unavailable] = {}
+        # What the paths that were opened lack of what was asked for.
+        self.shortfalls: list[str] = []
         # The least recently used first, with the bytes of its buffers.
         self._sides: OrderedDict[Configuration, tuple[Side, int]] = OrderedDict()
         # Where two ranks share a core, a cache line takes a context switch, which is no bound.
@@ -89,7 +91,9 @@ class Pair:
     def path(self, configuration: Configuration) -> Path:
         """This rank's end of the path that a configuration uses, opened at the first call. Raises
         Unavailable at both ends, at every call, if it cannot be opened."""
-        initiator, responder = (PathSettings(end.wait) for end in configuration.ends)
+        initiator, responder = (
+            PathSettings(end.wait, configuration.tuning) for end in configuration.ends
+        )
         key = (configuration.transport, initiator, responder)
         if key not in self._paths:
             own = initiator if self.initiates else responder
@@ -116,6 +120,7 @@ class Pair:
             for path in paths:
                 path.close()
             raise
+        self.shortfalls += paths[0].shortfalls
         return paths[0]
 
     def side(self, configuration: Configuration) -> Side:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from halftrip.errors import UsageError
 from halftrip.plan.pairing import Schedule
 from halftrip.plan.plan import Plan
+from halftrip.results.configuration import TUNING
 
 # Processes of this host are started in the end: more are a mistake, whatever the key is.
 MOST_RANKS = 4096
@@ -38,6 +39,7 @@ _SEVERAL = (
     "object",
     "socket",
     "ownership",
+    *TUNING,
 )
 
 

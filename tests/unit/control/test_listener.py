@@ -200,7 +200,7 @@ def test_strangers_do_not_use_up_the_descriptors(door):
 
 def test_a_listener_that_is_closed_holds_nothing(door):
     before = held()
-    reception = Reception(TOKEN, GUEST, "loopback", 0)
+    reception = Reception(TOKEN, [GUEST], "loopback", 0)
     strangers = [open_connection(reception.address) for _ in range(5)]
     with pytest.raises(TimeoutError):
         reception.take(0.05)

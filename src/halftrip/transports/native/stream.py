@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from halftrip import _native
 from halftrip.control.greeting import Guest, introduce
 from halftrip.control.listener import Reach, Reception, connect
 from halftrip.control.protocol import Address, Channel
-from halftrip.results.configuration import Configuration
+from halftrip.results.configuration import UNTUNED, Configuration, Tuning
 from halftrip.results.patterns import is_both_ways
 from halftrip.transports.base import (
     Buffers,
@@ -24,22 +26,31 @@ from halftrip.transports.base import (
 )
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
+from halftrip.transports.native.sockets import shortfalls, tune
 
 # How long an end waits for the other's greeting. More than enough: the responder has been let in
 # before the initiator waits for it.
 ACCEPT_SECONDS = 5.0
 
 
-def receive_peer(process: ProcessContext, pair: PairContext, reach: Reach) -> Reception:
-    """Lets the peer's thread of the same number in, as soon as it connects. Raises OSError."""
-    return Reception(process.token, _guest(pair.peer, pair), reach, process.rank)
+def receive_peer(
+    process: ProcessContext, pair: PairContext, reach: Reach, tuning: Tuning = UNTUNED
+) -> Reception:
+    """Lets the peer's thread of the same number in, as soon as it connects. Raises OSError or
+    Unavailable."""
+    guests = [_guest(pair.peer, pair)]
+    return Reception(process.token, guests, reach, process.rank, partial(tune, tuning=tuning))
 
 
-def connect_peer(process: ProcessContext, pair: PairContext, address: Address) -> Channel:
-    """Connects to where `receive_peer` was called at the peer. Raises OSError and Closed."""
-    purpose, rank, thread = _guest(process.rank, pair)
-    hello = introduce(purpose, rank, to=pair.peer, thread=thread)
-    return connect(address, process.token, hello, ACCEPT_SECONDS)
+def connect_peer(
+    process: ProcessContext, pair: PairContext, address: Address, tuning: Tuning = UNTUNED
+) -> Channel:
+    """Connects to where `receive_peer` was called at the peer. Raises OSError, Closed or
+    Unavailable."""
+    guest = _guest(process.rank, pair)
+    hello = introduce(guest.purpose, guest.rank, to=pair.peer, thread=guest.thread)
+    prepare = partial(tune, tuning=tuning)
+    return connect(address, process.token, hello, ACCEPT_SECONDS, prepare=prepare)
 
 
 def _guest(rank: int, pair: PairContext) -> Guest:
@@ -87,9 +98,14 @@ class StreamPath(Path):
         end = getattr(_native, wait + self.kind)(self.in_fd, self.out_fd, self.pair.shares_core)
         return StreamEndpoint(self, wait == "Blocking", end, configuration, buffers)
 
+    @property
+    def descriptors(self) -> Sequence[int]:
+        """All that it reads from or writes to, each once."""
+        return list(dict.fromkeys((self.in_fd, self.out_fd)))
+
     def set_blocking(self, blocks: bool) -> None:
-        """Puts both descriptors into blocking or non-blocking mode."""
-        for descriptor in {self.in_fd, self.out_fd}:
+        """Puts all descriptors into blocking or non-blocking mode."""
+        for descriptor in self.descriptors:
             os.set_blocking(descriptor, blocks)
 
     def close(self) -> None:
@@ -116,7 +132,9 @@ class StreamEndpoint(NativeEndpoint):
 
 
 class SocketTransport(StreamTransport):
-    """A transport over a connected socket; subclasses say of what kind."""
+    """A transport over a connected socket; subclasses say of what kind, and its name."""
+
+    name: str
 
     @abstractmethod
     def reach(self, pair: PairContext) -> Reach:
@@ -126,7 +144,7 @@ class SocketTransport(StreamTransport):
         return None
 
     def path(self, pair: PairContext, settings: PathSettings) -> Path:
-        return SocketPath(self, pair)
+        return SocketPath(self, pair, settings.tuning)
 
 
 class SocketPath(StreamPath):
@@ -134,19 +152,30 @@ class SocketPath(StreamPath):
 
     kind = "Socket"
 
-    def __init__(self, transport: SocketTransport, pair: PairContext) -> None:
+    def __init__(
+        self, transport: SocketTransport, pair: PairContext, tuning: Tuning = UNTUNED
+    ) -> None:
         super().__init__(pair)
         self._process = transport.process
+        self._name = transport.name
+        self._tuning = tuning
         if pair.initiates:
-            self._reception = receive_peer(self._process, pair, transport.reach(pair))
+            self._reception = receive_peer(self._process, pair, transport.reach(pair), tuning)
             self.resources.callback(self._reception.close)
             address = self._reception.address
             self.address = {"unix": address.unix, "hosts": address.hosts, "port": address.port}
 
     def connect(self, address: Any) -> None:
         if self.pair.initiates:
-            channel = self._reception.take(ACCEPT_SECONDS)
+            (channel,) = self._reception.take(ACCEPT_SECONDS)
         else:
-            channel = connect_peer(self._process, self.pair, Address(**address))
+            channel = connect_peer(self._process, self.pair, Address(**address), self._tuning)
+        try:
+            # Again: an accepted socket does not inherit all, and a channel sets TCP_NODELAY.
+            tune(channel.socket, self._tuning)
+            self.shortfalls = shortfalls(channel.socket, self._tuning, self._name)
+        except BaseException:
+            channel.close()
+            raise
         descriptor = channel.detach()
         self.take(descriptor, descriptor)

@@ -1,0 +1,151 @@
+"""What is asked of sockets is set at both ends of a path, and refused or reported where the kernel
+does not give it."""
+
+import contextlib
+import errno
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from halftrip.errors import Unavailable
+from halftrip.results.configuration import TUNABLE, Tuning
+from halftrip.transports.base import PathSettings
+from halftrip.transports.native import sockets
+from halftrip.transports.native.tcp import TcpTransport
+from harness.bench import pair, process
+from harness.paths import NOTHING, added, exchange, held, opened
+from harness.runs import configuration
+
+SOCKETS = tuple(TUNABLE)
+KERNEL = Path("/proc/sys/net")
+ALGORITHMS = (KERNEL / "ipv4/tcp_available_congestion_control").read_text().split()
+
+
+@contextlib.contextmanager
+def ends_of(name, tuning, **fields):
+    """The sockets of both ends of a path."""
+    with opened(name, ("block", "block"), tuning, **fields) as paths, contextlib.ExitStack() as own:
+        yield [
+            own.enter_context(socket.socket(fileno=os.dup(descriptor)))
+            for path in paths
+            for descriptor in descriptors(path)
+        ]
+
+
+def descriptors(path):
+    return [path._socket.fileno()] if hasattr(path, "_socket") else path.descriptors
+
+
+def values(name, tuning, level, option, **fields):
+    with ends_of(name, tuning, **fields) as ends:
+        return [end.getsockopt(level, option) for end in ends]
+
+
+@pytest.mark.parametrize("name", SOCKETS)
+@pytest.mark.parametrize("same_host", [True, False])
+def test_both_ends_have_the_buffers_that_were_asked_for(name, same_host):
+    tuning = Tuning(socket_buffer=96 << 10)
+    doubled = [192 << 10] * 2
+    for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        # The kernel doubles what it is asked for.
+        assert values(name, tuning, socket.SOL_SOCKET, option, same_host=same_host) == doubled
+
+
+def test_datagrams_keep_the_buffer_that_was_asked_for():
+    """A window would have it set to something else."""
+    with opened("udp", ("block", "block"), Tuning(socket_buffer=96 << 10)) as paths:
+        exchange(paths, configuration("udp", 1000, "block", verify=True))
+        for path in paths:
+            assert path._socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == 192 << 10
+
+
+@pytest.mark.parametrize("name", SOCKETS)
+def test_what_the_kernel_gives_less_of_is_reported(name):
+    most = [int((KERNEL / f"core/{kind}mem_max").read_text()) for kind in "wr"]
+    with opened(name, ("block", "block"), Tuning(socket_buffer=1 << 30)) as paths:
+        for path in paths:
+            lines = list(path.shortfalls)
+            assert [line.split(" allows ")[0] for line in lines] == [
+                f"{name}: --socket-buffer 1G: net.core.{kind}mem_max" for kind in "wr"
+            ]
+            assert [line.split(" allows ")[1] for line in lines] == [
+                sockets.format_size(each) for each in most
+            ]
+    with opened(name, ("block", "block"), Tuning(socket_buffer=64 << 10)) as paths:
+        assert [list(path.shortfalls) for path in paths] == [[], []]
+
+
+@pytest.mark.parametrize(("nodelay", "value"), [(True, 1), (False, 0)])
+def test_nagle_s_algorithm_is_on_where_it_was_asked_for(nodelay, value):
+    found = values("tcp", Tuning(nodelay=nodelay), socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    assert [bool(each) for each in found] == [bool(value)] * 2
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_both_ends_have_the_congestion_control_that_was_asked_for(algorithm):
+    with ends_of("tcp", Tuning(congestion=algorithm)) as ends:
+        for end in ends:
+            found = end.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+            assert found.rstrip(b"\0").decode() == algorithm
+
+
+def test_an_unknown_congestion_control_is_refused_with_those_that_there_are():
+    before = held()
+    with pytest.raises(Unavailable) as refused:
+        TcpTransport(process()).path(pair(), PathSettings("block", Tuning(congestion="nosuch")))
+    assert str(refused.value) == (
+        f"--congestion nosuch: not in this kernel, which has {', '.join(ALGORITHMS)}"
+    )
+    assert added(before) == NOTHING
+
+
+@pytest.mark.parametrize("same_host", [True, False])
+def test_segments_are_no_longer_than_asked_for(same_host):
+    found = values(
+        "tcp", Tuning(mss=1000), socket.IPPROTO_TCP, socket.TCP_MAXSEG, same_host=same_host
+    )
+    # Less the options of each header, as timestamps.
+    assert all(1000 - 40 <= each <= 1000 for each in found)
+
+
+@pytest.mark.parametrize("name", ["tcp", "udp"])
+@pytest.mark.parametrize("same_host", [True, False])
+def test_packets_have_the_code_point(name, same_host):
+    with ends_of(name, Tuning(dscp=46), same_host=same_host) as ends:
+        for end in ends:
+            assert end.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) == 46 << 2
+            if end.family == socket.AF_INET6:
+                assert end.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS) == 46 << 2
+
+
+@pytest.mark.parametrize("name", ["tcp", "udp"])
+def test_calls_poll_the_device_as_long_as_asked_for(name):
+    assert values(name, Tuning(busy_poll=50), socket.SOL_SOCKET, sockets.SO_BUSY_POLL) == [50, 50]
+
+
+class OldKernel(socket.socket):
+    """Where only who has CAP_NET_ADMIN can make a call poll longer, as it was for long."""
+
+    def setsockopt(self, level, option, value):
+        assert (level, option) == (socket.SOL_SOCKET, sockets.SO_BUSY_POLL)
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+def test_what_takes_a_privilege_is_refused_with_its_name():
+    with OldKernel() as end, pytest.raises(Unavailable) as refused:
+        sockets.tune(end, Tuning(busy_poll=50))
+    assert str(refused.value) == "--busy-poll 50us: Operation not permitted; it needs CAP_NET_ADMIN"
+
+
+@pytest.mark.parametrize("name", SOCKETS)
+def test_a_tuned_path_carries_every_byte(name):
+    wished = {"socket_buffer": 32 << 10, "nodelay": False, "mss": 500, "dscp": 10}
+    tuning = Tuning(**{key: wished[key] for key in TUNABLE[name] if key in wished})
+    with opened(name, ("block", "block"), tuning) as paths:
+        for pattern, window in (("pingpong", 1), ("stream", 4)):
+            kind = {"pattern": pattern, "window": window, "tuning": tuning}
+            the_configuration = configuration(name, 5000, "block", **kind, verify=True)
+            verified = sum(end.verified for end in exchange(paths, the_configuration))
+            assert verified > 0
