@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "../buffers.hpp"
 #include "../endpoint.hpp"
@@ -55,28 +57,69 @@ struct Socket {
   static constexpr int kFlags = wait == Wait::block ? 0 : MSG_DONTWAIT;
 };
 
-template <Wait wait, class Calls>
+// The descriptors that messages come from and go to: one each, which may be the same one. Of these
+// and those below, the descriptors stay the caller's.
+class OneConnection {
+ public:
+  OneConnection(int in, int out) : in_(in), out_(out) {}
+
+  int in() const noexcept { return in_; }
+  int out() const noexcept { return out_; }
+
+  // Called after each message.
+  void received() noexcept {}
+  void sent() noexcept {}
+
+ private:
+  int in_, out_;
+};
+
+// Several connections, each for both directions: message k of a direction goes over connection k
+// modulo their number. The peer has them in the same order, and so takes messages in that order.
+class SeveralConnections {
+ public:
+  // At least one.
+  explicit SeveralConnections(std::vector<int> all) : all_(std::move(all)) {}
+
+  int in() const noexcept { return all_[next_in_]; }
+  int out() const noexcept { return all_[next_out_]; }
+
+  void received() noexcept { advance(next_in_); }
+  void sent() noexcept { advance(next_out_); }
+
+ private:
+  void advance(std::size_t& next) const noexcept {
+    if (++next == all_.size()) next = 0;
+  }
+
+  std::vector<int> all_;
+  std::size_t next_in_ = 0, next_out_ = 0;
+};
+
+template <Wait wait, class Calls, class Connections = OneConnection>
 class ByteStream {
  public:
-  // The descriptors stay the caller's. They may be the same one.
-  ByteStream(int in, int out, bool yields) : in_(in), out_(out), yields_(yields) {}
+  ByteStream(Connections connections, bool yields)
+      : connections_(std::move(connections)), yields_(yields) {}
 
   void send(const std::byte* out, std::size_t size) {
     for (std::size_t done = 0; done < size;) {
       const std::size_t moved =
-          bytes_moved(Calls::template write<wait>(out_, out + done, size - done));
+          bytes_moved(Calls::template write<wait>(connections_.out(), out + done, size - done));
       if (moved == 0) wait_for(0, POLLOUT);
       done += moved;
     }
+    connections_.sent();
   }
 
   void recv(std::byte* in, std::size_t size) {
     for (std::size_t done = 0; done < size;) {
       const std::size_t moved =
-          bytes_moved(Calls::template read<wait>(in_, in + done, size - done));
+          bytes_moved(Calls::template read<wait>(connections_.in(), in + done, size - done));
       if (moved == 0) wait_for(POLLIN, 0);
       done += moved;
     }
+    connections_.received();
   }
 
   // Writes as much as the stream takes, at most a message per call, and reads likewise.
@@ -102,17 +145,19 @@ class ByteStream {
  private:
   bool write_some(Transfer& sending) {
     if (sending.is_between_messages()) sending.begin();
-    const std::size_t moved =
-        bytes_moved(Calls::template write<wait>(out_, sending.here(), sending.left()));
+    const std::size_t moved = bytes_moved(
+        Calls::template write<wait>(connections_.out(), sending.here(), sending.left()));
     if (moved > 0) sending.advance(moved);
+    if (sending.is_between_messages()) connections_.sent();
     return moved > 0;
   }
 
   bool read_some(Transfer& receiving) {
     if (receiving.is_between_messages()) receiving.begin();
-    const std::size_t moved =
-        bytes_moved(Calls::template read<wait>(in_, receiving.here(), receiving.left()));
+    const std::size_t moved = bytes_moved(
+        Calls::template read<wait>(connections_.in(), receiving.here(), receiving.left()));
     if (moved > 0) receiving.advance(moved);
+    if (receiving.is_between_messages()) connections_.received();
     return moved > 0;
   }
 
@@ -133,7 +178,8 @@ class ByteStream {
     if constexpr (wait == Wait::spin) {
       if (yields_) sched_yield();
     } else if constexpr (wait == Wait::poll) {
-      std::array<pollfd, 2> ends{{{in_, in_events, 0}, {out_, out_events, 0}}};
+      std::array<pollfd, 2> ends{
+          {{connections_.in(), in_events, 0}, {connections_.out(), out_events, 0}}};
       // poll() reports a closed descriptor even where no event is asked for, again and again; it
       // ignores those below zero.
       for (pollfd& end : ends)
@@ -142,7 +188,7 @@ class ByteStream {
     }
   }
 
-  int in_, out_;
+  Connections connections_;
   bool yields_;
 };
 

@@ -78,6 +78,7 @@ _SOCKET_BUFFERS = parsing.several(parsing.socket_buffer)
 _SEGMENTS = parsing.several(parsing.segment)
 _CODE_POINTS = parsing.several(parsing.code_point)
 _POLLS = parsing.several(parsing.microseconds)
+_STREAMS = parsing.several(parsing.at_most(64))
 
 _METAVARS: dict[Callable[[Any], Any], str] = {
     parsing.sizes: "SIZES",
@@ -96,6 +97,7 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
     _SEGMENTS: "BYTES",
     _CODE_POINTS: "N",
     _POLLS: "TIME",
+    _STREAMS: "N",
 }
 
 OPTIONS: dict[str, Option] = {
@@ -290,6 +292,9 @@ OPTIONS: dict[str, Option] = {
     ),
     "busy_poll": Option(
         _POLLS, "How long tcp and udp calls poll the device first, as 50us. [system]"
+    ),
+    "streams": Option(
+        _STREAMS, "TCP connections that a thread uses in turn, message by message. [1]"
     ),
     "rate": Option(parsing.rate, "What a udp stream offers, bytes per second. [all it can]"),
     "timeout": Option(parsing.seconds, "How long to wait for an answer to a datagram. [1s]"),

@@ -79,6 +79,7 @@ FIELDS = (
     _tuning("mss", "mss"),
     _tuning("dscp", "dscp", _code_point, "0"),
     _tuning("busy_poll", "socket busy poll", lambda value: f"{value} us"),
+    _tuning("streams", "streams", system="1"),
     Field("rate", lambda each: f"{each.rate / 1e6:g} MB/s" if each.rate else "all it can",
           "all it can"),
     Field("verified", lambda each: "yes" if each.verify else "no", "no"),

@@ -12,6 +12,7 @@ from halftrip.registry import SIMULATED
 from halftrip.results.bounds import (
     Algorithm,
     CodePoint,
+    Connections,
     Microseconds,
     Name,
     Number,
@@ -45,12 +46,13 @@ TuningField = Literal[
     "mss",
     "dscp",
     "busy_poll",
+    "streams",
 ]
 # What can be set of the sockets of each transport that has any.
 TUNABLE: Mapping[str, tuple[TuningField, ...]] = MappingProxyType(
     {
         "unix": ("socket_buffer",),
-        "tcp": ("socket_buffer", "nodelay", "congestion", "mss", "dscp", "busy_poll"),
+        "tcp": ("socket_buffer", "nodelay", "congestion", "mss", "dscp", "busy_poll", "streams"),
         "udp": ("socket_buffer", "dscp", "busy_poll"),
     }
 )
@@ -79,7 +81,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sends another small segment: Nagle's algorithm. `congestion` is the name of TCP's algorithm for
     it, or "system"; `mss` the largest TCP segment, bytes (0: the path's); `dscp` the code point in
     the header of each packet. `busy_poll` is for how long a call polls the device's queue before
-    it sleeps, us (0: as the system does).
+    it sleeps, us (0: as the system does). `streams` is how many TCP connections one thread uses in
+    turn: message k of each direction goes over connection k modulo their number.
     """
 
     socket_buffer: SocketBytes = 0
@@ -88,6 +91,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     mss: SegmentBytes = 0
     dscp: CodePoint = 0
     busy_poll: Microseconds = 0
+    streams: Connections = 1
 
 
 UNTUNED = Tuning()

@@ -198,6 +198,7 @@ VALUES = {
     "mss": (1000, 500),
     "dscp": ("EF", "AF11"),
     "busy_poll": ("50us", "10us"),
+    "streams": ("4", "1,2"),
     "rate": (1e9, 1e6),
     "verify": (True, False),
     "iterations": (100, 7),

@@ -3,19 +3,25 @@ does not give it."""
 
 import contextlib
 import errno
+import fcntl
+import gc
 import os
 import socket
+import struct
+import termios
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from halftrip.errors import Unavailable
 from halftrip.results.configuration import TUNABLE, Tuning
+from halftrip.results.patterns import SHAPES
 from halftrip.transports.base import PathSettings
-from halftrip.transports.native import sockets
+from halftrip.transports.native import sockets, stream
 from halftrip.transports.native.tcp import TcpTransport
 from harness.bench import pair, process
-from harness.paths import NOTHING, added, exchange, held, opened
+from harness.paths import NOTHING, added, connect, exchange, held, make_paths, opened
 from harness.runs import configuration
 
 SOCKETS = tuple(TUNABLE)
@@ -137,6 +143,90 @@ def test_what_takes_a_privilege_is_refused_with_its_name():
     with OldKernel() as end, pytest.raises(Unavailable) as refused:
         sockets.tune(end, Tuning(busy_poll=50))
     assert str(refused.value) == "--busy-poll 50us: Operation not permitted; it needs CAP_NET_ADMIN"
+
+
+@pytest.mark.parametrize("same_host", [True, False])
+def test_every_connection_is_set_up(same_host):
+    tuning = Tuning(streams=5, socket_buffer=96 << 10, nodelay=False)
+    with ends_of("tcp", tuning, same_host=same_host) as ends:
+        assert len(ends) == 2 * 5
+        peers = [(end.getsockname()[1], end.getpeername()[1]) for end in ends]
+        # In the same order at both ends.
+        assert [(there, here) for here, there in peers[:5]] == peers[5:]
+        for end in ends:
+            assert end.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == 192 << 10
+            assert not end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_messages_go_over_the_connections_in_turn():
+    tuning = Tuning(streams=3)
+    with opened("tcp", ("block", "block"), tuning) as paths:
+        first, second = (path.native_end("Blocking") for path in paths)
+        for number in range(5):
+            first.send(np.full(100 + number, number, dtype=np.uint8))
+        waiting = [unread(descriptor) for descriptor in paths[1].descriptors]
+        assert waiting == [100 + 103, 101 + 104, 102]
+        for number in range(5):
+            into = np.zeros(100 + number, dtype=np.uint8)
+            second.recv(into)
+            assert (into == number).all()
+
+
+def unread(descriptor):
+    """How many bytes wait in a socket."""
+    (count,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4))
+    return count
+
+
+VERIFIED = [
+    (pattern, wait)
+    for pattern in ("pingpong", "stream", "bidirectional", "exchange", "pingping")
+    for wait in ("block", "spin")
+]
+
+
+@pytest.mark.parametrize("streams", [2, 3, 64])
+@pytest.mark.parametrize(("pattern", "wait"), VERIFIED)
+def test_several_connections_carry_every_byte(streams, pattern, wait):
+    check_verified(Tuning(streams=streams), pattern, wait)
+
+
+def check_verified(tuning, pattern, wait):
+    """Of two configurations that share a path, in two batches each."""
+    shape = SHAPES[pattern]
+    with opened("tcp", (wait, wait), tuning) as paths:
+        for size in (1, 1001):
+            window = 4 if shape.window else 1
+            kind = {"pattern": pattern, "window": window, "tuning": tuning}
+            the_configuration = configuration("tcp", size, wait, **kind, verify=True)
+            for _ in range(2):
+                initiator, responder = exchange(paths, the_configuration, (1, 2, 3))
+                assert initiator.verified == initiator.messages * shape.initiator
+                assert responder.verified == responder.messages * shape.responder
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_where_one_of_several_connections_fails_none_is_left(rank, monkeypatch):
+    gc.collect()
+    before = held()
+    paths = make_paths("tcp", tuning=Tuning(streams=4))
+    calls = []
+
+    def fail(end, tuning):
+        calls.append(end)
+        # The responder's are set up before and after they connect.
+        if len(calls) == (7 if rank else 11):
+            raise Unavailable("no more")
+
+    monkeypatch.setattr(stream, "tune", fail)
+    with pytest.raises(Unavailable, match="no more"):
+        connect(paths)
+    for path in paths:
+        path.close()
+    # A mapping of shared memory keeps a descriptor until it is collected.
+    del path, paths
+    gc.collect()
+    assert added(before) == NOTHING
 
 
 @pytest.mark.parametrize("name", SOCKETS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -36,25 +35,31 @@ ACCEPT_SECONDS = 5.0
 def receive_peer(
     process: ProcessContext, pair: PairContext, reach: Reach, tuning: Tuning = UNTUNED
 ) -> Reception:
-    """Lets the peer's thread of the same number in, as soon as it connects. Raises OSError or
-    Unavailable."""
-    guests = [_guest(pair.peer, pair)]
+    """Lets the peer's thread of the same number in, as soon as it connects, with all its
+    connections. Raises OSError or Unavailable."""
+    guests = [_guest(pair.peer, pair, number) for number in range(tuning.streams)]
     return Reception(process.token, guests, reach, process.rank, partial(tune, tuning=tuning))
 
 
 def connect_peer(
-    process: ProcessContext, pair: PairContext, address: Address, tuning: Tuning = UNTUNED
+    process: ProcessContext,
+    pair: PairContext,
+    address: Address,
+    tuning: Tuning = UNTUNED,
+    number: int = 0,
 ) -> Channel:
-    """Connects to where `receive_peer` was called at the peer. Raises OSError, Closed or
-    Unavailable."""
-    guest = _guest(process.rank, pair)
-    hello = introduce(guest.purpose, guest.rank, to=pair.peer, thread=guest.thread)
+    """Makes the connection of that number to where `receive_peer` was called at the peer. Raises
+    OSError, Closed or Unavailable."""
+    guest = _guest(process.rank, pair, number)
+    hello = introduce(
+        guest.purpose, guest.rank, to=pair.peer, thread=guest.thread, connection=number
+    )
     prepare = partial(tune, tuning=tuning)
     return connect(address, process.token, hello, ACCEPT_SECONDS, prepare=prepare)
 
 
-def _guest(rank: int, pair: PairContext) -> Guest:
-    return Guest("transport", rank, pair.thread)
+def _guest(rank: int, pair: PairContext, number: int) -> Guest:
+    return Guest("transport", rank, pair.thread, number)
 
 
 class StreamTransport(Transport):
@@ -77,15 +82,24 @@ class StreamPath(Path):
     kind = "Stream"
 
     def __init__(self, pair: PairContext) -> None:
-        self.in_fd = self.out_fd = -1
+        # All that it reads from or writes to, each once.
+        self.descriptors: list[int] = []
         self.pair = pair
         self.resources = contextlib.ExitStack()
 
     def take(self, in_fd: int, out_fd: int) -> None:
         """Takes over two descriptors."""
-        self.in_fd, self.out_fd = in_fd, out_fd
-        for descriptor in {in_fd, out_fd}:
+        self.descriptors = [in_fd, out_fd]
+        for descriptor in self.descriptors:
             self.resources.callback(os.close, descriptor)
+
+    @property
+    def in_fd(self) -> int:
+        return self.descriptors[0]
+
+    @property
+    def out_fd(self) -> int:
+        return self.descriptors[-1]
 
     def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
         if self.pair.end_of(configuration).wait == "spin":
@@ -95,13 +109,14 @@ class StreamPath(Path):
             wait = "Polling"
         else:
             wait = "Blocking"
-        end = getattr(_native, wait + self.kind)(self.in_fd, self.out_fd, self.pair.shares_core)
-        return StreamEndpoint(self, wait == "Blocking", end, configuration, buffers)
+        return StreamEndpoint(
+            self, wait == "Blocking", self.native_end(wait), configuration, buffers
+        )
 
-    @property
-    def descriptors(self) -> Sequence[int]:
-        """All that it reads from or writes to, each once."""
-        return list(dict.fromkeys((self.in_fd, self.out_fd)))
+    def native_end(self, wait: str) -> Any:
+        """The native endpoint that waits in this way."""
+        kind = getattr(_native, wait + self.kind)
+        return kind(self.in_fd, self.out_fd, self.pair.shares_core)
 
     def set_blocking(self, blocks: bool) -> None:
         """Puts all descriptors into blocking or non-blocking mode."""
@@ -167,15 +182,32 @@ class SocketPath(StreamPath):
 
     def connect(self, address: Any) -> None:
         if self.pair.initiates:
-            (channel,) = self._reception.take(ACCEPT_SECONDS)
+            channels = self._reception.take(ACCEPT_SECONDS)
         else:
-            channel = connect_peer(self._process, self.pair, Address(**address), self._tuning)
-        try:
-            # Again: an accepted socket does not inherit all, and a channel sets TCP_NODELAY.
-            tune(channel.socket, self._tuning)
-            self.shortfalls = shortfalls(channel.socket, self._tuning, self._name)
-        except BaseException:
-            channel.close()
-            raise
-        descriptor = channel.detach()
-        self.take(descriptor, descriptor)
+            channels = self._connect(Address(**address))
+        with contextlib.ExitStack() as undo:
+            for channel in channels:
+                undo.callback(channel.close)
+            for channel in channels:
+                # Again: an accepted socket does not inherit all, and a channel sets TCP_NODELAY.
+                tune(channel.socket, self._tuning)
+            self.shortfalls = shortfalls(channels[0].socket, self._tuning, self._name)
+            undo.pop_all()
+        self.descriptors = [channel.detach() for channel in channels]
+        for descriptor in self.descriptors:
+            self.resources.callback(os.close, descriptor)
+
+    def _connect(self, address: Address) -> list[Channel]:
+        with contextlib.ExitStack() as undo:
+            channels = []
+            for number in range(self._tuning.streams):
+                channel = connect_peer(self._process, self.pair, address, self._tuning, number)
+                undo.callback(channel.close)
+                channels.append(channel)
+            undo.pop_all()
+        return channels
+
+    def native_end(self, wait: str) -> Any:
+        if len(self.descriptors) == 1:
+            return super().native_end(wait)
+        return getattr(_native, f"{wait}Sockets")(self.descriptors, self.pair.shares_core)
