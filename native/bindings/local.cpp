@@ -9,6 +9,7 @@
 #include "../endpoints/shm.hpp"
 #include "../endpoints/shm_window.hpp"
 #include "../endpoints/stream.hpp"
+#include "../endpoints/zerocopy.hpp"
 #include "bindings.hpp"
 
 namespace halftrip {
@@ -45,6 +46,21 @@ void define_streams(nb::module_& module, const char* name) {
             new (self) Streams(SeveralConnections(std::move(sockets)), yields);
           },
           "sockets"_a, "yields"_a);
+}
+
+template <Wait wait>
+void define_zerocopy(nb::module_& module, const char* name) {
+  using Stream = ByteStream<wait, ZerocopySocket>;
+  define_endpoint<Stream>(module, name)
+      .def(
+          "__init__",
+          [](Stream* self, Notifications& notifications, bool yields, std::size_t slots) {
+            if (slots == 0) throw std::invalid_argument("there is no buffer");
+            const int fd = notifications.fd();
+            new (self) Stream(OneConnection(fd, fd), yields, ZerocopySocket(notifications, slots));
+          },
+          "notifications"_a, "yields"_a, "slots"_a, nb::keep_alive<1, 2>())
+      .def("finish", &Stream::finish, Released());
 }
 
 }  // namespace
@@ -85,6 +101,10 @@ void define_local_endpoints(nb::module_& module) {
   define_streams<Wait::block>(module, "BlockingSockets");
   define_streams<Wait::spin>(module, "SpinningSockets");
   define_streams<Wait::poll>(module, "PollingSockets");
+  nb::class_<Notifications>(module, "Notifications").def(nb::init<int>(), "socket"_a);
+  define_zerocopy<Wait::block>(module, "BlockingZerocopySocket");
+  define_zerocopy<Wait::spin>(module, "SpinningZerocopySocket");
+  define_zerocopy<Wait::poll>(module, "PollingZerocopySocket");
 }
 
 }  // namespace halftrip

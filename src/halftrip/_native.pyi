@@ -237,6 +237,21 @@ class SpinningSockets(_Messages):
 class PollingSockets(_Messages):
     def __init__(self, sockets: list[int], yields: bool) -> None: ...
 
+class Notifications:
+    """Of sends of one socket that leave messages where they are; for all its endpoints."""
+
+    def __init__(self, socket: int) -> None: ...
+
+# MSG_ZEROCOPY. Messages are sent from `slots` buffers in turn; each is used again when the kernel
+# has notified that it no longer reads it.
+class BlockingZerocopySocket(_Messages):
+    def __init__(self, notifications: Notifications, yields: bool, slots: int) -> None: ...
+    def finish(self) -> None:
+        """Returns when the kernel reads no buffer any longer."""
+
+class SpinningZerocopySocket(BlockingZerocopySocket): ...
+class PollingZerocopySocket(BlockingZerocopySocket): ...
+
 class DatagramSocket:
     patterns: ClassVar[tuple[str, ...]]
     # The longest time that the socket sleeps in a call; and the size of a datagram's header: its

@@ -296,6 +296,11 @@ OPTIONS: dict[str, Option] = {
     "streams": Option(
         _STREAMS, "TCP connections that a thread uses in turn, message by message. [1]"
     ),
+    "zerocopy": Option(
+        parsing.flags,
+        "Send TCP messages from where they are: MSG_ZEROCOPY; both forms: two rows. [no]",
+        negatable=True,
+    ),
     "rate": Option(parsing.rate, "What a udp stream offers, bytes per second. [all it can]"),
     "timeout": Option(parsing.seconds, "How long to wait for an answer to a datagram. [1s]"),
     "placement_state": Option(

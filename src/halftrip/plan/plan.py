@@ -60,6 +60,7 @@ class PlanPart(msgspec.Struct, frozen=True, kw_only=True):
     dscp: tuple[int, ...] | None = None
     busy_poll: tuple[int, ...] | None = None
     streams: tuple[int, ...] | None = None
+    zerocopy: tuple[bool, ...] | None = None
     rate: float | None = None
     verify: bool | None = None
     iterations: int | None = None
@@ -75,7 +76,7 @@ class PlanPart(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What to measure. An empty `wait`, `object`, `socket` or `ownership` means each transport's
     own default; an empty `mode` or `window` each pattern's. `socket_buffer` and what follows it up
-    to `streams` are those of `results.configuration.Tuning`, for the transports that have them.
+    to `zerocopy` are those of `results.configuration.Tuning`, for the transports that have them.
 
     `rate` is bytes per second; `timeout`, seconds, is how long an answer to a datagram may take.
     `ranks` is how many ranks a launcher starts; by default two, or as many as `cores` are for.
@@ -131,6 +132,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     dscp: tuple[int, ...] = (UNTUNED.dscp,)
     busy_poll: tuple[int, ...] = (UNTUNED.busy_poll,)
     streams: tuple[int, ...] = (UNTUNED.streams,)
+    zerocopy: tuple[bool, ...] = (UNTUNED.zerocopy,)
     rate: float | None = None
     timeout: float = 1.0
     verify: bool = False

@@ -80,6 +80,7 @@ FIELDS = (
     _tuning("dscp", "dscp", _code_point, "0"),
     _tuning("busy_poll", "socket busy poll", lambda value: f"{value} us"),
     _tuning("streams", "streams", system="1"),
+    _tuning("zerocopy", "zerocopy", _yes_or_no, "no"),
     Field("rate", lambda each: f"{each.rate / 1e6:g} MB/s" if each.rate else "all it can",
           "all it can"),
     Field("verified", lambda each: "yes" if each.verify else "no", "no"),

@@ -47,12 +47,13 @@ TuningField = Literal[
     "dscp",
     "busy_poll",
     "streams",
+    "zerocopy",
 ]
 # What can be set of the sockets of each transport that has any.
 TUNABLE: Mapping[str, tuple[TuningField, ...]] = MappingProxyType(
     {
         "unix": ("socket_buffer",),
-        "tcp": ("socket_buffer", "nodelay", "congestion", "mss", "dscp", "busy_poll", "streams"),
+        "tcp": get_args(TuningField),
         "udp": ("socket_buffer", "dscp", "busy_poll"),
     }
 )
@@ -82,7 +83,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     it, or "system"; `mss` the largest TCP segment, bytes (0: the path's); `dscp` the code point in
     the header of each packet. `busy_poll` is for how long a call polls the device's queue before
     it sleeps, us (0: as the system does). `streams` is how many TCP connections one thread uses in
-    turn: message k of each direction goes over connection k modulo their number.
+    turn: message k of each direction goes over connection k modulo their number. With `zerocopy`,
+    the kernel reads messages where they are, without a copy of its own: MSG_ZEROCOPY.
     """
 
     socket_buffer: SocketBytes = 0
@@ -92,6 +94,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dscp: CodePoint = 0
     busy_poll: Microseconds = 0
     streams: Connections = 1
+    zerocopy: bool = False
 
 
 UNTUNED = Tuning()

@@ -122,6 +122,8 @@ def test_other_settings_of_the_ends_are_refused(setting):
         ("dscp", 63, (63,)),
         ("busy_poll", "50us,0.1ms,20", (50, 100, 20)),
         ("busy_poll", "system", (0,)),
+        ("streams", "1,4,64", (1, 4, 64)),
+        ("zerocopy", [False, True], (False, True)),
         ("nodelay", True, (True,)),
         ("nodelay", [True, False, True], (True, False)),
     ],
@@ -150,6 +152,8 @@ def test_settings_of_sockets_are_read(option, text, read):
         ("busy_poll", "2s", "'2s' is too long to poll; at most 1s"),
         ("busy_poll", "0.5us", "'0.5us' is not a whole number of microseconds"),
         ("busy_poll", "soon", "'soon' is not a time"),
+        ("streams", "0", "0 is too few; at least 1"),
+        ("streams", "65", "65 is too many; at most 64"),
         ("nodelay", "perhaps", "'perhaps' is neither true nor false"),
     ],
 )

@@ -199,6 +199,7 @@ VALUES = {
     "dscp": ("EF", "AF11"),
     "busy_poll": ("50us", "10us"),
     "streams": ("4", "1,2"),
+    "zerocopy": (True, False),
     "rate": (1e9, 1e6),
     "verify": (True, False),
     "iterations": (100, 7),

@@ -29,7 +29,7 @@ CASE = (
     *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
     *("thread", "concurrency", "places", "touch", "object", "socket", "ownership"),
     *("socket_buffer_bytes", "nodelay", "congestion", "mss_bytes", "dscp", "socket_busy_poll_us"),
-    "streams",
+    *("streams", "zerocopy"),
 )
 SUMMARY = (
     *("latency_ns", "low_ns", "high_ns"),

@@ -6,14 +6,20 @@ import errno
 import fcntl
 import gc
 import os
+import select
+import signal
 import socket
 import struct
 import termios
+import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.results.configuration import TUNABLE, Tuning
 from halftrip.results.patterns import SHAPES
@@ -21,6 +27,7 @@ from halftrip.transports.base import PathSettings
 from halftrip.transports.native import sockets, stream
 from halftrip.transports.native.tcp import TcpTransport
 from harness.bench import pair, process
+from harness.limits import AMPLE_SECONDS
 from harness.paths import NOTHING, added, connect, exchange, held, make_paths, opened
 from harness.runs import configuration
 
@@ -161,7 +168,7 @@ def test_every_connection_is_set_up(same_host):
 def test_messages_go_over_the_connections_in_turn():
     tuning = Tuning(streams=3)
     with opened("tcp", ("block", "block"), tuning) as paths:
-        first, second = (path.native_end("Blocking") for path in paths)
+        first, second = (path.native_end("Blocking", None) for path in paths)
         for number in range(5):
             first.send(np.full(100 + number, number, dtype=np.uint8))
         waiting = [unread(descriptor) for descriptor in paths[1].descriptors]
@@ -203,6 +210,133 @@ def check_verified(tuning, pattern, wait):
                 initiator, responder = exchange(paths, the_configuration, (1, 2, 3))
                 assert initiator.verified == initiator.messages * shape.initiator
                 assert responder.verified == responder.messages * shape.responder
+
+
+@pytest.mark.parametrize(("pattern", "wait"), VERIFIED)
+def test_what_is_sent_in_place_arrives_as_it_was(pattern, wait):
+    check_verified(Tuning(zerocopy=True), pattern, wait)
+
+
+def test_both_ends_send_in_place():
+    tuning = Tuning(zerocopy=True)
+    assert values("tcp", tuning, socket.SOL_SOCKET, sockets.SO_ZEROCOPY) == [1, 1]
+    for rank in (0, 1):
+        with in_place(rank) as (sender, end, peer, _):
+            sender.send(np.zeros(1000, dtype=np.uint8))
+            peer.recv(1000, socket.MSG_WAITALL)
+            assert notified(end) == [(0, 0)]
+            sender.send(np.zeros(1000, dtype=np.uint8))
+            peer.recv(1000, socket.MSG_WAITALL)
+            assert notified(end) == [(1, 1)]
+
+
+@contextlib.contextmanager
+def in_place(rank, slots=4, wait="Blocking"):
+    """The native end of that rank, its socket, its peer's, which has little room, and the peer's
+    path."""
+    tuning = Tuning(zerocopy=True)
+    with opened("tcp", ("block", "block"), tuning) as paths, contextlib.ExitStack() as own:
+        for path in paths:
+            path.set_blocking(wait == "Blocking")
+        end, peer = (
+            own.enter_context(socket.socket(fileno=os.dup(path.descriptors[0])))
+            for path in (paths[rank], paths[1 - rank])
+        )
+        peer.setblocking(True)
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+        native = paths[rank].native_end(wait, SimpleNamespace(out=SimpleNamespace(slots=slots)))
+        yield native, end, peer, paths[1 - rank]
+
+
+def notified(end):
+    """The ranges of calls that the error queue of a socket has notifications of."""
+    found = []
+    # The peer's kernel may acknowledge late.
+    events = select.poll()
+    events.register(end, 0)
+    assert events.poll(AMPLE_SECONDS * 1000)
+    while True:
+        try:
+            _, parts, _, _ = end.recvmsg(0, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return found
+        for _, _, data in parts:
+            _, origin, _, _, _, first, last = struct.unpack("=IBBBBII", data[:16])
+            # SO_EE_ORIGIN_ZEROCOPY
+            assert origin == 5
+            found.append((first, last))
+
+
+class Call(threading.Thread):
+    """A native call in a thread of its own, which `work` makes."""
+
+    def __init__(self, work):
+        super().__init__(daemon=True)
+        self._work = work
+        self._error = None
+        self.start()
+        time.sleep(0.05)
+
+    def run(self):
+        try:
+            self._work()
+        except BaseException as error:  # noqa: BLE001 (handed to the test)
+            self._error = error
+
+    def interrupt(self):
+        """Ends a sleep in the kernel, as the watchdog does."""
+        before = signal.signal(signal.SIGUSR1, lambda *_: None)
+        signal.pthread_kill(self.ident, signal.SIGUSR1)
+        self.join(AMPLE_SECONDS)
+        signal.signal(signal.SIGUSR1, before)
+
+    def error(self):
+        """What it has raised, once it is over."""
+        self.join(AMPLE_SECONDS)
+        assert not self.is_alive()
+        return self._error
+
+
+LITTLE = np.zeros(40 << 10, dtype=np.uint8)
+
+
+@pytest.mark.parametrize("wait", ["Blocking", "Spinning", "Polling"])
+def test_a_buffer_is_used_again_when_the_kernel_no_longer_reads_it(wait):
+    """The second message has a buffer of its own, and room in the socket; the third has not."""
+    with in_place(0, slots=2, wait=wait) as (sender, _, peer, _):
+        for _ in range(2):
+            sender.send(LITTLE)
+        third = Call(lambda: sender.send(LITTLE))
+        assert third.is_alive()
+        for _ in range(3):
+            assert len(peer.recv(LITTLE.size, socket.MSG_WAITALL)) == LITTLE.size
+        assert third.error() is None
+        sender.finish()
+
+
+@pytest.mark.parametrize("wait", ["Blocking", "Spinning", "Polling"])
+@pytest.mark.parametrize("name", ["send", "finish"])
+def test_a_wait_for_a_buffer_ends_with_the_run(wait, name):
+    with in_place(0, slots=1, wait=wait) as (sender, *_):
+        sender.send(LITTLE)
+        call = Call(lambda: getattr(sender, name)(*[LITTLE] * (name == "send")))
+        assert call.is_alive()
+        _native.request_stop()
+        call.interrupt()
+        _native.request_stop(False)
+        assert isinstance(call.error(), _native.Stopped)
+
+
+@pytest.mark.parametrize("wait", ["Blocking", "Spinning", "Polling"])
+def test_a_wait_for_a_buffer_ends_with_the_peer(wait):
+    with in_place(0, slots=1, wait=wait) as (sender, _, peer, path):
+        sender.send(LITTLE)
+        call = Call(lambda: sender.send(LITTLE))
+        assert call.is_alive()
+        # What has come was not read, so that the connection is reset.
+        path.close()
+        peer.close()
+        assert isinstance(call.error(), _native.PeerClosed)
 
 
 @pytest.mark.parametrize("rank", [0, 1])

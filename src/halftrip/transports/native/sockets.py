@@ -11,8 +11,9 @@ from halftrip.errors import Unavailable, system_reason
 from halftrip.results.configuration import Tuning
 from halftrip.units import format_size
 
-# linux/socket.h has it; Python's module has no name for it.
+# asm-generic/socket.h has them; Python's module has no names for them.
 SO_BUSY_POLL = 46
+SO_ZEROCOPY = 60
 _ALGORITHMS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 # The code point is above the two bits of ECN.
 _DSCP_SHIFT = 2
@@ -40,6 +41,9 @@ def tune(end: socket.socket, tuning: Tuning) -> None:
         _set_dscp(end, tuning.dscp)
     if tuning.busy_poll:
         _set(end, socket.SOL_SOCKET, SO_BUSY_POLL, tuning.busy_poll, _busy_poll(tuning))
+    # Some kernels refuse it where it is set already, once a connection is there.
+    if tuning.zerocopy and not end.getsockopt(socket.SOL_SOCKET, SO_ZEROCOPY):
+        _set(end, socket.SOL_SOCKET, SO_ZEROCOPY, 1, "--zerocopy")
     if not tuning.nodelay:
         _set(end, socket.IPPROTO_TCP, socket.TCP_NODELAY, 0, "--no-nodelay")
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from halftrip.results.configuration import UNTUNED, Tuning
 
-QUICK = ("--time", "1ms", "--slices", "2", "--window", "3")
+QUICK = ("--time", "1ms", "--slices", "2")
 TWO_SIDED = "pingpong,stream,bidirectional,exchange"
 ALGORITHMS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
 
 
 def test_several_connections_are_verified(shell):
-    several = ("--streams", "1,3", "--wait", "block,spin", "--verify")
+    several = ("--window", "3", "--streams", "1,3", "--wait", "block,spin", "--verify")
     result = shell.run(*QUICK, "-t", "tcp,shm", "-p", TWO_SIDED, "-s", "8,300000", *several)
     assert result.status == 0, result.err
     assert all(m.verified > 0 for m in result.run.measurements)
@@ -22,6 +22,16 @@ def test_several_connections_are_verified(shell):
     assert found == {
         (name, pattern, tuning) for name, tuning in tunings for pattern in TWO_SIDED.split(",")
     }
+
+
+def test_what_is_sent_in_place_is_verified(shell):
+    both = ("--zerocopy", "--no-zerocopy", "--wait", "block,spin", "--verify", "--window", "3")
+    result = shell.run(*QUICK, "-t", "tcp", "-p", TWO_SIDED, "-s", "8,300000", *both)
+    assert result.status == 0, result.err
+    assert all(m.verified > 0 for m in result.run.measurements)
+    found = {(m.configuration.pattern, m.configuration.tuning) for m in result.run.measurements}
+    tunings = (UNTUNED, Tuning(zerocopy=True))
+    assert found == {(pattern, each) for pattern in TWO_SIDED.split(",") for each in tunings}
 
 
 def test_what_the_kernel_does_not_give_is_said(shell):
