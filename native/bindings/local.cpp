@@ -1,10 +1,15 @@
 // The Python module's endpoints between ranks of one host, and those over byte streams.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <utility>
+#include <vector>
 
 #include "../endpoints/cache_line.hpp"
 #include "../endpoints/shm.hpp"
 #include "../endpoints/shm_window.hpp"
 #include "../endpoints/stream.hpp"
+#include "../endpoints/zerocopy.hpp"
 #include "bindings.hpp"
 
 namespace halftrip {
@@ -20,8 +25,42 @@ namespace {
 
 template <Wait wait, class Calls>
 void define_stream(nb::module_& module, const char* name) {
-  define_endpoint<ByteStream<wait, Calls>>(module, name)
-      .def(nb::init<int, int, bool>(), "in_fd"_a, "out_fd"_a, "yields"_a);
+  using Stream = ByteStream<wait, Calls>;
+  define_endpoint<Stream>(module, name)
+      .def(
+          "__init__",
+          [](Stream* self, int in_fd, int out_fd, bool yields) {
+            new (self) Stream(OneConnection(in_fd, out_fd), yields);
+          },
+          "in_fd"_a, "out_fd"_a, "yields"_a);
+}
+
+template <Wait wait>
+void define_streams(nb::module_& module, const char* name) {
+  using Streams = ByteStream<wait, Socket, SeveralConnections>;
+  define_endpoint<Streams>(module, name)
+      .def(
+          "__init__",
+          [](Streams* self, std::vector<int> sockets, bool yields) {
+            if (sockets.empty()) throw std::invalid_argument("there is no connection");
+            new (self) Streams(SeveralConnections(std::move(sockets)), yields);
+          },
+          "sockets"_a, "yields"_a);
+}
+
+template <Wait wait>
+void define_zerocopy(nb::module_& module, const char* name) {
+  using Stream = ByteStream<wait, ZerocopySocket>;
+  define_endpoint<Stream>(module, name)
+      .def(
+          "__init__",
+          [](Stream* self, Notifications& notifications, bool yields, std::size_t slots) {
+            if (slots == 0) throw std::invalid_argument("there is no buffer");
+            const int fd = notifications.fd();
+            new (self) Stream(OneConnection(fd, fd), yields, ZerocopySocket(notifications, slots));
+          },
+          "notifications"_a, "yields"_a, "slots"_a, nb::keep_alive<1, 2>())
+      .def("finish", &Stream::finish, Released());
 }
 
 }  // namespace
@@ -59,6 +98,13 @@ void define_local_endpoints(nb::module_& module) {
   define_stream<Wait::block, Socket>(module, "BlockingSocket");
   define_stream<Wait::spin, Socket>(module, "SpinningSocket");
   define_stream<Wait::poll, Socket>(module, "PollingSocket");
+  define_streams<Wait::block>(module, "BlockingSockets");
+  define_streams<Wait::spin>(module, "SpinningSockets");
+  define_streams<Wait::poll>(module, "PollingSockets");
+  nb::class_<Notifications>(module, "Notifications").def(nb::init<int>(), "socket"_a);
+  define_zerocopy<Wait::block>(module, "BlockingZerocopySocket");
+  define_zerocopy<Wait::spin>(module, "SpinningZerocopySocket");
+  define_zerocopy<Wait::poll>(module, "PollingZerocopySocket");
 }
 
 }  // namespace halftrip

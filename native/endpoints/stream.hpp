@@ -7,9 +7,12 @@
 
 #include <array>
 #include <cerrno>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "../buffers.hpp"
 #include "../endpoint.hpp"
@@ -42,7 +45,12 @@ struct AnyDescriptor {
 struct Socket {
   template <Wait wait>
   static ssize_t write(int fd, const std::byte* out, std::size_t size) noexcept {
-    return ::send(fd, out, size, MSG_NOSIGNAL | kFlags<wait>);
+    return send<wait>(fd, out, size, 0);
+  }
+
+  template <Wait wait>
+  static ssize_t send(int fd, const std::byte* out, std::size_t size, int flags) noexcept {
+    return ::send(fd, out, size, MSG_NOSIGNAL | kFlags<wait> | flags);
   }
 
   template <Wait wait>
@@ -55,28 +63,95 @@ struct Socket {
   static constexpr int kFlags = wait == Wait::block ? 0 : MSG_DONTWAIT;
 };
 
-template <Wait wait, class Calls>
+// The descriptors that messages come from and go to: one each, which may be the same one. Of these
+// and those below, the descriptors stay the caller's.
+class OneConnection {
+ public:
+  OneConnection(int in, int out) : in_(in), out_(out) {}
+
+  int in() const noexcept { return in_; }
+  int out() const noexcept { return out_; }
+
+  // Called after each message.
+  void received() noexcept {}
+  void sent() noexcept {}
+
+ private:
+  int in_, out_;
+};
+
+// Several connections, each for both directions: message k of a direction goes over connection k
+// modulo their number. The peer has them in the same order, and so takes messages in that order.
+class SeveralConnections {
+ public:
+  // At least one.
+  explicit SeveralConnections(std::vector<int> all) : all_(std::move(all)) {}
+
+  int in() const noexcept { return all_[next_in_]; }
+  int out() const noexcept { return all_[next_out_]; }
+
+  void received() noexcept { advance(next_in_); }
+  void sent() noexcept { advance(next_out_); }
+
+ private:
+  void advance(std::size_t& next) const noexcept {
+    if (++next == all_.size()) next = 0;
+  }
+
+  std::vector<int> all_;
+  std::size_t next_in_ = 0, next_out_ = 0;
+};
+
+// Calls that leave a message where it is: its buffer is free only when they say so.
+template <class C>
+concept InPlace = requires(C& calls) {
+  { calls.is_free() } -> std::same_as<bool>;
+  { calls.are_all_free() } -> std::same_as<bool>;
+  { calls.sent() } -> std::same_as<void>;
+  { calls.read_notifications() } -> std::same_as<void>;
+  { calls.sleep() } -> std::same_as<void>;
+};
+
+template <Wait wait, class Calls, class Connections = OneConnection>
 class ByteStream {
  public:
-  // The descriptors stay the caller's. They may be the same one.
-  ByteStream(int in, int out, bool yields) : in_(in), out_(out), yields_(yields) {}
+  ByteStream(Connections connections, bool yields, Calls calls = {})
+      : connections_(std::move(connections)), calls_(std::move(calls)), yields_(yields) {}
 
   void send(const std::byte* out, std::size_t size) {
+    if constexpr (InPlace<Calls>) wait_until([this] { return calls_.is_free(); });
     for (std::size_t done = 0; done < size;) {
       const std::size_t moved =
-          bytes_moved(Calls::template write<wait>(out_, out + done, size - done));
+          bytes_moved(calls_.template write<wait>(connections_.out(), out + done, size - done));
       if (moved == 0) wait_for(0, POLLOUT);
       done += moved;
     }
+    sent();
+  }
+
+  // From the caller's stack, and so never in place.
+  void send_ack()
+    requires InPlace<Calls>
+  {
+    const std::byte ack{};
+    while (bytes_moved(Socket::write<wait>(connections_.out(), &ack, 1)) == 0) wait_for(0, POLLOUT);
+  }
+
+  // Returns when all buffers are free.
+  void finish()
+    requires InPlace<Calls>
+  {
+    wait_until([this] { return calls_.are_all_free(); });
   }
 
   void recv(std::byte* in, std::size_t size) {
     for (std::size_t done = 0; done < size;) {
       const std::size_t moved =
-          bytes_moved(Calls::template read<wait>(in_, in + done, size - done));
+          bytes_moved(calls_.template read<wait>(connections_.in(), in + done, size - done));
       if (moved == 0) wait_for(POLLIN, 0);
       done += moved;
     }
+    connections_.received();
   }
 
   // Writes as much as the stream takes, at most a message per call, and reads likewise.
@@ -101,19 +176,46 @@ class ByteStream {
 
  private:
   bool write_some(Transfer& sending) {
-    if (sending.is_between_messages()) sending.begin();
-    const std::size_t moved =
-        bytes_moved(Calls::template write<wait>(out_, sending.here(), sending.left()));
+    if (sending.is_between_messages()) {
+      if constexpr (InPlace<Calls>) {
+        // While the peer waits for this rank to read, no notification may come.
+        if (!calls_.is_free()) return false;
+      }
+      sending.begin();
+    }
+    const std::size_t moved = bytes_moved(
+        calls_.template write<wait>(connections_.out(), sending.here(), sending.left()));
     if (moved > 0) sending.advance(moved);
+    if (sending.is_between_messages()) sent();
     return moved > 0;
   }
 
   bool read_some(Transfer& receiving) {
     if (receiving.is_between_messages()) receiving.begin();
-    const std::size_t moved =
-        bytes_moved(Calls::template read<wait>(in_, receiving.here(), receiving.left()));
+    const std::size_t moved = bytes_moved(
+        calls_.template read<wait>(connections_.in(), receiving.here(), receiving.left()));
     if (moved > 0) receiving.advance(moved);
+    if (receiving.is_between_messages()) connections_.received();
     return moved > 0;
+  }
+
+  // Called after each message.
+  void sent() {
+    connections_.sent();
+    if constexpr (InPlace<Calls>) calls_.sent();
+  }
+
+  template <class Condition>
+  void wait_until(Condition condition)
+    requires InPlace<Calls>
+  {
+    while (!condition()) {
+      check_stop();
+      if constexpr (wait != Wait::spin)
+        calls_.sleep();
+      else if (yields_)
+        sched_yield();
+    }
   }
 
   // How many bytes a read or write has moved, from what it returned; 0 where it could move none
@@ -130,10 +232,13 @@ class ByteStream {
   void wait_for(short in_events, short out_events) {
     // A signal ends a blocking call, so that a stop is seen there, too.
     check_stop();
+    // Notifications would end each poll() at once.
+    if constexpr (InPlace<Calls>) calls_.read_notifications();
     if constexpr (wait == Wait::spin) {
       if (yields_) sched_yield();
     } else if constexpr (wait == Wait::poll) {
-      std::array<pollfd, 2> ends{{{in_, in_events, 0}, {out_, out_events, 0}}};
+      std::array<pollfd, 2> ends{
+          {{connections_.in(), in_events, 0}, {connections_.out(), out_events, 0}}};
       // poll() reports a closed descriptor even where no event is asked for, again and again; it
       // ignores those below zero.
       for (pollfd& end : ends)
@@ -142,7 +247,8 @@ class ByteStream {
     }
   }
 
-  int in_, out_;
+  Connections connections_;
+  [[no_unique_address]] Calls calls_;
   bool yields_;
 };
 

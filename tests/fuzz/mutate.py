@@ -190,7 +190,7 @@ def _records(lines: list[bytes], draw: random.Random) -> list[bytes]:
 
 def _renamed(lines: list[bytes], draw: random.Random) -> list[bytes]:
     """Another format."""
-    version = draw.choice((0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1, "true", "8.0", '"8"'))
+    version = draw.choice((0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, -1, "true", "8.0", '"8"'))
     return [re.sub(rb'"format":\d+', b'"format":%s' % str(version).encode(), lines[0]), *lines[1:]]
 
 

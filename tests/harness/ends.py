@@ -37,6 +37,23 @@ def sockets(blocking):
     return [(end.fileno(), end.fileno()) for end in pair], release
 
 
+def several(kind):
+    """Ends of three connections."""
+
+    def build():
+        made = [sockets(kind is _native.BlockingSockets) for _ in range(3)]
+        pairs = [ends for ends, _ in made]
+        ends = tuple(kind([each[end][0] for each in pairs], True) for end in (0, 1))
+
+        def release():
+            for _, release_one in made:
+                release_one()
+
+        return ends, release
+
+    return build
+
+
 def pipes(blocking):
     there, back = os.pipe(), os.pipe()
     for descriptor in (*there, *back):
@@ -71,12 +88,19 @@ KINDS = {
     "blocking socket": _native.BlockingSocket,
     "spinning socket": _native.SpinningSocket,
     "polling socket": _native.PollingSocket,
+    "several blocking sockets": _native.BlockingSockets,
+    "several spinning sockets": _native.SpinningSockets,
+    "several polling sockets": _native.PollingSockets,
     "blocking pipe": _native.BlockingStream,
     "spinning pipe": _native.SpinningStream,
     "polling pipe": _native.PollingStream,
 }
 PAIRS = {"shm": shm_pair} | {
-    name: stream_pair(kind, sockets if "socket" in name else pipes)
+    name: (
+        several(kind)
+        if "several" in name
+        else stream_pair(kind, sockets if "socket" in name else pipes)
+    )
     for name, kind in KINDS.items()
     if name != "shm"
 }

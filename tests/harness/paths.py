@@ -13,7 +13,8 @@ from halftrip.memory.layout import layout
 from halftrip.memory.ring import Ring, allocate_ring
 from halftrip.memory.shared import SharedSegment
 from halftrip.registry import TRANSPORTS
-from halftrip.transports.base import Buffers
+from halftrip.results.configuration import UNTUNED
+from halftrip.transports.base import Buffers, PathSettings
 from harness.bench import CACHE, clock, pair, process
 from harness.threads import in_thread
 
@@ -37,11 +38,11 @@ def transports(name, **fields):
     return [TRANSPORTS.load(name)(process(rank, **fields)) for rank in (0, 1)]
 
 
-def make_paths(name, waits=("spin", "spin"), **fields):
+def make_paths(name, waits=("spin", "spin"), tuning=UNTUNED, **fields):
     """Both ends of a path, not yet connected: the initiator's and the responder's."""
     segment = SharedSegment(_native.shm_segment_size)
     paths = [
-        transport.path(pair(rank, segment=segment.bytes, **fields), wait)
+        transport.path(pair(rank, segment=segment.bytes, **fields), PathSettings(wait, tuning))
         for rank, (transport, wait) in enumerate(zip(transports(name), waits, strict=True))
     ]
     segment.close()
@@ -61,9 +62,9 @@ def connect(paths):
 
 
 @contextlib.contextmanager
-def opened(name, waits=("spin", "spin"), **fields):
+def opened(name, waits=("spin", "spin"), tuning=UNTUNED, **fields):
     """Both ends of a connected path, closed in the end."""
-    paths = make_paths(name, waits, **fields)
+    paths = make_paths(name, waits, tuning, **fields)
     try:
         connect(paths)
         yield paths

@@ -23,7 +23,7 @@ print(channel.receive_bytes().decode(), len(listener.awaited), flush=True)
 STRANGER = """
 import socket, sys, time
 from halftrip.control.greeting import introduce
-from halftrip.control.listener import connect
+from halftrip.control.calling import connect
 from halftrip.control.protocol import Address, Closed
 host, port = sys.argv[1], int(sys.argv[2])
 ends = [socket.create_connection((host, port)) for _ in range(200)]
@@ -38,7 +38,7 @@ time.sleep(60)
 RANK = """
 import sys
 from halftrip.control.greeting import introduce
-from halftrip.control.listener import connect
+from halftrip.control.calling import connect
 from halftrip.control.protocol import Address
 address = Address(hosts=(sys.argv[2],), port=int(sys.argv[3]))
 connect(address, sys.argv[1], introduce("life", 1, to=0), 30).send_bytes(b"the message")

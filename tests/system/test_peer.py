@@ -9,8 +9,8 @@ from contextlib import closing
 
 import pytest
 
+from halftrip.control.calling import connect
 from halftrip.control.greeting import introduce
-from halftrip.control.listener import connect
 from halftrip.control.protocol import Address, Closed
 from halftrip.errors import UsageError
 from halftrip.job import visit

@@ -34,7 +34,7 @@ class ExampleTransport(PythonTransport):
     def missing(self, pair):
         return None if pair.same_host else "the ranks are on different hosts"
 
-    def path(self, pair, wait):
+    def path(self, pair, settings):
         return ExamplePath(pair)
 
 

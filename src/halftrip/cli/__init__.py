@@ -66,7 +66,7 @@ def _run(**arguments: Any) -> None:
     resume, again = (arguments.pop(name) for name in _OF_A_RUN)
     # Without its flag, an option has the plan's value.
     options = {
-        name: None if value is False and not OPTIONS[name].negatable else value
+        name: None if value == [] or (value is False and not OPTIONS[name].negatable) else value
         for name, value in arguments.items()
     }
     from halftrip.cli.run import resume_run, run_plan
@@ -124,6 +124,8 @@ def _option(name: str, option: Option) -> inspect.Parameter:
     help_text = _named(forms, option.help, GROUPS[option.group], metavar)
     if not option.is_flag:
         return _parameter(name, Annotated[Text, help_text], None)
+    if option.is_repeated:
+        return _parameter(name, Annotated[list[bool] | None, help_text], None)
     if option.negatable:
         return _parameter(name, Annotated[bool | None, help_text], None)
     return _parameter(name, Annotated[bool, help_text], False)

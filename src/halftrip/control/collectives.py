@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from halftrip.control.calling import connect
 from halftrip.control.greeting import Guest, introduce
-from halftrip.control.listener import Listener, Reach, connect
+from halftrip.control.listener import Listener, Reach
 from halftrip.control.network import ANY, Network
 from halftrip.control.protocol import Address, Channel, Closed, decoded
 from halftrip.errors import Interrupted

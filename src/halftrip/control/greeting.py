@@ -44,11 +44,13 @@ class Stranger(Closed):
 
 class Guest(NamedTuple):
     """Who may call: thread number `thread` of this rank (-1: a rank that does not know its number),
-    for ``control``, ``events``, ``group``, ``life`` or ``transport``."""
+    for ``control``, ``events``, ``group``, ``life`` or ``transport``. `connection` is the number of
+    one of several connections."""
 
     purpose: str
     rank: int
     thread: int = 0
+    connection: int = 0
 
 
 class Hello(msgspec.Struct, frozen=True):
@@ -61,10 +63,11 @@ class Hello(msgspec.Struct, frozen=True):
     to: int = -1
     group: Address | None = None
     thread: int = 0
+    connection: int = 0
 
     @property
     def guest(self) -> Guest:
-        return Guest(self.purpose, self.rank, self.thread)
+        return Guest(self.purpose, self.rank, self.thread, self.connection)
 
     @property
     def name(self) -> str:
@@ -73,10 +76,23 @@ class Hello(msgspec.Struct, frozen=True):
 
 
 def introduce(
-    purpose: str, rank: int, to: int = -1, group: Address | None = None, thread: int = 0
+    purpose: str,
+    rank: int,
+    to: int = -1,
+    group: Address | None = None,
+    thread: int = 0,
+    connection: int = 0,
 ) -> Hello:
     """The Hello of this process."""
-    return Hello(purpose=purpose, rank=rank, pid=os.getpid(), to=to, group=group, thread=thread)
+    return Hello(
+        purpose=purpose,
+        rank=rank,
+        pid=os.getpid(),
+        to=to,
+        group=group,
+        thread=thread,
+        connection=connection,
+    )
 
 
 def new_nonce() -> bytes:

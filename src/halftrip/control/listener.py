@@ -1,4 +1,4 @@
-"""Where processes of a job wait for each other's connections, and how they connect.
+"""Where processes of a job wait for each other's connections.
 
 Greetings go on at the same time, so whoever connects and is silent, or says something else, holds
 up nobody; it is dropped, and takes nobody's place.
@@ -11,15 +11,14 @@ import os
 import secrets
 import selectors
 import socket
-import struct
 import time
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from halftrip.control.greeting import Guest, Hello, Stranger, Visitor, greet
-from halftrip.control.network import ANY, Network, own_addresses
+from halftrip.control.calling import Prepare, as_it_is, is_another_user
+from halftrip.control.greeting import Guest, Hello, Visitor
+from halftrip.control.network import Network, own_addresses
 from halftrip.control.protocol import Address, Channel, Closed
-from halftrip.errors import system_reason
 
 # How long a caller may take for each of the two messages of its greeting.
 _GREETING_SECONDS = 5.0
@@ -29,15 +28,8 @@ _MOST_VISITORS = 64
 # How many connections are accepted before the greetings among them are looked at: the first ones
 # shall not be dropped unheard because many come at once.
 _MOST_AT_ONCE = 32
-# Who is dropped calls again, so often, after such a pause, and not after this time, s.
-_MOST_TRIES = 5
-_PAUSE_SECONDS = 0.01
-_AGAIN_SECONDS = 1.0
 # What the kernel keeps of connections while nobody accepts them, where it allows so many.
 _BACKLOG = 1024
-# Process, user and group of the other end of a Unix socket (unix(7), SO_PEERCRED).
-_CREDENTIALS = struct.Struct("3i")
-
 # From where a listener can be reached: this host, by an abstract Unix socket or by loopback, or
 # other hosts.
 Reach = Literal["unix", "loopback"] | Network
@@ -70,15 +62,27 @@ class _Connection:
 class Listener:
     """Accepts connections of one job, whose random text is `token`. `rank` is the rank that listens
     (-1: the launcher). Only the `awaited` guests are let in, each once; a rank without a number as
-    often as it comes. `awaited` may be changed at any time."""
+    often as it comes. `awaited` may be changed at any time. Connections inherit most of what
+    `prepare` sets."""
 
     def __init__(
-        self, token: str, awaited: Iterable[Guest] = (), reach: Reach = "unix", rank: int = -1
+        self,
+        token: str,
+        awaited: Iterable[Guest] = (),
+        reach: Reach = "unix",
+        rank: int = -1,
+        prepare: Prepare = as_it_is,
     ) -> None:
         self.awaited = set(awaited)
         self._token = token
         self._rank = rank
         self._socket, self.address = _listen(reach)
+        try:
+            # Nobody knows the address yet.
+            prepare(self._socket)
+        except BaseException:
+            self._socket.close()
+            raise
         self._socket.setblocking(False)
         # Pollable itself: ready when there is a connection, or something from one.
         self._selector = selectors.EpollSelector()
@@ -179,7 +183,7 @@ class Listener:
             self._begin(connection)
 
     def _begin(self, connection: socket.socket) -> None:
-        if _is_another_user(connection):
+        if is_another_user(connection):
             connection.close()
             return
         self._make_room(has_claimed=False)
@@ -227,112 +231,6 @@ class Listener:
     def _forget(self, visit: _Connection) -> None:
         del self._visits[visit.socket]
         self._selector.unregister(visit.socket)
-
-
-def connect(
-    address: Address,
-    token: str,
-    hello: Hello,
-    seconds: float | None = None,
-    timeout: float = 10.0,
-    network: Network = ANY,
-) -> Channel:
-    """Connects to the first host of `address` that knows the token, and says `hello` there. A host
-    may take `seconds` to answer a greeting (None: any time, since it may be busy), and all together
-    `timeout` to accept a connection. The `network` says at which address of this host it begins.
-
-    Raises OSError, with every address that was tried, if nothing can be connected to; Closed if
-    whoever listens does not know the token, or does not wait for this guest.
-    """
-    began = time.monotonic()
-    for left in reversed(range(_MOST_TRIES)):
-        try:
-            return _connect_once(address, token, hello, seconds, timeout, network)
-        except Stranger:
-            raise
-        except Closed:
-            # A listener that strangers call in their thousands drops some, maybe this one.
-            if not left or time.monotonic() - began > _AGAIN_SECONDS:
-                raise
-            time.sleep(_PAUSE_SECONDS)
-    raise AssertionError("the last try returns or raises")
-
-
-def _connect_once(
-    address: Address,
-    token: str,
-    hello: Hello,
-    seconds: float | None,
-    timeout: float,
-    network: Network,
-) -> Channel:
-    """As `connect`, once."""
-    refusal = Closed("it has no address")
-    for connection in _connections(address, timeout, network):
-        channel = Channel(connection)
-        try:
-            greet(channel, token, hello, None if seconds is None else time.monotonic() + seconds)
-            return channel
-        except Closed as error:
-            channel.close()
-            refusal = error
-        except BaseException:
-            channel.close()
-            raise
-    raise refusal
-
-
-def open_connection(
-    address: Address, timeout: float = 10.0, network: Network = ANY
-) -> socket.socket:
-    """A connection to the first host of `address` that answers. Raises OSError, with every host
-    that was tried, if none does."""
-    return next(_connections(address, timeout, network))
-
-
-def _connections(address: Address, timeout: float, network: Network) -> Iterator[socket.socket]:
-    """A connection to each host that answers, which the caller closes. Raises OSError at the end if
-    none did."""
-    if address.unix is not None:
-        yield _connect_unix(address.unix)
-        return
-    reasons = []
-    for host in address.hosts:
-        own = network.bound_to(host)
-        try:
-            connection = socket.create_connection(
-                (host, address.port), timeout / len(address.hosts), own and (own, 0)
-            )
-        except OSError as error:
-            reasons.append(f"{host}: {system_reason(error)}")
-        else:
-            connection.settimeout(None)
-            yield connection
-    if len(reasons) == len(address.hosts):
-        reason = f"no way to port {address.port}: {'; '.join(reasons)}"
-        raise OSError(errno.EHOSTUNREACH, reason)
-
-
-def _connect_unix(name: str) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.connect(f"\0{name}")
-        if _is_another_user(connection):
-            raise PermissionError(errno.EPERM, "another user listens there")
-    except OSError:
-        connection.close()
-        raise
-    return connection
-
-
-def _is_another_user(connection: socket.socket) -> bool:
-    """Whether the kernel knows that the other end is a process of another user."""
-    if connection.family != socket.AF_UNIX:
-        return False
-    size = _CREDENTIALS.size
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-    _, user, _ = _CREDENTIALS.unpack(credentials)
-    return bool(user != os.geteuid())
 
 
 def _listen(reach: Reach) -> tuple[socket.socket, Address]:

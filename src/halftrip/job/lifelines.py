@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 
+from halftrip.control.calling import connect
 from halftrip.control.collectives import Group
 from halftrip.control.greeting import Guest, introduce
 from halftrip.control.hosts import host_identity
-from halftrip.control.listener import Listener, Reach, connect
+from halftrip.control.listener import Listener, Reach
 from halftrip.control.network import Network
 from halftrip.control.protocol import Abort, Address, Channel, Closed
 from halftrip.errors import Interrupted

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 import msgspec
 
 from halftrip import clock
+from halftrip.control.calling import connect
 from halftrip.control.collectives import (
     Group,
     MpiGroup,
@@ -29,7 +30,7 @@ from halftrip.control.collectives import (
     lead_socket_group,
 )
 from halftrip.control.greeting import Hello, introduce
-from halftrip.control.listener import Listener, connect
+from halftrip.control.listener import Listener
 from halftrip.control.protocol import (
     Abort,
     Assignment,

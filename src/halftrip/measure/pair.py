@@ -17,15 +17,15 @@ from halftrip.measure.baselines import CacheLineProbe
 from halftrip.measure.side import Side
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
-from halftrip.results.configuration import Configuration, Wait
+from halftrip.results.configuration import Configuration
 from halftrip.results.network_path import NetworkPath
-from halftrip.transports.base import PairContext, Path, Transport
+from halftrip.transports.base import PairContext, Path, PathSettings, Transport
 
 if TYPE_CHECKING:
     from halftrip.measure.setup import Setup
 
-# The transport, and how each end waits.
-_PathKey = tuple[str, Wait, Wait]
+# The transport, and the settings of both ends.
+_PathKey = tuple[str, PathSettings, PathSettings]
 
 
 class Pair:
@@ -40,6 +40,8 @@ class Pair:
         self._budget = budget
         self._paths: dict[_PathKey, Path | Unavailable] = {}
         self._known: set[Path] = set()
+        # What the paths that were opened lack of what was asked for.
+        self.shortfalls: list[str] = []
         # The least recently used first, with the bytes of its buffers.
         self._sides: OrderedDict[Configuration, tuple[Side, int]] = OrderedDict()
         # Where two ranks share a core, a cache line takes a context switch, which is no bound.
@@ -93,8 +95,9 @@ class Pair:
         Unavailable at both ends, at every call, if it cannot be opened."""
         key = self._key(configuration)
         if key not in self._paths:
+            own = key[1] if self.initiates else key[2]
             try:
-                self._paths[key] = self._open(self._setup.transport(configuration), configuration)
+                self._paths[key] = self._open(self._setup.transport(configuration), own)
             except Unavailable as error:
                 self._paths[key] = error
         path = self._paths[key]
@@ -102,14 +105,18 @@ class Pair:
             raise path
         return path
 
-    def _key(self, configuration: Configuration) -> _PathKey:
-        return configuration.transport, configuration.initiator.wait, configuration.responder.wait
+    @staticmethod
+    def _key(configuration: Configuration) -> _PathKey:
+        initiator, responder = (
+            PathSettings(end.wait, configuration.tuning) for end in configuration.ends
+        )
+        return configuration.transport, initiator, responder
 
-    def _open(self, transport: Transport, configuration: Configuration) -> Path:
+    def _open(self, transport: Transport, settings: PathSettings) -> Path:
         paths: list[Path] = []
 
         def make() -> object:
-            paths.append(transport.path(self.context, self.context.end_of(configuration).wait))
+            paths.append(transport.path(self.context, settings))
             return paths[0].address
 
         try:
@@ -121,6 +128,7 @@ class Pair:
             for path in paths:
                 path.close()
             raise
+        self.shortfalls += paths[0].shortfalls
         return paths[0]
 
     def new_network_path(self, configuration: Configuration) -> NetworkPath | None:

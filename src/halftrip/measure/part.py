@@ -176,6 +176,11 @@ class Part:
             launch=launch,
         )
 
+    def take_shortfalls(self) -> list[str]:
+        """What the paths that were opened since this was last called lack of what was asked for."""
+        found, self._pair.shortfalls = self._pair.shortfalls, []
+        return found
+
     def refusal(self) -> list[Refusal]:
         """On the initiator, the refusal of the configuration, if it was refused."""
         if self.refused is None or not self._pair.initiates:

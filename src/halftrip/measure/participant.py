@@ -38,8 +38,8 @@ _MOST_PARTNERS = 128
 class TurnReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a rank reports of a turn: the records of slices and of connections that it adds to the
     run file, refusals, how many of its configurations need more slices, the time of its batches,
-    ns, and warnings. `late`: a configuration took longer than planned, so that it leaves no time to
-    others."""
+    ns, and warnings: of what could not be read, and of what the kernel gave less of (`shortfalls`).
+    `late`: a configuration took longer than planned, so that it leaves no time to others."""
 
     lines: list[bytes] = []
     connections: list[bytes] = []
@@ -48,6 +48,7 @@ class TurnReport(msgspec.Struct, frozen=True, omit_defaults=True):
     late: bool = False
     timed_ns: int = 0
     warnings: list[str] = []
+    shortfalls: list[str] = []
 
 
 class Participant:
@@ -64,6 +65,7 @@ class Participant:
         self._keeps_pairs = setup.schedule.partners() <= _MOST_PARTNERS
         self._pairs: dict[tuple[tuple[int, int], int], Pair] = {}
         self._started: dict[Configuration, Started] = {}
+        self._shortfalls: set[str] = set()
         self._placements: dict[tuple[tuple[int, int], bool], PlacementFilter] = {}
         # The time of an iteration, ns, by curve, whoever talks, and size.
         self._iteration_ns: dict[Configuration, dict[int, float]] = {}
@@ -175,6 +177,13 @@ class Participant:
 
     # Reports.
 
+    def _new_shortfalls(self, parts: list[Part]) -> list[str]:
+        """What paths that were opened in this turn lack, each once in a launch."""
+        found = dict.fromkeys(text for part in parts for text in part.take_shortfalls())
+        new = [text for text in found if text not in self._shortfalls]
+        self._shortfalls.update(new)
+        return new
+
     def _report(self, turn: Turn, parts: list[Part]) -> TurnReport:
         lines, connections, refusals = [], [], []
         unfinished, late = 0, False
@@ -204,6 +213,7 @@ class Participant:
             late=late,
             timed_ns=max((part.timed_ns for part in parts), default=0),
             warnings=self._setup.meter.reader.take_warnings(),
+            shortfalls=self._new_shortfalls(parts),
         )
 
     def close(self) -> None:

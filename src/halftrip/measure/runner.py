@@ -11,7 +11,7 @@ import gc
 import os
 import time
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -279,6 +279,7 @@ class Runner:
         self._timed_ns += reports[0].timed_ns
         for rank, report in enumerate(reports):
             self._note(rank, report.warnings)
+            self._note(rank, report.shortfalls, "shortfall")
         if len(lines) > 1:
             self._record_aggregate(lines)
         if self._log is not None:
@@ -318,10 +319,13 @@ class Runner:
         if self._group.rank == 0:
             self._sink.lines(encode(record))
 
-    def _note(self, rank: int, warnings: Sequence[str]) -> None:
+    def _note(
+        self, rank: int, warnings: Sequence[str], kind: Literal["unread", "shortfall"] = "unread"
+    ) -> None:
         host = self._setup.environments[rank].host if warnings else ""
         for text in warnings:
-            self._record(Notice(rank=rank, host=host, text=text, launch=self._launch))
+            notice = Notice(rank=rank, host=host, text=text, kind=kind, launch=self._launch)
+            self._record(notice)
 
     def _show(self, done: int, total: int, configuration: Configuration) -> None:
         now = time.monotonic()

@@ -12,6 +12,7 @@ from halftrip.plan.pairing import Pair
 from halftrip.plan.plan import Plan
 from halftrip.plan.sizes import perturb
 from halftrip.results.configuration import (
+    TUNING,
     Cache,
     Configuration,
     EndSettings,
@@ -19,6 +20,8 @@ from halftrip.results.configuration import (
     Ownership,
     Places,
     Socket,
+    Tuning,
+    TuningField,
     Wait,
 )
 from halftrip.results.patterns import SHAPES, Pattern
@@ -39,17 +42,19 @@ _SETTINGS = (
     "object",
     "socket",
     "ownership",
+    *TUNING,
 )
 
 
 class Choices(NamedTuple):
     """The values that a transport has of the settings whose default is its own, the default first;
-    empty: it has no such setting."""
+    empty: it has no such setting. `tuning` are the settings of its sockets."""
 
     wait: tuple[Wait, ...]
     object: tuple[Object, ...] = ("buffer",)
     socket: tuple[Socket, ...] = ()
     ownership: tuple[Ownership, ...] = ()
+    tuning: tuple[TuningField, ...] = ()
 
 
 def settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]:
@@ -94,6 +99,7 @@ def _settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]
             object=object_,
             socket=socket,
             ownership=ownership,
+            tuning=tuning,
             rate=plan.rate,
             verify=plan.verify,
         )
@@ -114,6 +120,7 @@ def _settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]
         for object_ in _chosen(plan.object, of_transport.object)
         for socket in _chosen(plan.socket, of_transport.socket)
         for ownership in _chosen(plan.ownership, of_transport.ownership)
+        for tuning in _tunings(plan, of_transport.tuning)
         for size in perturb(plan.sizes, plan.perturb)
     ]
 
@@ -122,6 +129,14 @@ def _chosen(asked: tuple[str, ...], values: tuple[str, ...]) -> tuple[Any, ...]:
     """The values of a setting that a transport has `values` of: what was asked for does not apply
     where there is no choice."""
     return (asked if len(values) > 1 else ()) or values[:1] or (None,)
+
+
+def _tunings(plan: Plan, names: tuple[TuningField, ...]) -> list[Tuning]:
+    """The sockets of a transport that has the settings `names`, with every value of each."""
+    return [
+        Tuning(**dict(zip(names, values, strict=True)))
+        for values in product(*(getattr(plan, name) for name in names))
+    ]
 
 
 def configuration_of(

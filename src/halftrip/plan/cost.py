@@ -9,6 +9,7 @@ from halftrip.errors import UsageError
 from halftrip.plan.pairing import Schedule
 from halftrip.plan.plan import Plan
 from halftrip.registry import SIMULATED
+from halftrip.results.configuration import TUNING
 
 # Processes of this host are started in the end: more are a mistake, whatever the key is.
 MOST_RANKS = 4096
@@ -40,6 +41,7 @@ _SEVERAL = (
     "object",
     "socket",
     "ownership",
+    *TUNING,
 )
 
 

@@ -51,7 +51,12 @@ class Option(NamedTuple):
 
     @property
     def is_flag(self) -> bool:
-        return self.read is parsing.flag
+        return self.read in (parsing.flag, parsing.flags)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it is a flag that may be given both ways."""
+        return self.read is parsing.flags
 
     @property
     def values(self) -> Collection[str]:
@@ -69,6 +74,12 @@ _THREADS = parsing.at_most(MOST_THREADS)
 # Of slices and of launches.
 _REPEATS = parsing.at_most(10_000)
 
+_SOCKET_BUFFERS = parsing.several(parsing.socket_buffer)
+_SEGMENTS = parsing.several(parsing.segment)
+_CODE_POINTS = parsing.several(parsing.code_point)
+_POLLS = parsing.several(parsing.microseconds)
+_STREAMS = parsing.several(parsing.at_most(64))
+
 _METAVARS: dict[Callable[[Any], Any], str] = {
     parsing.sizes: "SIZES",
     parsing.count: "N",
@@ -85,6 +96,11 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
     parsing.ports: "FIRST-LAST",
     hosts.hosts: "LIST",
     hosts.hostfile: "FILE",
+    _SOCKET_BUFFERS: "SIZE",
+    _SEGMENTS: "BYTES",
+    _CODE_POINTS: "N",
+    _POLLS: "TIME",
+    _STREAMS: "N",
 }
 
 OPTIONS: dict[str, Option] = {
@@ -289,6 +305,33 @@ OPTIONS: dict[str, Option] = {
     "ownership": Option(
         parsing.some_of(get_args(Ownership)),
         "Who has a Dragon message's memory after a send: keep, transfer. [keep]",
+    ),
+    "socket_buffer": Option(
+        _SOCKET_BUFFERS, "Room in a socket of tcp, udp, unix, each way: 64K, 4M, system. [system]"
+    ),
+    "nodelay": Option(
+        parsing.flags,
+        "Send small TCP messages at once, or by Nagle's algorithm; both forms: two rows. [yes]",
+        negatable=True,
+    ),
+    "congestion": Option(
+        parsing.several(parsing.algorithm),
+        "TCP's congestion control: cubic, reno, bbr, what the kernel has. [system]",
+    ),
+    "mss": Option(_SEGMENTS, "Largest TCP segment, with its options. [system]"),
+    "dscp": Option(
+        _CODE_POINTS, "Code point of tcp and udp packets: 0 to 63, EF, CS1, AF11 and so on. [0]"
+    ),
+    "busy_poll": Option(
+        _POLLS, "How long tcp and udp calls poll the device first, as 50us. [system]"
+    ),
+    "streams": Option(
+        _STREAMS, "TCP connections that a thread uses in turn, message by message. [1]"
+    ),
+    "zerocopy": Option(
+        parsing.flags,
+        "Send TCP messages from where they are: MSG_ZEROCOPY; both forms: two rows. [no]",
+        negatable=True,
     ),
     "rate": Option(parsing.rate, "What a udp stream offers, bytes per second. [all it can]"),
     "timeout": Option(parsing.seconds, "How long to wait for an answer to a datagram. [1s]"),

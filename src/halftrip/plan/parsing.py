@@ -22,6 +22,18 @@ _MOST = 10**15
 _LARGEST_WINDOW = 1_000_000
 # One for each thread of each rank.
 _MOST_CORES = 16_384
+_LARGEST_SOCKET_BUFFER = 1 << 30
+# As the kernel has them: TCP_MIN_MSS and MAX_TCP_WINDOW, and TCP_CA_NAME_MAX of letters.
+_SMALLEST_SEGMENT, _LARGEST_SEGMENT = 88, 32767
+_ALGORITHM = re.compile(r"[a-z0-9_-]{1,15}", re.ASCII)
+_LARGEST_CODE_POINT = 63
+CODE_POINTS = {
+    **{f"CS{number}": number << 3 for number in range(8)},
+    **{f"AF{row}{drop}": row << 3 | drop << 1 for row in range(1, 5) for drop in range(1, 4)},
+    "EF": 46,
+}
+_LONGEST_POLL_US = 10**6
+_LITTLE = 1e-6
 _PAIR = re.compile(r"(\d{1,6})-(\d{1,6})", re.ASCII)
 _PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 _CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
@@ -240,6 +252,69 @@ def alignments(value: Any) -> tuple[int, ...]:
     return tuple(dict.fromkeys(alignments))
 
 
+def several(read: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """A reader of several values, each once, of which `read` reads one."""
+
+    def parse(value: Any) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(read(item) for item in items(value)))
+
+    return parse
+
+
+# What stands for what the system does if nothing is asked for.
+SYSTEM = "system"
+
+
+def socket_buffer(value: Any) -> int:
+    """Bytes; 0 or ``system``: as the kernel decides."""
+    size = 0 if value == SYSTEM else parse_size(str(value))
+    if size > _LARGEST_SOCKET_BUFFER:
+        raise UsageError(f"{value!r} is too much for a socket; at most 1G, or system")
+    return size
+
+
+def segment(value: Any) -> int:
+    """Bytes; 0 or ``system``: what the path takes."""
+    size = 0 if value == SYSTEM else parse_size(str(value))
+    if size and not _SMALLEST_SEGMENT <= size <= _LARGEST_SEGMENT:
+        allowed = f"{_SMALLEST_SEGMENT} to {_LARGEST_SEGMENT} bytes, or system"
+        raise UsageError(f"{value!r} is no segment that Linux has; {allowed}")
+    return size
+
+
+def algorithm(value: Any) -> str:
+    """The name of an algorithm of the kernel's."""
+    if not isinstance(value, str) or not _ALGORITHM.fullmatch(value):
+        raise UsageError(f"{value!r} is no name of an algorithm, as cubic, reno or bbr; or system")
+    return value
+
+
+def code_point(value: Any) -> int:
+    """A number of six bits, or its name (RFC 2474, 2597, 3246)."""
+    if isinstance(value, str) and value.upper() in CODE_POINTS:
+        return CODE_POINTS[value.upper()]
+    text = str(value)
+    if isinstance(value, bool) or not text.isascii() or not text.isdecimal() or len(text) > _FEW:
+        raise UsageError(f"{value!r} is no code point; 0 to 63, CS0 to CS7, AF11 to AF43, EF")
+    if int(text) > _LARGEST_CODE_POINT:
+        raise UsageError(f"{text} is too large for a code point; at most {_LARGEST_CODE_POINT}")
+    return int(text)
+
+
+def microseconds(value: Any) -> int:
+    """A time in whole microseconds, as ``50us``; a number without a unit has that one. ``system``
+    is 0."""
+    if value == SYSTEM:
+        return 0
+    is_number = str(value).isdecimal() and str(value).isascii()
+    duration = parse_duration(f"{value}us" if is_number else str(value)) * 1e6
+    if duration > _LONGEST_POLL_US:
+        raise UsageError(f"{value!r} is too long to poll; at most 1s")
+    if abs(duration - round(duration)) > _LITTLE:
+        raise UsageError(f"{value!r} is not a whole number of microseconds")
+    return round(duration)
+
+
 def rate(value: Any) -> float:
     """Bytes per second."""
     rate = float(parse_size(str(value)))
@@ -258,6 +333,11 @@ def flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise UsageError(f"{value!r} is neither true nor false")
     return value
+
+
+def flags(value: Any) -> tuple[bool, ...]:
+    """One flag, or both values, each of which is a row."""
+    return tuple(dict.fromkeys(flag(item) for item in items(value)))
 
 
 def tables(value: Any) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from halftrip.plan.path_model_table import path_model_record
 from halftrip.plan.sizes import DEFAULT_SIZES, parse_sizes
 from halftrip.registry import DEFAULT_TRANSPORTS
 from halftrip.results.configuration import (
+    UNTUNED,
     Buffers,
     Cache,
     Datatype,
@@ -52,6 +53,14 @@ class PlanPart(msgspec.Struct, frozen=True, kw_only=True):
     object: tuple[Object, ...] | None = None
     socket: tuple[Socket, ...] | None = None
     ownership: tuple[Ownership, ...] | None = None
+    socket_buffer: tuple[int, ...] | None = None
+    nodelay: tuple[bool, ...] | None = None
+    congestion: tuple[str, ...] | None = None
+    mss: tuple[int, ...] | None = None
+    dscp: tuple[int, ...] | None = None
+    busy_poll: tuple[int, ...] | None = None
+    streams: tuple[int, ...] | None = None
+    zerocopy: tuple[bool, ...] | None = None
     rate: float | None = None
     verify: bool | None = None
     iterations: int | None = None
@@ -66,7 +75,8 @@ class PlanPart(msgspec.Struct, frozen=True, kw_only=True):
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What to measure. An empty `wait`, `object`, `socket` or `ownership` means each transport's
-    own default; an empty `mode` or `window` each pattern's.
+    own default; an empty `mode` or `window` each pattern's. `socket_buffer` and what follows it up
+    to `zerocopy` are those of `results.configuration.Tuning`, for the transports that have them.
 
     `rate` is bytes per second; `timeout`, seconds, is how long an answer to a datagram may take.
     `ranks` is how many ranks a launcher starts; by default two, or as many as `cores` are for.
@@ -121,6 +131,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     object: tuple[Object, ...] = ()
     socket: tuple[Socket, ...] = ()
     ownership: tuple[Ownership, ...] = ()
+    socket_buffer: tuple[int, ...] = (UNTUNED.socket_buffer,)
+    nodelay: tuple[bool, ...] = (UNTUNED.nodelay,)
+    congestion: tuple[str, ...] = (UNTUNED.congestion,)
+    mss: tuple[int, ...] = (UNTUNED.mss,)
+    dscp: tuple[int, ...] = (UNTUNED.dscp,)
+    busy_poll: tuple[int, ...] = (UNTUNED.busy_poll,)
+    streams: tuple[int, ...] = (UNTUNED.streams,)
+    zerocopy: tuple[bool, ...] = (UNTUNED.zerocopy,)
     rate: float | None = None
     timeout: float = 1.0
     verify: bool = False

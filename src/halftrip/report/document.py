@@ -12,7 +12,7 @@ from halftrip.analysis.breakpoints import Breakpoint, breakpoints
 from halftrip.report.fields import FIELDS, varying
 from halftrip.report.rows import Row, rows
 from halftrip.results.configuration import Configuration
-from halftrip.results.records import Aggregate, Failure, Skip
+from halftrip.results.records import Aggregate, Failure, Notice, Skip
 from halftrip.results.run import Run
 from halftrip.stats.median import median
 from halftrip.stats.piecewise import Point
@@ -82,9 +82,14 @@ def document(run: Run, round_trips: bool = False, flags: bool = True) -> Documen
         baselines=_baselines(run),
         skips=list(run.skips),
         failures=list(run.failures),
-        warnings=list(dict.fromkeys(f"{n.host}: {n.text}" for n in run.notices)),
+        warnings=list(dict.fromkeys(map(_warning, run.notices))),
         round_trips=round_trips or bool(run.header.plan.get("rtt")),
     )
+
+
+def _warning(notice: Notice) -> str:
+    text = f"{notice.host}: {notice.text}"
+    return f"left out: {text}" if notice.kind == "unread" else text
 
 
 def _curves(table_rows: list[Row]) -> list[Curve]:

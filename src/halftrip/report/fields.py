@@ -4,9 +4,10 @@ once in the heading."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from halftrip.results.configuration import Configuration
+from halftrip.plan.parsing import CODE_POINTS
+from halftrip.results.configuration import TUNABLE, UNTUNED, Configuration, TuningField
 from halftrip.units import format_size
 
 
@@ -21,6 +22,33 @@ class Field(NamedTuple):
     default: str | None = None
     # A simulated path has no buffers.
     is_of_buffers: bool = False
+
+
+def _tuning(
+    name: TuningField, label: str, write: Callable[[Any], str] = str, system: str = "system"
+) -> Field:
+    """A setting of sockets, whose default is called `system`."""
+    default = getattr(UNTUNED, name)
+
+    def text(configuration: Configuration) -> str:
+        value = getattr(configuration.tuning, name)
+        if value != default:
+            return write(value)
+        return system if name in TUNABLE.get(configuration.transport, ()) else ""
+
+    return Field(label, text, system)
+
+
+# Their names, where they have one.
+_CODE_POINTS = {number: name for name, number in CODE_POINTS.items()}
+
+
+def _code_point(number: int) -> str:
+    return _CODE_POINTS.get(number, str(number))
+
+
+def _yes_or_no(value: bool) -> str:
+    return "yes" if value else "no"
 
 
 FIELDS = (
@@ -45,6 +73,14 @@ FIELDS = (
     Field("object", lambda each: each.object, "buffer"),
     Field("socket", lambda each: each.socket or ""),
     Field("ownership", lambda each: each.ownership or ""),
+    _tuning("socket_buffer", "socket buffer", format_size),
+    _tuning("nodelay", "nodelay", _yes_or_no, "yes"),
+    _tuning("congestion", "congestion"),
+    _tuning("mss", "mss"),
+    _tuning("dscp", "dscp", _code_point, "0"),
+    _tuning("busy_poll", "socket busy poll", lambda value: f"{value} us"),
+    _tuning("streams", "streams", system="1"),
+    _tuning("zerocopy", "zerocopy", _yes_or_no, "no"),
     Field("rate", lambda each: f"{each.rate / 1e6:g} MB/s" if each.rate else "all it can",
           "all it can"),
     Field("verified", lambda each: "yes" if each.verify else "no", "no"),

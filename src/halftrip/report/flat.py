@@ -9,10 +9,19 @@ import msgspec
 
 from halftrip.analysis.usage import usage_figures
 from halftrip.report.rows import Row
-from halftrip.results.configuration import Configuration
+from halftrip.results.configuration import (
+    TUNABLE,
+    TUNING,
+    UNTUNED,
+    Configuration,
+    TuningField,
+)
 from halftrip.stats.summary import Summary
 from halftrip.stats.tails import Quantile
 from halftrip.units import with_units
+
+# What a column of that name says is how much of its time an end polled.
+_TUNING = {"busy_poll": "socket_busy_poll"}
 
 
 def or_none(value: float) -> float | None:
@@ -43,7 +52,15 @@ def configuration_fields(configuration: Configuration) -> dict[str, Any]:
         "places": configuration.message_places,
         "touch": configuration.touch,
         **{name: fields[name] for name in ("object", "socket", "ownership")},
+        **{_TUNING.get(name, name): _tuning(configuration, name) for name in TUNING},
     }
+
+
+def _tuning(configuration: Configuration, name: TuningField) -> int | bool | str | None:
+    """A setting of sockets; None where the transport has no such one."""
+    value: int | bool | str = getattr(configuration.tuning, name)
+    has_it = name in TUNABLE.get(configuration.transport, ())
+    return value if has_it or value != getattr(UNTUNED, name) else None
 
 
 def summary_fields(summary: Summary) -> dict[str, Any]:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from halftrip.results.network_path import Interface, NetworkPath, datagram_rate, payload_rate
+from halftrip.results.network_path import (
+    MADE_UP_SPEEDS,
+    Interface,
+    NetworkPath,
+    datagram_rate,
+    payload_rate,
+)
 from halftrip.results.records import Connection
 from halftrip.results.run import Run
 from halftrip.units import significant
@@ -73,7 +79,9 @@ def _kind(path: NetworkPath) -> str:
 
 
 def _interface(interface: Interface) -> str:
-    speed = "" if not interface.speed else f"{significant(interface.speed / 1e9, 3)} Gbit/s "
+    speed = ""
+    if interface.speed and interface.driver not in MADE_UP_SPEEDS:
+        speed = f"{significant(interface.speed / 1e9, 3)} Gbit/s "
     return f"{speed}{interface.driver or interface.kind or interface.name}"
 
 

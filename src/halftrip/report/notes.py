@@ -139,8 +139,9 @@ def failures(items: Sequence[Failure]) -> list[str]:
 
 
 def warnings(document: Document) -> list[str]:
-    """What could not be read in the kernel's files and was left out, a line for each."""
-    return [f"left out: {warning}" for warning in document.warnings]
+    """What could not be read in the kernel's files and was left out, and what the kernel gave less
+    of than was asked for, a line for each."""
+    return document.warnings
 
 
 def interruptions(document: Document) -> list[str]:

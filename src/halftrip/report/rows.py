@@ -130,6 +130,7 @@ def _order(configuration: Configuration) -> tuple[Any, ...]:
         configuration.object,
         configuration.socket or "",
         configuration.ownership or "",
+        msgspec.structs.astuple(configuration.tuning),
         configuration.size,
     )
     rest = msgspec.structs.astuple(configuration)

@@ -36,6 +36,14 @@ Window = Annotated[int, Meta(ge=1, le=_LARGEST_WINDOW)]
 Iterations = Annotated[int, Meta(ge=1, le=_MOST)]
 # How many pairs of threads talk at the same time.
 Several = Annotated[int, Meta(ge=1, lt=1 << 31)]
+# Of sockets: the size of a buffer, bytes, and the name of an algorithm of the kernel's; a segment,
+# bytes; how long a call polls, us; a code point; how many connections.
+SocketBytes = Annotated[int, Meta(ge=0, le=1 << 30)]
+Algorithm = Annotated[str, Meta(min_length=1, max_length=15)]
+SegmentBytes = Annotated[int, Meta(ge=0, le=32767)]
+Microseconds = Annotated[int, Meta(ge=0, le=10**6)]
+CodePoint = Annotated[int, Meta(ge=0, le=63)]
+Connections = Annotated[int, Meta(ge=1, le=64)]
 Count = Annotated[int, Meta(ge=0, le=_LARGEST)]
 # The difference of two readings of a counter, which may have been set back between them.
 Change = Annotated[int, Meta(ge=-_LARGEST, le=_LARGEST)]

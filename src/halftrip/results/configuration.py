@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, get_args
 
 import msgspec
 
 from halftrip.registry import SIMULATED
-from halftrip.results.bounds import Name, Number, Positive, Rank, Several, Size, Window
+from halftrip.results.bounds import (
+    Algorithm,
+    CodePoint,
+    Connections,
+    Microseconds,
+    Name,
+    Number,
+    Positive,
+    Rank,
+    SegmentBytes,
+    Several,
+    Size,
+    SocketBytes,
+    Window,
+)
 from halftrip.results.patterns import Mode, Pattern, is_both_ways, trips
 from halftrip.units import format_size
 
@@ -23,6 +39,24 @@ Socket = Literal["pair", "req"]
 Ownership = Literal["keep", "transfer"]
 # The settings that may differ between the two ends of a configuration.
 EndField = Literal["memory", "pages", "wait"]
+TuningField = Literal[
+    "socket_buffer",
+    "nodelay",
+    "congestion",
+    "mss",
+    "dscp",
+    "busy_poll",
+    "streams",
+    "zerocopy",
+]
+# What can be set of the sockets of each transport that has any.
+TUNABLE: Mapping[str, tuple[TuningField, ...]] = MappingProxyType(
+    {
+        "unix": ("socket_buffer",),
+        "tcp": get_args(TuningField),
+        "udp": ("socket_buffer", "dscp", "busy_poll"),
+    }
+)
 
 
 class EndSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +73,34 @@ class EndSettings(msgspec.Struct, frozen=True, kw_only=True):
     core: Number | None = None
 
 
+class Tuning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How the sockets of a path are set up, alike at both ends. A default leaves a socket as it is
+    where nothing is asked for; a transport that has no such setting has the default, too.
+
+    `socket_buffer` is what a socket may hold in each direction, bytes (0: as the kernel decides,
+    which is what adapts by itself). Without `nodelay`, TCP waits for an acknowledgement before it
+    sends another small segment: Nagle's algorithm. `congestion` is the name of TCP's algorithm for
+    it, or "system"; `mss` the largest TCP segment, bytes (0: the path's); `dscp` the code point in
+    the header of each packet. `busy_poll` is for how long a call polls the device's queue before
+    it sleeps, us (0: as the system does). `streams` is how many TCP connections one thread uses in
+    turn: message k of each direction goes over connection k modulo their number. With `zerocopy`,
+    the kernel reads messages where they are, without a copy of its own: MSG_ZEROCOPY.
+    """
+
+    socket_buffer: SocketBytes = 0
+    nodelay: bool = True
+    congestion: Algorithm = "system"
+    mss: SegmentBytes = 0
+    dscp: CodePoint = 0
+    busy_poll: Microseconds = 0
+    streams: Connections = 1
+    zerocopy: bool = False
+
+
+UNTUNED = Tuning()
+TUNING: tuple[TuningField, ...] = get_args(TuningField)
+
+
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """One point of a plan: what thread number `thread` of each rank of `pair` measures.
 
@@ -51,6 +113,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     message is made of. `object` is what a program in Python sends: a buffer, or an object that is
     pickled. `socket` is the type of ZeroMQ socket, `ownership` whether the sender of a Dragon
     message keeps its memory or the receiver gets it; None: the transport has no such setting.
+    `tuning` is how its sockets are set up.
     `rate` is what a sender offers, bytes per second; None: as much as it can.
     With `verify`, messages are filled and checked between batches, and each has a buffer of its
     own. `concurrency` is how many pairs of threads talk at the same time, this one included.
@@ -73,6 +136,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     object: Object = "buffer"
     socket: Socket | None = None
     ownership: Ownership | None = None
+    tuning: Tuning = UNTUNED
     rate: Positive | None = None
     verify: bool = False
     thread: Number = 0

@@ -21,7 +21,7 @@ _SHORTEST_FRAME = 64
 # here, such as vxlan, send something else than the frame.
 _TAGS = {None: 0, "bond": 0, "bridge": 0, "dsa": 0, "macvlan": 0, "ipvlan": 0, "vlan": 4}
 # Their speed is a constant that nothing keeps to (drivers/net/veth.c, drivers/net/tun.c).
-_MADE_UP_SPEEDS = {"veth", "tun"}
+MADE_UP_SPEEDS = {"veth", "tun"}
 # Headers without options: RFC 791, 3.1; RFC 8200, 3 and, of fragments, 4.5; RFC 9293, 3.1; RFC 768.
 _IP_HEADER = {"ipv4": 20, "ipv6": 40}
 _FRAGMENT_HEADER = {"ipv4": 0, "ipv6": 8}
@@ -168,7 +168,7 @@ def _rate(path: NetworkPath, payload: int, packets: Mapping[int, int]) -> float 
         or interface.speed is None
         or interface.hardware != _ETHERNET
         or interface.kind not in _TAGS
-        or interface.driver in _MADE_UP_SPEEDS
+        or interface.driver in MADE_UP_SPEEDS
     ):
         return None
     header = _FRAME_HEADER + _TAGS[interface.kind]

@@ -206,11 +206,14 @@ class HostCounters(msgspec.Struct, frozen=True, kw_only=True, tag_field="record"
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="notice"):
-    """What a rank could not read or make sense of in the kernel's files, and so left out."""
+    """What a reader of the run has to know of a rank: what it could not read or make sense of in
+    the kernel's files, and so left out ("unread"), or what the kernel gave less of than was asked
+    for ("shortfall")."""
 
     rank: Rank
     host: Text
     text: Text
+    kind: Literal["unread", "shortfall"] = "unread"
     launch: Number = 0
 
 

@@ -13,12 +13,14 @@ Records (`records`), in the order in which they come:
 - ``copy``: the time of a memcpy;
 - ``system``: the counters of a host, before all configurations, after each or after several short
   ones, and after all;
-- ``notice``: what could not be read in the kernel's files, and was left out;
+- ``notice``: what could not be read in the kernel's files and was left out, or what the kernel gave
+  less of than was asked for;
 - ``end``: complete, or why not. A file without one was cut off.
 
 Format versions, newest first; every version that was ever released can be read (`migration`):
 
-- 9: record ``connection``.
+- 9: ``tuning`` of a configuration, ``kind`` of a ``notice``, and record ``connection``. Older files
+  have sockets as the system makes them, with TCP_NODELAY, and notices of what could not be read.
 - 8: ``object``, ``socket`` and ``ownership`` of a configuration. Older files have messages that are
   buffers.
 - 7: other names of fields (`migration`).

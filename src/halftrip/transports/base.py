@@ -17,6 +17,7 @@ endpoints of other configurations use the same path, so it takes back what it sh
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -26,7 +27,7 @@ from halftrip.memory.allocator import Bytes
 from halftrip.memory.ring import Ring
 from halftrip.plan.plan import Plan
 from halftrip.results.block import NO_TIMES, Times
-from halftrip.results.configuration import Configuration, EndSettings, Wait
+from halftrip.results.configuration import UNTUNED, Configuration, EndSettings, Tuning, Wait
 from halftrip.results.delivery import Delivery
 from halftrip.results.network_path import NetworkPath
 from halftrip.simulation.path_model import PathModel
@@ -199,12 +200,21 @@ class VirtualTime(Protocol):
         """Lets time pass without an iteration."""
 
 
+class PathSettings(NamedTuple):
+    """What one end of a path is opened for: configurations with other settings have another path.
+    `wait` is how this end waits, and `tuning` how the sockets of both are set up."""
+
+    wait: Wait
+    tuning: Tuning = UNTUNED
+
+
 class Path(ABC):
-    """One end of a path to a peer, for all configurations whose ends wait in the same way.
+    """One end of a path to a peer, for all configurations with the same path settings at both ends.
     `address` is what the peer's `connect` needs: builtins that msgpack can write. Only a simulated
-    path has a `virtual_time`."""
+    path has a `virtual_time`. `shortfalls` say what the kernel gave less of than was asked for."""
 
     address: Any = None
+    shortfalls: Sequence[str] = ()
     virtual_time: VirtualTime | None = None
 
     def connect(self, address: Any) -> None:  # noqa: B027 (some are open from the start)
@@ -248,5 +258,5 @@ class Transport(ABC):
         return None
 
     @abstractmethod
-    def path(self, pair: PairContext, wait: Wait) -> Path:
+    def path(self, pair: PairContext, settings: PathSettings) -> Path:
         """This end of a path, not yet connected. Raises OSError or Unavailable."""

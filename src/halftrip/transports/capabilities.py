@@ -9,11 +9,14 @@ from typing import NamedTuple
 
 from halftrip.plan.configurations import Choices
 from halftrip.results.configuration import (
+    TUNING,
+    UNTUNED,
     Configuration,
     Datatype,
     Object,
     Ownership,
     Socket,
+    TuningField,
     Wait,
 )
 from halftrip.results.patterns import Mode, Pattern, is_in_turn
@@ -29,10 +32,10 @@ class Capabilities(NamedTuple):
     `smallest` and `largest` are message sizes in bytes (`largest` None: no limit), `too_small` and
     `too_large` the refusals of other sizes. An empty text stands for a general one. `rated` are the
     patterns that can offer a --rate. `objects`, `sockets` and `ownerships` are the values of the
-    settings of these names, the default first. `lossy`: messages can be lost, so no end waits for
-    the other for ever, and every iteration is a sample by itself. `shares_memory`: it needs the
-    pair's segment (`transports.base.PairContext`). `no_verify` is empty, or why messages cannot be
-    verified.
+    settings of these names, the default first; `tunings` are the settings of its sockets. `lossy`:
+    messages can be lost, so no end waits for the other for ever, and every iteration is a sample by
+    itself. `shares_memory`: it needs the pair's segment (`transports.base.PairContext`).
+    `no_verify` is empty, or why messages cannot be verified.
     """
 
     patterns: Mapping[Mode, tuple[Pattern, ...]]
@@ -46,6 +49,7 @@ class Capabilities(NamedTuple):
     objects: tuple[Object, ...] = ("buffer",)
     sockets: tuple[Socket, ...] = ()
     ownerships: tuple[Ownership, ...] = ()
+    tunings: tuple[TuningField, ...] = ()
     smallest: int = 0
     too_small: str = ""
     largest: int | None = None
@@ -57,7 +61,7 @@ class Capabilities(NamedTuple):
     @property
     def choices(self) -> Choices:
         """The values of the settings whose default is the transport's own."""
-        return Choices(self.waits, self.objects, self.sockets, self.ownerships)
+        return Choices(self.waits, self.objects, self.sockets, self.ownerships, self.tunings)
 
     def refusal(self, configuration: Configuration) -> str | None:
         """Why a configuration cannot be done, or None: the widest reason first."""
@@ -123,6 +127,12 @@ class Capabilities(NamedTuple):
             (
                 configuration.ownership not in (self.ownerships or (None,)),
                 _lacks(configuration, "ownership", self.ownerships),
+            ),
+            *(
+                (True, f"--{name.replace('_', '-')}: {configuration.transport} has no such setting")
+                for name in TUNING
+                if name not in self.tunings
+                and getattr(configuration.tuning, name) != getattr(UNTUNED, name)
             ),
             (
                 configuration.rate is not None and configuration.pattern not in self.rated,

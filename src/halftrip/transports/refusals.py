@@ -9,6 +9,7 @@ from halftrip.plan.configurations import Choices, outlasts, settings
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
+from halftrip.results.configuration import TUNING, UNTUNED
 from halftrip.transports.base import ProcessContext, Transport
 
 # More reasons than this are no help.
@@ -44,6 +45,13 @@ def _check_settings(plan: Plan, choices: Collection[Choices]) -> None:
     for name in ("object", "socket", "ownership"):
         if getattr(plan, name) and all(len(getattr(each, name)) < 2 for each in choices):
             raise UsageError(f"--{name}: {', '.join(plan.transports)} has no choice of it")
+    for field in TUNING:
+        is_asked = getattr(plan, field) != (getattr(UNTUNED, field),)
+        if is_asked and not any(field in each.tuning for each in choices):
+            # As it was asked for.
+            prefix = "no-" if getattr(UNTUNED, field) is True else ""
+            option = f"--{prefix}{field.replace('_', '-')}"
+            raise UsageError(f"{option}: {', '.join(plan.transports)} has no such setting")
 
 
 def plans_of(plan: Plan) -> PartPlans:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from halftrip.results.configuration import Configuration, Wait
+from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery
 from halftrip.simulation.path_model import PathModel
 from halftrip.simulation.virtual_time import SimulatedPath
@@ -17,6 +17,7 @@ from halftrip.transports.base import (
     Endpoint,
     PairContext,
     Path,
+    PathSettings,
     ProcessContext,
     Timed,
     Transport,
@@ -56,7 +57,7 @@ class SimulatedTransport(Transport):
     def clock_figures(self) -> tuple[float, float]:
         return _CLOCK_COST_NS, self.model.clock.claimed * 1e9
 
-    def path(self, pair: PairContext, wait: Wait) -> VirtualPath:
+    def path(self, pair: PairContext, settings: PathSettings) -> VirtualPath:
         return VirtualPath(self.process, self.model, pair.initiates)
 
 

@@ -8,6 +8,7 @@ from itertools import combinations
 import pytest
 
 from halftrip.control import collectives
+from halftrip.control.calling import connect
 from halftrip.control.collectives import (
     children_of,
     join_socket_group,
@@ -15,7 +16,7 @@ from halftrip.control.collectives import (
     parent_of,
 )
 from halftrip.control.greeting import Guest, introduce
-from halftrip.control.listener import Listener, connect
+from halftrip.control.listener import Listener
 from halftrip.control.network import Network
 from halftrip.control.protocol import Closed
 from halftrip.errors import Interrupted

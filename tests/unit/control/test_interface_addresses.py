@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from halftrip.control import network
 from halftrip.control.network import interface_addresses
 from halftrip.errors import UsageError
+from halftrip.telemetry import network_path
 
 V4, V6 = socket.AF_INET, socket.AF_INET6
 
@@ -106,5 +106,5 @@ def test_this_host_has_the_addresses_that_it_can_bind():
     ],
 )
 def test_without_a_route_the_interface_is_that_of_the_address(addresses, local, peer, name):
-    assert network._interface_with(local, peer, 0) == name
-    assert network._interface_with(local, peer, socket.if_nametoindex("lo")) == "lo"
+    assert network_path._interface_with(local, peer, 0) == name
+    assert network_path._interface_with(local, peer, socket.if_nametoindex("lo")) == "lo"

@@ -11,8 +11,9 @@ from types import SimpleNamespace
 import pytest
 
 from halftrip.control import listener as module
+from halftrip.control.calling import connect, open_connection
 from halftrip.control.greeting import Guest, introduce
-from halftrip.control.listener import Listener, connect, open_connection
+from halftrip.control.listener import Listener
 from halftrip.control.network import Network
 from halftrip.control.protocol import Address, Bye, Channel, Closed
 from halftrip.control.reception import Reception
@@ -270,7 +271,7 @@ def test_strangers_do_not_use_up_the_descriptors(door):
 
 def test_a_listener_that_is_closed_holds_nothing(door):
     before = held()
-    reception = Reception(TOKEN, GUEST, "loopback", 0)
+    reception = Reception(TOKEN, [GUEST], "loopback", 0)
     strangers = [open_connection(reception.address) for _ in range(5)]
     with pytest.raises(TimeoutError):
         reception.take(0.05)

@@ -5,8 +5,9 @@ import socket
 
 import pytest
 
+from halftrip.control.calling import connect
 from halftrip.control.greeting import Guest, introduce
-from halftrip.control.listener import Listener, connect
+from halftrip.control.listener import Listener
 from halftrip.control.network import ANY, Network, own_addresses
 from halftrip.control.protocol import Address
 from halftrip.errors import UsageError

@@ -11,8 +11,9 @@ import time
 import msgspec
 import pytest
 
+from halftrip.control.calling import connect, open_connection
 from halftrip.control.greeting import introduce
-from halftrip.control.listener import Listener, connect, open_connection
+from halftrip.control.listener import Listener
 from halftrip.control.protocol import (
     Abort,
     Assignment,

@@ -73,8 +73,8 @@ class NotedTransport(Transport):
     def missing(self, pair):
         return "there is none at rank 1" if self.fails == "missing" else None
 
-    def path(self, pair, wait):
-        self.waits.append(wait)
+    def path(self, pair, settings):
+        self.waits.append(settings.wait)
         if self.fails == "path":
             raise Unavailable("no path")
         return NotedPath(self.notes, self.process.rank, self.fails)

@@ -110,7 +110,7 @@ def test_a_configuration_that_one_end_refuses_is_one_skip_and_others_are_measure
 
 
 def test_a_path_that_one_end_cannot_open_is_one_skip(monkeypatch):
-    def path(self, pair, wait):
+    def path(self, pair, settings):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(PipeTransport, "path", path)

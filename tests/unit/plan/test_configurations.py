@@ -13,6 +13,7 @@ from halftrip.plan.configurations import Choices, configuration_of, settings
 from halftrip.plan.layers import make_plan, options_layer, python_layer
 from halftrip.plan.plan import Plan, plan_keys
 from halftrip.registry import TRANSPORTS
+from halftrip.results.configuration import UNTUNED, Tuning
 
 CHOICES = {"shm": Choices(("spin",)), "tcp": Choices(("block", "spin"))}
 
@@ -224,4 +225,32 @@ def test_a_setting_applies_to_the_transports_that_have_a_choice_of_it():
         ("sockets", "buffer", "req", None),
         ("channels", "buffer", None, "keep"),
         ("channels", "buffer", None, "transfer"),
+    ]
+
+
+def tunings_of(**options):
+    """The settings of sockets, of each transport."""
+    choices = {
+        "tcp": Choices(("block",), tuning=("socket_buffer", "nodelay", "mss")),
+        "unix": Choices(("block",), tuning=("socket_buffer",)),
+        "shm": Choices(("spin",)),
+    }
+    plan = make_plan(python_layer({"transport": "tcp,unix,shm", "sizes": "8"} | options))
+    return [(each.transport, each.tuning) for each in settings(plan, choices)]
+
+
+def test_settings_of_sockets_are_those_that_a_transport_has():
+    assert tunings_of() == [("tcp", UNTUNED), ("unix", UNTUNED), ("shm", UNTUNED)]
+    assert tunings_of(socket_buffer="system,4K", mss="500") == [
+        ("tcp", Tuning(mss=500)),
+        ("tcp", Tuning(mss=500, socket_buffer=4096)),
+        ("unix", UNTUNED),
+        ("unix", Tuning(socket_buffer=4096)),
+        ("shm", UNTUNED),
+    ]
+    assert tunings_of(nodelay=[True, False]) == [
+        ("tcp", UNTUNED),
+        ("tcp", Tuning(nodelay=False)),
+        ("unix", UNTUNED),
+        ("shm", UNTUNED),
     ]

@@ -1,5 +1,7 @@
 """The table of options: it makes the keys of plans, the command line, and docs/options.md."""
 
+import re
+
 import msgspec
 import pytest
 import typer
@@ -104,6 +106,73 @@ def test_other_settings_of_the_ends_are_refused(setting):
         UsageError, match=r"^--wait: '.*' is not known; allowed: block, spin, adaptive$"
     ):
         make_plan(options_layer({"wait": setting}))
+
+
+# Sockets.
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "read"),
+    [
+        ("socket_buffer", "64K", (65536,)),
+        ("socket_buffer", "system,1M,0", (0, 1 << 20)),
+        ("socket_buffer", 4096, (4096,)),
+        ("congestion", "cubic,system", ("cubic", "system")),
+        ("mss", "1000,system", (1000, 0)),
+        ("mss", [88, 32767], (88, 32767)),
+        ("dscp", "EF,af11,CS1,7", (46, 10, 8, 7)),
+        ("dscp", 63, (63,)),
+        ("busy_poll", "50us,0.1ms,20", (50, 100, 20)),
+        ("busy_poll", "system", (0,)),
+        ("streams", "1,4,64", (1, 4, 64)),
+        ("zerocopy", [False, True], (False, True)),
+        ("nodelay", True, (True,)),
+        ("nodelay", [True, False, True], (True, False)),
+    ],
+)
+def test_settings_of_sockets_are_read(option, text, read):
+    plan = make_plan(python_layer({option: text}))
+    assert getattr(plan, option) == read
+    # And from the record in a run file, and from a Plan in Python.
+    record = msgspec.json.decode(msgspec.json.encode(plan_record(plan)))
+    assert make_plan(python_layer(record)) == plan
+    assert make_plan(plan_layer(plan)) == plan
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "said"),
+    [
+        ("socket_buffer", "2G", "'2G' is too much for a socket; at most 1G, or system"),
+        ("socket_buffer", "much", "'much' is not a size"),
+        ("congestion", "../cubic", "'../cubic' is no name of an algorithm"),
+        ("congestion", "a" * 16, "is no name of an algorithm"),
+        ("mss", "87", "'87' is no segment that Linux has; 88 to 32767 bytes, or system"),
+        ("mss", "32768", "'32768' is no segment that Linux has"),
+        ("dscp", "64", "64 is too large for a code point; at most 63"),
+        ("dscp", "-1", "'-1' is no code point"),
+        ("dscp", "CS8", "'CS8' is no code point"),
+        ("busy_poll", "2s", "'2s' is too long to poll; at most 1s"),
+        ("busy_poll", "0.5us", "'0.5us' is not a whole number of microseconds"),
+        ("busy_poll", "soon", "'soon' is not a time"),
+        ("streams", "0", "0 is too few; at least 1"),
+        ("streams", "65", "65 is too many; at most 64"),
+        ("nodelay", "perhaps", "'perhaps' is neither true nor false"),
+    ],
+)
+def test_other_settings_of_sockets_are_refused(option, text, said):
+    with pytest.raises(UsageError, match=f"^--{option.replace('_', '-')}: .*{re.escape(said)}"):
+        make_plan(options_layer({option: text}))
+
+
+def test_a_flag_with_two_rows_is_given_both_ways():
+    command = typer.main.get_command(app).get_command(None, "run")
+    for words, read in (
+        ([], None),
+        (["--no-nodelay"], (False,)),
+        (["--nodelay", "--no-nodelay"], (True, False)),
+    ):
+        context = command.make_context("run", words)
+        assert (context.params["nodelay"] or None) == read
 
 
 # Pairs.

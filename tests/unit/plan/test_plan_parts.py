@@ -192,6 +192,14 @@ VALUES = {
     "object": ("bytes", "dict"),
     "socket": ("pair", "req"),
     "ownership": ("keep", "transfer"),
+    "socket_buffer": ("64K", "1M"),
+    "nodelay": (False, True),
+    "congestion": ("reno", "cubic"),
+    "mss": (1000, 500),
+    "dscp": ("EF", "AF11"),
+    "busy_poll": ("50us", "10us"),
+    "streams": ("4", "1,2"),
+    "zerocopy": (True, False),
     "rate": (1e9, 1e6),
     "verify": (True, False),
     "iterations": (100, 7),
@@ -327,7 +335,7 @@ def test_a_mistake_in_python_names_the_part():
 def test_the_documentation_names_every_key_of_a_part_and_its_example_is_a_plan(tmp_path):
     text = (ROOT / "docs" / "measuring.md").read_text()
     (keys,) = re.findall(r"A part may have the keys (.*?);", text, re.DOTALL)
-    assert re.findall("`([a-z]*)`", keys) == list(PlanPart.__struct_fields__)
+    assert re.findall("`([a-z_]*)`", keys) == list(PlanPart.__struct_fields__)
     begin = text.index("    transport = ", text.index("`[[part]]`"))
     example = textwrap.dedent(text[begin : text.index("A part may have")])
     assert points(from_file(tmp_path, example, transport="shm")) == [

@@ -28,6 +28,8 @@ CASE = (
     *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache"),
     *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
     *("thread", "concurrency", "places", "touch", "object", "socket", "ownership"),
+    *("socket_buffer_bytes", "nodelay", "congestion", "mss_bytes", "dscp", "socket_busy_poll_us"),
+    *("streams", "zerocopy"),
 )
 SUMMARY = (
     *("latency_ns", "low_ns", "high_ns"),

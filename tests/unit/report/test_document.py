@@ -97,7 +97,12 @@ def test_warnings_of_several_launches_are_there_once():
         Notice(rank=1, host="node2", text="odd"),
     ]
     made = document(runs.run(notices=tuple(notices)))
-    assert made.warnings == ["node1: odd", "node2: odd"]
+    assert made.warnings == ["left out: node1: odd", "left out: node2: odd"]
+
+
+def test_what_the_kernel_gave_less_of_was_not_left_out():
+    notice = Notice(rank=0, host="node1", text="tcp: less", kind="shortfall")
+    assert document(runs.run(notices=(notice,))).warnings == ["node1: tcp: less"]
 
 
 def test_skips_failures_and_why_the_run_ended_are_kept():

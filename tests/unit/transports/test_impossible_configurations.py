@@ -57,6 +57,17 @@ def plan(**options):
             {"transport": "shm,mpi", "pattern": "put", "mode": "onesided", "pages": "4K:huge"},
             "shm, mpi: --pages huge: a window has pages of the default size",
         ),
+        (
+            {"transport": "tcp", "zerocopy": [True], "streams": "2,3"},
+            "tcp: --zerocopy: over one connection alone, not over several --streams",
+        ),
+        (
+            {"transport": "tcp", "zerocopy": [True], "buffers": "same"},
+            (
+                "tcp: --zerocopy: with --buffers same, a reply would change what is still to be "
+                "sent"
+            ),
+        ),
         # Calls of Python.
         (
             {"transport": "mp-pipe", "pattern": "exchange"},

@@ -11,7 +11,7 @@ from halftrip.errors import Unavailable
 from halftrip.mpi.library import timed_tag
 from halftrip.registry import TRANSPORTS
 from halftrip.results.patterns import SHAPES
-from halftrip.transports.base import Buffers
+from halftrip.transports.base import Buffers, PathSettings
 from halftrip.transports.python import patterns
 from halftrip.transports.python.endpoint import PythonEndpoint
 from halftrip.transports.python.mpi4py import BufferCalls, Peer, PersistentRequests
@@ -148,12 +148,14 @@ def test_without_mpi_there_is_no_path(name):
     transport = TRANSPORTS.load(name)(process(no_mpi="no MPI here"))
     assert transport.missing(pair()) == "no MPI here"
     with pytest.raises(Unavailable, match="no MPI here"):
-        transport.path(pair(), "spin")
+        transport.path(pair(), PathSettings("spin"))
 
 
 def test_each_thread_has_a_tag_of_its_own():
     transport = TRANSPORTS.load("mpi4py")(process(communicator=Communicator()))
-    tags = {transport.path(pair(thread=number), "spin")._peer.tag for number in range(3)}
+    tags = {
+        transport.path(pair(thread=number), PathSettings("spin"))._peer.tag for number in range(3)
+    }
     assert tags == {timed_tag(number) for number in range(3)}
 
 

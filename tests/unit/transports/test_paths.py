@@ -9,8 +9,8 @@ from contextlib import closing
 
 import pytest
 
+from halftrip.control.calling import connect, open_connection
 from halftrip.control.greeting import introduce
-from halftrip.control.listener import connect, open_connection
 from halftrip.control.protocol import Address, Closed
 from halftrip.errors import Unavailable
 from halftrip.registry import TRANSPORTS

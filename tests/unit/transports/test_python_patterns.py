@@ -220,7 +220,7 @@ class PairTransport(PythonTransport):
     def missing(self, pair):
         return None
 
-    def path(self, pair, wait):
+    def path(self, pair, settings):
         return PairPath(pair, self.ends)
 
 

@@ -13,6 +13,7 @@ from zmq.utils.monitor import recv_monitor_message
 from halftrip.control import network
 from halftrip.control.protocol import Address
 from halftrip.registry import TRANSPORTS
+from halftrip.transports.base import PathSettings
 from halftrip.transports.python import zeromq
 from harness import paths
 from harness.bench import pair, process
@@ -160,7 +161,7 @@ def test_where_no_socket_can_be_bound_the_reason_is_the_system_s(monkeypatch):
 
     monkeypatch.setattr(zmq.Socket, "bind", refuse)
     with pytest.raises(OSError, match="Address already in use"):
-        zeromq.TcpTransport(process()).path(pair(0), "block")
+        zeromq.TcpTransport(process()).path(pair(0), PathSettings("block"))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -24,7 +24,7 @@ from halftrip.results.records import Header, Measurement, RunEnd
 from halftrip.results.run import Run
 from halftrip.results.run_file import FORMAT, utc_now
 from halftrip.simulation.path_model import PathModel
-from halftrip.transports.base import PairContext, ProcessContext
+from halftrip.transports.base import PairContext, PathSettings, ProcessContext
 from halftrip.transports.simulated import SimulatedTransport
 
 _PAIR = PairContext(peer=1, initiates=True, same_host=True, shares_core=False)
@@ -64,7 +64,7 @@ class _Launch:
             if configuration.transport != SIMULATED:
                 raise ValueError(f"{configuration.transport} takes real time")
         self._plans = PartPlans(plan, {SIMULATED: transport.capabilities.choices})
-        self._path = transport.path(_PAIR, "spin")
+        self._path = transport.path(_PAIR, PathSettings("spin"))
         cost, resolution = transport.clock_figures
         self._walk = Walk(
             self._plans,

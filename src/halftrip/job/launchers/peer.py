@@ -10,8 +10,9 @@ import sys
 import time
 
 from halftrip import __version__
+from halftrip.control.calling import connect
 from halftrip.control.greeting import Hello, introduce
-from halftrip.control.listener import Listener, Reach, connect
+from halftrip.control.listener import Listener, Reach
 from halftrip.control.network import Network
 from halftrip.control.protocol import Abort, Address, Channel, Closed
 from halftrip.errors import HalftripError, UsageError, system_reason
@@ -90,8 +91,8 @@ class PeerLauncher(Launcher):
         started.servers[self._channel] = self._name
         for rank in range(self._here, self._ranks):
             started.hosts[rank] = self._name
-            purpose, number, visit = control_guest(self._welcome.visit, rank)
-            hello = introduce(purpose, number, thread=visit)
+            guest = control_guest(self._welcome.visit, rank)
+            hello = introduce(guest.purpose, guest.rank, thread=guest.thread)
             started.dialled[rank] = self._connect(self._secret, hello)
         for rank in range(self._here):
             start_rank(job, rank, started)

@@ -16,6 +16,7 @@ from halftrip.transports.base import (
     Endpoint,
     PairContext,
     Path,
+    PathSettings,
     Timed,
     Transport,
 )
@@ -44,8 +45,8 @@ class DragonTransport(Transport):
             return "--buffers same: what arrives is not in the memory that the sender keeps"
         return super().refuses(configuration)
 
-    def path(self, pair: PairContext, wait: Wait) -> Path:
-        return DragonPath(pair, wait)
+    def path(self, pair: PairContext, settings: PathSettings) -> Path:
+        return DragonPath(pair, settings.wait)
 
 
 class DragonPath(Path):

@@ -12,13 +12,14 @@ from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.memory.layout import BLOCK, BLOCK_STRIDE
 from halftrip.mpi.library import function_address, timed_tag
-from halftrip.results.configuration import Configuration, Wait
+from halftrip.results.configuration import Configuration
 from halftrip.transports import mpi
 from halftrip.transports.base import (
     Buffers,
     Endpoint,
     PairContext,
     Path,
+    PathSettings,
     ProcessContext,
     Transport,
 )
@@ -77,7 +78,7 @@ class MpiTransport(Transport):
             return f"--datatype vector: a strided message is made of blocks of {BLOCK} bytes"
         return reason
 
-    def path(self, pair: PairContext, wait: Wait) -> Path:
+    def path(self, pair: PairContext, settings: PathSettings) -> Path:
         return MpiPath(self.process, pair)
 
 

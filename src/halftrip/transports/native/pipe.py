@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from halftrip.results.configuration import Wait
-from halftrip.transports.base import PairContext, Path
+from halftrip.transports.base import PairContext, Path, PathSettings
 from halftrip.transports.native.stream import StreamPath, StreamTransport
 
 
@@ -14,7 +13,7 @@ class PipeTransport(StreamTransport):
     def missing(self, pair: PairContext) -> str | None:
         return pair.different_hosts
 
-    def path(self, pair: PairContext, wait: Wait) -> Path:
+    def path(self, pair: PairContext, settings: PathSettings) -> Path:
         return PipePath(pair)
 
 

@@ -9,8 +9,8 @@ import msgspec
 from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
-from halftrip.results.configuration import Configuration, Wait
-from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Transport
+from halftrip.results.configuration import Configuration
+from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, PathSettings, Transport
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import NativeEndpoint, NativeWindow, patterns_of
 
@@ -26,7 +26,7 @@ class ShmTransport(Transport):
     def missing(self, pair: PairContext) -> str | None:
         return None if pair.segment is not None else pair.no_segment
 
-    def path(self, pair: PairContext, wait: Wait) -> Path:
+    def path(self, pair: PairContext, settings: PathSettings) -> Path:
         if pair.segment is None:
             raise Unavailable(pair.no_segment)
         side = 0 if pair.initiates else 1

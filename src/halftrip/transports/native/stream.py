@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 from abc import abstractmethod
+from functools import partial
 from typing import Any
 
 from halftrip import _native
+from halftrip.control.calling import connect
 from halftrip.control.greeting import Guest, introduce
-from halftrip.control.listener import Reach, connect
+from halftrip.control.listener import Reach
 from halftrip.control.protocol import Address, Channel
 from halftrip.control.reception import Reception
-from halftrip.results.configuration import Configuration, Wait
+from halftrip.results.configuration import UNTUNED, Configuration, Tuning
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.patterns import is_both_ways
 from halftrip.telemetry.network_path import network_path
@@ -21,31 +23,50 @@ from halftrip.transports.base import (
     Endpoint,
     PairContext,
     Path,
+    PathSettings,
     ProcessContext,
+    Timed,
     Transport,
 )
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
+from halftrip.transports.native.sockets import shortfalls, tune
 
 # How long an end waits for the other's greeting. More than enough: it has been let in before the
 # listener waits for it.
 ACCEPT_SECONDS = 5.0
 
 
-def receive_peer(process: ProcessContext, pair: PairContext, reach: Reach) -> Reception:
-    """Lets the peer's thread of the same number in, as soon as it connects. Raises OSError."""
-    return Reception(process.token, _guest(pair.peer, pair), reach, process.rank)
+def receive_peer(
+    process: ProcessContext, pair: PairContext, reach: Reach, tuning: Tuning = UNTUNED
+) -> Reception:
+    """Lets the peer's thread of the same number in, as soon as it connects, with all its
+    connections. Raises OSError or Unavailable."""
+    guests = [_guest(pair.peer, pair, number) for number in range(tuning.streams)]
+    return Reception(process.token, guests, reach, process.rank, partial(tune, tuning=tuning))
 
 
-def connect_peer(process: ProcessContext, pair: PairContext, address: Address) -> Channel:
-    """Connects to where `receive_peer` was called at the peer. Raises OSError and Closed."""
-    purpose, rank, thread = _guest(process.rank, pair)
-    hello = introduce(purpose, rank, to=pair.peer, thread=thread)
-    return connect(address, process.token, hello, ACCEPT_SECONDS, network=process.network)
+def connect_peer(
+    process: ProcessContext,
+    pair: PairContext,
+    address: Address,
+    tuning: Tuning = UNTUNED,
+    number: int = 0,
+) -> Channel:
+    """Makes the connection of that number to where `receive_peer` was called at the peer. Raises
+    OSError, Closed or Unavailable."""
+    guest = _guest(process.rank, pair, number)
+    hello = introduce(
+        guest.purpose, guest.rank, to=pair.peer, thread=guest.thread, connection=number
+    )
+    prepare = partial(tune, tuning=tuning)
+    return connect(
+        address, process.token, hello, ACCEPT_SECONDS, network=process.network, prepare=prepare
+    )
 
 
-def _guest(rank: int, pair: PairContext) -> Guest:
-    return Guest("transport", rank, pair.thread)
+def _guest(rank: int, pair: PairContext, number: int) -> Guest:
+    return Guest("transport", rank, pair.thread, number)
 
 
 def known_path(descriptor: int) -> NetworkPath | None:
@@ -77,15 +98,24 @@ class StreamPath(Path):
     kind = "Stream"
 
     def __init__(self, pair: PairContext) -> None:
-        self.in_fd = self.out_fd = -1
+        # All that it reads from or writes to, each once.
+        self.descriptors: list[int] = []
         self.pair = pair
         self.resources = contextlib.ExitStack()
 
     def take(self, in_fd: int, out_fd: int) -> None:
         """Takes over two descriptors."""
-        self.in_fd, self.out_fd = in_fd, out_fd
-        for descriptor in {in_fd, out_fd}:
+        self.descriptors = [in_fd, out_fd]
+        for descriptor in self.descriptors:
             self.resources.callback(os.close, descriptor)
+
+    @property
+    def in_fd(self) -> int:
+        return self.descriptors[0]
+
+    @property
+    def out_fd(self) -> int:
+        return self.descriptors[-1]
 
     def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
         if self.pair.end_of(configuration).wait == "spin":
@@ -95,12 +125,17 @@ class StreamPath(Path):
             wait = "Polling"
         else:
             wait = "Blocking"
-        end = getattr(_native, wait + self.kind)(self.in_fd, self.out_fd, self.pair.shares_core)
+        end = self.native_end(wait, buffers)
         return StreamEndpoint(self, wait == "Blocking", end, configuration, buffers)
 
+    def native_end(self, wait: str, buffers: Buffers) -> Any:
+        """The native endpoint that waits in this way and has these buffers."""
+        kind = getattr(_native, wait + self.kind)
+        return kind(self.in_fd, self.out_fd, self.pair.shares_core)
+
     def set_blocking(self, blocks: bool) -> None:
-        """Puts both descriptors into blocking or non-blocking mode."""
-        for descriptor in {self.in_fd, self.out_fd}:
+        """Puts all descriptors into blocking or non-blocking mode."""
+        for descriptor in self.descriptors:
             os.set_blocking(descriptor, blocks)
 
     def close(self) -> None:
@@ -125,9 +160,18 @@ class StreamEndpoint(NativeEndpoint):
     def resume(self) -> None:
         self._path.set_blocking(self._blocks)
 
+    def run(self, untimed: int, iterations: int, samples: int) -> Timed:
+        timed = super().run(untimed, iterations, samples)
+        if self._configuration.tuning.zerocopy and self._configuration.verify:
+            # They are filled anew, while the peer may acknowledge the last message late.
+            self._end.finish()
+        return timed
+
 
 class SocketTransport(StreamTransport):
-    """A transport over a connected socket; subclasses say of what kind."""
+    """A transport over a connected socket; subclasses say of what kind, and its name."""
+
+    name: str
 
     @abstractmethod
     def reach(self, pair: PairContext) -> Reach:
@@ -136,8 +180,8 @@ class SocketTransport(StreamTransport):
     def missing(self, pair: PairContext) -> str | None:
         return None
 
-    def path(self, pair: PairContext, wait: Wait) -> Path:
-        return SocketPath(self, pair)
+    def path(self, pair: PairContext, settings: PathSettings) -> Path:
+        return SocketPath(self, pair, settings.tuning)
 
 
 class SocketPath(StreamPath):
@@ -145,22 +189,57 @@ class SocketPath(StreamPath):
 
     kind = "Socket"
 
-    def __init__(self, transport: SocketTransport, pair: PairContext) -> None:
+    def __init__(
+        self, transport: SocketTransport, pair: PairContext, tuning: Tuning = UNTUNED
+    ) -> None:
         super().__init__(pair)
         self._process = transport.process
+        self._name = transport.name
+        self._tuning = tuning
         if pair.is_listener:
-            self._reception = receive_peer(self._process, pair, transport.reach(pair))
+            self._reception = receive_peer(self._process, pair, transport.reach(pair), tuning)
             self.resources.callback(self._reception.close)
             address = self._reception.address
             self.address = {"unix": address.unix, "hosts": address.hosts, "port": address.port}
 
     def connect(self, address: Any) -> None:
         if self.pair.is_listener:
-            channel = self._reception.take(ACCEPT_SECONDS)
+            channels = self._reception.take(ACCEPT_SECONDS)
         else:
-            channel = connect_peer(self._process, self.pair, Address(**address))
-        descriptor = channel.detach()
-        self.take(descriptor, descriptor)
+            channels = self._connect(Address(**address))
+        with contextlib.ExitStack() as undo:
+            for channel in channels:
+                undo.callback(channel.close)
+            for channel in channels:
+                # Again: an accepted socket does not inherit all, and a channel sets TCP_NODELAY.
+                tune(channel.socket, self._tuning)
+            self.shortfalls = shortfalls(channels[0].socket, self._tuning, self._name)
+            undo.pop_all()
+        self.descriptors = [channel.detach() for channel in channels]
+        for descriptor in self.descriptors:
+            self.resources.callback(os.close, descriptor)
+
+        if self._tuning.zerocopy:
+            self._notifications = _native.Notifications(self.descriptors[0])
+
+    def _connect(self, address: Address) -> list[Channel]:
+        with contextlib.ExitStack() as undo:
+            channels = []
+            for number in range(self._tuning.streams):
+                channel = connect_peer(self._process, self.pair, address, self._tuning, number)
+                undo.callback(channel.close)
+                channels.append(channel)
+            undo.pop_all()
+        return channels
 
     def network_path(self) -> NetworkPath | None:
-        return None if self.pair.same_host else known_path(self.in_fd)
+        return None if self.pair.same_host else known_path(self.descriptors[0])
+
+    def native_end(self, wait: str, buffers: Buffers) -> Any:
+        yields = self.pair.shares_core
+        if self._tuning.zerocopy:
+            kind = getattr(_native, f"{wait}ZerocopySocket")
+            return kind(self._notifications, yields, buffers.out.slots)
+        if len(self.descriptors) > 1:
+            return getattr(_native, f"{wait}Sockets")(self.descriptors, yields)
+        return super().native_end(wait, buffers)

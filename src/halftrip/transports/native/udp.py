@@ -19,7 +19,7 @@ from halftrip.control.listener import Reach
 from halftrip.control.network import Network
 from halftrip.control.protocol import Address, Channel, Closed
 from halftrip.errors import Unavailable
-from halftrip.results.configuration import Configuration, Wait
+from halftrip.results.configuration import TUNABLE, Configuration
 from halftrip.results.delivery import Delivery
 from halftrip.results.network_path import NetworkPath
 from halftrip.transports.base import (
@@ -27,12 +27,14 @@ from halftrip.transports.base import (
     Endpoint,
     PairContext,
     Path,
+    PathSettings,
     ProcessContext,
     Timed,
     Transport,
 )
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import patterns_of, touched
+from halftrip.transports.native.sockets import shortfalls, tune
 from halftrip.transports.native.stream import (
     ACCEPT_SECONDS,
     connect_peer,
@@ -63,23 +65,25 @@ class UdpTransport(Transport):
         largest=_LARGEST,
         too_large=f"a datagram holds at most {_LARGEST} bytes",
         lossy=True,
+        tunings=TUNABLE["udp"],
     )
 
     def missing(self, pair: PairContext) -> str | None:
         return None
 
-    def path(self, pair: PairContext, wait: Wait) -> Path:
-        return UdpPath(self.process, pair, wait)
+    def path(self, pair: PairContext, settings: PathSettings) -> Path:
+        return UdpPath(self.process, pair, settings)
 
 
 class UdpPath(Path):
     """A connected socket. The listener listens on TCP and the other end connects, which finds out
     which of the listener's addresses works; the datagrams then go between the same two."""
 
-    def __init__(self, process: ProcessContext, pair: PairContext, wait: Wait) -> None:
+    def __init__(self, process: ProcessContext, pair: PairContext, settings: PathSettings) -> None:
         self._process = process
         self._pair = pair
-        self._spins = wait == "spin"
+        self._spins = settings.wait == "spin"
+        self._tuning = settings.tuning
         self._resources = contextlib.ExitStack()
         if not pair.is_listener:
             return
@@ -105,6 +109,8 @@ class UdpPath(Path):
         except (Closed, struct.error) as error:
             raise Unavailable(f"the peer has gone: {error}") from None
         self._resources.callback(self._socket.close)
+        tune(self._socket, self._tuning)
+        self.shortfalls = shortfalls(self._socket, self._tuning, "udp")
         self._socket.setblocking(not self._spins)
         # A call that sleeps wakes up this often, to see whether to stop or to give up.
         tick = struct.pack("@ll", 0, _native.DatagramSocket.tick_ns // 1000)
@@ -127,7 +133,8 @@ class UdpPath(Path):
             )
 
     def _accept(self) -> socket.socket:
-        with contextlib.closing(self._reception.take(ACCEPT_SECONDS)) as channel:
+        (first,) = self._reception.take(ACCEPT_SECONDS)
+        with contextlib.closing(first) as channel:
             deadline = time.monotonic() + ACCEPT_SECONDS
             _share_port(self._reserved, True)
             end = _connected(
@@ -144,13 +151,14 @@ class UdpPath(Path):
 
     def resume(self, configuration: Configuration, before: int) -> None:
         """Sets the socket up for a configuration, which had `before` messages so far."""
-        # Room for a window, if net.core.rmem_max allows it; never less than the default. The kernel
-        # doubles what it is asked for.
-        room = max(
-            configuration.window * (configuration.size + _OVERHEAD), self._default_buffer // 2
-        )
-        room = min(room, _LARGEST_BUFFER)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+        if not self._tuning.socket_buffer:
+            # Room for a window, if net.core.rmem_max allows it; never less than the default. The
+            # kernel doubles what it is asked for.
+            room = max(
+                configuration.window * (configuration.size + _OVERHEAD), self._default_buffer // 2
+            )
+            room = min(room, _LARGEST_BUFFER)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
         self._end.restart(before)
 
     def network_path(self) -> NetworkPath | None:

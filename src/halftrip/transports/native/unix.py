@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from halftrip.control.listener import Reach
+from halftrip.results.configuration import TUNABLE
 from halftrip.transports.base import PairContext
-from halftrip.transports.native.stream import SocketTransport
+from halftrip.transports.native.stream import SocketTransport, StreamTransport
 
 
 class UnixTransport(SocketTransport):
+    name = "unix"
+    capabilities = StreamTransport.capabilities._replace(tunings=TUNABLE[name])
+
     def missing(self, pair: PairContext) -> str | None:
         return pair.different_hosts
 

@@ -11,8 +11,8 @@ from abc import abstractmethod
 from typing import Any, NamedTuple
 
 from halftrip.dragon import process
-from halftrip.results.configuration import Configuration, Wait
-from halftrip.transports.base import PairContext
+from halftrip.results.configuration import Configuration
+from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.python.endpoint import (
     BoundMessages,
@@ -43,7 +43,7 @@ class DragonPipeTransport(_DragonObjects):
         too_small=_TOO_SMALL,
     )
 
-    def path(self, pair: PairContext, wait: Wait) -> PythonPath:
+    def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
         return DragonPipePath(pair)
 
 
@@ -57,7 +57,7 @@ class DragonQueueTransport(_DragonObjects):
         too_small=_TOO_SMALL,
     )
 
-    def path(self, pair: PairContext, wait: Wait) -> PythonPath:
+    def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
         return DragonQueuePath(pair)
 
 

@@ -15,7 +15,15 @@ from halftrip.errors import Unavailable
 from halftrip.memory.allocator import Bytes
 from halftrip.results.block import Times
 from halftrip.results.configuration import Configuration
-from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Timed, Transport
+from halftrip.transports.base import (
+    Buffers,
+    Endpoint,
+    PairContext,
+    Path,
+    PathSettings,
+    Timed,
+    Transport,
+)
 from halftrip.transports.python import objects
 from halftrip.transports.python.patterns import (
     Call,
@@ -198,4 +206,4 @@ class PythonTransport(Transport):
         return clock_figures()
 
     @abstractmethod
-    def path(self, pair: PairContext, wait: Any) -> PythonPath: ...
+    def path(self, pair: PairContext, settings: PathSettings) -> PythonPath: ...

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from halftrip.results.configuration import Configuration, Wait
-from halftrip.transports.base import PairContext
+from halftrip.results.configuration import Configuration
+from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.stream import SocketPath
 from halftrip.transports.native.unix import UnixTransport
@@ -37,7 +37,7 @@ class PipeTransport(PythonTransport):
     def missing(self, pair: PairContext) -> str | None:
         return pair.different_hosts
 
-    def path(self, pair: PairContext, wait: Wait) -> PythonPath:
+    def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
         return PipePath(SocketPath(UnixTransport(self.process), pair), pair)
 
 

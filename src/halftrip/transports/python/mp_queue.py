@@ -9,8 +9,8 @@ import msgspec
 
 from halftrip.errors import Unavailable
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
-from halftrip.results.configuration import Configuration, Wait
-from halftrip.transports.base import PairContext
+from halftrip.results.configuration import Configuration
+from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.pipe import PipePath
 from halftrip.transports.python.endpoint import ObjectCalls, PythonPath, PythonTransport
@@ -37,7 +37,7 @@ class QueueTransport(PythonTransport):
     def missing(self, pair: PairContext) -> str | None:
         return pair.different_hosts
 
-    def path(self, pair: PairContext, wait: Wait) -> PythonPath:
+    def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
         return QueuePath(pair)
 
 

@@ -12,8 +12,8 @@ from halftrip.errors import Unavailable
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.host import HOST
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
-from halftrip.results.configuration import Configuration, Wait
-from halftrip.transports.base import Buffers, Endpoint, PairContext, Timed
+from halftrip.results.configuration import Configuration
+from halftrip.transports.base import Buffers, Endpoint, PairContext, PathSettings, Timed
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.python.endpoint import PythonEndpoint, PythonPath, PythonTransport
 from halftrip.transports.python.mp_objects import make_semaphores, semaphore
@@ -36,7 +36,7 @@ class ShmTransport(PythonTransport):
     def missing(self, pair: PairContext) -> str | None:
         return pair.different_hosts
 
-    def path(self, pair: PairContext, wait: Wait) -> PythonPath:
+    def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
         return ShmPath(pair)
 
 

@@ -16,9 +16,9 @@ from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.memory.allocator import Bytes
 from halftrip.mpi.library import timed_tag
-from halftrip.results.configuration import Configuration, Wait
+from halftrip.results.configuration import Configuration
 from halftrip.transports import mpi
-from halftrip.transports.base import Buffers, PairContext, ProcessContext, Timed
+from halftrip.transports.base import Buffers, PairContext, PathSettings, ProcessContext, Timed
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.python.endpoint import PythonEndpoint, PythonPath, PythonTransport
 from halftrip.transports.python.patterns import ONE_WAY, PATTERNS, Call, Calls, Requests
@@ -65,7 +65,7 @@ class Mpi4pyTransport(PythonTransport):
     def refuses(self, configuration: Configuration) -> str | None:
         return mpi.refusal(configuration) or super().refuses(configuration)
 
-    def path(self, pair: PairContext, wait: Wait) -> PythonPath:
+    def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
         return BufferPath(self.process, pair)
 
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from halftrip.memory.allocator import Bytes
-from halftrip.results.configuration import Configuration, Wait
+from halftrip.results.configuration import Configuration
 from halftrip.transports import mpi
-from halftrip.transports.base import PairContext
+from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.python import objects
 from halftrip.transports.python.endpoint import ObjectCalls, PythonPath
@@ -48,7 +48,7 @@ class Mpi4pyObjectTransport(Mpi4pyTransport):
             return "--buffers same: an object that is received is a new one"
         return reason
 
-    def path(self, pair: PairContext, wait: Wait) -> PythonPath:
+    def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
         return ObjectPath(self.process, pair)
 
 

@@ -14,12 +14,13 @@ from typing import Any
 
 import msgspec
 
+from halftrip.control.calling import open_connection
 from halftrip.control.greeting import Guest, new_nonce, password
-from halftrip.control.listener import Reach, open_connection
+from halftrip.control.listener import Reach
 from halftrip.control.network import ANY, Network
 from halftrip.control.protocol import Address
-from halftrip.results.configuration import Configuration, Wait
-from halftrip.transports.base import PairContext, ProcessContext
+from halftrip.results.configuration import Configuration
+from halftrip.transports.base import PairContext, PathSettings, ProcessContext
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.stream import ACCEPT_SECONDS
 from halftrip.transports.python.endpoint import (
@@ -65,7 +66,7 @@ class ZmqTransport(PythonTransport):
             return "--socket req: a request has to be answered before the next, as in a pingpong"
         return super().refuses(configuration)
 
-    def path(self, pair: PairContext, wait: Wait) -> PythonPath:
+    def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
         return ZmqPath(self.process, self.reach(pair), pair)
 
 

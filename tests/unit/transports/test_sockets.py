@@ -1,0 +1,375 @@
+"""What is asked of sockets is set at both ends of a path, and refused or reported where the kernel
+does not give it."""
+
+import contextlib
+import errno
+import fcntl
+import gc
+import os
+import select
+import signal
+import socket
+import struct
+import termios
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from halftrip import _native
+from halftrip.errors import Unavailable
+from halftrip.results.configuration import TUNABLE, Tuning
+from halftrip.results.patterns import SHAPES
+from halftrip.transports.base import PathSettings
+from halftrip.transports.native import sockets, stream
+from halftrip.transports.native.tcp import TcpTransport
+from harness.bench import pair, process
+from harness.limits import AMPLE_SECONDS
+from harness.paths import NOTHING, added, connect, exchange, held, make_paths, opened
+from harness.runs import configuration
+
+SOCKETS = tuple(TUNABLE)
+KERNEL = Path("/proc/sys/net")
+ALGORITHMS = (KERNEL / "ipv4/tcp_available_congestion_control").read_text().split()
+
+
+@contextlib.contextmanager
+def ends_of(name, tuning, **fields):
+    """The sockets of both ends of a path."""
+    with opened(name, ("block", "block"), tuning, **fields) as paths, contextlib.ExitStack() as own:
+        yield [
+            own.enter_context(socket.socket(fileno=os.dup(descriptor)))
+            for path in paths
+            for descriptor in descriptors(path)
+        ]
+
+
+def descriptors(path):
+    return [path._socket.fileno()] if hasattr(path, "_socket") else path.descriptors
+
+
+def values(name, tuning, level, option, **fields):
+    with ends_of(name, tuning, **fields) as ends:
+        return [end.getsockopt(level, option) for end in ends]
+
+
+@pytest.mark.parametrize("name", SOCKETS)
+@pytest.mark.parametrize("same_host", [True, False])
+def test_both_ends_have_the_buffers_that_were_asked_for(name, same_host):
+    tuning = Tuning(socket_buffer=96 << 10)
+    doubled = [192 << 10] * 2
+    for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        # The kernel doubles what it is asked for.
+        assert values(name, tuning, socket.SOL_SOCKET, option, same_host=same_host) == doubled
+
+
+def test_datagrams_keep_the_buffer_that_was_asked_for():
+    """A window would have it set to something else."""
+    with opened("udp", ("block", "block"), Tuning(socket_buffer=96 << 10)) as paths:
+        exchange(paths, configuration("udp", 1000, "block", verify=True))
+        for path in paths:
+            assert path._socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == 192 << 10
+
+
+@pytest.mark.parametrize("name", SOCKETS)
+def test_what_the_kernel_gives_less_of_is_reported(name):
+    most = [int((KERNEL / f"core/{kind}mem_max").read_text()) for kind in "wr"]
+    with opened(name, ("block", "block"), Tuning(socket_buffer=1 << 30)) as paths:
+        for path in paths:
+            lines = list(path.shortfalls)
+            assert [line.split(" allows ")[0] for line in lines] == [
+                f"{name}: --socket-buffer 1G: net.core.{kind}mem_max" for kind in "wr"
+            ]
+            assert [line.split(" allows ")[1] for line in lines] == [
+                sockets.format_size(each) for each in most
+            ]
+    with opened(name, ("block", "block"), Tuning(socket_buffer=64 << 10)) as paths:
+        assert [list(path.shortfalls) for path in paths] == [[], []]
+
+
+@pytest.mark.parametrize(("nodelay", "value"), [(True, 1), (False, 0)])
+def test_nagle_s_algorithm_is_on_where_it_was_asked_for(nodelay, value):
+    found = values("tcp", Tuning(nodelay=nodelay), socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    assert [bool(each) for each in found] == [bool(value)] * 2
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_both_ends_have_the_congestion_control_that_was_asked_for(algorithm):
+    with ends_of("tcp", Tuning(congestion=algorithm)) as ends:
+        for end in ends:
+            found = end.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+            assert found.rstrip(b"\0").decode() == algorithm
+
+
+def test_an_unknown_congestion_control_is_refused_with_those_that_there_are():
+    before = held()
+    with pytest.raises(Unavailable) as refused:
+        TcpTransport(process()).path(pair(), PathSettings("block", Tuning(congestion="nosuch")))
+    assert str(refused.value) == (
+        f"--congestion nosuch: not in this kernel, which has {', '.join(ALGORITHMS)}"
+    )
+    assert added(before) == NOTHING
+
+
+@pytest.mark.parametrize("same_host", [True, False])
+def test_segments_are_no_longer_than_asked_for(same_host):
+    found = values(
+        "tcp", Tuning(mss=1000), socket.IPPROTO_TCP, socket.TCP_MAXSEG, same_host=same_host
+    )
+    # Less the options of each header, as timestamps.
+    assert all(1000 - 40 <= each <= 1000 for each in found)
+
+
+@pytest.mark.parametrize("name", ["tcp", "udp"])
+@pytest.mark.parametrize("same_host", [True, False])
+def test_packets_have_the_code_point(name, same_host):
+    with ends_of(name, Tuning(dscp=46), same_host=same_host) as ends:
+        for end in ends:
+            assert end.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) == 46 << 2
+            if end.family == socket.AF_INET6:
+                assert end.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS) == 46 << 2
+
+
+@pytest.mark.parametrize("name", ["tcp", "udp"])
+def test_calls_poll_the_device_as_long_as_asked_for(name):
+    assert values(name, Tuning(busy_poll=50), socket.SOL_SOCKET, sockets.SO_BUSY_POLL) == [50, 50]
+
+
+class OldKernel(socket.socket):
+    """Where only who has CAP_NET_ADMIN can make a call poll longer, as it was for long."""
+
+    def setsockopt(self, level, option, value):
+        assert (level, option) == (socket.SOL_SOCKET, sockets.SO_BUSY_POLL)
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+def test_what_takes_a_privilege_is_refused_with_its_name():
+    with OldKernel() as end, pytest.raises(Unavailable) as refused:
+        sockets.tune(end, Tuning(busy_poll=50))
+    assert str(refused.value) == "--busy-poll 50us: Operation not permitted; it needs CAP_NET_ADMIN"
+
+
+@pytest.mark.parametrize("same_host", [True, False])
+def test_every_connection_is_set_up(same_host):
+    tuning = Tuning(streams=5, socket_buffer=96 << 10, nodelay=False)
+    with ends_of("tcp", tuning, same_host=same_host) as ends:
+        assert len(ends) == 2 * 5
+        peers = [(end.getsockname()[1], end.getpeername()[1]) for end in ends]
+        # In the same order at both ends.
+        assert [(there, here) for here, there in peers[:5]] == peers[5:]
+        for end in ends:
+            assert end.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == 192 << 10
+            assert not end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_messages_go_over_the_connections_in_turn():
+    tuning = Tuning(streams=3)
+    with opened("tcp", ("block", "block"), tuning) as paths:
+        first, second = (path.native_end("Blocking", None) for path in paths)
+        for number in range(5):
+            first.send(np.full(100 + number, number, dtype=np.uint8))
+        waiting = [unread(descriptor) for descriptor in paths[1].descriptors]
+        assert waiting == [100 + 103, 101 + 104, 102]
+        for number in range(5):
+            into = np.zeros(100 + number, dtype=np.uint8)
+            second.recv(into)
+            assert (into == number).all()
+
+
+def unread(descriptor):
+    """How many bytes wait in a socket."""
+    (count,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4))
+    return count
+
+
+VERIFIED = [
+    (pattern, wait)
+    for pattern in ("pingpong", "stream", "bidirectional", "exchange", "pingping")
+    for wait in ("block", "spin")
+]
+
+
+@pytest.mark.parametrize("streams", [2, 3, 64])
+@pytest.mark.parametrize(("pattern", "wait"), VERIFIED)
+def test_several_connections_carry_every_byte(streams, pattern, wait):
+    check_verified(Tuning(streams=streams), pattern, wait)
+
+
+def check_verified(tuning, pattern, wait):
+    """Of two configurations that share a path, in two batches each."""
+    shape = SHAPES[pattern]
+    with opened("tcp", (wait, wait), tuning) as paths:
+        for size in (1, 1001):
+            window = 4 if shape.window else 1
+            kind = {"pattern": pattern, "window": window, "tuning": tuning}
+            the_configuration = configuration("tcp", size, wait, **kind, verify=True)
+            for _ in range(2):
+                initiator, responder = exchange(paths, the_configuration, (1, 2, 3))
+                assert initiator.verified == initiator.messages * shape.initiator
+                assert responder.verified == responder.messages * shape.responder
+
+
+@pytest.mark.parametrize(("pattern", "wait"), VERIFIED)
+def test_what_is_sent_in_place_arrives_as_it_was(pattern, wait):
+    check_verified(Tuning(zerocopy=True), pattern, wait)
+
+
+def test_both_ends_send_in_place():
+    tuning = Tuning(zerocopy=True)
+    assert values("tcp", tuning, socket.SOL_SOCKET, sockets.SO_ZEROCOPY) == [1, 1]
+    for rank in (0, 1):
+        with in_place(rank) as (sender, end, peer, _):
+            sender.send(np.zeros(1000, dtype=np.uint8))
+            peer.recv(1000, socket.MSG_WAITALL)
+            assert notified(end) == [(0, 0)]
+            sender.send(np.zeros(1000, dtype=np.uint8))
+            peer.recv(1000, socket.MSG_WAITALL)
+            assert notified(end) == [(1, 1)]
+
+
+@contextlib.contextmanager
+def in_place(rank, slots=4, wait="Blocking"):
+    """The native end of that rank, its socket, its peer's, which has little room, and the peer's
+    path."""
+    tuning = Tuning(zerocopy=True)
+    with opened("tcp", ("block", "block"), tuning) as paths, contextlib.ExitStack() as own:
+        for path in paths:
+            path.set_blocking(wait == "Blocking")
+        end, peer = (
+            own.enter_context(socket.socket(fileno=os.dup(path.descriptors[0])))
+            for path in (paths[rank], paths[1 - rank])
+        )
+        peer.setblocking(True)
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+        native = paths[rank].native_end(wait, SimpleNamespace(out=SimpleNamespace(slots=slots)))
+        yield native, end, peer, paths[1 - rank]
+
+
+def notified(end):
+    """The ranges of calls that the error queue of a socket has notifications of."""
+    found = []
+    # The peer's kernel may acknowledge late.
+    events = select.poll()
+    events.register(end, 0)
+    assert events.poll(AMPLE_SECONDS * 1000)
+    while True:
+        try:
+            _, parts, _, _ = end.recvmsg(0, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return found
+        for _, _, data in parts:
+            _, origin, _, _, _, first, last = struct.unpack("=IBBBBII", data[:16])
+            # SO_EE_ORIGIN_ZEROCOPY
+            assert origin == 5
+            found.append((first, last))
+
+
+class Call(threading.Thread):
+    """A native call in a thread of its own, which `work` makes."""
+
+    def __init__(self, work):
+        super().__init__(daemon=True)
+        self._work = work
+        self._error = None
+        self.start()
+        time.sleep(0.05)
+
+    def run(self):
+        try:
+            self._work()
+        except BaseException as error:  # noqa: BLE001 (handed to the test)
+            self._error = error
+
+    def interrupt(self):
+        """Ends a sleep in the kernel, as the watchdog does."""
+        before = signal.signal(signal.SIGUSR1, lambda *_: None)
+        signal.pthread_kill(self.ident, signal.SIGUSR1)
+        self.join(AMPLE_SECONDS)
+        signal.signal(signal.SIGUSR1, before)
+
+    def error(self):
+        """What it has raised, once it is over."""
+        self.join(AMPLE_SECONDS)
+        assert not self.is_alive()
+        return self._error
+
+
+LITTLE = np.zeros(40 << 10, dtype=np.uint8)
+
+
+@pytest.mark.parametrize("wait", ["Blocking", "Spinning", "Polling"])
+def test_a_buffer_is_used_again_when_the_kernel_no_longer_reads_it(wait):
+    """The second message has a buffer of its own, and room in the socket; the third has not."""
+    with in_place(0, slots=2, wait=wait) as (sender, _, peer, _):
+        for _ in range(2):
+            sender.send(LITTLE)
+        third = Call(lambda: sender.send(LITTLE))
+        assert third.is_alive()
+        for _ in range(3):
+            assert len(peer.recv(LITTLE.size, socket.MSG_WAITALL)) == LITTLE.size
+        assert third.error() is None
+        sender.finish()
+
+
+@pytest.mark.parametrize("wait", ["Blocking", "Spinning", "Polling"])
+@pytest.mark.parametrize("name", ["send", "finish"])
+def test_a_wait_for_a_buffer_ends_with_the_run(wait, name):
+    with in_place(0, slots=1, wait=wait) as (sender, *_):
+        sender.send(LITTLE)
+        call = Call(lambda: getattr(sender, name)(*[LITTLE] * (name == "send")))
+        assert call.is_alive()
+        _native.request_stop()
+        call.interrupt()
+        _native.request_stop(False)
+        assert isinstance(call.error(), _native.Stopped)
+
+
+@pytest.mark.parametrize("wait", ["Blocking", "Spinning", "Polling"])
+def test_a_wait_for_a_buffer_ends_with_the_peer(wait):
+    with in_place(0, slots=1, wait=wait) as (sender, _, peer, path):
+        sender.send(LITTLE)
+        call = Call(lambda: sender.send(LITTLE))
+        assert call.is_alive()
+        # What has come was not read, so that the connection is reset.
+        path.close()
+        peer.close()
+        assert isinstance(call.error(), _native.PeerClosed)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_where_one_of_several_connections_fails_none_is_left(rank, monkeypatch):
+    gc.collect()
+    before = held()
+    paths = make_paths("tcp", tuning=Tuning(streams=4))
+    calls = []
+
+    def fail(end, tuning):
+        calls.append(end)
+        # The responder's are set up before and after they connect.
+        if len(calls) == (7 if rank else 11):
+            raise Unavailable("no more")
+
+    monkeypatch.setattr(stream, "tune", fail)
+    with pytest.raises(Unavailable, match="no more"):
+        connect(paths)
+    for path in paths:
+        path.close()
+    # A mapping of shared memory keeps a descriptor until it is collected.
+    del path, paths
+    gc.collect()
+    assert added(before) == NOTHING
+
+
+@pytest.mark.parametrize("name", SOCKETS)
+def test_a_tuned_path_carries_every_byte(name):
+    wished = {"socket_buffer": 32 << 10, "nodelay": False, "mss": 500, "dscp": 10}
+    tuning = Tuning(**{key: wished[key] for key in TUNABLE[name] if key in wished})
+    with opened(name, ("block", "block"), tuning) as paths:
+        for pattern, window in (("pingpong", 1), ("stream", 4)):
+            kind = {"pattern": pattern, "window": window, "tuning": tuning}
+            the_configuration = configuration(name, 5000, "block", **kind, verify=True)
+            verified = sum(end.verified for end in exchange(paths, the_configuration))
+            assert verified > 0
