@@ -63,8 +63,14 @@ def lines(document: Document, width: int) -> list[Text]:
     found = _groups(document)
     hosts = {e.rank: e.host for e in document.run.environments if e.launch == 0}
     shown: list[Text] = []
+    judged: set[Configuration] = set()
     for group in found[:_MOST_MATRICES]:
         shown += [Text(group.title, style="bold"), *_matrix(group, hosts, width), Text()]
+        setting = next(iter(group.rows.values())).configuration.setting
+        if setting in judged:
+            # The same rows, as latencies and as bandwidths.
+            continue
+        judged.add(setting)
         at_fault = _at_fault(document, group)
         for line in _slowest(group, hosts) if at_fault is None else at_fault:
             shown += text_lines(line, width)
