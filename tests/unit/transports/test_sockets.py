@@ -33,6 +33,8 @@ from harness.runs import configuration
 
 SOCKETS = tuple(TUNABLE)
 KERNEL = Path("/proc/sys/net")
+# For everybody.
+ALLOWED = (KERNEL / "ipv4/tcp_allowed_congestion_control").read_text().split()
 ALGORITHMS = (KERNEL / "ipv4/tcp_available_congestion_control").read_text().split()
 
 
@@ -96,7 +98,7 @@ def test_nagle_s_algorithm_is_on_where_it_was_asked_for(nodelay, value):
     assert [bool(each) for each in found] == [bool(value)] * 2
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ALLOWED)
 def test_both_ends_have_the_congestion_control_that_was_asked_for(algorithm):
     with ends_of("tcp", Tuning(congestion=algorithm)) as ends:
         for end in ends:
@@ -138,18 +140,33 @@ def test_calls_poll_the_device_as_long_as_asked_for(name):
     assert values(name, Tuning(busy_poll=50), socket.SOL_SOCKET, sockets.SO_BUSY_POLL) == [50, 50]
 
 
-class OldKernel(socket.socket):
-    """Where only who has CAP_NET_ADMIN can make a call poll longer, as it was for long."""
+class WithoutPrivileges(socket.socket):
+    """Of a user without privileges, where the kernel wants some."""
 
     def setsockopt(self, level, option, value):
-        assert (level, option) == (socket.SOL_SOCKET, sockets.SO_BUSY_POLL)
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
 
-def test_what_takes_a_privilege_is_refused_with_its_name():
-    with OldKernel() as end, pytest.raises(Unavailable) as refused:
-        sockets.tune(end, Tuning(busy_poll=50))
-    assert str(refused.value) == "--busy-poll 50us: Operation not permitted; it needs CAP_NET_ADMIN"
+@pytest.mark.parametrize(
+    ("tuning", "reason"),
+    [
+        (
+            Tuning(busy_poll=50),
+            "--busy-poll 50us: Operation not permitted; it needs CAP_NET_ADMIN",
+        ),
+        (
+            Tuning(congestion="bbr"),
+            (
+                "--congestion bbr: for root alone; "
+                "net.ipv4.tcp_allowed_congestion_control has the others"
+            ),
+        ),
+    ],
+)
+def test_what_takes_a_privilege_is_refused_with_its_name(tuning, reason):
+    with WithoutPrivileges() as end, pytest.raises(Unavailable) as refused:
+        sockets.tune(end, tuning)
+    assert str(refused.value) == reason
 
 
 @pytest.mark.parametrize("same_host", [True, False])

@@ -80,8 +80,10 @@ def _set_congestion(end: socket.socket, algorithm: str) -> None:
         end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
     except OSError as error:
         # A kernel loads a module of that name for root alone, and allows some to root alone.
-        said = "for root alone" if error.errno == errno.EPERM else "not in this kernel"
-        raise Unavailable(f"--congestion {algorithm}: {said}, which has {_algorithms()}") from None
+        said = f"not in this kernel, which has {_algorithms()}"
+        if error.errno == errno.EPERM:
+            said = "for root alone; net.ipv4.tcp_allowed_congestion_control has the others"
+        raise Unavailable(f"--congestion {algorithm}: {said}") from None
 
 
 def _algorithms() -> str:
