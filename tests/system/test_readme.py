@@ -1,5 +1,6 @@
 """Every command of the README does what it says, section by section, in less time than it takes."""
 
+import contextlib
 import re
 import shlex
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from halftrip.results.run_file import load
 from harness.files import ROOT
 from harness.mpi import AS_ROOT, quick_start
+from harness.served import served
 from harness.shell import HALFTRIP
 
 # Options that come last win: they leave everything as it is but the time that it takes.
@@ -35,6 +37,10 @@ def sections():
 
 
 SECTIONS = sections()
+
+
+# What is started for the rest of its section.
+SERVER = ["halftrip", "serve"]
 
 
 def within_budget(words):
@@ -67,17 +73,26 @@ def test_every_command_works(title, shell):
         # One host may have one core.
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     }
-    for words in SECTIONS[title]:
-        if words[0] in NOT_RUN:
-            continue
-        command = within_budget(words)
-        result = shell.execute(*command, environment=environment)
-        # The doctor says by its status whether it warns, as it does on nearly every machine.
-        allowed = (0, 1) if "doctor" in command else (0,)
-        assert result.status in allowed, f"{shlex.join(command)}: {result.err}"
-        assert result.out or command[0] == "true", shlex.join(command)
-        if "-t" in command:
-            asked = set(command[command.index("-t") + 1].split(","))
-            written = max(shell.directory.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
-            found = {each.transport for each in load(written).by_configuration}
-            assert found == asked, shlex.join(command)
+    with contextlib.ExitStack() as started:
+        for words in SECTIONS[title]:
+            if words == SERVER:
+                server = started.enter_context(served(shell.directory))
+                environment |= {"HALFTRIP_SECRET": server.secret}
+            elif words[0] not in NOT_RUN:
+                peer = server.peer[1] if "--peer" in words else ""
+                run_here([peer if word == "n2" else word for word in words], shell, environment)
+
+
+def run_here(words, shell, environment):
+    """Runs a command, and checks that it has measured what it says."""
+    command = within_budget(words)
+    result = shell.execute(*command, environment=environment)
+    # The doctor says by its status whether it warns, as it does on nearly every machine.
+    allowed = (0, 1) if "doctor" in command else (0,)
+    assert result.status in allowed, f"{shlex.join(command)}: {result.err}"
+    assert result.out or command[0] == "true", shlex.join(command)
+    if "-t" in command:
+        asked = set(command[command.index("-t") + 1].split(","))
+        written = max(shell.directory.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+        found = {each.transport for each in load(written).by_configuration}
+        assert found == asked, shlex.join(command)

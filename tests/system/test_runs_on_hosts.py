@@ -72,7 +72,7 @@ def test_several_ranks_of_a_host_share_its_memory(shell, tmp_path):
         (
             ("--interface", "203.0.113.0/24"),
             2,
-            r"--interface: \w+: '203\.0\.113\.0/24' is no interface, IP address or network here; .*",
+            r"--interface: \w+: '203\.0\.113\.0/24' is no interface, .*",
         ),
         (("--data-ports", "1-1"), 1, "--data-ports: .*"),
     ],
