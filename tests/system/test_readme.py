@@ -26,7 +26,10 @@ IN_PLACE = {"make run": "halftrip run", "make docs": "true", "make test": "true"
 
 def sections():
     """The commands of each section that has some, as lists of words."""
-    text = (ROOT / "README.md").read_text()
+    # What is fenced is printed.
+    text = re.sub(
+        r"^```.*?^```", "", (ROOT / "README.md").read_text(), flags=re.DOTALL | re.MULTILINE
+    )
     found = {}
     for part in re.split(r"^#+ ", text, flags=re.MULTILINE)[1:]:
         title, _, body = part.partition("\n")
