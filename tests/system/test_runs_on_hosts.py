@@ -7,7 +7,7 @@ import signal
 import psutil
 import pytest
 
-from harness.limits import END_SECONDS
+from harness.limits import AMPLE_SECONDS, END_SECONDS
 from harness.ssh import stand_in
 from harness.victim import Victim
 
@@ -153,3 +153,17 @@ def test_a_signal_while_hosts_are_asked_leaves_nothing(shell, tmp_path):
     victim.await_file()
     ended = victim.kill(victim.process.pid, signal.SIGINT, seconds=SECONDS)
     assert (ended.status, ended.err) == (130, "halftrip: stopped by SIGINT\n")
+
+
+@pytest.mark.extended
+def test_a_host_that_is_frozen_is_named(shell, on_hosts):
+    """Its kernel goes on, and closes no connection."""
+    victim = Victim(shell, *WORK, *on_hosts)
+    victim.await_work(0)
+    frozen = victim.rank(1)
+    os.kill(frozen, signal.SIGSTOP)
+    ended = victim.wait(AMPLE_SECONDS)
+    said = f"halftrip: rank 1 on b (process {frozen}): no answer for too long\n"
+    assert (ended.status, ended.err) == (1, said)
+    assert ended.run.interrupted is not None
+    assert shell.marked.await_end(SECONDS) == []

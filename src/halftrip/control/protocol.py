@@ -94,7 +94,15 @@ class Bye(msgspec.Struct, frozen=True, tag=True):
     """This end closes the connection because its work is done."""
 
 
-Message = Assignment | RecordLines | Progress | Ack | Abort | Bye
+class Ping(msgspec.Struct, frozen=True, tag=True):
+    """Asks the other end for a Pong."""
+
+
+class Pong(msgspec.Struct, frozen=True, tag=True):
+    """This end is alive."""
+
+
+Message = Ping | Pong | Assignment | RecordLines | Progress | Ack | Abort | Bye
 _encoder = msgspec.msgpack.Encoder()
 # What decoders raise: errors of their own and of texts are ValueErrors; where values are nested too
 # deep, it is the interpreter's.

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from types import FrameType
 
 from halftrip import _native
-from halftrip.control.protocol import Abort, Bye, Channel, Closed
+from halftrip.control.protocol import Abort, Bye, Channel, Closed, Ping, Pong
 from halftrip.errors import Interrupted
 
 # A signal that interrupts system calls of the main thread; its handler raises Interrupted there.
@@ -182,6 +182,10 @@ class Watchdog:
             return f"{self._channels[channel]} died"
         if isinstance(message, Bye):
             self._selector.unregister(channel)
+        elif isinstance(message, Ping):
+            # It is noticed at the next message where this cannot be sent.
+            with contextlib.suppress(Closed):
+                channel.send(Pong())
         return message.reason if isinstance(message, Abort) else None
 
     def _stop_main(self, reason: str) -> None:

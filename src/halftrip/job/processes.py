@@ -57,8 +57,9 @@ class Output:
 class Started:
     """The processes that a launcher has started, each with its name in messages, and the output of
     those that have one. `ranks` are those that a process stands for, and `hosts` has the host of
-    each rank, where they are on several. `dialled` are connections that were made to ranks, and
-    `servers` those to hosts that have started some, each with the name of the host.
+    each rank, where they are on several, of which `local_hosts` are this one. `dialled` are
+    connections that were made to ranks, and `servers` those to hosts that have started some, each
+    with the name of the host.
 
     `stopped` is the reason why no more are to be started. `start_seconds` and `leave_seconds` are
     how long they may take to connect, and to end by themselves. `until_finished` is closed when all
@@ -68,6 +69,7 @@ class Started:
     processes: dict[subprocess.Popen[bytes], str] = field(default_factory=dict)
     ranks: dict[subprocess.Popen[bytes], tuple[int, ...]] = field(default_factory=dict)
     hosts: dict[int, str] = field(default_factory=dict)
+    local_hosts: frozenset[str] = frozenset()
     dialled: dict[int, Channel] = field(default_factory=dict)
     servers: dict[Channel, str] = field(default_factory=dict)
     outputs: dict[str, Output] = field(default_factory=dict)
@@ -93,6 +95,12 @@ class Started:
             self.until_end.callback(output.file.close)
         if self.stopped is not None:
             raise Interrupted(self.stopped)
+
+    @property
+    def elsewhere(self) -> frozenset[int]:
+        """The ranks on other hosts."""
+        here = {number for number, host in self.hosts.items() if host in self.local_hosts}
+        return frozenset(self.hosts) - here
 
     def printed(self) -> dict[str, list[str]]:
         """The lines that each process has printed, by name, if there are any."""

@@ -14,6 +14,7 @@ from halftrip.errors import (
     UsageError,
     shortage,
 )
+from halftrip.job.connected import guests
 from halftrip.job.deaths import LaunchFailed
 from halftrip.job.limit import Limit
 from halftrip.job.machine import look_before_launch
@@ -22,7 +23,7 @@ from halftrip.job.resumption import Resumption
 from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import Job
-from halftrip.job.supervisor import Supervisor, guests
+from halftrip.job.supervisor import Supervisor
 from halftrip.job.view import View
 from halftrip.plan.plan import Plan
 from halftrip.registry import DRAGON_TRANSPORTS, LAUNCHERS, MPI_TRANSPORTS

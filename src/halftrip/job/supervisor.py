@@ -10,13 +10,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 import msgspec
 
-from halftrip.control.greeting import LONGEST_GREETING, Guest, Hello
+from halftrip.control.greeting import LONGEST_GREETING, Hello
 from halftrip.control.listener import Listener
 from halftrip.control.protocol import (
     Abort,
@@ -25,12 +24,14 @@ from halftrip.control.protocol import (
     Bye,
     Channel,
     Closed,
+    Pong,
     Progress,
     RecordLines,
     decoded,
 )
 from halftrip.errors import HalftripError, Interrupted, system_reason
 from halftrip.job import shm_cleanup
+from halftrip.job.connected import ConnectedRank, Heartbeat
 from halftrip.job.deaths import LaunchFailed, Lost, first_death
 from halftrip.job.limit import Limit
 from halftrip.job.processes import POLL_SECONDS, Started, descendants, job_processes
@@ -51,26 +52,10 @@ _TERMINATE_SECONDS = 0.7
 _MOST_KILLS = 20
 
 
-def guests(ranks: int) -> set[Guest]:
-    """Who connects to the launcher of so many ranks: each rank, those that cannot begin and do not
-    know their number, and the one that has records."""
-    return {Guest("control", rank) for rank in range(-1, ranks)} | {Guest("events", 0)}
-
-
 class Records(Protocol):
     """Takes whole lines of a run file; `last` marks the end record."""
 
     def append(self, lines: bytes, last: bool = False) -> None: ...
-
-
-@dataclass
-class ConnectedRank:
-    """A rank that has connected. `finished`: it has reported that its work is done."""
-
-    name: str
-    hello: Hello
-    control: Channel
-    finished: bool = False
 
 
 class Supervisor:
@@ -144,8 +129,12 @@ class Supervisor:
                 self._selector.register(channel, selectors.EVENT_READ, self._on_server)
             self._await_ranks()
             self._assign(plan, launch, done)
+            heartbeat = Heartbeat(self._started.elsewhere)
             while not all(rank.finished for rank in self._ranks.values()):
-                self._serve(None)
+                self._serve(heartbeat.patience)
+                silent = heartbeat.beat(self._ranks.values())
+                if silent:
+                    raise Interrupted(f"{', '.join(silent)}: no answer for too long")
             self._leaving = True
             self._started.until_finished.close()
             # What a launcher has started may outlive it, if it is killed now.
@@ -263,19 +252,13 @@ class Supervisor:
 
     def _take(self, channel: Channel, hello: Hello) -> None:
         if hello.purpose == "control":
-            rank = ConnectedRank(self._name_of(hello), hello, channel)
+            rank = ConnectedRank.of(hello, channel, self._started.hosts.get(hello.rank))
             if hello.rank >= 0:
                 self._ranks[hello.rank] = rank
             self._selector.register(channel, selectors.EVENT_READ, lambda _: self._on_control(rank))
         else:
             self._events.append(channel)
             self._selector.register(channel, selectors.EVENT_READ, self._on_event)
-
-    def _name_of(self, hello: Hello) -> str:
-        """The name of a rank in messages."""
-        host = self._started.hosts.get(hello.rank)
-        where = "" if host is None else f" on {host}"
-        return f"rank {hello.rank}{where} (process {hello.pid})"
 
     def _assign(self, plan: Plan, launch: int, done: frozenset[Configuration]) -> None:
         self._assigned = True
@@ -305,6 +288,8 @@ class Supervisor:
         if isinstance(message, Bye):
             rank.finished = True
             self._selector.unregister(rank.control)
+        elif isinstance(message, Pong):
+            rank.unanswered = 0
         elif isinstance(message, Abort):
             self._selector.unregister(rank.control)
             has_started = rank.hello.rank >= 0

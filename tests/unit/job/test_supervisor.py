@@ -22,10 +22,11 @@ from halftrip.control.protocol import (
     RecordLines,
 )
 from halftrip.errors import HalftripError, Interrupted, UsageError
+from halftrip.job.connected import guests
 from halftrip.job.deaths import LaunchFailed
 from halftrip.job.processes import Output
 from halftrip.job.spec import Job
-from halftrip.job.supervisor import Supervisor, guests
+from halftrip.job.supervisor import Supervisor
 from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
 from halftrip.results.run_file import RunFile

@@ -66,6 +66,7 @@ class SshLauncher(Launcher):
         started.start_seconds = _START_SECONDS
         started.leave_seconds = LEAVE_SECONDS
         started.hosts.update(enumerate(self._where))
+        started.local_hosts = frozenset(filter(is_this_host, self._where))
         for host, ranks in groupby(range(job.ranks), self._where.__getitem__):
             numbers = tuple(ranks)
             if is_this_host(host):

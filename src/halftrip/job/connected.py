@@ -1,0 +1,69 @@
+"""The ranks that have connected to their launcher, and whether those on other hosts answer."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from halftrip.control.greeting import Guest, Hello
+from halftrip.control.protocol import Channel, Closed, Ping
+
+# How often a rank on another host is asked for a sign of life, s, and after how many questions
+# without an answer it is given up. They are counted: the launcher itself may have been stopped.
+_PING_SECONDS = 2.0
+_MOST_UNANSWERED = 5
+
+
+def guests(ranks: int) -> set[Guest]:
+    """Who connects to the launcher of so many ranks: each rank, those that cannot begin and do not
+    know their number, and the one that has records."""
+    return {Guest("control", rank) for rank in range(-1, ranks)} | {Guest("events", 0)}
+
+
+@dataclass
+class ConnectedRank:
+    """A rank that has connected. `finished`: it has reported that its work is done. `unanswered` is
+    how many pings it has not answered yet."""
+
+    name: str
+    hello: Hello
+    control: Channel
+    finished: bool = False
+    unanswered: int = 0
+
+    @classmethod
+    def of(cls, hello: Hello, control: Channel, host: str | None) -> ConnectedRank:
+        """A rank on this host, named in messages where there are several."""
+        where = "" if host is None else f" on {host}"
+        return cls(f"rank {hello.rank}{where} (process {hello.pid})", hello, control)
+
+
+class Heartbeat:
+    """Asks ranks on other hosts for a sign of life. A process that is stopped, or a host that is
+    frozen, closes no connection. Those on this host are not asked: the kernel tells of their end,
+    and nothing shall wake them up while they measure."""
+
+    def __init__(self, elsewhere: Collection[int]) -> None:
+        self._elsewhere = elsewhere
+        self._next = time.monotonic()
+
+    @property
+    def patience(self) -> float | None:
+        """After how many seconds `beat` is to be called next; None: never."""
+        return max(self._next - time.monotonic(), 0.0) if self._elsewhere else None
+
+    def beat(self, ranks: Iterable[ConnectedRank]) -> list[str]:
+        """Asks, if it is time to. Returns the names of the ranks that have not answered for too
+        long."""
+        if not self._elsewhere or time.monotonic() < self._next:
+            return []
+        self._next = time.monotonic() + _PING_SECONDS
+        asked = [r for r in ranks if r.hello.rank in self._elsewhere and not r.finished]
+        for rank in asked:
+            rank.unanswered += 1
+            # Whoever supervises notices a connection that is closed.
+            with contextlib.suppress(Closed):
+                rank.control.send(Ping())
+        return [rank.name for rank in asked if rank.unanswered > _MOST_UNANSWERED]

@@ -1,0 +1,74 @@
+"""Ranks on other hosts are asked for a sign of life, others are not."""
+
+import socket
+from contextlib import contextmanager
+
+import pytest
+
+from halftrip.control.greeting import introduce
+from halftrip.control.protocol import Channel, Ping
+from halftrip.job import connected
+from halftrip.job.connected import ConnectedRank, Heartbeat
+
+
+@contextmanager
+def ranks(count):
+    ends = [socket.socketpair() for _ in range(count)]
+    yield [
+        (ConnectedRank(f"rank {number}", introduce("control", number), Channel(own)), Channel(peer))
+        for number, (own, peer) in enumerate(ends)
+    ]
+    for pair in ends:
+        for end in pair:
+            end.close()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    moment = [0.0]
+    monkeypatch.setattr(connected.time, "monotonic", lambda: moment[0])
+
+    def advance(seconds):
+        moment[0] += seconds
+
+    return advance
+
+
+def test_ranks_of_this_host_are_left_alone(clock):
+    with ranks(2) as found:
+        beat = Heartbeat(())
+        assert beat.patience is None
+        clock(100.0)
+        assert beat.beat(rank for rank, _ in found) == []
+        assert [rank.unanswered for rank, _ in found] == [0, 0]
+
+
+def test_who_does_not_answer_is_given_up(clock):
+    with ranks(3) as found:
+        beat = Heartbeat({1, 2})
+        silent = []
+        for _ in range(connected._MOST_UNANSWERED + 1):
+            assert silent == []
+            silent = beat.beat(rank for rank, _ in found)
+            assert isinstance(found[1][1].receive(), Ping)
+            found[1][0].unanswered = 0
+            clock(beat.patience)
+        assert silent == ["rank 2"]
+
+
+def test_the_launcher_s_own_pause_is_nobody_s_silence(clock):
+    """It was stopped by its user for an hour."""
+    with ranks(2) as found:
+        beat = Heartbeat({1})
+        assert beat.beat(rank for rank, _ in found) == []
+        clock(3600.0)
+        assert beat.beat(rank for rank, _ in found) == []
+
+
+def test_who_has_finished_is_not_asked(clock):
+    with ranks(2) as found:
+        beat = Heartbeat({1})
+        found[1][0].finished = True
+        for _ in range(20):
+            assert beat.beat(rank for rank, _ in found) == []
+            clock(10.0)
