@@ -195,6 +195,12 @@ def show(
     layers: Annotated[
         bool, typer.Option("--layers", help="What each layer adds to the transport below it.")
     ] = False,
+    matrix: Annotated[
+        bool, typer.Option("--matrix", help="Each host with each other, and a summary by host.")
+    ] = False,
+    sort: Annotated[
+        bool, typer.Option("--sort", help="With --matrix: the slowest host first.")
+    ] = False,
     flags: Annotated[bool, typer.Option("--flags", help="All that looks odd in each row.")] = False,
     system_log: Annotated[
         bool, typer.Option("--system-log", help="What every host's counters have counted.")
@@ -219,6 +225,7 @@ def show(
         "tails": tails,
         "cost": cost,
         "layers": layers,
+        "matrix": matrix,
         "flags": flags,
         "system-log": system_log,
     }
@@ -229,6 +236,7 @@ def show(
         rtt=rtt,
         wide=wide,
         every=every,
+        sort=sort,
         selection=selection_of(chosen),
     )
     show_runs(files or [], shown)

@@ -21,6 +21,8 @@ from halftrip.texts import printable, printable_lines
 
 # Formats of which there is a part with the columns that people look for, and the whole.
 _DOCUMENTS = ("markdown", "latex")
+# Formats in which a matrix is a record for each pair of hosts.
+_OF_LINKS = ("csv", "json")
 # Where a format for programs has what a view shows.
 _ELSEWHERE = {
     "details": "has all figures",
@@ -35,13 +37,15 @@ _ELSEWHERE = {
 
 class Shown(NamedTuple):
     """What of a run to show, and how: `views` besides the first screen, by name; `wide`: all
-    columns, however long lines get; `every`: all rows in ``why``."""
+    columns, however long lines get; `every`: all rows in ``why``; `sort`: the slowest host first in
+    ``matrix``."""
 
     format: str = "table"
     views: Sequence[str] = ()
     rtt: bool = False
     wide: bool = False
     every: bool = False
+    sort: bool = False
     selection: Selection = Selection()
 
 
@@ -114,8 +118,10 @@ def _check(files: Sequence[str], shown: Shown) -> None:
         raise UsageError("--rtt: several runs, csv and json have one-way times; leave it out")
     if shown.every and "why" not in shown.views:
         raise UsageError("--all: only with --why")
+    if shown.sort and "matrix" not in shown.views:
+        raise UsageError("--sort: only with --matrix")
     for view in shown.views:
-        if shown.format != "table":
+        if shown.format != "table" and not (view == "matrix" and shown.format in _OF_LINKS):
             lacks = "has no views" if shown.format in _DOCUMENTS else _ELSEWHERE[view]
             raise UsageError(f"--{view}: --format {shown.format} {lacks}; leave it out")
         if len(files) > 1:
@@ -128,6 +134,13 @@ def _check(files: Sequence[str], shown: Shown) -> None:
 
 
 def _show_one(run: Run, path: str, shown: Shown) -> None:
+    if shown.format in _OF_LINKS and "matrix" in shown.views:
+        from halftrip.report import csv, json
+        from halftrip.report.matrix import links
+
+        written = {"csv": csv.text, "json": json.text}[shown.format]
+        _print(written(links(selected(document(run, flags=False), shown.selection))))
+        return
     if shown.format != "table":
         content = selected(
             document(run, shown.rtt, flags=shown.format not in _DOCUMENTS), shown.selection
@@ -152,7 +165,7 @@ def _show_one(run: Run, path: str, shown: Shown) -> None:
 
 def _view(name: str, content: Document, shown: Shown) -> _Content:
     """A view, which is made for a width in columns."""
-    from halftrip.report import causes, cost, flags, layers, system_log, table, tails
+    from halftrip.report import causes, cost, flags, layers, matrix, system_log, table, tails
 
     def of(make: Callable[[Document, int | None], RenderableType]) -> _Content:
         return lambda width: make(content, None if shown.wide else width)
@@ -164,6 +177,9 @@ def _view(name: str, content: Document, shown: Shown) -> _Content:
         "tails": of(tails.render_tails),
         "cost": of(cost.render_cost),
         "layers": of(layers.render_layers),
+        "matrix": lambda width: matrix.render_matrix(
+            content, None if shown.wide else width, shown.sort
+        ),
         "system-log": of(system_log.render_system_log),
     }
     return views[name]

@@ -13,12 +13,12 @@ from halftrip.report.flat import flat
 
 def render(document: Document) -> str:
     """One line per row, below a heading; a figure that does not exist is empty."""
-    return _text([flat(row) for row in document.rows])
+    return text([flat(row) for row in document.rows])
 
 
 def render_several(documents: Sequence[Document], files: Sequence[str]) -> str:
     """The rows of several runs; the first column is the file of each."""
-    return _text(
+    return text(
         [
             {"run": file, **flat(row)}
             for document, file in zip(documents, files, strict=True)
@@ -27,10 +27,11 @@ def render_several(documents: Sequence[Document], files: Sequence[str]) -> str:
     )
 
 
-def _text(rows: Sequence[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
+def text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Records with the same keys, which are the heading."""
+    made = io.StringIO()
     if rows:
-        writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+        writer = csv.DictWriter(made, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    return text.getvalue()
+    return made.getvalue()

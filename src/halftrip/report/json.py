@@ -19,20 +19,21 @@ _MAY_NOT_PRINT = re.compile(r"[^\n -~]")
 def render(document: Document) -> str:
     """The plan, the ranks, the connections, the rows, the baselines, the aggregates, what failed or
     was skipped, and how the run ended."""
-    return _text(_content(document))
+    return text(_content(document))
 
 
 def render_several(documents: Sequence[Document], files: Sequence[str]) -> str:
     """A list of several runs, each with the name of its file."""
-    return _text(
+    return text(
         [{"run": file, **_content(each)} for each, file in zip(documents, files, strict=True)]
     )
 
 
-def _text(content: Any) -> str:
-    text = msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+def text(content: Any) -> str:
+    """Any content, indented, of characters that do nothing on a terminal."""
+    made = msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
     # JSON escapes control characters, but neither the upper ones nor those that reverse text.
-    return _MAY_NOT_PRINT.sub(lambda each: _escaped(each[0]), text)
+    return _MAY_NOT_PRINT.sub(lambda each: _escaped(each[0]), made)
 
 
 def _escaped(character: str) -> str:
