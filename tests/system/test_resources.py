@@ -23,15 +23,23 @@ FILES = "too many open files"
 # A small file system of its own for the run file, in the directory of that name.
 DISK = "mount -t tmpfs -o {} none disk; cd disk"
 
+
+def extended(settings):
+    """Settings that are tried by all tests, and not by the quick ones."""
+    return [pytest.param(*each, marks=pytest.mark.extended) for each in settings]
+
+
 SETTINGS = [
     # The shell's setting, the status, what is measured, and what is said.
     *((f"ulimit -n {count}", {1}, None, FILES) for count in (7, 8, 9, 10, 11)),
     ("ulimit -n 13", {0, 1}, None, None),
     # From here on it depends on what the ranks need at the same moment.
-    *((f"ulimit -n {count}", {0, 1}, None, None) for count in (16, 17, 18)),
+    ("ulimit -n 16", {0, 1}, None, None),
+    *extended((f"ulimit -n {count}", {0, 1}, None, None) for count in (17, 18)),
     ("ulimit -n 40", {0}, EVERY, ""),
-    *((f"ulimit -v {kib}", {1}, None, None) for kib in (50000, 68000, 100000, 108000)),
-    *((f"ulimit -v {kib}", {0, 1}, None, None) for kib in (120000, 132000)),
+    ("ulimit -v 100000", {1}, None, None),
+    *extended((f"ulimit -v {kib}", {1}, None, None) for kib in (50000, 68000, 108000)),
+    *extended((f"ulimit -v {kib}", {0, 1}, None, None) for kib in (120000, 132000)),
     ("ulimit -v 300000", {0}, EVERY, ""),
     ("ulimit -f 1", {1}, None, "run.jsonl: File too large"),
     # A limit on the size of files holds for the memory of shm, too.
@@ -72,7 +80,9 @@ def test_a_run_under_a_setting_is_whole_or_says_why_not(shell, setting, statuses
         assert {m.configuration.transport for m in load(shell.path).measurements} == measured
 
 
-@pytest.mark.parametrize("most", [2, 4, 5, 6, 8])
+@pytest.mark.parametrize(
+    "most", [4, *(pytest.param(most, marks=pytest.mark.extended) for most in (2, 5, 6, 8))]
+)
 def test_with_few_processes_a_run_ends_with_one_line(shell, most):
     """The limit of a user, as a container has it; threads count, too."""
     need(os.geteuid() == 0, "being another user needs root")

@@ -44,12 +44,14 @@ def test_two_hosts_are_measured_without_mpi(shell, on_hosts):
     assert skipped["mpi"].startswith("--hosts starts ranks without MPI; mpiexec --host a,b")
 
 
+@pytest.mark.extended
 def test_the_own_host_needs_no_ssh(shell):
     result = shell.run(*QUICK, "--hosts", "localhost:2", "--ssh", "/nonexistent")
     assert (result.status, result.err) == (0, "")
     assert {m.configuration.transport for m in result.run.measurements} == {"tcp", "udp", "shm"}
 
 
+@pytest.mark.extended
 def test_several_ranks_of_a_host_share_its_memory(shell, tmp_path):
     options = ("--hosts", "a:2,b:2", "--ssh", stand_in(tmp_path), "--pairs", "all")
     result = shell.run("-t", "shm,tcp", "-s", "8", "--time", "10ms", "-r", "2", *options)
@@ -84,6 +86,7 @@ def test_what_is_missing_is_named(shell, on_hosts, options, status, said):
     assert re.fullmatch(f"halftrip: {pattern}\n", result.err), result.err
 
 
+@pytest.mark.extended
 def test_a_host_that_cannot_be_reached_is_named(shell, tmp_path):
     result = shell.run(*QUICK, "--hosts", "a,b", "--ssh", stand_in(tmp_path, refused=("b",)))
     assert result.status == 1
@@ -91,6 +94,7 @@ def test_a_host_that_cannot_be_reached_is_named(shell, tmp_path):
     assert result.err.startswith("halftrip: ssh-stand-in to b (process ")
 
 
+@pytest.mark.extended
 def test_another_version_there_is_said_with_both(shell, tmp_path):
     old = tmp_path / "old"
     old.write_text(
