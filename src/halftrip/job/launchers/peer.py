@@ -65,6 +65,7 @@ class PeerLauncher(Launcher):
         host, port = split_peer(plan.peer)
         self._name = f"{host}:{port}"
         self._address = Address(hosts=addresses_of(host), port=port)
+        self._secret = given_secret(plan.secret_file)
         self._channel, self._welcome, self.token = self._ask()
 
     @property
@@ -93,7 +94,7 @@ class PeerLauncher(Launcher):
             started.hosts[rank] = self._name
             guest = control_guest(self._welcome.visit, rank)
             hello = introduce(guest.purpose, guest.rank, thread=guest.thread)
-            started.dialled[rank] = self._connect(self._secret, hello)
+            started.dialled[rank] = self._connect(self._known_secret, hello)
         for rank in range(self._here):
             start_rank(job, rank, started)
 
@@ -115,7 +116,8 @@ class PeerLauncher(Launcher):
             if isinstance(answer, Welcome):
                 # The way that has proved to lead there, for what follows.
                 self._address = Address(hosts=(request.reached_at,), port=self._address.port)
-                return channel, answer, token_of(self._secret, request.nonce, answer.nonce)
+                token = token_of(self._known_secret, request.nonce, answer.nonce)
+                return channel, answer, token
             channel.close()
             if isinstance(answer, Abort):
                 raise HalftripError(f"{self._name}: {printable(answer.reason, 200)}")
@@ -127,20 +129,28 @@ class PeerLauncher(Launcher):
             time.sleep(_AGAIN_SECONDS)
 
     def _greet(self) -> Channel:
+        """A connection that has proved the secret: the one that was given, else that of an open
+        server, else one that the user is asked for."""
         hello = introduce("client", -1)
-        secret = given_secret(self._plan.secret_file)
-        if secret is None and not hasattr(self, "_secret"):
-            try:
-                self._secret = OPEN
-                return self._connect(OPEN, hello)
-            except HalftripError as error:
-                if not isinstance(error.__cause__, Closed):
-                    raise
-            if not sys.stdin.isatty():
-                raise HalftripError(f"{self._name}: {_NO_SECRET}")
-            secret = getpass.getpass(f"secret of {self._name}: ").strip()
-        self._secret = secret or self._secret
+        if self._secret is not None:
+            return self._connect(self._secret, hello)
+        try:
+            channel = self._connect(OPEN, hello)
+            self._secret = OPEN
+            return channel
+        except HalftripError as error:
+            if not isinstance(error.__cause__, Closed):
+                raise
+        if not sys.stdin.isatty():
+            raise HalftripError(f"{self._name}: {_NO_SECRET}")
+        self._secret = getpass.getpass(f"secret of {self._name}: ").strip()
         return self._connect(self._secret, hello)
+
+    @property
+    def _known_secret(self) -> str:
+        """The one that the server has accepted."""
+        assert self._secret is not None
+        return self._secret
 
     def _connect(self, secret: str, hello: Hello) -> Channel:
         try:
