@@ -19,6 +19,8 @@ from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.parsing import items
 from halftrip.plan.recipes import find_plan
 from halftrip.registry import FORMATS
+from halftrip.report.document import document
+from halftrip.report.expectation import shortfalls
 from halftrip.report.progress import ProgressLine
 from halftrip.results.run_file import default_name, load
 
@@ -105,7 +107,9 @@ def _measure(
     if run.interrupted is not None:
         # Not by a signal or a death, which are errors: its time was not enough.
         raise HalftripError(run.interrupted)
-    return 0 if run.measurements and not run.failures else 1
+    if not run.measurements or run.failures:
+        return 1
+    return 1 if any(each.is_sure for each in shortfalls(document(run, flags=False))) else 0
 
 
 def _print_quote(who: str, lines: list[str]) -> None:

@@ -94,6 +94,8 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
     parsing.interval_width: "SHARE",
     parsing.cores: "LIST",
     parsing.ports: "FIRST-LAST",
+    parsing.expectations: "LIST",
+    parsing.share: "SHARE",
     hosts.hosts: "LIST",
     hosts.hostfile: "FILE",
     _SOCKET_BUFFERS: "SIZE",
@@ -257,6 +259,14 @@ OPTIONS: dict[str, Option] = {
     ),
     "data_ports": Option(
         parsing.ports, "Between hosts, listen on these ports alone: 5202-5299. [any]", group="where"
+    ),
+    "expect": Option(
+        parsing.expectations,
+        "Exit with 1 if a host or link falls short of latency=3us,bandwidth=11GB/s,messages=1M.",
+        group="output",
+    ),
+    "tolerance": Option(
+        parsing.share, "How far one may be from what --expect says. [10%]", group="output"
     ),
     "output": Option(
         parsing.text, "The run file. [halftrip-DATE-TIME.jsonl]", ("-o",), group="output"

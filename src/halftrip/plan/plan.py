@@ -103,6 +103,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `interface` (a name, an address or a network) and listen on ports between `data_ports`, both
     included.
 
+    A run in which a pair falls short of what is expected (`expect`, as `parsing.expected` reads
+    it), by more than the share `tolerance`, fails.
+
     `preset` names keys that hold unless another layer says otherwise. With `placement_state`, only
     samples count that were taken while the core-to-core round trip was in its fastest state
     ("near"), or in its slowest ("far"). `simulated` is the path model of the transport of that
@@ -171,6 +174,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     remote_command: str | None = None
     interface: str | None = None
     data_ports: tuple[int, int] | None = None
+    expect: str | None = None
+    tolerance: float = 0.1
     output: str | None = None
     quiet: bool = False
     part: tuple[PlanPart, ...] = ()

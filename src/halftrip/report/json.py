@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from halftrip.report.document import Document
+from halftrip.report.expectation import shortfalls
 from halftrip.report.flat import configuration_fields, flat, or_none
 from halftrip.units import with_units
 
@@ -52,6 +53,7 @@ def _content(document: Document) -> dict[str, Any]:
             if each.launch == 0
         ],
         "connections": [msgspec.to_builtins(each) for each in document.run.connections],
+        "expectations": [each._asdict() for each in shortfalls(document)],
         "rows": [flat(row) for row in document.rows],
         "copies": [with_units({"size": c.size, "ns": c.ns}) for c in document.run.copy_times],
         "aggregates": [

@@ -31,14 +31,21 @@ _MOST_SLOW = 10
 
 class _Pairs(NamedTuple):
     """One configuration measured by several pairs: a title, and its rows by pair. The figure of a
-    row is a latency, us, or a bandwidth, GB/s."""
+    row is a latency, us, or a bandwidth, in the unit of `scale`."""
 
     title: str
     rows: dict[tuple[int, int], Row]
     is_rate: bool
 
+    @property
+    def scale(self) -> tuple[float, str]:
+        """The unit of bandwidth, bytes per second, and its name: that in which the largest has a
+        digit before the point."""
+        fastest = max((row.bandwidth for row in self.rows.values() if row.bandwidth > 0), default=0)
+        return (1e9, "GB/s") if fastest >= 1e9 else (1e6, "MB/s")
+
     def figure(self, row: Row) -> float:
-        return row.bandwidth / 1e9 if self.is_rate else row.summary.latency / 1e3
+        return row.bandwidth / self.scale[0] if self.is_rate else row.summary.latency / 1e3
 
     def text(self, row: Row) -> str:
         value = self.figure(row)
@@ -82,6 +89,8 @@ def lines(document: Document, width: int) -> list[Text]:
     at_once = [each for each in document.aggregates if each.configuration.setting in kept]
     for said in notes.summed_aggregates(at_once):
         shown += text_lines(said, width)
+    while shown and not shown[-1].plain:
+        shown.pop()
     return shown
 
 
@@ -118,10 +127,18 @@ def _groups(document: Document) -> list[_Pairs]:
             each = of_size[0].configuration
             settings = [field.of(each) for field in fields]
             words = [each.transport, each.pattern, size_in_words(size), *filter(None, settings)]
-            what = "bandwidth, GB/s (10^9 bytes)" if is_rate else "one-way latency, us"
             by_pair = {row.configuration.pair: row for row in of_size}
-            groups.append(_Pairs(f"{' '.join(words)}: {what}", by_pair, is_rate))
+            made = _Pairs(" ".join(words), by_pair, is_rate)
+            groups.append(made._replace(title=f"{made.title}: {_quantity(made)}"))
     return groups
+
+
+def _quantity(group: _Pairs) -> str:
+    """What the figures of a group are, with their unit."""
+    if not group.is_rate:
+        return "one-way latency, us"
+    scale, unit = group.scale
+    return f"bandwidth, {unit} (10^{9 if scale == 1e9 else 6} bytes)"
 
 
 def _matrix(group: _Pairs, hosts: dict[int, str], width: int) -> list[Text]:
@@ -146,7 +163,7 @@ def _matrix(group: _Pairs, hosts: dict[int, str], width: int) -> list[Text]:
         if max(len(line) for line in shown) <= width:
             return shown
     slowest = sorted(group.rows.values(), key=group.slowness, reverse=True)[:_MOST_SLOW]
-    what, unit = ("bandwidth", "GB/s") if group.is_rate else ("latency", "us")
+    what, unit = ("bandwidth", group.scale[1]) if group.is_rate else ("latency", "us")
     columns = [
         Column(
             "hosts" if apart else "ranks",

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from halftrip.analysis.layers import related
 from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
-from halftrip.report import network, notes, overview, pairs
+from halftrip.report import expectation, network, notes, overview, pairs
 from halftrip.report.causes import advice, groups, trust
 from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
@@ -37,6 +37,7 @@ def render(document: Document, width: int, file: str | None = None) -> Group:
     else:
         body = _table_lines(document, width)
     said = [
+        *expectation.lines(document),
         *network.lines(document.run),
         *notes.breakpoints(document.curves),
         *notes.losses(document.rows),
