@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from halftrip.results.network_path import NetworkPath
-from harness.need import need
 from lab.hosts import run
 
 pytestmark = pytest.mark.extended
@@ -167,19 +166,6 @@ def test_frames_are_as_long_as_payload_rate_says(ends):
     sent = (1_000_000 // 1348 + path.tcp.total_retrans) * full + 1_000_000 % 1348 + 66
     # The handshake and a few acknowledgements come on top.
     assert 0 < first.sent_bytes - before - sent < 2000
-
-
-def test_a_vlan_is_one(ends):
-    first, _ = ends
-    made = subprocess.run(
-        ["ip", "-n", first.name, "link", "add", "link", first.device, "name", "tagged",
-         "type", "vlan", "id", "7"], check=False, capture_output=True,
-    )  # fmt: skip
-    need(made.returncode == 0, "this kernel has no VLANs")
-    first.ip("addr", "add", "10.66.0.1/24", "dev", "tagged")
-    first.ip("link", "set", "tagged", "up")
-    path = look(first, "SOCK_DGRAM", "10.66.0.2")
-    assert (path.interface.name, path.interface.kind) == ("tagged", "vlan")
 
 
 def test_the_addresses_of_an_interface_are_chosen(ends):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, get_args
 
-from halftrip.plan import hosts, parsing
+from halftrip.plan import expectations, hosts, parsing
 from halftrip.plan.cost import MOST_RANKS, MOST_THREADS
 from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
@@ -94,7 +94,7 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
     parsing.interval_width: "SHARE",
     parsing.cores: "LIST",
     parsing.ports: "FIRST-LAST",
-    parsing.expectations: "LIST",
+    expectations.expectations: "LIST",
     parsing.share: "SHARE",
     hosts.hosts: "LIST",
     hosts.hostfile: "FILE",
@@ -261,7 +261,7 @@ OPTIONS: dict[str, Option] = {
         parsing.ports, "Between hosts, listen on these ports alone: 5202-5299. [any]", group="where"
     ),
     "expect": Option(
-        parsing.expectations,
+        expectations.expectations,
         "Exit with 1 if a host or link falls short of latency=3us,bandwidth=11GB/s,messages=1M.",
         group="output",
     ),

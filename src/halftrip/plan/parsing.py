@@ -35,7 +35,6 @@ CODE_POINTS = {
 _LONGEST_POLL_US = 10**6
 _LITTLE = 1e-6
 _PAIR = re.compile(r"(\d{1,6})-(\d{1,6})", re.ASCII)
-_MESSAGES = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*([kMG]?)", re.ASCII)
 _PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 _CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 
@@ -330,45 +329,6 @@ def share(value: Any) -> float:
     if not 0 <= share < 1:
         raise UsageError(f"{value!r} is out of range; from 0% to less than 100%")
     return share
-
-
-def expectations(value: Any) -> str:
-    """A text that `expected` reads."""
-    text = ",".join(str(item) for item in items(value))
-    expected(text)
-    return text
-
-
-def expected(text: str) -> dict[str, float]:
-    """What is expected of each figure: ``latency=3us``, ``bandwidth=11GB/s`` and ``messages=1M/s``
-    in base units: s, bytes per second, messages per second (k, M and G are powers of 1000)."""
-    found: dict[str, float] = {}
-    for item in items(text):
-        name, _, number = (part.strip() for part in item.partition("="))
-        if name not in _EXPECTED:
-            allowed = "latency=3us, bandwidth=11GB/s, messages=1M/s"
-            raise UsageError(f"{name!r} is not known; write {allowed}")
-        if name in found:
-            raise UsageError(f"{name} is expected twice")
-        found[name] = _EXPECTED[name](number.removesuffix("/s"))
-        if not 0 < found[name] < _MOST:
-            raise UsageError(f"{name}: {number!r} is out of range; more than 0")
-    return found
-
-
-def _messages(text: str) -> float:
-    match = _MESSAGES.fullmatch(text)
-    if match is None:
-        raise UsageError(f"{text!r} is not a number of messages; write 500k, 1.5M or 1500000")
-    return float(match[1]) * {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}[match[2]]
-
-
-# How each figure is read.
-_EXPECTED: dict[str, Callable[[str], float]] = {
-    "latency": parse_duration,
-    "bandwidth": rate,
-    "messages": _messages,
-}
 
 
 def text(value: Any) -> str:

@@ -103,8 +103,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `interface` (a name, an address or a network) and listen on ports between `data_ports`, both
     included.
 
-    A run in which a pair falls short of what is expected (`expect`, as `parsing.expected` reads
-    it), by more than the share `tolerance`, fails.
+    A run in which a pair falls short of what is expected (`expect`, as `expectations.expected`
+    reads it), by more than the share `tolerance`, fails.
 
     `preset` names keys that hold unless another layer says otherwise. With `placement_state`, only
     samples count that were taken while the core-to-core round trip was in its fastest state

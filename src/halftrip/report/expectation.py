@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from halftrip.errors import UsageError
-from halftrip.plan.parsing import expected, share
+from halftrip.plan.expectations import expected
+from halftrip.plan.parsing import share
 from halftrip.report.document import Document
 from halftrip.report.rows import Row
 from halftrip.stats.median import median
