@@ -1,4 +1,5 @@
 import os
+import sys
 
 import pytest
 from hypothesis import settings
@@ -19,6 +20,14 @@ def shell(tmp_path):
     shared memory that they had."""
     with opened_shell(tmp_path) as opened:
         yield opened
+
+
+def pytest_unconfigure():
+    """A process that runs tests beside others ends without MPI_Finalize."""
+    if "mpi4py.MPI" in sys.modules:
+        from halftrip.job import shm_cleanup
+
+        shm_cleanup.remove_own()
 
 
 def pytest_sessionfinish(session):
