@@ -136,6 +136,7 @@ def test_what_may_be_asked_for_is_bounded(tmp_path):
         assert server.ranks() == []
 
 
+@pytest.mark.extended
 def test_only_what_moves_bytes_is_served(shell, tmp_path):
     with served(tmp_path) as server:
         result = shell.run("-t", "zmq", *QUICK, *server.peer, HALFTRIP_SECRET=server.secret)
@@ -191,6 +192,7 @@ def test_a_client_that_leaves_leaves_nothing(shell, tmp_path, number):
         assert server.process.poll() is None
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "number", [pytest.param(signal.SIGKILL, marks=pytest.mark.extended), signal.SIGTERM]
 )
@@ -209,6 +211,7 @@ def test_a_server_that_ends_is_named(shell, tmp_path, number):
             time.sleep(0.05)
 
 
+@pytest.mark.extended
 def test_a_rank_of_the_server_that_dies_is_named(shell, tmp_path):
     with served(tmp_path) as server:
         victim = Victim(shell, *WORK, *server.peer, HALFTRIP_SECRET=server.secret)

@@ -63,6 +63,7 @@ def test_several_ranks_of_a_host_share_its_memory(shell, tmp_path):
     assert len(pairs["tcp"]) == 6
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [
@@ -126,6 +127,7 @@ def test_a_killed_rank_is_named_with_its_host(shell, on_hosts, host, number):
     )
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("place", [0, pytest.param(-1, marks=pytest.mark.extended)])
 def test_a_killed_ssh_or_agent_leaves_nothing(shell, on_hosts, place):
     victim = Victim(shell, *WORK, *on_hosts)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from halftrip.results.configuration import UNTUNED, Tuning
 
 QUICK = ("--time", "1ms", "--slices", "2")
@@ -24,6 +26,7 @@ def test_several_connections_are_verified(shell):
     }
 
 
+@pytest.mark.extended
 def test_what_is_sent_in_place_is_verified(shell):
     both = ("--zerocopy", "--no-zerocopy", "--wait", "block,spin", "--verify", "--window", "3")
     result = shell.run(*QUICK, "-t", "tcp", "-p", TWO_SIDED, "-s", "8,300000", *both)

@@ -6,7 +6,6 @@ have the tails of Student's t with three degrees of freedom.
 
 import itertools
 import math
-import time
 
 import numpy as np
 import pytest
@@ -74,17 +73,20 @@ def simulate(kind, sizes, seeds=SEEDS, pairs_of=None, repeats=None):
     return missed, false, sum(covered) / max(1, len(covered))
 
 
-def test_nothing_is_named_where_nothing_is_wrong():
-    assert simulate(lambda *_: ({}, {}), range(3, 17))[:2] == (0, 0)
+@pytest.mark.parametrize("seeds", [FEWER, pytest.param(SEEDS, marks=pytest.mark.extended)])
+def test_nothing_is_named_where_nothing_is_wrong(seeds):
+    assert simulate(lambda *_: ({}, {}), range(3, 17), seeds)[:2] == (0, 0)
 
 
 @pytest.mark.parametrize(
     ("kind", "sizes", "seeds"),
     [
-        (one_node, SIZES, SEEDS),
-        (one_link, SIZES, SEEDS),
+        (one_node, SIZES, FEWER),
+        (one_link, SIZES, FEWER),
         (node_and_link, LARGER, FEWER),
         (two_nodes, LARGER, FEWER),
+        pytest.param(one_node, SIZES, SEEDS, marks=pytest.mark.extended),
+        pytest.param(one_link, SIZES, SEEDS, marks=pytest.mark.extended),
         pytest.param(node_and_link, LARGER, SEEDS, marks=pytest.mark.extended),
         pytest.param(two_nodes, LARGER, SEEDS, marks=pytest.mark.extended),
     ],
@@ -112,15 +114,13 @@ def test_not_all_pairs_are_needed(kind):
     assert (missed, false) == (0, 0)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("kind", [lambda *_: ({}, {}), node_and_link])
 def test_many_hosts(kind):
     generator = np.random.default_rng(3)
     nodes, links = kind(generator, 128)
     times = network(generator, 128, nodes, links)
-    start = time.process_time()
     found = fit(times)
-    # 0.7 to 1 s where nothing else runs.
-    assert time.process_time() - start < 8
     assert named(found) == {(i,) for i in nodes} | set(links)
     assert [each.links for each in suspects(found) if len(each.hosts) == 1] == [127] * len(nodes)
 
