@@ -6,22 +6,10 @@ import pytest
 
 from halftrip.control import listener as module
 from halftrip.control.calling import connect, open_connection
-from halftrip.control.greeting import Guest, introduce
-from halftrip.control.listener import Listener
 from halftrip.control.protocol import Closed
+from harness.doors import HELLO, TOKEN
 from harness.strangers import record_greeting
 from harness.threads import in_thread
-
-TOKEN = "right"
-GUEST = Guest("control", 1)
-HELLO = introduce("control", 1)
-
-
-@pytest.fixture(params=["unix", "loopback"])
-def door(request):
-    """A listener that waits for one guest."""
-    with contextlib.closing(Listener(TOKEN, {GUEST}, request.param)) as made:
-        yield made
 
 
 def claim(door):

@@ -17,21 +17,11 @@ from halftrip.control.listener import Listener
 from halftrip.control.network import Network
 from halftrip.control.protocol import Address, Bye, Channel, Closed
 from halftrip.control.reception import Reception
+from harness.doors import GUEST, HELLO, TOKEN
 from harness.need import need_root
 from harness.paths import NOTHING, added, held
 from harness.strangers import as_nobody, record_greeting
 from harness.threads import in_thread
-
-TOKEN = "right"
-GUEST = Guest("control", 1)
-HELLO = introduce("control", 1)
-
-
-@pytest.fixture(params=["unix", "loopback"])
-def door(request):
-    """A listener that waits for one guest."""
-    with contextlib.closing(Listener(TOKEN, {GUEST}, request.param)) as made:
-        yield made
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import pytest
 from halftrip.kernel_files import Reader
 from halftrip.results.network_path import Interface, NetworkPath
 from halftrip.telemetry.network_path import network_path
+from harness.need import need
 
 V4, V6 = socket.AF_INET, socket.AF_INET6
 ENDS = {
@@ -28,7 +29,7 @@ def connect(stack, family, address, kind=socket.SOCK_STREAM):
         own = stack.enter_context(socket.socket(family, kind))
         other.bind((address, 0))
     except OSError:
-        pytest.skip("this host has no such address")
+        need(False, f"this host has no address {address}")
     if kind == socket.SOCK_STREAM:
         other.listen()
     own.connect(other.getsockname())
@@ -92,8 +93,7 @@ def test_a_peer_at_another_address_of_this_host_is_reached_through_loopback(stac
         for each in addresses
         if name != "lo" and each.family == V4
     ]
-    if not others:
-        pytest.skip("this host has loopback alone")
+    need(bool(others), "this host has loopback alone")
     path = network_path(connect(stack, V4, others[0]))
     assert path.peer == path.local == others[0]
     assert path.interface.name == "lo"

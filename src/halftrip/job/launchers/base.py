@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from functools import cached_property
 
@@ -34,9 +35,11 @@ class Launcher(ABC):
     def reach(self) -> Reach:
         """From where its ranks connect."""
 
-    @abstractmethod
     def job(self, listener: Listener, token: str, ranks: int) -> Job:
-        """The job as its ranks see it."""
+        """The job as its ranks see it. One with more to say adds it."""
+        return Job(
+            address=listener.address, token=token, launcher=os.getpid(), ranks=ranks, mpi=False
+        )
 
     @abstractmethod
     def start(self, job: Job, started: Started) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import tempfile
 
+import msgspec
+
 from halftrip.control.listener import Listener, Reach
 from halftrip.control.network import Network
 from halftrip.dragon import process
@@ -43,12 +45,8 @@ class DragonLauncher(Launcher):
         return self._network if self._spans_nodes else "unix"
 
     def job(self, listener: Listener, token: str, ranks: int) -> Job:
-        return Job(
-            address=listener.address,
-            token=token,
-            launcher=os.getpid(),
-            ranks=ranks,
-            mpi=False,
+        return msgspec.structs.replace(
+            super().job(listener, token, ranks),
             network=self._network,
             directories=(self._directory.name,),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from halftrip.control.listener import Listener, Reach
+from halftrip.control.listener import Reach
 from halftrip.job.launchers.base import RANK_COMMAND, Launcher
 from halftrip.job.processes import Started
 from halftrip.job.spec import RANK_VARIABLE, Job
@@ -19,11 +19,6 @@ class LocalLauncher(Launcher):
     @property
     def reach(self) -> Reach:
         return "unix"
-
-    def job(self, listener: Listener, token: str, ranks: int) -> Job:
-        return Job(
-            address=listener.address, token=token, launcher=os.getpid(), ranks=ranks, mpi=False
-        )
 
     def start(self, job: Job, started: Started) -> None:
         for rank in range(job.ranks):

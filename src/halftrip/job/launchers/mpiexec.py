@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import msgspec
+
 from halftrip.control.listener import Listener, Reach
 from halftrip.control.network import Network
 from halftrip.errors import Unavailable
@@ -53,11 +55,8 @@ class MpiexecLauncher(Launcher):
     def job(self, listener: Listener, token: str, ranks: int) -> Job:
         # The user's own choice wins.
         library = None if LIBRARY_VARIABLE in os.environ else self._mpiexec.library
-        return Job(
-            address=listener.address,
-            token=token,
-            launcher=os.getpid(),
-            ranks=ranks,
+        return msgspec.structs.replace(
+            super().job(listener, token, ranks),
             mpi=True,
             threads=self._threads,
             library=str(library) if library is not None else None,

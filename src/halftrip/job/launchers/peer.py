@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import getpass
-import os
 import sys
 import time
+
+import msgspec
 
 from halftrip import __version__
 from halftrip.control.calling import connect
@@ -73,12 +74,8 @@ class PeerLauncher(Launcher):
         return "unix"
 
     def job(self, listener: Listener, token: str, ranks: int) -> Job:
-        return Job(
-            address=listener.address,
-            token=token,
-            launcher=os.getpid(),
-            ranks=ranks,
-            mpi=False,
+        return msgspec.structs.replace(
+            super().job(listener, token, ranks),
             no_mpi=_NO_MPI,
             network=self._network,
             calls_upwards=True,

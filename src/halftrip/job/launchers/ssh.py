@@ -11,6 +11,8 @@ import sys
 from itertools import groupby
 from pathlib import Path
 
+import msgspec
+
 from halftrip import __version__
 from halftrip.control.listener import Listener, Reach
 from halftrip.control.network import Network, own_addresses
@@ -52,12 +54,8 @@ class SshLauncher(Launcher):
         return "unix" if all(map(is_this_host, self._where)) else self._network
 
     def job(self, listener: Listener, token: str, ranks: int) -> Job:
-        return Job(
-            address=listener.address,
-            token=token,
-            launcher=os.getpid(),
-            ranks=ranks,
-            mpi=False,
+        return msgspec.structs.replace(
+            super().job(listener, token, ranks),
             no_mpi=_NO_MPI,
             network=self._network,
         )
