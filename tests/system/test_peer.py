@@ -12,7 +12,6 @@ import pytest
 from halftrip.control.calling import connect
 from halftrip.control.greeting import introduce
 from halftrip.control.protocol import Address, Closed
-from halftrip.errors import UsageError
 from halftrip.job import visit
 from harness.limits import AMPLE_SECONDS, END_SECONDS
 from harness.served import served
@@ -232,19 +231,6 @@ def test_where_nobody_serves_that_is_said(shell, tmp_path):
     assert re.fullmatch(
         rf"halftrip: {peer[1]}: no way to port \d+: 127.0.0.1: .*refused\n", result.err
     )
-
-
-@pytest.mark.parametrize("peer", ["", ":1", "a:b", "a:0", "a:99999", "[::1"])
-def test_what_is_no_peer_is_refused(peer):
-    with pytest.raises(UsageError):
-        visit.split_peer(peer)
-
-
-def test_peers_are_written_as_hosts_are():
-    assert visit.split_peer("h") == ("h", 5201)
-    assert visit.split_peer("h:1") == ("h", 1)
-    assert visit.split_peer("::1") == ("::1", 5201)
-    assert visit.split_peer("[::1]:77") == ("::1", 77)
 
 
 @pytest.mark.extended

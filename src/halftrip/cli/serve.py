@@ -13,18 +13,21 @@ from halftrip.job.server import Limits, Server
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.visit import (
     DEFAULT_DATA_PORTS,
-    DEFAULT_PORT,
     OPEN,
     SECRET_VARIABLE,
     given_secret,
     new_secret,
 )
 from halftrip.plan import parsing
+from halftrip.plan.hosts import DEFAULT_PORT
 from halftrip.telemetry.memory import available_memory
 from halftrip.units import parse_size
 
 _DEFAULT_SECONDS = 600.0
 _MOST_CLIENTS = 64
+_LAST_PORT = (1 << 16) - 1
+# Less is of no use to anybody, bytes.
+_LEAST_MEMORY = 1 << 20
 
 
 class Serving(NamedTuple):
@@ -48,24 +51,22 @@ def serve_clients(serving: Serving) -> None:
     if serving.is_open and given is not None:
         raise UsageError("--open: with a secret it is not open; leave one of them out")
     secret = OPEN if serving.is_open else given or new_secret()
-    first, last = _read("port", parsing.ports, serving.port, (DEFAULT_PORT, DEFAULT_PORT))
-    if first != last:
-        raise UsageError(f"--port: {serving.port!r} are several; one port is listened on")
+    port = _read("port", parsing.at_most(_LAST_PORT), serving.port, DEFAULT_PORT)
     data_ports = _read("data-ports", parsing.ports, serving.data_ports, DEFAULT_DATA_PORTS)
     limits = Limits(
         clients=_read("max-clients", parsing.at_most(_MOST_CLIENTS), serving.max_clients, 1),
         seconds=_read("max-time", parsing.seconds, serving.max_time, _DEFAULT_SECONDS),
-        memory=_read("max-memory", parse_size, serving.max_memory, available_memory() // 2),
+        memory=_read("max-memory", _memory, serving.max_memory, available_memory() // 2),
         threads=max(2, len(os.sched_getaffinity(0))),
     )
     with catching(interrupt):
         try:
-            server = Server(secret, Network(serving.bind, (first, last)), data_ports, limits, _say)
+            server = Server(secret, Network(serving.bind, (port, port)), data_ports, limits, _say)
         except UsageError as error:
             raise UsageError(str(error).replace("--interface", "--bind", 1)) from None
         except OSError as error:
-            raise HalftripError(f"port {first}: {system_reason(error).lower()}") from None
-        where = ", ".join(_with_port(address, first) for address in server.address.hosts)
+            raise HalftripError(f"port {port}: {system_reason(error).lower()}") from None
+        where = ", ".join(_with_port(address, port) for address in server.address.hosts)
         _say(f"serving at {where}; data ports {data_ports[0]} to {data_ports[1]}")
         _say(
             f"for each client: {limits.seconds:g} s, {limits.memory / 1e9:.1f} GB, "
@@ -74,6 +75,13 @@ def serve_clients(serving: Serving) -> None:
         if given is None and not serving.is_open:
             _say(f"secret: {secret}  (run --peer asks for it, or takes it from {SECRET_VARIABLE})")
         server.serve(serving.once)
+
+
+def _memory(text: str) -> int:
+    size = parse_size(text)
+    if size < _LEAST_MEMORY:
+        raise UsageError(f"{text!r} is too little; at least 1M")
+    return size
 
 
 def _with_port(address: str, port: int) -> str:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import os
-import re
 import secrets
 import socket
 import threading
@@ -26,7 +25,6 @@ from halftrip.control.greeting import Guest
 from halftrip.control.protocol import Abort, Channel, decoded
 from halftrip.errors import HalftripError, UsageError, system_reason
 
-DEFAULT_PORT = 5201
 DEFAULT_DATA_PORTS = (5202, 5299)
 SECRET_VARIABLE = "HALFTRIP_SECRET"  # noqa: S105 (the name of a variable)
 # The secret of a server that serves everybody.
@@ -37,7 +35,6 @@ _DNS_SECONDS = 10.0
 # The longest message of a stranger who knows the secret, bytes.
 _LONGEST = 4096
 _LONGEST_SECRET = 1024
-_PEER = re.compile(r"(?:\[([^\[\]]+)\]|([^\[\]:]+))(?::(\d{1,5}))?", re.ASCII)
 
 
 class Request(msgspec.Struct, frozen=True, tag=True):
@@ -159,18 +156,6 @@ def given_secret(path: str | None) -> str | None:
 
 
 # Where a server is.
-
-
-def split_peer(peer: str) -> tuple[str, int]:
-    """The host and the port of ``HOST``, ``HOST:PORT``, or of an IPv6 address, which is in brackets
-    if a port follows. Raises UsageError."""
-    if peer.count(":") > 1 and not peer.startswith("["):
-        return peer, DEFAULT_PORT
-    match = _PEER.fullmatch(peer)
-    port = int(match[3] or DEFAULT_PORT) if match else 0
-    if match is None or not 0 < port < 1 << 16:
-        raise UsageError(f"{peer!r} is no host; write HOST, HOST:PORT or [ADDRESS]:PORT")
-    return match[1] or match[2], port
 
 
 def addresses_of(host: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -17,6 +18,9 @@ _RANGES = re.compile(r"([^\[\]]*)\[([0-9,-]+)\](.*)", re.ASCII)
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 _SLOTS = re.compile(r"(.*?)(?::|\s+slots\s*=\s*)(\d{1,5})", re.ASCII)
 _LARGEST_FILE = 1 << 20
+# Where a server listens unless it is told otherwise.
+DEFAULT_PORT = 5201
+_PEER = re.compile(r"(?:\[([^\[\]]+)\]|([^\[\]:\s]+))(?::(\d{1,5}))?", re.ASCII)
 # As many as `plan.cost` lets be ranks.
 _MOST = 4096
 # Where a scheduler says which hosts it has given: a list, and a file with a line for each rank.
@@ -39,6 +43,9 @@ def hostfile(value: Any) -> tuple[str, ...]:
     """A reader of the path of a file with a host in each line, which may have a number of ranks:
     ``a``, ``a:2`` or ``a slots=2``. Raises UsageError."""
     try:
+        if not stat.S_ISREG(os.stat(str(value)).st_mode):
+            # A pipe may have no writer.
+            raise UsageError(f"{value}: not a regular file; it has a host in each line")
         with open(str(value), encoding="utf-8") as file:
             text = file.read(_LARGEST_FILE + 1)
     except OSError as error:
@@ -49,6 +56,26 @@ def hostfile(value: Any) -> tuple[str, ...]:
         raise UsageError(f"{value}: more than 1 MiB; it has a host in each line")
     lines = (line.partition("#")[0].strip() for line in text.splitlines())
     return _limited(name for line in lines if line for name in _named(line))
+
+
+def peer(value: Any) -> str:
+    """A reader of where a server is: a text that `split_peer` reads."""
+    if not isinstance(value, str):
+        raise UsageError(f"{value!r} is no host; write HOST, HOST:PORT or [ADDRESS]:PORT")
+    split_peer(value)
+    return value
+
+
+def split_peer(peer: str) -> tuple[str, int]:
+    """The host and the port of ``HOST``, ``HOST:PORT``, or of an IPv6 address, which is in brackets
+    if a port follows. Raises UsageError."""
+    if peer.count(":") > 1 and not peer.startswith("["):
+        return peer, DEFAULT_PORT
+    match = _PEER.fullmatch(peer)
+    port = int(match[3] or DEFAULT_PORT) if match else 0
+    if match is None or not 0 < port < 1 << 16:
+        raise UsageError(f"{peer!r} is no host; write HOST, HOST:PORT or [ADDRESS]:PORT")
+    return match[1] or match[2], port
 
 
 def spread(names: Sequence[str], ranks: int) -> list[str]:

@@ -96,6 +96,7 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
     parsing.ports: "FIRST-LAST",
     expectations.expectations: "LIST",
     parsing.share: "SHARE",
+    hosts.peer: "HOST",
     hosts.hosts: "LIST",
     hosts.hostfile: "FILE",
     _SOCKET_BUFFERS: "SIZE",
@@ -245,7 +246,7 @@ OPTIONS: dict[str, Option] = {
         parsing.text, "What starts halftrip on hosts. [the path that it has here]", group="where"
     ),
     "peer": Option(
-        parsing.text,
+        hosts.peer,
         "Half of the ranks here, half where halftrip serve runs: HOST or HOST:PORT.",
         group="where",
     ),

@@ -1,11 +1,13 @@
 """Lists of hosts: what a user writes, and what Slurm and PBS hand over."""
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.plan.hosts import hostfile, hosts, spread
+from halftrip.plan.hosts import hostfile, hosts, split_peer, spread
 from halftrip.plan.layers import make_plan, options_layer
 
 NAMES = st.from_regex(r"[a-z][a-z0-9]{0,6}", fullmatch=True)
@@ -116,3 +118,23 @@ def test_contradictions_are_refused(options, said):
     with pytest.raises(UsageError) as refused:
         make_plan(options_layer(options))
     assert str(refused.value).startswith(said)
+
+
+@pytest.mark.parametrize("peer", ["", ":", ":1", "a:b", "a:0", "a:99999", "[::1", "a b"])
+def test_what_is_no_peer_is_refused(peer):
+    with pytest.raises(UsageError, match=r"--peer: .* is no host; write HOST, HOST:PORT"):
+        make_plan(options_layer({"peer": peer}))
+
+
+def test_peers_are_written_as_hosts_are():
+    assert split_peer("h") == ("h", 5201)
+    assert split_peer("h:1") == ("h", 1)
+    assert split_peer("::1") == ("::1", 5201)
+    assert split_peer("[::1]:77") == ("::1", 77)
+
+
+def test_a_pipe_is_no_file_of_hosts(tmp_path):
+    """Nobody may ever write to it."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="not a regular file"):
+        hostfile(str(tmp_path / "pipe"))

@@ -34,9 +34,9 @@ from halftrip.job.visit import (
     new_nonce,
     receive_answer,
     send,
-    split_peer,
     token_of,
 )
+from halftrip.plan.hosts import split_peer
 from halftrip.plan.plan import Plan
 from halftrip.texts import printable
 

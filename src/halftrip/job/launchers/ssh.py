@@ -44,7 +44,7 @@ class SshLauncher(Launcher):
             raise UsageError("--launcher ssh: --hosts says where ranks are started")
         self._where = spread(plan.hosts, plan.ranks)
         self._network = Network(plan.interface, plan.data_ports)
-        self._ssh = shlex.split(plan.ssh or "ssh")
+        self._ssh = _words(plan.ssh or "ssh")
         if os.path.basename(self._ssh[0]) == "ssh":
             self._ssh += _OPTIONS
         self._remote = plan.remote_command
@@ -85,6 +85,17 @@ class SshLauncher(Launcher):
         name = f"{os.path.basename(self._ssh[0])} to {host} (process {process.pid})"
         started.add(process, name, output, task.numbers)
         task.hand_to(process, started)
+
+
+def _words(command: str) -> list[str]:
+    """The words of a command. Raises UsageError if it has none."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"--ssh: {command!r}: {error}") from None
+    if not words:
+        raise UsageError(f"--ssh: {command!r} names no program")
+    return words
 
 
 def remote_line(command: str | None) -> str:
