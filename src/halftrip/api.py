@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,6 +15,7 @@ import msgspec
 
 from halftrip import __version__
 from halftrip.analysis.flags import NAMES, flags_by_configuration
+from halftrip.analysis.network import FEWEST_HOSTS, suspect_rows
 from halftrip.analysis.verdict import NOT_OK, verdicts
 from halftrip.errors import HalftripError, UsageError
 from halftrip.job.existing import existing_job
@@ -37,6 +39,11 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = ["Run", "load", "measure", "resume", "run"]
+
+# Rows are measured again if --max-duration leaves this many times as long as they took, and so long
+# for the start of the ranks, s.
+_MOST_SHARE = 1.5
+_START_SECONDS = 3.0
 
 PlanSource: TypeAlias = Plan | Mapping[str, Any] | str | os.PathLike[str] | None
 
@@ -98,9 +105,28 @@ def resume(
     before = run_file.load(path)
     if before.header.format != FORMAT:
         raise UsageError(f"{path}: written by an older halftrip; it can be read, but not resumed")
+    if before.sources:
+        raise UsageError(f"{path}: what {before.sources[0].tool} has measured cannot be resumed")
     plan = make_plan(python_layer(before.header.plan))
+    began = time.monotonic()
+    _go_on(before, plan, _named(before, set(again)), Path(path), view or NoView())
+    _retest(plan, Path(path), view or NoView(), began)
+    return load(path)
+
+
+def _go_on(
+    before: results.Run,
+    plan: Plan,
+    again: Sequence[Configuration],
+    path: Path,
+    view: View,
+    left_out: Collection[Configuration] = (),
+) -> None:
+    """Measures what a run lacks, but for what is `left_out`, and the configurations `again`, into
+    its file."""
     try:
-        left = resumption(before, plan, plans_of(plan), _named(before, set(again)))
+        left = resumption(before, plan, plans_of(plan), again)
+        left = left._replace(done=left.done.union(left_out))
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
 
@@ -111,7 +137,7 @@ def resume(
             opened.append(encode(Again(launch=left.first)))
         return opened
 
-    return load(_measure(plan, Path(path), view or NoView(), reopen, left))
+    _measure(plan, path, view, reopen, left)
 
 
 def _named(run: results.Run, names: set[str]) -> list[Configuration]:
@@ -140,8 +166,39 @@ def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
     Returns the path of the file: rank 0's, in a job that another launcher has started. Raises the
     errors of `run`; the file then has everything that was measured before.
     """
+    began = time.monotonic()
     left = Resumption(launches=plan.launches)
-    return _measure(plan, path, view, partial(_create, path, plan, command), left)
+    path = _measure(plan, path, view, partial(_create, path, plan, command), left)
+    _retest(plan, path, view, began)
+    return path
+
+
+def _retest(plan: Plan, path: Path, view: View, began: float) -> None:
+    """Measures again what slow hosts and links are told by, before they are named. The run began at
+    that time.monotonic. In a job of another launcher's, no ranks can be started; several launches
+    have measured all of it again already, and their interval would be lost."""
+    if existing_job(os.environ) is not None or plan.launches > 1 or plan.until_ci:
+        return
+    if len(run_file.hosts(path)) < FEWEST_HOSTS:
+        return
+    for _ in range(plan.retest):
+        run = run_file.load(path)
+        rows = [] if run.interrupted is not None else suspect_rows(run)
+        if not rows:
+            return
+        of_launch = plan
+        if plan.max_duration is not None:
+            gone = time.monotonic() - began
+            seconds = plan.max_duration - gone
+            if (
+                seconds
+                < _MOST_SHARE * gone * len(rows) / len(run.by_configuration) + _START_SECONDS
+            ):
+                return
+            of_launch = msgspec.structs.replace(plan, max_duration=seconds)
+        # What failed would only fail again.
+        failed = {failure.configuration for failure in run.failures}
+        _go_on(run, of_launch, rows, path, view, failed.difference(rows))
 
 
 def _measure(

@@ -119,6 +119,60 @@ LAUNCHERS = Registry(
     },
 )
 
+# Each is a convert.tables.Format: the output of another tool.
+IMPORTERS = Registry(
+    "halftrip.importers",
+    {
+        "osu": "halftrip.convert.formats.osu:FORMAT",
+        "imb": "halftrip.convert.formats.imb:FORMAT",
+        "netpipe": "halftrip.convert.formats.netpipe:FORMAT",
+        "mpptest": "halftrip.convert.formats.mpptest:FORMAT",
+        "nccl-tests": "halftrip.convert.formats.nccl_tests:FORMAT",
+        "perftest": "halftrip.convert.formats.perftest:FORMAT",
+        "mpi4py-ve": "halftrip.convert.formats.mpi4py_ve:FORMAT",
+        "eight-measurements": "halftrip.convert.formats.eight_measurements:FORMAT",
+        "dragon": "halftrip.convert.formats.dragon:FORMAT",
+        "one-box": "halftrip.convert.formats.one_box:FORMAT",
+        "hpcbench": "halftrip.convert.formats.hpcbench:FORMAT",
+        "iperf3": "halftrip.convert.formats.iperf3:FORMAT",
+        "sockperf": "halftrip.convert.formats.sockperf:FORMAT",
+        "pyperf": "halftrip.convert.formats.pyperf:FORMAT",
+        "qperf": "halftrip.convert.formats.qperf:FORMAT",
+        "ucx-perftest": "halftrip.convert.formats.ucx_perftest:FORMAT",
+        "netperf": "halftrip.convert.formats.netperf:FORMAT",
+    },
+)
+
+# Each is a function of a document, which returns files: see convert.export.
+EXPORTS = Registry(
+    "halftrip.exports",
+    {
+        "csv": "halftrip.convert.export.csv:files",
+        "parquet": "halftrip.convert.export.parquet:files",
+        "json": "halftrip.convert.export.documents:json",
+        "markdown": "halftrip.convert.export.documents:markdown",
+        "latex": "halftrip.convert.export.documents:latex",
+        "openmetrics": "halftrip.convert.export.openmetrics:files",
+        "google-benchmark": "halftrip.convert.export.google_benchmark:files",
+        "gnuplot": "halftrip.convert.export.gnuplot:files",
+        "hpcbench": "halftrip.report.styles.hpcbench:files",
+    },
+)
+
+# Each is a report.document.Style: a function of a document, as an older tool would print it.
+STYLES = Registry(
+    "halftrip.styles",
+    {
+        "osu": "halftrip.report.styles.osu:render",
+        "imb": "halftrip.report.styles.imb:render",
+        "mpi4py-ve": "halftrip.report.styles.mpi4py_ve:render",
+        "eight-measurements": "halftrip.report.styles.eight_measurements:render",
+        "dragon": "halftrip.report.styles.dragon:render",
+        "one-box": "halftrip.report.styles.one_box:render",
+        "hpcbench": "halftrip.report.styles.hpcbench:render",
+    },
+)
+
 # Each is a report.document.Format: a function of a document.
 FORMATS = Registry(
     "halftrip.formats",
@@ -128,5 +182,6 @@ FORMATS = Registry(
         "csv": "halftrip.report.csv:render",
         "markdown": "halftrip.report.markdown:render",
         "latex": "halftrip.report.latex:render",
+        "nodes": "halftrip.report.nodes:render",
     },
 )

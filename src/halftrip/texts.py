@@ -20,11 +20,14 @@ def printable(text: str, longest: int | None = None) -> str:
     return "".join(each if each.isprintable() else _shown(each) for each in text)
 
 
-def printable_lines(text: str) -> str:
-    """The same of a text of several lines, which stay."""
+def printable_lines(text: str, tabs: bool = False) -> str:
+    """The same of a text of several lines, which stay; with `tabs`, these stay, too."""
     if text.replace("\n", "").isprintable():
         return text
-    return "\n".join(printable(line) for line in text.split("\n"))
+    lines = text.split("\n")
+    if tabs:
+        return "\n".join("\t".join(map(printable, line.split("\t"))) for line in lines)
+    return "\n".join(map(printable, lines))
 
 
 # What somebody has written, in quotation marks or without blanks.

@@ -123,6 +123,9 @@ _UNITS = {
     "max": "ns",
     "first_message": "ns",
     "jitter": "ns",
+    "there": "ns",
+    "back": "ns",
+    "clock_error": "ns",
     "core_to_core_low": "ns",
     "core_to_core_high": "ns",
 }

@@ -30,15 +30,19 @@ import numpy as np
 from halftrip import api
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import HalftripError, UsageError
+from halftrip.results.records import LostHost
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fuzz.mutate import mutated
-from harness import runs
+from harness import arrivals, runs
 
 CASES = Path(__file__).parent / "cases"
 GOLDEN = Path(__file__).parents[1] / "golden" / "formats"
-VIEWS = ("details", "why", "flags", "tails", "cost", "layers", "system-log")
+VIEWS = ("details", "why", "flags", "tails", "cost", "layers", "matrix", "system-log")
+EXPECT = "latency=1us,bandwidth=1GB/s,messages=1M/s"
+# What is judged by itself.
+ITSELF = "itself"
 FORMS = (
     Shown(),
     *(Shown(views=[view]) for view in VIEWS),
@@ -46,6 +50,8 @@ FORMS = (
     Shown(rtt=True, wide=True),
     *(Shown(format=name) for name in ("csv", "json", "markdown", "latex")),
     Shown(format="markdown", wide=True),
+    Shown(expect=EXPECT, baseline=ITSELF),
+    Shown(format="nodes", expect=EXPECT, baseline=ITSELF),
 )
 # Of several files.
 FORMS_OF_SEVERAL = (Shown(), *(Shown(format=name) for name in ("csv", "json", "markdown", "latex")))
@@ -81,6 +87,7 @@ def seeds() -> list[list[bytes]]:
     golden.append(golden[-1].replace(b'"format":7', b'"format":8', 1))
     found = [content.splitlines(keepends=True) for content in golden]
     found.append(_of_many_kinds())
+    found.append(_of_arrivals())
     return found
 
 
@@ -99,9 +106,29 @@ def _of_many_kinds() -> list[bytes]:
             for pair in ((0, 1), (1, 2))
             for n in range(2)
         ]  # fmt: skip
-        made = runs.run(*measured, environments=tuple(runs.environment(rank) for rank in range(3)))
-        plan = made.header.plan | {"refine": True, "placement_state": "near", "system_log": True}
+        hosts = tuple(runs.environment(rank, host=f"n{rank}") for rank in range(3))
+        counted = tuple(runs.counters(host=f"n{rank}", rank=rank) for rank in range(3))
+        lost = (LostHost(host="n3", ranks=[3], reason="rank 3 on n3 died", launch=1),)
+        made = runs.run(*measured, environments=hosts, host_counters=counted, lost=lost)
+        plan = made.header.plan | {
+            "refine": True, "placement_state": "near", "system_log": True, "expect": EXPECT,
+            "baseline": "earlier.jsonl", "tolerance": 0.2,
+        }  # fmt: skip
         made.header.plan.update(plan)
+        return runs.save(made, Path(folder) / "run").read_bytes().splitlines(keepends=True)
+
+
+def _of_arrivals() -> list[bytes]:
+    """A run whose messages arrive at another host, by a clock that was compared."""
+    slices = [
+        arrivals.block([50_000.0] * 12, [30_000.0] * 12, arrivals.BOOTED + n * arrivals.SECOND, 7)
+        for n in range(6)
+    ]
+    compared = [
+        arrivals.comparison(arrivals.BOOTED + n * arrivals.SECOND, 5 + n) for n in range(-1, 8)
+    ]
+    made, _ = arrivals.ping_pong(slices, compared=compared)
+    with tempfile.TemporaryDirectory() as folder:
         return runs.save(made, Path(folder) / "run").read_bytes().splitlines(keepends=True)
 
 
@@ -124,33 +151,36 @@ def try_input(path: Path, forms: int | None = None, draw: random.Random | None =
         try:
             loaded = api.load(path)
         except UsageError as error:
-            _check_line(str(error))
+            check_line(str(error))
             return
         for line in loaded.problems:
-            _check_line(line)
+            check_line(line)
         several = [(form, 2) for form in FORMS_OF_SEVERAL]
         every = [*((form, 1) for form in FORMS), *several]
         for form, files in every if draw is None else draw.sample(every, forms or 1):
-            _show(path, form, files)
+            show(path, form, files)
         if draw is None:
             loaded.frame()
             loaded.frame(slices=True)
 
 
-def _check_line(line: str) -> None:
+def check_line(line: str) -> None:
     assert line.isprintable(), f"cannot be printed: {line!r}"
     assert len(line) < 500, f"too long: {line}"
 
 
-def _show(path: Path, form: Shown, files: int) -> None:
+def show(path: Path, form: Shown, files: int) -> None:
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
         try:
-            show_runs([str(path)] * files, form)
+            own = str(path) if form.baseline == ITSELF else form.baseline
+            show_runs([str(path)] * files, form._replace(baseline=own))
         except HalftripError as error:
-            _check_line(str(error))
+            check_line(str(error))
     text = shown.getvalue()
-    assert text.replace("\n", "").isprintable(), f"{form} prints control characters"
+    # The columns of some styles are between tabs.
+    plain = text.replace("\t", "") if form.style is not None else text
+    assert plain.replace("\n", "").isprintable(), f"{form} prints control characters"
 
 
 def failure_of(
@@ -159,7 +189,7 @@ def failure_of(
     """What is wrong with this input; None if nothing is."""
     path.write_bytes(content)
     try:
-        with _time_limit():
+        with time_limit():
             try_input(path, forms, draw)
     except Exception:  # noqa: BLE001 (whatever it is, it is a failure)
         return Failure(content, traceback.format_exc(limit=-3))
@@ -167,7 +197,7 @@ def failure_of(
 
 
 @contextlib.contextmanager
-def _time_limit() -> Iterator[None]:
+def time_limit() -> Iterator[None]:
     """Raises SlowError after SLOWEST seconds. Whoever has set this timer before has it again."""
 
     def stop(*_: object) -> None:

@@ -13,6 +13,7 @@ from halftrip.results.records import (
     CopyTime,
     Environment,
     Header,
+    HostCounters,
     Measurement,
     RunEnd,
     Skip,
@@ -197,14 +198,37 @@ def run(*measurements, **changes):
     return Run(**(values | changes))
 
 
+def counters(**changes):
+    """What a host, node1, has counted in a launch; `changes` are fields."""
+    values = {
+        "host": "node1",
+        "rank": 0,
+        "phase": "launch",
+        "at": 0.1,
+        "seconds": 2.0,
+        "cpus": {},
+        "memory_used": None,
+        "counts": {"tcp_segments_out": 1000, "tcp_retransmits": 7},
+        "interfaces": {"eth0": {"packets_in": 90, "drops_in": 10, "errors_out": 1}},
+        "interrupts": {},
+        "softnet": {"0": {"dropped": 2}},
+    }
+    return HostCounters(**(values | changes))
+
+
 def save(run, path):
     """Writes a run to a file and returns its path."""
     kinds = (
+        run.sources,
         run.environments,
         run.skips,
         run.measurements,
+        run.again,
+        run.lost,
         run.failures,
         run.aggregates,
+        run.connections,
+        run.clock_comparisons,
         run.copy_times,
         run.host_counters,
         run.notices,

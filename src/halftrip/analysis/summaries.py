@@ -10,10 +10,12 @@ import numpy as np
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, add_deliveries, delivered_share
 from halftrip.results.records import Measurement
+from halftrip.results.reported import Reported
 from halftrip.stats import series
 from halftrip.stats.median import median
 from halftrip.stats.series import ConfigurationTimes
 from halftrip.stats.summary import Summary
+from halftrip.stats.tails import Quantile
 from halftrip.stats.variance import Components, variance_components
 
 
@@ -34,13 +36,18 @@ def summarize_configuration(
     configuration = measurements[0].configuration
     delivery = add_deliveries(measurement.delivery for measurement in measurements)
     delivered = delivered_share(configuration, delivery)
+    first = measurements[0].first
     summary = series.summarize_configuration(
         times or configuration_times(measurements),
         size=configuration.size,
-        first=measurements[0].first / configuration.messages_per_iteration,
+        first=math.nan if first is None else first / configuration.messages_per_iteration,
         delivered=delivered,
-        single=all(measurement.iterations == 1 for measurement in measurements),
+        single=all(
+            measurement.iterations == 1 and measurement.reported is None
+            for measurement in measurements
+        ),
     )
+    summary = with_reported(summary, [m.reported for m in measurements if m.reported])
     if not is_over_all_time(configuration, delivery):
         return summary
     sent = sum(
@@ -49,6 +56,23 @@ def summarize_configuration(
     elapsed = sum(int(m.samples.sum()) for m in measurements)
     bandwidth = configuration.size * delivered * sent / elapsed * 1e9 if elapsed else math.nan
     return summary._replace(bandwidth=bandwidth)
+
+
+def with_reported(summary: Summary, reported: Sequence[Reported]) -> Summary:
+    """The summary with what another tool has reported: of a single figure also how single exchanges
+    spread, and bandwidths as it has printed them."""
+    if not reported:
+        return summary
+    rates = [each.bandwidth for each in reported if each.bandwidth is not None]
+    if len(rates) == len(reported):
+        summary = summary._replace(bandwidth=median(rates))
+    if len(reported) > 1:
+        return summary
+    spread = reported[0].spread
+    p90, p99, p999 = (
+        Quantile(spread.get(name, math.nan), math.nan, math.nan) for name in ("p90", "p99", "p99.9")
+    )
+    return summary._replace(p90=p90, p99=p99, p999=p999, max=spread.get("max", math.nan))
 
 
 def is_over_all_time(configuration: Configuration, delivery: Delivery | None) -> bool:

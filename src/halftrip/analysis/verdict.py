@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from halftrip.analysis.flags import contradictions, evidences, machine, samples
+from halftrip.analysis.flags import contradictions, evidences, imported, machine, samples
 from halftrip.analysis.flags.disturbed import core_of, steal_ends, taken_ends
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percent, us
 from halftrip.results.configuration import Configuration
@@ -22,11 +22,17 @@ Word = Literal["ok", "caution", "no"]
 # The words of rows that may be measured again.
 NOT_OK: tuple[Word, ...] = ("caution", "no")
 
+# The cause of rows of which a source gives single figures.
+NO_INTERVAL = "no interval"
+# What to do where another tool has measured, which has no options of ours.
+_TO_OTHERS = "measure it again, several times"
 # The interval's wider side, as a share of the latency, up to which a row is ok, and up to which it
 # may be used with caution.
 OK_WIDTH = 0.02
 CAUTION_WIDTH = 0.1
 KEEP_STATE = "keep to one state with --placement-state near, or far"
+# One of fewer launches is not told from the others.
+_FEWEST_LAUNCHES = 4
 # A level occurs in a slice where it has this share of the samples.
 _LEAST_OF_LEVEL = 0.1
 
@@ -66,9 +72,12 @@ def verdict(row: Evidence, contradiction: Flag | None = None) -> Verdict:
     if cause is None and word != "ok":
         cause = _first(_OF_WIDTH, row)
     if cause is None and contradiction is not None:
-        cause = _named("contradicted", contradiction)
+        is_cold = contradiction.name == "cold-start"
+        cause = _named("cold start" if is_cold else "contradicted", contradiction)
     if cause is None and word != "ok":
         cause = _few_samples(row)
+    if cause is not None and row.run.sources and "--" in cause.advice:
+        cause = cause._replace(advice=_TO_OTHERS)
     return Verdict("caution" if word == "ok" and cause is not None else word, width, cause)
 
 
@@ -100,7 +109,7 @@ def _contention(row: Evidence) -> Cause | None:
         task = None if usage.core is None else usage.core.busiest_task
         who = "" if task is None else f", mostly {task.name}"
         share = percent(usage.taken_share)
-        taken.append(f"{share} of {core_of(rank, usage)}{who}")
+        taken.append(f"{share} of {core_of(row, rank, usage.core)}{who}")
     if not taken:
         return None
     advice = "stop them, or choose other cores with --cores"
@@ -109,7 +118,9 @@ def _contention(row: Evidence) -> Cause | None:
 
 def _steal(row: Evidence) -> Cause | None:
     """The hypervisor had the core of an end."""
-    steal = [f"{percent(share)} of core {core.number}" for _, core, share in steal_ends(row)]
+    steal = [
+        f"{percent(share)} of {core_of(row, rank, core)}" for rank, core, share in steal_ends(row)
+    ]
     if not steal:
         return None
     advice = "measure when its other machines are quiet, or on a machine of your own"
@@ -132,7 +143,7 @@ def _other_state(row: Evidence) -> Cause | None:
 
 
 def _coarse_clock(row: Evidence) -> Cause | None:
-    return _named("coarse clock", samples.coarse_clock(row))
+    return _named("coarse clock", samples.coarse_clock(row) or imported.few_digits(row))
 
 
 def _warming_up(row: Evidence) -> Cause | None:
@@ -184,9 +195,35 @@ def _two_levels(row: Evidence) -> Cause | None:
     )
 
 
+def _odd_launch(row: Evidence) -> Cause | None:
+    """One launch is farther from all the others than these are from each other."""
+    launches = {
+        number: median([each.median.median for each in slices])
+        for number, slices in row.times.by_launch.items()
+    }
+    if len(launches) < _FEWEST_LAUNCHES:
+        return None
+    in_order = sorted(launches, key=lambda number: launches[number])
+    for odd, near, far in ((0, 1, -1), (-1, -2, 0)):
+        gap = abs(launches[in_order[odd]] - launches[in_order[near]])
+        others = abs(launches[in_order[near]] - launches[in_order[far]])
+        if gap > max(others, CAUTION_WIDTH * launches[in_order[near]]):
+            rest = sorted((launches[in_order[near]], launches[in_order[far]]))
+            seen = (
+                f"launch {in_order[odd]} took {us(launches[in_order[odd]])}, the other "
+                f"{len(launches) - 1} from {us(rest[0])} to {us(rest[1])}"
+            )
+            advice = "look for what was different in it: placement, frequency, another path"
+            return Cause("another mode", seen, advice)
+    return None
+
+
 def _few_samples(row: Evidence) -> Cause:
     """What is left: too little was measured."""
     slices = sum(row.times.counted)
+    if slices == 1 and row.measurements[0].reported is not None:
+        seen = "its source gives a single figure, and nothing by which to tell how far it holds"
+        return Cause(NO_INTERVAL, seen, "measure it several times")
     plan = row.run.header.plan
     limited = plan.get("max_duration") is not None and slices < plan.get("slices", 0)
     advice = f"allow more time with {'--max-duration' if limited else '--time'}"
@@ -203,4 +240,4 @@ def _few_samples(row: Evidence) -> Cause:
 
 
 _ALWAYS = (_contention, _steal, _oversubscribed, _unpinned, _other_state)
-_OF_WIDTH = (_coarse_clock, _warming_up, _wandered, _two_levels)
+_OF_WIDTH = (_coarse_clock, _warming_up, _odd_launch, _wandered, _two_levels)

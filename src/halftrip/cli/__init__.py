@@ -13,8 +13,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from halftrip import __version__
-from halftrip.cli import several_hosts
-from halftrip.cli.help import Command, Commands, help_of, mistake
+from halftrip.cli import guides, other_tools, several_hosts
+from halftrip.cli.help import Command, Commands, mistake
 from halftrip.cli.output import flush, prepare_streams, writing
 from halftrip.errors import HalftripError, Interrupted, UsageError, shortage
 from halftrip.plan.options import GROUPS, OPTIONS, Option
@@ -58,12 +58,11 @@ Text = str | None
 def _run(**arguments: Any) -> None:
     """Measure, and print a table. With no argument: six transports, 1 byte to 4 MiB.
 
-    All but --format, -j, --resume, --again are also keys of a plan. K, M and G are
+    All but --format, -j, --style, --resume, --again are also keys of a plan. K, M and G are
     powers of 1024."""
-    plan, no_config, format_, json = (
-        arguments.pop(name) for name in ("plan", "no_config", "format_", "json")
+    plan, no_config, format_, json, style = (
+        arguments.pop(name) for name in ("plan", "no_config", "format_", "json", "style")
     )
-    format_ = "json" if json else format_
     resume, again = (arguments.pop(name) for name in _OF_A_RUN)
     # Without its flag, an option has the plan's value.
     options = {
@@ -71,10 +70,12 @@ def _run(**arguments: Any) -> None:
         for name, value in arguments.items()
     }
     from halftrip.cli.run import resume_run, run_plan
+    from halftrip.cli.show import Form
 
+    form = Form("json" if json else format_, style)
     if resume is None and again is None:
-        raise typer.Exit(run_plan(plan, options, format_, not no_config))
-    raise typer.Exit(resume_run(plan, resume, again, options, format_))
+        raise typer.Exit(run_plan(plan, options, form, not no_config))
+    raise typer.Exit(resume_run(plan, resume, again, options, form))
 
 
 def _parameters() -> list[inspect.Parameter]:
@@ -104,10 +105,15 @@ def _parameters() -> list[inspect.Parameter]:
 
 def _format_parameters(title: str) -> list[inspect.Parameter]:
     """How the run is printed, which is no key of a plan."""
-    text = "Print table, csv, json, markdown or latex. [table]"
+    text = "Print table, csv, json, markdown, latex or nodes. [table]"
     format_ = Annotated[str, _named("--format", text, title, "NAME")]
     json = Annotated[bool, _named("-j", "As --format json.", title, None)]
-    return [_parameter("format_", format_, "table"), _parameter("json", json, False)]
+    style = Annotated[Text, _named("--style", "As osu, imb, hpcbench... print it.", title, "NAME")]
+    return [
+        _parameter("format_", format_, "table"),
+        _parameter("json", json, False),
+        _parameter("style", style, None),
+    ]
 
 
 # What concerns a run that exists already is no key of a plan.
@@ -205,16 +211,28 @@ def show(
     system_log: Annotated[
         bool, typer.Option("--system-log", help="What every host's counters have counted.")
     ] = False,
+    expect: Annotated[
+        Text, typer.Option("--expect", metavar="LIST", help="Exit with 1 if one falls short.")
+    ] = None,
+    baseline: Annotated[
+        Text, typer.Option("--baseline", metavar="RUN", help="Exit with 1 if worse than that run.")
+    ] = None,
+    tolerance: Annotated[
+        Text, typer.Option("--tolerance", metavar="SHARE", help="How much worse it may be. [10%]")
+    ] = None,
     format_: Annotated[
         str,
         typer.Option(
             "--format",
             metavar="NAME",
-            help="table, csv, json, markdown or latex. [table]",
+            help="table, csv, json, markdown, latex or nodes. [table]",
             show_default=False,
         ),
     ] = "table",
     json: Annotated[bool, typer.Option("-j", help="As --format json.")] = False,
+    style: Annotated[
+        Text, typer.Option("--style", metavar="NAME", help="As osu, imb, hpcbench... print it.")
+    ] = None,
 ) -> None:
     """Print runs again: the answer, and how far to trust it."""
     from halftrip.cli.show import Shown, selection_of, show_runs
@@ -238,8 +256,12 @@ def show(
         every=every,
         sort=sort,
         selection=selection_of(chosen),
+        expect=expect,
+        baseline=baseline,
+        tolerance=tolerance,
+        style=style,
     )
-    show_runs(files or [], shown)
+    raise typer.Exit(show_runs(files or [], shown))
 
 
 @app.command()
@@ -258,48 +280,11 @@ def doctor(
     raise typer.Exit(examine(json, load))
 
 
+other_tools.add_to(app)
 several_hosts.add_to(app)
 
 
-@app.command("help")
-def help_(
-    ctx: typer.Context,
-    command: Annotated[Text, typer.Argument(help="The command; none: all of them.")] = None,
-    man: Annotated[bool, typer.Option("--man", help="Print the man page, for man -l -.")] = False,
-) -> None:
-    """Say how to use a command."""
-    if man:
-        from halftrip.cli.man_page import man_page
-
-        said = man_page(ctx.find_root().command, ctx)
-    else:
-        said = f"{help_of(ctx, command)}\n"
-    with writing():
-        print(said, end="")
-
-
-@app.command()
-def recipes(
-    recipe: Annotated[Text, typer.Argument(help="Print this one; none: list them.")] = None,
-) -> None:
-    """List plans that come with halftrip, for halftrip run NAME."""
-    from halftrip.cli.recipes import print_recipes
-
-    print_recipes(recipe)
-
-
-@app.command()
-def completion(
-    ctx: typer.Context,
-    shell: Annotated[Text, typer.Argument(help="bash, zsh or fish; words: for these.")] = None,
-    words: Annotated[list[str] | None, typer.Argument(help="Words to complete.")] = None,
-) -> None:
-    """Print what makes a shell complete words.
-
-    In ~/.bashrc: eval "$(halftrip completion bash)"."""
-    from halftrip.cli.completion import print_completion
-
-    print_completion(ctx.find_root().command, shell, words or [])
+guides.add_to(app)
 
 
 _USAGE_STATUS = 2

@@ -15,7 +15,7 @@ from halftrip.errors import UsageError
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.parsing import nearest
 from halftrip.plan.recipes import names, purpose
-from halftrip.registry import FORMATS
+from halftrip.registry import EXPORTS, FORMATS, IMPORTERS, STYLES, Registry
 
 # Bash cuts words at : and =, and replaces only what is behind the last of them.
 _BASH = r"""_halftrip() {
@@ -159,12 +159,19 @@ def _flags() -> _Candidates:
     return [(name, "") for name in (*NOT_OK, *NAMES)]
 
 
+def _names(registry: Registry) -> Callable[[], _Candidates]:
+    return lambda: [(name, "") for name in registry]
+
+
 # By the name of a parameter.
 _OTHERS: dict[str, Callable[[], _Candidates]] = {
     "plan": _plans,
     "recipe": _recipes,
     "again": _flags,
-    "format_": lambda: [(name, "") for name in FORMATS],
+    "format_": _names(FORMATS),
+    "style": _names(STYLES),
+    "tool": _names(IMPORTERS),
+    "to": _names(EXPORTS),
     "shell": lambda: [(name, "") for name in SCRIPTS],
 }
 

@@ -11,18 +11,21 @@ from pathlib import Path
 from rich.console import Console
 
 from halftrip.api import measure, resume
-from halftrip.cli.show import print_first, print_format
+from halftrip.cli.show import TABLE, Form, print_first, print_form
 from halftrip.cli.speaker import in_job, speaks
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.plan.config import config_layer
 from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.parsing import items
+from halftrip.plan.plan import Plan, plan_record
 from halftrip.plan.recipes import find_plan
-from halftrip.registry import FORMATS
+from halftrip.report.baseline import Baseline, check_baseline
 from halftrip.report.document import document
-from halftrip.report.expectation import shortfalls
+from halftrip.report.expectation import NOTHING_EXPECTED, Expectations, fails
 from halftrip.report.progress import ProgressLine
+from halftrip.results.run import Run
 from halftrip.results.run_file import default_name, load
+from halftrip.texts import printable
 
 _QUOTED_LINES = 20
 
@@ -30,22 +33,37 @@ _QUOTED_LINES = 20
 def run_plan(
     plan_file: str | None,
     options: Mapping[str, str | bool | None],
-    format_: str = "table",
+    form: Form = TABLE,
     with_config: bool = True,
 ) -> int:
-    """Measures, prints the run in a format, and returns the exit status: 1 if nothing was measured,
+    """Measures, prints the run in a form, and returns the exit status: 1 if nothing was measured,
     or a configuration failed. The user's own defaults hold `with_config`."""
     layers = [file_layer(find_plan(plan_file))] if plan_file is not None else []
     defaults = config_layer(os.environ, in_job()) if with_config else None
     plan = make_plan(*layers, options_layer(options), defaults=defaults)
+    baseline = _baseline(plan.baseline, plan)
     path = Path(plan.output or default_name())
     return _measure(
         path,
         plan.quiet,
-        format_,
+        form,
         lambda view: measure(plan, path, view, sys.argv),
+        Expectations.of_plan(plan_record(plan), baseline),
         plan.max_duration,
     )
+
+
+def _baseline(path: str | None, plan: Plan | None = None) -> Baseline | None:
+    """The figures of the baseline in the file `path`, on the rank that judges by them; None where
+    there is none. Raises UsageError if it has nothing to compare with something in the `plan`."""
+    if path is None or not speaks():
+        return None
+    found, name = load(path), printable(path)
+    for problem in found.problems:
+        print(f"halftrip: {problem}", file=sys.stderr)
+    if plan is not None:
+        check_baseline(found, name, plan)
+    return Baseline.of(found, name)
 
 
 def resume_run(
@@ -53,7 +71,7 @@ def resume_run(
     path: str | None,
     again: str | None,
     options: Mapping[str, str | bool | None],
-    format_: str = "table",
+    form: Form = TABLE,
 ) -> int:
     """As `run_plan`, for what is left of the run in the file `path`, and for its rows that have one
     of the flags `again`. Raises UsageError for options that belong to a new run."""
@@ -65,24 +83,29 @@ def resume_run(
         raise UsageError(f"{place}: --resume takes the plan of {path}; leave it out")
     flags = items(again) if again is not None else []
 
+    expected = Expectations.of_plan(load(path).header.plan)
+    expected = expected._replace(baseline=_baseline(expected.named))
+
     def go_on(view: ProgressLine) -> Path:
         resume(path, flags, view)
         return Path(path)
 
-    return _measure(Path(path), bool(options.get("quiet")), format_, go_on)
+    return _measure(Path(path), bool(options.get("quiet")), form, go_on, expected)
 
 
 def _measure(
     path: Path,
     quiet: bool,
-    format_: str,
+    form: Form,
     work: Callable[[ProgressLine], Path],
+    expected: Expectations,
     seconds: float | None = None,
 ) -> int:
     """Calls `work`, which returns the path of the run file, within so many seconds, prints the run
-    in a format, and returns the exit status."""
-    if format_ not in FORMATS:
-        raise UsageError(f"--format: {format_!r} is not known; allowed: {', '.join(FORMATS)}")
+    in a form, judged by what is `expected`, and returns the exit status."""
+    form.check()
+    if form.format == "nodes" and expected.are_none:
+        raise UsageError(NOTHING_EXPECTED)
     # In a job, output goes through the launcher, and some launchers pretend to be a terminal.
     plain = in_job()
     try:
@@ -93,23 +116,23 @@ def _measure(
         if not quiet and speaks() and path.exists():
             # A terminal may be gone; how the run ended matters more.
             with contextlib.suppress(HalftripError, OSError):
-                _print_run(path, format_, plain)
+                _print_run(load(path), path, form, plain, expected)
         raise
     if not speaks():
         return 0
+    run = load(path)
     if quiet:
         print(path)
     else:
-        _print_run(path, format_, plain)
+        _print_run(run, path, form, plain, expected)
         for who, lines in view.quotes:
             _print_quote(who, lines)
-    run = load(path)
     if run.interrupted is not None:
         # Not by a signal or a death, which are errors: its time was not enough.
         raise HalftripError(run.interrupted)
     if not run.measurements or run.failures:
         return 1
-    return 1 if any(each.is_sure for each in shortfalls(document(run, flags=False))) else 0
+    return int(fails(document(run, flags=False, expectations=expected)))
 
 
 def _print_quote(who: str, lines: list[str]) -> None:
@@ -119,12 +142,12 @@ def _print_quote(who: str, lines: list[str]) -> None:
         print(f"... and {len(lines) - _QUOTED_LINES} lines more", file=sys.stderr)
 
 
-def _print_run(path: Path, format_: str, plain: bool) -> None:
+def _print_run(run: Run, path: Path, form: Form, plain: bool, expected: Expectations) -> None:
     kept = f"; run file: {path}"
-    if format_ == "table":
-        print_first(load(path), str(path), plain, kept)
+    if form == TABLE:
+        print_first(run, str(path), expected, plain, kept)
         print(f"run file: {path}")
     else:
-        print_format(load(path), format_, kept)
+        print_form(run, form, expected, kept)
         # A program reads what is printed.
         print(f"run file: {path}", file=sys.stderr)

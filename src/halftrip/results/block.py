@@ -34,7 +34,11 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, eq=Fa
     `times` are the initiator's; the first sample began at `start`, ns of its CLOCK_MONOTONIC_RAW
     (None: not known). `peer_times` are the times of the same samples by the responder's clock.
     Where a window goes each way, `receive_times` and `peer_receive_times` are the times until the
-    last receive of a sample completed, at the initiator and at the responder.
+    last receive of a sample completed, at the initiator and at the responder. Where the responder
+    of a ping-pong says when messages arrived, `arrivals` are the times from one arrival to the
+    next, by its clock; the first from `peer_start`, ns of its CLOCK_MONOTONIC_RAW, when the last
+    message before the samples arrived. `end` is then when the last sample ended, on the clock of
+    `start`.
 
     `core_to_core_rtt` is None where it cannot be probed: between hosts, on a shared core, and of
     threads other than the first. Where messages can be lost, `timed_out` is the time, ns,
@@ -47,6 +51,9 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, eq=Fa
     peer_times: Times = NO_TIMES
     receive_times: Times = NO_TIMES
     peer_receive_times: Times = NO_TIMES
+    end: Change | None = None
+    peer_start: Change | None = None
+    arrivals: Times = NO_TIMES
     core_to_core_rtt: RoundTrips | None = None
     timed_out: WholeNs = 0
     delivery: Delivery | None = None

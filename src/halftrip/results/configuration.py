@@ -25,13 +25,16 @@ from halftrip.results.bounds import (
     Window,
 )
 from halftrip.results.patterns import Mode, Pattern, is_both_ways, trips
+from halftrip.results.reported import Variant
 from halftrip.units import format_size
 
-Wait = Literal["block", "spin", "adaptive"]
-Buffers = Literal["same", "separate"]
-Pages = Literal["4K", "huge"]
-Cache = Literal["hot", "cold"]
-Places = Literal["own", "same"]
+# A setting that another tool, whose output was imported, does not say; none that can be asked for.
+UNKNOWN = "unknown"
+Wait = Literal["block", "spin", "adaptive", "unknown"]
+Buffers = Literal["same", "separate", "unknown"]
+Pages = Literal["4K", "huge", "unknown"]
+Cache = Literal["hot", "cold", "unknown"]
+Places = Literal["own", "same", "unknown"]
 Touch = Literal["none", "untimed", "timed"]
 Datatype = Literal["byte", "contiguous", "vector"]
 Object = Literal["buffer", "bytes", "array", "dict"]
@@ -117,6 +120,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     `rate` is what a sender offers, bytes per second; None: as much as it can.
     With `verify`, messages are filled and checked between batches, and each has a buffer of its
     own. `concurrency` is how many pairs of threads talk at the same time, this one included.
+    `variant` is what else tells it from others, by name: the table of an imported text.
     """
 
     transport: Name
@@ -141,6 +145,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     verify: bool = False
     thread: Number = 0
     concurrency: Several = 1
+    variant: Variant = ()
 
     @property
     def ends(self) -> tuple[EndSettings, EndSettings]:
@@ -173,6 +178,30 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     def setting(self) -> Configuration:
         """What is measured, without who measures it."""
         return msgspec.structs.replace(self.without_cores, pair=(0, 1), thread=0, concurrency=1)
+
+    def filled(self, other: Configuration) -> Configuration:
+        """The same, with what is unknown as `other` has it."""
+        ends = (
+            msgspec.structs.replace(
+                end,
+                **{
+                    name: getattr(like, name)
+                    for name in ("wait", "pages")
+                    if getattr(end, name) == UNKNOWN
+                },
+            )
+            for end, like in zip(self.ends, other.ends, strict=True)
+        )
+        initiator, responder = ends
+        unknown = [
+            name for name in ("buffers", "cache", "places") if getattr(self, name) == UNKNOWN
+        ]
+        return msgspec.structs.replace(
+            self,
+            initiator=initiator,
+            responder=responder,
+            **{name: getattr(other, name) for name in unknown},
+        )
 
     @property
     def messages_per_iteration(self) -> int:

@@ -142,8 +142,8 @@ def datagram_rate(path: NetworkPath, size: int) -> float | None:
     most = (mtu - header) // 8 * 8
     if most <= 0:
         return None
-    full = math.ceil(content / most) - 1
-    # The last one may be as long as the others.
+    # The last one may be as long as fits: it has no need of whole units.
+    full = math.ceil((content - (mtu - header)) / most)
     packets = {header + most: full}
     last = header + content - full * most
     packets[last] = packets.get(last, 0) + 1

@@ -21,7 +21,7 @@ from halftrip.results.records import Record
 from halftrip.results.sensible import Read
 from halftrip.texts import printable
 
-FORMAT = 9
+FORMAT = 10
 
 # Bytes. A slice of a million samples, with the times of both ends, takes less than half of this.
 LONGEST_LINE = 128 << 20

@@ -27,11 +27,13 @@ from halftrip.results.bounds import (
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.network_path import NetworkPath
+from halftrip.results.reported import Reported, Source
 from halftrip.results.usage import CoreUse, Usage, add_both_ends
+from halftrip.stats.clock_line import Comparison
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import Series
 
-Phase = Literal["before", "during", "after"]
+Phase = Literal["before", "during", "after", "launch"]
 Stopped = Literal["converged", "time", "count", "full"]
 
 
@@ -55,19 +57,23 @@ class Measurement(
     between these may have been rejected. `verified` is how many messages were checked and found
     intact; None without --verify. `cores` is the use of the initiator's and the responder's core
     from the first block to the last; None where that is not known.
+
+    `reported` is what another tool has printed of it, where it was imported: a sample is then what
+    that tool made of its iterations, such as their sum. What the tool does not say is None.
     """
 
     configuration: Configuration
     slice: Number
-    at: Figure
-    first: WholeNs
-    warm_up: WarmUp
+    at: Figure | None
+    first: WholeNs | None
+    warm_up: WarmUp | None
     iterations: Iterations
-    stopped: Stopped
+    stopped: Stopped | None
     blocks: list[Block]
     launch: Number = 0
     verified: Count | None = None
     cores: tuple[CoreUse | None, CoreUse | None] | None = None
+    reported: Reported | None = None
 
     @cached_property
     def samples(self) -> Times:
@@ -135,6 +141,16 @@ class Again(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="
     launch: Number
 
 
+class LostHost(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="lost"):
+    """A host was lost in the launch of number `launch`, or could not be reached, and why: from then
+    on its `ranks` have no part in the run, which goes on without them."""
+
+    host: Text
+    ranks: list[Rank]
+    reason: Text
+    launch: Number = 0
+
+
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="failure"):
     """A configuration that could not be measured to its end, and the reason."""
 
@@ -178,10 +194,12 @@ class HostCounters(msgspec.Struct, frozen=True, kw_only=True, tag_field="record"
     "after" them, while nothing was measured, or "during": from the previous record to the end of
     the last of `configurations`, which are in order. Several short configurations share a record; a
     round of pairs is named by its first configuration. `slices` has the slice of each
-    configuration.
+    configuration. "launch" is all that was measured in a launch: each host of several has one such
+    record.
 
     `cpus` has the seconds of each kind (user, nice, system, idle, iowait, irq, softirq, steal) of
-    each processor, and of "all". `memory_used` is bytes at the end, without buffers and cache.
+    each processor, and of "all". `memory_used` is bytes at the end, without buffers and cache, of
+    `memory_total` (None: not recorded).
     `counts` are of the whole host: interrupts, context switches, KiB read from and written to
     disks, pages swapped in and out, and the counters of TCP and UDP. `interfaces` has packets,
     bytes, drops and errors in and out of each interface, `interrupts` how often each interface
@@ -203,6 +221,7 @@ class HostCounters(msgspec.Struct, frozen=True, kw_only=True, tag_field="record"
     configurations: list[Configuration] = []
     slices: list[Number] = []
     launch: Number = 0
+    memory_total: Count | None = None
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="notice"):
@@ -277,6 +296,24 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", 
     launch: Number = 0
 
 
+class ClockComparison(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="clocks"):
+    """How far the clock of `rank`, which is also that of all `ranks` of its host, was ahead of rank
+    0's, ns, at the moment `at`, ns of rank 0's CLOCK_MONOTONIC_RAW: by an exchange of two messages
+    between both, which took `round_trip` ns."""
+
+    rank: Rank
+    ranks: list[Rank]
+    at: Change
+    ahead: Change
+    round_trip: WholeNs
+    launch: Number = 0
+
+    @property
+    def comparison(self) -> Comparison:
+        """The same, exact to half of the round trip."""
+        return Comparison(self.at, self.ahead, self.round_trip / 2)
+
+
 class CopyTime(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="copy"):
     """The median time of one memcpy of `size` bytes within one rank, ns."""
 
@@ -313,13 +350,16 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
 
 Record = (
     Header
+    | Source
     | Environment
     | Skip
     | Measurement
     | Again
+    | LostHost
     | Failure
     | Aggregate
     | Connection
+    | ClockComparison
     | CopyTime
     | HostCounters
     | Notice

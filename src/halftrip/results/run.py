@@ -7,33 +7,40 @@ from functools import cached_property
 import msgspec
 
 from halftrip.results.configuration import Configuration
+from halftrip.results.names import Names
 from halftrip.results.records import (
     Again,
     Aggregate,
+    ClockComparison,
     Connection,
     CopyTime,
     Environment,
     Failure,
     Header,
     HostCounters,
+    LostHost,
     Measurement,
     Notice,
     RunEnd,
     Skip,
 )
+from halftrip.results.reported import Source, Variant
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything that a run file holds. `problems` are lines about what could not be read of it."""
 
     header: Header
+    sources: tuple[Source, ...] = ()
     environments: tuple[Environment, ...] = ()
     skips: tuple[Skip, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     again: tuple[Again, ...] = ()
+    lost: tuple[LostHost, ...] = ()
     failures: tuple[Failure, ...] = ()
     aggregates: tuple[Aggregate, ...] = ()
     connections: tuple[Connection, ...] = ()
+    clock_comparisons: tuple[ClockComparison, ...] = ()
     copy_times: tuple[CopyTime, ...] = ()
     host_counters: tuple[HostCounters, ...] = ()
     notices: tuple[Notice, ...] = ()
@@ -51,6 +58,46 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.end is None:
             return "the run ended without saying why"
         return self.end.reason
+
+    @property
+    def lost_hosts(self) -> dict[str, str]:
+        """The hosts that were lost and have not come back in a later launch, and why."""
+        later = {(each.host, each.launch) for each in self.environments}
+        return {
+            each.host: each.reason
+            for each in self.lost
+            if not any(host == each.host and launch > each.launch for host, launch in later)
+        }
+
+    @cached_property
+    def names(self) -> Names:
+        """What its ranks are called."""
+        if self.sources and not self.environments:
+            return Names(dict(enumerate(self.sources[0].hosts)))
+        return Names.of(self.environments)
+
+    @cached_property
+    def source_of(self) -> dict[Configuration, Source]:
+        """The source of each configuration that was imported: the table with its variant, and of
+        several the one in whose lines it is."""
+        of_variant: dict[Variant, list[Source]] = {}
+        for source in sorted(self.sources, key=lambda each: each.place):
+            of_variant.setdefault(source.variant, []).append(source)
+        found = {}
+        for configuration, measurements in self.by_configuration.items():
+            sources = of_variant.get(configuration.variant, [])
+            reported = measurements[0].reported
+            place = 0 if reported is None else reported.place
+            above = [source for source in sources if source.place <= place] or sources[:1]
+            if above:
+                found[configuration] = above[-1]
+        return found
+
+    @property
+    def measured(self) -> str | None:
+        """When it was measured, ISO 8601; None where it was imported, and nothing says when."""
+        is_known = not self.sources or any(source.date is not None for source in self.sources)
+        return self.header.started if is_known else None
 
     @cached_property
     def by_configuration(self) -> dict[Configuration, list[Measurement]]:

@@ -3,13 +3,16 @@
 Records (`records`), in the order in which they come:
 
 - ``run``: format version, plan, command; always the first line;
+- ``source``: a table of another tool's output that was imported;
 - ``environment``: one for each rank;
 - ``skip``: a request that cannot be measured, with the reason;
 - ``measurement``: one slice of a configuration, with its samples;
 - ``again``: from which launch on measurements replace older ones of the same configurations;
+- ``lost``: a host that was lost, so that the others go on without it;
 - ``failure``: a configuration that went wrong;
 - ``aggregate``: pairs that talked at the same time, after the measurements of each;
 - ``connection``: the path of a transport between two hosts, at each end;
+- ``clocks``: how far the clock of a host is ahead of rank 0's;
 - ``copy``: the time of a memcpy;
 - ``system``: the counters of a host, before all configurations, after each or after several short
   ones, and after all;
@@ -19,8 +22,11 @@ Records (`records`), in the order in which they come:
 
 Format versions, newest first; every version that was ever released can be read (`migration`):
 
-- 9: ``tuning`` of a configuration, ``kind`` of a ``notice``, and record ``connection``. Older files
-  have sockets as the system makes them, with TCP_NODELAY, and notices of what could not be read.
+- 10: record ``source``, ``reported`` in ``measurement``, ``variant`` of a configuration, and values
+  that are not known, for what other tools have measured. Older files have none of these.
+- 9: ``tuning`` of a configuration, ``kind`` of a ``notice``, records ``connection`` and ``clocks``,
+  and ``end``, ``peer_start`` and ``arrivals`` of a block. Older files have sockets as the system
+  makes them, with TCP_NODELAY, and notices of what could not be read.
 - 8: ``object``, ``socket`` and ``ownership`` of a configuration. Older files have messages that are
   buffers.
 - 7: other names of fields (`migration`).
@@ -52,6 +58,7 @@ from halftrip.results import records
 from halftrip.results.block import encode_array
 from halftrip.results.reading import FORMAT, decode, read
 from halftrip.results.records import Record
+from halftrip.results.reported import Source
 from halftrip.results.run import Run
 from halftrip.texts import printable
 
@@ -68,6 +75,8 @@ __all__ = [
 ]
 
 _Kind = TypeVar("_Kind")
+# How the line of an environment begins.
+_ENVIRONMENT = b'{"record":"environment"'
 _encoder = msgspec.json.Encoder(enc_hook=encode_array)
 
 
@@ -187,6 +196,15 @@ def load(path: str | os.PathLike[str]) -> Run:
         raise UsageError(f"{name}: {system_reason(error).lower()}") from None
 
 
+def hosts(path: str | os.PathLike[str]) -> set[str]:
+    """The names of the hosts in a run file that halftrip has just written: much less work than to
+    load it."""
+    with _opened(path) as file:
+        lines = [line for line in file if line.startswith(_ENVIRONMENT)]
+    found = map(decode, lines)
+    return {each.host for each in found if isinstance(each, records.Environment)}
+
+
 def _opened(path: str | os.PathLike[str]) -> BinaryIO:
     try:
         return open(path, "rb")
@@ -207,13 +225,16 @@ def assemble(header: records.Header, found: Iterable[Record], problems: Iterable
     ends = of(records.RunEnd)
     return Run(
         header=header,
+        sources=of(Source),
         environments=of(records.Environment),
         skips=of(records.Skip),
         measurements=of(records.Measurement),
         again=of(records.Again),
+        lost=of(records.LostHost),
         failures=of(records.Failure),
         aggregates=of(records.Aggregate),
         connections=of(records.Connection),
+        clock_comparisons=of(records.ClockComparison),
         copy_times=of(records.CopyTime),
         host_counters=of(records.HostCounters),
         notices=of(records.Notice),

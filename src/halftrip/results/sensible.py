@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from halftrip.results import records
+from halftrip.results.block import Block
 from halftrip.results.bounds import LONGEST_NS
 
 # Iterations of a sample times messages of an iteration fit a number of 64 bits.
@@ -68,6 +69,23 @@ def _(measurement: records.Measurement) -> None:
         raise ValueError("its blocks are longer than any run")
     if measurement.delivery is not None and measurement.delivery.lost > measurement.delivery.sent:
         raise ValueError("more datagrams were lost than sent")
+    for block in measurement.blocks:
+        _check_arrivals(block)
+
+
+def _check_arrivals(block: Block) -> None:
+    if not block.arrivals.size:
+        return
+    if block.arrivals.size != block.times.size:
+        raise ValueError("times and arrivals are not as many")
+    if block.start is None or block.end is None or block.peer_start is None:
+        raise ValueError("arrivals without the moments that they are counted from")
+
+
+@check.register
+def _(comparison: records.ClockComparison) -> None:
+    if comparison.rank not in comparison.ranks or 0 in comparison.ranks:
+        raise ValueError("a clock that is compared is that of its own ranks, and not rank 0's")
 
 
 @check.register
@@ -115,5 +133,7 @@ def _ranks(record: records.Record) -> Sequence[int]:
             return [rank for pair in record.pairs for rank in pair]
         case records.Connection():
             return (record.rank, record.peer)
+        case records.ClockComparison():
+            return record.ranks
         case _:
             return ()

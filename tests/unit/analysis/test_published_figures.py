@@ -117,6 +117,28 @@ def test_bytes_that_take_a_millisecond_each_are_found():
     assert found["pingpong", 8, 1] == "1,000 us, where 16 take 10.6 us: more goes faster"
 
 
+def test_sizes_that_wait_for_a_timer_are_told_from_others():
+    """Three sizes or more that take as long as each other, and longer than a tick of 0.1 ms."""
+    (advice,) = advices([single(size, size * 8e3 / rate) for size, rate in HPCBENCH.items()])
+    assert "wait for a timer" in advice
+    larger = [single(64, 1000), single(128, 1000)]
+    for times, waits in (
+        ((2e5, 2e5, 2e5), True),
+        ((2e5, 2e5), False),
+        ((2e5, 2e5, 3e5), False),
+        ((9e4, 9e4, 9e4), False),
+    ):
+        small = [single(1 << n, ns) for n, ns in enumerate(times)]
+        (found,) = advices([*small, *larger])
+        assert (found == advice) == waits
+
+
+def advices(measurements):
+    """What to do about rows that others contradict."""
+    found = verdicts(runs.run(*measurements)).values()
+    return {each.cause.advice for each in found if each.cause.name == "contradicted"}
+
+
 def test_an_outlier_and_a_cold_start_are_found():
     found = contradicted([single(size, 1e3 * us) for size, us in VH_VH.items()])
     assert found == {("pingpong", 2048, 1): "36.1 us, where 4K take 5.90 us: more goes faster"}

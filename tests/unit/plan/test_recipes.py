@@ -88,3 +88,72 @@ def test_dragon_refuses_an_odd_number_of_ranks():
         str(caught.value)
         == "--ranks: 3 ranks cannot form reciprocal pairs; an even number is needed"
     )
+
+
+def plan_of(name):
+    return make_plan(file_layer(path_of(name)))
+
+
+def test_mpi4py_ve_measures_what_its_ping_pong_measures():
+    plan = plan_of("mpi4py-ve")
+    assert plan.transport == ("mpi4py",)
+    assert plan.sizes == tuple(8 << power for power in range(25))
+    assert (plan.iterations, plan.warmup, plan.slices, plan.launches) == (10, 0, 1, 1)
+    assert plan.buffers == ("same",)
+
+
+def test_eight_measurements_are_launches_of_100000_exchanges():
+    plan = plan_of("eight-measurements")
+    assert plan.sizes == tuple(4 << power for power in range(14))
+    assert (plan.iterations, plan.slices, plan.launches) == (100_000, 1, 8)
+
+
+def test_one_box_two_boxes_measures_integers_one_by_one():
+    plan = plan_of("one-box-two-boxes")
+    assert plan.sizes == tuple(range(4, 40_001, 4))
+    assert plan.slices == 1
+
+
+@pytest.mark.parametrize("name", ["acceptance", "is-my-mpi-tuned", "which-link", "which-transport"])
+def test_recipes_of_questions_say_which_commands_answer_them(name):
+    """Each has what it asks in its first line; those that need more than the recipe's name say how
+    they are run."""
+    said = path_of(name).read_text()
+    assert name == "which-transport" or f"halftrip run {name} --" in said
+
+
+# What each experiment of mpitest measures: the pattern and mode, the sizes, the repetitions and the
+# seconds of each.
+MPITEST = {
+    "fixed": ("stream", "blocking", (1 << 20,), 5, 5.0),
+    "fixed-nonblocking": ("stream", "nonblocking", (1 << 20,), 6, 5.0),
+    "fixed-pingpong": ("pingpong", "blocking", (1 << 20,), 6, 5.0),
+    "fixed-pingpong-nonblocking": ("pingpong", "nonblocking", (1 << 20,), 6, 5.0),
+    "exponential": ("stream", "blocking", tuple(1 << n for n in range(27)), 1, 5.0),
+    "exponential-pingpong-nonblocking": (
+        "pingpong", "nonblocking", tuple(1 << n for n in range(27)), 1, 5.0,
+    ),
+    "round-trip": ("pingpong", "blocking", (64, 1024), 5, 0.2),
+    "system-log": ("stream", "blocking", (1 << 20,), 5, 5.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("experiment", MPITEST)
+def test_hpcbench_measures_what_mpitest_measures(experiment):
+    plan = make_plan(file_layer(path_of(f"hpcbench-{experiment}")))
+    found = settings(plan, {"mpi": Choices(("spin",))})
+    pattern, mode, sizes, repetitions, seconds = MPITEST[experiment]
+    assert {(each.pattern, each.mode) for each in found} == {(pattern, mode)}
+    assert sorted(each.size for each in found) == list(sizes)
+    assert (plan.slices, plan.time / plan.slices, plan.ci) == (repetitions, seconds, None)
+    # One buffer to send, one to receive, always the same.
+    assert {(each.buffers, each.cache) for each in found} == {("separate", "hot")}
+    assert {each.places for each in found if each.window > 1} <= {"same"}
+    assert plan.system_log == (experiment == "system-log")
+    assert plan.rtt == (experiment == "round-trip")
+    assert plan.launches == 1
+
+
+def test_every_experiment_of_mpitest_has_a_recipe():
+    own = {name.removeprefix("hpcbench-") for name in names() if name.startswith("hpcbench-")}
+    assert own == set(MPITEST)

@@ -12,7 +12,15 @@ import pytest
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
 from halftrip.results import reading
-from halftrip.results.records import Aggregate, CopyTime, Failure, HostCounters, Notice
+from halftrip.results.records import (
+    Aggregate,
+    ClockComparison,
+    CopyTime,
+    Failure,
+    HostCounters,
+    LostHost,
+    Notice,
+)
 from halftrip.results.run_file import FORMAT, encode, load
 from harness import runs
 
@@ -27,6 +35,7 @@ COUNTERS = HostCounters(
 AGGREGATE = Aggregate(
     configuration=runs.configuration(), slice=0, pairs=[(0, 1)], spans=[5], messages=[2.0]
 )
+COMPARISON = ClockComparison(rank=1, ranks=[1, 2], at=5, ahead=-7, round_trip=3)
 
 
 def a_measurement(**changes):
@@ -81,6 +90,25 @@ WRONG = {
     "rank of an aggregate": (msgspec.structs.replace(AGGREGATE, pairs=[(0, 1), (5, 6)]), "rank 5"),
     "no pairs": (msgspec.structs.replace(AGGREGATE, pairs=[]), "no pairs"),
     "spans": (msgspec.structs.replace(AGGREGATE, spans=[1, 2]), "not as many"),
+    "arrivals": (
+        a_measurement(end=9, peer_start=5, arrivals=runs.times(1, 2)),
+        "arrivals are not as many",
+    ),
+    "arrivals from no moment": (
+        a_measurement(end=9, arrivals=runs.times(1, 2, 3)),
+        "without the moments",
+    ),
+    "early arrivals": (
+        changed(
+            a_measurement(end=9, peer_start=5, arrivals=runs.times(4, 5, 6)),
+            (b"[4,5,6]", b"[4,-5,6]"),
+        ),
+        "expected times",
+    ),
+    "rank of a clock": (COMPARISON, "rank 2 is none"),
+    "clock of rank 0": (msgspec.structs.replace(COMPARISON, ranks=[0, 1]), "not rank 0's"),
+    "clock of other ranks": (msgspec.structs.replace(COMPARISON, ranks=[2]), "of its own ranks"),
+    "round trip": (msgspec.structs.replace(COMPARISON, ranks=[1], round_trip=-1), "round_trip"),
     "copy": (CopyTime(rank=0, size=8, ns=0.0), "ns"),
     "seconds": (msgspec.structs.replace(COUNTERS, seconds=0.0), "seconds"),
     "long notice": (Notice(rank=0, host="a", text="b" * 200_000), "length"),
@@ -216,6 +244,7 @@ def test_a_long_notice_takes_no_longer_than_its_bytes(tmp_path):
 @pytest.mark.parametrize("shown", [
     Shown(), Shown(views=["details", "why", "flags", "system-log"]), Shown(format="csv"),
     Shown(format="json"), Shown(format="markdown"), Shown(format="latex"),
+    Shown(format="nodes", expect="latency=1us"),
 ], ids=lambda shown: " ".join([shown.format, *shown.views]))  # fmt: skip
 def test_texts_of_a_file_do_nothing_on_a_terminal(tmp_path, capsys, text, shown):
     made = runs.run(
@@ -223,11 +252,12 @@ def test_texts_of_a_file_do_nothing_on_a_terminal(tmp_path, capsys, text, shown)
         environments=(runs.environment(0, host=text), runs.environment(1, mpi=text)),
         failures=(Failure(configuration=runs.configuration(text), slice=0, reason=text),),
         notices=(Notice(rank=0, host=text, text=text),),
+        lost=(LostHost(host=text, ranks=[2], reason=text),),
         host_counters=(msgspec.structs.replace(COUNTERS, host=text, cpus={text: {text: 1.0}}),),
     )
     path = runs.save(made, tmp_path / "run.jsonl")
     for files in ([str(path)], [str(path)] * 2):
-        if len(files) == 1 or not shown.views:
+        if len(files) == 1 or not (shown.views or shown.judges):
             show_runs(files, shown)
     printed = capsys.readouterr()
     for each in (printed.out, printed.err):

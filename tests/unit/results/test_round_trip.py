@@ -3,6 +3,7 @@
 import gc
 import tracemalloc
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.delivery import Delivery
 from halftrip.results.records import (
     Aggregate,
+    ClockComparison,
     ClockInfo,
     CopyTime,
     Environment,
@@ -62,7 +64,7 @@ usages = st.builds(
 deliveries = st.builds(Delivery, sent=counts, lost=counts, reordered=counts, jitter=maybe).filter(
     lambda delivery: delivery.lost <= delivery.sent
 )
-blocks = st.builds(
+plain_blocks = st.builds(
     Block,
     times=times,
     start=st.none() | st.integers(0, 1 << 60),
@@ -73,6 +75,17 @@ blocks = st.builds(
     timed_out=counts,
     delivery=st.none() | deliveries,
     usage=st.none() | st.tuples(usages, usages),
+)
+moments = st.integers(-(1 << 60), 1 << 60)
+# As many arrivals as times.
+blocks = plain_blocks | st.builds(
+    lambda block, start, end, peer_start: msgspec.structs.replace(
+        block, start=start, end=end, peer_start=peer_start, arrivals=block.times + 1
+    ),
+    plain_blocks,
+    moments,
+    moments,
+    moments,
 )
 ends = st.builds(
     EndSettings,
@@ -135,6 +148,15 @@ others = st.one_of(
         pairs=st.none() | st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3),
     ),
     st.builds(
+        ClockComparison,
+        rank=st.just(3),
+        ranks=st.lists(st.integers(1, 9), max_size=3).map(lambda others: [3, *others]),
+        at=moments,
+        ahead=moments,
+        round_trip=st.integers(0, 1 << 56),
+        launch=launches,
+    ),
+    st.builds(
         Failure,
         configuration=configurations,
         slice=st.integers(0, 9),
@@ -162,6 +184,7 @@ others = st.one_of(
         seconds=positive,
         cpus=st.dictionaries(names, st.dictionaries(names, numbers, max_size=2), max_size=2),
         memory_used=st.none() | counts,
+        memory_total=st.none() | counts,
         counts=st.dictionaries(names, counts, max_size=2),
         interfaces=st.dictionaries(names, st.dictionaries(names, counts, max_size=2), max_size=2),
         interrupts=st.just({}),
@@ -209,6 +232,7 @@ def test_a_whole_run(tmp_path_factory, records, reason):
     assert list(run.skips) == [r for r in records if isinstance(r, Skip)]
     assert list(run.failures) == [r for r in records if isinstance(r, Failure)]
     assert list(run.aggregates) == [r for r in records if isinstance(r, Aggregate)]
+    assert list(run.clock_comparisons) == [r for r in records if isinstance(r, ClockComparison)]
     assert list(run.copy_times) == [r for r in records if isinstance(r, CopyTime)]
     assert list(run.host_counters) == [r for r in records if isinstance(r, HostCounters)]
     assert list(run.notices) == [r for r in records if isinstance(r, Notice)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from halftrip.analysis.adjustment import typical_rtts
-from halftrip.analysis.flags import machine, neighbours, samples
+from halftrip.analysis.flags import imported, machine, neighbours, samples
 from halftrip.analysis.flags.disturbed import disturbed
 from halftrip.analysis.flags.flag import Evidence, Flag, evidence
 from halftrip.results.configuration import Configuration
@@ -41,6 +41,7 @@ NAMES = (
 
 _RULES: tuple[Callable[[Evidence], Flag | None], ...] = (
     samples.coarse_clock,
+    imported.few_digits,
     samples.cold_start,
     samples.drift,
     samples.bimodal,
@@ -85,6 +86,7 @@ def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
     found: dict[Configuration, list[Flag]] = {}
     _add(found, neighbours.unlike_itself(rows))
     for curve in neighbours.curves(rows):
+        _add(found, imported.cold_first_row(curve))
         outliers = neighbours.outlier_sizes(curve)
         _add(found, outliers)
         # That an outlier contradicts its neighbours is nothing new.

@@ -42,14 +42,17 @@ def steal_ends(row: Evidence) -> list[tuple[int, CoreUse, float]]:
     ]
 
 
-def core_of(rank: int, usage: Usage) -> str:
-    """The name of an end's core."""
-    return f"the core of rank {rank}" if usage.core is None else f"core {usage.core.number}"
+def core_of(row: Evidence, rank: int, core: CoreUse | None) -> str:
+    """The name of an end's core, with its host where the run has several."""
+    names = row.run.names
+    if core is None:
+        return f"the core of {names.rank(rank)}"
+    return f"core {core.number}{names.of_host(rank)}"
 
 
 def _taken(row: Evidence) -> Flag | None:
     """Other tasks had the core of an end for much of the time."""
-    taken = [_others_had(rank, usage) for rank, usage in taken_ends(row)]
+    taken = [_others_had(row, rank, usage) for rank, usage in taken_ends(row)]
     if not taken:
         return None
     return Flag(
@@ -59,10 +62,10 @@ def _taken(row: Evidence) -> Flag | None:
     )
 
 
-def _others_had(rank: int, usage: Usage) -> str:
+def _others_had(row: Evidence, rank: int, usage: Usage) -> str:
     """For how much of the time others had the core of one end, and the busiest task there."""
     core = usage.core
-    where = core_of(rank, usage)
+    where = core_of(row, rank, core)
     if core is not None:
         where += f" (rank {rank})"
     seen = f"others had {where} for {percent(usage.taken_share)} of the time"
@@ -74,7 +77,7 @@ def _others_had(rank: int, usage: Usage) -> str:
 def _steal(row: Evidence) -> Flag | None:
     """The hypervisor had the core of an end for much of the time."""
     steal = [
-        f"core {core.number} (rank {rank}) for {percent(share)}"
+        f"{core_of(row, rank, core)} (rank {rank}) for {percent(share)}"
         for rank, core, share in steal_ends(row)
     ]
     if not steal:

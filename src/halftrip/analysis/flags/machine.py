@@ -88,12 +88,13 @@ def other_state(row: Evidence) -> Flag | None:
 
 def unpinned(row: Evidence) -> Flag | None:
     ranks = ranks_of(row)
-    loose = [environment.rank for environment in ranks if environment.core is None]
+    names = row.run.names
+    loose = [names.rank(each.rank) for each in ranks if each.core is None]
     if not loose:
         return None
     return Flag(
         "unpinned",
-        f"rank {loose[0]} could move from core to core",
+        f"{loose[0]} could move from core to core",
         "leave out --cores none: ranks pin themselves, or name cores",
     )
 
@@ -105,6 +106,7 @@ def oversubscribed(row: Evidence) -> Flag | None:
         return None
     other = "rank" if shared[0].thread_cores is None else "rank, or one of its threads with another"
     core = "its cores" if shared[0].core is None else f"core {shared[0].core}"
+    core += row.run.names.of_host(shared[0].rank)
     return Flag(
         "oversubscribed",
         f"rank {shared[0].rank} shares {core} with another {other}",

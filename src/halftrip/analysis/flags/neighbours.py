@@ -31,6 +31,20 @@ _SAME_STATE = 1.25
 # a row is wrong have factors of 6 to 94 (tests/unit/analysis/test_published_figures.py).
 _OFF_ALONE = 2.0
 
+# Sizes that contradict larger ones, at least so many whose times are within this factor, have
+# waited for a timer: those of kernels and libraries tick every 0.1 ms at the most, ns.
+_FEWEST_ALIKE = 3
+_ALIKE = 1.1
+_TICK = 1e5
+_SLOWER_ADVICE = (
+    "take several --launches first: one may be what the machine did just then; if it stays, look "
+    "for a change of protocol between them"
+)
+_ALIKE_ADVICE = (
+    "all such sizes take as long: they wait for a timer; look for what delays small messages or "
+    "acknowledgements (Nagle's algorithm, a progress thread, interrupt coalescing)"
+)
+
 Curve = list[Evidence]
 
 
@@ -115,20 +129,26 @@ def _uncertainty(row: Evidence) -> float:
 def faster_when_larger(curve: Curve) -> dict[Configuration, Flag]:
     """Messages that are slower than a larger one, which could carry them: a guideline of Traeff,
     Gropp and Thakur, Self-consistent MPI Performance Guidelines (TPDS 2010)."""
-    found = {}
-    for place, row in enumerate(curve):
-        for larger in curve[place + 1 :]:
-            if _is_slower(row, larger):
-                size = format_size(larger.configuration.size)
-                found[row.configuration] = Flag(
-                    "contradiction",
-                    f"{us(row.summary.latency)}, where {size} take "
-                    f"{us(larger.summary.latency)}: more goes faster",
-                    "take several --launches first: one may be what the machine did just then; if "
-                    "it stays, look for a change of protocol between them",
-                )
-                break
-    return found
+    slower = [
+        (row, larger)
+        for place, row in enumerate(curve)
+        if (larger := next((each for each in curve[place + 1 :] if _is_slower(row, each)), None))
+    ]
+    waits = _waits([row.summary.latency for row, _ in slower])
+    return {
+        row.configuration: Flag(
+            "contradiction",
+            f"{us(row.summary.latency)}, where {format_size(larger.configuration.size)} take "
+            f"{us(larger.summary.latency)}: more goes faster",
+            _ALIKE_ADVICE if waits else _SLOWER_ADVICE,
+        )
+        for row, larger in slower
+    }
+
+
+def _waits(times: Sequence[float]) -> bool:
+    """Whether these times of several sizes, ns, are a wait that does not depend on the size."""
+    return len(times) >= _FEWEST_ALIKE and max(times) <= _ALIKE * min(times) and min(times) >= _TICK
 
 
 def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
@@ -209,6 +229,8 @@ def unlike_itself(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
         if fastest <= 0 or slowest <= _CONTRADICTS * _OFF_ALONE**2 * fastest or _differ(near, far):
             continue
         times = significant(slowest / fastest, 2)
+        if row.measurements[0].reported is not None:
+            kind = "table of its source"
         found[row.configuration] = Flag(
             "contradiction",
             f"one {kind} took {us(slowest)}, {times} times as long as another, {us(fastest)}",

@@ -19,7 +19,7 @@ from halftrip.stats.states import State
 from halftrip.stats.summary import relative_width
 from halftrip.units import significant
 
-# A step of the clock may be this share of a sample; see sampler.CLOCK_SHARE.
+# A step of the clock may be this share of a sample; see batch.CLOCK_SHARE.
 _MOST_CLOCK_STEP = 0.01
 # The first iteration is always the slowest. It is worth a flag where it takes as long as this many
 # later ones; or as fewer, but so long that a person notices.
@@ -62,7 +62,7 @@ def coarse_clock(row: Evidence) -> Flag | None:
 
 
 def cold_start(row: Evidence) -> Flag | None:
-    firsts = [m.first for m in row.measurements if m.slice == 0]
+    firsts = [m.first for m in row.measurements if m.slice == 0 and m.first is not None]
     usual = row.summary.latency * row.configuration.messages_per_iteration
     if not firsts or not usual > 0:
         return None
@@ -82,7 +82,7 @@ def unsettled(row: Evidence) -> Flag | None:
     found = [
         m.warm_up
         for m in row.measurements
-        if m.warm_up.settled is False and len(m.samples) >= FEWEST
+        if m.warm_up is not None and m.warm_up.settled is False and len(m.samples) >= FEWEST
     ]
     if 2 * len(found) <= len(row.measurements):
         return None

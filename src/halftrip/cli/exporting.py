@@ -1,0 +1,55 @@
+"""``halftrip export``: a run as files of other programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from halftrip.cli.output import writing
+from halftrip.convert.export.writing import named, write
+from halftrip.errors import UsageError
+from halftrip.plan.parsing import nearest
+from halftrip.registry import EXPORTS
+from halftrip.report.document import document
+from halftrip.results.run_file import load, newest
+from halftrip.texts import printable
+
+STANDARD_OUTPUT = "-"
+
+
+def export_run(run: str | None, to: str, output: str | None, force: bool) -> int:
+    """Writes the files of a format, prints their names, and returns the exit status. Raises
+    UsageError for an unknown format, a file that is no run file or has no rows, and files that
+    exist, unless they are to be replaced by `force`."""
+    if to not in EXPORTS:
+        raise UsageError(f"--to: {printable(to)!r} is not known; {nearest(to, list(EXPORTS))}")
+    path = run if run is not None else str(newest())
+    found = load(path)
+    for problem in found.problems:
+        print(f"halftrip: {problem}", file=sys.stderr)
+    if not found.by_configuration:
+        raise UsageError(f"{printable(path)}: the run has no rows to export")
+    made = EXPORTS.load(to)(document(found))
+    contents = {suffix: _encoded(content) for suffix, content in made.items()}
+    if output == STANDARD_OUTPUT:
+        _print(to, contents)
+        return 0
+    files = named(contents, output, Path(path).stem)
+    write(files, force)
+    with writing():
+        for each in files:
+            print(printable(each))
+    return 0
+
+
+def _encoded(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode(errors="replace")
+
+
+def _print(to: str, contents: dict[str, bytes]) -> None:
+    if len(contents) > 1:
+        raise UsageError(f"-o -: --to {to} makes {len(contents)} files; name them with -o PATH")
+    with writing():
+        for content in contents.values():
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()

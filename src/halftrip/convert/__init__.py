@@ -1,0 +1,1 @@
+"""What other tools have printed, as runs of halftrip's."""

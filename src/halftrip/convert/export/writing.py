@@ -1,0 +1,113 @@
+"""Writes the files of an export: all of them, each as a whole, or none."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Mapping
+
+from halftrip.errors import HalftripError, UsageError, system_reason
+from halftrip.texts import printable
+
+
+def named(contents: Mapping[str, bytes], output: str | None, base: str) -> dict[str, bytes]:
+    """The contents by the names of their files. `output` is the name of the only file; of several,
+    their base name, or the name of the first; None: in this directory, with the name `base`."""
+    if output is None:
+        return {f"{base}{suffix}": content for suffix, content in contents.items()}
+    if len(contents) == 1:
+        return {output: next(iter(contents.values()))}
+    stem = output.removesuffix(next(iter(contents)))
+    if not os.path.basename(stem):
+        raise UsageError(f"-o {printable(output) or repr(output)}: no name of a file")
+    return {f"{stem}{suffix}": content for suffix, content in contents.items()}
+
+
+def write(files: Mapping[str, bytes], force: bool) -> None:
+    """Writes files under other names beside their own, then gives them these: a reader finds a
+    whole file or none. Raises UsageError where one exists, unless `force` replaces it, or where one
+    cannot be created, and HalftripError where it cannot be written; nothing new is left then."""
+    for path in files:
+        _check(path, force)
+    temporary: dict[str, str] = {}
+    placed: list[str] = []
+    try:
+        for path, content in files.items():
+            temporary[path] = _temporary(path)
+            _write(temporary[path], path, content)
+        for path, made in temporary.items():
+            _place(made, path, force)
+            placed.append(path)
+    except HalftripError:
+        for path in [] if force else placed:
+            os.unlink(path)
+        raise
+    finally:
+        for made in temporary.values():
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(made)
+
+
+def _check(path: str, force: bool) -> None:
+    """Raises UsageError for a name that is not free, and cannot be made so."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return
+    except ValueError:
+        raise UsageError(f"{printable(path)}: no file can have this name") from None
+    except OSError as error:
+        raise _cannot(path, error) from None
+    if not force:
+        raise UsageError(f"{printable(path)}: exists already; choose another name, or use --force")
+    if not stat.S_ISREG(found.st_mode):
+        raise UsageError(f"{printable(path)}: is no regular file, and is not replaced")
+
+
+def _temporary(path: str) -> str:
+    """The name that a file has while it is written. It ends in nothing that a collector looks
+    for."""
+    folder, name = os.path.split(os.path.realpath(path))
+    return os.path.join(folder, f".{name[:200]}.{os.getpid()}.tmp")
+
+
+def _write(made: str, path: str, content: bytes) -> None:
+    try:
+        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise _cannot(path, error) from None
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise HalftripError(f"{printable(path)}: {system_reason(error).lower()}") from None
+
+
+def _place(made: str, path: str, force: bool) -> None:
+    try:
+        if force:
+            os.replace(made, os.path.realpath(path))
+            return
+        try:
+            os.link(made, path)
+        except FileExistsError:
+            raise
+        except OSError:
+            # Not every file system has links.
+            if os.path.lexists(path):
+                raise FileExistsError from None
+            os.rename(made, path)
+    except FileExistsError:
+        raise UsageError(
+            f"{printable(path)}: exists already; choose another name, or use --force"
+        ) from None
+    except OSError as error:
+        raise _cannot(path, error) from None
+
+
+def _cannot(path: str, error: OSError) -> UsageError:
+    reason = system_reason(error).lower()
+    return UsageError(f"{printable(path) or repr(path)}: cannot be written: {reason}")

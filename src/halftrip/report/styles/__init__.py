@@ -1,0 +1,1 @@
+"""Runs as older tools would have printed them, one file for each tool."""

@@ -1,0 +1,53 @@
+"""What the ranks of a run are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from halftrip.results.records import Environment
+
+
+class Names(NamedTuple):
+    """The names of ranks by the `hosts` that they ran on: where each has a host of its own that is
+    called like no other, by that; else by their numbers."""
+
+    hosts: Mapping[int, str]
+
+    @classmethod
+    def of(cls, environments: Iterable[Environment]) -> Names:
+        """The names of these ranks, by where each ran first."""
+        hosts: dict[int, str] = {}
+        for each in environments:
+            hosts.setdefault(each.rank, each.host)
+        return cls(hosts)
+
+    @property
+    def are_hosts(self) -> bool:
+        """Whether ranks are called by their hosts."""
+        return len(self.hosts) == len(set(self.hosts.values())) > 1
+
+    def host(self, rank: int) -> str:
+        """The host of a rank, or, where that is not known, its number."""
+        return self.hosts.get(rank, f"rank {rank}")
+
+    def rank(self, rank: int) -> str:
+        """``node1``, ``rank 3 of node1`` where that one has several, or ``rank 3`` on one host."""
+        if self.are_hosts and rank in self.hosts:
+            return self.hosts[rank]
+        return f"rank {rank}{self.of_host(rank)}"
+
+    def of_host(self, rank: int) -> str:
+        """What to put after what belongs to the host of a rank, as a core: `` of node1``; nothing
+        where there is one host."""
+        several = len(set(self.hosts.values())) > 1
+        return f" of {self.hosts[rank]}" if several and rank in self.hosts else ""
+
+    def pair(self, pair: tuple[int, int]) -> str:
+        """``node1 to node2``, or ``0-1`` where ranks are called by their numbers."""
+        return " to ".join(map(self.rank, pair)) if self.are_hosts else f"{pair[0]}-{pair[1]}"
+
+    def pairs(self, pairs: Iterable[tuple[int, int]]) -> str:
+        """``node1 to node2, node3 to node4``, or ``ranks 0-1, 2-3``."""
+        said = ", ".join(dict.fromkeys(map(self.pair, pairs)))
+        return said if self.are_hosts else f"ranks {said}"

@@ -1,0 +1,278 @@
+"""What no tool prints is refused, by the number of its line, and nothing is written.
+
+Each importer with samples in tests/golden/imports/NAME/ is tried.
+"""
+
+import re
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrip.cli import main
+from halftrip.convert.importing import imported
+from halftrip.errors import UsageError
+from halftrip.registry import IMPORTERS
+from halftrip.results.reading import decode
+from halftrip.results.run_file import encode
+from harness.samples import SAMPLES, measured
+
+_NUMBER = re.compile(r"\d+\.\d+([eE]-?\d+)?")
+# What mutations put into a text.
+_BITS = [
+    "-",
+    "#",
+    " ",
+    "\n",
+    "\t",
+    ",",
+    ".",
+    "0",
+    "9" * 17,
+    "9" * 30,
+    "1e99",
+    "nan",
+    "{",
+    "}",
+    '"',
+    "[",
+    "\0",
+]
+# How far below the line of a row the line of its size is, where it has one of its own.
+_SIZE_BELOW = {"qperf": 1}
+_ALL = [
+    pytest.param(path.parent.name, path.read_bytes(), id=f"{path.parent.name}-{path.stem}")
+    for path in sorted(SAMPLES.glob("*/*"))
+]
+each_sample = pytest.mark.parametrize(("tool", "content"), _ALL)
+
+
+def _refused(content, tool):
+    with pytest.raises(UsageError) as caught:
+        imported(content, "a text", tool)
+    # Where it is in JSON, its path says.
+    place = r"line [1-9]\d*: ." if not content.startswith(b"{") else r"(line [1-9]\d*: )?."
+    assert re.match(f"a text: {place}", str(caught.value)), str(caught.value)
+    return str(caught.value)
+
+
+def _place(measurement, content):
+    """The number of the line of a measurement; of a log of single exchanges, which has one for
+    each, the last."""
+    if measurement.reported is None:
+        return len(content.splitlines())
+    return measurement.reported.place
+
+
+def _figures(tool, content):
+    """The figures with a decimal point in the last row of a text, each with its place in it."""
+    text = content.decode()
+    last = max(measured(content, tool), key=lambda each: _place(each, content))
+    place = _place(last, content)
+    lines = text.split("\n")
+    begin = sum(len(line) + 1 for line in lines[: max(place, 1) - 1])
+    # A row of JSON may have several lines, or be anywhere.
+    end = len(text) if text.startswith("{") else begin + len(lines[place - 1])
+    found = []
+    # A row of a log is kept as its time alone.
+    cells = [text[begin:end]] if last.reported is None else last.reported.figures.values()
+    # Some cells have a unit behind the number.
+    numbers = [match[0] for cell in cells for match in _NUMBER.finditer(cell)]
+    for cell in dict.fromkeys(numbers):
+        matches = list(re.finditer(rf"(?<![\w.]){re.escape(cell)}(?![\w.])", text[begin:end]))
+        if matches:
+            # In JSON, a sum stands behind the single streams, which may have the same figure.
+            match = matches[-1 if text.startswith("{") else 0]
+            found.append((begin + match.start(), cell))
+    return found
+
+
+def _changed(content, place, cell, new):
+    text = content.decode()
+    return (text[:place] + new + text[place + len(cell) :]).encode()
+
+
+def test_every_sample_is_of_an_importer_and_is_recognised_by_itself():
+    assert _ALL
+    for tool, content in (each.values for each in _ALL):
+        assert tool in IMPORTERS
+        assert imported(content, "a text") is not None
+        assert measured(content) == measured(content, tool)
+
+
+@each_sample
+@pytest.mark.parametrize("new", ["-{}", "nan", "NaN", "inf", "{}x", "1e300", ""])
+def test_a_figure_that_is_no_number_or_below_zero(tool, content, new):
+    figures = _figures(tool, content)
+    assert figures, "the sample has no figure with a decimal point"
+    for place, cell in figures:
+        _refused(_changed(content, place, cell, new.format(cell)), tool)
+
+
+@each_sample
+def test_a_comma_as_the_decimal_point(tool, content):
+    for place, cell in _figures(tool, content):
+        _refused(_changed(content, place, cell, cell.replace(".", ",")), tool)
+
+
+@each_sample
+def test_sizes_out_of_order(tool, content):
+    curves = {}
+    for each in measured(content, tool):
+        key = (each.configuration.curve, each.launch)
+        place = _place(each, content)
+        # The rows of a log of single exchanges are in the order of their packets.
+        places = {place - 1, place} if each.reported is None else {place}
+        curves.setdefault(key, set()).update(places)
+    rows = max(curves.values(), key=len)
+    if len(rows) == 1:
+        # A text of a single size, a sentence with two, and JSON in one line: no lines to exchange.
+        assert all(len(places) == 1 for places in curves.values())
+        return
+    *_, first, second = (place + _SIZE_BELOW.get(tool, 0) for place in sorted(rows))
+    lines = content.decode().split("\n")
+    lines[first - 1], lines[second - 1] = lines[second - 1], lines[first - 1]
+    _refused("\n".join(lines).encode(), tool)
+
+
+@each_sample
+def test_the_whole_text_twice(tool, content):
+    _refused(content + content, tool)
+
+
+@each_sample
+def test_carriage_returns(tool, content):
+    changed = content.replace(b"\n", b"\r\n") if b"\n" in content else content + b"\r\n"
+    assert "carriage return" in _refused(changed, tool)
+
+
+@each_sample
+def test_a_last_line_that_is_cut_off(tool, content):
+    last = max(_place(each, content) for each in measured(content, tool))
+    lines = content.decode().split("\n")[:last]
+    _refused("\n".join(lines)[:-1].encode(), tool)
+
+
+@each_sample
+def test_two_formats_in_one_file(tool, content):
+    other = "netpipe" if tool == "imb" else "imb"
+    added = next(iter(sorted((SAMPLES / other).glob("*.txt")))).read_bytes()
+    if content.lstrip().startswith(b"{"):
+        # JSON with anything behind it is none.
+        _refused(content + added, tool)
+        return
+    if other == "netpipe":
+        added = (SAMPLES / other / "screen-tcp.txt").read_bytes()
+    with pytest.raises(UsageError) as caught:
+        imported(content + added, "a text")
+    said = str(caught.value)
+    assert re.search(rf"\b{re.escape(tool)} by line \d", said)
+    assert re.search(rf"\b{other} by line \d", said)
+
+
+@each_sample
+def test_the_name_of_another_tool(tool, content):
+    for other in IMPORTERS:
+        if other != tool:
+            with pytest.raises(UsageError):
+                imported(content, "a text", other)
+
+
+@pytest.mark.parametrize("tool", list(IMPORTERS))
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"\0\1\2", b"\xff\xfe", b"{", b"{}", b"[]", b"hello\n"]
+)
+def test_nothing_of_any_tool(tool, content):
+    for chosen in (None, tool):
+        with pytest.raises(UsageError):
+            imported(content, "a text", chosen)
+
+
+def test_an_unknown_name_and_those_near_it():
+    with pytest.raises(UsageError, match=r"netpip.*netpipe"):
+        imported(b"", "a text", "netpip")
+
+
+@each_sample
+@given(st.data())
+@settings(max_examples=60)
+def test_whatever_is_in_a_text_the_error_is_a_usage_error(tool, content, data):
+    text = content.decode()
+    for _ in range(data.draw(st.integers(1, 3))):
+        begin = data.draw(st.integers(0, len(text)))
+        length = data.draw(st.sampled_from([0, 1, 3, 20, 200]))
+        new = data.draw(st.one_of(st.sampled_from(_BITS), st.text(max_size=3)))
+        text = text[:begin] + new + text[begin + length :]
+    try:
+        found = imported(text.encode(errors="replace"), "a text", tool)
+    except UsageError:
+        return
+    # What was read can be written, and read again.
+    for record in found:
+        decode(encode(record))
+
+
+@pytest.mark.parametrize("where", ["title", "heading"])
+def test_a_text_that_no_run_file_can_hold(where):
+    text = (SAMPLES / "osu" / "latency-validated.txt").read_text()
+    if where == "title":
+        text = text.replace("MPI_CHAR.", "MPI_CHAR." + "x" * (1 << 17))
+    else:
+        text = text.replace("Validation", "y" * 201).replace("Pass", "1.00")
+    assert "longer than" in _refused(text.encode(), "osu")
+
+
+def test_a_figure_that_no_run_file_can_hold():
+    text = (SAMPLES / "osu" / "latency.txt").read_text().replace("0.59", "9" * 17)
+    assert "larger than any tool" in _refused(text.encode(), "osu")
+
+
+# The command.
+
+
+def _import(monkeypatch, *arguments):
+    """The exit status of the command."""
+    monkeypatch.setattr(sys, "argv", ["halftrip", "import", *map(str, arguments)])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    return caught.value.code or 0
+
+
+@pytest.fixture
+def good(tmp_path):
+    path = tmp_path / "latency.txt"
+    path.write_bytes((SAMPLES / "osu" / "latency.txt").read_bytes())
+    return path
+
+
+def test_the_command_writes_nothing_of_a_bad_text(tmp_path, good, monkeypatch):
+    good.write_bytes(good.read_bytes().replace(b"0.38", b"-.38"))
+    output = tmp_path / "run.jsonl"
+    assert _import(monkeypatch, good, "-o", output) == 2
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("content", [None, b"", bytes(range(256)) * 4])
+def test_the_command_of_a_missing_an_empty_and_a_binary_file(tmp_path, content, monkeypatch):
+    path, output = tmp_path / "text", tmp_path / "run.jsonl"
+    if content is not None:
+        path.write_bytes(content)
+    assert _import(monkeypatch, path, "-o", output) == 2
+    assert not output.exists()
+
+
+def test_the_command_of_a_directory_and_of_a_wrong_name(tmp_path, good, monkeypatch):
+    output = tmp_path / "run.jsonl"
+    assert _import(monkeypatch, tmp_path, "-o", output) == 2
+    assert _import(monkeypatch, good, "--from", "imb", "-o", output) == 2
+    assert _import(monkeypatch, good, "--from", "none", "-o", output) == 2
+    assert not output.exists()
+
+
+def test_a_run_file_that_exists_stays_as_it_is(tmp_path, good, monkeypatch):
+    output = tmp_path / "run.jsonl"
+    assert _import(monkeypatch, good, "-o", output) == 0
+    before = output.read_bytes()
+    assert _import(monkeypatch, good, "-o", output) == 2
+    assert output.read_bytes() == before

@@ -1,0 +1,42 @@
+"""Every sample of another tool's output can be shown in every format, and says where it is from."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from halftrip.errors import UsageError
+from halftrip.registry import FORMATS
+from halftrip.report.document import document
+from harness.samples import SAMPLES, measured, read
+
+_PATHS = sorted(SAMPLES.glob("*/*.txt"))
+
+
+@pytest.mark.parametrize("path", _PATHS, ids=[f"{p.parent.name}-{p.stem}" for p in _PATHS])
+def test_it_is_shown(path, tmp_path):
+    run = read(path.read_bytes(), tmp_path)
+    points = {each.configuration for each in measured(path.read_bytes())}
+    assert {source.tool for source in run.sources} == {path.parent.name}
+    content = document(run)
+    assert len(content.rows) == len(points)
+    for name in ("csv", "json", "markdown", "latex"):
+        assert FORMATS.load(name)(content)
+    rows = list(csv.DictReader(io.StringIO(FORMATS.load("csv")(content))))
+    assert {int(row["size_bytes"]) for row in rows} == {point.size for point in points}
+    json.loads(FORMATS.load("json")(content))
+
+
+def test_what_a_message_quotes_is_short():
+    text = (SAMPLES / "qperf" / "sizes.txt").read_text().replace("10.4 us", "10.4 " + "x" * 1000)
+    with pytest.raises(UsageError, match="is in none of ns, us") as caught:
+        measured(text)
+    assert len(str(caught.value)) < 200
+
+
+def test_a_message_is_short_whatever_a_text_says():
+    said = {"start": {"version": "iperf 3.12"}, "error": "unable to connect: " + "x " * 1000}
+    with pytest.raises(UsageError, match="iperf3 has failed: unable to connect: x") as caught:
+        measured(json.dumps(said))
+    assert len(str(caught.value)) < 400

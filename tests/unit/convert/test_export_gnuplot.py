@@ -1,0 +1,142 @@
+"""gnuplot draws what is exported."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from halftrip.convert.export.gnuplot import files, fitted
+from halftrip.errors import UsageError
+from halftrip.report.document import Document, document
+from halftrip.results.delivery import Delivery
+from halftrip.results.run_file import load
+from harness import runs
+from harness.files import ROOT
+from harness.need import need
+
+GOLDEN = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
+SIZES = (1, 64, 4096, 65536)
+
+
+@pytest.fixture
+def gnuplot():
+    found = shutil.which("gnuplot")
+    need(found is not None, "gnuplot is missing: apt-get install gnuplot-nox")
+    return found
+
+
+def a_run(**changes):
+    """Latencies of 1000 ns + 0.5 ns for each byte."""
+    return runs.run(
+        *(
+            runs.measurement(transport, size, half_ns=1000 + 0.5 * size, slice=n, seed=n, **changes)
+            for transport in ("tcp", "it's`x`")
+            for size in SIZES
+            for n in range(6)
+        )
+    )
+
+
+def draw(gnuplot, folder, run, *options):
+    found = run if isinstance(run, Document) else document(run)
+    for suffix, content in files(found).items():
+        (folder / f"a b{suffix}").write_text(content)
+    done = subprocess.run(
+        [gnuplot, *options, "a b.gnuplot"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_picture_has_the_labels_of_all_curves(gnuplot, tmp_path):
+    draw(gnuplot, tmp_path, a_run())
+    picture = (tmp_path / "a b.svg").read_text()
+    said = re.sub(r"<[^>]*>", "", picture).replace("&#39;", "'").replace("&apos;", "'")
+    for label in (
+        "tcp pingpong, wait spin",
+        "it's`x` pingpong, wait spin",
+        "time of one message, one way, us",
+        "throughput, one direction, 10^6 bytes/s",
+        "message size, bytes (K = 1024)",
+        "64K",
+    ):
+        assert label in said, label
+    assert picture.rstrip().endswith("</svg>")
+
+
+def test_it_draws_a_png_as_well(gnuplot, tmp_path):
+    draw(gnuplot, tmp_path, a_run(), "-e", "picture='c.png'")
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_rates_without_intervals_and_a_single_size_are_drawn(gnuplot, tmp_path):
+    draw(gnuplot, tmp_path, runs.run(runs.stream(), runs.measurement(samples=[5000])))
+
+
+def test_a_stream_of_which_nothing_arrived_is_drawn(gnuplot, tmp_path):
+    delivery = Delivery(sent=1000, lost=1000, reordered=0, jitter=None)
+    draw(gnuplot, tmp_path, runs.run(runs.stream(delivery=delivery)))
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_runs_of_every_format_are_drawn(gnuplot, tmp_path, path):
+    draw(gnuplot, tmp_path, load(path))
+
+
+def test_an_interval_that_reaches_zero_is_drawn(gnuplot, tmp_path):
+    """It ends at the edge of the picture, where a logarithmic axis has no 0."""
+    found = document(a_run())
+    rows = [row._replace(summary=row.summary._replace(low=-5.0)) for row in found.rows]
+    draw(gnuplot, tmp_path, found._replace(rows=rows))
+
+
+def test_the_data_are_the_figures_of_the_rows():
+    run = a_run()
+    blocks = files(document(run))[".dat"].split("\n\n\n")
+    rows = document(run).rows
+    lines = [line for block in blocks for line in block.splitlines() if not line.startswith("#")]
+    assert len(blocks) == 2
+    assert len(lines) == len(rows) == 8
+    for line, row in zip(lines, rows, strict=True):
+        size, latency, low, high, throughput, least, most, verdict = line.split()
+        assert int(size) == row.configuration.size
+        assert float(latency) == pytest.approx(row.summary.latency / 1e3)
+        assert float(low) == pytest.approx(row.summary.low / 1e3)
+        assert float(high) == pytest.approx(row.summary.high / 1e3)
+        assert float(throughput) == pytest.approx(row.summary.bandwidth / 1e6)
+        assert float(least) <= float(throughput) <= float(most)
+        assert verdict == row.verdict.word
+
+
+def test_a_known_line_is_found():
+    script = files(document(a_run()))[".gnuplot"]
+    found = re.search(r"^t_0\(x\) = (\S+) \+ (\S+) \* x$", script, re.MULTILINE)
+    assert float(found[1]) == pytest.approx(1.0, rel=0.05)
+    assert float(found[2]) == pytest.approx(0.0005, rel=0.01)
+
+
+@given(
+    points=st.lists(
+        st.tuples(st.integers(1, 1 << 24), st.floats(0.01, 1e5)), min_size=2, max_size=20
+    )
+)
+def test_the_line_is_that_of_least_squares(points):
+    sizes, times = zip(*points, strict=True)
+    assume(len(set(sizes)) > 1)
+    found = fitted(points)
+    centre = np.mean(sizes)
+    per_byte, middle = np.polyfit(np.array(sizes) - centre, times, 1)
+    assert found.per_byte == pytest.approx(per_byte, rel=1e-6, abs=1e-12)
+    assert found.start == pytest.approx(middle - per_byte * centre, rel=1e-6, abs=1e-4)
+
+
+def test_there_is_no_line_through_one_size():
+    assert fitted([(8, 1.0), (8, 2.0)]) is None
+
+
+def test_a_run_of_empty_messages_cannot_be_drawn():
+    with pytest.raises(UsageError, match=r"^--to gnuplot: the run has no row with a size"):
+        files(document(runs.run(runs.measurement(size=0))))

@@ -1,0 +1,118 @@
+"""--style osu: its layout, what reads it, and that its text imports as the same run."""
+
+import re
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from halftrip.errors import UsageError
+from harness.imports import in_style
+from harness.runs import measurement, run
+from harness.samples import one_way, read, sample
+
+# From these numbers on, a figure has digits of its own in two decimals.
+_SIZES = st.lists(st.integers(1, 1 << 24), min_size=1, max_size=5, unique=True)
+_TIMES = st.floats(20.0, 1e6)
+
+
+def _made(pattern, size, half_ns, **changes):
+    """A measurement with samples of single exchanges, or of ten."""
+    window = changes.get("window", 1)
+    trips = 2 if pattern == "pingpong" else 1
+    values = {"pattern": pattern, "iterations": 1, "window": window}
+    values |= changes
+    ns = half_ns * trips * window * values["iterations"]
+    return measurement(
+        "mpi", size, samples=[max(1, round(ns * f)) for f in (0.9, 1.0, 1.3)], **values
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("runs")
+
+
+@given(
+    st.sampled_from(["pingpong", "stream", "bidirectional"]),
+    st.sampled_from([1, 10]),
+    st.sampled_from([2, 64, 100]),
+    st.booleans(),
+    st.data(),
+)
+def test_its_text_imports_as_the_same_run(folder, pattern, iterations, window, verify, data):
+    sizes = sorted(data.draw(_SIZES))
+    changes = {"iterations": iterations, "verify": verify}
+    if pattern != "pingpong":
+        changes["window"] = window
+    made = run(*(_made(pattern, size, data.draw(_TIMES), **changes) for size in sizes))
+    text = in_style(made, "osu")
+    figures = [line.split()[1] for line in text.splitlines() if not line.startswith("#")]
+    assume(all(float(figure) > 0 for figure in figures))
+    again = read(text, folder, None)
+    assert [
+        (each.configuration.pattern, each.configuration.size, each.configuration.window)
+        for each in again.measurements
+    ] == [
+        (each.configuration.pattern, each.configuration.size, each.configuration.window)
+        for each in made.measurements
+    ]
+    for before, after in zip(made.measurements, again.measurements, strict=True):
+        messages = iterations * before.configuration.messages_per_iteration
+        ns = float(before.samples.mean()) / messages
+        # Half a unit of the last digit, and half a nanosecond of all messages together.
+        step = after.reported.step
+        if pattern != "pingpong":
+            # Near the step, the time is not proportional to the figure.
+            step *= max(1.0, ns / one_way(after), one_way(after) / ns)
+        assert abs(one_way(after) - ns) <= 0.51 * step + 1.0 + 1e-9 * ns
+    assert in_style(again, "osu") == text
+
+
+@pytest.mark.parametrize("name", ["latency", "latency-validated", "bw", "mbw-mr"])
+def test_what_osu_printed_is_printed_again(folder, name):
+    text = sample("osu", name)
+    assert in_style(read(text, folder), "osu") == text
+
+
+def test_the_layout_of_a_latency_with_tails():
+    text = in_style(run(_made("pingpong", 8, 380.0)), "osu")
+    assert text.splitlines()[0] == "# OSU MPI Latency Test v7.4"
+    assert text.splitlines()[1] == "# Datatype: MPI_CHAR."
+    heading, row = text.splitlines()[-2:]
+    assert heading == (
+        "# Size       Avg Latency(us)  P50 Tail Lat(us)  P90 Tail Lat(us)  P99 Tail Lat(us)"
+    )
+    assert (
+        row == "8                       0.41              0.38              0.47              0.49"
+    )
+
+
+def test_the_layout_of_means_alone():
+    text = in_style(run(_made("pingpong", 8, 380.0, iterations=10)), "osu")
+    heading, row = text.splitlines()[-2:]
+    assert heading == f"{'# Size':<10s}{'Avg Latency(us)':>20s}"
+    assert row == f"{8:<10d}{0.41:20.2f}"
+
+
+def test_the_patterns_of_reframe_and_ramble_find_their_figures():
+    validated = in_style(run(_made("pingpong", 8, 380.0, verify=True)), "osu")
+    assert re.search(r"^8.*Pass", validated, re.MULTILINE)
+    assert re.search(r"^8\s+(\S+)", validated, re.MULTILINE)[1] == "0.41"
+    tails = in_style(run(_made("pingpong", 256, 380.0)), "osu")
+    assert re.search(r"256\s+(?P<latency_256>\S+)", tails)["latency_256"] == "0.41"
+    ramble = (
+        r"\s*(?P<msg_size>[0-9]+)\s+(?P<avg_lat>[0-9\.]+)\s+(?P<p50_lat>[0-9\.]+)\s+"
+        r"(?P<p90_lat>[0-9\.]+)\s+(?P<p99_lat>[0-9\.]+)\s*$"
+    )
+    assert re.fullmatch(ramble, tails.splitlines()[-1])["p50_lat"] == "0.38"
+
+
+def test_a_window_that_is_not_the_usual_one_is_said():
+    assert "[ window size: 16 ]" in in_style(run(_made("stream", 8, 100.0, window=16)), "osu")
+    assert "window size" not in in_style(run(_made("stream", 8, 100.0, window=64)), "osu")
+
+
+def test_a_run_without_its_patterns():
+    with pytest.raises(UsageError, match="the run has no ping-pong, stream"):
+        in_style(run(_made("pingping", 8, 100.0)), "osu")

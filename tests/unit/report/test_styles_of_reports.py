@@ -1,0 +1,192 @@
+"""Our own runs as four older systems print theirs: the same columns, widths, headings and units."""
+
+import re
+
+import numpy as np
+import pytest
+
+from halftrip.errors import UsageError
+from harness import runs
+from harness.imports import imported_run, in_style, reference
+
+SIZES = (8, 16, 1 << 20)
+
+
+def pingpongs(sizes, transport="mpi", **changes):
+    """A row of each size, one way in 1 us and 0.5 ns a byte, exactly."""
+    return [
+        runs.measurement(transport, size, samples=[2 * (1000 + size // 2) * 10] * 20, **changes)
+        for size in sizes
+    ]
+
+
+# mpi4py-ve
+
+
+def test_mpi4py_ve_has_the_layout_of_its_reference():
+    printed = in_style(runs.run(*pingpongs(SIZES)), "mpi4py-ve").splitlines()
+    lines = [line.strip() for line in reference(0).decode().splitlines()]
+    heading = next(n for n, line in enumerate(lines) if line.startswith("| Data Size"))
+    assert printed[0] == "{'dev1': 'vh', 'dev2': 'vh', 'n': 3, 'loop_count': 200}"
+    assert printed[1:3] == lines[heading : heading + 2]
+    assert printed[-1] == lines[heading + 1]
+    assert printed[3:6] == [
+        "|              8|            0.000001004|       0.007420897|",
+        "|             16|            0.000001008|       0.014782898|",
+        "|        1048576|            0.000525288|       1.859099199|",
+    ]
+    shape = [re.sub(r"[\d.]", "0", line) for line in lines[heading + 2 :][:1]]
+    assert [len(line) for line in printed[3:6]] == [len(shape[0])] * 3
+    assert [n for n, c in enumerate(printed[3]) if c == "|"] == [
+        n for n, c in enumerate(shape[0]) if c == "|"
+    ]
+
+
+def test_mpi4py_ve_names_its_tables_where_there_are_several():
+    run = runs.run(*pingpongs(SIZES), *pingpongs(SIZES, "shm"))
+    printed = in_style(run, "mpi4py-ve")
+    assert printed.count("{'dev1'") == 2
+    assert "Measured by halftrip 0.1.0 with mpi, wait spin, pattern pingpong::\n{'dev1'" in printed
+    again = imported_run(printed)
+    assert {each.variant for each in again.sources} == {
+        (("between", "mpi, wait spin, pattern pingpong"),),
+        (("between", "shm, wait spin, pattern pingpong"),),
+    }
+    assert len(again.measurements) == 6
+
+
+# eight measurements
+
+
+def launches(count, sizes=(4, 8, 1024)):
+    return [each for launch in range(count) for each in pingpongs(sizes, launch=launch)]
+
+
+def test_eight_measurements_have_the_layout_of_their_reference():
+    sizes = [4 << power for power in range(14)]
+    printed = in_style(runs.run(*launches(8, sizes)), "eight-measurements").splitlines()
+    said = reference(1).decode().splitlines()
+    titles = [line for line in said if line.startswith(("Table 1", "Table 2", "Size", "(Bytes)"))]
+    # Table 4, which we have of our own, has the heading of Table 2.
+    assert [line for line in printed if line in titles] == [*titles, titles[-1]]
+
+    def shapes(lines):
+        return [re.sub(r"\d+", "0", line) for line in lines if re.match(r"\d+\t", line)]
+
+    assert shapes(printed)[: len(shapes(said))] == shapes(said)
+    # 2 us and 1 ns a byte, 100,000 times, in ms.
+    assert printed[printed.index(titles[2]) + 1].split("\t") == ["4", *["200.40"] * 11]
+
+
+def test_the_line_of_least_squares_and_its_residuals():
+    printed = in_style(runs.run(*launches(2)), "eight-measurements")
+    table = printed.partition("Table 3. ")[2].partition("Table 4")[0].splitlines()
+    assert "s + r*Size" in table[0]
+    # An exchange takes 2 us and 1 ns a byte: the line fits.
+    assert table[3].split("\t")[:3] == ["Meas1", "2.000", "1.0000"]
+    assert [float(cell) for cell in table[3].split("\t")[3:]] == pytest.approx([0, 0], abs=1e-3)
+    assert table[4].startswith("Meas2\t")
+
+
+def test_residuals_are_no_share_of_times_of_zero():
+    of_zero = runs.measurement("mpi", 1 << 20, samples=[0] * 20)
+    with np.errstate(all="raise"):
+        printed = in_style(runs.run(*pingpongs((4, 8)), of_zero), "eight-measurements")
+    (line,) = re.findall(r"^Meas1\t.*", printed.partition("Table 3. ")[2], re.MULTILINE)
+    assert line.endswith("\t-")
+
+
+def test_cold_exchanges_have_a_table_of_their_own():
+    printed = in_style(runs.run(*launches(2)), "eight-measurements")
+    table = printed.partition("Table 4. ")[2].splitlines()
+    assert table[3] == "4\t0.00200\t0.00200"
+
+
+def test_a_launch_that_lacks_sizes_is_named():
+    with pytest.raises(
+        UsageError, match=r"^style eight-measurements: the run has no complete set of launches"
+    ):
+        in_style(runs.run(*launches(2)[:-1]), "eight-measurements")
+
+
+# Dragon
+
+
+def both_ends(**changes):
+    return [
+        each
+        for pair in ((0, 1), (1, 0))
+        for each in pingpongs(SIZES, "dragon", pair=pair, **changes)
+    ]
+
+
+def windows(size, window):
+    return [
+        runs.measurement(
+            "dragon", size, pattern="stream", window=window, iterations=1, pair=pair,
+            samples=[window * 2000] * 30,
+        )
+        for pair in ((0, 1), (1, 0))
+    ]  # fmt: skip
+
+
+def test_dragon_has_the_layout_of_its_reference():
+    run = runs.run(*both_ends(), *windows(256, 64), *windows(65536, 32))
+    printed = in_style(run, "dragon").splitlines()
+    assert printed[:4] == [
+        "0: Starting ch_p2p_latency",
+        "1: Starting ch_p2p_latency",
+        "0-stdout: Iterations = 200 MsgSize = 8, Lat = 0.000001 seconds",
+        "0-stdout: Iterations = 200 MsgSize = 16, Lat = 0.000001 seconds",
+    ]
+    assert "1-stdout: MsgSize = 256, WindowSize = 64, Samps = 30, Msg/Sec = 500000" in printed
+    assert (
+        "1-stdout: MsgSize = 65536, WindowSize = 32, Samps = 30, Bandwidth = 3.2768e+10" in printed
+    )
+
+    def shapes(lines):
+        return {re.sub(r"[\d.]+(e\+\d+)?", "0", line) for line in lines if "MsgSize" in line}
+
+    said = re.findall(r"\d-stdout: .*MsgSize = .*", reference(2).decode())
+    assert shapes(printed) == shapes(said)
+
+
+def test_dragon_needs_both_ends():
+    one_end = [each for each in both_ends() if each.configuration.pair == (0, 1)]
+    with pytest.raises(
+        UsageError, match=r"has no ch_p2p_latency of both ends, only of rank 0; .* reciprocal$"
+    ):
+        in_style(runs.run(*one_end), "dragon")
+
+
+# one box, two boxes
+
+
+@pytest.mark.parametrize(("hosts", "boxes"), [
+    (("node1", "node1"), "One Box"), (("node1", "node2"), "Two Boxes"),
+])  # fmt: skip
+def test_one_box_has_the_sentence_of_its_reference(hosts, boxes):
+    environments = tuple(runs.environment(rank, host=host) for rank, host in enumerate(hosts))
+    run = runs.run(*pingpongs((4, 2000, 4000)), environments=environments)
+    assert in_style(run, "one-box").splitlines() == [
+        boxes,
+        "",
+        "Over mpi, integers take on average 1E-6 s for one int, and 3E-6 s for 1,000 ints.",
+        "",
+        "ints\tseconds",
+        "1\t1E-6",
+        "500\t2E-6",
+        "1000\t3E-6",
+    ]
+
+
+def test_one_box_is_of_whole_integers():
+    with pytest.raises(UsageError, match=r"has no ping-pong of integers, 4 bytes each; measure it"):
+        in_style(runs.run(*pingpongs((1, 2, 6))), "one-box")
+
+
+@pytest.mark.parametrize("style", ["mpi4py-ve", "eight-measurements", "dragon", "one-box"])
+def test_a_run_without_a_ping_pong_says_what_to_measure(style):
+    exchange = runs.measurement("mpi", 8, pattern="exchange")
+    with pytest.raises(UsageError, match=f"^style {style}: the run has no .*; measure it with "):
+        in_style(runs.run(exchange), style)
