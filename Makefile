@@ -1,8 +1,8 @@
 # make run       installs halftrip and runs `halftrip run`
 # make test      installs halftrip and runs the tests that every change should pass
 # make test-all  runs the rest of them
-# make fuzz      tries a million plans, command lines, run files and greetings that nobody would write
-# make soak      kills processes of runs, for ten minutes
+# make fuzz      tries a million plans, run files, greetings and imports that nobody would write
+# make soak      for half an hour: kills processes, pulls a cable, has slow hosts and links found
 # make check     format, lint, types, import contracts, compiler warnings
 # make format    formats all files
 # make bench     halftrip beside its peers
@@ -43,10 +43,14 @@ fuzz: $(VENV)/developed
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/plans.py --inputs 1000000
 	$(BIN)/python tests/fuzz/run_files.py --inputs 1000000
 	$(BIN)/python tests/fuzz/greetings.py --inputs 1000000
+	$(BIN)/python tests/fuzz/imports.py --inputs 1000000
 
-# 200 processes killed or stopped at drawn moments.
+# 200 processes killed or stopped at drawn moments; a cable pulled for a minute; a host, a link or
+# none slow, 20 times each.
 soak: $(VENV)/developed
 	KILLS=200 $(BIN)/pytest -k dies tests/system/test_random_kills.py tests/lab/test_slurm.py
+	CABLE_SECONDS=60 $(BIN)/pytest tests/lab/test_cable.py
+	TRIALS=20 $(BIN)/pytest tests/lab/test_who_is_slow.py
 
 check: $(VENV)/developed
 	$(BIN)/ruff format --check

@@ -10,16 +10,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from comparison import CORES, Contender, Figure, Times
 from halftrip.mpi.launcher import root_environment
+from halftrip.results.delivery import add_deliveries, delivered_share
 from halftrip.results.records import Measurement
+from halftrip.results.run import Run
 from halftrip.results.run_file import load
+from halftrip.stats.quantile import Floats
 
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
@@ -49,11 +53,11 @@ def require(*programs: str) -> None:
         sys.exit(f"missing: {', '.join(missing)}; on Debian: apt install {packages}")
 
 
-def run(*command: str | Path) -> str:
+def run(*command: str | Path, **environment: str) -> str:
     """The output of a command; exits if it fails."""
     result = subprocess.run(
         [str(word) for word in command],
-        env=os.environ | root_environment(),
+        env=os.environ | root_environment() | environment,
         capture_output=True,
         text=True,
         check=False,
@@ -64,41 +68,63 @@ def run(*command: str | Path) -> str:
     return result.stdout + result.stderr
 
 
-def median_ns(measurement: Measurement) -> float:
+# A figure of all slices of a configuration, ns.
+Statistic = Callable[[Sequence[Measurement]], float]
+
+
+def one_way_times(slices: Sequence[Measurement]) -> Floats:
+    """The times of one message in one direction, in time order, ns, shape (n,)."""
+    return np.concatenate([each.series.times for each in slices])
+
+
+def median_ns(slices: Sequence[Measurement]) -> float:
     """The median time of one message."""
-    return float(np.median(measurement.series.times))
+    return float(np.median(one_way_times(slices)))
 
 
-def mean_ns(measurement: Measurement) -> float:
-    """The mean time of one message, for a rate over the whole time."""
-    return float(measurement.series.times.mean())
+def mean_ns(slices: Sequence[Measurement]) -> float:
+    """The mean time of one message that arrived, for a rate over the whole time."""
+    delivery = add_deliveries(each.delivery for each in slices)
+    delivered = delivered_share(slices[0].configuration, delivery)
+    return float(one_way_times(slices).mean()) / delivered
 
 
-def best_of_trials_ns(measurement: Measurement) -> float:
+def best_of_trials_ns(slices: Sequence[Measurement]) -> float:
     """The statistic of NetPIPE: the least of the averages over its trials."""
-    parts = np.array_split(measurement.series.times, NETPIPE_TRIALS)
+    parts = np.array_split(one_way_times(slices), NETPIPE_TRIALS)
     return min(float(part.mean()) for part in parts if part.size)
 
 
-def halftrip(*arguments: str, statistic: Callable[[Measurement], float] = median_ns) -> Contender:
-    """halftrip's figure at each size: the median, or another statistic of a measurement, ns."""
+def halftrip(*arguments: str, statistic: Statistic = median_ns) -> Contender:
+    """halftrip's figure at each size: the median, or another statistic."""
+    pinned = ("--cores", f"{CORES[0]},{CORES[1]}")
+    return lambda: halftrip_times((*pinned, *arguments), statistic)
 
-    def measure() -> Times:
-        with tempfile.TemporaryDirectory() as directory:
-            path = Path(directory) / "run.jsonl"
-            pinned = ("--cores", f"{CORES[0]},{CORES[1]}")
-            run(BIN / "halftrip", "run", "--no-config", "-q", "-o", path, *pinned, *arguments)
-            measured = load(path).measurements
-        # A mean beside another statistic than the median would be compared with nothing.
-        is_median = statistic is median_ns
-        return {
-            m.configuration.size: Figure(
-                statistic(m) / 1e3, mean_ns(m) / 1e3 if is_median else None
-            )
-            for m in measured
-        }
 
-    return measure
+def halftrip_times(
+    arguments: Sequence[str],
+    statistic: Statistic,
+    prefix: Sequence[str] = (),
+    **environment: str,
+) -> Times:
+    """The times of one run of halftrip, which `prefix` starts."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "run.jsonl"
+        command = (BIN / "halftrip", "run", "--no-config", "-q", "-o", path)
+        run(*prefix, *command, *arguments, **environment)
+        return times_of(load(path), statistic)
+
+
+def times_of(measured: Run, statistic: Statistic) -> Times:
+    """The figure at each size, of all slices."""
+    # A mean beside another statistic than the median would be compared with nothing.
+    is_median = statistic is median_ns
+    return {
+        configuration.size: Figure(
+            statistic(slices) / 1e3, mean_ns(slices) / 1e3 if is_median else None
+        )
+        for configuration, slices in measured.by_configuration.items()
+    }
 
 
 def plain_c(
@@ -175,13 +201,23 @@ def netpipe_mpi(
     return measure
 
 
+class Ends(NamedTuple):
+    """Where a client and its server run: what to put before the commands of either, and the
+    server's address."""
+
+    client: tuple[str, ...]
+    server: tuple[str, ...]
+    address: str
+
+
+LOOPBACK = Ends(("taskset", "-c", str(CORES[0])), ("taskset", "-c", str(CORES[1])), "127.0.0.1")
+
+
 @contextmanager
-def server(*command: str) -> Iterator[None]:
-    """A server on the second core, until the block is left."""
+def server(ends: Ends, *command: str) -> Iterator[None]:
+    """A server, until the block is left."""
     process = subprocess.Popen(
-        ["taskset", "-c", str(CORES[1]), *command],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        [*ends.server, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     time.sleep(0.4)
     try:
@@ -191,26 +227,22 @@ def server(*command: str) -> Iterator[None]:
         process.wait()
 
 
-def client(*command: str) -> str:
-    """The output of a client on the first core."""
-    return run("taskset", "-c", str(CORES[0]), *command)
-
-
-def sockperf(*options: str, size: int = 64) -> Contender:
+def sockperf(*options: str, sizes: Sequence[int] = (64,), ends: Ends = LOOPBACK) -> Contender:
     """sockperf's median and mean, over UDP unless told otherwise."""
-    where = ("-i", "127.0.0.1", "-p", "11119", *options)
+    where = ("-i", ends.address, "-p", "11119", *options)
 
-    def measure() -> Times:
+    def measure_one(size: int) -> Figure:
         for _ in range(SOCKPERF_ATTEMPTS):
-            with server("sockperf", "server", *where):
-                output = client("sockperf", "ping-pong", *where, "-m", str(size), "-t", "1")
+            with server(ends, "sockperf", "server", *where):
+                one = ("-m", str(size), "-t", "1")
+                output = run(*ends.client, "sockperf", "ping-pong", *where, *one)
             median = re.search(r"percentile 50\.000 =\s+([\d.]+)", output)
             mean = re.search(r"Latency is ([\d.]+) usec", output)
             if median is not None and mean is not None:
-                return {size: Figure(float(median[1]), float(mean[1]))}
+                return Figure(float(median[1]), float(mean[1]))
         sys.exit(f"sockperf: {output}")
 
-    return measure
+    return lambda: {size: measure_one(size) for size in sizes}
 
 
 def netpipe_tcp(size: int = 64) -> Contender:
@@ -218,21 +250,23 @@ def netpipe_tcp(size: int = 64) -> Contender:
 
     def measure() -> Times:
         bounds = ("-p", "0", "-l", str(size), "-u", str(size), "-o", os.devnull)
-        with server("NPtcp", *bounds):
-            return netpipe_times(client("NPtcp", "-h", "127.0.0.1", *bounds))
+        with server(LOOPBACK, "NPtcp", *bounds):
+            client = (*LOOPBACK.client, "NPtcp", "-h", LOOPBACK.address)
+            return netpipe_times(run(*client, *bounds))
 
     return measure
 
 
-def iperf3(size: int, *options: str) -> Contender:
-    """iperf3 over TCP: one stream of writes of `size` for a second, and the rate at its receiver;
-    with --bidir, a stream each way, and the mean of both rates."""
+def iperf3(size: int, *options: str, ends: Ends = LOOPBACK) -> Contender:
+    """iperf3: one stream of writes of `size` for a second, over TCP unless told otherwise, and the
+    rate at its receiver; with --bidir, a stream each way, and the mean of both rates."""
     where = ("-p", "11121")
 
     def measure() -> Times:
-        with server("iperf3", "-s", "-1", *where):
+        with server(ends, "iperf3", "-s", "-1", *where):
             one = ("-t", "1", "-P", "1", "-l", str(size), *options)
-            output = client("iperf3", "-c", "127.0.0.1", *where, "-J", *one)
+            client = (*ends.client, "iperf3", "-c", ends.address)
+            output = run(*client, *where, "-J", *one)
         # Text may follow the JSON object.
         ended = json.JSONDecoder().raw_decode(output)[0]["end"]
         ways = [sums for name, sums in ended.items() if name.startswith("sum_received")]

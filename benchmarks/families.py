@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
+import two_hosts
 from comparison import Comparison, Contender, Figure, Times, latency, same_throughput, throughput
 from contenders import (
     BIN,
@@ -69,9 +74,15 @@ def over_mpi(mpi: Mpi, sizes: tuple[int, ...], transport: str = "mpi") -> tuple[
     )
 
 
-def mpi_comparisons(directory: Path) -> Iterator[Comparison]:
+def new_directory(resources: ExitStack) -> Path:
+    """A directory for programs that are built."""
+    return Path(resources.enter_context(tempfile.TemporaryDirectory()))
+
+
+def mpi_comparisons(resources: ExitStack) -> Iterator[Comparison]:
     """Each MPI's ping-pong against the plain loop and NetPIPE."""
     require(*MPI_PROGRAMS, "NPopenmpi", "NPmpich2")
+    directory = new_directory(resources)
     for mpi in MPIS:
         built = (mpi.mpiexec, mpi.mpicc, directory, mpi.unbound)
         plain = plain_c("pingpong.c", (), LATENCY_SIZES, *built)
@@ -83,7 +94,7 @@ def mpi_comparisons(directory: Path) -> Iterator[Comparison]:
             yield Comparison(f"mpi, {mpi.name}, NetPIPE", same, peer, latency(1.03))
 
 
-def python_comparisons(_: Path) -> Iterator[Comparison]:
+def python_comparisons(_: ExitStack) -> Iterator[Comparison]:
     """mpi4py's buffers against a script as written by hand, with the MPI that is beside Python."""
     mpi = MPIS[0]
     peer = script("pingpong_mpi4py.py", LATENCY_SIZES, mpi.mpiexec, mpi.unbound)
@@ -91,9 +102,10 @@ def python_comparisons(_: Path) -> Iterator[Comparison]:
     yield Comparison(f"mpi4py, {mpi.name}, a script", halftrip(*ours), peer, latency(1.03))
 
 
-def window_comparisons(directory: Path, pattern: str, directions: int) -> Iterator[Comparison]:
+def window_comparisons(resources: ExitStack, pattern: str, directions: int) -> Iterator[Comparison]:
     """Each MPI's windows of 64 messages against the plain loop."""
     require(*MPI_PROGRAMS)
+    directory = new_directory(resources)
     for mpi in MPIS:
         built = (mpi.mpiexec, mpi.mpicc, directory, mpi.unbound)
         plain = plain_c("window.c", (pattern,), WINDOW_SIZES, *built)
@@ -102,10 +114,10 @@ def window_comparisons(directory: Path, pattern: str, directions: int) -> Iterat
         yield Comparison(f"{pattern}, {mpi.name}, plain C", ours, plain, throughput(directions))
 
 
-def stream_comparisons(directory: Path) -> Iterator[Comparison]:
+def stream_comparisons(resources: ExitStack) -> Iterator[Comparison]:
     """One way: over MPI, and over TCP with writes of two sizes."""
     require("iperf3")
-    yield from window_comparisons(directory, "stream", directions=1)
+    yield from window_comparisons(resources, "stream", directions=1)
     for size in WRITE_SIZES:
         ours = over_tcp("stream", size)
         # halftrip sets TCP_NODELAY, as iperf3 does with -N; without it small writes are gathered.
@@ -134,20 +146,21 @@ def over_tcp(pattern: str, size: int) -> Contender:
     return halftrip(*configuration, *long, statistic=mean_ns)
 
 
-def bidirectional_comparisons(directory: Path) -> Iterator[Comparison]:
+def bidirectional_comparisons(resources: ExitStack) -> Iterator[Comparison]:
     """Both ways at once: over MPI, and over TCP with writes of two sizes."""
     require("iperf3")
-    yield from window_comparisons(directory, "bidirectional", directions=2)
+    yield from window_comparisons(resources, "bidirectional", directions=2)
     for size in WRITE_SIZES:
         peer = iperf3(size, "-N", "--bidir")
         ours = over_tcp("bidirectional", size)
         yield Comparison("bidirectional, tcp, iperf3 -N --bidir", ours, peer, throughput(2))
 
 
-def onesided_comparisons(directory: Path) -> Iterator[Comparison]:
+def onesided_comparisons(resources: ExitStack) -> Iterator[Comparison]:
     """Each MPI's puts and gets in windows of 64, each message in a place of its own, against the
     plain loop."""
     require(*MPI_PROGRAMS)
+    directory = new_directory(resources)
     for mpi in MPIS:
         built = (mpi.mpiexec, mpi.mpicc, directory, mpi.unbound)
         for pattern in ("put", "get"):
@@ -157,7 +170,7 @@ def onesided_comparisons(directory: Path) -> Iterator[Comparison]:
             yield Comparison(f"{pattern}, {mpi.name}, plain C", ours, plain, same_throughput())
 
 
-def tcp_comparisons(_: Path) -> Iterator[Comparison]:
+def tcp_comparisons(_: ExitStack) -> Iterator[Comparison]:
     """TCP on loopback at 64 bytes."""
     require("sockperf", "NPtcp")
     ours = ("-t", "tcp", "-s", "64")
@@ -169,7 +182,7 @@ def tcp_comparisons(_: Path) -> Iterator[Comparison]:
     yield Comparison("tcp block, NetPIPE", same, netpipe_tcp(), latency(1.03))
 
 
-def udp_comparisons(_: Path) -> Iterator[Comparison]:
+def udp_comparisons(_: ExitStack) -> Iterator[Comparison]:
     """UDP on loopback at 64 bytes."""
     require("sockperf")
     for wait, option in (("block", ()), ("spin", ("--nonblocked",))):
@@ -181,17 +194,17 @@ def shm_with_bound() -> tuple[Contender, Contender]:
     """shm at 8 bytes, and half of the core-to-core round trip around it in the same run."""
     last: Times = {}
 
-    def keep_bound(measurement: Measurement) -> float:
-        rtts = measurement.core_to_core_rtts
+    def keep_bound(slices: Sequence[Measurement]) -> float:
+        rtts = [rtt for each in slices for rtt in each.core_to_core_rtts]
         if not rtts:
             sys.exit("no core-to-core round trip is known between these ranks")
-        last[8] = Figure((rtts[0] + rtts[-1]) / 4 / 1e3)
-        return median_ns(measurement)
+        last[8] = Figure(float(np.median(rtts)) / 2 / 1e3)
+        return median_ns(slices)
 
     return halftrip("-t", "shm", "-s", "8", statistic=keep_bound), last.copy
 
 
-def shm_comparisons(_: Path) -> Iterator[Comparison]:
+def shm_comparisons(_: ExitStack) -> Iterator[Comparison]:
     """Shared memory against the bound, and against each MPI for large messages."""
     require("mpirun.openmpi", "mpirun.mpich")
     shm, bound = shm_with_bound()
@@ -202,7 +215,7 @@ def shm_comparisons(_: Path) -> Iterator[Comparison]:
         yield Comparison(f"shm, mpi of {mpi.name}", large, peer, latency(1.0))
 
 
-FAMILIES: dict[str, Callable[[Path], Iterator[Comparison]]] = {
+FAMILIES: dict[str, Callable[[ExitStack], Iterator[Comparison]]] = {
     "mpi": mpi_comparisons,
     "stream": stream_comparisons,
     "bidirectional": bidirectional_comparisons,
@@ -211,4 +224,5 @@ FAMILIES: dict[str, Callable[[Path], Iterator[Comparison]]] = {
     "tcp": tcp_comparisons,
     "udp": udp_comparisons,
     "shm": shm_comparisons,
+    "hosts": two_hosts.comparisons,
 }

@@ -5,15 +5,14 @@ peer's: its median over the rounds and its quartiles. Before and after each cont
 core-to-core round trip is probed. Virtual cores move, so only rounds count in which the machine
 stayed in one state; if fewer than three did, all count.
 
-    python benchmarks/peers.py [--rounds 11] [--only mpi,stream,bidirectional,onesided,tcp,udp,shm]
+    python benchmarks/peers.py [--rounds 11] [--only tcp,udp,hosts]
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
-from pathlib import Path
+from contextlib import ExitStack
 
 from comparison import HEADING, Bound
 from families import FAMILIES
@@ -29,10 +28,8 @@ def main() -> None:
     if unknown:
         parser.error(f"--only: {unknown[0]!r} is not known; allowed: {', '.join(FAMILIES)}")
     bound = Bound()
-    with tempfile.TemporaryDirectory() as directory:
-        comparisons = [
-            comparison for name in chosen for comparison in FAMILIES[name](Path(directory))
-        ]
+    with ExitStack() as resources:
+        comparisons = [comparison for name in chosen for comparison in FAMILIES[name](resources)]
         for number in range(options.rounds):
             for comparison in comparisons:
                 print(f"\rround {number + 1}: {comparison.name:40}", end="", file=sys.stderr)

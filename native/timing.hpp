@@ -16,16 +16,23 @@ namespace halftrip {
 // receive_times[i] is the time from timestamps[i] until the sample's last receive completed. It is
 // empty where nobody asks for it. It exists only in patterns in which an iteration goes on after
 // its last receive, and only where a sample is one iteration.
+//
+// With `arrivals`, the responder of a pattern whose messages take turns takes a timestamp as soon
+// as a message has arrived, before it replies: timestamps[i] that of sample i, timestamps[0] that
+// of the last untimed iteration, of which there is at least one. Only where a sample is one
+// iteration.
 struct Timing {
   std::int64_t untimed, iterations;
   std::span<Ticks> timestamps;
   std::span<Ticks> receive_times;
   AnyClock clock;
+  bool arrivals = false;
 };
 
 // How often a sample reads the clock. Its beginning is the end of the one before, so it costs one
-// read, at its end; with receive times another, when its last receive has completed.
-inline constexpr int kClockReads = 1, kClockReadsWithReceiveTimes = 2;
+// read, at its end; with receive times another, when its last receive has completed. With arrivals
+// the responder's read is the second, as the initiator waits for it.
+inline constexpr int kClockReads = 1, kClockReadsWithReceiveTimes = 2, kClockReadsWithArrivals = 2;
 
 template <class Iteration>
 void repeat(std::int64_t count, Iteration& iteration) {
@@ -90,6 +97,12 @@ void timed_with_receive_times(E& endpoint, Buffers& buffers, const Timing& timin
 template <class Pattern>
 constexpr bool has_receive_times = requires { Pattern::has_receive_times; };
 
+// Whether the responder of a pattern can say when each message arrived.
+template <class Pattern, class E>
+constexpr bool has_arrivals = requires(E& endpoint, Buffers& buffers, void (*received)()) {
+  Pattern::respond(endpoint, buffers, received);
+};
+
 // Whether the responder of a pattern takes no part in its iterations.
 template <class Pattern>
 constexpr bool is_passive = requires { Pattern::passive; };
@@ -116,8 +129,22 @@ void initiate(E& endpoint, Buffers& buffers, const Timing& timing) {
   if constexpr (is_passive<Pattern>) send_ack(endpoint);
 }
 
-// The other end. It takes timestamps only in patterns whose two ends do not wait for each other
-// after every message: elsewhere its clock reads would add to what the initiator times.
+// The responder's part with arrivals.
+template <class Pattern, class E>
+void respond_with_arrivals(E& endpoint, Buffers& buffers, const Timing& timing) {
+  std::int64_t count = timing.untimed;
+  for (Ticks& timestamp : timing.timestamps) {
+    auto iteration = [&] {
+      Pattern::respond(endpoint, buffers, [&] { timestamp = timing.clock.now(); });
+    };
+    repeat(count, iteration);
+    count = 1;
+  }
+}
+
+// The other end. Unless asked for arrivals, it takes timestamps only in patterns whose two ends do
+// not wait for each other after every message: elsewhere its clock reads would add to what the
+// initiator times.
 template <class Pattern, class E>
 void respond(E& endpoint, Buffers& buffers, const Timing& timing) {
   if constexpr (is_passive<Pattern>) {
@@ -127,6 +154,9 @@ void respond(E& endpoint, Buffers& buffers, const Timing& timing) {
     initiate<Pattern>(endpoint, buffers, timing);
   } else {
     check_buffers(endpoint, buffers);
+    if constexpr (has_arrivals<Pattern, E>) {
+      if (timing.arrivals) return respond_with_arrivals<Pattern>(endpoint, buffers, timing);
+    }
     auto iteration = [&] { Pattern::respond(endpoint, buffers); };
     if constexpr (Pattern::responder_timed) {
       timed(timing, iteration);

@@ -5,14 +5,17 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <tuple>
 
 #include "../clock.hpp"
+#include "../clock_exchange.hpp"
 #include "../endpoint.hpp"
 #include "../patterns/duplex.hpp"
 #include "../patterns/onesided.hpp"
@@ -105,6 +108,12 @@ inline void check_receive_times(const Timing& timing, bool pattern_has_them) {
     throw std::invalid_argument("there is one receive time between each two timestamps");
 }
 
+inline void check_arrivals(const Timing& timing, bool has_them) {
+  if (!has_them) throw std::invalid_argument("this end of the pattern cannot say what arrives");
+  if (timing.iterations != 1 || timing.untimed < 1)
+    throw std::invalid_argument("arrivals need an untimed iteration, and samples of one each");
+}
+
 inline Touch touch_named(std::string_view name) {
   if (name == "none") return Touch::none;
   if (name == "untimed") return Touch::untimed;
@@ -135,6 +144,7 @@ template <class E>
 nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
   nb::class_<E> type(module, name);
   type.attr("patterns") = nb::tuple(AllPatterns::names<E>());
+  type.attr("has_arrivals") = has_arrivals<PingPong, E>;
   if constexpr (BlockingEndpoint<E> && !is_bound_to_buffers<E>) {
     type.def(
         "send",
@@ -156,14 +166,18 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
         side,
         [](E& endpoint, std::string_view pattern, Ring& out, Ring& in, std::int64_t window,
            std::int64_t untimed, std::int64_t iterations, Int64s timestamps, std::string_view clock,
-           std::optional<Int64s> receive_times, std::string_view touch) {
+           std::optional<Int64s> receive_times, std::string_view touch, bool arrivals) {
           if (in.size() != out.size()) throw std::invalid_argument("out and in differ in size");
-          const Timing timing{untimed, iterations, ticks(timestamps),
+          const Timing timing{untimed,
+                              iterations,
+                              ticks(timestamps),
                               receive_times ? ticks(*receive_times) : std::span<Ticks>(),
-                              clock_named(clock)};
+                              clock_named(clock),
+                              arrivals};
           Buffers buffers{out, in, window};
           AllPatterns::with<E>(pattern, [&]<class Pattern>(Pattern) {
             if (receive_times) check_receive_times(timing, has_receive_times<Pattern>);
+            if (arrivals) check_arrivals(timing, !initiates && has_arrivals<Pattern, E>);
             take_part<Pattern, initiates>(endpoint, buffers, timing, touch_named(touch));
           });
           out = buffers.out;
@@ -171,10 +185,20 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
         },
         "endpoint"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "untimed"_a, "iterations"_a,
         "timestamps"_a.noconvert(), "clock"_a, "receive_times"_a.noconvert() = nb::none(),
-        "touch"_a = "none", Released());
+        "touch"_a = "none", "arrivals"_a = false, Released());
   };
   part("initiate", std::true_type{});
   part("respond", std::false_type{});
+  if constexpr (BlockingEndpoint<E> && !is_bound_to_buffers<E>) {
+    module.def(
+        "compare_clocks",
+        [](E& endpoint, std::int64_t most, std::int64_t longest_ns) {
+          const ClockExchange found = compare_clocks(endpoint, most, longest_ns);
+          return std::tuple(found.sent, found.answered, found.received);
+        },
+        "endpoint"_a, "most"_a, "longest_ns"_a, Released());
+    module.def("answer_clocks", &answer_clocks<E>, "endpoint"_a, Released());
+  }
   return type;
 }
 

@@ -23,6 +23,7 @@ namespace {
 void define_clock(nb::module_& module) {
   module.attr("clock_reads") = kClockReads;
   module.attr("clock_reads_with_receive_times") = kClockReadsWithReceiveTimes;
+  module.attr("clock_reads_with_arrivals") = kClockReadsWithArrivals;
   module.attr("counter_clock") = CounterClock::exists() ? CounterClock::name : std::string_view();
   module.def(
       "clock_pair",

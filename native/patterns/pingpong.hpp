@@ -28,11 +28,18 @@ struct PingPong {
   template <class E>
   static void respond(E& endpoint, Buffers& buffers) {
     if constexpr (BlockingEndpoint<E>) {
-      endpoint.recv(buffers.in.next(), buffers.in.size());
-      endpoint.send(buffers.out.next(), buffers.out.size());
+      respond(endpoint, buffers, [] {});
     } else {
       both(endpoint, buffers);
     }
+  }
+
+  // Calls received() when the message has arrived, before the reply.
+  template <BlockingEndpoint E, class Received>
+  static void respond(E& endpoint, Buffers& buffers, Received received) {
+    endpoint.recv(buffers.in.next(), buffers.in.size());
+    received();
+    endpoint.send(buffers.out.next(), buffers.out.size());
   }
 
  private:

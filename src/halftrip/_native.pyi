@@ -25,9 +25,11 @@ class DragonError(Exception): ...
 parts: tuple[str, ...]
 # Empty where the processor's counter cannot be used.
 counter_clock: str
-# How often a sample of `initiate` or `respond` reads the clock, without and with receive times.
+# How often a sample of `initiate` or `respond` reads the clock, without and with receive times, and
+# with the responder's arrivals.
 clock_reads: int
 clock_reads_with_receive_times: int
+clock_reads_with_arrivals: int
 # The bytes that two Shm share. They begin with `probed_lines` lines for CacheLine, of
 # `probed_line_size` bytes each.
 shm_segment_size: int
@@ -67,6 +69,7 @@ def initiate(
     clock: str,
     receive_times: _Int64s | None = None,
     touch: str = "none",
+    arrivals: bool = False,
 ) -> None:
     """Initiates `untimed` iterations first, then `iterations` between each two timestamps. `window`
     is the number of messages in an iteration, in patterns that have windows.
@@ -93,10 +96,24 @@ def respond(
     clock: str,
     receive_times: _Int64s | None = None,
     touch: str = "none",
+    arrivals: bool = False,
 ) -> None:
     """The other end of the same iterations. It leaves the timestamps unchanged in patterns where
     its clock reads would add to the initiator's times. With `touch`, `in_` is the memory that it
-    exposes: each buffer with all bytes that a message spans."""
+    exposes: each buffer with all bytes that a message spans.
+
+    With `arrivals`, in a ping-pong of an endpoint that `has_arrivals`, the timestamps are taken
+    when a message has arrived, before the reply: the first in the last untimed iteration, of which
+    there has to be one, each later one in its sample, of one iteration; ValueError elsewhere.
+    """
+
+def compare_clocks(endpoint: _Messages, most: int, longest_ns: int) -> tuple[int, int, int]:
+    """The shortest of up to `most` exchanges within about `longest_ns` after the first, ns of
+    CLOCK_MONOTONIC_RAW: when its message was sent, answered (by the peer's clock) and the answer
+    received. The peer calls `answer_clocks`."""
+
+def answer_clocks(endpoint: _Messages) -> None:
+    """Answers the exchanges of the peer's `compare_clocks`, until its last."""
 
 def initiate_datagrams(
     socket: DatagramSocket,
@@ -195,6 +212,8 @@ class Ring:
 class _EndpointBase:
     # The names of the patterns that this end can do.
     patterns: ClassVar[tuple[str, ...]]
+    # Whether `respond` can say when each message of a ping-pong arrived.
+    has_arrivals: ClassVar[bool]
 
 class _Messages(_EndpointBase):
     def send(self, out: _Bytes) -> None:

@@ -84,6 +84,22 @@ class Clock:
         """Times in ticks as whole ns."""
         return np.rint(np.multiply(ticks, 1e9 / self.hertz)).astype(np.int64)
 
+    def mark(self) -> ClockPair:
+        """This moment, for `raw_times`."""
+        return _native.clock_pair(self.source, _TRIES)
+
+    def raw_times(
+        self, timestamps: npt.NDArray[np.int64], mark: ClockPair
+    ) -> npt.NDArray[np.int64]:
+        """Timestamps taken between `mark` and now as ns of CLOCK_MONOTONIC_RAW, to about 50 ns:
+        the rate between the two moments counts, not the one that was calibrated before."""
+        first, first_raw, _ = mark
+        ticks, raw, _ = self.mark()
+        # A coarse clock may not have moved.
+        rate = (raw - first_raw) / max(ticks - first, 1)
+        since: npt.NDArray[np.int64] = np.rint((timestamps - first) * rate).astype(np.int64)
+        return first_raw + since
+
     def raw_ns(self, timestamp: int) -> int:
         """A recent timestamp as ns of CLOCK_MONOTONIC_RAW, which all ranks of a host share."""
         ticks, raw, _ = _native.clock_pair(self.source, _TRIES)

@@ -11,7 +11,7 @@ from halftrip.measure.pair import Pair
 from halftrip.measure.sampler import Sampler
 from halftrip.measure.setup import Setup
 from halftrip.measure.slices import Slice, finish, serve
-from halftrip.plan.pairing import Schedule
+from halftrip.plan.pairing import Schedules
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
 from halftrip.results.records import Measurement
@@ -60,7 +60,7 @@ def set_up(group, transports, timeout=AMPLE_SECONDS, plan=None):
         environments=[],
         cache_bytes=CACHE,
         kept_bytes=AMPLE_BYTES,
-        schedule=Schedule(group.size, plan.pairs, plan.concurrent_pairs),
+        schedule=Schedules(group.size, plan.pairs, plan.limits),
         transports=transports,
     )
 
@@ -126,7 +126,7 @@ def measure(
             cores = slice_.end()
             found.append(slice_.measurement(number, 0, began, cores))
             timed.append(slice_.timed_ns)
-            problem = slice_.problem
+            problem = slice_.ended and slice_.ended.problem.reason
         own.close()
         return Measured(found, problem, timed, sampler)
 

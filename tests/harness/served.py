@@ -20,10 +20,11 @@ def free_port():
 
 
 class Served:
-    """A server: its `process`, its `port`, its `secret` and what it has `said` so far."""
+    """A server, at a free port unless one is named: its `process`, its `port`, its `secret` and
+    what it has `said` so far."""
 
-    def __init__(self, directory, *options, address="127.0.0.1", prefix=()):
-        self.port = free_port()
+    def __init__(self, directory, *options, address="127.0.0.1", prefix=(), port=None):
+        self.port = port or free_port()
         self.address = address
         self._log = directory / f"serve-{self.port}.log"
         with self._log.open("w") as log:

@@ -27,6 +27,8 @@ FIRST = ("chrt", "--rr", "1")
 # How long a device or a program may take to be there.
 _READY_SECONDS = 30.0
 _numbers = itertools.count()
+# ip-netns(8): what is here replaces what is in /etc.
+_SETTINGS = Path("/etc/netns")
 
 
 def run(*command: str) -> str:
@@ -55,6 +57,13 @@ class Host:
 
     def tc(self, *arguments: str) -> str:
         return run("tc", "-n", self.name, *arguments)
+
+    def settings(self, name: str) -> Path:
+        """The file that this host has in place of that of the name in /etc."""
+        return _SETTINGS / self.name / name
+
+    def sysctl(self, setting: str, value: str) -> None:
+        run("ip", "netns", "exec", self.name, "sysctl", "-q", "-w", f"{setting}={value}")
 
     def limit(self, rate: int, burst: int, queue: int = 1 << 24) -> None:
         """Lets so many bits per second out; `burst` and `queue` are bytes: what may go at once
@@ -168,7 +177,7 @@ class Lab:
 
     def measure(self, shell, *arguments, mpi="mpich", ranks=1):
         """``halftrip run ARGUMENTS`` with so many ranks on each host, started from the first."""
-        launched = (*self.chosen(mpi, ranks), "-n", str(ranks * len(self.hosts)))
+        launched = (*self.chosen(mpi, ranks), "-n", str(ranks * len(self.hosts)), "--retest", "0")
         prefix = (*FIRST, *self.hosts[0].prefix())
         result = shell.run(*arguments, *launched, prefix=prefix)
         assert result.status == 0, result.err
@@ -205,6 +214,23 @@ def cabled(directory: Path, count: int = 2) -> Iterator[Lab]:
                 run("ip", "-n", switch, "link", "set", port, "up", "master", "bridge")
         _join(hosts)
         yield Lab(hosts, _make_agent(directory / "agent", hosts))
+
+
+@contextlib.contextmanager
+def detour(first: Host, second: Host, directory: Path) -> Iterator[Relay]:
+    """A relay between two hosts of many, which all that they send each other goes through from now
+    on."""
+    hosts = (first, second)
+    relay = Relay((f"t{first.device}", f"t{second.device}"), directory)
+    try:
+        for host, other in (hosts, hosts[::-1]):
+            device = f"t{host.device}"
+            run("ip", "link", "set", device, "netns", host.name)
+            host.ip("link", "set", device, "up")
+            host.ip("route", "add", other.address, "dev", device, "src", host.address)
+        yield relay
+    finally:
+        relay.close()
 
 
 @contextlib.contextmanager
@@ -256,7 +282,7 @@ def _hosts(unique: str, count: int) -> tuple[Host, ...]:
 @contextlib.contextmanager
 def _namespace(name: str, hosts: tuple[Host, ...]) -> Iterator[None]:
     """A network namespace, in which `hosts` have names; what runs in it does not outlive it."""
-    directory = Path("/etc/netns") / name
+    directory = _SETTINGS / name
     try:
         run("ip", "netns", "add", name)
         directory.mkdir(parents=True)

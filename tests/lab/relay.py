@@ -27,7 +27,7 @@ import select
 import struct
 import sys
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 ICMP, TCP, UDP = 1, 6, 17
@@ -85,9 +85,11 @@ def parse(packet: bytes) -> Header:
 class Rule:
     """What becomes of packets: all are `delay` ns on their way, and in order; of those of
     `protocol` (0: of all), a share `loss` is dropped, and of the rest a share `reorder` is held for
-    `hold` ns more, so that others overtake them."""
+    `hold` ns more, so that others overtake them. From the second host to the first, all are
+    `further` ns more on their way."""
 
     delay: int = 0
+    further: int = 0
     loss: float = 0.0
     reorder: float = 0.0
     hold: int = 0
@@ -180,7 +182,11 @@ class Relay:
         self._set(Rule(), 0)
 
     def _set(self, rule: Rule, seed: int) -> None:
-        self._dice = [Dice(rule, 2 * seed + direction) for direction in (0, 1)]
+        delays = (rule.delay, rule.delay + rule.further)
+        self._dice = [
+            Dice(replace(rule, delay=delay), 2 * seed + direction)
+            for direction, delay in enumerate(delays)
+        ]
 
     def run(self) -> None:
         while True:

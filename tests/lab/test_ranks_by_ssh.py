@@ -1,4 +1,4 @@
-"""Ranks on several hosts: over a real sshd, and over what stands for ssh on eight."""
+"""Ranks on another host, over a real sshd."""
 
 import signal
 import subprocess
@@ -7,7 +7,7 @@ import pytest
 
 from harness.limits import END_SECONDS
 from harness.victim import Victim
-from lab import hosts, sshd
+from lab import sshd
 
 pytestmark = pytest.mark.extended
 
@@ -56,34 +56,3 @@ def test_what_ssh_says_is_the_reason(lab, shell, tmp_path):
     assert result.status == 1
     assert f"ssh to {there.name} (process " in result.err
     assert "Connection refused" in result.err
-
-
-@pytest.fixture
-def eight(tmp_path):
-    """Eight hosts on a switch, each with the same rate."""
-    hosts.need_hosts()
-    with hosts.cabled(tmp_path, count=8) as made:
-        for host in made.hosts:
-            host.limit(200_000_000, burst=16384)
-        yield made
-
-
-@pytest.mark.parametrize("slow", [None, 2])
-def test_of_eight_hosts_the_one_with_less_rate_is_named(eight, shell, slow):
-    if slow is not None:
-        eight.hosts[slow].limit(140_000_000, burst=16384)
-    result = shell.run(
-        *("-t", "tcp", "-s", "64K", "--time", "50ms", "-r", "5", "--concurrent-pairs", "1"),
-        *("--hosts", names(eight), "--ssh", str(eight.agent)),
-        prefix=eight.hosts[0].prefix(),
-    )
-    assert (result.status, result.err) == (0, "")
-    assert len(result.run.by_configuration) == 28
-    said = [line for line in result.out.splitlines() if line.startswith("slow ")]
-    if slow is None:
-        assert said == []
-        assert "no host and no link is slow" in result.out
-    else:
-        (line,) = said
-        assert line.startswith(f"slow host: {eight.hosts[slow].name}: 1.")
-        assert "on all its 7 links" in line

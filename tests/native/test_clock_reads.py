@@ -24,13 +24,14 @@ from harness.relay import Relay
 reads = ctypes.CDLL(None).monotonic_reads
 reads.restype = ctypes.c_long
 
-def kernel(pattern, samples, receive_times=False):
+def kernel(pattern, samples, receive_times=False, arrivals=False):
     ends, _ = shm_pair()
     rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
     def part(call, end):
         received = np.zeros(samples, np.int64) if receive_times else None
         times = np.zeros(samples + 1, np.int64)
-        call(end, pattern, *rings, 2, 0, 1, times, "monotonic", received)
+        asked = {"arrivals": True} if arrivals and call is _native.respond else {}
+        call(end, pattern, *rings, 2, 1, 1, times, "monotonic", received, **asked)
     finish = in_thread(lambda: part(_native.respond, ends[1]))
     before = reads()
     part(_native.initiate, ends[0])
@@ -55,6 +56,7 @@ def per_sample(count, *arguments, few=100, many=2100, **options):
 
 print(json.dumps({
     "pingpong": per_sample(kernel, "pingpong"),
+    "arrivals": per_sample(kernel, "pingpong", arrivals=True),
     "bidirectional": per_sample(kernel, "bidirectional"),
     "receive times": per_sample(kernel, "bidirectional", receive_times=True),
     "datagram pingpong": per_sample(datagrams, "pingpong", False, 1),
@@ -85,6 +87,8 @@ def test_a_sample_reads_the_clock_as_often_as_is_said(reads):
     # A ping-pong's responder takes no timestamps; otherwise both ends do. A thread that waits for
     # the interpreter's lock reads the clock now and then.
     assert reads["pingpong"] == pytest.approx(once, abs=0.1)
+    # The responder's reading is in the initiator's time, too.
+    assert reads["arrivals"] == pytest.approx(_native.clock_reads_with_arrivals, abs=0.1)
     assert reads["bidirectional"] == pytest.approx(2 * once, abs=0.1)
     assert reads["receive times"] == pytest.approx(2 * twice, abs=0.1)
 

@@ -1,12 +1,14 @@
 """The benchmarks: every family builds its comparisons, with every peer that it names."""
 
+import contextlib
 import re
 import sys
-from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.files import module
+from lab.hosts import need_hosts
 
 # How many comparisons each family has: at one size each, as the fixture below has it.
 FAMILIES = {
@@ -20,8 +22,16 @@ FAMILIES = {
     "tcp": 3,
     "udp": 2,
     "shm": 4,
+    # Two ways to start: tcp, udp and a stream; then tcp and udp that poll, and a stream of udp.
+    "hosts": 2 * 3 + 3,
 }
 THROUGHPUT = ("stream", "bidirectional", "onesided")
+
+
+def is_throughput(family, name):
+    return family in THROUGHPUT or (family == "hosts" and ", stream," in name)
+
+
 # Peers whose mean is known beside their median.
 WITH_MEANS = ("plain C", "sockperf", "a script")
 # It needs nothing that is not installed beside halftrip.
@@ -34,6 +44,8 @@ def peers(monkeypatch):
     made = module("benchmarks/peers.py")
     families = sys.modules["families"]
     halftrip = families.halftrip
+    monkeypatch.setattr(families.two_hosts, "LATENCY_SIZES", (64,))
+    monkeypatch.setattr(families.two_hosts, "SECOND", ("--time", "20ms"))
     monkeypatch.setattr(families, "LATENCY_SIZES", (8,))
     monkeypatch.setattr(families, "WINDOW_SIZES", (65536,))
     monkeypatch.setattr(families, "WRITE_SIZES", (131072,))
@@ -56,17 +68,32 @@ def test_a_family_builds_its_comparisons(peers, monkeypatch, family):
     """Without its peers: whether these are installed is looked up, and C is compiled, before."""
     families = sys.modules["families"]
     asked = []
-    monkeypatch.setattr(families, "require", lambda *programs: asked.extend(programs))
+    for each in (families, families.two_hosts):
+        monkeypatch.setattr(each, "require", lambda *programs: asked.extend(programs))
     monkeypatch.setattr(families, "plain_c", lambda *_: dict)
-    made = list(families.FAMILIES[family](Path("unused")))
+    if family == "hosts":
+        need_hosts()
+    with contextlib.ExitStack() as resources:
+        made = list(families.FAMILIES[family](resources))
     assert len({comparison.name for comparison in made}) == len(made) == FAMILIES[family]
     for comparison in made:
         assert callable(comparison.ours)
         assert callable(comparison.peer)
         goal = comparison.goals(64)
-        assert goal.more_is_better == (family in THROUGHPUT)
+        assert goal.more_is_better == is_throughput(family, comparison.name)
     assert set(asked) <= set(sys.modules["contenders"].PACKAGES)
     assert bool(asked) == (family not in WITHOUT_PROGRAMS)
+
+
+def test_a_figure_is_that_of_all_slices(peers, shell):
+    contenders = sys.modules["contenders"]
+    result = shell.run("simulated", "-s", "8", "-r", "3", "--launches", "1")
+    assert result.status == 0, result.err
+    (slices,) = result.run.by_configuration.values()
+    assert len(slices) == 3
+    every = np.concatenate([each.series.times for each in slices])
+    figures = contenders.times_of(result.run, contenders.median_ns)
+    assert figures == {8: (np.median(every) / 1e3, every.mean() / 1e3)}
 
 
 def test_every_family_is_known(peers):
@@ -85,6 +112,8 @@ def test_a_family_that_is_not_there_is_said(peers, monkeypatch, capsys):
 @pytest.mark.extended
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_peer_is_compared(shell, peers, monkeypatch, capsys, family):
+    if family == "hosts":
+        need_hosts()
     with shell.inside():
         lines, _ = compare(peers, monkeypatch, capsys, "--only", family, "--rounds", "1")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
@@ -92,11 +121,12 @@ def test_every_peer_is_compared(shell, peers, monkeypatch, capsys, family):
     for name, _, figure, ours, peer, ratio, wanted, _, _, by_mean, by_best in rows:
         assert re.fullmatch(r"[\d.]+ \([\d.]+ to [\d.]+\)", ratio)
         assert float(ratio.split()[0]) == pytest.approx(float(ours) / float(peer), rel=0.01)
-        assert figure.endswith("more is better" if family in THROUGHPUT else "less is better")
+        more = is_throughput(family, name)
+        assert figure.endswith("more is better" if more else "less is better")
         if family == "onesided":
             assert wanted.startswith("0.95 to 1.05")
         else:
-            assert wanted.startswith("at least" if family in THROUGHPUT else "at most")
+            assert wanted.startswith("at least" if more else "at most")
         # Where halftrip measures both, it has the means of both.
         has_means = name.endswith(WITH_MEANS) or ", mpi of " in name
         assert (by_mean != "-") == has_means

@@ -10,6 +10,7 @@ import pytest
 
 import halftrip
 from halftrip.analysis.breakpoints import breakpoints
+from halftrip.analysis.one_way import one_way_times
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.errors import Unavailable, UsageError
 from halftrip.measure.adaptive_sizes import next_sizes
@@ -46,6 +47,26 @@ def test_the_file_says_where_and_how_each_row_was_measured(measured):
         assert len(measurement.core_to_core_rtts) == 1 + len(measurement.blocks)
         assert min(measurement.core_to_core_rtts) > 0
         assert min(measurement.samples) > 0
+
+
+def test_on_one_host_there_and_back_are_the_round_trip(measured):
+    seen = set()
+    for m in measured.run.measurements:
+        for block in m.blocks:
+            # The responder says when messages arrived where a sample is long enough for that.
+            if not block.arrivals.size:
+                continue
+            seen.add(m.configuration.transport)
+            there, back = one_way_times(block, 0, 0)
+            assert (there > 0).all()
+            assert (back > 0).all()
+            # Both ends of the block are known to about 50 ns.
+            assert there + back == pytest.approx(block.times, rel=1e-4, abs=200)
+    assert {"tcp", "unix"} <= seen
+    for row in measured.rows():
+        if row["there_ns"]:
+            assert min(float(row["there_ns"]), float(row["back_ns"])) > 0
+            assert float(row["clock_error_ns"]) <= 0.1 * float(row["latency_ns"])
 
 
 def test_latencies_fit_the_machine(measured):

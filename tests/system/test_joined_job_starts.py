@@ -74,6 +74,7 @@ def test_a_rank_that_left_before_anybody_saw_it_is_missed(shell, name):
     assert not shell.path.exists()
 
 
+@pytest.mark.extended
 def test_a_script_around_a_rank_is_no_missing_rank(shell):
     """It has one child."""
     slow = (sys.executable, "-c", f"import os, time; time.sleep(5); os.execv({HALFTRIP!r}, {WORK})")

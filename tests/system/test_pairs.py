@@ -88,6 +88,16 @@ def test_pairs_are_those_that_were_asked_for(shell, pairs, expected):
     assert result.run.aggregates == ()
 
 
+def test_pairs_talk_alone_and_all_at_once(shell):
+    plan = ("-n", "4", "-t", "tcp", "--pairs", "all", "--concurrent-pairs", "1,all")
+    result = shell.run(*plan, *QUICK)
+    assert result.status == 0, result.err
+    found = {(c.pair, c.concurrency) for c in result.run.by_configuration}
+    assert found == set(itertools.product(itertools.combinations(range(4), 2), (1, 2)))
+    assert {len(aggregate.pairs) for aggregate in result.run.aggregates} == {2}
+    assert "2 pairs at once: tcp pingpong" in result.out
+
+
 def test_four_ranks_are_two_pairs_whose_ends_have_different_cores(shell):
     """Even where cores are few."""
     result = shell.run("-n", "4", "-t", "shm,unix", *QUICK)

@@ -18,6 +18,8 @@ from harness.mpi import chosen, job, quick_start
 from harness.victim import LOCAL, WITH_MPI, Victim
 
 KILLS = int(os.environ.get("KILLS", "20"))
+# So many of them are of every change's tests.
+QUICK_KILLS = 6
 LATEST_SECONDS = 1.5
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # What a launch with --launches has between its launches, too.
@@ -65,7 +67,13 @@ def shared_memory():
     return {path for name in ("halftrip-*", "DD*") for path in Path("/dev/shm").glob(name)}
 
 
-@pytest.mark.parametrize("seed", range(KILLS))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(seed, marks=[pytest.mark.extended] if seed >= QUICK_KILLS else [])
+        for seed in range(KILLS)
+    ],
+)
 def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, seed):
     draw = random.Random(seed)
     kind, number = draw.choice(sorted(RUNS)), draw.choice(SIGNALS)

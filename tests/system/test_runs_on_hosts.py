@@ -173,3 +173,56 @@ def test_a_host_that_is_frozen_is_named(shell, on_hosts):
     assert (ended.status, ended.err) == (1, said)
     assert ended.run.interrupted is not None
     assert shell.marked.await_end(SECONDS) == []
+
+
+# Of several hosts, others go on where one is lost.
+
+MANY = ("-t", "tcp", "-s", "8", "--ci", "none", "--time", "200ms", "--concurrent-pairs", "1")
+
+
+def pairs_of(run):
+    return {configuration.pair for configuration in run.by_configuration}
+
+
+def test_the_others_go_on_where_a_host_is_lost(shell, tmp_path):
+    options = ("--hosts", "a,b,c", "--ssh", stand_in(tmp_path))
+    victim = Victim(shell, *MANY, "-r", "10", *options)
+    victim.await_measurements(4)
+    pid = victim.rank(2)
+    os.kill(pid, signal.SIGKILL)
+    ended = victim.wait(AMPLE_SECONDS)
+    died = f"rank 2 on c (process {pid}) died"
+    assert ended.status == 1
+    assert f"halftrip: warning: {died}; going on without c" in ended.warnings
+    assert ended.err == f"halftrip: without c: {died}\n"
+    whole = [m for m in ended.run.measurements if m.configuration.pair == (0, 1)]
+    assert len(whole) >= 10
+    assert {e.rank for e in ended.run.environments if e.launch == 1} == {0, 1}
+    assert ended.run.lost_hosts == {"c": died}
+    assert ended.run.problems == ()
+    assert shell.marked.await_end(SECONDS) == []
+
+
+@pytest.mark.extended
+def test_a_host_that_cannot_be_reached_is_left_out(shell, tmp_path):
+    """It may be the first one."""
+    options = ("--hosts", "a,b,c", "--ssh", stand_in(tmp_path, refused=("a",)))
+    result = shell.run(*MANY, "-r", "2", "--system-log", *options)
+    assert result.status == 1
+    assert any("going on without a" in line for line in result.warnings)
+    assert "No route to host" in result.run.interrupted
+    assert pairs_of(result.run) == {(1, 2)}
+    assert {e.host for e in result.run.environments} == {"b", "c"}
+    assert {e.rank for e in result.run.environments} == {1, 2}
+    assert result.run.copy_times == ()
+    assert list(result.run.lost_hosts) == ["a"]
+    assert result.run.problems == ()
+
+    # It is back.
+    refusing = tmp_path / "ssh-stand-in"
+    refusing.write_text(refusing.read_text().replace("a) echo", "none) echo"))
+    again = shell.halftrip("run", "--resume", shell.path)
+    assert (again.status, again.err) == (0, "")
+    assert pairs_of(again.run) == {(0, 1), (0, 2), (1, 2)}
+    assert again.run.interrupted is None
+    assert again.run.lost_hosts == {}

@@ -5,57 +5,152 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 from halftrip.stats.additive import Effect, fit, suspects
 from halftrip.stats.median import median
+from halftrip.stats.quantile import Floats
 
 # Of fewer hosts, a slow one cannot be told from a slow link.
-_FEWEST_HOSTS = 3
+FEWEST_HOSTS = 3
+# Beside a suspected link, so many others of each of its hosts are measured again.
+_PARTNERS = 4
+# The standard deviation of the logarithms of healthy links with which what is slow is still told
+# from them. With twice that, the slowest takes 1.5 times as long as the fastest (uniform:
+# exp(0.12 * sqrt(12))).
+_MOST_SPREAD = 0.06
+# If a host could take more than this many times as long without being found, none is called well.
+_MOST_HIDDEN = 1.5
+# Of a few links, all are measured again: then, too, the network may be busier or less so.
+_FEW_LINKS = 30
 
 
 class Suspect(NamedTuple):
     """A host, or the link between two, on which messages take longer: `effect` says how many times
-    as long, with an interval and a probability. `links` is how many of a host's were measured."""
+    as long, with an interval and a probability. `links` is how many of a host's were measured.
+    `again`: it was found before, and all of them were measured again, so that only the newer times
+    count (--retest)."""
 
     hosts: tuple[str, ...]
     effect: Effect
     links: int
+    again: bool = False
 
 
 def slow_parts(run: Run, configurations: Iterable[Configuration]) -> list[Suspect] | None:
     """The slow hosts and links, the slowest first, by configurations that differ only in their
-    pairs; None where there are too few hosts to tell.
+    pairs; None where it cannot be told: there are too few hosts, or none is found while all links
+    differ so much, as on a busy machine, that a slow one could hide among them.
 
     The times of a link are the medians of the slices of all pairs between its two hosts, in either
     direction.
     """
+    by_link = _by_link(run, configurations)
+    hosts = sorted({host for link in by_link for host in link})
+    known: dict[tuple[int, int], Floats] = {}
+    for (one, other), rows in by_link.items():
+        times = [time for each in rows for time in _slice_medians(run, each)]
+        if times:
+            known[hosts.index(one), hosts.index(other)] = np.array(times)
+    if len({host for link in known for host in link}) < FEWEST_HOSTS:
+        return None
+    explained = fit(known)
+    slow = suspects(explained)
+    hidden = max(node.high for node in explained.nodes.values())
+    if not slow and (explained.spread > _MOST_SPREAD or hidden > _MOST_HIDDEN):
+        return None
+    found = [(tuple(hosts[host] for host in each.hosts), each) for each in slow]
+    before = _found_before(run, by_link) if found else set()
+    return [Suspect(names, each.effect, each.links, names in before) for names, each in found]
+
+
+def suspect_rows(run: Run) -> list[Configuration]:
+    """What is to be measured again before slow hosts and links are named: all links, if they are
+    few; else those of each suspected host, and each suspected link with some others of both its
+    hosts, which lead to hosts that are not suspected."""
+    found: dict[Configuration, None] = {}
+    for configurations in judged(run.by_configuration):
+        suspected = slow_parts(run, configurations) or ()
+        by_link = _by_link(run, configurations)
+        if suspected and len(by_link) <= _FEW_LINKS:
+            found |= dict.fromkeys(configurations)
+            continue
+        for suspect in suspected:
+            links = [link for link in by_link if set(suspect.hosts) <= set(link)]
+            if len(suspect.hosts) > 1:
+                links += [
+                    link for host in suspect.hosts for link in _good_links(host, by_link, suspected)
+                ]
+            found |= dict.fromkeys(each for link in links for each in by_link[link])
+    return list(found)
+
+
+def judged(configurations: Iterable[Configuration]) -> list[list[Configuration]]:
+    """Groups of configurations that differ only in their pairs: of each pair the one with the
+    fewest others at the same time."""
+    groups: dict[Configuration, dict[tuple[int, int, int], Configuration]] = {}
+    for each in configurations:
+        group = groups.setdefault(each.setting, {})
+        key = (*each.pair, each.thread)
+        if key not in group or each.concurrency < group[key].concurrency:
+            group[key] = each
+    return [list(group.values()) for group in groups.values()]
+
+
+def _by_link(
+    run: Run, configurations: Iterable[Configuration]
+) -> dict[tuple[str, str], list[Configuration]]:
+    """The configurations of each link, by the names of its hosts, in order."""
     where = {each.rank: each.host for each in run.environments}
-    hosts = sorted(set(where.values()))
-    found: dict[tuple[int, int], list[float]] = {}
+    found: dict[tuple[str, str], list[Configuration]] = {}
     for configuration in configurations:
         first, second = (where.get(rank) for rank in configuration.pair)
-        if first is None or second is None or first == second:
-            continue
-        ends = sorted((hosts.index(first), hosts.index(second)))
-        found.setdefault((ends[0], ends[1]), []).extend(_slice_medians(run, configuration))
-    known = {link: np.array(times) for link, times in found.items() if times}
-    linked = {host for link in known for host in link}
-    if len(linked) < _FEWEST_HOSTS:
-        return None
-    return _named(known, hosts)
+        if first is not None and second is not None and first != second:
+            link = min(first, second), max(first, second)
+            found.setdefault(link, []).append(configuration)
+    return found
 
 
-def _named(
-    known: Mapping[tuple[int, int], np.ndarray[tuple[int], np.dtype[np.float64]]],
-    hosts: list[str],
-) -> list[Suspect]:
-    return [
-        Suspect(tuple(hosts[host] for host in each.hosts), each.effect, each.links)
-        for each in suspects(fit(known))
+def _good_links(
+    host: str, links: Iterable[tuple[str, str]], suspected: Iterable[Suspect]
+) -> list[tuple[str, str]]:
+    """Some links of a host to hosts that are not suspected; the links are not, either."""
+    bad = {each.hosts for each in suspected}
+    good = [
+        link
+        for link in links
+        if host in link
+        and link not in bad
+        and not any((other,) in bad for other in link if other != host)
     ]
+    return sorted(good)[:_PARTNERS]
+
+
+def _found_before(
+    run: Run, by_link: Mapping[tuple[str, str], list[Configuration]]
+) -> set[tuple[str, ...]]:
+    """The hosts and links that were found by the times before those that replace them; all of their
+    links have newer ones."""
+    if not run.again:
+        return set()
+    newer = min(again.launch for again in run.again)
+    older = [each for each in run.measurements if each.launch < newer]
+    former = msgspec.structs.replace(run, measurements=tuple(older), again=())
+    found = slow_parts(former, [each for rows in by_link.values() for each in rows]) or ()
+    return {
+        suspect.hosts
+        for suspect in found
+        if all(
+            measurement.launch >= newer
+            for link, rows in by_link.items()
+            if set(suspect.hosts) <= set(link)
+            for each in rows
+            for measurement in run.by_configuration.get(each, ())
+        )
+    }
 
 
 def _slice_medians(run: Run, configuration: Configuration) -> list[float]:

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from halftrip import _native
 from halftrip.control.calling import connect
 from halftrip.control.greeting import Guest, introduce
 from halftrip.control.listener import Listener, Reach
-from halftrip.control.network import ANY, Network
+from halftrip.control.network import ANY, PORTS_ADVICE, Network
 from halftrip.control.protocol import Address, Channel, Closed, decoded
-from halftrip.errors import Interrupted
+from halftrip.errors import Interrupted, Unavailable, system_reason
+from halftrip.mpi.endpoint import blocking_end, native_path
 from halftrip.mpi.library import group_tag
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 1e-3
 # MPI has no wait that sleeps, so a rank sleeps this long between two polls.
 _NAP_SECONDS = 50e-6
+# How long a rank waits for its partner's connection. Longer than the partner tries to connect.
+_MEET_SECONDS = 15.0
 # With more ranks, a connection between two that are not neighbours in the tree is closed when they
 # have done with each other: a process may have a thousand descriptors or so.
 _MOST_CONNECTED = 256
@@ -61,6 +65,13 @@ def _value(payload: bytes, kind: Any, source: int) -> Any:
         raise Interrupted(f"rank {source} sent what no rank says: {error}") from None
 
 
+def _said(error: OSError | Closed) -> str:
+    """Why no connection could be made, and what to do."""
+    if isinstance(error, Closed):
+        return str(error)
+    return f"{system_reason(error)}; {PORTS_ADVICE}"
+
+
 class Group(ABC):
     """All ranks call the collective methods in the same order. `send` and `receive` are for two
     ranks alone; threads of a rank use them at the same time, each with a number of its own. Both
@@ -84,7 +95,16 @@ class Group(ABC):
         return _value(self.receive(source, thread, polls), kind, source)
 
     @abstractmethod
+    def native_end(self, peer: int, yields: bool) -> Any:
+        """A native endpoint to `peer`, over which the two may send messages while neither sends
+        through the group. It polls; `yields`: and gives its core away between polls, if it can."""
+
+    @abstractmethod
     def close(self) -> None: ...
+
+    def meet(self, peer: int, thread: int = 0) -> None:  # noqa: B027 (MPI connects all ranks)
+        """Makes sure that this rank and `peer` can send to each other; both call it at the same
+        time. Raises Unavailable, at both, if they cannot."""
 
     def leave(self, peer: int) -> None:  # noqa: B027 (some have nothing to release)
         """Releases what messages to `peer` need, if that is scarce; both ranks call it."""
@@ -166,29 +186,51 @@ class SocketGroup(Group):
         except Closed:
             raise Interrupted(f"rank {source} died") from None
 
-    def _channel(self, peer: int, thread: int) -> Channel:
+    def native_end(self, peer: int, yields: bool) -> Any:
+        descriptor = self._channel(peer, 0).fileno()
+        return _native.SpinningSocket(descriptor, descriptor, yields)
+
+    def meet(self, peer: int, thread: int = 0) -> None:
+        try:
+            self._channel(peer, thread, _MEET_SECONDS)
+        except TimeoutError:
+            here = self._listener.address
+            raise Unavailable(
+                f"rank {peer} has not reached rank {self.rank} at {', '.join(here.hosts)} port "
+                f"{here.port} within {_MEET_SECONDS:.0f} s; {PORTS_ADVICE}"
+            ) from None
+        except (Interrupted, Closed) as error:
+            raise Unavailable(str(error)) from None
+
+    def _channel(self, peer: int, thread: int, seconds: float | None = None) -> Channel:
+        """The connection to `peer`, within so many seconds."""
         channel = self._channels.get((peer, thread))
         if channel is None:
             calls = (peer > self.rank) == self.calls_upwards
-            channel = self._connect(peer, thread) if calls else self._accept(peer, thread)
+            made = self._connect if calls else self._accept
+            channel = made(peer, thread, seconds)
             self._channels[peer, thread] = channel
         return channel
 
-    def _connect(self, peer: int, thread: int) -> Channel:
+    def _connect(self, peer: int, thread: int, seconds: float | None) -> Channel:
         address = self._addresses[peer]
         if address is None:
             raise Interrupted(f"rank {peer} does not say where it listens")
         try:
             hello = introduce("group", self.rank, to=peer, thread=thread)
-            return connect(address, self._token, hello, network=self._network)
+            return connect(address, self._token, hello, seconds, network=self._network)
         except (OSError, Closed) as error:
-            raise Interrupted(f"rank {self.rank} cannot reach rank {peer}: {error}") from None
+            reason = f"rank {self.rank} cannot reach rank {peer}: {_said(error)}"
+            raise Interrupted(reason) from None
 
-    def _accept(self, peer: int, thread: int) -> Channel:
-        """The connection from `peer`; others that come before it are kept."""
+    def _accept(self, peer: int, thread: int, seconds: float | None) -> Channel:
+        """The connection from `peer`; others that come before it are kept. Raises TimeoutError
+        after `seconds`."""
+        deadline = None if seconds is None else time.monotonic() + seconds
         with self._accepting:
             while (peer, thread) not in self._channels:
-                channel, hello = self._listener.accept()
+                left = None if deadline is None else max(deadline - time.monotonic(), 0.01)
+                channel, hello = self._listener.accept(left)
                 self._channels[hello.rank, hello.thread] = channel
             self._close_if_complete()
             return self._channels[peer, thread]
@@ -285,6 +327,9 @@ class MpiGroup(Group):
         payload = bytearray(status.Get_count(self._byte))
         self.communicator.Recv((payload, self._byte), source=source, tag=tag)
         return bytes(payload)
+
+    def native_end(self, peer: int, yields: bool) -> Any:
+        return blocking_end(native_path(self.communicator, peer, group_tag(0)))
 
     def close(self) -> None:
         """Does nothing: COMM_WORLD is MPI's own."""

@@ -38,6 +38,14 @@ class Link:
         self._peer = peer
         self._thread = thread
 
+    def open(self) -> str | None:
+        """Makes the connection; both ends call it. Why it cannot be made, or None."""
+        try:
+            self._group.meet(self._peer, self._thread)
+        except Unavailable as error:
+            return str(error)
+        return None
+
     def send(self, value: Any) -> None:
         self._group.send(self._peer, msgspec.msgpack.encode(value), self._thread)
 

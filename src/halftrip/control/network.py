@@ -55,6 +55,8 @@ class Network(msgspec.Struct, frozen=True):
 
 # Of the longest list of addresses that is shown, so many interfaces.
 _MOST_SHOWN = 12
+# What to do where a connection between ranks is not let through.
+PORTS_ADVICE = "ports that a firewall has to let through are chosen by --data-ports"
 # Any address, and any port.
 ANY = Network()
 

@@ -141,9 +141,11 @@ class Channel:
 
     def detach(self) -> int:
         """Gives the descriptor to the caller, for messages of another kind. The kernel no longer
-        sends anything by itself to notice that the other host has vanished."""
+        sends anything by itself to notice that the other host has vanished, nor gives the
+        connection up soon."""
         if self.socket.family != socket.AF_UNIX:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 0)
         return self.socket.detach()
 
     def send(self, message: Message) -> None:

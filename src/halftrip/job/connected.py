@@ -54,9 +54,8 @@ class Heartbeat:
         """After how many seconds `beat` is to be called next; None: never."""
         return max(self._next - time.monotonic(), 0.0) if self._elsewhere else None
 
-    def beat(self, ranks: Iterable[ConnectedRank]) -> list[str]:
-        """Asks, if it is time to. Returns the names of the ranks that have not answered for too
-        long."""
+    def beat(self, ranks: Iterable[ConnectedRank]) -> list[ConnectedRank]:
+        """Asks, if it is time to. Returns the ranks that have not answered for too long."""
         if not self._elsewhere or time.monotonic() < self._next:
             return []
         self._next = time.monotonic() + _PING_SECONDS
@@ -66,4 +65,4 @@ class Heartbeat:
             # Whoever supervises notices a connection that is closed.
             with contextlib.suppress(Closed):
                 rank.control.send(Ping())
-        return [rank.name for rank in asked if rank.unanswered > _MOST_UNANSWERED]
+        return [rank for rank in asked if rank.unanswered > _MOST_UNANSWERED]

@@ -27,6 +27,14 @@ class LaunchFailed(HalftripError):
     """The ranks did not start; the reason is the launcher's own."""
 
 
+class HostsLost(Interrupted):
+    """Hosts are lost, whose ranks are in `hosts`, by name, and the others go on without them."""
+
+    def __init__(self, reason: str, hosts: Mapping[str, Sequence[int]]) -> None:
+        super().__init__(reason)
+        self.hosts = hosts
+
+
 class Lost(Interrupted):
     """A rank closed its connection without a reason. `name` is the rank's in messages."""
 

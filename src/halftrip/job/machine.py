@@ -13,7 +13,7 @@ from halftrip.control.hosts import host_identity
 from halftrip.errors import HalftripError
 from halftrip.job.view import View
 from halftrip.measure.setup import places
-from halftrip.plan.pairing import Schedule
+from halftrip.plan.pairing import Schedules
 from halftrip.plan.plan import Plan
 from halftrip.telemetry import load, topology
 
@@ -65,7 +65,7 @@ def _warn(plan: Plan, views: Sequence[topology.View], own: Sequence[int], view: 
     allowed = {core.number for each in views if each.host == here for core in each.allowed}
     hosts = [each.host for each in views]
     try:
-        schedule = Schedule(len(views), plan.pairs, plan.concurrent_pairs, hosts)
+        schedule = Schedules(len(views), plan.pairs, plan.limits, hosts)
         chosen = places(plan, views, schedule.pairs_of(0))
     except HalftripError:
         # The ranks find the same mistake, and tell it.

@@ -14,6 +14,9 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement, RunEnd
 from halftrip.results.run import Run
 
+# Configurations that a launch leaves out.
+Done = frozenset[Configuration]
+
 
 class Resumption(NamedTuple):
     """The launches that are still to come: their first number, and how many. The first of them
@@ -21,7 +24,7 @@ class Resumption(NamedTuple):
 
     first: int = 0
     launches: int = 1
-    done: frozenset[Configuration] = frozenset()
+    done: Done = frozenset()
     end: RunEnd | None = None
 
 
@@ -57,6 +60,19 @@ def resumption(
     is_over = bool(done) and done == run.by_configuration.keys() and last + 1 < plan.launches
     left = plan.launches - last - (1 if is_over else 0)
     return Resumption(last + 1, max(1, left), frozenset() if is_over else done, run.end)
+
+
+def whole_in(run: Run, launch: int, plans: PartPlans) -> Done:
+    """The configurations that were measured to their end in the launch of this number."""
+    found = {
+        configuration: [m for m in measurements if m.launch == launch]
+        for configuration, measurements in run.by_configuration.items()
+    }
+    return frozenset(
+        configuration
+        for configuration, measured in found.items()
+        if measured and _is_whole(measured, plans.of(configuration))
+    )
 
 
 def _last_of(measurements: Sequence[Measurement], run: Run, last: int) -> int:

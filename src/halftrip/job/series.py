@@ -7,15 +7,18 @@ from collections.abc import Callable
 
 import msgspec
 
+from halftrip.errors import Interrupted
+from halftrip.job.deaths import HostsLost
 from halftrip.job.limit import Limit
-from halftrip.job.resumption import Resumption
+from halftrip.job.resumption import Done, Resumption, whole_in
 from halftrip.job.view import View
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
 from halftrip.results.configuration import Configuration
-from halftrip.results.records import Failure, Measurement, RunEnd
-from halftrip.results.run_file import RunFile, decode
+from halftrip.results.records import Failure, LostHost, Measurement, RunEnd
+from halftrip.results.run_file import RunFile, decode, encode, load
 from halftrip.stats.series import Series, configuration_times, summarize_configuration
 from halftrip.stats.summary import relative_width
+from halftrip.transports.refusals import plans_of
 
 # How the lines of some records begin.
 _SKIP = b'{"record":"skip"'
@@ -122,12 +125,15 @@ def launch_all(
     plan: Plan,
     run_file: RunFile,
     view: View,
-    launch: Callable[[int, LaunchRecords, View, Limit | None], None],
+    launch: Callable[[int, Done, LaunchRecords, View, Limit | None], None],
     left: Resumption,
     limit: Limit | None = None,
 ) -> None:
-    """Calls `launch(number, records, view, limit)` for every launch that is left, with its part of
-    the run's `limit`, and ends the file."""
+    """Calls `launch(number, done, records, view, limit)` for every launch that is left, with its
+    part of the run's `limit`, and ends the file. One that raises HostsLost is followed by one that
+    measures what it lacks, and the run is not complete."""
+    number, done = left.first, left.done
+    lost: list[str] = []
     ends: list[RunEnd] = []
     skips: set[bytes] = set()
     quoted: set[str] = set()
@@ -142,12 +148,22 @@ def launch_all(
                 short = f"{limit.error()} after {len(ends)} of {fewest} launches"
             break
         records = LaunchRecords(run_file, skips, intervals)
-        number = left.first + len(ends)
         of_launch = None if limit is None else limit.launch(fewest - len(ends))
         later = max(0, fewest - len(ends) - 1)
-        shown = LaunchView(view, number, left.first + most, quoted, later)
+        shown = LaunchView(view, number, number + most - len(ends), quoted, later)
         began = time.monotonic()
-        launch(number, records, shown, of_launch)
+        try:
+            launch(number, done, records, shown, of_launch)
+        except HostsLost as error:
+            names = ", ".join(sorted(error.hosts))
+            view.warn([f"{error}; going on without {names}"])
+            for host, ranks in error.hosts.items():
+                gone = LostHost(host=host, ranks=list(ranks), reason=str(error), launch=number)
+                run_file.append(encode(gone))
+            lost.append(f"without {names}: {error}")
+            number, done = _after_loss(plan, run_file, number, done, error)
+            continue
+        number, done = number + 1, frozenset()
         durations.append(time.monotonic() - began)
         ends.append(records.end)
         if records.end.reason is not None:
@@ -156,13 +172,28 @@ def launch_all(
         ends.insert(0, left.end)
     run_file.end(
         RunEnd(
-            reason=ends[-1].reason or short,
+            reason=ends[-1].reason or short or "; ".join(lost) or None,
             seconds=_sum([end.seconds for end in ends]),
             timed=_sum([end.timed for end in ends]),
             logged=_sum([end.logged for end in ends]),
             clock_drift=_worst([end.clock_drift for end in ends]),
         )
     )
+
+
+def _after_loss(
+    plan: Plan, run_file: RunFile, number: int, done: Done, error: HostsLost
+) -> tuple[int, Done]:
+    """The number of the launch that follows one in which hosts were lost, and what it leaves out.
+    Raises an error if that cannot be known."""
+    run = load(run_file.path)
+    if all(each.launch != number for each in run.environments):
+        # It had not begun.
+        return number, done
+    if plan.refine:
+        unknown = "which sizes a run with refine lacks is not known"
+        raise Interrupted(f"{error}; {unknown}") from None
+    return number + 1, done | whole_in(run, number, plans_of(plan))
 
 
 def _worst(drifts: list[list[float] | None]) -> list[float] | None:

@@ -29,7 +29,9 @@ class Job(msgspec.Struct, frozen=True):
     Dragon runtime says how to attach to it; `no_dragon` and `no_mpi` are why there is no
     runtime, and no MPI, if there is not. `network` says how ranks are reached from other hosts. If
     the job `calls_upwards`, a rank connects to those above it, not to those below. This part of it
-    `serves` a launcher on another host.
+    `serves` a launcher on another host. Ranks that are `absent`, by number, were to run on a host
+    of that name, which was lost: processes on the launcher's host take their places, and do not
+    talk.
     """
 
     address: Address
@@ -46,6 +48,7 @@ class Job(msgspec.Struct, frozen=True):
     network: Network = ANY
     calls_upwards: bool = False
     serves: bool = False
+    absent: dict[int, str] = {}
 
     @property
     def reach(self) -> Reach:

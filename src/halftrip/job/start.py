@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from halftrip.control.listener import Listener
 from halftrip.dragon import command
@@ -15,16 +18,17 @@ from halftrip.errors import (
     shortage,
 )
 from halftrip.job.connected import guests
-from halftrip.job.deaths import LaunchFailed
+from halftrip.job.deaths import HostsLost, LaunchFailed
 from halftrip.job.limit import Limit
 from halftrip.job.machine import look_before_launch
 from halftrip.job.processes import Started
-from halftrip.job.resumption import Resumption
+from halftrip.job.resumption import Done, Resumption
 from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import Job
 from halftrip.job.supervisor import Supervisor
 from halftrip.job.view import View
+from halftrip.plan.pairing import Schedules
 from halftrip.plan.plan import Plan
 from halftrip.registry import DRAGON_TRANSPORTS, LAUNCHERS, MPI_TRANSPORTS
 from halftrip.results.records import RunEnd, Skip
@@ -101,7 +105,12 @@ def _launch(
 def _launch_with(
     name: str, plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: Limit | None
 ) -> None:
-    def launch_once(number: int, records: LaunchRecords, view: View, limit: Limit | None) -> None:
+    # The hosts that have been lost so far.
+    absent: set[str] = set()
+
+    def launch_once(
+        number: int, done: Done, records: LaunchRecords, view: View, limit: Limit | None
+    ) -> None:
         try:
             launcher: Launcher = LAUNCHERS.load(name)(plan)
             if number == left.first and _uses_dragon(plan):
@@ -109,16 +118,36 @@ def _launch_with(
             token = launcher.token
             ranks = plan.ranks or DEFAULT_RANKS
             listener = Listener(token, guests(ranks), launcher.reach)
+            lost = {rank: host for rank, host in enumerate(launcher.hosts) if host in absent}
             job = launcher.job(listener, token, ranks)
-            done = left.done if number == left.first else frozenset()
+            job = msgspec.structs.replace(job, absent=lost)
             supervisor = Supervisor(job, listener, records, view)
-            supervisor.run(plan, partial(_start, plan, launcher), number, done, limit)
+            try:
+                supervisor.run(plan, partial(_start, plan, launcher), number, done, limit)
+            except HalftripError as error:
+                absent.update(supervisor.lost)
+                if supervisor.lost and launcher.hosts and _have_pairs(plan, launcher.hosts, absent):
+                    raise HostsLost(str(error), _ranks_of(supervisor.lost, launcher)) from None
+                raise
         except (Unavailable, LaunchFailed) as error:
             if number == left.first:
                 raise
             raise Interrupted(f"launch {number + 1}: {error}") from None
 
     launch_all(plan, run_file, view, launch_once, left, limit)
+
+
+def _ranks_of(hosts: Collection[str], launcher: Launcher) -> dict[str, list[int]]:
+    """The ranks of each of these hosts."""
+    where = launcher.hosts
+    return {host: [rank for rank, name in enumerate(where) if name == host] for host in hosts}
+
+
+def _have_pairs(plan: Plan, hosts: Sequence[str], absent: Collection[str]) -> bool:
+    """Whether some pairs of the plan are left if these hosts are lost. `hosts` are by rank."""
+    lost = [rank for rank, host in enumerate(hosts) if host in absent]
+    schedule = Schedules(len(hosts), plan.pairs, plan.limits, hosts, lost)
+    return bool(schedule.rounds_of(plan.limits))
 
 
 def _uses_dragon(plan: Plan) -> bool:

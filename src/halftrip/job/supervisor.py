@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import selectors
-import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
 
@@ -30,11 +28,11 @@ from halftrip.control.protocol import (
     decoded,
 )
 from halftrip.errors import HalftripError, Interrupted, system_reason
-from halftrip.job import shm_cleanup
+from halftrip.job.clean_up import CleanUp
 from halftrip.job.connected import ConnectedRank, Heartbeat
 from halftrip.job.deaths import LaunchFailed, Lost, first_death
 from halftrip.job.limit import Limit
-from halftrip.job.processes import POLL_SECONDS, Started, descendants, job_processes
+from halftrip.job.processes import Started
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
 from halftrip.job.view import View
@@ -44,12 +42,6 @@ from halftrip.results.configuration import Configuration
 
 # After the first death others follow at once: how long to wait for reports before naming one.
 _REPORTS_SECONDS = 0.2
-# How often ranks that start are looked at, at most.
-_LOOK_SECONDS = 0.005
-_SPARE_FILES = 4
-# How long processes may take to end after SIGTERM.
-_TERMINATE_SECONDS = 0.7
-_MOST_KILLS = 20
 
 
 class Records(Protocol):
@@ -66,23 +58,24 @@ class Supervisor:
         self._job = job
         self._listener = listener
         self._started = Started()
+        self._clean_up = CleanUp(job, self._started)
         self._records = records
         self._view = view
         self._ranks: dict[int, ConnectedRank] = {}
         self._events: list[Channel] = []
         # The reasons that ranks have sent, and the ranks that closed their connection without one,
-        # in the order in which these were noticed.
+        # in the order in which these were noticed; and the numbers of the latter.
         self._reports: list[HalftripError] = []
+        self._gone: set[int] = set()
         self._ending = False
-        self._segments = shm_cleanup.Segments()
         self._started_at = time.monotonic()
         self._limit: Limit | None = None
         self._selector = selectors.DefaultSelector()
-        # To look at processes in the end, where no more can be had by then.
-        self._spare = [os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(_SPARE_FILES)]
         self._starting = False
         self._assigned = False
         self._leaving = False
+        # The hosts, other than this one, that were lost: their ranks ended, or did not answer.
+        self.lost: frozenset[str] = frozenset()
         # The reason of a signal that arrived while the processes of a complete run were leaving.
         self._late_signal: str | None = None
 
@@ -134,19 +127,21 @@ class Supervisor:
                 self._serve(heartbeat.patience)
                 silent = heartbeat.beat(self._ranks.values())
                 if silent:
-                    raise Interrupted(f"{', '.join(silent)}: no answer for too long")
+                    names = ", ".join(rank.name for rank in silent)
+                    self._lose(rank.hello.rank for rank in silent)
+                    raise Interrupted(f"{names}: no answer for too long")
             self._leaving = True
             self._started.until_finished.close()
             # What a launcher has started may outlive it, if it is killed now.
-            if not self._await_end(self._started.leave_seconds):
-                self._clean_up("the run is over")
+            if not self._clean_up.await_end(self._started.leave_seconds):
+                self._end("the run is over")
             for name, lines in self._started.printed().items():
                 self._view.quote(name, lines)
         except HalftripError as error:
-            self._clean_up(str(error))
+            self._end(str(error))
             raise
         except BaseException as error:
-            self._clean_up(f"the launcher failed: {type(error).__name__}")
+            self._end(f"the launcher failed: {type(error).__name__}")
             raise
         finally:
             self._close()
@@ -196,22 +191,13 @@ class Supervisor:
             left = deadline - time.monotonic()
             if left < 0:
                 ranks = f"{len(self._ranks)} of {self._job.ranks} ranks"
-                missing = self._started.hosts.items()
-                hosts = dict.fromkeys(host for rank, host in missing if rank not in self._ranks)
+                missing = [rank for rank in self._started.hosts if rank not in self._ranks]
+                hosts = dict.fromkeys(self._started.hosts[rank] for rank in missing)
                 where = f"; none or not all of {', '.join(hosts)}" if hosts else ""
+                self._lose(missing)
                 raise LaunchFailed(f"only {ranks} connected within {seconds:.0f} s{where}")
             # A rank that is killed while MPI starts leaves its segment.
-            self._serve(min(left, self._note_segments()))
-
-    def _note_segments(self) -> float:
-        """Notes which segments of MPI the ranks have now, and returns after how many seconds to do
-        that again. MPICH's are there for a few milliseconds."""
-        if not self._job.mpi:
-            return math.inf
-        began = time.monotonic()
-        for process in self._started.processes:
-            self._segments.note(descendants(process.pid))
-        return max(_LOOK_SECONDS, 5 * (time.monotonic() - began))
+            self._serve(min(left, self._clean_up.note_segments()))
 
     def _on_connection(self, listener: Listener) -> None:
         for channel, hello in listener.admit():
@@ -283,6 +269,7 @@ class Supervisor:
         except Closed:
             self._selector.unregister(rank.control)
             self._reports.append(Lost(rank.name))
+            self._gone.add(rank.hello.rank)
             self._end_early()
             return
         if isinstance(message, Bye):
@@ -324,6 +311,13 @@ class Supervisor:
         ):
             self._end_early()
 
+    def _lose(self, ranks: Iterable[int]) -> None:
+        """Notes that the hosts of these ranks are lost, unless this host, or one that is not known,
+        is among them."""
+        hosts = {self._started.hosts.get(rank) for rank in ranks}
+        if hosts.isdisjoint({None, *self._started.local_hosts}):
+            self.lost = frozenset(filter(None, hosts))
+
     def _stood_for(self, process: subprocess.Popen[bytes]) -> set[int]:
         """The ranks that a process has started, or is."""
         return set(self._started.ranks[process] or range(self._job.ranks))
@@ -337,54 +331,29 @@ class Supervisor:
         while (left := deadline - time.monotonic()) > 0:
             self._serve(left)
         names = {rank.hello.pid: rank.name for rank in self._ranks.values()}
+        finished = {number for number, rank in self._ranks.items() if rank.finished}
+        for process in self._started.processes:
+            if process.poll() is not None:
+                self._gone |= self._stood_for(process) - finished
+        self._lose(self._gone)
         raise first_death(self._started, self._reports, names, self._job.ranks)
 
     # Ending.
 
-    def _clean_up(self, reason: str) -> None:
+    def _end(self, reason: str) -> None:
         """Ends every process of the job on this host, and removes their shared memory."""
         self._leaving = True
-        self._close_spare()
-        self._note_segments()
+        self._clean_up.prepare()
         for rank in self._ranks.values():
             with contextlib.suppress(Closed):
                 rank.control.send(Abort(reason))
         # Ranks without an assignment have nothing to finish, and ranks that have not connected
         # cannot be told.
         self._started.until_finished.close()
-        if not (self._assigned and self._await_end(self._started.leave_seconds)):
-            for process in self._started.processes:
-                process.terminate()
-            if not self._await_end(_TERMINATE_SECONDS):
-                self._kill()
-        shm_cleanup.remove(self._segments.orphans())
-
-    def _kill(self) -> None:
-        """Kills every process of the job, those that are started meanwhile, too. Thousands of them
-        take some seconds to end."""
-        for _ in range(_MOST_KILLS):
-            for pid in job_processes(self._job.token):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            if self._await_end(_TERMINATE_SECONDS):
-                return
-
-    def _await_end(self, seconds: float) -> bool:
-        """Waits until no process of the job is left, at most `seconds`. Returns whether none is."""
-        deadline = time.monotonic() + seconds
-        # The ranks of an mpiexec are not children of this process, and can outlive it.
-        while not self._started.wait(0.0) or job_processes(self._job.token):
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(POLL_SECONDS)
-        return True
-
-    def _close_spare(self) -> None:
-        while self._spare:
-            os.close(self._spare.pop())
+        self._clean_up.end(leave=self._assigned)
 
     def _close(self) -> None:
-        self._close_spare()
+        self._clean_up.close()
         for key in list(self._selector.get_map().values()):
             if isinstance(key.fileobj, int):
                 os.close(key.fileobj)

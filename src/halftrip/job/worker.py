@@ -201,6 +201,7 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
             assignment.launch,
             job.no_dragon,
             job.network,
+            job.absent,
         )
         done = msgspec.json.decode(assignment.done, type=frozenset[Configuration])
         allowed = None if assignment.allowed is None else Allowed(*assignment.allowed)
@@ -272,7 +273,11 @@ def _check_served(plan: Plan) -> None:
 
 def _on_launcher_death(job: Job, rank: int, stderr: int, reason: str) -> None:
     """Rank 0's duties if the launcher died: it reports that, and removes the launcher's files. The
-    launcher reports any other end itself."""
+    launcher reports any other end itself. To a server, each of its ranks reports any end."""
+    if job.serves:
+        said = "the client has gone" if reason.startswith(_LAUNCHER) else f"the client: {reason}"
+        with contextlib.suppress(OSError):
+            os.write(sys.stderr.fileno(), f"{said}\n".encode())
     if rank == 0 and reason.startswith(_LAUNCHER):
         with contextlib.suppress(OSError):
             os.write(stderr, f"halftrip: {reason}\n".encode())

@@ -8,6 +8,8 @@ from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.results.block import Times
 
+# The cost of the clock readings in a sample, or a step of the clock, may be this share of it.
+CLOCK_SHARE = 0.01
 # Untimed iterations before each batch, so that both ends are in the loop.
 UNTIMED_ITERATIONS = 1
 
@@ -35,6 +37,7 @@ class Batch(msgspec.Struct, frozen=True):
 
     `cold`: this is the first iteration of the configuration, so no untimed one precedes it, and the
     initiator gives its peer time to get ready. `keep`: the times become a block of the measurement.
+    `arrivals`: the responder of a ping-pong says when each message arrived.
     """
 
     iterations: int
@@ -42,6 +45,7 @@ class Batch(msgspec.Struct, frozen=True):
     warm_up: int = UNTIMED_ITERATIONS
     cold: bool = False
     keep: bool = False
+    arrivals: bool = False
 
     @property
     def total_iterations(self) -> int:

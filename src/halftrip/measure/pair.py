@@ -15,11 +15,12 @@ from halftrip.control.link import Link
 from halftrip.errors import Unavailable
 from halftrip.measure.baselines import CacheLineProbe
 from halftrip.measure.side import Side
+from halftrip.measure.silences import Silences
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration
 from halftrip.results.network_path import NetworkPath
-from halftrip.transports.base import PairContext, Path, PathSettings, Transport
+from halftrip.transports.base import PairContext, Path, PathSettings, Problem, Transport
 
 if TYPE_CHECKING:
     from halftrip.measure.setup import Setup
@@ -36,12 +37,16 @@ class Pair:
         self.link = Link(
             setup.group, context.peer, context.initiates, context.thread, context.shares_core
         )
+        # Why the two ranks cannot talk at all. On one host nothing is between them.
+        self.unreachable = None if context.same_host else self.link.open()
         self._setup = setup
         self._budget = budget
         self._paths: dict[_PathKey, Path | Unavailable] = {}
         self._known: set[Path] = set()
         # What the paths that were opened lack of what was asked for.
         self.shortfalls: list[str] = []
+        # Both ends know the same of it.
+        self.silences = Silences()
         # The least recently used first, with the bytes of its buffers.
         self._sides: OrderedDict[Configuration, tuple[Side, int]] = OrderedDict()
         # Where two ranks share a core, a cache line takes a context switch, which is no bound.
@@ -142,7 +147,11 @@ class Pair:
 
     def side(self, configuration: Configuration) -> Side:
         """This rank's side of a configuration, ready to be measured: as it was left, if it is still
-        there. Raises Unavailable at both ends if buffers or an endpoint cannot be made."""
+        there. Raises Unavailable at both ends if buffers or an endpoint cannot be made, or no
+        answer would come over the path."""
+        refusal = self.silences.refusal(configuration)
+        if refusal is not None:
+            raise Unavailable(refusal)
         if configuration in self._sides:
             self._sides.move_to_end(configuration)
             return self._sides[configuration][0]
@@ -178,6 +187,23 @@ class Pair:
         kept = self._sides.pop(configuration, None)
         if kept is not None:
             kept[0].close()
+
+    def fail(self, configuration: Configuration, problem: Problem, gives_up: bool) -> None:
+        """Closes a side that has failed, and its path if that is of no further use. Both ends have
+        to call it."""
+        if problem.silent:
+            self.silences.add(configuration, problem)
+        # The two ends may have counted different numbers of messages.
+        self.drop(configuration)
+        if not gives_up:
+            return
+        key = self._key(configuration)
+        for other in [each for each in self._sides if self._key(each) == key]:
+            self.drop(other)
+        path = self._paths.pop(key)
+        if isinstance(path, Path):
+            self._known.discard(path)
+            path.close()
 
     @property
     def has_probe(self) -> bool:

@@ -88,9 +88,20 @@ class Part:
     def initiates(self) -> bool:
         return self._pair.initiates
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether the configuration got no answer, in this slice or before it."""
+        return self.configuration in self._pair.silences
+
     def prepare(self, several: bool) -> None:
         """Opens what the configuration needs, and warms up; `several`: others talk at the same
         time."""
+        if self.is_silent:
+            # Since an earlier slice; other pairs go on.
+            return
+        if self._pair.unreachable is not None:
+            self.refused = self._pair.unreachable
+            return
         try:
             if self._turn.number == 0:
                 reason = refusal(self._setup, self._pair, self.configuration)
@@ -119,16 +130,19 @@ class Part:
         if self._side is None:
             return
         if self._slice is None:
-            failed = serve(self._pair, self._side)
+            ended = serve(self._pair, self._side)
             finish(self._pair, self._side)
         else:
             self._slice.sample(until or self._latest_end())
             self._cores = self._slice.end()
             self.timed_ns = self._slice.timed_ns
-            failed = self._slice.problem is not None
-        # After a failure the two ends may have counted different numbers of messages.
-        if failed or not self._side.lasting:
-            self._pair.drop(self.configuration)
+            ended = self._slice.ended
+        if ended is not None:
+            self._pair.fail(self.configuration, ended.problem, ended.gives_up)
+        else:
+            self._pair.silences.passed(self.configuration)
+            if not self._side.lasting:
+                self._pair.drop(self.configuration)
 
     def _latest_end(self) -> int | None:
         """When the slice ends at the latest, ns of CLOCK_MONOTONIC_RAW, where no others talk; None
@@ -148,7 +162,7 @@ class Part:
         if measured is not None:
             progress.add(measured)
             return measured
-        reason = self._slice.problem
+        reason = None if self._slice.ended is None else self._slice.ended.problem.reason
         if reason is None and last and not progress.medians and self._placement is not None:
             reason = self._placement.why_nothing
         if reason is None:

@@ -75,11 +75,11 @@ class Participant:
         setup = self._setup
         schedule, group = setup.schedule, setup.group
         # Where pairs talk at the same time, or threads, they agree on when they begin and end.
-        several = schedule.most_at_once > 1 or self._plan.threads > 1
+        at_once = schedule.count(turn.round)
+        several = at_once > 1 or self._plan.threads > 1
         ranks = schedule.pair_of(group.rank, turn.round)
         parts = []
         if ranks is not None:
-            at_once = schedule.count(turn.round) if several else 1
             parts = [
                 self._part(turn, ranks, thread, at_once) for thread in range(self._plan.threads)
             ]
@@ -136,8 +136,10 @@ class Participant:
         group, plan = self._setup.group, self._setup.plans.of(turn.setting)
         group.gather(None, None)
         named = raw_now() + _LEAD_NS + _LEAD_NS_PER_RANK * group.size
-        begin = int(group.broadcast(named, int)) + self._clocks.ahead(group.rank)
-        time.sleep(max(0, begin - raw_now()) * 1e-9)
+        begin = int(group.broadcast(named, int))
+        begin += self._clocks.ahead(group.rank, begin)
+        if not self._setup.is_absent:
+            time.sleep(max(0, begin - raw_now()) * 1e-9)
         if plan.iterations is not None:
             return None
         return begin + round(turn.time(plan) * 1e9)
@@ -166,6 +168,7 @@ class Participant:
             most_iterations=self._setup.most_iterations(configuration),
             # Short blocks: within one the state of the machine hardly changes.
             growth=0.0 if self._plan.placement_state else BLOCK_GROWTH,
+            arrivals_cost=self._setup.arrivals_cost(configuration),
         )
 
     def _expected_ns(self, configuration: Configuration) -> float | None:
@@ -198,7 +201,8 @@ class Participant:
             connection = part.connection(self._launch)
             if connection is not None:
                 connections.append(encode(connection))
-            if part.initiates and part.refused is None and not isinstance(record, Failure):
+            is_over = part.refused is not None or part.is_silent or isinstance(record, Failure)
+            if part.initiates and not is_over:
                 progress = self._started_of(part.configuration).progress
                 unfinished += not progress.is_enough(plan)
                 late |= progress.is_late(plan, slices)

@@ -23,13 +23,14 @@ from halftrip.measure.adaptive_sizes import Refinement
 from halftrip.measure.aggregate import aggregate
 from halftrip.measure.budget import Allowed, Budget
 from halftrip.measure.clock_offsets import HostClocks
-from halftrip.measure.host_log import IDLE_SECONDS, HostLog
+from halftrip.measure.host_log import IDLE_SECONDS, HostLog, HostRecorder
 from halftrip.measure.part import Turn
 from halftrip.measure.participant import Participant, TurnReport
 from halftrip.measure.selection import Refusal, skips
 from halftrip.measure.setup import set_up
 from halftrip.measure.walk import Item, Walk
 from halftrip.plan.configurations import configuration_of, settings
+from halftrip.plan.pairing import AtOnce
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration
@@ -135,7 +136,8 @@ class Runner:
                 return
             # What exists by now stays: leave it out of later collections.
             gc.freeze()
-            self._clocks = HostClocks(self._group, self._setup.hosts)
+            shares_core = any(place.shared for own in self._setup.places for place in own)
+            self._clocks = HostClocks(self._group, self._setup.clock_hosts, shares_core)
             self._participant = Participant(self._setup, self._clocks, self._launch, self._began)
             self._measure_plan()
             # Not after an exception: freeing an MPI window would wait for a dead peer.
@@ -144,11 +146,13 @@ class Runner:
     def _measure_plan(self) -> None:
         setup = self._setup
         for environment in setup.environments:
-            self._record(msgspec.structs.replace(environment, launch=self._launch))
+            if environment.rank not in setup.absent:
+                self._record(msgspec.structs.replace(environment, launch=self._launch))
         wanted = settings(self._plan, setup.choices)
         sizes = [setting.size for setting in wanted if not setting.is_simulated]
         has_real_time = bool(sizes)
-        self._clocks.compare()
+        self._compare_clocks()
+        whole = self._recorder() if len(set(setup.hosts)) > 1 and has_real_time else None
         if self._plan.system_log and has_real_time:
             self._log = HostLog(setup, self._clocks, self._record, self._began_raw, self._launch)
             self._log.rest("before")
@@ -156,34 +160,47 @@ class Runner:
             self._lead(wanted)
         else:
             self._follow()
-        if has_real_time:
+        if whole is not None:
+            whole.record("launch")
+        self._compare_clocks()
+        if has_real_time and 0 not in setup.absent:
             self._measure_copies(max(sizes))
         if self._log is not None:
             self._log.rest("after")
-        warnings = self._group.gather(setup.meter.reader.take_warnings(), list[str])
+        own = [] if setup.is_absent else setup.meter.reader.take_warnings()
+        warnings = self._group.gather(own, list[str])
         for rank, texts in enumerate(warnings or ()):
             self._note(rank, texts)
         drifts = self._group.gather(setup.clock.drift(), float)
         if drifts is not None:
             self._record_end(drifts)
 
+    def _recorder(self) -> HostRecorder:
+        """Counts from now on on every host."""
+        return HostRecorder(self._setup, self._clocks, self._record, self._began_raw, self._launch)
+
     # The walk: rank 0 leads, the others follow.
 
     def _lead(self, wanted: Sequence[Configuration]) -> None:
-        rounds = range(self._setup.schedule.rounds)
-        items = [
-            (number, setting)
-            for number in rounds
-            if not self._setup.schedule.is_empty(number)
-            for setting in wanted
-            if not self._is_done(number, setting)
-        ]
+        items = [item for item in self._items(wanted) if not self._is_done(*item)]
         refinement = Refinement(wanted) if self._plan.refine else None
         while items:
             self._walk(items, refinement)
             items = refinement.more() if refinement is not None else []
         log = self._log is not None and self._log.has_configurations
         self._give(Order(log=log))
+
+    def _items(self, wanted: Sequence[Configuration]) -> list[Item]:
+        """Each setting in every round in which it is to be measured."""
+        schedule, plans = self._setup.schedule, self._setup.plans
+        rounds: dict[tuple[AtOnce, ...], list[int]] = {}
+        items: list[Item] = []
+        for setting in wanted:
+            limits = plans.of(setting).concurrent_pairs
+            if limits not in rounds:
+                rounds[limits] = schedule.rounds_of(limits)
+            items += [(number, setting) for number in rounds[limits]]
+        return items
 
     def _is_done(self, number: int, setting: Configuration) -> bool:
         """Whether a setting is left out for all pairs of a round."""
@@ -248,7 +265,7 @@ class Runner:
     def _obey(self, order: Order) -> list[TurnReport]:
         """This rank's part in an order. On rank 0, the reports of all ranks."""
         if order.compare_clocks:
-            self._clocks.compare()
+            self._compare_clocks()
         if order.log and self._log is not None:
             self._log.record_configurations()
         if order.turn is None:
@@ -258,6 +275,10 @@ class Runner:
             gc.collect()
             self._collected = time.monotonic()
         return self._group.gather(report, TurnReport) or []
+
+    def _compare_clocks(self) -> None:
+        for record in self._clocks.compare(self._launch):
+            self._record(record)
 
     def _measure_copies(self, largest: int) -> None:
         """Measures how fast rank 0 copies, while the others rest; messages had up to `largest`

@@ -15,14 +15,13 @@ from typing import Literal
 
 import numpy as np
 
-from halftrip.measure.batch import UNTIMED_ITERATIONS, Batch, Sampled, Stopping
+from halftrip.measure.arrivals import Arrivals
+from halftrip.measure.batch import CLOCK_SHARE, UNTIMED_ITERATIONS, Batch, Sampled, Stopping
 from halftrip.measure.warm_up import WarmUpBlocks
 from halftrip.results.block import Times
 from halftrip.results.records import Stopped, WarmUp
 from halftrip.stats.median import half_width, median
 
-# The cost of a clock reading, or a step of the clock, may be this share of a sample.
-CLOCK_SHARE = 0.01
 # A sample of several iterations lasts at least this long: it cannot show tails, and fewer, longer
 # samples make smaller files.
 _LEAST_SEVERAL_NS = 10_000.0
@@ -68,7 +67,8 @@ class Sampler:
     `first_block` of the time allowed, a later one the share `growth` of the time of all before it.
     An iteration is expected to take `expected_ns` (None: not known). `single`: every iteration is a
     sample by itself, whatever the clock costs. `most_iterations` is the limit of one batch, untimed
-    iterations included (None: no limit).
+    iterations included (None: no limit). `arrivals_cost` is that of the clock readings in a sample,
+    ns, in which the responder says when the message arrived (None: it never does).
 
     `first` is the time of the first iteration, ns. `iterations` is how many a sample holds.
     `stopped` is why the slice ended; None before, and where nothing was kept.
@@ -84,6 +84,7 @@ class Sampler:
         single: bool = False,
         most_iterations: int | None = None,
         growth: float = BLOCK_GROWTH,
+        arrivals_cost: float | None = None,
     ) -> None:
         self._ci = stopping.ci
         self._warm_up_count = stopping.warmup
@@ -99,6 +100,7 @@ class Sampler:
         if most_iterations is not None:
             self._most_iterations = most_iterations - UNTIMED_ITERATIONS
 
+        self._arrivals = Arrivals(arrivals_cost)
         self._phase: Literal["first", "calibrate", "warm up", "sample", "done"] = "done"
         self._is_calibrated = False
         self.first = 0
@@ -250,7 +252,9 @@ class Sampler:
         most = min(max(1, int(LONGEST_CALL_NS / self._turn_ns)), self._most_samples)
         if self._single and self._phase == "sample":
             most = min(most, self._most_samples_of_slice - self._kept_count)
-        return Batch(self.iterations, min(max(1, int(samples)), most), keep=self._phase == "sample")
+        keep = self._phase == "sample"
+        arrivals = keep and self._arrivals.are_wanted(self.iterations, self._sample_ns)
+        return Batch(self.iterations, min(max(1, int(samples)), most), keep=keep, arrivals=arrivals)
 
     def _fixed(self, left: int) -> Batch:
         """A batch of a warm-up of which so many iterations are left, each a sample by itself."""

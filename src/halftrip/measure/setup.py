@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from halftrip import _native
@@ -18,12 +18,12 @@ from halftrip.kernel_files import Reader
 from halftrip.memory.layout import Layout, layout
 from halftrip.mpi import library
 from halftrip.plan.configurations import Choices
-from halftrip.plan.pairing import Schedule
+from halftrip.plan.pairing import Schedules
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
-from halftrip.results.patterns import SHAPES, uses_buffers
+from halftrip.results.patterns import SHAPES, is_in_turn, uses_buffers
 from halftrip.results.records import ClockInfo, Environment
 from halftrip.telemetry import environment, topology
 from halftrip.telemetry.memory import available_memory
@@ -42,7 +42,8 @@ class Setup:
 
     `hosts` and `places` are by rank; so are `environments`, which only rank 0 has. `cache_bytes` is
     the largest last-level cache of all ranks, and `kept_bytes` what the buffers of configurations
-    that are not being measured may take at each rank.
+    that are not being measured may take at each rank. Ranks that are `absent` are as in
+    ProcessContext; their environments are those of the processes in their places.
     """
 
     plan: Plan
@@ -54,8 +55,22 @@ class Setup:
     environments: list[Environment]
     cache_bytes: int
     kept_bytes: int
-    schedule: Schedule
+    schedule: Schedules
     transports: dict[str, Transport]
+    absent: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def clock_hosts(self) -> list[str]:
+        """By rank, ranks that read the same clock: `hosts`, but that processes in the places of
+        absent ranks count with rank 0. They time nothing."""
+        return [
+            self.hosts[0] if rank in self.absent else host for rank, host in enumerate(self.hosts)
+        ]
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether this process only takes the place of a rank whose host was lost."""
+        return self.group.rank in self.absent
 
     @property
     def choices(self) -> dict[str, Choices]:
@@ -117,6 +132,15 @@ class Setup:
             reads = _native.clock_reads_with_receive_times
         return reads * cost, resolution
 
+    def arrivals_cost(self, configuration: Configuration) -> float | None:
+        """The cost of the clock readings in a sample in which the responder reads its clock, too,
+        ns; None where messages do not take turns, or where they may be lost."""
+        lossy = self.transport(configuration).capabilities.lossy
+        if lossy or not is_in_turn(configuration.pattern, configuration.mode):
+            return None
+        cost, _ = self.transport(configuration).clock_figures or (self.clock.cost, 0.0)
+        return _native.clock_reads_with_arrivals * cost
+
     def most_iterations(self, configuration: Configuration) -> int | None:
         """How many iterations a batch may have so that each message has a buffer of its own; None
         where messages may share buffers."""
@@ -133,15 +157,16 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     clock = Clock()
     reader = Reader()
     meter = Meter(reader, whole=plan.threads == 1)
-    own_view = topology.view(host_identity(), reader)
+    lost = process.absent.get(group.rank)
+    own_view = topology.view(host_identity() if lost is None else f"lost: {lost}", reader)
     views: list[topology.View] = group.allgather(own_view, topology.View)
     hosts = [view.host for view in views]
-    schedule = Schedule(group.size, plan.pairs, plan.concurrent_pairs, hosts)
+    schedule = Schedules(group.size, plan.pairs, plan.limits, hosts, process.absent)
     if plan.pairs == "across" and len(set(hosts)) == 1:
-        raise Unavailable("--pairs across: all ranks are on one host")
+        raise Unavailable("--pairs across: all ranks are on one host; --hosts a,b names several")
     chosen = places(plan, views, schedule.pairs_of(0))
     own = chosen[group.rank]
-    if own[0].core is not None:
+    if own[0].core is not None and lost is None:
         os.sched_setaffinity(0, {own[0].core})
     poll_pause = _agree_on_poll_pause(group, views)
     described = _environment(group.rank, own, own_view, clock, process, poll_pause, reader)
@@ -161,6 +186,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         kept_bytes=min(_MOST_KEPT, *(kept for _, kept in limits)),
         schedule=schedule,
         transports={name: TRANSPORTS.load(name)(process) for name in plan.transports},
+        absent=process.absent,
     )
 
 

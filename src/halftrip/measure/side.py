@@ -19,8 +19,9 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery
 from halftrip.results.patterns import uses_buffers
 from halftrip.results.usage import CoreUse, Usage, add_usages
+from halftrip.telemetry import environment
 from halftrip.telemetry.process import CoreWatch
-from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Timed
+from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Problem, Timed
 
 if TYPE_CHECKING:
     from halftrip.measure.setup import Setup
@@ -32,20 +33,23 @@ _READY_SECONDS = 0.002
 class Report(msgspec.Struct, frozen=True):
     """What the responder reports to the initiator of a batch.
 
-    `times`, `start`, `receive_times`, `timed_out` and `delivery` are those of
+    `times`, `start`, `end`, `receive_times`, `arrivals`, `timed_out` and `delivery` are those of
     `transports.base.Timed`; arrays are packed, see `unpack_times`. `verified` is how many messages
     arrived as they were sent. `usage` is what this end spent on the batch; None in virtual time.
-    `problem` is what went wrong.
+    `problem` is why the batch failed, and `gives_up` whether the path is of no further use.
     """
 
     times: bytes = b""
     start: int = 0
+    end: int = 0
     receive_times: bytes = b""
+    arrivals: bytes = b""
     timed_out: int = 0
     delivery: Delivery | None = None
     verified: int = 0
     usage: Usage | None = None
-    problem: str | None = None
+    problem: Problem | None = None
+    gives_up: bool = False
 
 
 def pack_times(times: Times) -> bytes:
@@ -69,6 +73,7 @@ class Side:
         self._layout = setup.layout(configuration)
         self._clock = setup.clock
         self._meter = setup.meter
+        self._several_hosts = len(set(setup.hosts)) > 1
         self._lossy = setup.transport(configuration).capabilities.lossy
         self._endpoint: Endpoint | None = None
         self._verification: Verification | None = None
@@ -169,17 +174,12 @@ class Side:
             timed, usage = self._time(batch)
             self._opened.synchronize()
             verified = self._verify(batch, timed)
-        except (WrongByte, _native.NoAnswer) as error:
-            return Report(problem=self._failure(str(error)))
-        except OSError as error:
-            reason = self._failure(system_reason(error))
-            if self._lossy:
-                return Report(problem=reason)
-            if isinstance(error, ConnectionError):
-                # The peer is gone: the watchdog says why.
-                raise
-            # The peer is in the middle of an iteration and would wait for ever.
-            raise HalftripError(f"{self._name} failed: {reason}") from None
+        except WrongByte as error:
+            return Report(problem=Problem(self._failure(str(error))))
+        except _native.NoAnswer as error:
+            return Report(problem=Problem(self._failure(str(error)), silent=True))
+        except (_native.PeerClosed, OSError) as error:
+            return self._broken(error)
         except _native.MpiError as error:
             reason = self._failure(f"MPI error {error}")
             raise HalftripError(f"{self._name} failed: {reason}") from None
@@ -188,12 +188,30 @@ class Side:
         return Report(
             times=pack_times(timed.times),
             start=timed.start,
+            end=timed.end,
             receive_times=pack_times(timed.receive_times),
+            arrivals=pack_times(timed.arrivals),
             timed_out=timed.timed_out,
             delivery=timed.delivery,
             verified=verified,
             usage=usage,
         )
+
+    def _broken(self, error: Exception) -> Report:
+        """The report of a batch over a path that has failed. Raises HalftripError, or `error`, if
+        the peer cannot be told."""
+        said = system_reason(error) if isinstance(error, OSError) else str(error)
+        if self._lossy:
+            return Report(problem=Problem(self._failure(said)))
+        problem = self._path.give_up(error)
+        if problem is not None:
+            named = msgspec.structs.replace(problem, reason=self._failure(problem.reason))
+            return Report(problem=named, gives_up=True)
+        if isinstance(error, _native.PeerClosed | ConnectionError):
+            # The peer is gone: the watchdog says why.
+            raise error
+        # The peer is in the middle of an iteration and would wait for ever.
+        raise HalftripError(f"{self._name} failed: {self._failure(said)}") from None
 
     def _time(self, batch: Batch) -> tuple[Timed, Usage | None]:
         """The times of a batch, and what this end spent on it."""
@@ -202,6 +220,7 @@ class Side:
             return self._opened.run(*numbers), None
         if batch.cold and self._context.initiates:
             time.sleep(_READY_SECONDS)
+        self._opened.takes_arrivals = batch.arrivals
         before = self._meter.read()
         timed = self._opened.run(*numbers)
         return timed, self._meter.since(before, batch.total_iterations)
@@ -229,9 +248,12 @@ class Side:
         return msgspec.structs.replace(core, busiest_task=task)
 
     def _failure(self, reason: str) -> str:
-        """`reason`, with the rank that it happened at."""
+        """`reason`, with the rank that it happened at, its host where there are several, and where
+        its peer is."""
         rank = self.configuration.pair[0 if self._context.initiates else 1]
-        return f"rank {rank}: {reason}"
+        of_host = f" of {environment.host()}" if self._several_hosts else ""
+        where = f" ({self._path.peer})" if self._path.peer else ""
+        return f"rank {rank}{of_host}: {reason}{where}"
 
     @property
     def _name(self) -> str:

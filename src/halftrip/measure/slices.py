@@ -19,16 +19,24 @@ from halftrip.measure.side import Report, Side, unpack_times
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.records import Measurement
 from halftrip.results.usage import CoreUse
+from halftrip.transports.base import Problem
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How a slice failed: why, and whether its path is of no further use."""
+
+    problem: Problem
+    gives_up: bool
 
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the initiator asks the responder for: a probe, then a batch, or either. `is_last`: then
-    it has done with warm-up, or with the slice. `failed`: something went wrong in it."""
+    it has done with warm-up, or with the slice. `ended`: how the slice failed."""
 
     batch: Batch | None = None
     probe: bool = False
     is_last: bool = False
-    failed: bool = False
+    ended: Ended | None = None
 
 
 class EndReport(msgspec.Struct, frozen=True):
@@ -37,8 +45,8 @@ class EndReport(msgspec.Struct, frozen=True):
     core: CoreUse | None = None
 
 
-def serve(pair: Pair, side: Side) -> bool:
-    """The responder's part, until the initiator has done. Returns whether something went wrong."""
+def serve(pair: Pair, side: Side) -> Ended | None:
+    """The responder's part, until the initiator has done. Returns how the slice failed, if so."""
     while True:
         request: Request = pair.link.receive(Request)
         if request.probe:
@@ -47,7 +55,7 @@ def serve(pair: Pair, side: Side) -> bool:
             side.prepare(request.batch)
             pair.link.send(side.run(request.batch))
         if request.is_last:
-            return request.failed
+            return request.ended
 
 
 def finish(pair: Pair, side: Side) -> None:
@@ -57,13 +65,13 @@ def finish(pair: Pair, side: Side) -> None:
 
 class Slice:
     """The initiator's part in a slice. `warm_up` and `sample` are called in this order, then
-    `measurement` has the result, unless there is a `problem`. `timed_ns` is the time of all batches
-    so far. With `placement`, blocks count only in the requested state of the machine."""
+    `measurement` has the result, unless the slice has `ended` early. `timed_ns` is the time of all
+    batches so far. With `placement`, blocks count only in the requested state of the machine."""
 
     def __init__(
         self, pair: Pair, side: Side, sampler: Sampler, placement: PlacementFilter | None
     ) -> None:
-        self.problem: str | None = None
+        self.ended: Ended | None = None
         self.timed_ns = 0
         self._pair = pair
         self._side = side
@@ -85,7 +93,7 @@ class Slice:
         self._side.begin_slice()
         if self._placement is not None:
             self._placement.survey(self._probe, self._rest)
-        while self.problem is None and (batch := self._sampler.next()) and not batch.keep:
+        while self.ended is None and (batch := self._sampler.next()) and not batch.keep:
             block = self._run(batch)
             self._sampler.feed(Sampled(block.times, block.timed_out))
 
@@ -98,18 +106,18 @@ class Slice:
         (None: however long that takes)."""
         if self._virtual is not None:
             self._before = self._probe()
-        while self.problem is None and (batch := self._sampler.next()):
+        while self.ended is None and (batch := self._sampler.next()):
             if until is not None and raw_now() >= until and self._blocks:
                 self._sampler.end()
                 return
             # The probe after a block is also the one before the next.
             block = self._run(batch, probe=self._before is None)
-            if self.problem is None:
+            if self.ended is None:
                 self._keep(self._with_probes(block))
 
     def end(self) -> tuple[CoreUse | None, CoreUse | None]:
         """Ends the slice at both ends; how their cores were used."""
-        self._pair.link.send(Request(is_last=True, failed=self.problem is not None))
+        self._pair.link.send(Request(is_last=True, ended=self.ended))
         own = self._side.end_slice()
         report: EndReport = self._pair.link.receive(EndReport)
         return own, report.core
@@ -119,7 +127,7 @@ class Slice:
     ) -> Measurement | None:
         """The result of slice `number` in a launch that began at that time.monotonic; None where
         nothing was kept."""
-        if self._sampler.stopped is None or self.problem is not None:
+        if self._sampler.stopped is None or self.ended is not None:
             return None
         return Measurement(
             configuration=self._configuration,
@@ -144,11 +152,26 @@ class Slice:
         self._side.prepare(batch)
         own = self._side.run(batch)
         peer: Report = self._pair.link.receive(Report)
-        self.problem = own.problem or peer.problem
+        self.ended = self._ended(own, peer)
         self._verified += own.verified + peer.verified
         block = _block(own, peer)
         self.timed_ns += block.elapsed
         return block
+
+    def _ended(self, own: Report, peer: Report) -> Ended | None:
+        """How a batch failed, which either end may know, or both; None if it did not."""
+        found = [each for each in (own.problem, peer.problem) if each is not None]
+        if not found:
+            return None
+        problem = Problem(
+            "; ".join(dict.fromkeys(each.reason for each in found)),
+            any(each.silent for each in found),
+            max(each.segment for each in found),
+        )
+        if problem.silent:
+            advice = self._pair.silences.advice(self._configuration, problem)
+            problem = msgspec.structs.replace(problem, reason=f"{problem.reason}; {advice}")
+        return Ended(problem, own.gives_up or peer.gives_up)
 
     def _with_probes(self, block: Block) -> Block:
         before, self._before = self._before, self._probe()
@@ -198,8 +221,12 @@ def _block(initiator: Report, responder: Report) -> Block:
     usage = None
     if initiator.usage is not None and responder.usage is not None:
         usage = (initiator.usage, responder.usage)
+    arrivals = unpack_times(responder.arrivals)
     return Block(
         start=initiator.start,
+        end=initiator.end if arrivals.size else None,
+        peer_start=responder.start if arrivals.size else None,
+        arrivals=arrivals,
         times=unpack_times(initiator.times),
         peer_times=unpack_times(responder.times),
         receive_times=unpack_times(initiator.receive_times),

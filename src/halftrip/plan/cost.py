@@ -64,7 +64,8 @@ def cost_of(plan: Plan, ranks: int) -> Cost:
     by_part = [_configurations(part) for part in plan.part_plans]
     if plan.message_rate:
         by_part += [len(part.transport) for part in plan.part_plans]
-    configurations = sum(by_part)
+    # A configuration is measured with each limit on the pairs that talk at the same time.
+    configurations = sum(by_part) * len(plan.limits)
     rows = configurations * schedule.pairs_in_all
     seconds = plan.launches * schedule.rounds * configurations * _seconds(plan)
     return Cost(ranks, ranks * plan.threads, configurations, rows, seconds)

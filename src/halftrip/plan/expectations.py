@@ -12,6 +12,8 @@ from halftrip.units import parse_duration
 
 _MESSAGES = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*([kMG]?)", re.ASCII)
 _MOST = 1e15
+# How far a figure may be from what is expected, as a share of that, where nobody says.
+DEFAULT_TOLERANCE = 0.1
 
 
 def expectations(value: Any) -> str:

@@ -82,6 +82,7 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
         return make_plan(*asked, defaults=fewer)
     plan = _with_windows(plan, asked)
     _check_hosts(plan, asked)
+    _check_expectations(plan, asked)
     _check_launches(plan, layers)
     _check_dragon(plan, asked)
     check_cost(plan, plan.ranks or 2)
@@ -233,11 +234,10 @@ def check_ranks(plan: Plan, ranks: int) -> None:
     too many."""
     check_cost(plan, ranks)
     most = Schedule(ranks, plan.pairs).most_at_once
-    if plan.concurrent_pairs is not None and plan.concurrent_pairs > most:
-        pairs = "1 pair" if most == 1 else f"{most} pairs"
-        raise UsageError(
-            f"{plan.concurrent_pairs} concurrent pairs: {ranks} ranks make {pairs} at a time"
-        )
+    for limit in plan.limits:
+        if limit != "all" and limit > most:
+            pairs = "1 pair" if most == 1 else f"{most} pairs"
+            raise UsageError(f"{limit} concurrent pairs: {ranks} ranks make {pairs} at a time")
 
 
 def _with_hosts(plan: Plan, hosts: tuple[str, ...]) -> Plan:
@@ -261,6 +261,13 @@ def _check_hosts(plan: Plan, asked: Sequence[Layer]) -> None:
             if getattr(plan, name) is not None and getattr(plan, other) not in (None, launcher):
                 said = "an mpiexec has --host of its own" if other == "mpiexec" else "leave it out"
                 raise UsageError(f"--{other}: --{name} starts ranks by itself; {said}")
+
+
+def _check_expectations(plan: Plan, asked: Sequence[Layer]) -> None:
+    """Raises UsageError for a tolerance where nothing is expected."""
+    is_given = any("tolerance" in layer.keys for layer in asked)
+    if is_given and plan.expect is None and plan.baseline is None:
+        raise UsageError(f"{_place(asked, 'tolerance')}: only with --expect or --baseline")
 
 
 def _with_cores(plan: Plan, cores: tuple[int, ...]) -> Plan:

@@ -14,6 +14,7 @@ from halftrip.plan.plan import Placement
 from halftrip.plan.presets import PRESETS
 from halftrip.registry import LAUNCHERS, MEMORIES, TRANSPORTS
 from halftrip.results.configuration import (
+    UNKNOWN,
     Buffers,
     Cache,
     Datatype,
@@ -73,6 +74,7 @@ _RANKS = parsing.at_most(MOST_RANKS, least=2)
 _THREADS = parsing.at_most(MOST_THREADS)
 # Of slices and of launches.
 _REPEATS = parsing.at_most(10_000)
+_RETESTS = parsing.at_most(100, least=0)
 
 _SOCKET_BUFFERS = parsing.several(parsing.socket_buffer)
 _SEGMENTS = parsing.several(parsing.segment)
@@ -87,7 +89,9 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
     _RANKS: "N",
     _THREADS: "N",
     _REPEATS: "N",
+    _RETESTS: "N",
     parsing.windows: "N",
+    parsing.at_once: "N",
     parsing.alignments: "BYTES",
     parsing.rate: "BYTES",
     parsing.seconds: "TIME",
@@ -105,6 +109,12 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
     _POLLS: "TIME",
     _STREAMS: "N",
 }
+
+
+def _requested(setting: Any) -> tuple[str, ...]:
+    """The values of a setting that can be asked for."""
+    return tuple(value for value in get_args(setting) if value != UNKNOWN)
+
 
 OPTIONS: dict[str, Option] = {
     "transport": Option(
@@ -145,7 +155,7 @@ OPTIONS: dict[str, Option] = {
         group="what",
     ),
     "wait": Option(
-        parsing.per_end(get_args(Wait)),
+        parsing.per_end(_requested(Wait)),
         "How a receiver waits: block, spin or both; or INITIATOR:RESPONDER. [as usual for each]",
         group="what",
     ),
@@ -155,7 +165,7 @@ OPTIONS: dict[str, Option] = {
         group="what",
     ),
     "cache": Option(
-        parsing.some_of(get_args(Cache)),
+        parsing.some_of(_requested(Cache)),
         "One buffer, or a ring larger than the cache: hot, cold. [hot]",
         group="what",
     ),
@@ -203,6 +213,11 @@ OPTIONS: dict[str, Option] = {
     "max_launches": Option(
         _REPEATS, "With --until-ci, at most this many launches. [30]", group="long"
     ),
+    "retest": Option(
+        _RETESTS,
+        "Measure again, so often, before a host or a link is called slow; 0: never. [1]",
+        group="long",
+    ),
     "ranks": Option(_RANKS, "How many ranks. [2]", ("-n",), group="where"),
     "pairs": Option(
         parsing.pairs_of(get_args(Pairing)),
@@ -211,7 +226,9 @@ OPTIONS: dict[str, Option] = {
         group="where",
     ),
     "concurrent_pairs": Option(
-        parsing.count, "How many pairs talk at the same time. [all that can]", group="where"
+        parsing.at_once,
+        "How many pairs talk at the same time: a number, all, or one after the other: 1,all. [all]",
+        group="where",
     ),
     "threads": Option(
         _THREADS, "How many threads of each rank talk at the same time. [1]", group="where"
@@ -266,8 +283,13 @@ OPTIONS: dict[str, Option] = {
         "Exit with 1 if a host or link falls short of latency=3us,bandwidth=11GB/s,messages=1M.",
         group="output",
     ),
+    "baseline": Option(
+        parsing.text,
+        "Exit with 1 if a host or link is worse than in this run file.",
+        group="output",
+    ),
     "tolerance": Option(
-        parsing.share, "How far one may be from what --expect says. [10%]", group="output"
+        parsing.share, "How much worse than --expect or --baseline may be. [10%]", group="output"
     ),
     "output": Option(
         parsing.text, "The run file. [halftrip-DATE-TIME.jsonl]", ("-o",), group="output"
@@ -285,7 +307,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "refine": Option(parsing.flag, "Add sizes at breakpoints of the curve, to locate them."),
     "places": Option(
-        parsing.some_of(get_args(Places)),
+        parsing.some_of(_requested(Places)),
         "Where the messages of a window are: each in its own place, or in the same. [own]",
     ),
     "touch": Option(
@@ -293,11 +315,11 @@ OPTIONS: dict[str, Option] = {
         "Does the peer read what is put, write what is got? none, untimed, timed. [none]",
     ),
     "buffers": Option(
-        parsing.some_of(get_args(Buffers)),
+        parsing.some_of(_requested(Buffers)),
         "Receive into the buffer sent from? same, separate. [separate]",
     ),
     "pages": Option(
-        parsing.per_end(get_args(Pages)),
+        parsing.per_end(_requested(Pages)),
         "Page size of buffers: 4K, huge; or INITIATOR:RESPONDER. [4K]",
     ),
     "align": Option(

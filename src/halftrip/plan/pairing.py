@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from halftrip.errors import UsageError
 
 Pairing = Literal["halves", "neighbours", "reciprocal", "all", "across"]
+# How many pairs talk at the same time at most; all that can.
+AtOnce = int | Literal["all"]
 # The initiator's rank, and the responder's.
 Pair = tuple[int, int]
 # A rule, or the pairs themselves.
@@ -25,8 +27,8 @@ class Schedule:
     with each other rank once; if their number is odd, one rank rests in each round; ``across``:
     likewise, but only with ranks of other hosts; some rounds may be empty. Otherwise the lower rank
     initiates. Listed pairs talk in the first round in which both ranks are free. No rank is twice
-    in a round, and no round has more than `at_once` pairs (None: no limit). `hosts`, by rank, is
-    needed for ``across``.
+    in a round, and no round has more than `at_once` pairs. `hosts`, by rank, is needed for
+    ``across``. Ranks that are `absent` rest, as do those that would talk with them.
 
     Raises UsageError if this number of ranks cannot form these pairs, or if `at_once` is below 1.
     """
@@ -35,20 +37,22 @@ class Schedule:
         self,
         ranks: int,
         pairs: Pairs,
-        at_once: int | None = None,
+        at_once: AtOnce = "all",
         hosts: Sequence[str] = (),
+        absent: Collection[int] = (),
     ) -> None:
-        if at_once is not None and at_once < 1:
+        if at_once != "all" and at_once < 1:
             raise UsageError(f"{at_once} concurrent pairs is too few; at least 1")
         _check(ranks, pairs)
         self._ranks = ranks
         self._pairs = pairs
         self._hosts = hosts
+        self._absent = frozenset(absent)
         self._listed: list[list[Pair]] = []
         if not isinstance(pairs, str):
             self._listed = _fill_rounds(pairs, at_once)
         turns, slots = self._turns_and_slots()
-        self._at_once = min(at_once or slots, slots)
+        self._at_once = slots if at_once == "all" else min(at_once, slots)
         # A turn with more pairs than may talk at once becomes several rounds.
         self._parts = -(-slots // self._at_once)
         self.rounds = turns * self._parts
@@ -76,14 +80,18 @@ class Schedule:
         """The pair in which a rank talks in a round; None where it rests."""
         turn, part = divmod(round_, self._parts)
         if self._listed:
-            return next((pair for pair in self._listed[turn] if rank in pair), None)
+            return next((pair for pair in self.pairs_of(round_) if rank in pair), None)
         slot = self._slot_of(rank, turn)
         if slot is None or slot // self._at_once != part:
             return None
-        return self._pair_at(turn, slot)
+        return self._present(self._pair_at(turn, slot))
 
     def pairs_of(self, round_: int) -> list[Pair]:
         """All pairs of a round, in the order of their initiators."""
+        return [pair for pair in self._planned(round_) if self._present(pair)]
+
+    def _planned(self, round_: int) -> list[Pair]:
+        """The same with those of absent ranks."""
         turn, part = divmod(round_, self._parts)
         if self._listed:
             return self._listed[turn]
@@ -92,16 +100,21 @@ class Schedule:
         places = range(first, min(first + self._at_once, slots))
         return sorted(pair for slot in places if (pair := self._pair_at(turn, slot)) is not None)
 
+    def _present(self, pair: Pair | None) -> Pair | None:
+        """The pair, unless one of its ranks is absent."""
+        return None if pair is None or not self._absent.isdisjoint(pair) else pair
+
     def count(self, round_: int) -> int:
-        """How many pairs talk in a round."""
+        """How many pairs talk in a round, those of absent ranks included: a pair is the same row
+        whoever else is there."""
         if self._listed or self._pairs == "across":
-            return len(self.pairs_of(round_))
+            return len(self._planned(round_))
         _, slots = self._turns_and_slots()
         return min(self._at_once, slots - round_ % self._parts * self._at_once)
 
     def is_empty(self, round_: int) -> bool:
         """Whether nobody talks in a round."""
-        return self._pairs == "across" and not self.pairs_of(round_)
+        return (self._pairs == "across" or bool(self._absent)) and not self.pairs_of(round_)
 
     def partners(self) -> int:
         """Of how many pairs a rank is one in the course of all rounds, at most."""
@@ -144,6 +157,87 @@ class Schedule:
         return pair
 
 
+class Schedules:
+    """One schedule after the other, each with a limit of its own on the pairs that talk at the same
+    time: their rounds are numbered through. Limits that make the same rounds share a schedule.
+    Raises what Schedule does."""
+
+    def __init__(
+        self,
+        ranks: int,
+        pairs: Pairs,
+        limits: Sequence[AtOnce] = ("all",),
+        hosts: Sequence[str] = (),
+        absent: Collection[int] = (),
+    ) -> None:
+        # By how many pairs talk at the same time at most.
+        self._schedules: dict[int, Schedule] = {}
+        self._of_limit: dict[AtOnce, int] = {}
+        for limit in limits:
+            schedule = Schedule(ranks, pairs, limit, hosts, absent)
+            self._of_limit[limit] = schedule.most_at_once
+            self._schedules.setdefault(schedule.most_at_once, schedule)
+        self.rounds = sum(each.rounds for each in self._schedules.values())
+
+    @property
+    def pairs_in_all(self) -> int:
+        """How many pairs there are, at most."""
+        return self._any.pairs_in_all
+
+    def rounds_of(self, limits: Sequence[AtOnce]) -> list[int]:
+        """The numbers of the rounds of these limits in which some talk, in order. Of rounds with
+        the same pairs there is one."""
+        wanted = {self._of_limit[limit] for limit in limits}
+        found: list[int] = []
+        seen: set[tuple[Pair, ...]] = set()
+        first = 0
+        for most, schedule in self._schedules.items():
+            numbers = range(schedule.rounds if most in wanted else 0)
+            for number in numbers:
+                if schedule.is_empty(number):
+                    continue
+                if len(wanted) > 1:
+                    pairs = tuple(schedule.pairs_of(number))
+                    if pairs in seen:
+                        continue
+                    seen.add(pairs)
+                found.append(first + number)
+            first += schedule.rounds
+        return found
+
+    def pair_of(self, rank: int, round_: int) -> Pair | None:
+        """The pair in which a rank talks in a round; None where it rests."""
+        schedule, number = self._at(round_)
+        return schedule.pair_of(rank, number)
+
+    def pairs_of(self, round_: int) -> list[Pair]:
+        """All pairs of a round, in the order of their initiators."""
+        schedule, number = self._at(round_)
+        return schedule.pairs_of(number)
+
+    def count(self, round_: int) -> int:
+        """How many pairs talk in a round."""
+        schedule, number = self._at(round_)
+        return schedule.count(number)
+
+    def partners(self) -> int:
+        """Of how many pairs a rank is one in the course of all rounds, at most."""
+        return self._any.partners()
+
+    @property
+    def _any(self) -> Schedule:
+        """One of them: all have the same pairs."""
+        return next(iter(self._schedules.values()))
+
+    def _at(self, round_: int) -> tuple[Schedule, int]:
+        """The schedule that a round belongs to, and its number in it."""
+        for schedule in self._schedules.values():
+            if round_ < schedule.rounds:
+                return schedule, round_
+            round_ -= schedule.rounds
+        raise IndexError(f"there is no round {round_}")
+
+
 def _turning(ranks: int) -> int:
     return ranks - 1 + ranks % 2
 
@@ -161,7 +255,7 @@ def _check(ranks: int, pairs: Pairs) -> None:
         raise UsageError(f"there is no rank {highest}: {ranks} ranks are 0 to {ranks - 1}")
 
 
-def _fill_rounds(pairs: Sequence[Pair], at_once: int | None) -> list[list[Pair]]:
+def _fill_rounds(pairs: Sequence[Pair], at_once: AtOnce) -> list[list[Pair]]:
     """The pairs, each in the first round in which both its ranks are free."""
     rounds: list[list[Pair]] = []
     busy: list[set[int]] = []

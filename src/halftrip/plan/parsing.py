@@ -34,6 +34,7 @@ CODE_POINTS = {
 }
 _LONGEST_POLL_US = 10**6
 _LITTLE = 1e-6
+_BITS = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*([kMGT]?)bit", re.ASCII)
 _PAIR = re.compile(r"(\d{1,6})-(\d{1,6})", re.ASCII)
 _PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 _CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
@@ -236,6 +237,11 @@ def windows(value: Any) -> tuple[int, ...]:
     return windows
 
 
+def at_once(value: Any) -> tuple[int | Literal["all"], ...]:
+    """Numbers of pairs, or ``all``."""
+    return tuple(dict.fromkeys("all" if item == "all" else count(item) for item in items(value)))
+
+
 def count_or_0(value: Any) -> int:
     return count(value, least=0)
 
@@ -316,8 +322,16 @@ def microseconds(value: Any) -> int:
 
 
 def rate(value: Any) -> float:
-    """Bytes per second."""
-    rate = float(parse_size(str(value)))
+    """Bytes per second, also written as bits per second: ``10Gbit``."""
+    bits = _BITS.fullmatch(str(value).removesuffix("/s"))
+    if bits is not None:
+        rate = float(bits[1]) * {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(bits[2], 1.0) / 8
+    else:
+        try:
+            rate = float(parse_size(str(value)))
+        except UsageError:
+            allowed = "write bytes per second as 50MB or 1GiB, or bits as 10Gbit"
+            raise UsageError(f"{value!r} is not a rate; {allowed}") from None
     if rate <= 0:
         raise UsageError(f"{value!r} is out of range; more than 0 bytes per second")
     return rate

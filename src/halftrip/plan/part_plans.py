@@ -13,8 +13,8 @@ from halftrip.results.configuration import Configuration
 
 class PartPlans:
     """The plan of the part that a configuration of `plan` belongs to: it says how many iterations
-    the configuration has. Of one in several parts it has the largest numbers. `choices` are
-    those of each transport."""
+    the configuration has. Of one in several parts it has the largest numbers, and all limits on the
+    pairs that talk at the same time. `choices` are those of each transport."""
 
     def __init__(self, plan: Plan, choices: Mapping[str, Choices]) -> None:
         self._plan = plan
@@ -41,6 +41,7 @@ def _add(plans: dict[Configuration, Plan], key: Configuration, plan: Plan) -> No
         known,
         iterations=_larger(known.iterations, plan.iterations),
         warmup=_larger(known.warmup, plan.warmup),
+        concurrent_pairs=tuple(dict.fromkeys([*known.concurrent_pairs, *plan.concurrent_pairs])),
     )
 
 

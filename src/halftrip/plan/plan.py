@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from halftrip.plan.pairing import Pairs
+from halftrip.plan.pairing import AtOnce, Pairs
 from halftrip.plan.path_model_table import path_model_record
 from halftrip.plan.sizes import DEFAULT_SIZES, parse_sizes
 from halftrip.registry import DEFAULT_TRANSPORTS
@@ -61,6 +61,7 @@ class PlanPart(msgspec.Struct, frozen=True, kw_only=True):
     busy_poll: tuple[int, ...] | None = None
     streams: tuple[int, ...] | None = None
     zerocopy: tuple[bool, ...] | None = None
+    concurrent_pairs: tuple[AtOnce, ...] | None = None
     rate: float | None = None
     verify: bool | None = None
     iterations: int | None = None
@@ -103,8 +104,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `interface` (a name, an address or a network) and listen on ports between `data_ports`, both
     included.
 
+    What slow hosts and links are told by is measured again, `retest` times, by fresh processes.
+
     A run in which a pair falls short of what is expected (`expect`, as `expectations.expected`
-    reads it), by more than the share `tolerance`, fails.
+    reads it), or of what it had in the run file `baseline`, by more than the share `tolerance`
+    (None: `expectations.DEFAULT_TOLERANCE`), fails.
 
     `preset` names keys that hold unless another layer says otherwise. With `placement_state`, only
     samples count that were taken while the core-to-core round trip was in its fastest state
@@ -156,13 +160,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     launches: int = 1
     until_ci: bool = False
     max_launches: int = MOST_LAUNCHES
+    retest: int = 1
     cores: tuple[int, ...] | Literal["none"] | None = None
     ranks: int | None = None
     placement_state: Placement | None = None
     simulated: PathModel | None = None
     system_log: bool = False
     pairs: Pairs = "halves"
-    concurrent_pairs: int | None = None
+    concurrent_pairs: tuple[AtOnce, ...] = ("all",)
     threads: int = 1
     launcher: str | None = None
     mpiexec: str | None = None
@@ -175,7 +180,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     interface: str | None = None
     data_ports: tuple[int, int] | None = None
     expect: str | None = None
-    tolerance: float = 0.1
+    baseline: str | None = None
+    tolerance: float | None = None
     output: str | None = None
     quiet: bool = False
     part: tuple[PlanPart, ...] = ()
@@ -197,6 +203,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def transports(self) -> tuple[str, ...]:
         """The transports of all parts, each once."""
         return tuple(dict.fromkeys(name for each in self.part_plans for name in each.transport))
+
+    @property
+    def limits(self) -> tuple[AtOnce, ...]:
+        """How many pairs talk at the same time at most, of all parts, each once."""
+        return tuple(
+            dict.fromkeys(limit for each in self.part_plans for limit in each.concurrent_pairs)
+        )
 
     def without(self, transport: str) -> Plan:
         """The plan without one of its transports."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.analysis.verdict import KEEP_STATE, NOT_OK, Cause
+from halftrip.analysis.verdict import KEEP_STATE, NO_INTERVAL, NOT_OK, Cause
 from halftrip.report.cells import wrapped
 from halftrip.report.document import Document
 from halftrip.report.fields import name_of, varying
@@ -23,6 +23,8 @@ from halftrip.units import format_size
 _OF_LEVEL = ("level wandered", "cores moved")
 _FEWEST_ROWS = 10
 _LEAST_CORRELATION = 0.3
+# Of what was imported, nobody has judged the rows before.
+_MOST_OF_IMPORTED = 3
 
 
 class CauseGroup(NamedTuple):
@@ -34,8 +36,9 @@ class CauseGroup(NamedTuple):
     rows: list[Row]
 
 
-def groups(rows: Sequence[Row]) -> list[CauseGroup]:
-    """The causes of these rows, the one of most rows first."""
+def groups(document: Document) -> list[CauseGroup]:
+    """The causes of its rows, the one of most rows first."""
+    rows = document.rows
     by_name: dict[str, list[tuple[Row, Cause]]] = {}
     for row in rows:
         if row.verdict.cause is not None:
@@ -48,10 +51,12 @@ def groups(rows: Sequence[Row]) -> list[CauseGroup]:
     for alike in by_name.values():
         worst, cause = max(alike, key=lambda item: _badness(item[0]))
         pattern = worst.configuration.pattern
-        kind = "" if pattern == "pingpong" else f" {pattern}"
-        example = f"{name_of(worst.configuration, fields)}{kind}: {cause.seen}"
+        kind = "" if pattern == "pingpong" else pattern
+        name = name_of(worst.configuration, fields, document.run.names, kind)
+        example = f"{name}: {cause.seen}"
         found.append(CauseGroup(cause, example, [row for row, _ in alike]))
-    return sorted(found, key=lambda group: -len(group.rows))
+    # That a source gives single figures is known; what is wrong with some of them is not.
+    return sorted(found, key=lambda group: (group.cause.name == NO_INTERVAL, -len(group.rows)))
 
 
 def _badness(row: Row) -> float:
@@ -59,24 +64,26 @@ def _badness(row: Row) -> float:
     return row.verdict.width if math.isfinite(row.verdict.width) else -1.0
 
 
-def trust(rows: Sequence[Row]) -> str:
-    """How many rows have which verdict, and the cause of most of those that are not ok."""
+def trust(document: Document) -> str:
+    """How many rows have which verdict, and the cause of most of those that are not ok; of what was
+    imported, several causes."""
+    rows = document.rows
     counts = Counter(row.verdict.word for row in rows)
     others = "".join(f", {counts[word]} {word}" for word in NOT_OK if counts[word])
     said = f"{counts['ok']} of {_counted(len(rows))} ok{others}."
-    for group in groups(rows)[:1]:
+    for group in groups(document)[: _MOST_OF_IMPORTED if document.run.sources else 1]:
         said += f" {_counted(len(group.rows))}: {group.cause.name}; {group.example}."
         if group.cause.name in _OF_LEVEL:
             said += _cores_moved(rows)
     return said
 
 
-def advice(rows: Sequence[Row]) -> str | None:
+def advice(document: Document) -> str | None:
     """What to do about the most frequent cause; None where all rows are ok."""
-    for group in groups(rows)[:1]:
+    for group in groups(document)[:1]:
         return (
             KEEP_STATE
-            if group.cause.name in _OF_LEVEL and _cores_moved(rows)
+            if group.cause.name in _OF_LEVEL and _cores_moved(document.rows)
             else group.cause.advice
         )
     return None
@@ -105,14 +112,15 @@ def render_why(document: Document, width: int, every: bool = False) -> Group:
     """A paragraph for each cause: how many rows have it, an example, what to do, and which; in
     lines of at most `width` columns. With `every`, what was seen in each row."""
     fields = varying(row.configuration for row in document.rows)
+    names = document.run.names
     ok = sum(row.verdict.word == "ok" for row in document.rows)
     parts = [Text(f"{ok} of {_counted(len(document.rows))} ok")]
-    for group in groups(document.rows):
+    for group in groups(document):
         parts += [Text(), Text(f"{group.cause.name}: {_counted(len(group.rows))}", style="bold")]
         said = [("    seen: ", group.example), ("    do:   ", group.cause.advice)]
         if every:
             said[:1] = [
-                ("    ", f"{name_of(row.configuration, fields)}: {row.verdict.cause.seen}")
+                ("    ", f"{name_of(row.configuration, fields, names)}: {row.verdict.cause.seen}")
                 for row in group.rows
                 if row.verdict.cause is not None
             ]

@@ -119,9 +119,17 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
             lambda row: _us(row.summary.first * times(row)),
             rank=MORE + 5,
         ),
+        Column("there", "us", lambda row: _way(row, "there"), rank=MORE + 4),
+        Column("back", "us", lambda row: _way(row, "back"), rank=MORE + 4),
+        Column("clock error", "us", lambda row: _way(row, "error", 2), rank=MORE + 4),
         _SAMPLES,
         _CORE_TO_CORE,
     )
+
+
+def _way(row: Row, name: str, digits: int | None = None) -> str:
+    known = row.one_way is not None and row.one_way.is_known
+    return _us(getattr(row.one_way, name), digits or _digits(row)) if known else NOTHING
 
 
 def _adjusted(row: Row) -> float:

@@ -9,9 +9,11 @@ import msgspec
 from rich.console import RenderableType
 
 from halftrip.analysis.breakpoints import Breakpoint, breakpoints
-from halftrip.report.fields import FIELDS, varying
+from halftrip.report.expectation import Expectations
+from halftrip.report.fields import FIELDS, curve_name, varying
 from halftrip.report.rows import Row, rows
 from halftrip.results.configuration import Configuration
+from halftrip.results.names import Names
 from halftrip.results.records import Aggregate, Failure, Notice, Skip
 from halftrip.results.run import Run
 from halftrip.stats.median import median
@@ -41,7 +43,8 @@ class Document(NamedTuple):
     message, `rate_rows` of patterns whose result is a bandwidth, `rows` are both. `curves` has the
     curves of both, with --refine only. `aggregates` has one of each round, in the order of a
     table, `skips` are in that of the file. `warnings` are lines about what could not be read in the
-    kernel's files. `round_trips`: a ping-pong is shown by its round trip, not by half of it."""
+    kernel's files. `round_trips`: a ping-pong is shown by its round trip, not by half of it.
+    `expectations` are what it is judged by."""
 
     run: Run
     rows: list[Row]
@@ -54,6 +57,7 @@ class Document(NamedTuple):
     failures: list[Failure]
     warnings: list[str]
     round_trips: bool
+    expectations: Expectations
 
     @property
     def interrupted(self) -> str | None:
@@ -63,15 +67,27 @@ class Document(NamedTuple):
 
 # A format makes of a document a text, or something that rich can print.
 Format = Callable[[Document], str | RenderableType]
+# A style makes of it what an older tool would have printed. Raises UsageError, which says what the
+# run lacks, and how to measure it.
+Style = Callable[[Document], str]
 
 
-def document(run: Run, round_trips: bool = False, flags: bool = True) -> Document:
+def document(
+    run: Run,
+    round_trips: bool = False,
+    flags: bool = True,
+    expectations: Expectations | None = None,
+) -> Document:
     """The document of a run, with or without the `flags` of its rows. Round trips are also shown
-    where its plan says so."""
+    where its plan says so. `expectations`: None stands for those of its plan."""
     all_rows = rows(run, flags)
     latency = [row for row in all_rows if not row.configuration.is_rate]
     rate = [row for row in all_rows if row.configuration.is_rate]
-    curves = [*_curves(latency), *_curves(rate)] if run.header.plan.get("refine") else []
+    curves = (
+        [*_curves(latency, run.names), *_curves(rate, run.names)]
+        if run.header.plan.get("refine")
+        else []
+    )
     return Document(
         run=run,
         rows=all_rows,
@@ -84,6 +100,7 @@ def document(run: Run, round_trips: bool = False, flags: bool = True) -> Documen
         failures=list(run.failures),
         warnings=list(dict.fromkeys(map(_warning, run.notices))),
         round_trips=round_trips or bool(run.header.plan.get("rtt")),
+        expectations=expectations or Expectations.of_plan(run.header.plan),
     )
 
 
@@ -92,7 +109,7 @@ def _warning(notice: Notice) -> str:
     return f"left out: {text}" if notice.kind == "unread" else text
 
 
-def _curves(table_rows: list[Row]) -> list[Curve]:
+def _curves(table_rows: list[Row], names: Names) -> list[Curve]:
     """The curves of the rows of one table."""
     fields = varying(row.configuration for row in table_rows)
     # The pattern is also named where all rows have the same.
@@ -100,8 +117,7 @@ def _curves(table_rows: list[Row]) -> list[Curve]:
     curves: dict[str, dict[int, Row]] = {}
     for row in table_rows:
         configuration = row.configuration
-        values = [field.of(configuration) for field in (*pattern, *fields)]
-        name = " ".join([configuration.transport, *filter(None, values)])
+        name = curve_name(configuration, [*pattern, *fields], names)
         curves.setdefault(name, {})[configuration.size] = row
     return [
         Curve(

@@ -1,21 +1,34 @@
-"""Who falls short of what was expected (--expect): hosts, or links between two."""
+"""Who falls short of what was expected (--expect), or of an earlier run (--baseline): hosts, or
+links between two."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from halftrip.errors import UsageError
-from halftrip.plan.expectations import expected
+from halftrip.plan.expectations import DEFAULT_TOLERANCE, expected
 from halftrip.plan.parsing import share
-from halftrip.report.document import Document
+from halftrip.report.baseline import Baseline, Expected, figure_of
+from halftrip.report.concurrency import least
 from halftrip.report.rows import Row
+from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
-from halftrip.units import significant
+from halftrip.units import format_size, significant
+
+if TYPE_CHECKING:
+    from halftrip.report.document import Document
 
 # Of a host that falls short, more than this share of its links do.
 _MOST_LINKS = 0.5
-_DEFAULT_TOLERANCE = 0.1
+# So many of those that fall short have a line.
+_MOST_LINES = 10
+# Of rows that the baseline has not, so many are named.
+_MOST_NAMED = 3
+
+
+NOTHING_EXPECTED = "--format nodes: nothing is expected; add --expect or --baseline"
 
 
 class _Figure(NamedTuple):
@@ -33,96 +46,251 @@ _FIGURES = {
 }
 
 
+class Expectations(NamedTuple):
+    """What is expected of a run: `figures` by name, s, bytes per second, messages per second; and
+    what a `baseline` has. Worse by more than the share `tolerance` falls short. `named` is the
+    baseline that the run's own plan names, of which a file has the name alone."""
+
+    figures: Mapping[str, float]
+    baseline: Baseline | None = None
+    tolerance: float = DEFAULT_TOLERANCE
+    named: str | None = None
+
+    @classmethod
+    def of_plan(cls, plan: Mapping[str, Any], baseline: Baseline | None = None) -> Expectations:
+        """What a plan, as a run file has it, expects. Nothing where that makes no sense: anybody
+        may have written the file."""
+        figures: dict[str, float] = {}
+        tolerance = DEFAULT_TOLERANCE
+        if isinstance(plan.get("expect"), str):
+            figures = _or(lambda: expected(plan["expect"]), figures)
+        if plan.get("tolerance") is not None:
+            tolerance = _or(lambda: share(plan["tolerance"]), tolerance)
+        named = plan.get("baseline")
+        return cls(figures, baseline, tolerance, named if isinstance(named, str) else None)
+
+    @property
+    def are_none(self) -> bool:
+        """Whether nothing is expected."""
+        return not self.figures and self.baseline is None and self.named is None
+
+    @property
+    def within(self) -> str:
+        return f"within {significant(100 * self.tolerance, 2)} %"
+
+
+def _or(read: Callable[[], Any], default: Any) -> Any:
+    try:
+        return read()
+    except UsageError:
+        return default
+
+
+class Link(NamedTuple):
+    """A figure of a row between two hosts, or two ranks of one; `is_sure`: where it falls short,
+    the near ends of both intervals do, too. `is_own`: what is expected is not of another link."""
+
+    hosts: tuple[str, str]
+    value: float
+    expected: float
+    is_short: bool
+    is_sure: bool
+    is_own: bool = True
+
+
+class Judged(NamedTuple):
+    """The links by which one figure is judged, against what was expected or a baseline. `size` is
+    that of a message, bytes; `configurations` are those of the links, in their order."""
+
+    transport: str
+    pattern: str
+    size: int
+    figure: str
+    against: Literal["expect", "baseline"]
+    links: Sequence[Link]
+    configurations: Sequence[Configuration]
+
+
 class Short(NamedTuple):
     """A host, or two between which a link is, that falls short of what was expected of `figure`:
-    its `value`, s, bytes per second or messages per second, the median over the links of a host.
-    `links` of its links do. `is_sure`: the near ends of their intervals fall short, too."""
+    its `value`, s, bytes per second or messages per second, and what was `expected`, the medians
+    over the links of a host that fall short. `links`: how many do, and of how many. `is_sure`: the
+    near ends of their intervals fall short, too."""
 
     hosts: tuple[str, ...]
     transport: str
+    pattern: str
+    size: int
     figure: str
     value: float
     expected: float
+    against: Literal["expect", "baseline"]
     links: tuple[int, int]
     is_sure: bool
 
-
-class _Link(NamedTuple):
-    hosts: tuple[str, str]
-    value: float
-    is_short: bool
-    is_sure: bool
-
-
-def expected_of(plan: Mapping[str, Any]) -> dict[str, float]:
-    """What a plan, as a run file has it, expects of each figure: s, bytes per second, messages per
-    second. Nothing where that makes no sense: anybody may have written the file."""
-    try:
-        return expected(str(plan["expect"]))
-    except (KeyError, UsageError):
-        return {}
+    @property
+    def factor(self) -> float:
+        """How many times as bad as expected; infinite where there is no figure."""
+        better, worse = self.value, self.expected
+        if not _FIGURES[self.figure].more_is_better:
+            better, worse = worse, better
+        return worse / better if better > 0 else float("inf")
 
 
-def _tolerance(plan: Mapping[str, Any]) -> float:
-    try:
-        return share(plan["tolerance"])
-    except (KeyError, UsageError):
-        return _DEFAULT_TOLERANCE
+def judged(document: Document) -> list[Judged]:
+    """All links that are judged, by what is measured. None is of a figure that was expected where
+    nothing measures it."""
+    wishes = document.expectations
+    found: list[Judged] = []
+    for figure, wanted in wishes.figures.items():
+        settings: dict[Any, list[Row]] = {}
+        for row in _rows(document, figure):
+            settings.setdefault(row.configuration.setting, []).append(row)
+        for rows in settings.values():
+            links = [
+                _link(row, document, figure, _value(row, figure), Expected(wanted)) for row in rows
+            ]
+            found.append(_judged(rows, figure, "expect", links))
+    if wishes.baseline is not None:
+        found += _against(document, wishes.baseline)
+    return found
+
+
+def _against(document: Document, baseline: Baseline) -> Iterator[Judged]:
+    """The links of all rows that the baseline has something like, by what is measured."""
+    settings: dict[Any, list[tuple[Row, Link]]] = {}
+    for row in least(document.rows):
+        hosts = map(document.run.names.host, row.configuration.pair)
+        found = baseline.expected(row, hosts)
+        if found is not None:
+            figure, value = figure_of(row)
+            link = _link(row, document, figure, value, found[0])
+            of_setting = settings.setdefault(row.configuration.setting, [])
+            of_setting.append((row, link._replace(is_own=found[1])))
+    for each in settings.values():
+        rows = [row for row, _ in each]
+        yield _judged(rows, figure_of(rows[0])[0], "baseline", [link for _, link in each])
+
+
+def _judged(
+    rows: Sequence[Row], figure: str, against: Literal["expect", "baseline"], links: Sequence[Link]
+) -> Judged:
+    each = [row.configuration for row in rows]
+    what = each[0]
+    return Judged(what.transport, what.pattern, what.size, figure, against, links, each)
+
+
+def unjudged(document: Document) -> list[str]:
+    """What was expected but not measured, or cannot be compared, in words."""
+    wishes = document.expectations
+    lacking = [
+        f"{figure} was expected, and no row has it"
+        for figure in wishes.figures
+        if not _rows(document, figure)
+    ]
+    if wishes.baseline is None:
+        return lacking
+    new = dict.fromkeys(
+        row.configuration.title
+        for row in document.rows
+        if row.configuration.setting not in wishes.baseline.typical
+    )
+    if new or not document.rows:
+        more = f" and {len(new) - _MOST_NAMED} more" if len(new) > _MOST_NAMED else ""
+        what = ", ".join([*new][:_MOST_NAMED]) + more if new else "no row"
+        lacking.append(f"{what}, of which {wishes.baseline.name} has nothing like it")
+    return lacking
 
 
 def shortfalls(document: Document) -> list[Short]:
     """Who falls short, hosts before links, of each transport and each figure."""
-    plan = document.run.header.plan
-    tolerance = _tolerance(plan)
-    where = {each.rank: each.host for each in document.run.environments}
-    found: list[Short] = []
-    for figure, wanted in expected_of(plan).items():
-        by_transport: dict[str, list[Row]] = {}
-        for row in _rows(document, figure):
-            by_transport.setdefault(row.configuration.transport, []).append(row)
-        for transport, rows in by_transport.items():
-            links = [_link(row, figure, wanted, tolerance, where) for row in rows]
-            found += _named(links, transport, figure, wanted)
-    return found
+    return [short for each in judged(document) for short in _named(each)]
+
+
+def fails(document: Document) -> bool:
+    """Whether a host or a link surely falls short, or what was expected is not known, as of a host
+    that was lost."""
+    if document.run.lost_hosts or unjudged(document):
+        return True
+    return any(short.is_sure for short in shortfalls(document))
 
 
 def lines(document: Document) -> list[str]:
     """A line for each that falls short, or one that none does; none where nothing was expected."""
-    plan = document.run.header.plan
-    wishes = expected_of(plan)
-    if not wishes:
-        return []
-    within = f"within {significant(100 * _tolerance(plan), 2)} %"
+    wishes = document.expectations
     said = []
-    for short in shortfalls(document):
-        who = " to ".join(short.hosts)
-        some, of = short.links
-        links = f" on {some} of its {of} links" if len(short.hosts) == 1 else ""
-        word = "falls short" if short.is_sure else "may fall short"
-        value, wanted = (_text(short.figure, each) for each in (short.value, short.expected))
-        said.append(
-            f"{word}: {who}: {short.transport} {short.figure} {value}{links}, "
-            f"expected {wanted} {within}"
-        )
-    if not said:
-        names = ", ".join(f"{name} {_text(name, value)}" for name, value in wishes.items())
-        said = [f"as expected: {names}, {within}"]
-    return said
+    if wishes.baseline is None and wishes.named is not None:
+        said.append(f"baseline: {wishes.named}; show --baseline FILE compares with it again")
+    if not wishes.figures and wishes.baseline is None:
+        return said
+    lacking = unjudged(document)
+    short = [_line(each, wishes) for each in _by_kind(shortfalls(document))]
+    said += short[:_MOST_LINES] or _as_expected(document)
+    if len(short) > _MOST_LINES:
+        said.append(f"and {len(short) - _MOST_LINES} more; show --format nodes has all of them")
+    return [*said, *(f"not judged: {each}" for each in lacking)]
 
 
-def _text(figure: str, value: float) -> str:
+def _as_expected(document: Document) -> list[str]:
+    wishes = document.expectations
+    found = judged(document)
+    known = {each.figure for each in found if each.against == "expect"}
+    names = [
+        f"{name} {with_unit(name, wishes.figures[name])}"
+        for name in wishes.figures
+        if name in known
+    ]
+    links = [link for each in found if each.against == "baseline" for link in each.links]
+    if wishes.baseline is not None and links:
+        others = sum(not link.is_own for link in links)
+        of = f", {others} of them with its median link" if others else ""
+        rows = f"{len(links)} row" if len(links) == 1 else f"{len(links)} rows"
+        names.append(f"{rows} against {wishes.baseline.name}{of}")
+    return [f"as expected: {', '.join(names)}, {wishes.within}"] if names else []
+
+
+def _by_kind(found: Iterable[Short]) -> list[list[Short]]:
+    """What falls short alike at several sizes together, the worst first."""
+    kinds: dict[Any, list[Short]] = {}
+    for each in found:
+        kind = (each.hosts, each.transport, each.pattern, each.figure, each.against)
+        kinds.setdefault(kind, []).append(each)
+    return [
+        sorted(alike, key=lambda each: (not each.is_sure, -each.factor)) for alike in kinds.values()
+    ]
+
+
+def _line(alike: Sequence[Short], wishes: Expectations) -> str:
+    short = alike[0]
+    who = " to ".join(short.hosts)
+    some, of = short.links
+    links = f" on {some} of its {of} links" if len(short.hosts) == 1 else ""
+    word = "falls short" if short.is_sure else "may fall short"
+    value, wanted = (with_unit(short.figure, each) for each in (short.value, short.expected))
+    what = f"{short.transport} {short.pattern} {short.figure}"
+    by = "expected"
+    if short.against == "baseline":
+        what = f"{short.transport} {short.pattern} {format_size(short.size)} {short.figure}"
+        by = "baseline"
+    more = f", and in {len(alike) - 1} more rows like it" if len(alike) > 1 else ""
+    return f"{word}: {who}: {what} {value}{links}, {by} {wanted} {wishes.within}{more}"
+
+
+def with_unit(figure: str, value: float) -> str:
+    """A figure as people read it: ``40.0 us``."""
     unit = _FIGURES[figure]
     return f"{significant(value / unit.scale, 3)} {unit.unit}"
 
 
 def _rows(document: Document, figure: str) -> Sequence[Row]:
     """The rows that a figure is judged by: the latency of the smallest messages, the bandwidth of
-    the largest, the rate of the smallest in a window."""
+    the largest, the rate of the smallest in a window; of a pair that was measured alone and while
+    others talked, alone."""
     if figure == "latency":
-        return _of_size(document.latency_rows, min)
+        return _of_size(least(document.latency_rows), min)
     if figure == "messages":
-        return _of_size(document.rate_rows, min)
-    return _of_size(document.rate_rows or document.latency_rows, max)
+        return _of_size(least(document.rate_rows), min)
+    return _of_size(least(document.rate_rows) or least(document.latency_rows), max)
 
 
 def _of_size(rows: Sequence[Row], choose: Any) -> list[Row]:
@@ -134,48 +302,84 @@ def _of_size(rows: Sequence[Row], choose: Any) -> list[Row]:
     return [row for row in rows if row.configuration.size == chosen[row.configuration.transport]]
 
 
-def _link(
-    row: Row, figure: str, expected: float, tolerance: float, where: Mapping[int, str]
-) -> _Link:
-    one, other = (where.get(rank, f"rank {rank}") for rank in row.configuration.pair)
-    names = (one, other) if one != other else tuple(f"rank {r}" for r in row.configuration.pair)
-    value = {
+def _value(row: Row, figure: str) -> float:
+    return {
         "latency": row.summary.latency * 1e-9,
-        "bandwidth": row.bandwidth,
+        # Links are sold by what goes one way.
+        "bandwidth": row.bandwidth / row.configuration.directions,
         "messages": row.rate,
     }[figure]
-    width = row.verdict.width
+
+
+def _link(row: Row, document: Document, figure: str, value: float, wanted: Expected) -> Link:
+    """A row against what is expected of it. NaN falls short; what has no interval is judged by its
+    figure alone."""
+    one, other = map(document.run.names.host, row.configuration.pair)
+    names = (one, other) if one != other else tuple(f"rank {r}" for r in row.configuration.pair)
+    tolerance = document.expectations.tolerance
+    # Widths are shares of either side, so that one of 150 % has an end above 0.
+    near = 1.0 + _finite(row.verdict.width)
+    far = 1.0 + _finite(wanted.width)
     if _FIGURES[figure].more_is_better:
-        limit = expected * (1 - tolerance)
-        short, sure = not value >= limit, not value * (1 + width) >= limit
+        limit = wanted.value * (1 - tolerance)
+        short, sure = not value >= limit, not value * near >= limit / far
     else:
-        limit = expected * (1 + tolerance)
-        short, sure = not value <= limit, not value * (1 - width) <= limit
-    return _Link((names[0], names[1]), value, short, short and sure)
+        limit = wanted.value * (1 + tolerance)
+        short, sure = not value <= limit, not value / near <= limit * far
+    return Link((names[0], names[1]), value, wanted.value, short, short and sure)
 
 
-def _named(links: Sequence[_Link], transport: str, figure: str, expected: float) -> Iterable[Short]:
+def _finite(width: float) -> float:
+    return width if math.isfinite(width) else 0.0
+
+
+def _named(found: Judged) -> Iterator[Short]:
     """The hosts most of whose links fall short, and the other links that do."""
-    by_host: dict[str, list[_Link]] = {}
-    for link in links:
-        for host in link.hosts:
-            by_host.setdefault(host, []).append(link)
-    hosts = {
-        host: short
-        for host, of_host in by_host.items()
-        if len(of_host) > 1
-        and len(short := [link for link in of_host if link.is_short]) > _MOST_LINKS * len(of_host)
-    }
-    for host, short in hosts.items():
-        yield Short(
-            (host,),
-            transport,
-            figure,
-            median([link.value for link in short]),
-            expected,
-            (len(short), len(by_host[host])),
-            sum(link.is_sure for link in short) > _MOST_LINKS * len(by_host[host]),
-        )
-    for link in links:
+    by_host = links_by_host(found.links)
+    hosts = short_hosts(by_host)
+    for host, is_sure in hosts.items():
+        short = [link for link in by_host[host] if link.is_short]
+        yield _short(found, (host,), short, (len(short), len(by_host[host])), is_sure)
+    for link in found.links:
         if link.is_short and not set(link.hosts) & set(hosts):
-            yield Short(link.hosts, transport, figure, link.value, expected, (1, 1), link.is_sure)
+            yield _short(found, link.hosts, [link], (1, 1), link.is_sure)
+
+
+def links_by_host(links: Iterable[Link]) -> dict[str, list[Link]]:
+    """The links of each host."""
+    by_host: dict[str, list[Link]] = {}
+    for link in links:
+        for host in dict.fromkeys(link.hosts):
+            by_host.setdefault(host, []).append(link)
+    return by_host
+
+
+def short_hosts(by_host: Mapping[str, Sequence[Link]]) -> dict[str, bool]:
+    """The hosts with several links of which most fall short, and whether most do so surely."""
+    found = {}
+    for host, links in by_host.items():
+        most = _MOST_LINKS * len(links)
+        if len(links) > 1 and sum(link.is_short for link in links) > most:
+            found[host] = sum(link.is_sure for link in links) > most
+    return found
+
+
+def _short(
+    found: Judged,
+    hosts: tuple[str, ...],
+    links: Sequence[Link],
+    counts: tuple[int, int],
+    is_sure: bool,
+) -> Short:
+    return Short(
+        hosts=hosts,
+        transport=found.transport,
+        pattern=found.pattern,
+        size=found.size,
+        figure=found.figure,
+        value=median([link.value for link in links]),
+        expected=median([link.expected for link in links]),
+        against=found.against,
+        links=counts,
+        is_sure=is_sure,
+    )

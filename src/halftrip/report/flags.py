@@ -19,6 +19,7 @@ def render_flags(document: Document, width: int | None = None) -> Group:
     of_lines = width or sys.maxsize
     table_rows = document.rows
     fields = varying(row.configuration for row in table_rows)
+    names = document.run.names
     parts: list[RenderableType] = []
     for name in NAMES:
         found = [(row, flag) for row in table_rows for flag in row.flags if flag.name == name]
@@ -26,7 +27,7 @@ def render_flags(document: Document, width: int | None = None) -> Group:
             parts += text_lines(f"{name}: {advice}", of_lines, "yellow")
             for row, flag in found:
                 if flag.advice == advice:
-                    said = f"{name_of(row.configuration, fields)}: {flag.seen}"
+                    said = f"{name_of(row.configuration, fields, names)}: {flag.seen}"
                     parts += map(Text, wrapped("  ", said, of_lines, 4))
             parts.append(Text())
     if not parts:

@@ -53,6 +53,7 @@ def configuration_fields(configuration: Configuration) -> dict[str, Any]:
         "touch": configuration.touch,
         **{name: fields[name] for name in ("object", "socket", "ownership")},
         **{_TUNING.get(name, name): _tuning(configuration, name) for name in TUNING},
+        "variant": ", ".join(f"{name} {value}" for name, value in configuration.variant),
     }
 
 
@@ -81,8 +82,10 @@ def summary_fields(summary: Summary) -> dict[str, Any]:
 def flat(row: Row) -> dict[str, Any]:
     """The figures of a row by name; None for one that does not exist."""
     low, high = row.core_to_core_rtt if row.core_to_core_rtt is not None else (None, None)
+    way = row.one_way
     figures = {
         **summary_fields(row.summary),
+        "statistic": row.source.statistic if row.source else "median",
         "slices": row.slices,
         "left_out_slices": row.left_out,
         "iterations_per_sample": row.iterations,
@@ -104,6 +107,9 @@ def flat(row: Row) -> dict[str, Any]:
         "adjusted_latency": row.adjusted.median if row.adjusted else None,
         "adjusted_latency_low": row.adjusted.low if row.adjusted else None,
         "adjusted_latency_high": row.adjusted.high if row.adjusted else None,
+        "there": way.there if way and way.is_known else None,
+        "back": way.back if way and way.is_known else None,
+        "clock_error": way.error if way else None,
         "suspect_samples": row.suspect,
         **usage_figures(row.configuration, row.usage, row.delivered),
         "verdict": row.verdict.word,

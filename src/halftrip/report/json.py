@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from halftrip.analysis.losses import HostLosses, losses
 from halftrip.report.document import Document
 from halftrip.report.expectation import shortfalls
 from halftrip.report.flat import configuration_fields, flat, or_none
@@ -18,8 +19,8 @@ _MAY_NOT_PRINT = re.compile(r"[^\n -~]")
 
 
 def render(document: Document) -> str:
-    """The plan, the ranks, the connections, the rows, the baselines, the aggregates, what failed or
-    was skipped, and how the run ended."""
+    """The plan, the ranks, the connections, what hosts have lost, the rows, the baselines, the
+    aggregates, what failed or was skipped, and how the run ended."""
     return text(_content(document))
 
 
@@ -37,8 +38,19 @@ def text(content: Any) -> str:
     return _MAY_NOT_PRINT.sub(lambda each: _escaped(each[0]), made)
 
 
+def line(content: Any) -> str:
+    """Any content in one line, of the same characters."""
+    made = msgspec.json.encode(content).decode() + "\n"
+    return _MAY_NOT_PRINT.sub(lambda each: _escaped(each[0]), made)
+
+
 def _escaped(character: str) -> str:
     return character if character.isprintable() else json.dumps(character)[1:-1]
+
+
+def losses_fields(lost: HostLosses) -> dict[str, Any]:
+    """What a host has lost, by name."""
+    return {**lost._asdict(), "interfaces": [each._asdict() for each in lost.interfaces]}
 
 
 def _content(document: Document) -> dict[str, Any]:
@@ -47,12 +59,14 @@ def _content(document: Document) -> dict[str, Any]:
         "halftrip": header.halftrip,
         "started": header.started,
         "plan": header.plan,
+        "sources": [msgspec.to_builtins(each) for each in document.run.sources],
         "ranks": [
             {"rank": each.rank, "host": each.host, "core": each.core}
             for each in document.run.environments
             if each.launch == 0
         ],
         "connections": [msgspec.to_builtins(each) for each in document.run.connections],
+        "losses": [losses_fields(each) for each in losses(document.run)],
         "expectations": [each._asdict() for each in shortfalls(document)],
         "rows": [flat(row) for row in document.rows],
         "copies": [with_units({"size": c.size, "ns": c.ns}) for c in document.run.copy_times],

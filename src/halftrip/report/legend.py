@@ -14,6 +14,10 @@ _SAYS = {
         "adjusted: the latency at the core-to-core round trip that is typical of this run, by a "
         "robust regression over slices; compare rows by it."
     ),
+    "there": (
+        "there, back: the message and its reply, one way each, by the clocks of both ends; if "
+        "these are wrong by the clock error, one is too long by it, and the other too short."
+    ),
     "core-to-core": (
         "core-to-core: a cache line to the other core and back, lowest to highest in the row."
     ),
@@ -38,9 +42,11 @@ def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> lis
     """The lines for the columns that are `shown`; the rows are all those of the table."""
     names = {column.name for column in shown}
     is_rate = table_rows[0].configuration.is_rate
-    lines = _rate(table_rows, names) if is_rate else _latency(table_rows, names, rtt)
+    lines = _imported(table_rows)
+    if not lines:
+        lines = _rate(table_rows, names) if is_rate else _latency(table_rows, names, rtt)
     lines += [said for name, said in _SAYS.items() if name in names]
-    if any(row.configuration.mode == "onesided" for row in table_rows):
+    if any(row.configuration.mode == "onesided" and not row.source for row in table_rows):
         lines.append(_ONE_SIDED_SAYS)
     if any(row.delivery is not None for row in table_rows):
         jitter = "; jitter: RFC 3550" if "jitter" in names else ""
@@ -51,6 +57,26 @@ def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> lis
     if any(row.configuration.concurrency > 1 for row in table_rows):
         lines.append(_AGGREGATE_SAYS)
     return lines
+
+
+def _imported(table_rows: Sequence[Row]) -> list[str]:
+    """What another tool's figures are, where they are no medians over slices."""
+    sources = [row.source for row in table_rows if row.source]
+    if not sources:
+        return []
+    tools = ", ".join(dict.fromkeys(source.tool for source in sources))
+    lines = [f"{tools}: its own figures; 95 %: interval over what it measured several times."]
+    if not table_rows[0].configuration.is_rate:
+        statistics = " or ".join(dict.fromkeys(source.statistic for source in sources))
+        lines.append(f"latency: the {statistics} of its row, as the time of a message one way.")
+    return [*lines, f"bandwidth: {_summed(table_rows)}, 1 MB = 10^6 bytes."]
+
+
+def _summed(table_rows: Sequence[Row]) -> str:
+    """Of which directions a bandwidth is."""
+    both = any(row.configuration.directions == 2 for row in table_rows)
+    is_rate = table_rows[0].configuration.is_rate
+    return "the sum of both directions where both send" if both and is_rate else "one direction"
 
 
 def _samples(iteration: str, names: set[str]) -> list[str]:
@@ -96,8 +122,7 @@ def _no_round_trips(table_rows: Sequence[Row]) -> str:
 
 
 def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
-    both = any(row.configuration.directions == 2 for row in table_rows)
-    summed = "the sum of both directions where both send" if both else "one direction"
+    summed = _summed(table_rows)
     over_all_time = [row.is_over_all_time for row in table_rows]
     lines = []
     if not all(over_all_time):

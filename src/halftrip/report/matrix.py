@@ -8,12 +8,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 from rich.console import Group
 from rich.text import Text
 
 from halftrip.report.cells import NOTHING, number, text_lines
+from halftrip.report.concurrency import at_once, by_limit
 from halftrip.report.document import Document
-from halftrip.report.fields import varying
+from halftrip.report.fields import varying_within_patterns
 from halftrip.report.layout import ALWAYS, BRIEF, Column, as_text, made_table
 from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
@@ -91,6 +93,7 @@ def links(document: Document) -> list[dict[str, Any]]:
             "transport": setting.transport,
             "pattern": setting.pattern,
             "size_bytes": setting.size,
+            "concurrency": setting.concurrency,
         }
         | {
             _KEYS[matrix.figure.name]: matrix.values[one, other] * _SCALES[matrix.figure.name]
@@ -114,31 +117,36 @@ def _matrices(document: Document) -> list[_Matrix]:
 
 
 def _by_setting(document: Document) -> list[tuple[Configuration, list[_Matrix]]]:
-    """The matrices of each configuration, whatever the pair."""
+    """The matrices of each configuration, whatever the pair, with the most pairs that talked at the
+    same time."""
     where = _names(document)
-    fields = [
-        field
-        for field in varying(row.configuration for row in document.rows)
-        if field.name not in ("ranks", "thread", "pattern")
-    ]
+    fields = varying_within_patterns(
+        (row.configuration for row in document.rows), ("ranks", "thread", "concurrent pairs")
+    )
     settings: dict[Configuration, list[Row]] = {}
     for row in document.rows:
         settings.setdefault(row.configuration.setting, []).append(row)
     found = []
-    for setting, rows in settings.items():
-        words = [setting.transport, setting.pattern, size_in_words(setting.size)]
-        words += filter(None, (field.of(setting) for field in fields))
-        figures = (_BANDWIDTH, _RATE) if setting.is_rate else (_LATENCY, _BANDWIDTH)
-        made = [_matrix(" ".join(words), figure, rows, where) for figure in figures]
-        if made[0].values:
-            found.append((setting, made))
+    for setting, of_setting in settings.items():
+        of_limits = by_limit(of_setting)
+        for rows in of_limits:
+            most = max(row.configuration.concurrency for row in rows)
+            words = [setting.transport, setting.pattern, size_in_words(setting.size)]
+            words += filter(None, (field.of(setting) for field in fields))
+            words += [at_once(most)] * (len(of_limits) > 1)
+            figures = (_BANDWIDTH, _RATE) if setting.is_rate else (_LATENCY, _BANDWIDTH)
+            made = [_matrix(" ".join(words), figure, rows, where) for figure in figures]
+            if made[0].values:
+                found.append((msgspec.structs.replace(setting, concurrency=most), made))
     return found
 
 
-def _matrix(title: str, figure: _Figure, rows: Sequence[Row], where: Mapping[int, str]) -> _Matrix:
+def _matrix(
+    title: str, figure: _Figure, rows: Sequence[Row], where: Callable[[int], str]
+) -> _Matrix:
     values: dict[tuple[str, str], list[float]] = {}
     for row in rows:
-        one, other = sorted((where[rank] for rank in row.configuration.pair), key=_natural)
+        one, other = sorted(map(where, row.configuration.pair), key=_natural)
         value = figure.of(row)
         if value > 0:
             values.setdefault((one, other), []).append(value)
@@ -147,12 +155,10 @@ def _matrix(title: str, figure: _Figure, rows: Sequence[Row], where: Mapping[int
     return _Matrix(f"{title}: {figure.name}, {figure.unit}", figure, hosts, medians)
 
 
-def _names(document: Document) -> dict[int, str]:
-    """What ranks are called: by their hosts, if there are several."""
-    hosts = {each.rank: each.host for each in document.run.environments if each.launch == 0}
-    if len(set(hosts.values())) > 1:
-        return hosts
-    return {rank: f"rank {rank}" for row in document.rows for rank in row.configuration.pair}
+def _names(document: Document) -> Callable[[int], str]:
+    """What a rank is called: by its host, if there are several."""
+    names = document.run.names
+    return names.host if len(set(names.hosts.values())) > 1 else names.rank
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -214,7 +220,7 @@ def _summary(matrix: _Matrix, hosts: Sequence[str], width: int | None) -> list[T
         Column("host", "", str, True, rank=ALWAYS),
         Column("median", matrix.figure.unit, typical, rank=ALWAYS),
         Column(
-            "x the median pair",
+            "x as slow as the median pair",
             "",
             lambda host: number(_typical_slowness(matrix, host)),
             rank=BRIEF,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from halftrip.analysis.flags.flag import counted
+from halftrip.analysis.losses import HostLosses, losses
 from halftrip.results.network_path import (
     MADE_UP_SPEEDS,
     Interface,
@@ -17,13 +19,17 @@ from halftrip.units import significant
 
 # The paths of more pairs than these are counted by kind.
 _MOST_PAIRS = 3
+# Of more hosts than these that have lost something, those are named that lost most.
+_MOST_HOSTS = 5
+# A smaller share of segments sent again is usual: of a full queue now and then.
+_FEW_RESENT = 1e-4
 # What UDP carries at most is said for datagrams of the largest size that needs no fragments.
 _HEADERS = {"ipv4": 28, "ipv6": 48}
 
 
 def lines(run: Run) -> list[str]:
     """Which way the pairs took: a line for each of a few pairs, else one for each kind of way; and
-    what the link leaves for payload."""
+    what the link leaves for payload; and what hosts have lost on the way."""
     hosts = {each.rank: each.host for each in run.environments}
     first = [each for each in run.connections if each.launch == 0 and each.thread == 0]
     by_pair: dict[tuple[int, int], dict[tuple[int, str], Connection]] = {}
@@ -38,7 +44,34 @@ def lines(run: Run) -> list[str]:
             kind = _kind(next(iter(found.values())).path)
             counts[kind] = counts.get(kind, 0) + 1
         said = [f"network: {_pairs(count)}: {kind}" for kind, count in counts.items()]
-    return said + _bounds(first)
+    return [*said, *_bounds(first), *_losses(losses(run))]
+
+
+def _losses(found: Sequence[HostLosses]) -> list[str]:
+    """What each host has lost or sent again, a line for each that has."""
+    lossy = sorted(found, key=lambda each: -each.total)
+    lines = [
+        f"losses: {each.host}: {', '.join(said)}" for each in lossy if (said := [*_of_host(each)])
+    ]
+    more = counted(len(lines) - _MOST_HOSTS, "more host")
+    return lines[:_MOST_HOSTS] + [f"losses: and {more}, with less"] * (len(lines) > _MOST_HOSTS)
+
+
+def _of_host(lost: HostLosses) -> Iterator[str]:
+    for each in lost.interfaces:
+        if each.dropped:
+            of = each.packets + each.dropped
+            yield f"{each.name} dropped {each.dropped:,} of {of:,} packets"
+        if each.errors:
+            yield f"{each.name} had {counted(each.errors, 'error')}"
+    if lost.resent > _FEW_RESENT * lost.segments:
+        yield f"tcp sent {lost.resent:,} of {counted(lost.segments, 'segment')} again"
+    if lost.no_room:
+        yield f"udp had no room for {counted(lost.no_room, 'datagram')}"
+    if lost.refused:
+        yield f"{counted(lost.refused, 'connection')} found a listener's queue full"
+    if lost.softnet:
+        yield f"{counted(lost.softnet, 'packet')} found a processor's queue full"
 
 
 def _of_pair(
@@ -58,7 +91,13 @@ def _of_pair(
             interface = f" {best.path.interface.name}" if best.path.interface else ""
             ends.append(f"{hosts.get(rank, f'rank {rank}')}{interface} {best.path.local}")
     kinds = list(dict.fromkeys(map(_kind, paths)))
-    return f"network: {' to '.join(ends)}: {' and '.join(kinds)}"
+    return f"network: {' to '.join(ends)}: {' and '.join(kinds)}{_round_trip(paths)}"
+
+
+def _round_trip(paths: Sequence[NetworkPath]) -> str:
+    """The shortest round trip that the kernel has timed at either end, if it has."""
+    known = [each.tcp.min_rtt_us for each in paths if each.tcp and each.tcp.min_rtt_us]
+    return f", round trip {min(known):,} us by the kernel" if known else ""
 
 
 def _kind(path: NetworkPath) -> str:

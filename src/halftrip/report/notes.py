@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from halftrip.analysis.breakpoints import Breakpoint
 from halftrip.report.document import Baselines, Curve, Document
 from halftrip.report.rows import Row
-from halftrip.results.records import Aggregate, Failure, Skip
+from halftrip.results.names import Names
+from halftrip.results.records import Aggregate
 from halftrip.stats.median import median
 from halftrip.units import format_size, significant
 
@@ -37,14 +38,15 @@ def _between(point: Breakpoint, rows: dict[int, Row]) -> str:
     return f"{' to '.join(names)} ({' to '.join(times)} us)"
 
 
-def aggregates(items: Sequence[Aggregate]) -> list[str]:
-    """What pairs that talked at the same time transferred in total, a line for each round."""
+def aggregates(items: Sequence[Aggregate], names: Names) -> list[str]:
+    """What pairs that talked at the same time transferred in total, a line for each round. `names`
+    are those of ranks."""
     lines = []
     for aggregate in items:
-        pairs = ", ".join(dict.fromkeys(f"{a}-{b}" for a, b in aggregate.pairs))
+        pairs = names.pairs(aggregate.pairs)
         threads = len(aggregate.pairs) // len(set(aggregate.pairs))
         by = f"{pairs}, {threads} threads each" if threads > 1 else pairs
-        who = f"aggregate: {aggregate.configuration.title}, ranks {by}: "
+        who = f"aggregate: {aggregate.configuration.title}, {by}: "
         if not sum(aggregate.spans):
             lines.append(f"{who}never all active at the same moment; allow more with --time")
             continue
@@ -56,7 +58,7 @@ def aggregates(items: Sequence[Aggregate]) -> list[str]:
     return lines
 
 
-def summed_aggregates(items: Sequence[Aggregate]) -> list[str]:
+def summed_aggregates(items: Sequence[Aggregate], names: Names) -> list[str]:
     """As `aggregates`, but the rounds of a configuration share a line where there are many."""
     by_title: dict[str, list[Aggregate]] = {}
     for aggregate in items:
@@ -65,7 +67,7 @@ def summed_aggregates(items: Sequence[Aggregate]) -> list[str]:
     for title, rounds in by_title.items():
         rates = sorted(each.bandwidth / 1e6 for each in rounds if sum(each.spans))
         if len(rounds) <= _MOST_ROUNDS or not rates:
-            lines += aggregates(rounds)
+            lines += aggregates(rounds, names)
             continue
         low, middle, high = (significant(rate, 3) for rate in (rates[0], median(rates), rates[-1]))
         lines.append(
@@ -109,10 +111,10 @@ def baselines(found: Baselines) -> list[str]:
     return lines
 
 
-def skips(items: Sequence[Skip]) -> list[str]:
+def skips(document: Document) -> list[str]:
     """What was not measured and why, a line for each skip."""
     lines = []
-    for skip in items:
+    for skip in document.skips:
         what = [skip.transport]
         what += [", ".join(names) for names in (skip.patterns, skip.modes) if names]
         if skip.sizes:
@@ -120,21 +122,19 @@ def skips(items: Sequence[Skip]) -> list[str]:
         if skip.windows:
             what.append(f"(window {', '.join(map(str, skip.windows))})")
         if skip.pairs:
-            what.append(f"ranks {', '.join(f'{a}-{b}' for a, b in skip.pairs)}")
+            what.append(document.run.names.pairs(skip.pairs))
         lines.append(f"not measured: {' '.join(what)}: {skip.reason}")
     return list(dict.fromkeys(lines))
 
 
-def failures(items: Sequence[Failure]) -> list[str]:
+def failures(document: Document) -> list[str]:
     """What went wrong, a line for each failure."""
     lines = []
-    for failure in items:
+    for failure in document.failures:
         configuration = failure.configuration
         kind = f"{configuration.transport} {configuration.pattern} {configuration.mode}"
-        ranks = "-".join(map(str, configuration.pair))
-        lines.append(
-            f"failed: {kind} {format_size(configuration.size)}, ranks {ranks}: {failure.reason}"
-        )
+        ranks = document.run.names.pairs([configuration.pair])
+        lines.append(f"failed: {kind} {format_size(configuration.size)}, {ranks}: {failure.reason}")
     return lines
 
 
@@ -152,8 +152,8 @@ def interruptions(document: Document) -> list[str]:
 def missing(document: Document) -> list[str]:
     """What was not measured, what failed, and why the run ended early, a line for each."""
     return [
-        *skips(document.skips),
+        *skips(document),
         *warnings(document),
-        *failures(document.failures),
+        *failures(document),
         *interruptions(document),
     ]

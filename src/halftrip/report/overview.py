@@ -186,7 +186,7 @@ def _latency(row: Row) -> str:
     """The latency; only the sign of a row without an interval, which is no result."""
     if not row.summary.latency > 0:
         return NOTHING
-    if math.isinf(row.verdict.width):
+    if math.isinf(row.verdict.width) and not row.reported:
         return mark(row)
     digits = min(supported_digits(row.verdict.width), 3)
     return f"{significant(row.summary.latency / 1e3, digits)}{mark(row)}"

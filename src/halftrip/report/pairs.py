@@ -8,21 +8,21 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from halftrip.analysis.network import slow_parts
+from halftrip.analysis.network import FEWEST_HOSTS, slow_parts
 from halftrip.report import notes
 from halftrip.report.cells import NOTHING, text_lines
 from halftrip.report.columns import supported_digits, width_of
+from halftrip.report.concurrency import at_once, by_limit, ratios
 from halftrip.report.document import Document
-from halftrip.report.fields import varying
+from halftrip.report.fields import varying_within_patterns
 from halftrip.report.layout import ALWAYS, Column, as_text, made_table
 from halftrip.report.overview import mark
-from halftrip.report.rows import Row
+from halftrip.report.rows import LARGE, Row
 from halftrip.results.configuration import Configuration
+from halftrip.results.names import Names
 from halftrip.stats.median import median
 from halftrip.units import significant, size_in_words
 
-# Of messages from this size on, bytes, the bandwidth is shown, too.
-_LARGE = 64 << 10
 # Matrices of more transports or patterns than these would fill the screen.
 _MOST_MATRICES = 4
 # Without room for a matrix: so many of the slowest pairs.
@@ -68,26 +68,28 @@ def lines(document: Document, width: int) -> list[Text]:
     """For each kind of configuration its pairs: the latency of 8 bytes, or of the nearest to them,
     and the bandwidth of the largest messages; in lines of at most `width` columns."""
     found = _groups(document)
-    hosts = {e.rank: e.host for e in document.run.environments if e.launch == 0}
+    names = document.run.names
     shown: list[Text] = []
     judged: set[Configuration] = set()
     for group in found[:_MOST_MATRICES]:
-        shown += [Text(group.title, style="bold"), *_matrix(group, hosts, width), Text()]
+        shown += [Text(group.title, style="bold"), *_matrix(group, names, width), Text()]
         setting = next(iter(group.rows.values())).configuration.setting
         if setting in judged:
             # The same rows, as latencies and as bandwidths.
             continue
         judged.add(setting)
-        at_fault = _at_fault(document, group)
-        for line in _slowest(group, hosts) if at_fault is None else at_fault:
+        at_fault = _at_fault(document, group, names)
+        for line in _slowest(group, names) if at_fault is None else at_fault:
             shown += text_lines(line, width)
         shown.append(Text())
     hidden = _hidden(document, found[:_MOST_MATRICES])
     if hidden:
         shown += text_lines(f"also measured: {hidden}; show --details", width)
+    for said in ratios(document.rows, names):
+        shown += text_lines(said, width)
     kept = {row.configuration.setting for group in found for row in group.rows.values()}
-    at_once = [each for each in document.aggregates if each.configuration.setting in kept]
-    for said in notes.summed_aggregates(at_once):
+    together = [each for each in document.aggregates if each.configuration.setting in kept]
+    for said in notes.summed_aggregates(together, names):
         shown += text_lines(said, width)
     while shown and not shown[-1].plain:
         shown.pop()
@@ -106,27 +108,29 @@ def _hidden(document: Document, shown: Sequence[_Pairs]) -> str:
 
 def _groups(document: Document) -> list[_Pairs]:
     """The rows of each kind of configuration by pair, at one size or two."""
-    fields = [
-        field
-        for field in varying(row.configuration for row in document.rows)
-        if field.name not in ("ranks", "thread", "pattern")
-    ]
+    fields = varying_within_patterns(
+        (row.configuration for row in document.rows), ("ranks", "thread", "concurrent pairs")
+    )
+    differ = len(by_limit(document.rows)) > 1
     curves: dict[Configuration, list[Row]] = {}
     for row in document.rows:
         if not row.configuration.thread:
             curves.setdefault(row.configuration.curve.setting, []).append(row)
     groups = []
-    for curve, rows in curves.items():
+    of_limits = [(curve, rows) for curve, found in curves.items() for rows in by_limit(found)]
+    for curve, rows in of_limits:
         sizes = sorted({row.configuration.size for row in rows})
         shown = [(sizes[-1], True)]
         if not curve.is_rate:
             small = min(sizes, key=lambda size: abs(size - 8))
-            shown = [(small, False), *([(sizes[-1], True)] * (sizes[-1] >= _LARGE))]
+            shown = [(small, False), *([(sizes[-1], True)] * (sizes[-1] >= LARGE))]
         for size, is_rate in shown:
             of_size = [row for row in rows if row.configuration.size == size]
             each = of_size[0].configuration
             settings = [field.of(each) for field in fields]
             words = [each.transport, each.pattern, size_in_words(size), *filter(None, settings)]
+            if differ:
+                words.append(at_once(max(row.configuration.concurrency for row in of_size)))
             by_pair = {row.configuration.pair: row for row in of_size}
             made = _Pairs(" ".join(words), by_pair, is_rate)
             groups.append(made._replace(title=f"{made.title}: {_quantity(made)}"))
@@ -141,15 +145,14 @@ def _quantity(group: _Pairs) -> str:
     return f"bandwidth, {unit} (10^{9 if scale == 1e9 else 6} bytes)"
 
 
-def _matrix(group: _Pairs, hosts: dict[int, str], width: int) -> list[Text]:
+def _matrix(group: _Pairs, names: Names, width: int) -> list[Text]:
     """The figure of each pair, initiators down and responders across; a list of the slowest pairs
     where there is no room, or few ranks talk with more than one other. Ranks are called by their
     hosts where each has one of its own."""
-    apart = len(set(hosts.values())) == len(hosts) > 1
-    names = hosts if apart else {rank: str(rank) for rank in hosts}
+    apart = names.are_hosts
 
     def name(rank: int) -> str:
-        return names.get(rank, str(rank))
+        return names.rank(rank) if apart else str(rank)
 
     ranks = sorted({rank for pair in group.rows for rank in pair})
     from_ = sorted({pair[0] for pair in group.rows})
@@ -168,7 +171,7 @@ def _matrix(group: _Pairs, hosts: dict[int, str], width: int) -> list[Text]:
         Column(
             "hosts" if apart else "ranks",
             "",
-            lambda row: "-".join(map(name, row.configuration.pair)),
+            lambda row: names.pair(row.configuration.pair),
             True,
             rank=ALWAYS,
         ),
@@ -185,12 +188,18 @@ def _cell(group: _Pairs, responder: int) -> Callable[[int], str]:
     return cell
 
 
-def _at_fault(document: Document, group: _Pairs) -> list[str] | None:
-    """Which hosts and which links are slow; None where there are too few hosts to tell, so that
-    the slowest pair is named instead."""
+def _at_fault(document: Document, group: _Pairs, names: Names) -> list[str] | None:
+    """Which hosts and which links are slow, or the slowest pair and that it cannot be told; None
+    where there are too few hosts to tell."""
     found = slow_parts(document.run, [row.configuration for row in group.rows.values()])
     if found is None:
-        return None
+        hosts = {names.hosts.get(rank) for pair in group.rows for rank in pair}
+        if len(hosts) < FEWEST_HOSTS:
+            return None
+        differ = "which host or link is slow cannot be told: times differ or vary too much"
+        return [*_slowest(group, names), differ]
+    launches = {each.launch for each in document.run.measurements}
+    alone = ", not measured again" if len(launches) == 1 else ""
     lines = []
     for suspect in found[:_MOST_SLOW]:
         effect = suspect.effect
@@ -200,13 +209,16 @@ def _at_fault(document: Document, group: _Pairs) -> list[str] | None:
             what = f"slow host: {suspect.hosts[0]}: {factor} on all its {suspect.links} links"
         else:
             what = f"slow link: {' to '.join(suspect.hosts)} alone: {factor}"
-        lines.append(f"{what} ({within})")
+        again = ", also when measured again" if suspect.again else alone
+        if len({names.hosts.get(rank) for pair in group.rows for rank in pair}) == FEWEST_HOSTS:
+            again += "; or the two others are nearer to each other"
+        lines.append(f"{what} ({within}){again}")
     if len(found) > _MOST_SLOW:
         lines.append(f"and {len(found) - _MOST_SLOW} more")
     return lines or ["no host and no link is slow"]
 
 
-def _slowest(group: _Pairs, hosts: dict[int, str]) -> Sequence[str]:
+def _slowest(group: _Pairs, names: Names) -> Sequence[str]:
     """The slowest pair, and whether its interval tells it from the typical one."""
     known = {pair: row for pair, row in group.rows.items() if group.figure(row) > 0}
     if len(known) < 2:
@@ -216,11 +228,8 @@ def _slowest(group: _Pairs, hosts: dict[int, str]) -> Sequence[str]:
     width = row.verdict.width
     apart = abs(group.figure(row) - typical) > width * group.figure(row)
     within = f", within its interval ({width_of(row.verdict)})"
-    names = dict.fromkeys(hosts[rank] for rank in pair if rank in hosts)
-    where = f" ({' and '.join(names)})" if names else ""
-    said = f"slowest: ranks {_name(pair)}{where}: {group.text(row)}; median of {len(known)} pairs: "
+    hosts = dict.fromkeys(names.hosts[rank] for rank in pair if rank in names.hosts)
+    where = f" ({' and '.join(hosts)})" if hosts and not names.are_hosts else ""
+    who = f"slowest: {names.pairs([pair])}{where}"
+    said = f"{who}: {group.text(row)}; median of {len(known)} pairs: "
     return [said + significant(typical, 3) + ("" if apart else within)]
-
-
-def _name(pair: tuple[int, int]) -> str:
-    return f"{pair[0]}-{pair[1]}"

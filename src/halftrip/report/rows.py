@@ -9,18 +9,23 @@ from typing import Any, NamedTuple
 import msgspec
 
 from halftrip.analysis.flags import Evidence, Flag, contradictions, evidences, flags_of
+from halftrip.analysis.one_way import Clocks, OneWay, one_way
 from halftrip.analysis.summaries import is_over_all_time, launch_components
 from halftrip.analysis.suspect import count_suspect
 from halftrip.analysis.verdict import Verdict, verdict
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, delivered_share
+from halftrip.results.reported import Reported, Source
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage
 from halftrip.stats.adjustment import Adjusted, Correlation
 from halftrip.stats.median import median
 from halftrip.stats.summary import Summary
 from halftrip.stats.variance import Components
+
+# Of messages from this size on, bytes, the bandwidth says more than the latency.
+LARGE = 64 << 10
 
 
 class Row(NamedTuple):
@@ -33,11 +38,15 @@ class Row(NamedTuple):
     own clock, bytes per second; None where it takes no times, where both send, and where
     `is_over_all_time`. Where both send, `each_way` is the bandwidth to the responder and to the
     initiator, each until the last receive of a window completed. `verified` is how many messages
-    were checked and found intact; None without --verify. `usage` is the resource usage of the
-    initiator and the responder (None: not known, or virtual time), and `suspect` how many samples
-    were probably taken while one of them had lost its core (None: not known, or not asked for).
+    were checked and found intact; None without --verify. `one_way` are the times there and back by
+    the clocks of both ends; None where these were not taken, or not compared. `usage` is the
+    resource usage of the initiator and the responder (None: not known, or virtual time), and
+    `suspect` how many samples were probably taken while one of them had lost its core (None: not
+    known, or not asked for).
     `launches` is how many launches have samples, and `components` by how much they differ. `slices`
     is how many slices count, `left_out` how many do not, because the path was still warming up.
+    `reported` is what another tool has printed of each of its measurements, and `source` which
+    table of what was imported it is from; empty, and None, of a measurement of halftrip's.
     """
 
     configuration: Configuration
@@ -52,12 +61,15 @@ class Row(NamedTuple):
     each_way: tuple[float, float] | None
     delivery: Delivery | None
     verified: int | None
+    one_way: OneWay | None
     usage: tuple[Usage, Usage] | None
     suspect: int | None
     slices: int
     left_out: int
     launches: int
     components: Components | None
+    reported: tuple[Reported, ...]
+    source: Source | None
 
     @property
     def delivered(self) -> float:
@@ -79,6 +91,9 @@ class Row(NamedTuple):
     def rate(self) -> float:
         """Messages per second that arrived, in the same directions; NaN where no time passed, and
         of empty messages over the whole time."""
+        rates = [each.rate for each in self.reported if each.rate is not None]
+        if rates:
+            return self.configuration.directions * median(rates)
         if self.is_over_all_time:
             size = self.configuration.size
             return self.bandwidth / size if size else math.nan
@@ -94,11 +109,12 @@ def rows(run: Run, flags: bool = True) -> list[Row]:
     """The rows of a run in the order of a table, whatever order they were measured in; with all
     their `flags`, or, which takes a fraction of the time, without."""
     found = evidences(run)
+    clocks = Clocks(run)
     beside = contradictions(found)
     made = []
     for evidence in sorted(found, key=lambda each: _order(each.configuration)):
         others = beside.get(evidence.configuration, [])
-        row = _row(evidence, others)
+        row = _row(evidence, others, clocks)
         if flags:
             of_samples = count_suspect(evidence.measurements)
             row = row._replace(flags=flags_of(evidence, others), suspect=of_samples)
@@ -137,7 +153,7 @@ def _order(configuration: Configuration) -> tuple[Any, ...]:
     return (*path, *kind, *ends, str(rest))
 
 
-def _row(evidence: Evidence, beside: Sequence[Flag]) -> Row:
+def _row(evidence: Evidence, beside: Sequence[Flag], clocks: Clocks) -> Row:
     measurements, rtts = evidence.measurements, evidence.rtts
     return Row(
         configuration=evidence.configuration,
@@ -152,13 +168,22 @@ def _row(evidence: Evidence, beside: Sequence[Flag]) -> Row:
         each_way=_each_way(evidence),
         delivery=evidence.delivery,
         verified=_total([m.verified for m in measurements]),
+        one_way=_one_way(evidence, clocks),
         usage=evidence.usage,
         suspect=None,
         slices=sum(evidence.times.counted),
         left_out=len(evidence.times.counted) - sum(evidence.times.counted),
         launches=len(evidence.times.by_launch),
         components=launch_components(evidence.times),
+        reported=tuple(m.reported for m in measurements if m.reported is not None),
+        source=evidence.run.source_of.get(evidence.configuration),
     )
+
+
+def _one_way(evidence: Evidence, clocks: Clocks) -> OneWay | None:
+    sampled = [m for m in evidence.measurements if m.samples.size]
+    counted = [m for m, counts in zip(sampled, evidence.times.counted, strict=True) if counts]
+    return one_way(clocks, counted, evidence.summary.latency)
 
 
 def _peer_bandwidth(evidence: Evidence) -> float | None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from halftrip.analysis.layers import related
 from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
-from halftrip.report import expectation, network, notes, overview, pairs
+from halftrip.report import expectation, network, notes, one_way, overview, pairs
 from halftrip.report.causes import advice, groups, trust
 from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
@@ -21,6 +21,8 @@ from halftrip.report.table import missing
 _HELPED_BY_ANOTHER_RUN = ("CPU contention", "steal", "level wandered", "two levels", "contradicted")
 # With so many rows or fewer, a legend under each table.
 _SAYS_UP_TO = 40
+# More kinds of machines are counted.
+_FEW_MACHINES = 2
 
 
 def render(document: Document, width: int, file: str | None = None) -> Group:
@@ -39,6 +41,7 @@ def render(document: Document, width: int, file: str | None = None) -> Group:
     said = [
         *expectation.lines(document),
         *network.lines(document.run),
+        *one_way.lines(document),
         *notes.breakpoints(document.curves),
         *notes.losses(document.rows),
     ]
@@ -67,7 +70,7 @@ def _table_lines(document: Document, width: int) -> list[Text]:
         if len(found.rows) <= _SAYS_UP_TO:
             said = wrapped("", " ".join(found.legend(shown.columns)), width)
             lines += [Text(), *(Text(line, style="dim") for line in said)]
-    for aggregate in notes.summed_aggregates(document.aggregates):
+    for aggregate in notes.summed_aggregates(document.aggregates, document.run.names):
         lines += text_lines(aggregate, width)
     return lines
 
@@ -89,10 +92,16 @@ def _heading(document: Document, width: int) -> str:
         on = f", cores {' and '.join(cores)}" if len(cores) == 2 == len(first) else ""
         on = on if cores else ", any core"
         parts.append(f"{len(first)} ranks on {where}{on}")
-        machine = f"{_short(first[0].processor)}{' (VM)' if first[0].hypervisor else ''}"
-        parts.append(machine)
+        machines = dict.fromkeys(
+            f"{_short(e.processor)}{' (VM)' if e.hypervisor else ''}" for e in first
+        )
+        few = len(machines) <= _FEW_MACHINES
+        parts.append(" and ".join(machines) if few else f"{len(machines)} kinds of machines")
         if first[0].mpi:
             parts.append(first[0].mpi)
+    for source in run.sources[:1]:
+        parts.append(f"{source.tool}, imported from {source.file}")
+        parts += [" and ".join(dict.fromkeys(source.hosts))] if source.hosts else []
     if run.end is not None and run.end.seconds is not None:
         parts.append(f"{run.end.seconds:.0f} s")
     line = parts[0]
@@ -111,33 +120,37 @@ def _short(processor: str) -> str:
 
 def _trust(document: Document, width: int, file: str | None) -> list[str]:
     """How many rows have which verdict, what explains most of the others, and what to do."""
-    lines = wrapped("Trust: ", trust(document.rows), width)
+    lines = wrapped("Trust: ", trust(document), width)
     again = _again(document, file)
     # What an interrupted run lacks explains its rows.
-    first = None if document.interrupted and again else advice(document.rows)
+    first = None if document.interrupted and again else advice(document)
     do = [*filter(None, (first, again))]
     if do:
         lines += wrapped("Do:    ", "; then ".join(do), width)
     name = "" if file is None else f" {shlex.quote(file)}"
-    views = ["--details", "--why", "--tails", "--cost"]
+    views = ["--details", "--why"]
+    # What another tool has measured has neither samples nor costs, and this machine no part in it.
+    is_own = not document.run.sources
+    if is_own:
+        views += ["--tails", "--cost"]
     if related(row.configuration.transport for row in document.rows):
         views.append("--layers")
-    more = f"halftrip show{name} {', '.join(views)}; halftrip doctor"
+    more = f"halftrip show{name} {', '.join(views)}{'; halftrip doctor' if is_own else ''}"
     return [*lines, *wrapped("More:  ", more, width)]
 
 
 def _again(document: Document, file: str | None) -> str | None:
     """How the run goes on, if it was interrupted, or else how rows are measured again, where that
     helps as it is: other options take a run of their own."""
-    if file is None:
+    if file is None or document.run.sources:
         return None
     command = f"halftrip run --resume {shlex.quote(file)}"
     if document.interrupted:
         return command
-    first = next(iter(groups(document.rows)), None)
+    first = next(iter(groups(document)), None)
     if first is None or first.cause.name not in _HELPED_BY_ANOTHER_RUN:
         return None
-    if advice(document.rows) == KEEP_STATE:
+    if advice(document) == KEEP_STATE:
         return None
     seen = {row.verdict.word for row in document.rows}
     words = ",".join(word for word in NOT_OK if word in seen)

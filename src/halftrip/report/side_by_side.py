@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import msgspec
 from rich.console import Group
 from rich.text import Text
 
@@ -50,7 +51,12 @@ def key(documents: Sequence[Document], files: Sequence[str]) -> list[str]:
         first = [e for e in document.run.environments if e.launch == 0]
         hosts = ", ".join(dict.fromkeys(e.host for e in first))
         mpi = next((e.mpi for e in first if e.mpi), None)
-        said = [file, document.run.header.started, *filter(None, (hosts, mpi))]
+        tools = [f"imported from {source.tool}" for source in document.run.sources]
+        said = [
+            file,
+            *filter(None, (document.run.measured, hosts, mpi)),
+            *dict.fromkeys(tools),
+        ]
         if document.interrupted is not None:
             said.append(f"interrupted: {document.interrupted}")
         elif not document.rows:
@@ -106,10 +112,37 @@ def _moved(documents: Sequence[Document]) -> str:
 
 
 def _lines(runs: Sequence[Sequence[Row]]) -> list[_Line]:
-    """The configurations of all runs, in the order of the first that has them."""
+    """The configurations of all runs, in the order of the first that has them. What was imported,
+    and is not known in all its settings, stands beside the only one that it may be."""
     by_run = [{row.configuration.without_cores: row for row in rows} for rows in runs]
     known = dict.fromkeys(configuration for rows in by_run for configuration in rows)
-    return [_Line(each, [rows.get(each) for rows in by_run]) for each in known]
+    lines = {each: [rows.get(each) for rows in by_run] for each in known}
+    alike: dict[tuple[object, ...], list[Configuration]] = {}
+    for each in known:
+        alike.setdefault((each.transport, each.pattern, each.mode, each.size), []).append(each)
+    for group in alike.values():
+        for each in group:
+            beside = [other for other in group if _may_be(each, other)]
+            if len(beside) == 1 and not _overlap(lines[each], lines[beside[0]]):
+                found = zip(lines.pop(each), lines[beside[0]], strict=True)
+                lines[beside[0]] = [mine or theirs for mine, theirs in found]
+    return [_Line(each, rows) for each, rows in lines.items()]
+
+
+def _may_be(imported: Configuration, other: Configuration) -> bool:
+    """Whether these differ in nothing but in what is not known of the first."""
+    filled = imported.filled(other)
+    if filled == imported:
+        return False
+    places, names = other.message_places, other.variant
+    return msgspec.structs.replace(filled, places=places, variant=names) == msgspec.structs.replace(
+        other, places=places
+    )
+
+
+def _overlap(some: Sequence[Row | None], others: Sequence[Row | None]) -> bool:
+    """Whether a run has both rows."""
+    return any(a is not None and b is not None for a, b in zip(some, others, strict=True))
 
 
 def _path(line: _Line) -> object:

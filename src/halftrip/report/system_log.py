@@ -14,6 +14,7 @@ from halftrip.report.fields import name_of, varying
 from halftrip.report.layout import ALWAYS, BRIEF, WIDTH_OF_LINES, Column, made_table, view
 from halftrip.report.notes import warnings
 from halftrip.results.configuration import Configuration
+from halftrip.results.names import Names
 from halftrip.results.records import HostCounters
 from halftrip.results.run import Run
 
@@ -38,20 +39,21 @@ class Line(NamedTuple):
 def render_system_log(document: Document, width: int | None = None) -> Group:
     """For each host a table of the whole host, one of its processors, and one of its interfaces."""
     run = document.run
-    if not run.host_counters:
+    # Those of a whole launch are told with the network.
+    records = [record for record in run.host_counters if record.phase != "launch"]
+    if not records:
         return Group(Text(f"no system log: {_why_none(run)}"))
     parts: list[RenderableType] = []
     describe = _describe(
-        [configuration for record in run.host_counters for configuration in record.configurations]
+        [configuration for record in records for configuration in record.configurations],
+        run.names,
     )
-    hosts = sorted(
-        {(record.host, record.rank) for record in run.host_counters}, key=lambda host: host[1]
-    )
-    several = len({record.launch for record in run.host_counters}) > 1
+    hosts = sorted({(record.host, record.rank) for record in records}, key=lambda host: host[1])
+    several = len({record.launch for record in records}) > 1
     # Several hosts may have the same name, as containers do.
     unique = len({name for name, _ in hosts}) == len(hosts)
     for name, rank in hosts:
-        own = [record for record in run.host_counters if (record.host, record.rank) == (name, rank)]
+        own = [record for record in records if (record.host, record.rank) == (name, rank)]
         own.sort(key=lambda record: (record.launch, record.at))
         lines = [Line(record, describe(record)) for record in own]
         ranks = [e for e in run.environments if e.host == name]
@@ -104,7 +106,7 @@ def _cost(run: Run) -> list[str]:
     rest = sum(
         record.seconds
         for record in run.host_counters
-        if record.rank == first and record.phase != "during"
+        if record.rank == first and record.phase in ("before", "after")
     )
     # Both are of a file, which may have been damaged.
     if end.seconds <= rest:
@@ -114,7 +116,9 @@ def _cost(run: Run) -> list[str]:
     return [f"the log took {number(end.logged)} s, {share} % {of}"]
 
 
-def _describe(configurations: Sequence[Configuration]) -> Callable[[HostCounters], str]:
+def _describe(
+    configurations: Sequence[Configuration], ranks: Names
+) -> Callable[[HostCounters], str]:
     """A function that names the configurations of a record by the fields in which all
     configurations differ."""
     fields = varying(configurations)
@@ -122,7 +126,7 @@ def _describe(configurations: Sequence[Configuration]) -> Callable[[HostCounters
     def describe(counters: HostCounters) -> str:
         if not counters.configurations:
             return f"{counters.phase}, idle"
-        names = [*dict.fromkeys(name_of(each, fields) for each in counters.configurations)]
+        names = [*dict.fromkeys(name_of(each, fields, ranks) for each in counters.configurations)]
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES + 1 else ""
         return ", ".join(names[:_MOST_NAMES] if more else names) + more
 

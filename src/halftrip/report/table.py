@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.report import network, notes
+from halftrip.report import network, notes, one_way
 from halftrip.report.causes import trust
 from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
@@ -32,14 +32,15 @@ def render(document: Document, width: int | None = None) -> Group:
         parts.append(Text())
     if document.rows:
         for said in (
-            *notes.aggregates(document.aggregates),
+            *notes.aggregates(document.aggregates, document.run.names),
             *notes.baselines(document.baselines),
             *network.lines(document.run),
+            *one_way.lines(document),
+            *one_way.reasons(document),
         ):
             parts += text_lines(said, of_lines)
         parts += [
-            Text(line, style="yellow")
-            for line in wrapped("trust: ", trust(document.rows), of_lines)
+            Text(line, style="yellow") for line in wrapped("trust: ", trust(document), of_lines)
         ]
     return Group(*parts, *missing(document, of_lines))
 
@@ -47,9 +48,9 @@ def render(document: Document, width: int | None = None) -> Group:
 def missing(document: Document, width: int) -> list[Text]:
     """What was not measured, what failed, and why the run ended early."""
     found = [
-        *((line, "") for line in notes.skips(document.skips)),
+        *((line, "") for line in notes.skips(document)),
         *((line, "yellow") for line in notes.warnings(document)),
-        *((line, "bold red") for line in notes.failures(document.failures)),
+        *((line, "bold red") for line in notes.failures(document)),
         *((line, "bold red") for line in notes.interruptions(document)),
     ]
     return [part for line, style in found for part in text_lines(line, width, style)]

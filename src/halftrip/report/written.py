@@ -29,7 +29,7 @@ def of_one(document: Document, brief: bool) -> Written:
         (printable("; ".join([found.heading, *said_once(found.made)])), found.made.table)
         for found in row_tables(document, brief)
     ]
-    trusted = [f"Trust: {trust(document.rows)}"] if document.rows else []
+    trusted = [f"Trust: {trust(document)}"] if document.rows else []
     return Written([], tables, [*trusted, *map(printable, notes.missing(document))])
 
 

@@ -28,11 +28,11 @@ _OF_NODES, _OF_LINKS, _POWER = 0.03, (0.03, 0.06, 0.12, 0.24), 3.0
 # This share of repeats is disturbed, seldom by factors above exp(0.25): other cores of a virtual
 # machine make 1.3. The others vary by at least _CALM, as far as the grid resolves.
 _DISTURBED, _DISTURBANCE, _CALM = 0.1, 0.25, 0.02
-# The grid of logarithms, relative to the median pair: its step, and how far it goes beyond all
-# pairs. Times outside of the bounds count as being there.
-_STEP, _BEYOND, _LOWEST, _HIGHEST = 0.01, 0.4, -2.0, 4.6
+# The grid of logarithms, relative to this quantile of pairs: its step, and how far it goes beyond
+# all pairs. Times outside of the bounds count as being there.
+_CENTER, _STEP, _BEYOND, _LOWEST, _HIGHEST = 0.2, 0.01, 0.4, -2.0, 4.6
 # Half of an unhealthy node's links are off by more. Quantiles of pairs that may be typical.
-_NOTABLE, _STARTS = 0.04, (0.2, 0.5)
+_NOTABLE, _STARTS = 0.04, (0.0, 0.2, 0.5)
 # The largest step of scoring, the one that is the last, and how many there are at most.
 _FARTHEST, _CONVERGED, _MOST_STEPS = 0.2, 1e-10, 60
 
@@ -94,7 +94,8 @@ def fit(pairs: Mapping[tuple[int, int], Samples], threshold: float = 1.10) -> Fi
     if not all(pairs[key].min() > 0 and pairs[key].max() < math.inf for key in keys):
         raise ValueError("times are positive and finite")
     logs = [np.log(pairs[key]) for key in keys]
-    center = median([median(each) for each in logs])
+    # Of three hosts with a slow one, most pairs are slow.
+    center = sorted(median(each) for each in logs)[int(_CENTER * (len(logs) - 1))]
     hosts = sorted({host for key in keys for host in key})
     model = _model([each - center for each in logs], np.searchsorted(hosts, np.array(keys).T))
     best = max((_explain(model, each) for each in _OF_LINKS), key=lambda state: state.evidence)

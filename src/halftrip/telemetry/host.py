@@ -40,6 +40,7 @@ class _Counts(msgspec.Struct, frozen=True, kw_only=True):
     """The fields that `results.records.HostCounters` describes."""
 
     memory_used: int | None
+    memory_total: int | None
     cpus: dict[str, dict[str, float]]
     counts: dict[str, int]
     interfaces: dict[str, dict[str, int]]
@@ -49,7 +50,7 @@ class _Counts(msgspec.Struct, frozen=True, kw_only=True):
 
 class Counted(_Counts, frozen=True, kw_only=True):
     """The growth of a host's counters from `began` to `ended`, ns of its CLOCK_MONOTONIC_RAW.
-    `memory_used` is the value at the end, bytes."""
+    `memory_used` and `memory_total` are the values at the end, bytes."""
 
     began: int
     ended: int
@@ -77,6 +78,7 @@ class Counters:
             began=before.at,
             ended=now.at,
             memory_used=now.memory_used,
+            memory_total=now.memory_total,
             cpus=_growth_of_each(before.cpus, now.cpus),
             counts=_growth(before.counts, now.counts),
             interfaces=_growth_of_each(before.interfaces, now.interfaces),
@@ -88,9 +90,11 @@ class Counters:
         reader = self._reader
         # Read once: psutil would read this file three times, and it is long on many cores.
         processors = read_processors(reader)
+        used, total = self._memory()
         return _Snapshot(
             at=raw_now(),
-            memory_used=self._memory_used(),
+            memory_used=used,
+            memory_total=total,
             cpus=processors.times,
             counts=processors.counts | self._paging() | read_protocols(reader),
             interfaces=read_interfaces(reader),
@@ -104,8 +108,9 @@ class Counters:
         counts = self._reader.counts(_VMSTAT, "", names, texts)
         return {_PAGING[name]: count for name, count in counts.items()}
 
-    def _memory_used(self) -> int | None:
-        """Bytes, without buffers and cache; None, with a warning, if /proc/meminfo is malformed."""
+    def _memory(self) -> tuple[int, int] | tuple[None, None]:
+        """What is used, without buffers and cache, and all there is, bytes; None, with a warning,
+        if /proc/meminfo is malformed."""
         with _psutil_lock, warnings.catch_warnings():
             # psutil warns where a figure is missing, and takes it for 0.
             warnings.simplefilter("error", RuntimeWarning)
@@ -113,13 +118,14 @@ class Counters:
             try:
                 memory = psutil.virtual_memory()
             except FileNotFoundError:
-                return None
+                return None, None
             except (OSError, ValueError, LookupError, RuntimeWarning) as error:
                 self._reader.warn("/proc/meminfo", f"psutil cannot read it: {error}; left out")
-                return None
+                return None, None
             finally:
                 psutil.PROCFS_PATH = saved
-        return int(memory.total - memory.free - memory.buffers - memory.cached)
+        used = int(memory.total - memory.free - memory.buffers - memory.cached)
+        return used, int(memory.total)
 
 
 def _growth(before: Mapping[str, _Count], now: Mapping[str, _Count]) -> dict[str, _Count]:

@@ -45,9 +45,13 @@ _PROTOCOLS: dict[str, dict[str, dict[str, str]]] = {
             "TCPTimeouts": "tcp_timeouts",
             "TCPFastRetrans": "tcp_fast_retransmits",
             "TCPBacklogDrop": "tcp_backlog_full",
+            "ListenOverflows": "tcp_listen_overflows",
         },
     },
 }
+# Of UDP over IPv6, in lines of a name and a value.
+_SNMP6 = "/proc/net/snmp6"
+_UDP6 = "Udp6"
 
 
 def read_interfaces(reader: Reader) -> dict[str, Counts]:
@@ -82,7 +86,7 @@ def read_softnet(reader: Reader) -> dict[str, Counts]:
 
 
 def read_protocols(reader: Reader) -> Counts:
-    """The counters of TCP and UDP, over all interfaces."""
+    """The counters of TCP and UDP, over all interfaces, IPv4 and IPv6 together."""
     found: Counts = {}
     for path, protocols in _PROTOCOLS.items():
         lines = (reader.text(path) or "").splitlines()
@@ -100,7 +104,19 @@ def read_protocols(reader: Reader) -> Counts:
             present = [name for name in own_names if name in texts]
             counts = reader.counts(path, protocol, present, [texts[name] for name in present])
             found |= {own_names[name]: count for name, count in counts.items()}
+    for name, count in _read_udp6(reader).items():
+        found[name] = found.get(name, 0) + count
     return found
+
+
+def _read_udp6(reader: Reader) -> Counts:
+    """The counters of UDP over IPv6; those of TCP are of both."""
+    pairs = (line.split() for line in (reader.text(_SNMP6) or "").splitlines())
+    texts = dict(pair for pair in pairs if len(pair) == 2)
+    own_names = _PROTOCOLS["/proc/net/snmp"]["Udp"]
+    present = [name for name in own_names if _UDP6 + name in texts]
+    counts = reader.counts(_SNMP6, _UDP6, present, [texts[_UDP6 + name] for name in present])
+    return {own_names[name]: count for name, count in counts.items()}
 
 
 class InterfaceInterrupts:

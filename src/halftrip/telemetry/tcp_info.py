@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
+from typing import NamedTuple
 
 from halftrip.results.network_path import TcpInfo
 
@@ -24,6 +26,11 @@ _OFFSETS = {
 _NUMBER = struct.Struct("=I")
 _OPTIONS_OFFSET = 5
 _TIMESTAMPS_OPTION = 1
+# What shows whether a connection moves, of 8, 32, 32, 64 and 64 bits; the last two since Linux 4.1.
+_RETRANSMITS = struct.Struct("=2xB")
+_SEGMENT = struct.Struct("=16xI")
+_UNACKNOWLEDGED = struct.Struct("=24xI")
+_MOVED = struct.Struct("=120xQQ")
 # More than any kernel has: it writes as much as it knows.
 _LONGEST = 1024
 # What `min_rtt_us` is before a round trip has been timed.
@@ -54,3 +61,32 @@ def parse_tcp_info(data: bytes) -> TcpInfo:
     if len(data) > _OPTIONS_OFFSET:
         timestamps = bool(data[_OPTIONS_OFFSET] & _TIMESTAMPS_OPTION)
     return TcpInfo(timestamps=timestamps, **values)
+
+
+class Progress(NamedTuple):
+    """How far a connection has come: `moved`, how many bytes of its own have been acknowledged, and
+    how many have come. `unacknowledged` counts segments, and `resent` how often the first of these
+    was sent again after a timeout; `segment` is the payload of a full one, bytes."""
+
+    moved: tuple[int, int]
+    unacknowledged: int
+    resent: int
+    segment: int
+
+
+def read_progress(descriptor: int) -> Progress:
+    """The present state of a TCP connection. Raises OSError if it is none."""
+    # A socket object closes its descriptor.
+    with socket.socket(fileno=os.dup(descriptor)) as connection:
+        return parse_progress(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LONGEST))
+
+
+def parse_progress(data: bytes) -> Progress:
+    """The progress in a struct tcp_info. Raises struct.error for that of a kernel before 4.1."""
+    acknowledged, received = _MOVED.unpack_from(data)
+    return Progress(
+        moved=(acknowledged, received),
+        unacknowledged=_UNACKNOWLEDGED.unpack_from(data)[0],
+        resent=_RETRANSMITS.unpack_from(data)[0],
+        segment=_SEGMENT.unpack_from(data)[0],
+    )

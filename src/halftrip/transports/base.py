@@ -17,9 +17,12 @@ endpoints of other configurations use the same path, so it takes back what it sh
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
 
 from halftrip.clock import Clock
 from halftrip.control.network import ANY, Network
@@ -47,7 +50,7 @@ class ProcessContext:
     rank talk. `timeout` is how long a reply to a datagram may take, s. `network` says how
     other hosts reach this one.
     `path_model` is the path that the transport ``simulated`` simulates, in the launch of number
-    `launch`.
+    `launch`. Ranks that are `absent` do not talk; each has the name of its host, which was lost.
     """
 
     rank: int
@@ -60,6 +63,7 @@ class ProcessContext:
     network: Network = ANY
     path_model: PathModel | None = None
     launch: int = 0
+    absent: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -72,6 +76,7 @@ class ProcessContext:
         launch: int = 0,
         no_dragon: str = "",
         network: Network | None = None,
+        absent: Mapping[int, str] = MappingProxyType({}),
     ) -> ProcessContext:
         """The context of a rank that measures `plan`; its `network` is the plan's, unless the
         launcher knows better."""
@@ -86,6 +91,7 @@ class ProcessContext:
             network=Network(plan.interface, plan.data_ports) if network is None else network,
             path_model=plan.simulated,
             launch=launch,
+            absent=absent,
         )
 
 
@@ -142,9 +148,11 @@ class Timed(NamedTuple):
 
     `times`, shape (n,), ns, are the times of the samples, and `start` is when the first began, ns
     of CLOCK_MONOTONIC_RAW; empty and 0 at an end that takes no times, and 0 at the responder of a
-    stream of datagrams. `receive_times`, shape (n,)
-    or (0,), ns, are the times until the last receive of each sample completed, where a sample may
-    end later.
+    stream of datagrams. `end` is when the last sample ended, on the same clock; 0: not known.
+    `receive_times`, shape (n,) or (0,), ns, are the times until the last receive of each sample
+    completed, where a sample may end later. `arrivals`, shape (n,) or (0,), ns, are the times from
+    one message's arrival to the next one's at a responder that takes no times; the first from
+    `start`, when the last message before the samples arrived.
 
     Where messages can be lost, there may be fewer samples than requested, `timed_out` is the time
     spent waiting for replies that did not come, ns, and `delivery` counts the messages.
@@ -155,22 +163,39 @@ class Timed(NamedTuple):
 
     times: Times = NO_TIMES
     start: int = 0
+    end: int = 0
     receive_times: Times = NO_TIMES
+    arrivals: Times = NO_TIMES
     timed_out: int = 0
     delivery: Delivery | None = None
     source_slots: Times | None = None
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Why a batch failed. `silent`: no answer came any more, for so long that no larger message
+    would get one either. `segment` is the payload of a full segment of TCP where such have been
+    sent and not acknowledged, bytes; 0: that is not known."""
+
+    reason: str
+    silent: bool = False
+    segment: int = 0
 
 
 class Endpoint(ABC):
     """One end of a path, for one configuration. `exposed` is memory of this rank that the peer
     reads and writes, and `address` what the peer's `connect` needs: builtins that msgpack can
     write. The path itself writes the first `header_size` bytes of each message. One that is not
-    `lasting` holds something scarce: it is closed after each slice, at both ends."""
+    `lasting` holds something scarce: it is closed after each slice, at both ends.
+
+    Where `takes_arrivals` is set before `run`, the responder of a ping-pong, if it can, reads its
+    clock when each message has arrived.
+    """
 
     address: Any = None
     exposed: Bytes | None = None
     header_size: int = 0
     lasting: bool = True
+    takes_arrivals: bool = False
 
     def connect(self, address: Any) -> None:  # noqa: B027 (most need no address)
         """Takes the peer's address. Raises OSError or Unavailable."""
@@ -211,9 +236,11 @@ class PathSettings(NamedTuple):
 class Path(ABC):
     """One end of a path to a peer, for all configurations with the same path settings at both ends.
     `address` is what the peer's `connect` needs: builtins that msgpack can write. Only a simulated
-    path has a `virtual_time`. `shortfalls` say what the kernel gave less of than was asked for."""
+    path has a `virtual_time`. `shortfalls` say what the kernel gave less of than was asked for, and
+    `peer` where the other end is on another host, as messages name it."""
 
     address: Any = None
+    peer: str = ""
     shortfalls: Sequence[str] = ()
     virtual_time: VirtualTime | None = None
 
@@ -227,6 +254,12 @@ class Path(ABC):
     def network_path(self) -> NetworkPath | None:
         """What this host knows of the way to the peer; None: there is no network between them, or
         it is not known."""
+        return None
+
+    def give_up(self, error: Exception) -> Problem | None:
+        """Called where a batch has failed with this error of the system, or PeerClosed. Ends the
+        connection, so that the peer does not wait, and says why; None: there is no way to tell the
+        peer. A path that was given up is of no further use."""
         return None
 
     def close(self) -> None:  # noqa: B027 (some hold nothing)

@@ -100,6 +100,19 @@ def test_slices_and_both_ends_count():
     assert found.startswith("others had core 1 (rank 0) for 20 % of the time; others had core 1 ")
 
 
+def test_cores_of_several_hosts_are_told_apart():
+    two = (runs.environment(0, host="n1"), runs.environment(1, host="n2"))
+    taken = spinning(0.2, others=0.2)
+    assert disturbed(made(taken, taken), environments=two) == (
+        "others had core 1 of n1 (rank 0) for 20 % of the time; "
+        "others had core 1 of n2 (rank 1) for 20 % of the time"
+    )
+    stolen = runs.usage(core={"steal": 0.4})
+    assert disturbed(made(stolen, QUIET), environments=two) == (
+        "the hypervisor had core 1 of n1 (rank 0) for 40 % of the time"
+    )
+
+
 def test_an_end_that_spins_is_judged_by_its_waits_for_its_core():
     assert disturbed(made(QUIET, spinning(0.11, others=0.2)))
     assert not disturbed(made(QUIET, spinning(0.09, others=0.9)))

@@ -1,5 +1,6 @@
 """Which host or link is slow, by the pairs of a run."""
 
+import random
 from itertools import combinations
 
 import pytest
@@ -11,15 +12,19 @@ from harness.runs import environment, measurement, run, save
 HOSTS = ("n1", "n2", "n3", "n4", "n5", "n6")
 
 
-def measured(slow=(), by=1.0, ranks=6, hosts=HOSTS):
+def measured(slow=(), by=1.0, ranks=6, hosts=HOSTS, differ=0.0):
     """A run of all pairs of hosts, of which those with all of `slow` take `by` times as long; each
-    pair has ten slices."""
+    pair has ten slices, and a factor of its own, up to `1 + differ`."""
+    own = random.Random(1)
+    factors = {pair: 1 + differ * own.random() for pair in combinations(range(ranks), 2)}
     found = [
         measurement(
             "tcp",
             size=8,
             wait="block",
-            half_ns=20_000.0 * (by if {hosts[a], hosts[b]} >= set(slow) and slow else 1.0),
+            half_ns=20_000.0
+            * factors[a, b]
+            * (by if {hosts[a], hosts[b]} >= set(slow) and slow else 1.0),
             pair=(a, b),
             slice=slice_,
             seed=100 * a + 10 * b + slice_,
@@ -50,9 +55,23 @@ def test_a_slow_link_is_named_alone(link):
     assert named(measured(link, 2.0)) == [(link, 1)]
 
 
+def test_where_all_links_differ_much_nobody_is_said_to_be_well():
+    assert named(measured(differ=0.1)) == []
+    assert named(measured(differ=0.9)) is None
+    assert named(measured(("n2",), 4.0, differ=0.9)) == [(("n2",), 5)]
+
+
 def test_two_hosts_or_one_are_too_few_to_tell():
     assert named(measured(ranks=2)) is None
     assert named(measured(hosts=("n1",) * 6)) is None
+
+
+def test_that_it_cannot_be_told_is_said(tmp_path, capsys):
+    save(measured(differ=0.9), tmp_path / "run.jsonl")
+    show_runs([str(tmp_path / "run.jsonl")], Shown())
+    shown = capsys.readouterr().out
+    assert "slowest: " in shown
+    assert "which host or link is slow cannot be told: times differ or vary too much" in shown
 
 
 def test_both_are_said(tmp_path, capsys):

@@ -18,8 +18,8 @@ from halftrip.control.collectives import (
 from halftrip.control.greeting import Guest, introduce
 from halftrip.control.listener import Listener
 from halftrip.control.network import Network
-from halftrip.control.protocol import Closed
-from halftrip.errors import Interrupted
+from halftrip.control.protocol import Address, Closed
+from halftrip.errors import Interrupted, Unavailable
 from harness.groups import TOKEN, in_group, on_ranks
 from harness.limits import AMPLE_SECONDS
 from harness.paths import NOTHING, added, held
@@ -210,6 +210,41 @@ def test_a_rank_that_cannot_be_reached_is_named():
     results = in_group(3, work)
     assert isinstance(results[2], Interrupted)
     assert str(results[2]).startswith("rank 2 cannot reach rank 1: ")
+
+
+def test_ranks_that_meet_can_talk():
+    def work(group):
+        if group.rank:
+            group.meet(3 - group.rank)
+            group.meet(3 - group.rank)
+            group.send(3 - group.rank, b"x")
+            return group.receive(3 - group.rank)
+        return None
+
+    assert in_group(3, work, "loopback") == [None, b"x", b"x"]
+
+
+def test_ranks_that_do_not_reach_each_other_both_say_so_and_go_on_with_others(monkeypatch):
+    monkeypatch.setattr(collectives, "_MEET_SECONDS", 0.2)
+
+    def work(group):
+        said = ""
+        if group.rank == 2:
+            group._addresses[1] = Address(hosts=("127.0.0.1",), port=1)
+        if group.rank:
+            with pytest.raises(Unavailable) as refused:
+                group.meet(3 - group.rank)
+            said = str(refused.value)
+        return group.allgather(said, str)
+
+    found = in_group(3, work, "loopback")
+    assert found[0] == found[1] == found[2]
+    _, first, second = found[0]
+    assert first.startswith("rank 2 has not reached rank 1 at 127.0.0.1 port ")
+    assert "within 0 s; ports that a firewall" in first
+    no_way = "rank 2 cannot reach rank 1: no way to port 1: 127.0.0.1: Connection refused; ports "
+    assert second.startswith(no_way)
+    assert "--data-ports" in second
 
 
 def test_a_rank_that_never_comes_is_given_up():

@@ -364,15 +364,28 @@ def all_dropped(address):
 # What the kernel notices.
 
 
-def test_both_ends_notice_within_seconds_that_a_host_is_silent():
+@contextlib.contextmanager
+def both_ends():
+    """The caller's end of a connection, and the listener's."""
     listener = Listener(TOKEN, {GUEST}, "loopback")
     with contextlib.closing(listener), serving(listener) as served:
         channel = call(listener)
-        assert served.finish() is None
-        for end in (channel, served.found[0][0]):
+        with contextlib.closing(channel):
+            assert served.finish() is None
+            yield channel, served.found[0][0]
+
+
+def test_both_ends_notice_within_seconds_that_a_host_is_silent():
+    with both_ends() as ends:
+        for end in ends:
             assert 0 < end.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) < 5000
             assert end.socket.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
-        channel.close()
+
+
+def test_what_ranks_say_goes_in_segments_that_pass_everywhere():
+    with both_ends() as ends:
+        for end in ends:
+            assert end.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG) <= 1280 - 60
 
 
 def test_where_nobody_listens_the_error_names_the_port():

@@ -53,7 +53,7 @@ def test_who_does_not_answer_is_given_up(clock):
             assert isinstance(found[1][1].receive(), Ping)
             found[1][0].unanswered = 0
             clock(beat.patience)
-        assert silent == ["rank 2"]
+        assert [rank.name for rank in silent] == ["rank 2"]
 
 
 def test_the_launcher_s_own_pause_is_nobody_s_silence(clock):

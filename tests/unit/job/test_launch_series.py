@@ -7,11 +7,13 @@ import pytest
 from halftrip import registry
 from halftrip.errors import Interrupted, Unavailable
 from halftrip.job import start as launching
+from halftrip.job.deaths import HostsLost
 from halftrip.job.resumption import Resumption
 from halftrip.job.series import Intervals, LaunchRecords, launch_all
+from halftrip.job.spec import Job
 from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
-from halftrip.results.records import CopyTime, Failure, RunEnd, Skip
+from halftrip.results.records import Again, CopyTime, Failure, LostHost, RunEnd, Skip
 from halftrip.results.run_file import RunFile, encode, load
 from harness import runs
 
@@ -50,7 +52,7 @@ def test_the_end_is_of_all_launches(tmp_path):
     run_file = created(tmp_path)
     drifts = iter([[0.5, -3.0], [-2.0, 1.0]])
 
-    def launch(number, records, view, limit):
+    def launch(number, done, records, view, limit):
         end = RunEnd(reason=None, seconds=2.0, timed=1.0, clock_drift=next(drifts))
         records.append(encode(end), last=True)
 
@@ -58,6 +60,91 @@ def test_the_end_is_of_all_launches(tmp_path):
     run_file.close()
     end = load(run_file.path).end
     assert (end.seconds, end.timed, end.clock_drift) == (4.0, 2.0, [-2.0, -3.0])
+
+
+# Where hosts are lost.
+
+
+class Warned(NoView):
+    def __init__(self):
+        self.lines = []
+
+    def warn(self, lines):
+        self.lines += lines
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_launch_that_loses_a_host_is_followed_by_one_that_measures_what_it_lacks(tmp_path, begun):
+    run_file = created(tmp_path)
+    calls = []
+
+    def launch(number, done, records, view, limit):
+        calls.append((number, done))
+        if len(calls) == 1:
+            if begun:
+                for rank in range(2):
+                    records.append(encode(runs.environment(rank=rank)))
+                for each in range(10):
+                    records.append(encode(runs.measurement("tcp", 8, slice=each)))
+                records.append(encode(runs.measurement("tcp", 64)))
+            raise HostsLost("rank 2 on c died", {"c": [2]})
+        records.append(encode(RunEnd(reason=None)), last=True)
+
+    view = Warned()
+    launch_all(Plan(transport=("tcp",)), run_file, view, launch, Resumption())
+    run_file.close()
+    after = (
+        (1, frozenset({runs.measurement("tcp", 8).configuration})) if begun else (0, frozenset())
+    )
+    assert calls == [(0, frozenset()), after]
+    assert view.lines == ["rank 2 on c died; going on without c"]
+    run = load(run_file.path)
+    assert run.interrupted == "without c: rank 2 on c died"
+    assert run.lost == (LostHost(host="c", ranks=[2], reason="rank 2 on c died", launch=0),)
+    assert run.lost_hosts == {"c": "rank 2 on c died"}
+
+
+def test_a_launch_that_measures_rows_again_goes_on_with_these(tmp_path):
+    """The file was complete before."""
+    run_file = created(tmp_path)
+    for rank in range(2):
+        run_file.append(encode(runs.environment(rank=rank)))
+    small, large = runs.measurement("tcp", 8), runs.measurement("tcp", 64)
+    for each in (small, large):
+        run_file.append(encode(each))
+    run_file.end(RunEnd(reason=None))
+    run_file.close()
+    again = RunFile(run_file.path, resumed=True)
+    again.append(encode(Again(launch=1)))
+    left_out = frozenset({runs.measurement("tcp", 1024).configuration})
+    calls = []
+
+    def launch(number, done, records, view, limit):
+        calls.append((number, done))
+        if len(calls) == 1:
+            for rank in range(2):
+                records.append(encode(runs.environment(rank=rank, launch=1)))
+            for each in range(10):
+                records.append(encode(runs.measurement("tcp", 8, slice=each, launch=1)))
+            raise HostsLost("rank 2 on c died", {"c": [2]})
+        records.append(encode(RunEnd(reason=None)), last=True)
+
+    left = Resumption(1, 1, left_out, RunEnd(reason=None))
+    launch_all(Plan(transport=("tcp",)), again, NoView(), launch, left)
+    again.close()
+    assert calls == [(1, left_out), (2, left_out | {small.configuration})]
+    assert load(again.path).interrupted == "without c: rank 2 on c died"
+
+
+def test_what_a_refined_run_lacks_is_not_known(tmp_path):
+    run_file = created(tmp_path)
+
+    def launch(number, done, records, view, limit):
+        records.append(encode(runs.environment(rank=0)))
+        raise HostsLost("rank 2 on c died", {"c": [2]})
+
+    with pytest.raises(Interrupted, match=r"^rank 2 on c died; which sizes a run with refine"):
+        launch_all(Plan(refine=True), run_file, NoView(), launch, Resumption())
 
 
 # With --until-ci.
@@ -104,7 +191,7 @@ def test_launches_end_at_the_first_that_are_narrow(tmp_path):
     run_file = created(tmp_path)
     numbers = []
 
-    def launch(number, records, view, limit):
+    def launch(number, done, records, view, limit):
         numbers.append(number)
         records.append(encode(runs.measurement(launch=number, samples=[2000] * 50)))
 
@@ -123,6 +210,7 @@ def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
     class GoneLauncher:
         reach = "unix"
         token = "token"
+        hosts = ()
 
         def __init__(self, plan):
             made.append(plan)
@@ -131,6 +219,7 @@ def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
 
         def job(self, listener, token, ranks):
             listener.close()
+            return Job(listener.address, token, launcher=0, ranks=ranks, mpi=False)
 
         def start(self, job, started):
             raise AssertionError("there is no supervisor to call it")

@@ -42,7 +42,7 @@ def launched(tmp_path):
     def launch(plan, seconds, reason=None):
         limits = []
 
-        def once(number, records, view, limit):
+        def once(number, done, records, view, limit):
             limits.append(limit)
             time.sleep(seconds)
             records.append(encode(runs.measurement(launch=number)))

@@ -13,6 +13,7 @@ from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.host_log import HostLog
 from halftrip.measure.side import Side
 from halftrip.results.records import HostCounters
+from halftrip.stats.clock_line import Comparison
 from halftrip.telemetry.host import Counters
 from harness import runs
 from harness.groups import on_two_ranks
@@ -30,7 +31,9 @@ def setup_of(group, hosts):
     """The parts of a Setup that the log uses: two ranks, on one host or on two."""
     environments = [SimpleNamespace(host=name) for name in hosts]
     meter = SimpleNamespace(reader=Reader())
-    return SimpleNamespace(group=group, hosts=hosts, environments=environments, meter=meter)
+    return SimpleNamespace(
+        group=group, hosts=hosts, environments=environments, meter=meter, is_absent=False
+    )
 
 
 def logged(hosts, offsets, script):
@@ -41,7 +44,8 @@ def logged(hosts, offsets, script):
 
     def take_part(rank, group):
         clocks = HostClocks(group, hosts)
-        clocks.offsets = dict(zip(hosts, offsets, strict=True))
+        for host, offset in zip(hosts, offsets, strict=True):
+            clocks.add(host, Comparison(began, offset, error=1.0))
         script(HostLog(setup_of(group, hosts), clocks, records.append, began, launch=3), rank)
 
     on_two_ranks(take_part)

@@ -18,7 +18,9 @@ from halftrip.results.records import (
     RunEnd,
     Skip,
 )
+from halftrip.transports.base import Problem
 from halftrip.transports.native.pipe import PipeTransport
+from halftrip.transports.native.tcp import TcpTransport
 from harness.paths import NOTHING, added, held
 from harness.plans import skip_baselines, walk
 
@@ -195,7 +197,7 @@ def test_a_pair_that_fails_does_not_stop_the_others(monkeypatch):
     def run_some(side, batch):
         report = run(side, batch)
         if side.configuration.pair == (1, 3) and not side._context.initiates:
-            return type(report)(problem="rank 3: byte 5 is wrong")
+            return type(report)(problem=Problem("rank 3: byte 5 is wrong"))
         return report
 
     monkeypatch.setattr(Side, "run", run_some)
@@ -210,6 +212,45 @@ def test_a_pair_that_fails_does_not_stop_the_others(monkeypatch):
     }
     assert records.of(Aggregate) == []
     assert records.all[-1].reason is None
+
+
+def test_what_gets_no_answer_is_not_tried_again_while_other_pairs_go_on(monkeypatch):
+    """Nor is what is larger. What is smaller goes over a path that is opened anew."""
+    run, opened = Side.run, TcpTransport.path
+
+    def run_some(side, batch):
+        report = run(side, batch)
+        if side.configuration.pair == (1, 3) and side.configuration.size >= 512:
+            silent = Problem("rank 1: nothing came", silent=True)
+            return type(report)(problem=silent, gives_up=True)
+        return report
+
+    paths = Counter()
+
+    def path(transport, pair, settings):
+        paths[transport.process.rank] += 1
+        return opened(transport, pair, settings)
+
+    monkeypatch.setattr(Side, "run", run_some)
+    monkeypatch.setattr(TcpTransport, "path", path)
+    sizes = (64, 512, 1024)
+    records, _ = walk("none", ranks=4, sizes=sizes, slices=3, iterations=40, transport="tcp")
+    found = slices_by_configuration(records)
+    assert {(c.pair, c.size): numbers for c, numbers in found.items()} == {
+        ((0, 2), 64): [0, 1, 2],
+        ((0, 2), 512): [0, 1, 2],
+        ((0, 2), 1024): [0, 1, 2],
+        ((1, 3), 64): [0, 1, 2],
+    }
+    failures = records.of(Failure)
+    assert {f.configuration.pair for f in failures} == {(1, 3)}
+    assert all(f.reason.startswith("rank 1: nothing came; ") for f in failures)
+    silent = {f.configuration.size for f in failures}
+    assert len(failures) == len(silent)
+    refused = {size for skip in records.of(Skip) for size in skip.sizes}
+    assert silent | refused == {512, 1024}
+    assert paths[0] == 1
+    assert paths[1] == len(silent) + 1
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -278,7 +319,8 @@ def test_a_configuration_whose_pairs_all_fail_is_over(monkeypatch):
 
     def run_some(side, batch):
         report = run(side, batch)
-        return type(report)(problem="rank 0: lost") if side.configuration.size == 8 else report
+        lost = type(report)(problem=Problem("rank 0: lost"))
+        return lost if side.configuration.size == 8 else report
 
     monkeypatch.setattr(Side, "run", run_some)
     records, _ = walk(sizes="8,64", slices=3, iterations=40)
@@ -294,6 +336,6 @@ def test_pairs_across_need_several_hosts(ranks):
     records, _ = walk("none", ranks=ranks, pairs="across", sizes="8")
     assert records.of(Measurement) == []
     assert {skip.reason for skip in records.of(Skip)} == {
-        "--pairs across: all ranks are on one host"
+        "--pairs across: all ranks are on one host; --hosts a,b names several"
     }
     assert isinstance(records.all[-1], RunEnd)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.plan.pairing import Schedule
+from halftrip.plan.pairing import Schedule, Schedules
 
 many = st.integers(2, 40)
-at_onces = st.none() | st.integers(1, 25)
+at_onces = st.just("all") | st.integers(1, 25)
 ONE_PARTNER = ("halves", "neighbours", "reciprocal")
 
 
@@ -77,7 +77,7 @@ def test_an_odd_number_of_ranks_is_refused(half, pairs, at_once):
 
 
 @pytest.mark.parametrize(
-    ("ranks", "pairs", "at_once"), [(1, "all", None), (0, "halves", None), (4, "all", 0)]
+    ("ranks", "pairs", "at_once"), [(1, "all", "all"), (0, "halves", "all"), (4, "all", 0)]
 )
 def test_impossible_pairs_are_an_error_of_one_line(ranks, pairs, at_once):
     with pytest.raises(UsageError, match=r"^[^\n]*at least[^\n]*$"):
@@ -119,8 +119,6 @@ def test_across_pairs_all_ranks_of_different_hosts_once(hosts, at_once):
         if hosts[one] != hosts[other]
     ]
     assert sorted(flat(schedule)) == wanted
-    empty = [number for number in range(schedule.rounds) if schedule.is_empty(number)]
-    assert empty == [number for number, pairs in enumerate(rounds(schedule)) if not pairs]
 
 
 # Listed pairs.
@@ -161,7 +159,7 @@ def test_no_rank_is_twice_in_a_round(made):
         busy = [rank for pair in pairs for rank in pair]
         assert len(set(busy)) == len(busy)
         assert set(busy) <= set(range(ranks))
-        assert schedule.is_empty(number) == (not pairs)
+        assert schedule.count(number) == len(pairs)
 
 
 @given(schedules())
@@ -202,7 +200,11 @@ def test_its_numbers_are_exact_where_no_pair_is_left_out(ranks, pairs, at_once):
     schedule = Schedule(ranks, pairs, at_once)
     sizes = [len(found) for found in rounds(schedule)]
     assert min(sizes) > 0
-    assert max(sizes) == schedule.most_at_once == min(at_once or ranks, ranks // 2)
+    assert (
+        max(sizes)
+        == schedule.most_at_once
+        == min(ranks if at_once == "all" else at_once, ranks // 2)
+    )
     assert sum(sizes) == schedule.pairs_in_all
     partners = Counter(rank for pair in flat(schedule) for rank in pair)
     assert set(partners.values()) == {schedule.partners()}
@@ -219,3 +221,74 @@ def test_a_rank_of_many_finds_its_concurrent_pairs():
     turned = Schedule(ranks, "reciprocal", 3)
     assert turned.rounds == 2 * -(-ranks // 2 // 3)
     assert turned.pair_of(ranks - 1, turned.rounds - 1) == (ranks - 1, ranks - 2)
+
+
+# Several limits on the pairs that talk at the same time.
+
+limits = st.lists(at_onces, min_size=1, max_size=4, unique=True)
+
+
+def of_limit(schedules, *limits):
+    return [schedules.pairs_of(number) for number in schedules.rounds_of(limits)]
+
+
+def test_each_limit_has_rounds_of_its_own():
+    both = Schedules(6, "neighbours", (1, "all"))
+    assert of_limit(both, 1) == [[(0, 1)], [(2, 3)], [(4, 5)]]
+    assert of_limit(both, "all") == [[(0, 1), (2, 3), (4, 5)]]
+    assert of_limit(both, "all", 1) == of_limit(both, 1) + of_limit(both, "all")
+
+
+def test_limits_that_make_no_difference_are_one():
+    assert of_limit(Schedules(2, "halves", (1, "all")), 1, "all") == [[(0, 1)]]
+    assert of_limit(Schedules(4, "halves", (2, 3, "all")), 2, 3, "all") == [[(0, 2), (1, 3)]]
+
+
+def test_a_round_that_two_limits_have_is_measured_once():
+    both = Schedules(6, "neighbours", (1, 2))
+    assert of_limit(both, 2) == [[(0, 1), (2, 3)], [(4, 5)]]
+    assert of_limit(both, 1, 2) == [[(0, 1)], [(2, 3)], [(4, 5)], [(0, 1), (2, 3)]]
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=2, max_size=12), limits)
+def test_the_rounds_of_a_limit_are_those_of_its_schedule(hosts, chosen):
+    size = len(hosts)
+    all_of_them = Schedules(size, "across", chosen, hosts)
+    for limit in chosen:
+        alone = [pairs for pairs in rounds(Schedule(size, "across", limit, hosts)) if pairs]
+        assert of_limit(all_of_them, limit) == alone
+    for number in all_of_them.rounds_of(chosen):
+        pairs = all_of_them.pairs_of(number)
+        assert all_of_them.count(number) == len(pairs) > 0
+        for pair in pairs:
+            assert [all_of_them.pair_of(rank, number) for rank in pair] == [pair, pair]
+
+
+def test_there_are_no_other_rounds():
+    with pytest.raises(IndexError):
+        Schedules(4, "halves", (1,)).pairs_of(2)
+
+
+# Ranks whose hosts were lost.
+
+
+@given(schedules(), st.sets(st.integers(0, 39)))
+def test_absent_ranks_rest_and_all_others_talk_as_before(made, absent):
+    whole, ranks = made
+    rest = Schedule(ranks, whole._pairs, whole._at_once, whole._hosts, absent)
+    assert rest.rounds == whole.rounds
+    for number in range(whole.rounds):
+        pairs = [pair for pair in whole.pairs_of(number) if absent.isdisjoint(pair)]
+        assert rest.pairs_of(number) == pairs
+        assert rest.is_empty(number) == (not pairs)
+        # The rows are the same.
+        assert rest.count(number) == whole.count(number)
+        for rank in range(ranks):
+            pair = whole.pair_of(rank, number)
+            there = pair if pair is not None and absent.isdisjoint(pair) else None
+            assert rest.pair_of(rank, number) == there
+
+
+def test_where_all_are_absent_no_round_is_left():
+    assert of_limit(Schedules(4, "halves", (1,), (), {0, 1}), 1) == []
+    assert of_limit(Schedules(4, "halves", (1,), (), {0}), 1) == [[(1, 3)]]

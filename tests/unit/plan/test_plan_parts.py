@@ -200,6 +200,7 @@ VALUES = {
     "busy_poll": ("50us", "10us"),
     "streams": ("4", "1,2"),
     "zerocopy": (True, False),
+    "concurrent_pairs": ("1,all", 1),
     "rate": (1e9, 1e6),
     "verify": (True, False),
     "iterations": (100, 7),

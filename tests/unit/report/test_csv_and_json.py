@@ -29,7 +29,7 @@ CASE = (
     *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
     *("thread", "concurrency", "places", "touch", "object", "socket", "ownership"),
     *("socket_buffer_bytes", "nodelay", "congestion", "mss_bytes", "dscp", "socket_busy_poll_us"),
-    *("streams", "zerocopy"),
+    *("streams", "zerocopy", "variant"),
 )
 SUMMARY = (
     *("latency_ns", "low_ns", "high_ns"),
@@ -68,13 +68,13 @@ def test_names_end_in_their_unit_keep_their_order_and_are_documented():
     assert heading == [
         *CASE,
         *SUMMARY,
-        *("slices", "left_out_slices", "iterations_per_sample", "messages_per_s"),
+        *("statistic", "slices", "left_out_slices", "iterations_per_sample", "messages_per_s"),
         *("total_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s"),
         *("bandwidth_there_bytes_per_s", "bandwidth_back_bytes_per_s", "sent", "lost", "reordered"),
         *("jitter_ns", "verified", "launches", "between_launches", "within_launches"),
         *("core_to_core_low_ns", "core_to_core_high_ns"),
         *(f"adjusted_latency{of}_ns" for of in ("", "_low", "_high")),
-        "suspect_samples",
+        *("there_ns", "back_ns", "clock_error_ns", "suspect_samples"),
         *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
         *("verdict", "cause", "flags"),
     ]

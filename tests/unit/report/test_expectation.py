@@ -6,10 +6,12 @@ import msgspec
 import pytest
 
 from halftrip.errors import UsageError
+from halftrip.plan.expectations import expected
 from halftrip.plan.layers import make_plan, options_layer, python_layer
 from halftrip.plan.plan import plan_record
 from halftrip.report.document import document
-from halftrip.report.expectation import lines, shortfalls
+from halftrip.report.expectation import fails, lines, shortfalls
+from halftrip.results.records import LostHost
 from harness.runs import environment, measurement, run, stream
 
 
@@ -47,8 +49,7 @@ def hosts(count, slow=(), by=2.0, expect="latency=20us", tolerance=0.1):
 
 
 def test_without_expectations_nothing_is_said():
-    found = hosts(3)
-    assert lines(found._replace(run=run())) == []
+    assert lines(document(run(*hosts(3).run.measurements), flags=False)) == []
 
 
 def test_who_reaches_it_is_not_named():
@@ -60,7 +61,7 @@ def test_a_host_is_named_once_for_all_its_links():
     (short,) = shortfalls(hosts(4, ("n2",)))
     assert (short.hosts, short.links, short.is_sure) == (("n2",), (3, 3), True)
     (line,) = lines(hosts(4, ("n2",)))
-    assert line.startswith("falls short: n2: tcp latency ")
+    assert line.startswith("falls short: n2: tcp pingpong latency ")
     assert line.endswith(" us on 3 of its 3 links, expected 20.0 us within 10 %")
 
 
@@ -90,10 +91,21 @@ def test_rates_are_judged_by_streams(expect, falls):
     assert bool(shortfalls(found)) is falls
 
 
+def test_what_nothing_measures_fails():
+    """A stream was expected to be fast, and none was measured."""
+    found = hosts(2, expect="latency=1s,messages=1M/s")
+    assert fails(found)
+    assert lines(found) == [
+        "as expected: latency 1,000,000 us, within 10 %",
+        "not judged: messages was expected, and no row has it",
+    ]
+    assert not fails(hosts(2, expect="latency=1s"))
+
+
 @pytest.mark.parametrize("plan", [{"expect": 7}, {"expect": "x"}, {"expect": None}, {"expect": []}])
 def test_a_made_up_plan_expects_nothing(plan):
-    found = hosts(2)
-    assert lines(found._replace(run=run(header=header(plan=plan)))) == []
+    found = document(run(*hosts(2).run.measurements, header=header(plan=plan)), flags=False)
+    assert lines(found) == []
 
 
 @pytest.mark.parametrize(
@@ -103,7 +115,7 @@ def test_a_made_up_plan_expects_nothing(plan):
         ("speed=1", "'speed' is not known; write latency=3us, bandwidth=11GB/s, messages=1M/s"),
         ("latency=0s", "out of range"),
         ("latency=1us,latency=2us", "latency is expected twice"),
-        ("bandwidth=fast", "is not a size"),
+        ("bandwidth=fast", "is not a rate"),
         ("messages=1Mi", "is not a number of messages"),
     ],
 )
@@ -112,7 +124,67 @@ def test_what_is_no_expectation_is_refused(text, said):
         make_plan(options_layer({"expect": text}))
 
 
+def test_a_tolerance_of_nothing_is_refused():
+    with pytest.raises(UsageError, match=r"^--tolerance: only with --expect or --baseline$"):
+        make_plan(options_layer({"tolerance": "5%"}))
+    # A user's own default is for the runs that expect something.
+    plan = make_plan(options_layer({}), defaults=options_layer({"tolerance": "5%"}))
+    assert make_plan(python_layer(plan_record(make_plan()))).tolerance is None
+    assert plan.tolerance == 0.05
+
+
 def test_a_plan_keeps_what_is_expected():
     plan = make_plan(options_layer({"expect": "latency=3us, bandwidth=11GB/s", "tolerance": "5%"}))
     assert make_plan(python_layer(plan_record(plan))) == plan
     assert plan.tolerance == 0.05
+
+
+def test_what_has_no_interval_is_judged_by_its_figure():
+    """A single slice."""
+    pair = measurement("tcp", 8, "block", half_ns=20_000.0)
+    where = (environment(rank=0, host="n0"), environment(rank=1, host="n1"))
+    alone = run(pair, header=header({"expect": "latency=1us"}), environments=where)
+    assert fails(document(alone, flags=False))
+
+
+def test_settings_are_judged_each_by_itself():
+    """A host is slow where its receivers sleep, on both its links; where they poll, it is not."""
+    found = [
+        measurement(
+            "tcp", 8, wait, half_ns=20_000.0 * (3 if wait == "block" and 0 in pair else 1),
+            pair=pair, slice=slice_, seed=slice_,
+        )
+        for wait in ("spin", "block")
+        for pair in combinations(range(3), 2)
+        for slice_ in range(8)
+    ]  # fmt: skip
+    where = tuple(environment(rank=rank, host=f"n{rank}") for rank in range(3))
+    made = run(*found, header=header({"expect": "latency=20us"}), environments=where)
+    (short,) = shortfalls(document(made, flags=False))
+    assert (short.hosts, short.links) == (("n0",), (2, 2))
+
+
+def test_a_host_that_was_lost_fails_a_run():
+    lost = (LostHost(host="n3", ranks=[3], reason="rank 3 on n3 died"),)
+    whole = hosts(3)
+    assert not fails(whole)
+    made = msgspec.structs.replace(whole.run, lost=lost)
+    assert fails(document(made, flags=False))
+
+
+def test_bits_per_second_are_understood():
+    assert expected("bandwidth=10Gbit/s") == {"bandwidth": 1.25e9}
+    assert expected("bandwidth=800kbit") == {"bandwidth": 1e5}
+    with pytest.raises(UsageError, match=r"^'10Gbps' is not a rate; write bytes per second as "):
+        expected("bandwidth=10Gbps")
+
+
+@pytest.mark.parametrize(("share", "falls"), [(0.99, False), (1.5, True)])
+def test_of_both_directions_one_is_judged(share, falls):
+    size = 64 << 10
+    pair = measurement("tcp", size, "block", half_ns=50_000.0, pattern="bidirectional")
+    where = (environment(rank=0, host="n0"), environment(rank=1, host="n1"))
+    (row,) = document(run(pair, environments=where), flags=False).rows
+    one_way = share * row.bandwidth / 2 / 1e6
+    plan = header({"expect": f"bandwidth={one_way:.0f}MB", "tolerance": 0.05})
+    assert fails(document(run(pair, header=plan, environments=where), flags=False)) == falls

@@ -6,8 +6,9 @@ from halftrip.results.records import Connection
 from harness.runs import environment, run
 
 
-def path(local, peer, speed=10**10, gateway=None, protocol="tcp", mtu=9000):
-    tcp = TcpInfo(snd_mss=mtu - 52, timestamps=True, rtt_us=50) if protocol == "tcp" else None
+def path(local, peer, speed=10**10, gateway=None, protocol="tcp", mtu=9000, min_rtt_us=None):
+    tcp = TcpInfo(snd_mss=mtu - 52, timestamps=True, rtt_us=50, min_rtt_us=min_rtt_us)
+    tcp = tcp if protocol == "tcp" else None
     return NetworkPath(
         protocol=protocol,
         family="ipv4",
@@ -50,6 +51,11 @@ def test_ends_that_differ_are_told_apart():
     (line, _) = said(of(0, 1), of(1, 0, speed=10**9, gateway="10.0.0.254"))
     assert "10.0 Gbit/s mlx5_core, MTU 9,000, one link, MSS 8,948, cubic and 1.00 Gbit/s" in line
     assert line.endswith("by gateway 10.0.0.254, MSS 8,948, cubic")
+
+
+def test_the_shortest_round_trip_of_either_end_is_said():
+    (line, *_) = said(of(0, 1, min_rtt_us=23), of(1, 0, min_rtt_us=19))
+    assert line.endswith(", MSS 8,948, cubic, round trip 19 us by the kernel")
 
 
 def test_many_pairs_are_counted_by_kind():

@@ -51,7 +51,7 @@ def test_rows_are_named_by_the_fields_in_which_they_differ():
     by_buffers = names(slow(buffers="same"), slow(buffers="separate"))
     assert by_buffers == ["  shm same 8", "  shm separate 8"]
     by_window = names(*(slow(pattern="stream", window=window) for window in (1, 64)))
-    assert by_window == ["  shm 1 8", "  shm 64 8"]
+    assert by_window == ["  shm window 1 8", "  shm window 64 8"]
     windows = ((places, touch) for places in ("own", "same") for touch in ("none", "timed"))
     by_places = names(*(
         slow(pattern="put", mode="onesided", window=64, places=places, touch=touch)

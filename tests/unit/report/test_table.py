@@ -226,7 +226,7 @@ def test_breakpoints_are_listed_where_refine_was_requested():
 
 def test_curves_are_named_by_the_fields_in_which_rows_differ():
     shown = refined(runs.measurement(buffers="same"), runs.measurement(pages="huge"))
-    assert "\nbreakpoints: shm pingpong same 4K: none found\n" in shown
+    assert "\nbreakpoints: shm pingpong same pages 4K: none found\n" in shown
     assert "\nbreakpoints: shm pingpong separate huge: none found\n" in shown
 
 

@@ -140,6 +140,17 @@ def test_of_three_hosts_the_one_whose_links_are_both_slow_is_named():
     assert simulate(one_link, [3], 50)[:2] == (0, 0)
 
 
+@pytest.mark.parametrize("factor", [3.0, 5.0, 20.0, 80.0])
+def test_of_three_hosts_one_is_named_however_slow_it_is(factor):
+    """Of its three pairs one is typical: the two others are not the usual ones."""
+    times = network(np.random.default_rng(3), 3)
+    for pair in ((0, 1), (1, 2)):
+        times[pair] = times[pair] * factor
+    (found,) = suspects(fit(times))
+    assert found.hosts == (1,)
+    assert found.effect.low < factor < found.effect.high
+
+
 def test_a_node_with_one_link_is_not_told_from_it():
     times = network(np.random.default_rng(1), 6)
     times[2, 7] = times[0, 1] * 2

@@ -44,6 +44,7 @@ def test_counted_is_the_difference_between_two_moments(kernel):
         "drops_in": 0, "drops_out": 0, "errors_in": 0, "errors_out": 0,
     }  # fmt: skip
     assert counted.memory_used == (1000 - 300 - 100 - 200) * 1024
+    assert counted.memory_total == 1000 * 1024
     assert counted.ended > counted.began
     counted = moved(kernel, "proc/vmstat", "pgpgin 15\npgpgout 20\npswpin 3\npswpout 2\n")
     assert {"kib_in": 5, "kib_out": 0, "swapped_in": 2, "swapped_out": 0}.items() <= (

@@ -20,6 +20,18 @@ def test_counts_are_by_processor_protocol_and_interface(kernel):
     assert InterfaceInterrupts(kernel.reader).read() == {"eth0": {"0": 101, "3": 9}}
 
 
+def test_datagrams_over_ipv6_count_with_those_over_ipv4(kernel):
+    before = read_protocols(kernel.reader)
+    kernel("proc/net/snmp6", "Ip6InReceives\t99\nUdp6InDatagrams 10\nUdp6RcvbufErrors\t20\n")
+    grown = {
+        name: count - before[name]
+        for name, count in read_protocols(kernel.reader).items()
+        if count != before[name]
+    }
+    assert grown == {"udp_datagrams_in": 10, "udp_receive_buffer_full": 20}
+    assert kernel.reader.take_warnings() == []
+
+
 def test_a_virtio_interface_has_the_interrupts_of_its_device(kernel):
     devices = kernel.root / "sys/devices/virtio2"
     (devices.parent / "msi_irqs").mkdir(parents=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 
 from halftrip.control.listener import Listener, Reach
@@ -34,6 +35,11 @@ class Launcher(ABC):
     @abstractmethod
     def reach(self) -> Reach:
         """From where its ranks connect."""
+
+    @property
+    def hosts(self) -> Sequence[str]:
+        """The host of each rank, if ranks go on where another host is lost; else none."""
+        return ()
 
     def job(self, listener: Listener, token: str, ranks: int) -> Job:
         """The job as its ranks see it. One with more to say adds it."""

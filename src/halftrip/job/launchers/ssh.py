@@ -8,6 +8,7 @@ import shlex
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -53,6 +54,10 @@ class SshLauncher(Launcher):
     def reach(self) -> Reach:
         return "unix" if all(map(is_this_host, self._where)) else self._network
 
+    @property
+    def hosts(self) -> Sequence[str]:
+        return self._where
+
     def job(self, listener: Listener, token: str, ranks: int) -> Job:
         return msgspec.structs.replace(
             super().job(listener, token, ranks),
@@ -64,10 +69,11 @@ class SshLauncher(Launcher):
         started.start_seconds = _START_SECONDS
         started.leave_seconds = LEAVE_SECONDS
         started.hosts.update(enumerate(self._where))
-        started.local_hosts = frozenset(filter(is_this_host, self._where))
+        here = set(filter(is_this_host, self._where))
+        started.local_hosts = frozenset(here.union(job.absent.values()))
         for host, ranks in groupby(range(job.ranks), self._where.__getitem__):
             numbers = tuple(ranks)
-            if is_this_host(host):
+            if is_this_host(host) or host in job.absent.values():
                 for rank in numbers:
                     start_rank(job, rank, started)
             else:

@@ -49,6 +49,8 @@ class NativeEndpoint(Endpoint):
         # it.
         if SHAPES[self._configuration.pattern].each_way and iterations == 1:
             receive_times = touched(samples)
+        arrivals = self.takes_arrivals and not self._initiates and self._end.has_arrivals
+        mark = clock.mark()
         self._call(
             self._end,
             self._configuration.pattern,
@@ -60,13 +62,19 @@ class NativeEndpoint(Endpoint):
             clock.source,
             receive_times,
             self._configuration.touch,
+            arrivals,
         )
         if timestamps[-1] == 0:
             # This end takes no times: its clock reads would lengthen the initiator's samples.
             return Timed()
+        if arrivals:
+            moments = clock.raw_times(timestamps, mark)
+            return Timed(start=int(moments[0]), arrivals=np.diff(moments))
+        start, end = clock.raw_times(timestamps[[0, -1]], mark).tolist()
         return Timed(
             times=clock.intervals(timestamps),
-            start=clock.raw_ns(int(timestamps[0])),
+            start=start,
+            end=end,
             receive_times=NO_TIMES if receive_times is None else clock.durations(receive_times),
         )
 

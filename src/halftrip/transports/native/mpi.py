@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.memory.layout import BLOCK, BLOCK_STRIDE
-from halftrip.mpi.library import function_address, timed_tag
+from halftrip.mpi.endpoint import addresses, blocking_end, kind, native_path
+from halftrip.mpi.library import timed_tag
 from halftrip.results.configuration import Configuration
 from halftrip.transports import mpi
 from halftrip.transports.base import (
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _SENDS = {"blocking": "MPI_Send", "ssend": "MPI_Ssend"}
 # The functions that each native endpoint calls, in the order of its arguments.
-_BLOCKING = ("MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Wait")
 _NONBLOCKING = ("MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Send", "MPI_Recv")
 _PERSISTENT = (
     "MPI_Send_init",
@@ -94,7 +93,7 @@ class MpiPath(Path):
         path = self._native_path(configuration)
         if configuration.mode == "onesided":
             # What can fail at one end comes before the window, which both ends open and free.
-            functions = _addresses(_WINDOW)
+            functions = addresses(_WINDOW)
             window = self._window(buffers.exposed_bytes)
             # The lower rank is the first in the window.
             target = int(self._pair.peer > self._process.rank)
@@ -102,14 +101,14 @@ class MpiPath(Path):
                 path, functions, window, target, configuration, self._pair.initiates, buffers
             )
         if configuration.mode == "nonblocking":
-            kind, functions = "MpiNonblocking", _addresses(_NONBLOCKING)
-            end = _kind(kind)(path, functions, max_window=configuration.window)
+            name, functions = "MpiNonblocking", addresses(_NONBLOCKING)
+            end = kind(name)(path, functions, max_window=configuration.window)
         elif configuration.mode == "persistent":
-            kind, functions = "MpiPersistent", _addresses(_PERSISTENT)
+            name, functions = "MpiPersistent", addresses(_PERSISTENT)
             out, in_ = buffers.out.native, buffers.in_.native
-            end = _kind(kind)(path, functions, out, in_, max_window=configuration.window)
+            end = kind(name)(path, functions, out, in_, max_window=configuration.window)
         else:
-            end = _kind("Mpi")(path, _addresses((_SENDS[configuration.mode], *_BLOCKING)))
+            end = blocking_end(path, _SENDS[configuration.mode])
         endpoint = NativeEndpoint(end, configuration, self._pair.initiates, buffers)
         if configuration.mode == "persistent":
             # Each buffer has a request of its own.
@@ -120,14 +119,12 @@ class MpiPath(Path):
         from mpi4py import MPI
 
         datatype = _datatype(configuration)
-        return _kind("MpiPath")(
-            communicator=MPI._addressof(self._process.communicator),
-            byte=MPI._addressof(MPI.BYTE),
-            datatype=MPI._addressof(datatype),
-            typed_size=configuration.size if datatype is not MPI.BYTE else 0,
-            typed_extent=datatype.Get_true_extent()[1],
-            peer=self._pair.peer,
-            tag=self._tag,
+        return native_path(
+            self._process.communicator,
+            self._pair.peer,
+            self._tag,
+            None if datatype is MPI.BYTE else datatype,
+            configuration.size,
         )
 
     def _window(self, size: int) -> tuple[MPI.Win, contextlib.ExitStack]:
@@ -174,7 +171,7 @@ class MpiWindow(NativeWindow):
 
         self._window, self._resources = window
         exposed = np.asarray(self._window.tomemory(), dtype=np.uint8)
-        end = _kind("MpiWindow")(
+        end = kind("MpiWindow")(
             path,
             functions,
             window=MPI._addressof(self._window),
@@ -192,19 +189,6 @@ class MpiWindow(NativeWindow):
     def close(self) -> None:
         super().close()
         self._resources.close()
-
-
-def _kind(name: str) -> Any:
-    """The native type of that name for this MPI's handles: an int in MPICH and its relatives, a
-    pointer in Open MPI and in MPI 5's own ABI."""
-    from mpi4py import MPI
-
-    kinds = {4: "Int", 8: "Pointer"}
-    return getattr(_native, name + kinds[MPI._sizeof(MPI.Comm)])
-
-
-def _addresses(names: tuple[str, ...]) -> list[int]:
-    return [function_address(name) for name in names]
 
 
 # Made once for each size and kept: types are few, and requests may outlive a configuration.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import functools
 import os
+import socket
 from abc import abstractmethod
 from functools import partial
 from typing import Any
@@ -12,18 +15,22 @@ from halftrip import _native
 from halftrip.control.calling import connect
 from halftrip.control.greeting import Guest, introduce
 from halftrip.control.listener import Reach
+from halftrip.control.network import PORTS_ADVICE, plain_address
 from halftrip.control.protocol import Address, Channel
 from halftrip.control.reception import Reception
+from halftrip.errors import Unavailable, system_reason
 from halftrip.results.configuration import UNTUNED, Configuration, Tuning
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.patterns import is_both_ways
 from halftrip.telemetry.network_path import network_path
+from halftrip.telemetry.tcp_info import read_progress
 from halftrip.transports.base import (
     Buffers,
     Endpoint,
     PairContext,
     Path,
     PathSettings,
+    Problem,
     ProcessContext,
     Timed,
     Transport,
@@ -31,10 +38,18 @@ from halftrip.transports.base import (
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
 from halftrip.transports.native.sockets import shortfalls, tune
+from halftrip.transports.native.stall_guard import (
+    StallGuard,
+    Watch,
+    shut_down,
+    unacknowledged,
+)
 
 # How long an end waits for the other's greeting. More than enough: it has been let in before the
 # listener waits for it.
 ACCEPT_SECONDS = 5.0
+# What the kernel says of packets that nobody answers.
+_SILENT = (errno.ETIMEDOUT, errno.EHOSTUNREACH)
 
 
 def receive_peer(
@@ -60,9 +75,14 @@ def connect_peer(
         guest.purpose, guest.rank, to=pair.peer, thread=guest.thread, connection=number
     )
     prepare = partial(tune, tuning=tuning)
-    return connect(
-        address, process.token, hello, ACCEPT_SECONDS, network=process.network, prepare=prepare
-    )
+    try:
+        return connect(
+            address, process.token, hello, ACCEPT_SECONDS, network=process.network, prepare=prepare
+        )
+    except OSError as error:
+        if pair.same_host:
+            raise
+        raise Unavailable(f"{system_reason(error)}; {PORTS_ADVICE}") from None
 
 
 def _guest(rank: int, pair: PairContext, number: int) -> Guest:
@@ -76,6 +96,16 @@ def known_path(descriptor: int) -> NetworkPath | None:
     except OSError:
         # It has been closed at the other end.
         return None
+
+
+def peer_name(descriptor: int) -> str:
+    """Where the other end of a connected socket is, as messages name it."""
+    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as end:
+        if end.family != socket.AF_UNIX:
+            host, port, *_ = end.getpeername()
+            return f"{plain_address(host)} port {port}"
+    # It has been closed at the other end, or is of no host.
+    return ""
 
 
 class StreamTransport(Transport):
@@ -138,6 +168,10 @@ class StreamPath(Path):
         for descriptor in self.descriptors:
             os.set_blocking(descriptor, blocks)
 
+    def watched(self) -> contextlib.AbstractContextManager[object]:
+        """Entered for a batch: ends it where nothing moves any more."""
+        return contextlib.nullcontext()
+
     def close(self) -> None:
         self.resources.close()
 
@@ -161,7 +195,8 @@ class StreamEndpoint(NativeEndpoint):
         self._path.set_blocking(self._blocks)
 
     def run(self, untimed: int, iterations: int, samples: int) -> Timed:
-        timed = super().run(untimed, iterations, samples)
+        with self._path.watched():
+            timed = super().run(untimed, iterations, samples)
         if self._configuration.tuning.zerocopy and self._configuration.verify:
             # They are filled anew, while the peer may acknowledge the last message late.
             self._end.finish()
@@ -176,6 +211,11 @@ class SocketTransport(StreamTransport):
     @abstractmethod
     def reach(self, pair: PairContext) -> Reach:
         """From where the peer has to be able to connect: this host, or another."""
+
+    @functools.cached_property
+    def guard(self) -> StallGuard:
+        """Watches the connections to other hosts."""
+        return StallGuard()
 
     def missing(self, pair: PairContext) -> str | None:
         return None
@@ -196,6 +236,8 @@ class SocketPath(StreamPath):
         self._process = transport.process
         self._name = transport.name
         self._tuning = tuning
+        self._guard = transport.guard
+        self._watch: Watch | None = None
         if pair.is_listener:
             self._reception = receive_peer(self._process, pair, transport.reach(pair), tuning)
             self.resources.callback(self._reception.close)
@@ -218,7 +260,10 @@ class SocketPath(StreamPath):
         self.descriptors = [channel.detach() for channel in channels]
         for descriptor in self.descriptors:
             self.resources.callback(os.close, descriptor)
-
+        if not self.pair.same_host:
+            # On one host the kernel loses nothing, and tells of the other end's death.
+            self._watch = self._guard.watch(self.descriptors)
+            self.peer = peer_name(self.descriptors[0])
         if self._tuning.zerocopy:
             self._notifications = _native.Notifications(self.descriptors[0])
 
@@ -231,6 +276,25 @@ class SocketPath(StreamPath):
                 channels.append(channel)
             undo.pop_all()
         return channels
+
+    def watched(self) -> contextlib.AbstractContextManager[object]:
+        return super().watched() if self._watch is None else self._watch
+
+    def give_up(self, error: Exception) -> Problem | None:
+        if self._watch is None:
+            return None
+        stalled = self._watch.stalled
+        worst = unacknowledged(stalled or [read_progress(each) for each in self.descriptors])
+        shut_down(self.descriptors)
+        if worst is not None:
+            times = "once" if worst.resent == 1 else f"{worst.resent} times"
+            said = f"not acknowledged, in segments of up to {worst.segment} B sent again {times}"
+            return Problem(said, silent=True, segment=worst.segment)
+        if stalled:
+            return Problem(f"nothing came for {self._watch.patience:.0f} s", silent=True)
+        if isinstance(error, OSError):
+            return Problem(system_reason(error), silent=error.errno in _SILENT)
+        return Problem(str(error))
 
     def network_path(self) -> NetworkPath | None:
         return None if self.pair.same_host else known_path(self.descriptors[0])

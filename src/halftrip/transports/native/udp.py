@@ -39,6 +39,7 @@ from halftrip.transports.native.stream import (
     ACCEPT_SECONDS,
     connect_peer,
     known_path,
+    peer_name,
     receive_peer,
 )
 
@@ -109,6 +110,7 @@ class UdpPath(Path):
         except (Closed, struct.error) as error:
             raise Unavailable(f"the peer has gone: {error}") from None
         self._resources.callback(self._socket.close)
+        self.peer = "" if self._pair.same_host else peer_name(self._socket.fileno())
         tune(self._socket, self._tuning)
         self.shortfalls = shortfalls(self._socket, self._tuning, "udp")
         self._socket.setblocking(not self._spins)

@@ -1,0 +1,28 @@
+"""Nothing of a job is left, whatever its processes do with signals."""
+
+import signal
+import subprocess
+import sys
+
+from halftrip.control.protocol import Address
+from halftrip.job.clean_up import CleanUp
+from halftrip.job.processes import Started
+from halftrip.job.spec import Job
+
+DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+
+
+def test_a_child_that_is_none_of_the_job_s_ranks_and_hears_no_signal_is_killed():
+    """What stands for ssh does not have the token in its environment."""
+    job = Job(Address(unix="nowhere"), "a token that nobody has", launcher=0, ranks=1, mpi=False)
+    started = Started()
+    with subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout.readline() == b"\n"
+            started.add(process, "ssh to a")
+            clean_up = CleanUp(job, started)
+            clean_up.prepare()
+            clean_up.end(leave=False)
+            assert process.poll() == -signal.SIGKILL
+        finally:
+            process.kill()
