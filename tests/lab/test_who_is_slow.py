@@ -18,6 +18,8 @@ pytestmark = pytest.mark.extended
 TRIALS = int(os.environ.get("TRIALS", "1"))
 RATE, BURST = 200_000_000, 16384
 DELAY_NS = 1_000_000
+RUNS = 5
+NO_ANSWER = "which host or link is slow cannot be told"
 WORK = ("-t", "tcp", "-s", "64K", "--time", "50ms", "-r", "5", "--concurrent-pairs", "1")
 
 
@@ -32,12 +34,17 @@ def eight(tmp_path):
 
 
 def named(lab, shell):
-    """What is said to be slow, a line each, and all else that was printed."""
+    """What is said to be slow, a line each, and all else that was printed. Where others have the
+    cores, no answer is the right answer: it is asked again."""
     names = ",".join(host.name for host in lab.hosts)
     options = ("--hosts", names, "--ssh", str(lab.agent))
-    result = shell.run(*WORK, *options, prefix=(*hosts.FIRST, *lab.hosts[0].prefix()))
-    assert (result.status, result.err) == (0, "")
-    assert len(result.run.by_configuration) == 28
+    for _ in range(RUNS):
+        shell.path.unlink(missing_ok=True)
+        result = shell.run(*WORK, *options, prefix=(*hosts.FIRST, *lab.hosts[0].prefix()))
+        assert (result.status, result.err) == (0, "")
+        assert len(result.run.by_configuration) == 28
+        if NO_ANSWER not in result.out:
+            break
     return [line for line in result.out.splitlines() if line.startswith("slow ")], result.out
 
 

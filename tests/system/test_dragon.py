@@ -91,6 +91,31 @@ def test_two_mpi_ranks_have_channels_too(shell):
     assert [row["transport"] for row in result.rows()] == ["mpi", "dragon", "dragon-queue"]
 
 
+_CLOSES_A_PIPE = """
+from types import SimpleNamespace
+from halftrip.transports.python.dragon import DragonPipePath
+
+ours = DragonPipePath(SimpleNamespace(initiates=True))
+theirs = DragonPipePath(SimpleNamespace(initiates=False))
+theirs.connect(ours.address)
+ours._end.send_bytes(b"request")
+theirs._end.recv_bytes()
+theirs._end.send_bytes(b"reply")
+ours._end.recv_bytes()
+theirs.close()
+print("a message is left:", ours._end.poll())
+ours.close()
+"""
+
+
+@pytest.mark.extended
+def test_a_pipe_is_closed_without_a_message_to_the_other_end(shell):
+    (shell.directory / "pipe.py").write_text(_CLOSES_A_PIPE)
+    result = shell.execute(*RUNTIME, "pipe.py")
+    assert result.status == 0, result.err
+    assert "a message is left: False" in result.out
+
+
 # What fails.
 
 _SAYS_WHY = """#!/bin/sh

@@ -92,6 +92,13 @@ class DragonPipePath(_ObjectPath):
         ours, theirs = DragonPipe(True)
         return ours, theirs
 
+    def close(self) -> None:
+        # Both ends know that nothing more comes. The end-of-text message that an end would send
+        # fails if the other end removes the channel meanwhile.
+        if self._end is not None:
+            self._end.ghost = True
+        super().close()
+
     def calls(self, configuration: Configuration) -> Calls:
         if configuration.object == "buffer":
             return MessageCalls(BoundMessages(self._end.send_bytes, self._end.recv_bytes_into))
