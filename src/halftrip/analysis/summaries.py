@@ -19,12 +19,16 @@ from halftrip.stats.tails import Quantile
 from halftrip.stats.variance import Components, variance_components
 
 
-def configuration_times(measurements: Sequence[Measurement]) -> ConfigurationTimes:
-    """The times of a configuration; `measurements` are its slices of all launches, at least one."""
+def configuration_times(
+    measurements: Sequence[Measurement], within: bool = True
+) -> ConfigurationTimes:
+    """The times of a configuration; `measurements` are its slices of all launches, at least one.
+    Without the intervals `within` slices it takes half of the time."""
     messages = measurements[0].configuration.messages_per_iteration
     # Samples are whole nanoseconds.
     unit = 1.0 / (messages * max(measurement.iterations for measurement in measurements))
-    return series.configuration_times([measurement.series for measurement in measurements], unit)
+    every = [measurement.series for measurement in measurements]
+    return series.configuration_times(every, unit, within)
 
 
 def summarize_configuration(

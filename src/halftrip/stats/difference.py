@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from halftrip.stats.quantile import (
     quantile_interval,
     student_95,
 )
+from halftrip.stats.student import two_sided_p
 
 _LEVEL = 0.05
 # By how many standard errors of its width an interval is widened. A series that ended when its
@@ -31,12 +33,34 @@ _MOST_PAIRS = 2500
 
 class Difference(NamedTuple):
     """`ratio` of the second to the first, within `low` to `high` at 95 % confidence; 0 to infinity
-    where there is too little data. `significant`: the interval excludes 1."""
+    where there is too little data. `significant`: the interval excludes 1. `p_value` is how often
+    chance alone gives a ratio that far from 1."""
 
     ratio: float
     low: float
     high: float
     significant: bool
+    p_value: float = 1.0
+
+    def widened(self, offset: float, more: float) -> Difference:
+        """The same, with `offset` added to the logarithm of the ratio, and an independent error
+        whose 95 % interval is `more` wide on either side, as a logarithm."""
+        if not (self.low > 0 and math.isfinite(self.high)):
+            return self
+        middle = math.log(self.ratio) + offset
+        below = math.hypot(math.log(self.ratio / self.low), more)
+        above = math.hypot(math.log(self.high / self.ratio), more)
+        found = _difference(middle, middle - below, middle + above, 1.0)
+        near = below if middle > 0 else above
+        return found._replace(p_value=_normal_p(middle, near / NORMAL_95))
+
+    def allowing_for(self, factor: float) -> Difference:
+        """The same, if the ratio may as well be that many times as large, or anything between."""
+        if not (self.low > 0 and math.isfinite(self.high)):
+            return self
+        low, high = self.low * min(1.0, factor), self.high * max(1.0, factor)
+        apart = not low <= 1.0 <= high
+        return Difference(self.ratio, low, high, apart, self.p_value if apart else 1.0)
 
 
 def differ(a: Sequence[float], b: Sequence[float]) -> Difference:
@@ -47,14 +71,18 @@ def differ(a: Sequence[float], b: Sequence[float]) -> Difference:
     34, 1963): all factors that the exact test of Mann and Whitney does not reject. With fewer, it
     is by Welch's t test of the logarithms (Biometrika 34, 1947). One launch of each cannot be told
     apart: not significant. One against several: both are assumed to vary equally.
+
+    The p-value is always that of the t test: the rank test of five launches each is never below
+    0.008, so that no single one of ten rows could be found to differ.
     """
     first, second = np.log(np.asarray(a, np.float64)), np.log(np.asarray(b, np.float64))
     if min(first.size, second.size) < 1 or first.size + second.size < 3:
         factor = float(median(b) / median(a)) if len(a) and len(b) else math.nan
         return Difference(factor, 0.0, math.inf, significant=False)
+    student = _student_difference(first, second)
     if 2 / math.comb(first.size + second.size, first.size) <= _LEVEL:
-        return _rank_difference(first, second)
-    return _student_difference(first, second)
+        return _rank_difference(first, second)._replace(p_value=student.p_value)
+    return student
 
 
 def differ_series(a: Samples, b: Samples) -> Difference:
@@ -65,10 +93,26 @@ def differ_series(a: Samples, b: Samples) -> Difference:
     2008), which allow for autocorrelation. It compares these two launches only: the differences
     between launches of fresh processes are not in it, and are often larger.
     """
-    found = ratio(_cautious_estimate(b), _cautious_estimate(a))
+    return differ_estimates(_cautious_estimate(a), _cautious_estimate(b))
+
+
+def differ_estimates(a: Estimate, b: Estimate) -> Difference:
+    """The factor from the figure `a` to the figure `b`, of independent errors; see
+    `estimate.ratio`. The p-value supposes that the logarithms err normally."""
+    found = ratio(b, a)
     if math.isnan(found.low):
         return Difference(found.value, 0.0, math.inf, significant=False)
-    return Difference(*found, significant=found.is_apart_from(1.0))
+    middle = math.log(found.value)
+    near = middle - math.log(found.low) if middle > 0 else math.log(found.high) - middle
+    p_value = _normal_p(middle, near / NORMAL_95)
+    return Difference(*found, found.is_apart_from(1.0), p_value)
+
+
+def _normal_p(middle: float, error: float) -> float:
+    """The two-sided p-value of a figure with this standard error, normally distributed."""
+    if error <= 0:
+        return 0.0 if middle else 1.0
+    return math.erfc(abs(middle) / error / math.sqrt(2.0))
 
 
 def _cautious_estimate(samples: Samples) -> Estimate:
@@ -79,18 +123,20 @@ def _cautious_estimate(samples: Samples) -> Estimate:
     return Estimate(middle, *(quantile_interval(samples, 0.5, caution=_STOPPED_CAUTION) or ()))
 
 
-def _difference(middle: float, low: float, high: float) -> Difference:
+def _difference(middle: float, low: float, high: float, p_value: float) -> Difference:
     """The difference whose ratio and bounds have these logarithms."""
-    return Difference(math.exp(middle), math.exp(low), math.exp(high), not low <= 0.0 <= high)
+    apart = not low <= 0.0 <= high
+    return Difference(math.exp(middle), math.exp(low), math.exp(high), apart, p_value)
 
 
 def _rank_difference(first: Floats, second: Floats) -> Difference:
     ratios = np.sort((second[:, None] - first[None, :]).ravel())
     outside = _outside(first.size, second.size)
     low, high = float(ratios[outside]), float(ratios[ratios.size - 1 - outside])
-    return _difference(median(ratios), low, high)
+    return _difference(median(ratios), low, high, 1.0)
 
 
+@lru_cache(maxsize=64)
 def _outside(n: int, m: int) -> int:
     """How many of the n m ordered differences lie outside the interval on either side: the largest
     number that Mann and Whitney's statistic does not exceed in at most 2.5 % of cases."""
@@ -123,4 +169,5 @@ def _student_difference(first: Floats, second: Floats) -> Difference:
         weighed = one**2 / (n - 1) + other**2 / (m - 1)
         dof = (one + other) ** 2 / weighed if weighed > 0 else float(min(n, m) - 1)
     width = error * (student_95(dof) if dof >= 2 else FEW_STUDENT_95[1])
-    return _difference(middle, middle - width, middle + width)
+    p_value = two_sided_p(middle / error, dof) if error > 0 else float(middle == 0)
+    return _difference(middle, middle - width, middle + width, p_value)

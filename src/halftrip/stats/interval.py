@@ -37,13 +37,14 @@ class SliceMedian(NamedTuple):
     step: float = 0.0
 
 
-def of_samples(times: Samples, unit: float = 0.0) -> SliceMedian:
+def of_samples(times: Samples, unit: float = 0.0, within: bool = True) -> SliceMedian:
     """The median of a slice with these times, shape (n,), n >= 1, in time order. They were recorded
-    in multiples of `unit` (0: not known)."""
+    in multiples of `unit` (0: not known). Without the interval `within` the slice, which takes most
+    of the time, its half width is not known."""
     ordered = in_order(times)
     middle = median_of_ordered(ordered)
-    within = median_interval(times, ordered)
-    half = math.nan if within is None else max(within.high - middle, middle - within.low)
+    own = median_interval(times, ordered) if within else None
+    half = math.nan if own is None else max(own.high - middle, middle - own.low)
     # Evenly spaced, so that a slice whose level changes is not judged by its beginning.
     every = -(-times.size // _MOST_FOR_STEP)
     return SliceMedian(

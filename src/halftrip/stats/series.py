@@ -70,12 +70,15 @@ class ConfigurationTimes(NamedTuple):
         return [each.times for slices in self.by_launch.values() for each in slices]
 
 
-def configuration_times(series: Sequence[Series], unit: float = 0.0) -> ConfigurationTimes:
+def configuration_times(
+    series: Sequence[Series], unit: float = 0.0, within: bool = True
+) -> ConfigurationTimes:
     """The times of a configuration from all its slices, in the order of launch and slice; in each
     launch the leading slices of a path that was still warming up do not count, nor do launches that
-    were cut short. Times were recorded in multiples of `unit`, ns (0: not known)."""
+    were cut short. Times were recorded in multiples of `unit`, ns (0: not known); `within` is that
+    of `interval.of_samples`."""
     known = [(each, times) for each in series if (times := each.times).size]
-    slices = [Slice(times, of_samples(times, unit)) for _, times in known]
+    slices = [Slice(times, of_samples(times, unit, within)) for _, times in known]
     launches = [each.launch for each, _ in known]
     counted = [True] * len(known)
     for launch in dict.fromkeys(launches):

@@ -59,7 +59,7 @@ def test_a_factor_of_two_is_found(n, m):
 
 
 def test_one_launch_of_each_is_never_significant():
-    assert differ([1.0], [2.0]) == (2.0, 0.0, math.inf, False)
+    assert differ([1.0], [2.0]) == (2.0, 0.0, math.inf, False, 1.0)
     assert math.isnan(differ([], [1.0]).ratio)
 
 

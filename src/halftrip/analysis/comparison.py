@@ -1,0 +1,305 @@
+"""What has changed between two runs, row by row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from halftrip.analysis.repeats import Repeats, repeats
+from halftrip.analysis.row_change import RowChange, judged, row_change
+from halftrip.errors import UsageError
+from halftrip.plan.parsing import nearest
+from halftrip.results.configuration import Configuration, EndSettings
+from halftrip.results.records import Measurement
+from halftrip.results.run import Run
+from halftrip.stats.median import median
+from halftrip.stats.multiple_tests import adjusted_p_values
+
+DEFAULT_THRESHOLD = 0.02
+# How much fresh processes are taken to differ by where neither run has several launches, and nobody
+# says: a standard deviation, as a share of the time.
+ASSUMED_SPREAD = 0.03
+
+Rows = Mapping[Configuration, Sequence[Measurement]]
+
+
+class Side(NamedTuple):
+    """One of the runs that are compared: its name, and its rows by what was measured, whatever
+    cores it was measured on."""
+
+    name: str
+    run: Run
+    rows: Rows
+
+    @classmethod
+    def of(
+        cls, run: Run, name: str, chosen: Callable[[Configuration], bool] = lambda _: True
+    ) -> Side:
+        """All rows of a run that are `chosen`."""
+        rows = {
+            configuration.without_cores: measurements
+            for configuration, measurements in run.by_configuration.items()
+            if chosen(configuration)
+        }
+        return cls(name, run, rows)
+
+    def statistic(self, configuration: Configuration) -> str:
+        """What the times of a row are: medians of single samples, unless another tool says that
+        they are something else."""
+        found = self.run.source_of.get(configuration)
+        return "median" if found is None else found.statistic
+
+
+class Spread(NamedTuple):
+    """By how much fresh processes differ, a standard deviation as a share of the time, and who says
+    so: the user, the runs, or nobody."""
+
+    value: float
+    source: Literal["given", "measured", "assumed"]
+
+
+class Refused(NamedTuple):
+    """A row of both runs that is not compared, and why."""
+
+    configuration: Configuration
+    reason: str
+
+
+class Comparison(NamedTuple):
+    """What has changed from `base` to `new`. `rows` are those that both have, in the order of the
+    base; `only_base` and `only_new` those that one of them has. `quantile` is what is compared of
+    the times of single messages; None: the median."""
+
+    base: Side
+    new: Side
+    rows: Sequence[RowChange]
+    only_base: Sequence[Configuration]
+    only_new: Sequence[Configuration]
+    refused: Sequence[Refused]
+    spread: Spread
+    threshold: float
+    quantile: float | None
+
+    def having(self, word: str) -> list[RowChange]:
+        """The rows with this word, the largest change first."""
+        found = [row for row in self.rows if row.word == word]
+        return sorted(found, key=_size, reverse=True)
+
+
+def _size(row: RowChange) -> float:
+    ratio = row.difference.ratio
+    return abs(math.log(ratio)) if 0 < ratio < math.inf else 0.0
+
+
+def compare(
+    base: Side,
+    news: Sequence[Side],
+    threshold: float = DEFAULT_THRESHOLD,
+    quantile: float | None = None,
+    launch_spread: float | None = None,
+    anyway: bool = False,
+) -> list[Comparison]:
+    """What has changed from `base` to each of `news`.
+
+    A row is slower or faster where its times differ by more than the share `threshold` and chance
+    does not explain it at a level of 5 %, all rows of all runs considered; it is the same where its
+    95 % interval lies within the threshold. `launch_spread` is by how much fresh processes differ,
+    for rows of one launch each. `anyway`: rows are compared although they were measured otherwise.
+
+    Raises UsageError, which says why, where a run has no row to compare.
+    """
+    found = [_pairs(base, new, quantile, anyway) for new in news]
+    spread = _spread(found, launch_spread)
+    changes = [
+        [row_change(each, *both, spread.value) for each, both in pairs.rows.items()]
+        for pairs in found
+    ]
+    p_values = adjusted_p_values([row.difference.p_value for rows in changes for row in rows])
+    comparisons = []
+    for new, pairs, rows in zip(news, found, changes, strict=True):
+        own, p_values = p_values[: len(rows)], p_values[len(rows) :]
+        words = [judged(row, p, threshold, spread.value) for row, p in zip(rows, own, strict=True)]
+        if not any(row.difference.low > 0 for row in words):
+            raise UsageError(
+                f"{base.name} and {new.name}: no row has an interval, each was measured once; "
+                "measure with several --slices or --launches, or say --launch-spread"
+            )
+        comparisons.append(
+            Comparison(
+                base,
+                new,
+                words,
+                pairs.only_base,
+                pairs.only_new,
+                pairs.refused,
+                spread,
+                threshold,
+                quantile,
+            )
+        )
+    return comparisons
+
+
+class _Pairs(NamedTuple):
+    """The rows of both runs, with the repeats of each."""
+
+    rows: Mapping[Configuration, tuple[Repeats, Repeats]]
+    only_base: Sequence[Configuration]
+    only_new: Sequence[Configuration]
+    refused: Sequence[Refused]
+
+
+def _spread(found: Sequence[_Pairs], given: float | None) -> Spread:
+    if given is not None:
+        return Spread(given, "given")
+    known = [
+        each.spread
+        for pairs in found
+        for both in pairs.rows.values()
+        for each in both
+        if each.launches > 1 and not math.isnan(each.spread)
+    ]
+    if known:
+        return Spread(median(known), "measured")
+    return Spread(ASSUMED_SPREAD, "assumed")
+
+
+def _pairs(base: Side, new: Side, quantile: float | None, anyway: bool) -> _Pairs:
+    """The rows that can be compared. Raises UsageError if there are none."""
+    for side in (base, new):
+        if not side.rows:
+            raise UsageError(f"{side.name}: it has no rows to compare")
+    partners = _partners(base, new, anyway)
+    if not partners:
+        raise UsageError(f"{base.name} and {new.name} have no row in common: {_unlike(base, new)}")
+    rows: dict[Configuration, tuple[Repeats, Repeats]] = {}
+    refused: list[Refused] = []
+    for each, other in partners.items():
+        one, two = base.statistic(each), new.statistic(other)
+        if one != two and not anyway:
+            said = f"{base.name} has the {one}, {new.name} the {two}"
+            refused.append(Refused(each, said))
+            continue
+        first = repeats(each, base.rows[each], quantile)
+        second = repeats(other, new.rows[other], quantile)
+        if first is None or second is None:
+            of = "nothing was measured"
+            if quantile is not None:
+                of = "its samples are of several messages: single ones are not known"
+            refused.append(Refused(each, of))
+        else:
+            rows[each] = first, second
+    if not rows:
+        reasons = "; ".join(dict.fromkeys(each.reason for each in refused))
+        hint = "" if quantile is not None else "; --anyway compares them"
+        raise UsageError(f"{base.name} and {new.name}: {reasons}{hint}")
+    matched = set(partners.values())
+    return _Pairs(
+        rows,
+        [each for each in base.rows if each not in partners],
+        [each for each in new.rows if each not in matched],
+        refused,
+    )
+
+
+def _partners(base: Side, new: Side, anyway: bool) -> dict[Configuration, Configuration]:
+    """The row of `new` for each of `base` that has one: the same configuration; what was imported,
+    and is not known in all its settings, the only one that it may be; `anyway`: the only one of
+    the same transport and size."""
+    found = {each: each for each in base.rows if each in new.rows}
+    left = [each for each in base.rows if each not in found]
+    others = [each for each in new.rows if each not in found]
+    found |= _only_ones(left, others, _may_be_same)
+    if anyway and not found:
+        found |= _only_ones(left, others, _same_transport_and_size)
+    return found
+
+
+def _only_ones(
+    some: Iterable[Configuration],
+    others: Iterable[Configuration],
+    fits: Callable[[Configuration, Configuration], bool],
+) -> dict[Configuration, Configuration]:
+    """The pairs of which each fits no other one."""
+    by_size: dict[tuple[str, int], list[Configuration]] = {}
+    for other in others:
+        by_size.setdefault((other.transport, other.size), []).append(other)
+    pairs = [
+        (each, other)
+        for each in some
+        for other in by_size.get((each.transport, each.size), ())
+        if fits(each, other)
+    ]
+    counts: dict[Configuration, int] = {}
+    for pair in pairs:
+        for each in set(pair):
+            counts[each] = counts.get(each, 0) + 1
+    return {each: other for each, other in pairs if counts[each] == counts[other] == 1}
+
+
+def _may_be_same(one: Configuration, other: Configuration) -> bool:
+    """Whether they differ in nothing but what is not known of one of them, and in the names of
+    tables that were imported."""
+    if not one.variant and not other.variant:
+        return False
+    alike = [
+        msgspec.structs.replace(filled, variant=(), places=filled.message_places)
+        for filled in (one.filled(other), other.filled(one))
+    ]
+    return alike[0] == alike[1]
+
+
+def _same_transport_and_size(one: Configuration, other: Configuration) -> bool:
+    return (one.transport, one.size) == (other.transport, other.size)
+
+
+def _unlike(base: Side, new: Side) -> str:
+    """In what the rows of two runs differ that have none in common."""
+    one, other = (
+        {name: {_field(each, name) for each in side.rows} for name in _FIELDS}
+        for side in (base, new)
+    )
+    apart = [name for name in _FIELDS if one[name].isdisjoint(other[name])]
+    said = [f"{name} {_few(one[name])} and {_few(other[name])}" for name in apart]
+    hint = "" if {"transport", "size"} & set(apart) else "; --anyway compares them"
+    return (", ".join(said) or "no setting of all is the same") + hint
+
+
+_FIELDS = (
+    *("transport", "pattern", "mode", "size", "window", "wait", "memory", "pages", "buffers"),
+    *("cache", "places", "touch", "align", "datatype", "object", "socket", "ownership", "tuning"),
+    *("rate", "verify", "pair", "thread", "concurrency", "variant"),
+)
+
+
+def _field(configuration: Configuration, name: str) -> str:
+    if name in EndSettings.__struct_fields__:
+        return configuration.both_ends(name)  # type: ignore[arg-type]
+    return str(getattr(configuration, name))
+
+
+def _few(values: set[str]) -> str:
+    ordered = sorted(values, key=lambda each: (len(each), each))
+    return ", ".join(ordered[:3]) + (" ..." if len(ordered) > 3 else "")
+
+
+def sides_by(run: Run, name: str, base: Side) -> list[Side]:
+    """The rows of `base`, one side for each value that tells variants apart by this `name`, in the
+    order of the file. Raises UsageError if there are not several."""
+    names = dict.fromkeys(key for each in base.rows for key, _ in each.variant)
+    if name not in names:
+        known = nearest(name, list(names)) if names else "nothing was varied in this run"
+        raise UsageError(f"--by: {name!r} was not varied: {known}")
+    sides: dict[str, dict[Configuration, Sequence[Measurement]]] = {}
+    for each, measurements in base.rows.items():
+        variant = dict(each.variant)
+        value = variant.pop(name, None)
+        if value is not None:
+            rest = msgspec.structs.replace(each, variant=tuple(variant.items()))
+            sides.setdefault(value, {})[rest] = measurements
+    if len(sides) < 2:
+        raise UsageError(f"--by: {base.name} has one {name}, {next(iter(sides))}")
+    return [Side(value, run, rows) for value, rows in sides.items()]

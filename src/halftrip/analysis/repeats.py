@@ -1,0 +1,134 @@
+"""What a row would vary by if the whole thing were repeated: the times of its launches, or, of a
+single launch, of its slices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from halftrip.analysis.summaries import configuration_times, is_over_all_time
+from halftrip.results.configuration import Configuration
+from halftrip.results.delivery import add_deliveries, delivered_share
+from halftrip.results.records import Measurement
+from halftrip.stats.estimate import Estimate
+from halftrip.stats.interval import SliceMedian, interval
+from halftrip.stats.median import median
+from halftrip.stats.quantile import quantile_of_ordered
+from halftrip.stats.summary import Slice
+
+
+class Repeats(NamedTuple):
+    """The one-way times of a message of a row, ns: of each launch where there are several
+    `launches`, else of each slice; and the core-to-core round trip in each, ns (NaN: not known).
+
+    `arrived` is the share of the messages that arrived.
+    """
+
+    launches: int
+    times: Sequence[SliceMedian]
+    rtts: Sequence[float]
+    arrived: float
+
+    @property
+    def estimate(self) -> Estimate:
+        """The median of the times, with its 95 % interval, if there is one."""
+        bounds = interval(self.times)
+        return Estimate(self.middle, *(bounds or ()))
+
+    @property
+    def middle(self) -> float:
+        return median(self.values)
+
+    @property
+    def values(self) -> list[float]:
+        return [each.median for each in self.times]
+
+    @property
+    def rtt(self) -> float:
+        """The median core-to-core round trip, ns; NaN where that of any time is not known."""
+        unknown = any(math.isnan(rtt) for rtt in self.rtts)
+        return math.nan if unknown else median(list(self.rtts))
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the logarithms of the times; NaN of a single one."""
+        if len(self.times) < 2 or min(self.values) <= 0:
+            return math.nan
+        logarithms = [math.log(value) for value in self.values]
+        mean = sum(logarithms) / len(logarithms)
+        square = sum((each - mean) ** 2 for each in logarithms)
+        return math.sqrt(square / (len(logarithms) - 1))
+
+    def moved(self, exponent: float, rtt: float) -> Repeats:
+        """The same at a core-to-core round trip of `rtt` ns, if a round trip that is 1 % longer
+        goes with times that are `exponent` % longer."""
+        factors = [(rtt / each) ** exponent for each in self.rtts]
+        moved = [
+            SliceMedian(time.median * factor, time.half_width * factor, time.step * factor)
+            for time, factor in zip(self.times, factors, strict=True)
+        ]
+        return self._replace(times=moved)
+
+
+def repeats(
+    configuration: Configuration, measurements: Sequence[Measurement], quantile: float | None = None
+) -> Repeats | None:
+    """The repeats of a row, of whose `measurements` those of a path that was still warming up do
+    not count, as in its summary. With `quantile`, 0 < quantile < 1, times are this quantile of
+    single messages and not their median. None where nothing was measured, and of a quantile where
+    samples are of several messages."""
+    # How far slices, or launches, are apart says how well they are known.
+    times = configuration_times(measurements, within=False)
+    delivery = add_deliveries(each.delivery for each in measurements)
+    over_all_time = is_over_all_time(configuration, delivery)
+    single = all(each.iterations == 1 and each.reported is None for each in measurements)
+    if quantile is not None and (over_all_time or not single or configuration.is_rate):
+        return None
+    sampled = [each for each in measurements if each.samples.size]
+    launches: dict[int, list[tuple[SliceMedian, float]]] = {}
+    every = zip(sampled, times.launches, times.slices, times.rtts, times.counted, strict=True)
+    for measurement, launch, of_slice, rtt, counts in every:
+        if counts:
+            time = of_slice.median
+            if over_all_time:
+                time = SliceMedian(_time_over_all(measurement))
+            elif quantile is not None:
+                time = _quantile(of_slice, quantile)
+            launches.setdefault(launch, []).append((time, rtt))
+    if not launches:
+        return None
+    found = next(iter(launches.values()))
+    if len(launches) > 1:
+        found = [_of_launch(each) for each in launches.values()]
+    return Repeats(
+        len(launches),
+        [time for time, _ in found],
+        [rtt for _, rtt in found],
+        delivered_share(configuration, delivery),
+    )
+
+
+def _time_over_all(measurement: Measurement) -> float:
+    """The time for each message that arrived, over all of a slice; infinite where none did."""
+    configuration = measurement.configuration
+    sent = measurement.samples.size * measurement.iterations * configuration.messages_per_iteration
+    arrived = sent * delivered_share(configuration, measurement.delivery)
+    return float(measurement.samples.sum()) / arrived if arrived else math.inf
+
+
+def _quantile(of_slice: Slice, quantile: float) -> SliceMedian:
+    return SliceMedian(quantile_of_ordered(np.sort(of_slice.times), quantile))
+
+
+def _of_launch(slices: Sequence[tuple[SliceMedian, float]]) -> tuple[SliceMedian, float]:
+    """The time of a launch, and its core-to-core round trip."""
+    rtts = [rtt for _, rtt in slices]
+    unknown = any(math.isnan(rtt) for rtt in rtts)
+    time = SliceMedian(
+        median([time.median for time, _ in slices]),
+        step=median([time.step for time, _ in slices]),
+    )
+    return time, math.nan if unknown else median(rtts)

@@ -1,0 +1,197 @@
+"""Whether a row has changed between two runs, by how much, and how far that can be trusted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from halftrip.analysis.flags.flag import us
+from halftrip.analysis.repeats import Repeats
+from halftrip.results.configuration import Configuration
+from halftrip.stats.adjustment import common_exponent
+from halftrip.stats.difference import Difference, differ, differ_estimates
+from halftrip.stats.median import median
+from halftrip.stats.quantile import NORMAL_95
+
+Word = Literal["slower", "faster", "same", "cannot tell"]
+
+# Of rows whose adjusted p-values are at or below this, so many at most are chance.
+LEVEL = 0.05
+# Core-to-core round trips of two runs that differ by no more than this factor are the same.
+_SAME_RTT = 1.1
+# Launches are at two levels where the largest gap between them is at least this factor, and that
+# many times as wide as any other gap.
+_LEVEL_GAP = math.log(1.3)
+_OF_OTHER_GAPS = 2.0
+# A change of the threshold's size is to be found in 80 % of cases: the normal quantile.
+_POWER_80 = 0.8416212335729143
+_FEWEST_LAUNCHES = 3
+
+
+class RowChange(NamedTuple):
+    """A row in two runs. `difference` is the factor from the time of a message in the `base` to
+    that in the `new` run; `effect` how often a repeat of the new one takes longer than one of the
+    base (0.5: as often as not; Vargha and Delaney's A). `adjusted` is the factor by which the times
+    of the base had to be multiplied to be at the core-to-core round trip of the new run (None: they
+    were left as they are). `p_adjusted` allows for the number of rows. `reason` says why it cannot
+    be told, and `launches` how many of each side it would take (None: no number would do)."""
+
+    configuration: Configuration
+    base: Repeats
+    new: Repeats
+    difference: Difference
+    effect: float
+    adjusted: float | None = None
+    p_adjusted: float = 1.0
+    word: Word = "cannot tell"
+    reason: str = ""
+    launches: int | None = None
+
+    @property
+    def is_one_launch_each(self) -> bool:
+        return self.base.launches == self.new.launches == 1
+
+    @property
+    def factor(self) -> float:
+        """How many times as large the figure that is shown is: of a rate, more is better."""
+        ratio = self.difference.ratio
+        return self._of_arrived / ratio if self.configuration.is_rate else ratio
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The 95 % interval of `factor`."""
+        low, high = self.difference.low, self.difference.high
+        if not self.configuration.is_rate:
+            return low, high
+        return self._of_arrived / high, self._of_arrived / low if low > 0 else math.inf
+
+    @property
+    def _of_arrived(self) -> float:
+        return self.new.arrived / self.base.arrived if self.base.arrived else math.nan
+
+    def figure(self, repeats: Repeats) -> float:
+        """What is shown of either side: a one-way time, ns, or a bandwidth, bytes per second."""
+        time, each = repeats.middle, self.configuration
+        if not each.is_rate:
+            return time
+        return each.directions * each.size * repeats.arrived / time * 1e9 if time else math.nan
+
+
+def row_change(
+    configuration: Configuration, base: Repeats, new: Repeats, spread: float
+) -> RowChange:
+    """A row in two runs, not judged yet. Where there is one launch each, fresh processes are taken
+    to differ by `spread`, a standard deviation as a share of the time."""
+    found, adjusted = _at_same_rtt(base, new, spread)
+    reason = ""
+    if min(*base.values, *new.values) <= 0:
+        reason = "a time is 0: its clock is too coarse"
+    levels = _two_levels(base, new)
+    if levels is not None:
+        reason = f"launches are at two levels, {_at(levels[0])} and {_at(levels[1])}"
+    return RowChange(configuration, base, new, found, _effect(base, new), adjusted, reason=reason)
+
+
+def judged(change: RowChange, p_adjusted: float, threshold: float, spread: float) -> RowChange:
+    """The row with a word: slower or faster by more than the share `threshold`, where chance does
+    not explain it, the same within it, or that it cannot be told."""
+    most = math.log1p(threshold)
+    found = change.difference
+    launches: int | None = _launches_needed(change, most, spread)
+    word: Word = "cannot tell"
+    reason = change.reason
+    if not reason and found.low > 0 and math.isfinite(found.high):
+        low, middle, high = (math.log(each) for each in (found.low, found.ratio, found.high))
+        differs = p_adjusted <= LEVEL and found.significant
+        if -most <= low and high <= most:
+            word = "same"
+        elif differs and abs(middle) > most:
+            word = "slower" if middle > 0 else "faster"
+        elif differs:
+            # More launches would not help where the change is as large as the threshold.
+            reason, launches = "it differs, but perhaps by no more than the threshold", None
+        else:
+            reason = "its interval is too wide"
+    elif not reason:
+        reason = "there is no interval"
+    return change._replace(
+        p_adjusted=p_adjusted,
+        word=word,
+        reason=reason if word == "cannot tell" else "",
+        launches=launches if word == "cannot tell" else None,
+    )
+
+
+def _at_same_rtt(base: Repeats, new: Repeats, spread: float) -> tuple[Difference, float | None]:
+    """The difference of both at the core-to-core round trip of the new run, as far as that is known
+    and matters, and the factor that the base was moved by.
+
+    How times depend on the round trip is seen within the runs. Where it did not vary enough within
+    them for that, but differs between them, the interval allows for all that is possible: a time
+    that has nothing to do with it, and one that is proportional to it.
+    """
+    apart = new.rtt / base.rtt if base.rtt > 0 and new.rtt > 0 else math.nan
+    if math.isnan(apart) or 1 / _SAME_RTT <= apart <= _SAME_RTT:
+        return _difference(base, new, spread), None
+    found = common_exponent([(each.rtts, each.values) for each in (base, new)])
+    if found is None:
+        plain = _difference(base, new, spread)
+        return plain.allowing_for(1 / apart), None
+    exponent, error = found
+    exponent = min(1.0, max(0.0, exponent))
+    moved = _difference(base.moved(exponent, new.rtt), new.moved(exponent, new.rtt), spread)
+    return moved.widened(0.0, min(1.0, error) * abs(math.log(apart))), apart**exponent
+
+
+def _difference(base: Repeats, new: Repeats, spread: float) -> Difference:
+    if base.launches == new.launches == 1:
+        alone = differ_estimates(base.estimate, new.estimate)
+        return alone.widened(0.0, NORMAL_95 * math.sqrt(2.0) * spread)
+    sides = [[each.middle] if each.launches == 1 else each.values for each in (base, new)]
+    if min(map(min, sides)) <= 0:
+        return Difference(math.nan, 0.0, math.inf, significant=False)
+    return differ(*sides)
+
+
+def _effect(base: Repeats, new: Repeats) -> float:
+    """How often a repeat of the new run takes longer than one of the base (Vargha and Delaney,
+    Journal of Educational and Behavioral Statistics 25, 2000)."""
+    one, other = np.array(base.values), np.array(new.values)
+    longer = other[:, None] - one[None, :]
+    return float(np.mean(longer > 0) + 0.5 * np.mean(longer == 0))
+
+
+def _two_levels(base: Repeats, new: Repeats) -> tuple[Sequence[float], Sequence[float]] | None:
+    """The launches of both runs at each of two levels, if they are, and one run has both: then
+    another launch may be at the other level by chance. None where there are no launches."""
+    sides = [each.values if each.launches > 1 else [] for each in (base, new)]
+    every = sorted(sides[0] + sides[1])
+    if len(every) < _FEWEST_LAUNCHES or every[0] <= 0:
+        return None
+    gaps = np.diff(np.log(every))
+    widest = int(np.argmax(gaps))
+    others = np.delete(gaps, widest)
+    if gaps[widest] < _LEVEL_GAP or gaps[widest] < _OF_OTHER_GAPS * float(others.max()):
+        return None
+    low, high = every[: widest + 1], every[widest + 1 :]
+    if not any(set(side) & set(low) and set(side) & set(high) for side in sides):
+        return None
+    return low, high
+
+
+def _at(launches: Sequence[float]) -> str:
+    return f"{us(median(list(launches)))} ({len(launches)} of them)"
+
+
+def _launches_needed(change: RowChange, most: float, spread: float) -> int:
+    """How many launches of each run a change of the threshold's size takes, to be found in 80 % of
+    cases: by the normal approximation of two samples' t test."""
+    several = [each.spread for each in (change.base, change.new) if each.launches > 1]
+    known = [each for each in several if not math.isnan(each)]
+    between = math.sqrt(sum(each**2 for each in known) / len(known)) if known else spread
+    n = 2.0 * ((NORMAL_95 + _POWER_80) * between / most) ** 2
+    # What one has was too few, whatever the approximation says.
+    return max(_FEWEST_LAUNCHES, math.ceil(n), change.base.launches + 1, change.new.launches + 1)
