@@ -17,12 +17,13 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from multiprocessing import Pool
-from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from scipy import signal, stats
 
+from changes import changes
+from claims import Claim, Score, measure, simulated
 from halftrip.analysis.adjustment import typical_rtts
 from halftrip.analysis.breakpoints import breakpoints
 from halftrip.analysis.flags import flags_by_configuration, judge
@@ -30,7 +31,6 @@ from halftrip.analysis.summaries import summarize_configuration
 from halftrip.job.launchers.in_process import simulate
 from halftrip.measure.adaptive_sizes import next_sizes
 from halftrip.plan.plan import Plan
-from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.run import Run
 from halftrip.simulation.path_model import Noise, PathModel, Wander
 from halftrip.stats.difference import differ
@@ -58,39 +58,6 @@ from simulated_paths import (
 
 # The first steps of an autoregression, left out: it is not stationary yet.
 _WARM_UP = 50
-
-
-class Score(NamedTuple):
-    """`hits` of `of` trials."""
-
-    hits: int
-    of: int
-
-
-class Claim(NamedTuple):
-    """A promise: `what` is found on `path` in a share of `least` to `most` of all trials.
-    `trial` makes one run with a seed."""
-
-    group: str
-    what: str
-    path: str
-    trial: Callable[[int], Score]
-    least: float
-    most: float
-
-
-def simulated(size: int, **fields: Any) -> Configuration:
-    """A configuration of the simulated path."""
-    end = EndSettings(wait="spin")
-    return Configuration(transport="simulated", size=size, initiator=end, responder=end, **fields)
-
-
-def measure(
-    model: PathModel, seed: int, sizes: Sequence[int] = (8,), plan: Plan | None = None
-) -> Run:
-    """A run of these sizes over the path `model`, with the random numbers of `seed`."""
-    configurations = [simulated(size) for size in sizes]
-    return simulate(msgspec.structs.replace(model, seed=seed), configurations, plan or Plan())
 
 
 def summaries(run: Run) -> dict[int, Summary]:
@@ -341,6 +308,7 @@ GROUPS: dict[str, Callable[[], list[Claim]]] = {
     "flaw": flaws,
     "sound": sound,
     "same": sameness,
+    "changes": changes,
     "recovery": recovery,
 }
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from halftrip.analysis.repeats import Repeats, repeats
-from halftrip.analysis.row_change import RowChange, judged, row_change
+from halftrip.analysis.row_change import RowChange, Spread, judged, row_change
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
 from halftrip.results.configuration import Configuration, EndSettings
@@ -51,14 +51,6 @@ class Side(NamedTuple):
         they are something else."""
         found = self.run.source_of.get(configuration)
         return "median" if found is None else found.statistic
-
-
-class Spread(NamedTuple):
-    """By how much fresh processes differ, a standard deviation as a share of the time, and who says
-    so: the user, the runs, or nobody."""
-
-    value: float
-    source: Literal["given", "measured", "assumed"]
 
 
 class Refused(NamedTuple):
@@ -104,28 +96,28 @@ def compare(
 ) -> list[Comparison]:
     """What has changed from `base` to each of `news`.
 
-    A row is slower or faster where its times differ by more than the share `threshold` and chance
-    does not explain it at a level of 5 %, all rows of all runs considered; it is the same where its
-    95 % interval lies within the threshold. `launch_spread` is by how much fresh processes differ,
-    for rows of one launch each. `anyway`: rows are compared although they were measured otherwise.
+    A row is slower or faster where its times differ by more than the share `threshold`, and chance
+    does not explain that they differ at a level of 5 %, all rows of all runs considered; it is the
+    same where its 95 % interval lies within the threshold. `launch_spread` is by how much fresh
+    processes differ, for rows of one launch each. `anyway`: rows are compared although they were
+    measured otherwise.
 
     Raises UsageError, which says why, where a run has no row to compare.
     """
     found = [_pairs(base, new, quantile, anyway) for new in news]
     spread = _spread(found, launch_spread)
     changes = [
-        [row_change(each, *both, spread.value) for each, both in pairs.rows.items()]
-        for pairs in found
+        [row_change(each, *both, spread) for each, both in pairs.rows.items()] for pairs in found
     ]
     p_values = adjusted_p_values([row.difference.p_value for rows in changes for row in rows])
     comparisons = []
     for new, pairs, rows in zip(news, found, changes, strict=True):
         own, p_values = p_values[: len(rows)], p_values[len(rows) :]
-        words = [judged(row, p, threshold, spread.value) for row, p in zip(rows, own, strict=True)]
-        if not any(row.difference.low > 0 for row in words):
+        words = [judged(row, p, threshold, spread) for row, p in zip(rows, own, strict=True)]
+        if not any(row.difference.is_known for row in words):
             raise UsageError(
-                f"{base.name} and {new.name}: no row has an interval, each was measured once; "
-                "measure with several --slices or --launches, or say --launch-spread"
+                f"{base.name} and {new.name}: no row has an interval in both; measure with several "
+                "--slices or --launches, or say --launch-spread"
             )
         comparisons.append(
             Comparison(
@@ -243,11 +235,11 @@ def _only_ones(
 def _may_be_same(one: Configuration, other: Configuration) -> bool:
     """Whether they differ in nothing but what is not known of one of them, and in the names of
     tables that were imported."""
-    if not one.variant and not other.variant:
+    filled = [one.filled(other), other.filled(one)]
+    if filled == [one, other] and one.variant == other.variant:
         return False
     alike = [
-        msgspec.structs.replace(filled, variant=(), places=filled.message_places)
-        for filled in (one.filled(other), other.filled(one))
+        msgspec.structs.replace(each, variant=(), places=each.message_places) for each in filled
     ]
     return alike[0] == alike[1]
 

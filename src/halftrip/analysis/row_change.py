@@ -13,6 +13,7 @@ from halftrip.analysis.repeats import Repeats
 from halftrip.results.configuration import Configuration
 from halftrip.stats.adjustment import common_exponent
 from halftrip.stats.difference import Difference, differ, differ_estimates
+from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 from halftrip.stats.quantile import NORMAL_95
 
@@ -29,6 +30,18 @@ _OF_OTHER_GAPS = 2.0
 # A change of the threshold's size is to be found in 80 % of cases: the normal quantile.
 _POWER_80 = 0.8416212335729143
 _FEWEST_LAUNCHES = 3
+
+
+class Spread(NamedTuple):
+    """By how much fresh processes differ, a standard deviation as a share of the time, and who says
+    so: the user, the runs, or nobody."""
+
+    value: float
+    source: Literal["given", "measured", "assumed"]
+
+    @property
+    def is_given(self) -> bool:
+        return self.source == "given"
 
 
 class RowChange(NamedTuple):
@@ -81,10 +94,10 @@ class RowChange(NamedTuple):
 
 
 def row_change(
-    configuration: Configuration, base: Repeats, new: Repeats, spread: float
+    configuration: Configuration, base: Repeats, new: Repeats, spread: Spread
 ) -> RowChange:
     """A row in two runs, not judged yet. Where there is one launch each, fresh processes are taken
-    to differ by `spread`, a standard deviation as a share of the time."""
+    to differ by `spread`."""
     found, adjusted = _at_same_rtt(base, new, spread)
     reason = ""
     if min(*base.values, *new.values) <= 0:
@@ -95,7 +108,7 @@ def row_change(
     return RowChange(configuration, base, new, found, _effect(base, new), adjusted, reason=reason)
 
 
-def judged(change: RowChange, p_adjusted: float, threshold: float, spread: float) -> RowChange:
+def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Spread) -> RowChange:
     """The row with a word: slower or faster by more than the share `threshold`, where chance does
     not explain it, the same within it, or that it cannot be told."""
     most = math.log1p(threshold)
@@ -103,16 +116,14 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: float
     launches: int | None = _launches_needed(change, most, spread)
     word: Word = "cannot tell"
     reason = change.reason
-    if not reason and found.low > 0 and math.isfinite(found.high):
+    if not reason and found.is_known:
         low, middle, high = (math.log(each) for each in (found.low, found.ratio, found.high))
-        differs = p_adjusted <= LEVEL and found.significant
         if -most <= low and high <= most:
             word = "same"
-        elif differs and abs(middle) > most:
+        elif p_adjusted <= LEVEL and found.significant and abs(middle) > most:
             word = "slower" if middle > 0 else "faster"
-        elif differs:
-            # More launches would not help where the change is as large as the threshold.
-            reason, launches = "it differs, but perhaps by no more than the threshold", None
+        elif found.significant:
+            reason = "it differs, but perhaps by no more than the threshold"
         else:
             reason = "its interval is too wide"
     elif not reason:
@@ -125,13 +136,14 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: float
     )
 
 
-def _at_same_rtt(base: Repeats, new: Repeats, spread: float) -> tuple[Difference, float | None]:
+def _at_same_rtt(base: Repeats, new: Repeats, spread: Spread) -> tuple[Difference, float | None]:
     """The difference of both at the core-to-core round trip of the new run, as far as that is known
     and matters, and the factor that the base was moved by.
 
-    How times depend on the round trip is seen within the runs. Where it did not vary enough within
-    them for that, but differs between them, the interval allows for all that is possible: a time
-    that has nothing to do with it, and one that is proportional to it.
+    How times depend on the round trip is seen within the runs, where it varied there. The interval
+    also allows for times that are proportional to it: a round trip is measured with errors, which
+    make times seem to depend less on it than they do. Where it did not vary within the runs, it
+    also allows for times that have nothing to do with it.
     """
     apart = new.rtt / base.rtt if base.rtt > 0 and new.rtt > 0 else math.nan
     if math.isnan(apart) or 1 / _SAME_RTT <= apart <= _SAME_RTT:
@@ -141,19 +153,29 @@ def _at_same_rtt(base: Repeats, new: Repeats, spread: float) -> tuple[Difference
         plain = _difference(base, new, spread)
         return plain.allowing_for(1 / apart), None
     exponent, error = found
+    low = min(1.0, max(0.0, exponent - error))
     exponent = min(1.0, max(0.0, exponent))
     moved = _difference(base.moved(exponent, new.rtt), new.moved(exponent, new.rtt), spread)
-    return moved.widened(0.0, min(1.0, error) * abs(math.log(apart))), apart**exponent
+    offsets = [(exponent - each) * math.log(apart) for each in (low, 1.0)]
+    return moved.widened(-min(offsets), max(offsets)), apart**exponent
 
 
-def _difference(base: Repeats, new: Repeats, spread: float) -> Difference:
+def _difference(base: Repeats, new: Repeats, spread: Spread) -> Difference:
     if base.launches == new.launches == 1:
-        alone = differ_estimates(base.estimate, new.estimate)
-        return alone.widened(0.0, NORMAL_95 * math.sqrt(2.0) * spread)
+        estimates = [_exact_if(spread.is_given, each.estimate) for each in (base, new)]
+        width = NORMAL_95 * math.sqrt(2.0) * spread.value
+        return differ_estimates(*estimates).widened(width, width)
     sides = [[each.middle] if each.launches == 1 else each.values for each in (base, new)]
     if min(map(min, sides)) <= 0:
         return Difference(math.nan, 0.0, math.inf, significant=False)
     return differ(*sides)
+
+
+def _exact_if(given: bool, estimate: Estimate) -> Estimate:
+    """A figure without an interval as it is, where somebody says how much launches differ."""
+    if given and math.isnan(estimate.low):
+        return Estimate(estimate.value, estimate.value, estimate.value)
+    return estimate
 
 
 def _effect(base: Repeats, new: Repeats) -> float:
@@ -186,12 +208,12 @@ def _at(launches: Sequence[float]) -> str:
     return f"{us(median(list(launches)))} ({len(launches)} of them)"
 
 
-def _launches_needed(change: RowChange, most: float, spread: float) -> int:
+def _launches_needed(change: RowChange, most: float, spread: Spread) -> int:
     """How many launches of each run a change of the threshold's size takes, to be found in 80 % of
     cases: by the normal approximation of two samples' t test."""
     several = [each.spread for each in (change.base, change.new) if each.launches > 1]
     known = [each for each in several if not math.isnan(each)]
-    between = math.sqrt(sum(each**2 for each in known) / len(known)) if known else spread
+    between = math.sqrt(sum(each**2 for each in known) / len(known)) if known else spread.value
     n = 2.0 * ((NORMAL_95 + _POWER_80) * between / most) ** 2
     # What one has was too few, whatever the approximation says.
     return max(_FEWEST_LAUNCHES, math.ceil(n), change.base.launches + 1, change.new.launches + 1)

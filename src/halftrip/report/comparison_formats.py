@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv as csv_
 import io
-import math
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -146,8 +145,8 @@ def _row(row: RowChange) -> dict[str, Any]:
         f"base_{unit}": or_none(row.figure(row.base)),
         f"new_{unit}": or_none(row.figure(row.new)),
         "time_ratio": or_none(found.ratio),
-        "time_ratio_low": or_none(found.low) if found.low > 0 else None,
-        "time_ratio_high": found.high if math.isfinite(found.high) else None,
+        "time_ratio_low": found.low if found.is_known else None,
+        "time_ratio_high": found.high if found.is_known else None,
         "p_value": found.p_value,
         "p_value_adjusted": row.p_adjusted,
         "effect": row.effect,

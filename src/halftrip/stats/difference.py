@@ -19,7 +19,7 @@ from halftrip.stats.quantile import (
     quantile_interval,
     student_95,
 )
-from halftrip.stats.student import two_sided_p
+from halftrip.stats.student import upper_tail
 
 _LEVEL = 0.05
 # By how many standard errors of its width an interval is widened. A series that ended when its
@@ -33,34 +33,53 @@ _MOST_PAIRS = 2500
 
 class Difference(NamedTuple):
     """`ratio` of the second to the first, within `low` to `high` at 95 % confidence; 0 to infinity
-    where there is too little data. `significant`: the interval excludes 1. `p_value` is how often
-    chance alone gives a ratio that far from 1."""
+    where there is too little data. `significant`: the interval excludes 1. `error` is the standard
+    error of the logarithm of the ratio, and `dof` the degrees of freedom of Student's t that it is
+    known by (infinite: it errs normally)."""
 
     ratio: float
     low: float
     high: float
     significant: bool
-    p_value: float = 1.0
+    error: float = math.inf
+    dof: float = math.inf
 
-    def widened(self, offset: float, more: float) -> Difference:
-        """The same, with `offset` added to the logarithm of the ratio, and an independent error
-        whose 95 % interval is `more` wide on either side, as a logarithm."""
-        if not (self.low > 0 and math.isfinite(self.high)):
+    @property
+    def is_known(self) -> bool:
+        """Whether there is an interval."""
+        return self.low > 0 and math.isfinite(self.high)
+
+    @property
+    def p_value(self) -> float:
+        """How often chance alone gives a ratio that is at least as far from 1."""
+        if not self.is_known:
+            return 1.0
+        far = abs(math.log(self.ratio))
+        if self.error <= 0:
+            return 0.0 if far > 0 else 1.0
+        return 2.0 * upper_tail(far / self.error, self.dof)
+
+    def widened(self, below: float, above: float) -> Difference:
+        """The same, with an independent error whose 95 % interval reaches that far below and above
+        it, as logarithms."""
+        if not self.is_known:
             return self
-        middle = math.log(self.ratio) + offset
-        below = math.hypot(math.log(self.ratio / self.low), more)
-        above = math.hypot(math.log(self.high / self.ratio), more)
-        found = _difference(middle, middle - below, middle + above, 1.0)
+        middle = math.log(self.ratio)
         near = below if middle > 0 else above
-        return found._replace(p_value=_normal_p(middle, near / NORMAL_95))
+        below = math.hypot(math.log(self.ratio / self.low), below)
+        above = math.hypot(math.log(self.high / self.ratio), above)
+        error = math.hypot(self.error, near / NORMAL_95)
+        return _difference(middle, middle - below, middle + above, error, self.dof)
 
     def allowing_for(self, factor: float) -> Difference:
         """The same, if the ratio may as well be that many times as large, or anything between."""
-        if not (self.low > 0 and math.isfinite(self.high)):
+        if not self.is_known:
             return self
-        low, high = self.low * min(1.0, factor), self.high * max(1.0, factor)
-        apart = not low <= 1.0 <= high
-        return Difference(self.ratio, low, high, apart, self.p_value if apart else 1.0)
+        middle, offset = math.log(self.ratio), math.log(factor)
+        low = math.log(self.low) + min(0.0, offset)
+        high = math.log(self.high) + max(0.0, offset)
+        error = self.error + (abs(offset) / NORMAL_95 if middle * offset < 0 else 0.0)
+        return _difference(middle, low, high, error, self.dof)
 
 
 def differ(a: Sequence[float], b: Sequence[float]) -> Difference:
@@ -72,7 +91,7 @@ def differ(a: Sequence[float], b: Sequence[float]) -> Difference:
     is by Welch's t test of the logarithms (Biometrika 34, 1947). One launch of each cannot be told
     apart: not significant. One against several: both are assumed to vary equally.
 
-    The p-value is always that of the t test: the rank test of five launches each is never below
+    The error is always that of the t test: the rank test of five launches each has no p-value below
     0.008, so that no single one of ten rows could be found to differ.
     """
     first, second = np.log(np.asarray(a, np.float64)), np.log(np.asarray(b, np.float64))
@@ -81,7 +100,7 @@ def differ(a: Sequence[float], b: Sequence[float]) -> Difference:
         return Difference(factor, 0.0, math.inf, significant=False)
     student = _student_difference(first, second)
     if 2 / math.comb(first.size + second.size, first.size) <= _LEVEL:
-        return _rank_difference(first, second)._replace(p_value=student.p_value)
+        return _rank_difference(first, second)._replace(error=student.error, dof=student.dof)
     return student
 
 
@@ -98,21 +117,12 @@ def differ_series(a: Samples, b: Samples) -> Difference:
 
 def differ_estimates(a: Estimate, b: Estimate) -> Difference:
     """The factor from the figure `a` to the figure `b`, of independent errors; see
-    `estimate.ratio`. The p-value supposes that the logarithms err normally."""
+    `estimate.ratio`. Its error supposes that the logarithms err normally."""
     found = ratio(b, a)
     if math.isnan(found.low):
         return Difference(found.value, 0.0, math.inf, significant=False)
-    middle = math.log(found.value)
-    near = middle - math.log(found.low) if middle > 0 else math.log(found.high) - middle
-    p_value = _normal_p(middle, near / NORMAL_95)
-    return Difference(*found, found.is_apart_from(1.0), p_value)
-
-
-def _normal_p(middle: float, error: float) -> float:
-    """The two-sided p-value of a figure with this standard error, normally distributed."""
-    if error <= 0:
-        return 0.0 if middle else 1.0
-    return math.erfc(abs(middle) / error / math.sqrt(2.0))
+    near = found.value / found.low if found.value > 1 else found.high / found.value
+    return Difference(*found, found.is_apart_from(1.0), math.log(near) / NORMAL_95)
 
 
 def _cautious_estimate(samples: Samples) -> Estimate:
@@ -123,17 +133,17 @@ def _cautious_estimate(samples: Samples) -> Estimate:
     return Estimate(middle, *(quantile_interval(samples, 0.5, caution=_STOPPED_CAUTION) or ()))
 
 
-def _difference(middle: float, low: float, high: float, p_value: float) -> Difference:
+def _difference(middle: float, low: float, high: float, error: float, dof: float) -> Difference:
     """The difference whose ratio and bounds have these logarithms."""
     apart = not low <= 0.0 <= high
-    return Difference(math.exp(middle), math.exp(low), math.exp(high), apart, p_value)
+    return Difference(math.exp(middle), math.exp(low), math.exp(high), apart, error, dof)
 
 
 def _rank_difference(first: Floats, second: Floats) -> Difference:
     ratios = np.sort((second[:, None] - first[None, :]).ravel())
     outside = _outside(first.size, second.size)
     low, high = float(ratios[outside]), float(ratios[ratios.size - 1 - outside])
-    return _difference(median(ratios), low, high, 1.0)
+    return _difference(median(ratios), low, high, math.inf, math.inf)
 
 
 @lru_cache(maxsize=64)
@@ -169,5 +179,4 @@ def _student_difference(first: Floats, second: Floats) -> Difference:
         weighed = one**2 / (n - 1) + other**2 / (m - 1)
         dof = (one + other) ** 2 / weighed if weighed > 0 else float(min(n, m) - 1)
     width = error * (student_95(dof) if dof >= 2 else FEW_STUDENT_95[1])
-    p_value = two_sided_p(middle / error, dof) if error > 0 else float(middle == 0)
-    return _difference(middle, middle - width, middle + width, p_value)
+    return _difference(middle, middle - width, middle + width, error, dof)

@@ -1,0 +1,271 @@
+"""What has changed between two runs: which rows are compared, and what is said of each."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from halftrip.analysis.comparison import Side, compare, sides_by
+from halftrip.errors import UsageError
+from harness import runs
+from harness.imports import imported_run
+
+OSU = """# OSU MPI Latency Test v7.4
+# Size          Latency (us)
+8                       0.51
+16                      0.52
+"""
+
+
+def launches(levels, *, size=8, slices=1, **fields):
+    """The measurements of a configuration, whose launches take about so many ns one way."""
+    generator = np.random.default_rng(size)
+    return [
+        runs.measurement(
+            size=size,
+            launch=launch,
+            slice=number,
+            samples=np.rint(generator.normal(20 * level, 0.2 * level, 60)),
+            **fields,
+        )
+        for launch, level in enumerate(levels)
+        for number in range(slices)
+    ]
+
+
+def side(*measured, name="a"):
+    return Side.of(runs.run(*(each for one in measured for each in one)), name)
+
+
+def only(base, new, **options):
+    """The only row of a comparison."""
+    (found,) = compare(side(base), [side(new, name="b")], **options)
+    (row,) = found.rows
+    return row
+
+
+NEAR_100 = [100, 101, 99, 100.5, 99.5]
+
+
+def test_a_change_in_all_launches_is_found_with_its_size():
+    row = only(launches(NEAR_100), launches([1.1 * each for each in NEAR_100]))
+    assert row.word == "slower"
+    assert row.difference.ratio == pytest.approx(1.1, rel=0.005)
+    assert row.difference.low < 1.1 < row.difference.high
+    assert row.effect == 1.0
+    assert only(launches([110] * 5), launches([100] * 5)).word == "faster"
+
+
+def test_of_the_same_it_is_said_that_it_is_the_same():
+    row = only(launches(NEAR_100), launches(NEAR_100[::-1]))
+    assert (row.word, row.reason, row.launches) == ("same", "", None)
+
+
+def test_launches_that_differ_too_much_cannot_be_told_and_more_are_asked_for():
+    wide = [100, 110, 92, 104, 97]
+    row = only(launches(wide), launches(wide[::-1]))
+    assert (row.word, row.reason) == ("cannot tell", "its interval is too wide")
+    assert row.launches > 5
+
+
+def test_a_change_about_as_large_as_the_threshold_is_none_beyond_it():
+    row = only(launches(NEAR_100), launches([1.018 * each for each in NEAR_100]))
+    assert row.word == "cannot tell"
+    assert "perhaps by no more than the threshold" in row.reason
+    assert only(launches(NEAR_100), launches([105.0] * 5), threshold=0.1).word == "same"
+
+
+def test_rates_are_slower_when_they_are_lower():
+    settings = {"pattern": "stream", "window": 4}
+    row = only(
+        launches(NEAR_100, **settings), launches([1.25 * each for each in NEAR_100], **settings)
+    )
+    assert row.word == "slower"
+    assert row.factor == pytest.approx(0.8, rel=0.01)
+    low, high = row.bounds
+    assert low < 0.8 < high
+    assert row.figure(row.new) < row.figure(row.base)
+
+
+def test_one_changed_row_of_many_is_found():
+    same = [launches(NEAR_100, size=size) for size in range(1, 20)]
+    base = side(*same, launches(NEAR_100, size=64))
+    new = side(*same, launches([1.06 * each for each in NEAR_100], size=64), name="b")
+    (found,) = compare(base, [new])
+    assert [row.configuration.size for row in found.having("slower")] == [64]
+    assert not found.having("faster")
+
+
+# Launches at two levels.
+
+
+def test_two_levels_that_switch_between_launches_are_no_change():
+    row = only(launches([100, 400, 100, 101, 99]), launches([400, 401, 100, 399, 400]))
+    assert row.word == "cannot tell"
+    assert row.reason.startswith("launches are at two levels, 0.100 us (5 of them) and 0.400 us")
+
+
+def test_two_levels_of_which_each_run_has_one_are_a_change():
+    assert only(launches(NEAR_100), launches([400, 401, 399, 400, 402])).word == "slower"
+
+
+# One launch each.
+
+
+def test_one_launch_each_is_allowed_what_launches_differ_by():
+    base, new = (launches([level], slices=10) for level in (100, 105))
+    assert only(base, new).word == "cannot tell"
+    assert only(base, new, launch_spread=0.001).word == "slower"
+    far = only(base, launches([150], slices=10))
+    assert far.word == "slower"
+    assert far.is_one_launch_each
+
+
+def test_what_launches_differ_by_is_that_of_rows_with_several():
+    several = launches([100, 104, 97, 101, 99])
+    alone = launches([100.0], size=64, slices=10)
+    (found,) = compare(side(several, alone), [side(several, alone, name="b")])
+    assert found.spread.source == "measured"
+    assert found.spread.value == pytest.approx(0.026, rel=0.05)
+    (assumed,) = compare(side(alone), [side(alone, name="b")])
+    assert assumed.spread == (0.03, "assumed")
+
+
+# The core-to-core round trip.
+
+
+def at_rtt(level, rtts, exponent=1.0):
+    """Slices whose times go with their core-to-core round trips, 100 ns where these are 100 ns."""
+    generator = np.random.default_rng(3)
+    made = []
+    for number, rtt in enumerate(rtts):
+        middle = level * (rtt / 100) ** exponent
+        samples = np.rint(generator.normal(20 * middle, 0.1 * middle, 60))
+        made.append(runs.measurement(slice=number, samples=samples, rtts=(rtt, rtt)))
+    return made
+
+
+def test_times_are_compared_at_the_same_core_to_core_round_trip():
+    base = at_rtt(100, [60, 70, 65, 75, 80, 62, 78, 66])
+    new = at_rtt(100, [120, 140, 130, 150, 160, 124, 156, 132])
+    row = only(base, new, launch_spread=0.0)
+    assert row.word == "same" or row.reason == "its interval is too wide"
+    assert row.difference.ratio == pytest.approx(1.0, rel=0.01)
+    assert row.adjusted == pytest.approx(2.0, rel=0.05)
+    slower = only(base, at_rtt(150, [120, 140, 130, 150, 160, 124, 156, 132]), launch_spread=0.0)
+    assert slower.word == "slower"
+    assert slower.difference.ratio == pytest.approx(1.5, rel=0.01)
+
+
+def test_where_the_round_trip_differs_between_runs_alone_it_may_explain_all():
+    base, new = at_rtt(100, [60] * 8), at_rtt(100, [120] * 8)
+    row = only(base, new, launch_spread=0.0)
+    assert (row.word, row.adjusted) == ("cannot tell", None)
+    assert row.difference.low < 1.0
+    assert only(base, at_rtt(200, [120] * 8), launch_spread=0.0).word == "slower"
+
+
+# Which rows are compared.
+
+
+def test_rows_that_one_run_has_are_named():
+    (found,) = compare(
+        side(launches(NEAR_100), launches(NEAR_100, size=64)),
+        [side(launches(NEAR_100), launches(NEAR_100, size=32), name="b")],
+    )
+    assert [each.size for each in found.only_base] == [64]
+    assert [each.size for each in found.only_new] == [32]
+
+
+def test_what_was_measured_on_other_cores_is_the_same():
+    def on_cores(measured, cores):
+        configuration = measured.configuration
+        initiator, responder = (
+            msgspec.structs.replace(end, core=core)
+            for end, core in zip(configuration.ends, cores, strict=True)
+        )
+        moved = msgspec.structs.replace(configuration, initiator=initiator, responder=responder)
+        return msgspec.structs.replace(measured, configuration=moved)
+
+    row = only(
+        [on_cores(each, (0, 1)) for each in launches(NEAR_100)],
+        [on_cores(each, (2, 3)) for each in launches(NEAR_100)],
+    )
+    assert row.word == "same"
+
+
+def test_rows_measured_otherwise_are_refused_with_what_differs():
+    base, new = side(launches(NEAR_100, pattern="stream", window=4)), side(launches(NEAR_100))
+    with pytest.raises(UsageError, match=r"pattern stream and pingpong, window 4 and 1; --anyway"):
+        compare(base, [new])
+    (found,) = compare(base, [new], anyway=True)
+    assert len(found.rows) == 1
+    with pytest.raises(UsageError, match=r"size 8 and 64$"):
+        compare(side(launches(NEAR_100)), [side(launches(NEAR_100, size=64))])
+
+
+def test_a_mean_is_not_compared_with_a_median():
+    ours = side(launches(NEAR_100, transport="mpi", places="own"))
+    theirs = Side.of(imported_run(OSU), "osu.jsonl")
+    with pytest.raises(UsageError, match=r"a has the median, osu.jsonl the mean; --anyway"):
+        compare(ours, [theirs])
+    (found,) = compare(ours, [theirs], anyway=True, launch_spread=0.02)
+    assert [row.word for row in found.rows] == ["slower"]
+
+
+def test_single_figures_need_what_launches_differ_by():
+    sides = [Side.of(imported_run(OSU), name) for name in "ab"]
+    with pytest.raises(UsageError, match="no row has an interval in both"):
+        compare(sides[0], sides[1:])
+    (found,) = compare(sides[0], sides[1:], launch_spread=0.002)
+    assert [row.word for row in found.rows] == ["same", "same"]
+
+
+def test_a_run_without_rows():
+    with pytest.raises(UsageError, match=r"^b: it has no rows"):
+        compare(side(launches(NEAR_100)), [side(name="b")])
+
+
+# Quantiles.
+
+
+def test_tails_are_compared_where_samples_are_single():
+    def made(tail):
+        samples = [2000] * 95 + [tail] * 5
+        return [
+            runs.measurement(launch=number, iterations=1, samples=samples) for number in range(5)
+        ]
+
+    assert only(made(4000), made(8000)).word == "same"
+    row = only(made(4000), made(8000), quantile=0.99)
+    assert (row.word, row.difference.ratio) == ("slower", pytest.approx(2.0))
+    with pytest.raises(UsageError, match="samples are of several messages"):
+        only(launches(NEAR_100), launches(NEAR_100), quantile=0.99)
+
+
+# Variants of one run.
+
+
+def varied(value, level):
+    return launches(
+        [level * each / 100 for each in NEAR_100], variant=(("env.X", value), ("mpiexec", "m"))
+    )
+
+
+def test_variants_of_a_run_are_compared():
+    run = runs.run(*varied("one", 100), *varied("two", 120))
+    sides = sides_by(run, "env.X", Side.of(run, "a.jsonl"))
+    assert [each.name for each in sides] == ["one", "two"]
+    (found,) = compare(sides[0], sides[1:])
+    assert [row.word for row in found.rows] == ["slower"]
+    assert dict(found.rows[0].configuration.variant) == {"mpiexec": "m"}
+
+
+def test_variants_that_there_are_not():
+    run = runs.run(*varied("one", 100))
+    whole = Side.of(run, "a.jsonl")
+    with pytest.raises(UsageError, match=r"--by: 'env.Y' was not varied: did you mean env.X\?"):
+        sides_by(run, "env.Y", whole)
+    with pytest.raises(UsageError, match=r"--by: a.jsonl has one env.X, one"):
+        sides_by(run, "env.X", whole)
+    with pytest.raises(UsageError, match="nothing was varied"):
+        sides_by(runs.run(*launches(NEAR_100)), "env.X", side(launches(NEAR_100)))

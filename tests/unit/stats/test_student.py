@@ -1,0 +1,32 @@
+"""p-values of Student's t, and of many tests at once."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from halftrip.stats.multiple_tests import adjusted_p_values
+from halftrip.stats.student import upper_tail
+
+
+@given(st.floats(-50, 50), st.floats(1, 2000))
+def test_it_is_students(t, dof):
+    exact = stats.t.sf(t, dof)
+    assert upper_tail(t, dof) == pytest.approx(exact, rel=1e-5 if dof <= 500 else 0.05, abs=1e-3)
+
+
+@pytest.mark.parametrize("dof", [2, 4, 8.5, 30, 400])
+def test_small_p_values_are_exact_too(dof):
+    assert upper_tail(12.0, dof) == pytest.approx(stats.t.sf(12.0, dof), rel=1e-6)
+
+
+def test_a_statistic_without_error():
+    assert upper_tail(float("inf"), 3) == 0.0
+    assert upper_tail(0.0, 3) == pytest.approx(0.5)
+
+
+@given(st.lists(st.floats(0, 1), max_size=40))
+def test_adjusted_p_values_are_those_of_benjamini_and_hochberg(p_values):
+    expected = stats.false_discovery_control(p_values) if p_values else []
+    assert np.allclose(adjusted_p_values(p_values), expected)
