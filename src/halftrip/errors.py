@@ -1,6 +1,7 @@
 """Errors that a person can cause or mend. Each message is one line."""
 
 import errno
+import resource
 
 
 class HalftripError(Exception):
@@ -22,12 +23,14 @@ def system_reason(error: OSError) -> str:
 
 
 # What is short is the machine's, or a limit of its administrator's.
-_SHORTAGES = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN}
+_SHORT_ERRNOS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN}
 
 
 # Errors of imports where there is no memory: of a shared object, and of a codec, which Python
 # imports when it is first needed.
 _NO_MEMORY_FOR_MODULES = ("failed to map segment", "unknown encoding: idna")
+# Whatever it is that says that something is short.
+SHORTAGES = (OSError, MemoryError, RuntimeError, ImportError, LookupError, SystemError)
 # What a rank leaves with that has too little of anything (sysexits.h, EX_OSERR).
 SHORTAGE_STATUS = 71
 
@@ -37,7 +40,7 @@ def shortage(error: BaseException) -> str | None:
     which is a defect."""
     if isinstance(error, MemoryError):
         return "no memory is left"
-    if isinstance(error, OSError) and error.errno in _SHORTAGES:
+    if isinstance(error, OSError) and error.errno in _SHORT_ERRNOS:
         return system_reason(error).lower()
     if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
         return "no more threads can be started: a limit on processes, or on memory"
@@ -45,6 +48,11 @@ def shortage(error: BaseException) -> str | None:
         said in str(error) for said in _NO_MEMORY_FOR_MODULES
     ):
         return "no memory is left"
+    # So fails a function in C that got no memory and does not say so. Without a limit it would be a
+    # defect.
+    if isinstance(error, SystemError) and "without exception set" in str(error):
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        return None if limit == resource.RLIM_INFINITY else "no memory is left"
     return None
 
 

@@ -25,7 +25,8 @@ def test_every_pair_of_sixteen_hosts_is_measured(sixteen, shell):
     )
     assert (result.status, result.err) == (0, "")
     run = result.run
-    assert [e.host for e in run.environments] == names
+    # What seems slow is measured again, in a launch of its own.
+    assert [e.host for e in run.environments if e.launch == 0] == names
     pairs = {(i, j) for j in range(COUNT) for i in range(j)}
     measured = {(c.size, c.pair) for c in run.by_configuration}
     assert measured == {(size, pair) for size in (8, 65536) for pair in pairs}

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -16,8 +17,22 @@ from harness.shell import HALFTRIP
 # What is promised: every rank has ended so soon after the other.
 END_SECONDS = 5.0
 WORK = (HALFTRIP, "run", "-t", "tcp", "-s", "8", "--time", "10ms")
-# In the place of a rank: it leaves without MPI, with a rank's variables in its environment.
-LEAVES = (sys.executable, "-c", "import time; time.sleep(1)")
+# In the place of a rank: it leaves without MPI, with a rank's variables in its environment, when
+# another rank has loaded MPI and waits for it.
+_LEAVES = f"""
+import os, time
+deadline = time.monotonic() + {AMPLE_SECONDS}
+while time.monotonic() < deadline:
+    for pid in open(f"/proc/{{os.getppid()}}/task/{{os.getppid()}}/children").read().split():
+        try:
+            if int(pid) != os.getpid() and "/libmpi" in open(f"/proc/{{pid}}/maps").read():
+                time.sleep(0.5)
+                raise SystemExit
+        except OSError:
+            continue
+    time.sleep(0.02)
+"""
+LEAVES = (sys.executable, "-c", _LEAVES)
 # It never calls MPI, and stays.
 STAYS = (sys.executable, "-c", f"import time; time.sleep({AMPLE_SECONDS})")
 
@@ -91,8 +106,6 @@ def test_a_script_around_a_rank_is_no_missing_rank(shell):
 def test_a_signal_ends_a_rank_that_waits_for_mpi(shell, name, number):
     process = shell.start(*pair(name, WORK, STAYS), environment=AS_ROOT | quick_start(name))
     rank = waiting_rank(process.pid)
-    # By then it has imported all it needs, and is in MPI_Init.
-    time.sleep(2)
     began = time.monotonic()
     os.kill(rank.pid, number)
     psutil.wait_procs([rank], timeout=END_SECONDS)
@@ -103,14 +116,17 @@ def test_a_signal_ends_a_rank_that_waits_for_mpi(shell, name, number):
 
 
 def waiting_rank(pid):
-    """The process of the rank that runs halftrip."""
+    """The process of the rank that runs halftrip, when it has loaded MPI."""
     deadline = time.monotonic() + AMPLE_SECONDS
     while time.monotonic() < deadline:
         for child in psutil.Process(pid).children(recursive=True):
             try:
-                if any(word == str(HALFTRIP) for word in child.cmdline()):
+                # A launcher that is about to become a rank has these words, too, behind its own.
+                is_rank = str(HALFTRIP) in child.cmdline()[:2]
+                if is_rank and "/libmpi" in Path(f"/proc/{child.pid}/maps").read_text():
+                    time.sleep(0.5)
                     return child
-            except psutil.NoSuchProcess:
+            except (psutil.NoSuchProcess, OSError):
                 continue
         time.sleep(0.02)
     raise AssertionError("no rank")

@@ -16,7 +16,7 @@ from halftrip import __version__
 from halftrip.cli import changes, guides, other_tools, several_hosts
 from halftrip.cli.help import Command, Commands, mistake
 from halftrip.cli.output import flush, prepare_streams, writing
-from halftrip.errors import HalftripError, Interrupted, UsageError, shortage
+from halftrip.errors import SHORTAGES, HalftripError, Interrupted, UsageError, shortage
 from halftrip.plan.options import GROUPS, OPTIONS, Option
 
 # Rich markup would double the time that --help takes.
@@ -312,7 +312,7 @@ def main() -> NoReturn:
             _report(str(error), status)
     except HalftripError as error:
         status = _report(str(error), 1)
-    except (OSError, MemoryError, RuntimeError, ImportError, LookupError) as error:
+    except SHORTAGES as error:
         short = shortage(error)
         if short is None:
             raise

@@ -43,6 +43,7 @@ from halftrip.control.watchdog import Watchdog
 from halftrip.dragon import process as dragon
 from halftrip.errors import (
     SHORTAGE_STATUS,
+    SHORTAGES,
     HalftripError,
     Interrupted,
     Unavailable,
@@ -309,7 +310,7 @@ def _stderr_of(launcher: int) -> int:
 if __name__ == "__main__":
     try:
         main()
-    except (OSError, MemoryError, RuntimeError, ImportError, LookupError) as found:
+    except SHORTAGES as found:
         if shortage(found) is None:
             raise
         # Nobody may be connected who could be told more.

@@ -31,6 +31,8 @@ from halftrip.units import format_size, significant
 # Rows that cannot be told, and what differs around the runs: so many are shown, the rest counted.
 _MOST_UNTOLD = 10
 _MOST_CHANGES = 12
+# Nobody takes more.
+_MOST_LAUNCHES = 500
 _STYLES = {"slower": "bold red", "faster": "green", "cannot tell": "yellow", "same": ""}
 
 
@@ -123,6 +125,9 @@ def _largest(comparison: Comparison) -> list[str]:
     if not needed:
         return []
     most, size = max(needed), _percent(comparison.threshold)
+    if most > _MOST_LAUNCHES:
+        vary = "they vary too much; halftrip show --why says what disturbs them"
+        return [f"To find a change of {size} would take {most:,} launches of some rows: {vary}."]
     takes = f"takes about {most:,} launches of each run: --launches {most}"
     return [f"To find a change of {size} in those that cannot be told {takes}."]
 

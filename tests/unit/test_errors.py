@@ -1,0 +1,36 @@
+"""What is short, where an error says so."""
+
+import errno
+import resource
+
+import pytest
+
+from halftrip.errors import shortage
+
+NO_REASON = SystemError("error return without exception set")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "no memory is left"),
+        (OSError(errno.EMFILE, "Too many open files"), "too many open files"),
+        (OSError(errno.ENOENT, "No such file or directory"), None),
+        (RuntimeError("can't start new thread"), "no more threads can be started"),
+        (RuntimeError("anything else"), None),
+        (ImportError("x.so: failed to map segment from shared object"), "no memory is left"),
+        (SystemError("anything else"), None),
+        (ValueError(), None),
+    ],
+)
+def test_a_shortage_is_told_from_a_defect(error, said):
+    found = shortage(error)
+    assert found == said or (said is not None and found.startswith(said))
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"), [(resource.RLIM_INFINITY, None), (1 << 27, "no memory is left")]
+)
+def test_an_error_without_a_reason_is_a_shortage_where_memory_is_limited(monkeypatch, limit, said):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    assert shortage(NO_REASON) == said
