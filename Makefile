@@ -46,11 +46,11 @@ fuzz: $(VENV)/developed
 	$(BIN)/python tests/fuzz/imports.py --inputs 1000000
 
 # 200 processes killed or stopped at drawn moments; a cable pulled for a minute; a host, a link or
-# none slow, 20 times each.
+# none slow, and a build slower or unchanged, 20 times each.
 soak: $(VENV)/developed
 	KILLS=200 $(BIN)/pytest -k dies tests/system/test_random_kills.py tests/lab/test_slurm.py
 	CABLE_SECONDS=60 $(BIN)/pytest tests/lab/test_cable.py
-	TRIALS=20 $(BIN)/pytest tests/lab/test_who_is_slow.py
+	TRIALS=20 $(BIN)/pytest tests/lab/test_who_is_slow.py tests/system/test_gate.py
 
 check: $(VENV)/developed
 	$(BIN)/ruff format --check

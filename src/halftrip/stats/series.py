@@ -16,6 +16,9 @@ from halftrip.stats.settle import settled_from
 from halftrip.stats.states import State, block_states, states
 from halftrip.stats.summary import Slice, Summary, summarize
 
+# Of several launches, one with a smaller part of the slices of another was cut short.
+_SHORT = 3
+
 
 class Series(NamedTuple):
     """The times of one slice of a configuration, in the launch of number `launch`.
@@ -96,13 +99,19 @@ def configuration_times(
 
 
 def _leave_out_short(launches: Sequence[int], counted: list[bool]) -> set[int]:
-    """Leaves out launches that were cut short, with fewer slices than an interval takes, where
-    others have more: such as one that was interrupted, and gone on with in another launch. Returns
-    their numbers."""
-    counts = Counter(launch for launch, counts in zip(launches, counted, strict=True) if counts)
-    if max(counts.values(), default=0) < FEWEST_FOR_INTERVAL:
+    """Leaves out launches that were cut short, such as one that was interrupted, and gone on with
+    in another launch. Returns their numbers.
+
+    Of two launches, that is one with fewer slices than an interval takes, where the other has more:
+    of the two together, there would be hardly any interval. Of more, one with less than a third of
+    the slices of another: a slow launch has fewer slices in its time than a fast one, and counts.
+    """
+    slices = Counter(launches)
+    most = max(slices.values(), default=0)
+    fewest = most / _SHORT if len(slices) > 2 else FEWEST_FOR_INTERVAL
+    if most < FEWEST_FOR_INTERVAL:
         return set()
-    short = {launch for launch in launches if counts[launch] < FEWEST_FOR_INTERVAL}
+    short = {launch for launch, count in slices.items() if count < fewest}
     for n, launch in enumerate(launches):
         counted[n] &= launch not in short
     return short

@@ -74,16 +74,32 @@ def test_times_are_known_to_the_unit_they_were_recorded_in():
     assert (summary.low, summary.high) == (83.75, 84.25)
 
 
+def slices(launch, count, level=100.0):
+    """So many slices of a launch."""
+    generator = np.random.default_rng(launch)
+    return [
+        Series(launch, [generator.normal(level, 1.0, 50)], [150.0, 150.0]) for _ in range(count)
+    ]
+
+
 def test_a_launch_that_was_cut_short_and_gone_on_with_leaves_an_interval():
     """Its slices do not count; those of the launch after it are as good as a single one's."""
-    generator = np.random.default_rng(1)
-
-    def slices(launch, count):
-        return [
-            Series(launch, [generator.normal(100.0, 1.0, 50)], [150.0, 150.0]) for _ in range(count)
-        ]
-
     times = configuration_times([*slices(0, 3), *slices(1, 10)])
     assert times.launches_begun == 1
     summary = summarize_configuration(times)
     assert summary.low < summary.latency < summary.high
+
+
+def test_slow_launches_have_fewer_slices_and_count():
+    """In the same time there are fewer of them."""
+    times = configuration_times(
+        [*slices(0, 10), *slices(1, 4, 120.0), *slices(2, 5, 110.0), *slices(3, 9), *slices(4, 2)]
+    )
+    assert times.launches_begun == 4
+    assert sorted(times.by_launch) == [0, 1, 2, 3]
+
+
+def test_a_launch_counts_whose_first_slices_were_still_warming_up():
+    warming_up = [*slices(1, 2, 150.0), *slices(1, 4)]
+    times = configuration_times([*slices(0, 6), *warming_up, *slices(2, 6)])
+    assert sorted(times.by_launch) == [0, 1, 2]
