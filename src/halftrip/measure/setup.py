@@ -248,6 +248,7 @@ def _environment(
         thp=environment.thp(reader),
         governor=environment.governor(core, reader),
         hypervisor=environment.hypervisor(reader),
+        mitigations=environment.mitigations(reader),
         mpi=library.library_version() if has_mpi else None,
         mpi_library=library.library_path() if has_mpi else None,
         variables=environment.variables(os.environ),

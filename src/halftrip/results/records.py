@@ -35,6 +35,8 @@ from halftrip.stats.series import Series
 
 Phase = Literal["before", "during", "after", "launch"]
 Stopped = Literal["converged", "time", "count", "full"]
+# Between two vulnerabilities: their states have commas and semicolons.
+MITIGATIONS_GAP = " | "
 
 
 class WarmUp(msgspec.Struct, frozen=True):
@@ -248,7 +250,9 @@ class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):
 class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="environment"):
     """Where one rank ran in one launch: host, core, software. `thread_cores` are the cores of its
     threads, where several talk. `poll_pause` is how many pauses its polling loops make between two
-    polls (None: before format 5)."""
+    polls (None: before format 5). `mitigations` is what the kernel does about the vulnerabilities
+    of the processor: ``name: state`` of each that it has, with `MITIGATIONS_GAP` between them
+    (None: not known, as before format 10)."""
 
     rank: Rank
     host: Text
@@ -269,6 +273,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     launch: Number = 0
     thread_cores: list[Number | None] | None = None
     poll_pause: Count | None = None
+    mitigations: Text | None = None
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):

@@ -23,7 +23,8 @@ Records (`records`), in the order in which they come:
 Format versions, newest first; every version that was ever released can be read (`migration`):
 
 - 10: record ``source``, ``reported`` in ``measurement``, ``variant`` of a configuration, and values
-  that are not known, for what other tools have measured. Older files have none of these.
+  that are not known, for what other tools have measured; ``mitigations`` in ``environment``. Older
+  files have none of these.
 - 9: ``tuning`` of a configuration, ``kind`` of a ``notice``, records ``connection`` and ``clocks``,
   and ``end``, ``peer_start`` and ``arrivals`` of a block. Older files have sockets as the system
   makes them, with TCP_NODELAY, and notices of what could not be read.

@@ -9,8 +9,10 @@ import socket
 from collections.abc import Mapping
 
 from halftrip.kernel_files import HOST_FILES, Reader
+from halftrip.results.records import MITIGATIONS_GAP
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
+VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities"
 # Variables with these prefixes are known to change how fast ranks talk. Others are never recorded:
 # they may be private.
 VARIABLE_PREFIXES = (
@@ -71,6 +73,25 @@ def governor(core: int | None, reader: Reader = HOST_FILES) -> str | None:
     """The frequency governor of a core (None: of core 0); None where there is none to choose."""
     number = 0 if core is None else core
     return reader.line(f"/sys/devices/system/cpu/cpu{number}/cpufreq/scaling_governor")
+
+
+def mitigations(reader: Reader = HOST_FILES) -> str | None:
+    """What the kernel does about each vulnerability that the processor has, such as
+    ``retbleed: IBRS | spectre_v2: Vulnerable``; ``none needed`` if it has none; None where the
+    kernel does not say."""
+    states = {
+        name: state
+        for name in reader.names(VULNERABILITIES)
+        if (state := reader.line(f"{VULNERABILITIES}/{name}"))
+    }
+    if not states:
+        return None
+    found = [
+        f"{name}: {state.removeprefix('Mitigation: ')}"
+        for name, state in states.items()
+        if state != "Not affected"
+    ]
+    return MITIGATIONS_GAP.join(found) or "none needed"
 
 
 def host() -> str:

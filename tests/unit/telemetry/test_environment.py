@@ -81,6 +81,28 @@ def test_without_a_core_of_its_own_a_rank_has_the_first_core_s_governor(bare_ker
     assert environment.governor(None, bare_kernel.reader) == "schedutil"
 
 
+@pytest.mark.parametrize(
+    ("files", "text"),
+    [
+        ({}, None),
+        ({"meltdown": ""}, None),
+        ({"meltdown": "Not affected\n", "retbleed": "Not affected\n"}, "none needed"),
+        (
+            {
+                "spectre_v2": "Mitigation: Retpolines; IBPB: conditional, RSB filling\n",
+                "meltdown": "Vulnerable\n",
+                "l1tf": "Not affected\n",
+            },
+            "meltdown: Vulnerable | spectre_v2: Retpolines; IBPB: conditional, RSB filling",
+        ),
+    ],
+)
+def test_what_the_kernel_does_about_vulnerabilities_is_a_short_text(bare_kernel, files, text):
+    for name, state in files.items():
+        bare_kernel(f"sys/devices/system/cpu/vulnerabilities/{name}", state)
+    assert environment.mitigations(bare_kernel.reader) == text
+
+
 def test_this_host_s_kernel_is_named():
     assert environment.kernel().startswith("Linux ")
     assert environment.host()

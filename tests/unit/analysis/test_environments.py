@@ -1,0 +1,184 @@
+"""What differs between the environments of two runs."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.analysis.environments import Change, changes
+from halftrip.results.network_path import Interface, NetworkPath
+from halftrip.results.records import ClockInfo, Connection
+from harness.imports import imported_run
+from harness.runs import environment, run
+
+
+def of(*environments, **changes):
+    return run(environments=environments, **changes)
+
+
+def on_each(*ranks, **fields):
+    """A run whose ranks all have these fields."""
+    return of(*(environment(rank, **fields) for rank in ranks or (0, 1)))
+
+
+def by_version(version):
+    made = run()
+    return msgspec.structs.replace(
+        made, header=msgspec.structs.replace(made.header, halftrip=version)
+    )
+
+
+def path(**changes):
+    interface = {"name": "eth1", "speed": 10**10, "mtu": 9000, "driver": "mlx5_core"} | changes
+    congestion = interface.pop("congestion", "cubic")
+    found = NetworkPath(
+        protocol="tcp",
+        family="ipv4",
+        local="10.0.0.1",
+        peer="10.0.0.2",
+        interface=Interface(**interface),
+        congestion=congestion,
+    )
+    return Connection(transport="tcp", rank=0, peer=1, path=found)
+
+
+def clock(source):
+    return ClockInfo(source=source, hertz=1e9, cost=20.0, resolution=1.0)
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "change"),
+    [
+        ({"processor": "A"}, {"processor": "B"}, ("processor", "A", "B")),
+        ({"kernel": "Linux 6.1"}, {"kernel": "Linux 6.12"}, ("kernel", "Linux 6.1", "Linux 6.12")),
+        ({"hypervisor": "none"}, {"hypervisor": "KVM"}, ("hypervisor", "none", "KVM")),
+        ({"mpi": "Open MPI v4.1.4"}, {"mpi": "MPICH 4"}, ("MPI", "Open MPI v4.1.4", "MPICH 4")),
+        ({"mpi_library": "/a"}, {"mpi_library": "/b"}, ("MPI library", "/a", "/b")),
+        ({"python": "3.11.2"}, {"python": "3.13.0"}, ("Python", "3.11.2", "3.13.0")),
+        ({"governor": "powersave"}, {"governor": "performance"},
+         ("governor", "powersave", "performance")),
+        ({"thp": "always"}, {"thp": "never"}, ("transparent huge pages", "always", "never")),
+        ({"clock": clock("tsc")}, {"clock": clock("monotonic")},
+         ("clock source", "tsc", "monotonic")),
+        ({"host": "n1"}, {"host": "n2"}, ("hosts", "n1", "n2")),
+        ({"core": None}, {}, ("cores", "not pinned", "0,1")),
+        ({}, {"thread_cores": [4, 5]}, ("cores", "0,1", "4,5,4,5")),
+        ({"variables": {"UCX_TLS": "tcp"}}, {"variables": {}}, ("UCX_TLS", "tcp", "not set")),
+        ({"variables": {}}, {"variables": {"FI_PROVIDER": "efa"}},
+         ("FI_PROVIDER", "not set", "efa")),
+    ],
+)  # fmt: skip
+def test_each_difference_is_named(base, new, change):
+    assert changes(on_each(**base), on_each(**new)) == [Change(*change)]
+    name, before, after = change
+    assert changes(on_each(**new), on_each(**base)) == [Change(name, after, before)]
+
+
+def test_the_version_that_measured_counts():
+    assert changes(by_version("0.1.0"), by_version("0.2.0")) == [("halftrip", "0.1.0", "0.2.0")]
+
+
+@pytest.mark.parametrize("field", ["governor", "thp", "hypervisor", "mpi", "mitigations"])
+def test_what_is_not_known_of_one_run_is_no_change(field):
+    known, unknown = on_each(**{field: "some: thing"}), on_each(**{field: None})
+    assert changes(known, unknown) == changes(unknown, known) == []
+
+
+def test_different_values_stand_in_a_stable_order():
+    def of_kernels(*kernels):
+        return of(
+            *(
+                environment(rank, host=f"n{rank}", core=0, kernel=kernel)
+                for rank, kernel in enumerate(kernels)
+            )
+        )
+
+    assert changes(of_kernels("6.10", "6.2"), of_kernels("6.2", "6.10")) == []
+    (change,) = changes(of_kernels("6.2", "6.2"), of_kernels("6.10", "6.2"))
+    assert change == ("kernel", "6.2", "6.2, 6.10")
+
+
+def test_cores_are_those_of_the_ranks_of_a_host_in_their_order():
+    crowd = of(*(environment(rank, core=rank) for rank in range(16)))
+    moved = of(*(environment(rank, core=15 - rank) for rank in range(16)))
+    (change,) = changes(crowd, moved)
+    assert (change.name, change.base) == ("cores", "0-15")
+    assert change.new.startswith("15,14,13,")
+
+
+def test_a_launch_on_other_cores_counts():
+    again = of(environment(0), environment(1), environment(0, core=4, launch=1))
+    assert changes(on_each(), again) == [("cores", "0,1", "0,1 or 4")]
+
+
+def test_of_many_hosts_those_are_named_that_the_other_run_has_not():
+    many = of(*(environment(rank, host=f"n{rank}", core=0) for rank in range(9)))
+    more = of(*(environment(rank, host=f"n{rank}", core=0) for rank in range(4, 16)))
+    assert changes(many, more) == [
+        ("hosts", "9 hosts, with n0, n1, n2, n3", "12 hosts, with n9, n10, n11, n12 and 3 more")
+    ]
+
+
+def test_variables_that_only_name_a_job_or_a_process_do_not_count():
+    first = {"SLURM_JOB_ID": "1", "SLURM_JOB_PARTITION": "a", "OMPI_MCA_ess_base_jobid": "7"}
+    second = {"SLURM_JOB_ID": "2", "SLURM_JOB_PARTITION": "b", "OMPI_MCA_ess_base_jobid": "9"}
+    found = changes(on_each(variables=first), on_each(variables=second))
+    assert found == [("SLURM_JOB_PARTITION", "a", "b")]
+
+
+def test_only_the_vulnerabilities_that_are_treated_otherwise_are_named():
+    first = "l1tf: PTE Inversion | retbleed: IBRS; SMT off"
+    second = "l1tf: PTE Inversion | mds: Vulnerable"
+    assert changes(on_each(mitigations=first), on_each(mitigations=second)) == [
+        (
+            "mitigations",
+            "mds: not affected | retbleed: IBRS; SMT off",
+            "mds: Vulnerable | retbleed: not affected",
+        )
+    ]
+    same = on_each(mitigations="none needed")
+    assert changes(same, on_each(mitigations="none needed")) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "change"),
+    [
+        ({"name": "eth2"}, ("interface", "eth1", "eth2")),
+        ({"mtu": 1500}, ("MTU", "9000", "1500")),
+        ({"driver": "ixgbe"}, ("driver", "mlx5_core", "ixgbe")),
+        ({"speed": 10**9}, ("link speed", "10.0 Gbit/s", "1.00 Gbit/s")),
+        ({"congestion": "bbr"}, ("congestion control", "cubic", "bbr")),
+        ({"driver": None, "speed": None}, None),
+    ],
+)
+def test_the_network_counts_as_far_as_it_is_known(fields, change):
+    before, after = run(connections=(path(),)), run(connections=(path(**fields),))
+    assert changes(before, after) == ([] if change is None else [Change(*change)])
+    assert changes(before, run()) == []
+
+
+def test_of_an_imported_run_only_the_tool_is_known():
+    imported = imported_run("# OSU MPI Latency Test v7.4\n# Size  Latency (us)\n8  1.51\n")
+    assert changes(run(), imported) == [("tool", "halftrip", "osu")]
+    newer = imported_run("# OSU MPI Latency Test v7.5\n# Size  Latency (us)\n8  1.51\n")
+    assert changes(imported, newer) == [("osu", "7.4", "7.5")]
+    assert changes(imported, imported) == []
+
+
+texts = st.text(st.characters(codec="utf-8"), max_size=20) | st.sampled_from(
+    ["n1", "n10", "retbleed: IBRS | mds: Vulnerable", " | ", ": ", "²", "0" * 5000]
+)
+
+
+@given(st.lists(st.tuples(texts, st.none() | texts, st.dictionaries(texts, texts)), max_size=4))
+def test_a_run_has_no_changes_from_itself(fields):
+    made = of(
+        *(
+            environment(rank, host=host, kernel=host, governor=text, mitigations=text, variables=v)
+            for rank, (host, text, v) in enumerate(fields)
+        )
+    )
+    assert changes(made, made) == []
+    assert {each.name for each in changes(made, run())} == {
+        each.name for each in changes(run(), made)
+    }
