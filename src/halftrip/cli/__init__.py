@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from halftrip import __version__
-from halftrip.cli import guides, other_tools, several_hosts
+from halftrip.cli import guides, other_tools, over_time, several_hosts
 from halftrip.cli.help import Command, Commands, mistake
 from halftrip.cli.output import flush, prepare_streams, writing
 from halftrip.errors import HalftripError, Interrupted, UsageError, shortage
@@ -280,6 +280,7 @@ def doctor(
     raise typer.Exit(examine(json, load))
 
 
+over_time.add_to(app)
 other_tools.add_to(app)
 several_hosts.add_to(app)
 
