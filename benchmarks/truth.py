@@ -37,6 +37,7 @@ from halftrip.stats.difference import differ
 from halftrip.stats.estimate import Estimate, difference
 from halftrip.stats.piecewise import Point
 from halftrip.stats.summary import Summary, relative_width
+from pasts import Past, is_changed, is_found
 from simulated_paths import (
     AR1,
     CURVE,
@@ -333,6 +334,37 @@ def recovery() -> list[Claim]:
     ]
 
 
+def seems_changed(past: Past, seed: int) -> Score:
+    return Score(int(is_changed(past, seed)), 1)
+
+
+def step_found(past: Past, at: int, seed: int) -> Score:
+    return Score(int(is_found(past, at, seed)), 1)
+
+
+def histories() -> list[Claim]:
+    """Of histories of 30 runs, those that show a change where there is none, and those that show a
+    step of 10 % after run 10 or half-way, and nothing else, within one run of its place."""
+    any_change, step = "a row seems to change", "a step of 10 % is found"
+    some, all_rows = (Past(rows=20), "20 rows, 1 launch"), (Past(rows=20, launches=3), "20 rows, 3")
+    one = (Past(), "1 row, 1 launch")
+    alike = (Past(between_runs=0.3), "1 row, AR(1) 0.3 between runs")
+    odd = (Past(rows=20, disturbed=0.05), "20 rows, 5 % of runs slow")
+    return [
+        *(
+            Claim("history", any_change, path, partial(seems_changed, past), 0.0, most)
+            for (past, path), most in zip(
+                (one, some, all_rows, alike, odd), (0.05, 0.05, 0.05, 0.1, 0.1), strict=True
+            )
+        ),
+        *(
+            Claim("history", step, f"{path}, run {at}", partial(step_found, past, at), 0.95, 1.0)
+            for past, path in (one, some, all_rows)
+            for at in (10, 15)
+        ),
+    ]
+
+
 # Of `early`, the range is what a run should keep; whether it does depends on when it ends.
 GROUPS: dict[str, Callable[[], list[Claim]]] = {
     "coverage": coverage,
@@ -342,6 +374,7 @@ GROUPS: dict[str, Callable[[], list[Claim]]] = {
     "sound": sound,
     "same": sameness,
     "recovery": recovery,
+    "history": histories,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from datetime import UTC
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,7 +78,7 @@ def render(history: History, width: int, every: bool, blocks: bool, wide: bool =
 
 def _runs(history: History) -> str:
     """How many runs there are, and when they were measured."""
-    first, last = (_day(history.runs[place]) for place in (0, -1))
+    first, last = (_when(history, place) for place in (0, -1))
     days = first if first == last else f"{first} to {last}"
     return f"{counted(len(history.runs), 'run')}, {days}"
 
@@ -130,18 +131,22 @@ def _sentence(history: History, event: Event) -> str:
 
 
 def _place(history: History, event: Event) -> str:
-    runs = history.runs
+    count = len(history.runs)
     if event.before + 1 == event.high:
-        return f"from run {event.high + 1} of {len(runs)} on, {_day(runs[event.high])}"
+        return f"from run {event.high + 1} of {count} on, {_when(history, event.high)}"
     first, last = event.before + 1, event.high + 1
     return (
-        f"after run {first} of {len(runs)}, {_day(runs[event.before])}, and no later than run "
-        f"{last}, {_day(runs[event.high])}"
+        f"after run {first} of {count}, {_when(history, event.before)}, and no later than run "
+        f"{last}, {_when(history, event.high)}"
     )
 
 
-def _day(run: RunFigures) -> str:
-    return run.measured.date().isoformat()
+def _when(history: History, place: int) -> str:
+    """The day of a run, or the time, where all are of one day; in UTC."""
+    moments = [each.measured.astimezone(UTC) for each in history.runs]
+    if moments[0].date() == moments[-1].date():
+        return f"{moments[place]:%Y-%m-%d %H:%M}"
+    return moments[place].date().isoformat()
 
 
 def _amount(history: History, event: Event) -> str:

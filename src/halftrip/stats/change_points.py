@@ -5,7 +5,7 @@ algorithm for optimal partitioning of data on an interval, IEEE Signal Processin
 what PELT finds, too: Killick, Fearnhead and Eckley, JASA 107, 2012, which pays for long series
 only). A change has to pass the t test for a step at any place (Worsley, On the likelihood ratio
 test for a shift in location of normal populations, JASA 74, 1979): the spread of the series is not
-known beforehand, and a fixed penalty would be right for none. `benchmarks/histories.py` counts how
+known beforehand, and a fixed penalty would be right for none. `benchmarks/truth.py` counts how
 often this finds what there is, and what there is not.
 """
 
@@ -30,6 +30,8 @@ _MOST_CHANGES = 10
 # Runs of a machine repeat no better than this, whatever a few of them look like: a standard
 # deviation of logarithms.
 _LEAST_SPREAD = 0.003
+# An error so many times what runs differ by makes a run count less.
+_LARGE_ERROR = 3.0
 # A run farther from the median of the five around it counts as if it were so many standard
 # deviations away.
 _OUTLIER = 2.5
@@ -182,14 +184,14 @@ def _student(share: float, freedom: int) -> float:
 
 
 def _variances(values: Floats, errors: Floats) -> Floats:
-    """The variance of each value: what runs differ by, or its own error where that is more.
+    """The variance of each value: what runs differ by, which a few steps hardly change; of a run
+    whose own error is much larger, that.
 
-    The error of a run is known from a few slices or launches, and no better than they tell: one
-    that seems small by chance must not outweigh the others. A few steps hardly change the median of
-    the differences of neighbours.
+    Errors come from a few slices or launches, and are not well known themselves: weights by all of
+    them would let runs outweigh others that are as good.
     """
     usual = median(np.abs(np.diff(values))) / NORMAL_50 / math.sqrt(2.0)
-    own = np.where(np.isnan(errors), 0.0, errors)
+    own = np.where(np.isnan(errors), 0.0, errors) / _LARGE_ERROR
     return np.maximum(max(usual, _LEAST_SPREAD), own) ** 2
 
 

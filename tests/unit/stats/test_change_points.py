@@ -1,5 +1,5 @@
 """Changes of level in short series of medians: found where they are, and not where there are
-none. benchmarks/histories.py counts both for longer."""
+none. benchmarks/truth.py counts both for longer."""
 
 import math
 
