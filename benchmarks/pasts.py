@@ -40,6 +40,14 @@ class Past(NamedTuple):
     disturbed: float = 0.0
 
 
+# With what they are called.
+ONE = (Past(), "1 row, 1 launch")
+SEVERAL = (Past(rows=20), "20 rows, 1 launch")
+LAUNCHES = (Past(rows=20, launches=3), "20 rows, 3 launches")
+ALIKE = (Past(between_runs=0.3), "1 row, AR(1) 0.3 between runs")
+ODD = (Past(rows=20, disturbed=0.05), "20 rows, 5 % of runs slow")
+
+
 def _autoregression(generator: np.random.Generator, shape: tuple[int, ...], lag1: float) -> Floats:
     """Normal series along the last axis, of unit variance."""
     *others, count = shape

@@ -37,7 +37,7 @@ from halftrip.stats.difference import differ
 from halftrip.stats.estimate import Estimate, difference
 from halftrip.stats.piecewise import Point
 from halftrip.stats.summary import Summary, relative_width
-from pasts import Past, is_changed, is_found
+from pasts import ALIKE, LAUNCHES, ODD, ONE, SEVERAL, Past, is_changed, is_found
 from simulated_paths import (
     AR1,
     CURVE,
@@ -343,23 +343,17 @@ def step_found(past: Past, at: int, seed: int) -> Score:
 
 
 def histories() -> list[Claim]:
-    """Of histories of 30 runs, those that show a change where there is none, and those that show a
-    step of 10 % after run 10 or half-way, and nothing else, within one run of its place."""
-    any_change, step = "a row seems to change", "a step of 10 % is found"
-    some, all_rows = (Past(rows=20), "20 rows, 1 launch"), (Past(rows=20, launches=3), "20 rows, 3")
-    one = (Past(), "1 row, 1 launch")
-    alike = (Past(between_runs=0.3), "1 row, AR(1) 0.3 between runs")
-    odd = (Past(rows=20, disturbed=0.05), "20 rows, 5 % of runs slow")
+    """Of histories of 30 runs, those that show any change where there is none, and those that show
+    a step, and no other, within one run of its place; runs are counted from 0."""
+    most = {ONE: 0.05, SEVERAL: 0.05, LAUNCHES: 0.05, ALIKE: 0.1, ODD: 0.1}
     return [
         *(
-            Claim("history", any_change, path, partial(seems_changed, past), 0.0, most)
-            for (past, path), most in zip(
-                (one, some, all_rows, alike, odd), (0.05, 0.05, 0.05, 0.1, 0.1), strict=True
-            )
+            Claim("history", "any change", path, partial(seems_changed, past), 0.0, share)
+            for (past, path), share in most.items()
         ),
         *(
-            Claim("history", step, f"{path}, run {at}", partial(step_found, past, at), 0.95, 1.0)
-            for past, path in (one, some, all_rows)
+            Claim("history", f"10 % from run {at} on", path, partial(step_found, past, at), 0.95, 1)
+            for past, path in (ONE, SEVERAL, LAUNCHES)
             for at in (10, 15)
         ),
     ]
