@@ -37,6 +37,7 @@ from halftrip.stats.difference import differ
 from halftrip.stats.estimate import Estimate, difference
 from halftrip.stats.piecewise import Point
 from halftrip.stats.summary import Summary, relative_width
+from pasts import ALIKE, LAUNCHES, ODD, ONE, SEVERAL, Past, is_changed, is_found
 from simulated_paths import (
     AR1,
     CURVE,
@@ -300,6 +301,31 @@ def recovery() -> list[Claim]:
     ]
 
 
+def seems_changed(past: Past, seed: int) -> Score:
+    return Score(int(is_changed(past, seed)), 1)
+
+
+def step_found(past: Past, at: int, seed: int) -> Score:
+    return Score(int(is_found(past, at, seed)), 1)
+
+
+def histories() -> list[Claim]:
+    """Of histories of 30 runs, those that show any change where there is none, and those that show
+    a step, and no other, within one run of its place; runs are counted from 0."""
+    most = {ONE: 0.05, SEVERAL: 0.05, LAUNCHES: 0.05, ALIKE: 0.1, ODD: 0.1}
+    return [
+        *(
+            Claim("history", "any change", path, partial(seems_changed, past), 0.0, share)
+            for (past, path), share in most.items()
+        ),
+        *(
+            Claim("history", f"10 % from run {at} on", path, partial(step_found, past, at), 0.95, 1)
+            for past, path in (ONE, SEVERAL, LAUNCHES)
+            for at in (10, 15)
+        ),
+    ]
+
+
 # Of `early`, the range is what a run should keep; whether it does depends on when it ends.
 GROUPS: dict[str, Callable[[], list[Claim]]] = {
     "coverage": coverage,
@@ -310,6 +336,7 @@ GROUPS: dict[str, Callable[[], list[Claim]]] = {
     "same": sameness,
     "changes": changes,
     "recovery": recovery,
+    "history": histories,
 }
 
 

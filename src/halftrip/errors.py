@@ -12,6 +12,10 @@ class UsageError(HalftripError):
     """A wrong option, plan key, size, core or file: what, where, what is allowed. Exit status 2."""
 
 
+class NotARunError(UsageError):
+    """A file that can be read, and is no run file."""
+
+
 class Unavailable(HalftripError):
     """A transport or a configuration cannot be used here: it is skipped with this reason, the rest
     runs."""

@@ -169,6 +169,7 @@ _OTHERS: dict[str, Callable[[], _Candidates]] = {
     "recipe": _recipes,
     "again": _flags,
     "format_": _names(FORMATS),
+    "history_format": lambda: [(name, "") for name in ("table", "json", "csv")],
     "style": _names(STYLES),
     "tool": _names(IMPORTERS),
     "to": _names(EXPORTS),

@@ -35,6 +35,12 @@ def screen(plain: bool = False) -> Console:
     return console
 
 
+def has_blocks() -> bool:
+    """Whether standard output shows block characters, such as those of a sparkline."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
+    return encoding == "utf8" and os.environ.get("TERM") != "dumb"
+
+
 class Printable:
     """What rich can print, of which only the styles that rich has given it act on the terminal."""
 

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from halftrip.errors import UsageError
+from halftrip.errors import NotARunError, UsageError
 from halftrip.results import records, sensible
 from halftrip.results.block import decode_array
 from halftrip.results.migration import migrate
@@ -153,7 +153,7 @@ def _header(line: bytes, name: str) -> records.Header:
     version = head.get("format") if isinstance(head, dict) and head.get("record") == "run" else None
     # A bool is an int.
     if type(version) is not int or version < 1:
-        raise UsageError(f"{name}: not a run file of halftrip")
+        raise NotARunError(f"{name}: not a run file of halftrip")
     if version > FORMAT:
         newer = printable(str(version), 20) if version < 1 << 64 else "of many digits"
         raise UsageError(f"{name}: format {newer} is newer than {FORMAT}; update halftrip")

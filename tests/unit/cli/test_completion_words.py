@@ -32,6 +32,8 @@ def words_after(*typed):
         (("show", "--format", "j"), ["json"]),
         (("show", "-t", "u"), ["unix", "udp"]),
         (("show", "--style", "hp"), ["hpcbench"]),
+        (("history", "--format", ""), ["table", "json", "csv"]),
+        (("history", "-t", "u"), ["unix", "udp"]),
         (("import", "--from", "np"), []),
         (("import", "--from", "netpi"), ["netpipe"]),
         (("export", "--to", "go"), ["google-benchmark"]),

@@ -1,0 +1,302 @@
+"""The history of every configuration over several runs: where its level changed, by how much, and
+what changed in the environment there."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from halftrip.analysis.environments import Change
+from halftrip.analysis.environments import changes as environment_changes
+from halftrip.analysis.summaries import summarize_configuration
+from halftrip.registry import TRANSPORTS
+from halftrip.results.configuration import Configuration
+from halftrip.results.records import Measurement
+from halftrip.results.run import Run
+from halftrip.stats.change_points import (
+    FEWEST_RUNS,
+    Levels,
+    Step,
+    changed_series,
+    standard_error,
+)
+from halftrip.stats.difference import Difference, differ
+from halftrip.stats.median import median
+
+# Of histories without a change, the share that shows any.
+_LEVEL = 0.05
+# What differs between so many runs and the next, and in at least this share of all, explains no
+# change.
+_USUAL_TIMES, _USUAL_SHARE = 3, 1 / 3
+# Core-to-core round trips differ if one is that many times another.
+_MOVED = 1.2
+CORE_TO_CORE = "core-to-core round trip"
+
+Direction = Literal["slower", "faster"]
+
+
+class Figure(NamedTuple):
+    """A row's figure in one run: the latency, ns, or the bandwidth, bytes per second, within `low`
+    to `high` at 95 % (NaN: no interval)."""
+
+    value: float
+    low: float
+    high: float
+
+
+class RunFigures(NamedTuple):
+    """What a history needs of a run: a name, when it was measured, its environment (`run` has no
+    measurements), its figures, and its median core-to-core round trip, ns (NaN: not known)."""
+
+    name: str
+    measured: datetime
+    run: Run
+    figures: Mapping[Configuration, Figure]
+    core_to_core_rtt: float
+
+
+class RowChange(NamedTuple):
+    """A change of a row's level. Numbers are those of runs in the history, from 0: `first` is the
+    first run of the new level; at 95 % confidence, that is a run from `low` to `high`. `before` is
+    the row's last run before `low`. `difference` is the factor from the figures before to those
+    after, up to the changes on both sides."""
+
+    first: int
+    low: int
+    high: int
+    before: int
+    difference: Difference
+    direction: Direction
+
+
+class RowHistory(NamedTuple):
+    """A configuration, its figures by the number of the run, and its changes in time order.
+    `detectable` is the factor of a step half-way that would be found in 95 % of cases; None with
+    too few runs for any."""
+
+    configuration: Configuration
+    figures: Mapping[int, Figure]
+    changes: Sequence[RowChange]
+    detectable: float | None
+
+
+class Event(NamedTuple):
+    """Changes of several rows in the same direction that may have happened between the same two
+    runs: after `before`, and no later than `high`. `rows` are their places among the rows of the
+    history, each with its change. `environment` is what differs between these two runs, without
+    what differs between most runs."""
+
+    direction: Direction
+    before: int
+    first: int
+    high: int
+    rows: Sequence[tuple[int, RowChange]]
+    environment: Sequence[Change]
+
+    @property
+    def factors(self) -> list[float]:
+        return [change.difference.ratio for _, change in self.rows]
+
+    @property
+    def weight(self) -> float:
+        """How much has changed: the sum of all logarithms."""
+        return sum(abs(math.log(factor)) for factor in self.factors)
+
+
+class History(NamedTuple):
+    """Runs in time order, rows in the order of a table, but those that changed first, and events in
+    time order."""
+
+    runs: Sequence[RunFigures]
+    rows: Sequence[RowHistory]
+    events: Sequence[Event]
+
+    @property
+    def changed(self) -> list[RowHistory]:
+        return [row for row in self.rows if row.changes]
+
+
+def is_bandwidth(configuration: Configuration) -> bool:
+    """Whether the figure of a configuration is its bandwidth: there is none of empty messages."""
+    return configuration.is_rate and configuration.size > 0
+
+
+def run_figures(name: str, run: Run) -> RunFigures:
+    """What a history needs of a run, which may have millions of samples."""
+    measurements: dict[Configuration, list[Measurement]] = {}
+    for configuration, found in run.by_configuration.items():
+        measurements.setdefault(configuration.without_cores, []).extend(found)
+    figures = {
+        configuration: figure
+        for configuration, found in measurements.items()
+        if (figure := _figure(configuration, found)) is not None
+    }
+    rtts = [
+        rtt
+        for measurement in run.measurements
+        if not measurement.configuration.is_simulated
+        for rtt in measurement.core_to_core_rtts
+    ]
+    moment = datetime.fromisoformat(run.header.started)
+    return RunFigures(
+        name=name,
+        measured=moment if moment.tzinfo else moment.replace(tzinfo=UTC),
+        run=msgspec.structs.replace(
+            run, measurements=(), failures=(), aggregates=(), host_counters=()
+        ),
+        figures=figures,
+        core_to_core_rtt=median(rtts) if rtts else math.nan,
+    )
+
+
+def _figure(configuration: Configuration, measurements: Sequence[Measurement]) -> Figure | None:
+    """The figure of a configuration; None where it has none above 0."""
+    summary = summarize_configuration(measurements)
+    latency, low, high = summary.latency, summary.low, summary.high
+    if not is_bandwidth(configuration):
+        return Figure(latency, low, high) if 0 < latency < math.inf else None
+    bandwidth = configuration.directions * summary.bandwidth
+    if not 0 < bandwidth < math.inf:
+        return None
+    if not 0 < low <= latency <= high:
+        return Figure(bandwidth, math.nan, math.nan)
+    return Figure(bandwidth, bandwidth * latency / high, bandwidth * latency / low)
+
+
+def history(runs: Iterable[RunFigures]) -> History:
+    """The history of all rows of these runs, in time order, whatever order they come in."""
+    ordered = sorted(runs, key=lambda each: (each.measured, each.name))
+    by_row: dict[Configuration, dict[int, Figure]] = {}
+    for number, each in enumerate(ordered):
+        for configuration, figure in each.figures.items():
+            by_row.setdefault(configuration, {})[number] = figure
+    rows = _rows(by_row)
+    rows.sort(key=lambda row: (not row.changes, *_order(row.configuration)))
+    return History(ordered, rows, _events(ordered, rows))
+
+
+def _order(configuration: Configuration) -> tuple[object, ...]:
+    """A key that has configurations in the order of a table."""
+    return (
+        *TRANSPORTS.place(configuration.transport),
+        configuration.pattern,
+        configuration.mode,
+        configuration.window,
+        str(msgspec.structs.astuple(configuration.curve)),
+        configuration.size,
+    )
+
+
+def _rows(by_row: Mapping[Configuration, Mapping[int, Figure]]) -> list[RowHistory]:
+    """The rows in the same order, judged together: of many rows, more would show a change by
+    chance."""
+    levels = {
+        configuration: Levels(
+            [math.log(figure.value) for figure in figures.values()],
+            [standard_error(*figure) for figure in figures.values()],
+        )
+        for configuration, figures in by_row.items()
+        if len(figures) >= FEWEST_RUNS
+    }
+    found = dict(zip(levels, changed_series([*levels.values()], _LEVEL), strict=True))
+    rows = []
+    for configuration, figures in by_row.items():
+        known = levels.get(configuration)
+        changes = _changes(configuration, figures, found.get(configuration, []))
+        detectable = None if known is None else math.exp(known.detectable(_LEVEL / len(levels)))
+        rows.append(RowHistory(configuration, figures, changes, detectable))
+    return rows
+
+
+def _changes(
+    configuration: Configuration, figures: Mapping[int, Figure], steps: Sequence[Step]
+) -> list[RowChange]:
+    """The changes of a row, without steps whose factor may be 1."""
+    numbers = [*figures]
+    values = [figure.value for figure in figures.values()]
+    steps = list(steps)
+    while True:
+        bounds = [0, *(step.first for step in steps), len(numbers)]
+        factors = [
+            differ(values[start:place], values[place:end])
+            for start, place, end in zip(bounds, bounds[1:], bounds[2:], strict=False)
+        ]
+        unsure = [n for n, each in enumerate(factors) if not each.significant]
+        if not unsure:
+            break
+        # What is left has other neighbours then.
+        del steps[min(unsure, key=lambda n: abs(math.log(factors[n].ratio)))]
+    found = []
+    for step, factor in zip(steps, factors, strict=True):
+        rises = factor.ratio > 1.0
+        found.append(
+            RowChange(
+                first=numbers[step.first],
+                low=numbers[step.low],
+                high=numbers[step.high],
+                before=numbers[step.low - 1],
+                difference=factor,
+                direction="faster" if rises is is_bandwidth(configuration) else "slower",
+            )
+        )
+    return found
+
+
+def _events(runs: Sequence[RunFigures], rows: Sequence[RowHistory]) -> list[Event]:
+    every = [(place, change) for place, row in enumerate(rows) for change in row.changes]
+    groups: list[list[tuple[int, RowChange]]] = []
+    for each in sorted(every, key=lambda each: (each[1].first, each[1].high)):
+        own = next((group for group in groups if _fits(each[1], group)), None)
+        if own is None:
+            groups.append([each])
+        else:
+            own.append(each)
+    usual = _usual(runs) if groups else set()
+    return sorted((_event(runs, group, usual) for group in groups), key=lambda each: each.first)
+
+
+def _fits(change: RowChange, group: Sequence[tuple[int, RowChange]]) -> bool:
+    """Whether a change may have happened between the same two runs as all of a group."""
+    before, high = _between([change, *(other for _, other in group)])
+    return before < high and all(other.direction == change.direction for _, other in group)
+
+
+def _between(changes: Sequence[RowChange]) -> tuple[int, int]:
+    """The last run that is before all these changes, and the first that is after all."""
+    return max(each.before for each in changes), min(each.high for each in changes)
+
+
+def _event(
+    runs: Sequence[RunFigures], group: Sequence[tuple[int, RowChange]], usual: set[str]
+) -> Event:
+    found = [change for _, change in group]
+    before, high = _between(found)
+    firsts = Counter(min(max(each.first, before + 1), high) for each in found)
+    differing = [
+        change for change in _differences(runs[before], runs[high]) if change.name not in usual
+    ]
+    return Event(found[0].direction, before, firsts.most_common(1)[0][0], high, group, differing)
+
+
+def _usual(runs: Sequence[RunFigures]) -> set[str]:
+    """The names of what differs between most runs and the next, such as the host of a job."""
+    counts = Counter(
+        change.name for one, other in pairwise(runs) for change in _differences(one, other)
+    )
+    most = max(_USUAL_TIMES, _USUAL_SHARE * (len(runs) - 1))
+    return {name for name, count in counts.items() if count >= most}
+
+
+def _differences(before: RunFigures, after: RunFigures) -> list[Change]:
+    """What differs between two runs, the core-to-core round trip included."""
+    found = environment_changes(before.run, after.run)
+    one, other = before.core_to_core_rtt, after.core_to_core_rtt
+    if max(one, other) > _MOVED * min(one, other):
+        found.append(Change(CORE_TO_CORE, f"{one:.0f} ns", f"{other:.0f} ns"))
+    return found

@@ -1,0 +1,152 @@
+"""The history of rows over several runs."""
+
+import math
+
+import msgspec
+import pytest
+
+from halftrip.analysis.environments import Change
+from halftrip.analysis.history import CORE_TO_CORE, history, run_figures
+from halftrip.results.records import Measurement
+from halftrip.results.run_file import load
+from harness import histories, runs
+from harness.files import ROOT
+from harness.histories import KERNELS, dated, figures, weekly
+
+
+@pytest.fixture(scope="module")
+def changed():
+    """Twenty runs, two of whose rows take a tenth longer from the twelfth on."""
+    return figures(weekly(20, step_at=12))
+
+
+def test_what_changed_when_by_how_much_and_with_what(changed):
+    found = history(changed)
+    (event,) = found.events
+    assert (event.direction, event.first, len(event.rows)) == ("slower", 12, 2)
+    assert event.before < 12 <= event.high
+    assert event.environment == [Change("kernel", *KERNELS)]
+    for row in found.changed:
+        (change,) = row.changes
+        assert row.configuration.transport == "mpi"
+        assert change.low <= 12 <= change.high
+        assert change.difference.low <= 1.1 <= change.difference.high
+
+
+def test_rows_that_changed_come_first_and_all_are_kept(changed):
+    rows = history(changed).rows
+    names = [(row.configuration.transport, row.configuration.size) for row in rows]
+    assert names == [("mpi", 8), ("mpi", 65536), ("shm", 8), ("tcp", 8)]
+    slower_tcp = [
+        each._replace(figures={c: f for c, f in each.figures.items() if c.transport != "mpi"})
+        for each in changed
+    ]
+    assert [row.changes for row in history(slower_tcp).rows] == [[], []]
+
+
+def test_runs_may_come_in_any_order(changed):
+    assert history(changed[::-1]) == history(changed)
+
+
+def test_nothing_is_found_where_nothing_changed():
+    found = history(figures(weekly(20)))
+    assert found.events == []
+    assert all(1.03 < row.detectable < 1.2 for row in found.rows)
+
+
+def test_a_row_counts_in_the_runs_that_have_it():
+    made = figures(weekly(20, step_at=12))
+    without = [
+        each._replace(figures={}) if number in {3, 13} else each for number, each in enumerate(made)
+    ]
+    (event,) = history(without).events
+    assert (event.before, event.first) == (11, 12)
+    assert 3 not in history(without).rows[0].figures
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_too_few_runs_have_no_changes(count):
+    found = history(figures(weekly(count, step_at=2, factor=3.0)))
+    assert len(found.runs) == count
+    assert not found.events
+    assert all(row.detectable is None for row in found.rows)
+
+
+def test_less_bandwidth_is_slower():
+    def stream(number):
+        half_ns = 1e5 if number < 8 else 1.3e5
+        made = runs.measurement("tcp", 1 << 20, pattern="stream", half_ns=half_ns, seed=number)
+        return dated(runs.run(made), number)
+
+    (event,) = history(figures(map(stream, range(16)))).events
+    assert event.direction == "slower"
+    assert event.factors[0] == pytest.approx(1 / 1.3, rel=0.01)
+
+
+def test_of_empty_messages_the_time_counts():
+    made = runs.run(runs.measurement("tcp", 0, pattern="stream", window=4))
+    ((_, figure),) = run_figures("a", made).figures.items()
+    assert 0 < figure.value < math.inf
+
+
+def test_requested_cores_do_not_tell_rows_apart():
+    def on(core):
+        made = runs.measurement()
+        configuration = made.configuration
+        end = msgspec.structs.replace(configuration.initiator, core=core)
+        return msgspec.structs.replace(
+            made, configuration=msgspec.structs.replace(configuration, initiator=end)
+        )
+
+    found = history(figures([dated(runs.run(on(0)), 0), dated(runs.run(on(3)), 1)]))
+    assert len(found.rows) == 1
+
+
+def test_another_core_to_core_round_trip_is_named():
+    def run(number):
+        far = number >= 8
+        made = runs.measurement(half_ns=150.0 if far else 100.0, rtts=(200.0,) if far else (100.0,))
+        return dated(runs.run(made), number)
+
+    (event,) = history(figures(map(run, range(16)))).events
+    assert event.environment == [Change(CORE_TO_CORE, "100 ns", "200 ns")]
+
+
+def test_what_differs_between_most_runs_explains_nothing():
+    def run(number):
+        made = runs.measurement(half_ns=150.0 if number >= 8 else 100.0, seed=number)
+        ranks = tuple(runs.environment(rank, host=f"pod-{number}") for rank in (0, 1))
+        return dated(runs.run(made, environments=ranks), number)
+
+    (event,) = history(figures(map(run, range(16)))).events
+    assert event.environment == []
+
+
+def test_changes_in_other_directions_are_events_of_their_own():
+    def run(number):
+        factor = 1.3 if number >= 8 else 1.0
+        both = [runs.measurement("shm", 8, half_ns=100 * factor, seed=number),
+                runs.measurement("tcp", 8, half_ns=9000 / factor, seed=number)]  # fmt: skip
+        return dated(runs.run(*both), number)
+
+    found = history(figures(map(run, range(16))))
+    assert {event.direction for event in found.events} == {"slower", "faster"}
+
+
+def test_without_samples_there_is_no_figure():
+    empty = msgspec.structs.replace(runs.measurement(), blocks=[])
+    assert isinstance(empty, Measurement)
+    assert run_figures("a", runs.run(empty)).figures == {}
+
+
+def test_runs_of_every_format_are_read_together():
+    paths = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
+    found = history(run_figures(path.name, load(path)) for path in paths)
+    assert len(found.runs) == len(paths)
+    assert found.rows
+
+
+def test_the_samples_of_a_run_are_not_kept():
+    (kept,) = figures(histories.weekly(1))
+    assert not kept.run.measurements
+    assert kept.run.environments

@@ -1,0 +1,173 @@
+"""Changes of level in short series of medians: found where they are, and not where there are
+none. benchmarks/truth.py counts both for longer."""
+
+import math
+
+import numpy as np
+import pytest
+import ruptures
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from halftrip.stats.change_points import (
+    FEWEST_RUNS,
+    SHORTEST_LEVEL,
+    Levels,
+    Step,
+    _partitions,
+    _student,
+    changed_series,
+    standard_error,
+)
+from harness.noise import autoregression
+
+UNKNOWN = math.nan
+
+
+def steps(values, errors=None, level=0.05):
+    return Levels(values, [UNKNOWN] * len(values) if errors is None else errors).steps(level)
+
+
+def noisy(seed, count=30, spread=0.03, **steps_at):
+    """A series whose level rises by ten per cent where `at` says so."""
+    series = spread * np.random.default_rng(seed).standard_normal(count)
+    for place in steps_at.get("at", ()):
+        series[place:] += math.log(1.1)
+    return series
+
+
+def test_an_exact_step_is_found_exactly():
+    assert steps([0.0] * 5 + [0.1] * 7) == [Step(5, 5, 5)]
+
+
+def test_a_level_that_does_not_vary_has_no_steps():
+    assert steps([1.5] * 50) == []
+
+
+def test_steps_up_and_down_are_both_found():
+    assert [step.first for step in steps([0.0] * 6 + [0.2] * 5 + [0.0] * 6)] == [6, 11]
+
+
+def test_less_than_any_machine_repeats_by_is_no_step():
+    assert steps([0.0] * 15 + [0.001] * 15) == []
+
+
+@pytest.mark.parametrize("place", [0, 4, 15, 29])
+@pytest.mark.parametrize("outliers", [1, 2])
+def test_one_or_two_runs_that_stand_out_are_no_level(place, outliers):
+    series = noisy(1)
+    series[place : place + outliers] += 0.5
+    assert steps(series) == []
+
+
+@pytest.mark.parametrize("outlier", [3, 14, 20])
+def test_nor_do_they_hide_one(outlier):
+    series = noisy(2, at=[15])
+    series[outlier] += 0.7
+    (step,) = steps(series)
+    assert abs(step.first - 15) <= 1
+
+
+def test_a_run_with_a_large_error_counts_less():
+    series = np.concatenate((noisy(3, 15), [0.1, 0.11, 0.09]))
+    certain = np.full(18, 0.01)
+    assert steps(series, certain)
+    assert not steps(series, np.concatenate((certain[:15], [0.3] * 3)))
+
+
+def test_a_run_with_a_small_error_does_not_outweigh_the_others():
+    """Of three slices, it is small by chance."""
+    series = noisy(4)
+    errors = np.full(30, 0.03)
+    errors[::7] = 1e-6
+    assert steps(series, errors) == steps(series)
+
+
+@given(
+    st.lists(st.floats(-20, 20), min_size=FEWEST_RUNS, max_size=30),
+    st.lists(st.floats(0, 5) | st.just(UNKNOWN), min_size=30, max_size=30),
+    st.floats(1e-6, 0.5),
+)
+def test_levels_of_any_series_are_long_enough_and_steps_lie_within_their_intervals(
+    values, errors, level
+):
+    levels = Levels(values, errors[: len(values)])
+    found = levels.steps(level)
+    bounds = [0, *(step.first for step in found), len(values)]
+    assert all(length >= SHORTEST_LEVEL for length in np.diff(bounds))
+    assert all(0 < step.low <= step.first <= step.high < len(values) for step in found)
+    assert levels.detectable(level) > 0.0
+
+
+@given(st.integers(0, 1000), st.floats(-10, 10))
+def test_the_unit_of_the_figures_does_not_matter(seed, shift):
+    series = noisy(seed, at=[15])
+    assert steps(series) == steps(series + shift)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_partitions_are_those_of_ruptures(seed):
+    series = noisy(seed, 24, at=[7, 15])
+    errors, ends = _partitions(series, np.ones(24))
+    theirs = ruptures.Dynp(model="l2", min_size=SHORTEST_LEVEL, jump=1).fit(series[:, None])
+    for count in (1, 2, 3):
+        *places, _ = theirs.predict(n_bkps=count)
+        assert ends[count] == places
+        cost = theirs.cost.sum_of_costs([*places, 24])
+        assert errors[count] == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("freedom", [4, 10, 100])
+@pytest.mark.parametrize("share", [0.95, 0.999, 1 - 1e-6])
+def test_the_quantiles_of_student_are_near_and_never_much_too_small(share, freedom):
+    ratio = _student(share, freedom) / stats.t.ppf(share, freedom)
+    assert 0.99 < ratio < (1.02 if freedom >= 10 else 1.16)
+
+
+def test_few_series_without_a_step_show_one():
+    assert sum(bool(steps(noisy(seed))) for seed in range(200)) <= 12
+
+
+def test_nor_do_those_whose_neighbours_are_alike():
+    wander = [0.03 * autoregression(np.random.default_rng(seed), 30, 0.3) for seed in range(200)]
+    assert sum(bool(steps(each)) for each in wander) <= 18
+
+
+@pytest.mark.parametrize("place", [10, 15])
+def test_a_step_of_ten_per_cent_is_found_where_it_is(place):
+    """And is in its interval."""
+    near = within = 0
+    for seed in range(100):
+        found = steps(noisy(seed, at=[place]))
+        near += len(found) == 1 and abs(found[0].first - place) <= 1
+        within += any(step.low <= place <= step.high for step in found)
+    assert near >= 90
+    assert within >= 92
+
+
+def test_of_several_series_the_chance_of_any_step_is_that_of_one():
+    histories = [[Levels(noisy(100 * n + k), [UNKNOWN] * 30) for k in range(10)] for n in range(40)]
+    assert sum(any(changed_series(each, 0.05)) for each in histories) <= 6
+
+
+def test_series_that_have_changed_leave_the_others_as_they_are():
+    changed = [Levels(noisy(k, at=[15]), [UNKNOWN] * 30) for k in range(5)]
+    same = [Levels([1.0] * 30, [UNKNOWN] * 30)] * 5
+    found = changed_series(changed + same, 0.05)
+    assert [bool(each) for each in found] == [True] * 5 + [False] * 5
+    assert changed_series([], 0.05) == []
+
+
+def test_what_would_be_found_half_way():
+    each = [Levels(noisy(seed), [UNKNOWN] * 30).detectable(0.05) for seed in range(20)]
+    level = float(np.median(each))
+    found = [bool(steps(noisy(seed) + level * (np.arange(30) >= 15))) for seed in range(100)]
+    assert sum(found) >= 85
+
+
+def test_standard_errors_are_those_of_logarithms():
+    error = standard_error(100.0, 100 / 1.02, 102.0)
+    assert error == pytest.approx(math.log(1.02) / 1.96, rel=1e-3)
+    for bounds in ((math.nan, math.nan), (0.0, 101.0), (99.0, math.inf), (101.0, 102.0)):
+        assert math.isnan(standard_error(100.0, *bounds))
