@@ -100,11 +100,12 @@ class Link(NamedTuple):
 
 class Judged(NamedTuple):
     """The links by which one figure is judged, against what was expected or a baseline. `size` is
-    that of a message, bytes; `configurations` are those of the links, in their order."""
+    that of a message, bytes (None: not known); `configurations` are those of the links, in their
+    order."""
 
     transport: str
     pattern: str
-    size: int
+    size: int | None
     figure: str
     against: Literal["expect", "baseline"]
     links: Sequence[Link]
@@ -120,7 +121,7 @@ class Short(NamedTuple):
     hosts: tuple[str, ...]
     transport: str
     pattern: str
-    size: int
+    size: int | None
     figure: str
     value: float
     expected: float
@@ -177,7 +178,7 @@ def _judged(
 ) -> Judged:
     each = [row.configuration for row in rows]
     what = each[0]
-    return Judged(what.transport, what.pattern, what.size, figure, against, links, each)
+    return Judged(what.transport, what.pattern, what.known_size, figure, against, links, each)
 
 
 def unjudged(document: Document) -> list[str]:
@@ -297,9 +298,14 @@ def _of_size(rows: Sequence[Row], choose: Any) -> list[Row]:
     """Of each transport the rows of its smallest, or largest, size."""
     sizes: dict[str, list[int]] = {}
     for row in rows:
-        sizes.setdefault(row.configuration.transport, []).append(row.configuration.size)
+        if row.configuration.size_known:
+            sizes.setdefault(row.configuration.transport, []).append(row.configuration.size)
     chosen = {transport: choose(each) for transport, each in sizes.items()}
-    return [row for row in rows if row.configuration.size == chosen[row.configuration.transport]]
+    return [
+        row
+        for row in rows
+        if row.configuration.known_size == chosen.get(row.configuration.transport, -1)
+    ]
 
 
 def _value(row: Row, figure: str) -> float:

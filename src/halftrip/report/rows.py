@@ -213,7 +213,7 @@ def _bandwidth(
     given: its time, ns (None: not known), and how many iterations it holds."""
     messages = configuration.messages_per_iteration
     times = [ns / (iterations * messages) for ns, iterations in samples if ns]
-    return configuration.size / median(times) * 1e9 if times else None
+    return configuration.payload / median(times) * 1e9 if times else None
 
 
 def _total(counts: list[int | None]) -> int | None:

@@ -75,7 +75,7 @@ def parts(documents: Sequence[Document]) -> list[Part]:
             simulated = all(each.is_simulated for each in configurations)
             figure = "bandwidth" if of_rates else "one-way latency"
             heading = ", ".join([figure, *common(configurations, simulated)])
-            several = len({line.configuration.size for line in lines}) > 1
+            several = len({line.configuration.known_size for line in lines}) > 1
             section = _path if several else lambda _: None
             made = made_table(lines, _columns(lines, of_rates), section=section)
             found.append(Part(heading, made))
@@ -119,7 +119,9 @@ def _lines(runs: Sequence[Sequence[Row]]) -> list[_Line]:
     lines = {each: [rows.get(each) for rows in by_run] for each in known}
     alike: dict[tuple[object, ...], list[Configuration]] = {}
     for each in known:
-        alike.setdefault((each.transport, each.pattern, each.mode, each.size), []).append(each)
+        alike.setdefault((each.transport, each.pattern, each.mode, each.known_size), []).append(
+            each
+        )
     for group in alike.values():
         for each in group:
             beside = [other for other in group if _may_be(each, other)]
@@ -157,7 +159,7 @@ def _columns(lines: Sequence[_Line], of_rates: bool) -> list[Column]:
     for field in varying(configurations):
         of = _of_configuration(field.of)
         columns.append(Column(field.name, "", of, is_text=True, rank=ALWAYS))
-    size = _of_configuration(lambda each: format_size(each.size))
+    size = _of_configuration(lambda each: format_size(each.known_size))
     columns.append(Column("size", "bytes", size, rank=ALWAYS))
     for place, letter in enumerate(letters(len(lines[0].rows))):
         figure = _of_run(place, _bandwidth if of_rates else _latency)

@@ -1,7 +1,7 @@
 """pyperf's JSON: every benchmark is a curve of one row, by its name.
 
 pyperf knows calls, not messages: a value is taken as the time of one message, is not halved, and
-its size is not known, which is a size of 0. A run (a process) of values is a launch, and each of
+its size is not known. A run (a process) of values is a launch, and each of
 its values a slice; calibration and values that were for warming up are left out.
 """
 
@@ -66,7 +66,7 @@ def _table(benchmark: Value, name: str, metadata: Sequence[Value]) -> Table:
         TOOL, 1, settings("python", "pingpong", variant=(("benchmark", name),), places="own"),
         "mean", rows, version=_said(metadata, "perf_version"),
         hosts=[host] if host is not None else [], date=min(dates, default=None),
-        facts={"name": name, "size": "unknown"}, in_order=False,
+        facts={"name": name}, in_order=False,
     )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def _rows(run: Value, launch: int, said: Sequence[Value]) -> Iterator[Row]:
         step = 1e9 * last_place(value.digits)
         figures = {"value": value.digits}
         yield Row(
-            0, 0, 1e9 * value.number, figures, iterations=calls, launch=launch, slice=slice_,
+            0, None, 1e9 * value.number, figures, iterations=calls, launch=launch, slice=slice_,
             step=step,
         )  # fmt: skip
 

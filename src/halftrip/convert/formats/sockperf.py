@@ -3,7 +3,7 @@ log of either of the first two, whose rows are single exchanges.
 
 sockperf has halved its round trips itself. A MB of it is 2^20 bytes. A log says the size of
 messages, and a throughput test in a note, or by its bandwidth and rate. The summary of a latency
-says nothing of it: its row has size 0, and the fact that it is unknown.
+says nothing of it: its size is not known.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ class _Text:
 
 def _read(lines: Lines) -> Sequence[Table]:
     text = _Text(lines)
-    line, size = 0, 0
+    line = 0
+    size: int | None = None
     if _SIZE in text.said:
         line, (cell,) = text.said[_SIZE]
         size = whole(line, cell)
@@ -115,12 +116,11 @@ def _read(lines: Lines) -> Sequence[Table]:
         wrong(len(lines), "it ends before a summary: sockperf was interrupted")
     protocol = text.said[_PROTOCOL][1][0].lower() if _PROTOCOL in text.said else UNKNOWN
     version = text.said[_VERSION][1][0] if _VERSION in text.said else None
-    facts = {} if row.size else {"size": "unknown"}
     configuration = settings(protocol, pattern)
-    return [Table(TOOL, line, configuration, "mean", [row], version=version, facts=facts)]
+    return [Table(TOOL, line, configuration, "mean", [row], version=version)]
 
 
-def _summary(text: _Text, size: int) -> tuple[int, Row]:
+def _summary(text: _Text, size: int | None) -> tuple[int, Row]:
     spread: dict[Spread, float] = {}
     if _COUNT not in text.said:
         wrong(len(text.lines), "it ends before the number of observations")
@@ -188,7 +188,7 @@ def _throughput(text: _Text) -> tuple[int, Row]:
     return at, Row(at, size, ns, figures, step=step, bandwidth=bandwidth, rate=rate)
 
 
-def _log(text: _Text, heading: int, size: int) -> Row:
+def _log(text: _Text, heading: int, size: int | None) -> Row:
     """The row of the log below this line: a sample for each exchange."""
     lines, times, before = text.lines, [], -1
     for n in range(heading + 1, len(lines) + 1):

@@ -48,6 +48,7 @@ def curves(
     groups: dict[Configuration, list[Row]] = {}
     for row in document.rows:
         if wanted(row.configuration):
+            check_size(row, style)
             groups.setdefault(row.configuration.curve, []).append(row)
     if not groups:
         lacks(style, needs, how)
@@ -56,6 +57,16 @@ def curves(
         for rows in groups.values()
     ]
     return sorted(found, key=lambda curve: 0 if curve.source is None else curve.source.place)
+
+
+def check_size(row: Row, style: str) -> None:
+    """Raises UsageError for a row whose size is not known: no older table has such a one."""
+    if not row.configuration.size_known:
+        tool = row.source.tool if row.source is not None else "the run file"
+        raise UsageError(
+            f"style {style}: a row of {row.configuration.transport} "
+            f"{row.configuration.pattern} has no size: {tool} does not say it"
+        )
 
 
 def measured_by(document: Document, curve: Curve) -> str:
