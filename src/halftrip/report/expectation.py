@@ -29,6 +29,10 @@ _MOST_NAMED = 3
 
 
 NOTHING_EXPECTED = "--format nodes: nothing is expected; add --expect or --baseline"
+NOTHING_JUDGED = (
+    "not judged: nobody has said what is expected. halftrip show judges this run now, with "
+    "--expect latency=2us,bandwidth=10GB/s or --baseline RUN; halftrip run has these options, too."
+)
 
 
 class _Figure(NamedTuple):
@@ -49,12 +53,14 @@ _FIGURES = {
 class Expectations(NamedTuple):
     """What is expected of a run: `figures` by name, s, bytes per second, messages per second; and
     what a `baseline` has. Worse by more than the share `tolerance` falls short. `named` is the
-    baseline that the run's own plan names, of which a file has the name alone."""
+    baseline that the run's own plan names, of which a file has the name alone. `asked`: the plan is
+    one to judge by, as it has a tolerance."""
 
     figures: Mapping[str, float]
     baseline: Baseline | None = None
     tolerance: float = DEFAULT_TOLERANCE
     named: str | None = None
+    asked: bool = False
 
     @classmethod
     def of_plan(cls, plan: Mapping[str, Any], baseline: Baseline | None = None) -> Expectations:
@@ -66,8 +72,8 @@ class Expectations(NamedTuple):
             figures = _or(lambda: expected(plan["expect"]), figures)
         if plan.get("tolerance") is not None:
             tolerance = _or(lambda: share(plan["tolerance"]), tolerance)
-        named = plan.get("baseline")
-        return cls(figures, baseline, tolerance, named if isinstance(named, str) else None)
+        named = plan.get("baseline") if isinstance(plan.get("baseline"), str) else None
+        return cls(figures, baseline, tolerance, named, plan.get("tolerance") is not None)
 
     @property
     def are_none(self) -> bool:
@@ -217,9 +223,10 @@ def fails(document: Document) -> bool:
 
 
 def lines(document: Document) -> list[str]:
-    """A line for each that falls short, or one that none does; none where nothing was expected."""
+    """A line for each that falls short, or one that none does; none where nothing was expected, but
+    that nothing was judged, where the plan is one to judge by."""
     wishes = document.expectations
-    said = []
+    said = [NOTHING_JUDGED] if wishes.are_none and wishes.asked else []
     if wishes.baseline is None and wishes.named is not None:
         said.append(f"baseline: {wishes.named}; show --baseline FILE compares with it again")
     if not wishes.figures and wishes.baseline is None:
