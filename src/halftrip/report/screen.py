@@ -9,7 +9,7 @@ from rich.text import Text
 
 from halftrip.analysis.layers import related
 from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
-from halftrip.report import expectation, network, notes, one_way, overview, pairs
+from halftrip.report import expectation, mpi_overhead, network, notes, one_way, overview, pairs
 from halftrip.report.causes import advice, groups, trust
 from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
@@ -40,6 +40,7 @@ def render(document: Document, width: int, file: str | None = None) -> Group:
         body = _table_lines(document, width)
     said = [
         *expectation.lines(document),
+        *mpi_overhead.lines(document),
         *network.lines(document.run),
         *one_way.lines(document),
         *notes.breakpoints(document.curves),
