@@ -147,6 +147,7 @@ def _order(configuration: Configuration) -> tuple[Any, ...]:
         configuration.socket or "",
         configuration.ownership or "",
         msgspec.structs.astuple(configuration.tuning),
+        configuration.variant,
         configuration.size,
     )
     rest = msgspec.structs.astuple(configuration)
