@@ -17,6 +17,14 @@ from halftrip.results.reported import Reported, Source
 from halftrip.stats.quantile import Floats
 
 
+class StyleError(UsageError):
+    """A run lacks what a style needs; the message names the style by the option of ``show``."""
+
+    def __init__(self, style: str, reason: str) -> None:
+        super().__init__(f"--style {style}: {reason}")
+        self.reason = reason
+
+
 class Curve(NamedTuple):
     """Rows that differ in their size alone, in that order, and where they were imported from (None:
     halftrip has measured them)."""
@@ -43,7 +51,7 @@ def curves(
     document: Document, style: str, wanted: Callable[[Configuration], bool], needs: str, how: str
 ) -> list[Curve]:
     """The curves that a style prints, those that are `wanted`, in the order of tables, or of what
-    was imported. Raises UsageError where there are none: `needs` is what the style needs, `how` how
+    was imported. Raises StyleError where there are none: `needs` is what the style needs, `how` how
     to measure it."""
     groups: dict[Configuration, list[Row]] = {}
     for row in document.rows:
@@ -60,13 +68,11 @@ def curves(
 
 
 def check_size(row: Row, style: str) -> None:
-    """Raises UsageError for a row whose size is not known: no older table has such a one."""
+    """Raises StyleError for a row whose size is not known: no older table has such a one."""
     if not row.configuration.size_known:
         tool = row.source.tool if row.source is not None else "the run file"
-        raise UsageError(
-            f"style {style}: a row of {row.configuration.transport} "
-            f"{row.configuration.pattern} has no size: {tool} does not say it"
-        )
+        what = f"{row.configuration.transport} {row.configuration.pattern}"
+        raise StyleError(style, f"a row of {what} has no size: {tool} does not say it")
 
 
 def measured_by(document: Document, curve: Curve) -> str:
@@ -76,7 +82,7 @@ def measured_by(document: Document, curve: Curve) -> str:
 
 def lacks(style: str, needs: str, how: str) -> NoReturn:
     """Raises the error of a style whose run lacks what it needs."""
-    raise UsageError(f"style {style}: the run has no {needs}; measure it with {how}")
+    raise StyleError(style, f"the run has no {needs}; measure it with {how}")
 
 
 def printed(row: Row, tool: str) -> Sequence[Reported]:
@@ -90,14 +96,14 @@ def cells(row: Row, tool: str, names: Sequence[str]) -> list[str]:
     UsageError where the run file lacks them."""
     found = printed(row, tool)
     if len(found) != 1 or not set(names) <= found[0].figures.keys():
-        raise UsageError(f"--style {tool}: {row.configuration.title}: its line is not in the file")
+        raise StyleError(tool, f"{row.configuration.title}: its line is not in the file")
     return [found[0].figures[name] for name in names]
 
 
 def fact(source: Source, name: str) -> str:
-    """What a tool has said of its table. Raises UsageError where the run file lacks it."""
+    """What a tool has said of its table. Raises StyleError where the run file lacks it."""
     if name not in source.facts:
-        raise UsageError(f"--style {source.tool}: the table's {name} is not in the file")
+        raise StyleError(source.tool, f"the table's {name} is not in the file")
     return source.facts[name]
 
 
