@@ -32,6 +32,10 @@ _SIZE = re.compile(r"test was performed using the following parameters: .*--msg-
 _NOTE = re.compile(r"NOTE: test was performed, using msg-size=(\d+)\..*")
 _PROTOCOL = re.compile(r"\[ *\d+\] IP = .* # (TCP|UDP)\s*")
 _VERSION = re.compile(r"== version #(\S+) ==\s*")
+# A line of the log, as sockperf prints nearly all of them.
+_USUAL = re.compile(
+    r"(\d{1,15}), (\d{1,12}\.\d{1,9}), (\d{1,12}\.\d{1,9}), (\d{1,12}\.\d{1,9})", re.ASCII
+)
 _HEADING = "packet, txTime(sec), rxTime(sec), latency(usec)"
 # How the lines with figures begin: one that goes on in another way was cut off or changed.
 _FIGURES = re.compile(
@@ -188,23 +192,35 @@ def _throughput(text: _Text) -> tuple[int, Row]:
     return at, Row(at, size, ns, figures, step=step, bandwidth=bandwidth, rate=rate)
 
 
+def _figures(n: int, line: str) -> tuple[int, float, float, float] | None:
+    """The figures in a line of the log; None where it has none."""
+    # A log has millions of lines: those that are as usual take a fraction of the time.
+    if usual := _USUAL.fullmatch(line):
+        packet, *times = usual.groups()
+        return int(packet), float(times[0]), float(times[1]), float(times[2])
+    cells = [cell.strip() for cell in line.split(",")]
+    if cells == [""] or line.startswith("-----"):
+        return None
+    if len(cells) != 4:
+        wrong(n, f"{len(cells)} figures below {_HEADING}")
+    return whole(n, cells[0]), number(n, cells[1]), number(n, cells[2]), number(n, cells[3])
+
+
 def _log(text: _Text, heading: int, size: int | None) -> Row:
     """The row of the log below this line: a sample for each exchange."""
     lines, times, before = text.lines, [], -1
     for n in range(heading + 1, len(lines) + 1):
-        cells = [cell.strip() for cell in lines[n].split(",")]
-        if cells == [""] or lines[n].startswith("-----"):
+        figures = _figures(n, lines[n])
+        if figures is None:
             continue
-        if len(cells) != 4:
-            wrong(n, f"{len(cells)} figures below {_HEADING}")
-        packet, sent, received = whole(n, cells[0]), number(n, cells[1]), number(n, cells[2])
+        packet, sent, received, half = figures
         if packet <= before or received < sent:
             wrong(n, "a packet out of order, or received before it was sent")
         before = packet
         # Of the whole exchange: its figure is half of that.
-        exchange = 2e3 * number(n, cells[3])
+        exchange = 2e3 * half
         if not exchange <= 1e15:
-            wrong(n, f"{cells[3]} us is longer than any run")
+            wrong(n, f"{half:g} us is longer than any run")
         times.append(round(exchange))
     if not times:
         wrong(len(lines), "it ends without a row of the log")
