@@ -81,18 +81,21 @@ def parse_share(text: str) -> float:
     return share
 
 
-def format_size(size: int) -> str:
-    """Whole K, M or G (powers of 1024) where that is exact, else bytes: ``64K``, ``1536``."""
+def format_size(size: int | None) -> str:
+    """Whole K, M or G (powers of 1024) where that is exact, else bytes: ``64K``, ``1536``; ``?``
+    for a size that is not known."""
+    if size is None:
+        return "?"
     for unit, factor in (("G", 1024**3), ("M", 1024**2), ("K", 1024)):
         if size and size % factor == 0:
             return f"{size // factor}{unit}"
     return str(size)
 
 
-def size_in_words(size: int) -> str:
-    """A size with its unit: ``8 B``, ``64 KiB``."""
+def size_in_words(size: int | None) -> str:
+    """A size with its unit: ``8 B``, ``64 KiB``, or ``? B``."""
     text = format_size(size)
-    return f"{text} B" if text.isdecimal() else f"{text[:-1]} {text[-1]}iB"
+    return f"{text} B" if text.isdecimal() or size is None else f"{text[:-1]} {text[-1]}iB"
 
 
 # The units of figures. In CSV, JSON and data frames, the names end in them.

@@ -123,3 +123,12 @@ def test_without_pyzmq_the_rest_is_measured(shell):
     for name in ("zmq", "zmq-ipc"):
         assert f"not measured: {name}: no pyzmq (" in result.out
     assert "pip install 'halftrip[zmq]'" in result.out
+
+
+@pytest.mark.parametrize("recipe", ["which-link", "network-check"])
+def test_a_recipe_for_several_hosts_is_refused_on_one(shell, recipe):
+    result = shell.run(recipe)
+    assert (result.status, result.out) == (2, "")
+    said = "halftrip: --pairs across: all ranks are on one host; --hosts a,b names several\n"
+    assert result.err == said
+    assert list(shell.directory.glob("*.jsonl")) == []

@@ -75,7 +75,7 @@ def steps(configurations: Iterable[Configuration]) -> list[Step]:
     """
     by_kind: dict[tuple[str, Any], list[Configuration]] = {}
     curves: dict[str, dict[Configuration, list[Configuration]]] = {}
-    for each in configurations:
+    for each in (each for each in configurations if each.size_known):
         by_kind.setdefault((each.transport, _kind(each)), []).append(each)
         curves.setdefault(each.transport, {}).setdefault(each.curve, []).append(each)
     found = []

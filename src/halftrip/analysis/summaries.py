@@ -43,7 +43,7 @@ def summarize_configuration(
     first = measurements[0].first
     summary = series.summarize_configuration(
         times or configuration_times(measurements),
-        size=configuration.size,
+        size=configuration.payload,
         first=math.nan if first is None else first / configuration.messages_per_iteration,
         delivered=delivered,
         single=all(
@@ -58,7 +58,7 @@ def summarize_configuration(
         m.samples.size * m.iterations * configuration.messages_per_iteration for m in measurements
     )
     elapsed = sum(int(m.samples.sum()) for m in measurements)
-    bandwidth = configuration.size * delivered * sent / elapsed * 1e9 if elapsed else math.nan
+    bandwidth = configuration.payload * delivered * sent / elapsed * 1e9 if elapsed else math.nan
     return summary._replace(bandwidth=bandwidth)
 
 

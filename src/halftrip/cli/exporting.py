@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from halftrip.cli.output import writing
@@ -10,7 +11,8 @@ from halftrip.convert.export.writing import named, write
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
 from halftrip.registry import EXPORTS
-from halftrip.report.document import document
+from halftrip.report.document import Document, document
+from halftrip.report.styles.figures import StyleError
 from halftrip.results.run_file import load, newest
 from halftrip.texts import printable
 
@@ -29,7 +31,7 @@ def export_run(run: str | None, to: str, output: str | None, force: bool) -> int
         print(f"halftrip: {problem}", file=sys.stderr)
     if not found.by_configuration:
         raise UsageError(f"{printable(path)}: the run has no rows to export")
-    made = EXPORTS.load(to)(document(found))
+    made = _made(to, document(found))
     contents = {suffix: _encoded(content) for suffix, content in made.items()}
     if output == STANDARD_OUTPUT:
         _print(to, contents)
@@ -40,6 +42,15 @@ def export_run(run: str | None, to: str, output: str | None, force: bool) -> int
         for each in files:
             print(printable(each))
     return 0
+
+
+def _made(to: str, content: Document) -> Mapping[str, str | bytes]:
+    try:
+        made: Mapping[str, str | bytes] = EXPORTS.load(to)(content)
+        return made
+    except StyleError as error:
+        # The format is that style, which was asked for by another option.
+        raise UsageError(f"--to {to}: {error.reason}") from None
 
 
 def _encoded(content: str | bytes) -> bytes:

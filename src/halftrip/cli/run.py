@@ -41,6 +41,7 @@ def run_plan(
     layers = [file_layer(find_plan(plan_file))] if plan_file is not None else []
     defaults = config_layer(os.environ, in_job()) if with_config else None
     plan = make_plan(*layers, options_layer(options), defaults=defaults)
+    _check_tolerance(plan, options)
     baseline = _baseline(plan.baseline, plan)
     path = Path(plan.output or default_name())
     return _measure(
@@ -51,6 +52,14 @@ def run_plan(
         Expectations.of_plan(plan_record(plan), baseline),
         plan.max_duration,
     )
+
+
+def _check_tolerance(plan: Plan, options: Mapping[str, str | bool | None]) -> None:
+    """Raises UsageError for the option --tolerance where nothing is expected. A plan file may have
+    it alone: what is expected is then said with the command, or the screen says that it is not."""
+    nothing = plan.expect is None and plan.baseline is None
+    if options.get("tolerance") is not None and nothing:
+        raise UsageError("--tolerance: only with --expect or --baseline")
 
 
 def _baseline(path: str | None, plan: Plan | None = None) -> Baseline | None:

@@ -77,13 +77,14 @@ def _recognised(lines: Lines, name: str) -> tuple[str, int]:
     found = {}
     for each in IMPORTERS:
         format_: Format = IMPORTERS.load(each)
-        line = format_.recognised(lines)
+        line = format_.recognised(lines.head)
         if line is not None:
             found[each] = line
     if not found:
         known = ", ".join(IMPORTERS)
+        where = "" if lines.head is lines else " in its first MiB"
         raise UsageError(
-            f"{name}: the output of no tool that is known; --from names one of: {known}"
+            f"{name}: the output of no tool that is known{where}; --from names one of: {known}"
         )
     if len(found) > 1:
         places = " and ".join(f"{each} by line {line}" for each, line in found.items())
@@ -98,8 +99,8 @@ def _tables(format_: Format, lines: Lines) -> Sequence[Table]:
     tables = format_.read(lines)
     if not any(table.rows for table in tables):
         raise WrongLineError(len(lines), f"it ends without a row of {format_.title}")
-    # A value of JSON shows its end by itself; many tools print none of the line.
-    ends = lines.is_whole or lines.json is not None
+    # Many tools print no end of the last line of JSON.
+    ends = lines.is_whole or lines.is_value
     if not ends and any(row.line == len(lines) for table in tables for row in table.rows):
         raise WrongLineError(len(lines), "the last line is cut off: it has no end")
     return tables

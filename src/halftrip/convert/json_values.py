@@ -3,7 +3,6 @@ each value, by which messages name it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,5 +70,4 @@ class Value:
 
 def value_of(lines: Lines) -> Value:
     """The whole text as a value. Raises WrongLineError where it is no JSON."""
-    lines.check_json()
-    return Value("", json.loads(lines.text, parse_float=_Digits, parse_int=_Digits))
+    return Value("", lines.parse_json(parse_float=_Digits, parse_int=_Digits))

@@ -32,16 +32,17 @@ _LARGEST_AMOUNT = 1e19
 class Row(NamedTuple):
     """A row of another tool's table.
 
-    `ns` is the time of a message one way, ns; `figures` are the cells as they were printed, by the
-    names of the columns, and `line` is the number of its line. `iterations` is how many exchanges
-    the tool made for it (None: it does not say). `launch` and `slice` tell repetitions apart.
+    `size` is bytes, None where the tool does not say it. `ns` is the time of a message one way, ns;
+    `figures` are the cells as they were printed, by the names of the columns, and `line` is the
+    number of its line. `iterations` is how many exchanges the tool made for it (None: it does not
+    say). `launch` and `slice` tell repetitions apart.
     `settings` are fields of the configuration in which it differs from its table. The others are
     those of `Reported`. `samples`: the times of single exchanges, ns, where the tool prints each;
     `ns` then does not count.
     """
 
     line: int
-    size: int
+    size: int | None
     ns: float
     figures: Mapping[str, str]
     iterations: int | None = None
@@ -157,19 +158,21 @@ def _source(table: Table, file: str) -> Source:
 def _measurements(table: Table) -> Iterator[Measurement]:
     largest: dict[tuple[Any, ...], int] = {}
     for row in table.rows:
-        if row.size > _LARGEST_SIZE:
+        if row.size is not None and row.size > _LARGEST_SIZE:
             wrong(row.line, f"{row.size} is no size of a message")
         place = (row.launch, row.slice, tuple(row.settings.items()))
         before = largest.get(place, -1)
-        if table.in_order and row.size <= before:
-            how = "a second time" if row.size == before else f"behind {before}"
-            wrong(row.line, f"size {row.size} comes {how}: no table of {table.tool} has that")
-        largest[place] = row.size
+        # Rows of no known size could be told apart by nothing else.
+        size = row.size if row.size is not None else 0
+        if table.in_order and size <= before:
+            how = "a second time" if size == before else f"behind {before}"
+            wrong(row.line, f"size {size} comes {how}: no table of {table.tool} has that")
+        largest[place] = size
         yield _measurement(table, row)
 
 
 def _measurement(table: Table, row: Row) -> Measurement:
-    fields = {"size": row.size, **row.settings}
+    fields = {"size": row.size or 0, "size_known": row.size is not None, **row.settings}
     configuration = msgspec.structs.replace(table.configuration, **fields)
     iterations = row.iterations or 1
     if iterations > _MOST_ITERATIONS:

@@ -11,6 +11,10 @@ from typing import Any, NoReturn
 
 # Bytes: far more than any tool prints, but for a log of single messages.
 LARGEST = 256 << 20
+# A value of JSON takes twenty times its length, and no log of single messages is one.
+_LONGEST_JSON = 64 << 20
+# Characters within which a tool says what it is: to look for all tools in a long log takes minutes.
+_HEAD = 1 << 20
 # Of a number, and of what is quoted of a line in a message.
 _MOST_DIGITS = 40
 _QUOTED = 60
@@ -62,6 +66,8 @@ class Lines:
         self.is_whole = not self._lines[-1]
         if self.is_whole:
             self._lines.pop()
+        # Whether it was read as a value of JSON, which shows its end by itself.
+        self.is_value = False
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -79,31 +85,37 @@ class Lines:
         numbers = range(after + 1, len(self) + 1)
         return next((number for number in numbers if compiled.match(self[number])), None)
 
+    @cached_property
+    def head(self) -> Lines:
+        """The first lines, by which a text is recognised; all of them where there are few."""
+        end = self.text.rfind("\n", 0, _HEAD) + 1 or _HEAD
+        return self if len(self.text) <= _HEAD else Lines(self.text[:end].encode())
+
     @property
     def is_json(self) -> bool:
         """Whether it begins as an object of JSON, whole or not."""
-        return self.text.lstrip().startswith("{")
+        return self.text[:_HEAD].lstrip().startswith("{")
 
     @cached_property
     def json(self) -> Any:
-        """The text as a value of JSON; None where it is none."""
-        if not self.text.lstrip().startswith(("{", "[")):
-            return None
-        try:
-            return json.loads(self.text, parse_constant=_no_constant)
-        except (ValueError, RecursionError):
-            return None
+        """The text as a value of JSON. Raises WrongLineError as `parse_json` does."""
+        return self.parse_json()
 
-    def check_json(self) -> None:
-        """Raises WrongLineError, which says where it stops to be JSON, if it is none."""
+    def parse_json(self, **options: Any) -> Any:
+        """The text as a value of JSON; `options` are those of json.loads. Raises WrongLineError,
+        which says where it stops to be JSON, if it is none."""
+        if len(self.text) > _LONGEST_JSON:
+            wrong(0, f"longer than {_LONGEST_JSON >> 20} MiB, which is no JSON of these tools")
         try:
-            json.loads(self.text, parse_constant=_no_constant)
+            found = json.loads(self.text, parse_constant=_no_constant, **options)
         except json.JSONDecodeError as error:
             wrong(error.lineno, f"no JSON: {error.msg}")
         except RecursionError:
             wrong(1, "JSON that is nested too deep")
         except ValueError as error:
             wrong(1, f"no JSON: {error}")
+        self.is_value = True
+        return found
 
 
 def _no_constant(name: str) -> NoReturn:

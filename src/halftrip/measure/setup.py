@@ -13,7 +13,7 @@ from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.control.collectives import Group
 from halftrip.control.hosts import host_identity
-from halftrip.errors import Unavailable
+from halftrip.errors import UsageError
 from halftrip.kernel_files import Reader
 from halftrip.memory.layout import Layout, layout
 from halftrip.mpi import library
@@ -153,7 +153,7 @@ class Setup:
 
 def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     """Sets this rank up; all ranks of the group call it. Raises UsageError or Unavailable if the
-    requested cores cannot be used, or no ranks can talk."""
+    requested cores cannot be used, and UsageError if no ranks can talk."""
     clock = Clock()
     reader = Reader()
     meter = Meter(reader, whole=plan.threads == 1)
@@ -163,7 +163,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     hosts = [view.host for view in views]
     schedule = Schedules(group.size, plan.pairs, plan.limits, hosts, process.absent)
     if plan.pairs == "across" and len(set(hosts)) == 1:
-        raise Unavailable("--pairs across: all ranks are on one host; --hosts a,b names several")
+        raise UsageError("--pairs across: all ranks are on one host; --hosts a,b names several")
     chosen = places(plan, views, schedule.pairs_of(0))
     own = chosen[group.rank]
     if own[0].core is not None and lost is None:

@@ -81,8 +81,8 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
         # A default is for the ranks that nobody names.
         return make_plan(*asked, defaults=fewer)
     plan = _with_windows(plan, asked)
+    plan = _with_tolerance(plan, asked)
     _check_hosts(plan, asked)
-    _check_expectations(plan, asked)
     _check_launches(plan, layers)
     _check_dragon(plan, asked)
     check_cost(plan, plan.ranks or 2)
@@ -176,6 +176,15 @@ def _without(keys: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     return {name: value for name, value in keys.items() if name not in names}
 
 
+def _with_tolerance(plan: Plan, asked: Sequence[Layer]) -> Plan:
+    """The plan without a user's default tolerance where nothing is expected: a plan that has one
+    asks to be judged."""
+    is_asked = any("tolerance" in layer.keys for layer in asked)
+    if is_asked or plan.expect is not None or plan.baseline is not None:
+        return plan
+    return msgspec.structs.replace(plan, tolerance=None)
+
+
 def _with_windows(plan: Plan, asked: Sequence[Layer]) -> Plan:
     """The plan without windows where no pattern has any: a default is for those that have one.
     Raises UsageError for a window that was asked for."""
@@ -261,13 +270,6 @@ def _check_hosts(plan: Plan, asked: Sequence[Layer]) -> None:
             if getattr(plan, name) is not None and getattr(plan, other) not in (None, launcher):
                 said = "an mpiexec has --host of its own" if other == "mpiexec" else "leave it out"
                 raise UsageError(f"--{other}: --{name} starts ranks by itself; {said}")
-
-
-def _check_expectations(plan: Plan, asked: Sequence[Layer]) -> None:
-    """Raises UsageError for a tolerance where nothing is expected."""
-    is_given = any("tolerance" in layer.keys for layer in asked)
-    if is_given and plan.expect is None and plan.baseline is None:
-        raise UsageError(f"{_place(asked, 'tolerance')}: only with --expect or --baseline")
 
 
 def _with_cores(plan: Plan, cores: tuple[int, ...]) -> Plan:

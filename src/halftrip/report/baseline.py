@@ -82,7 +82,7 @@ def _median(found: Iterable[Expected]) -> Expected:
 def check_baseline(run: Run, name: str, plan: Plan) -> None:
     """Raises UsageError if the run in the file `name` has nothing to compare with something of what
     `plan` measures. What it has skipped with a reason is skipped again, or is new."""
-    known = {(c.transport, c.pattern, c.size) for c in run.by_configuration}
+    known = {(c.transport, c.pattern, c.known_size) for c in run.by_configuration}
     wanted = dict.fromkeys(
         (transport, pattern, size)
         for part in plan.part_plans

@@ -140,5 +140,5 @@ def _named(rows: Sequence[Row]) -> str:
             if configuration.pattern == "pingpong"
             else f"{configuration.transport} {configuration.pattern}"
         )
-        sizes.setdefault(name, []).append(format_size(configuration.size))
+        sizes.setdefault(name, []).append(format_size(configuration.known_size))
     return "; ".join(f"{name} {', '.join(dict.fromkeys(of))}" for name, of in sizes.items())

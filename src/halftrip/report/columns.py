@@ -74,7 +74,7 @@ def _between(low: str, high: str) -> str:
     return NOTHING if NOTHING in (low, high) else f"{low} to {high}"
 
 
-SIZE = Column("size", "bytes", lambda row: format_size(row.configuration.size), rank=ALWAYS)
+SIZE = Column("size", "bytes", lambda row: format_size(row.configuration.known_size), rank=ALWAYS)
 _WIDTH = Column("95 %", "", lambda row: width_of(row.verdict), rank=ALWAYS)
 _SAMPLES = Column("samples", "", _samples, rank=MORE + 2)
 _CORE_TO_CORE = Column("core-to-core", "ns", _core_to_core, rank=MORE + 1)
@@ -140,7 +140,7 @@ def _bandwidth_interval(row: Row) -> str:
     if not row.summary.bandwidth > 0 or row.is_over_all_time:
         return NOTHING
     # From the interval of the initiator's times, for the bandwidth of all directions.
-    size = row.configuration.size * row.delivered * row.bandwidth / row.summary.bandwidth
+    size = row.configuration.payload * row.delivered * row.bandwidth / row.summary.bandwidth
     ends = [size / ns * 1e9 if ns > 0 else math.nan for ns in (row.summary.high, row.summary.low)]
     return _between(*(_megabytes(end, _digits(row) + 1) for end in ends))
 

@@ -29,6 +29,10 @@ _MOST_NAMED = 3
 
 
 NOTHING_EXPECTED = "--format nodes: nothing is expected; add --expect or --baseline"
+NOTHING_JUDGED = (
+    "not judged: nobody has said what is expected. halftrip show judges this run now, with "
+    "--expect latency=2us,bandwidth=10GB/s or --baseline RUN; halftrip run has these options, too."
+)
 
 
 class _Figure(NamedTuple):
@@ -49,12 +53,14 @@ _FIGURES = {
 class Expectations(NamedTuple):
     """What is expected of a run: `figures` by name, s, bytes per second, messages per second; and
     what a `baseline` has. Worse by more than the share `tolerance` falls short. `named` is the
-    baseline that the run's own plan names, of which a file has the name alone."""
+    baseline that the run's own plan names, of which a file has the name alone. `asked`: the plan is
+    one to judge by, as it has a tolerance."""
 
     figures: Mapping[str, float]
     baseline: Baseline | None = None
     tolerance: float = DEFAULT_TOLERANCE
     named: str | None = None
+    asked: bool = False
 
     @classmethod
     def of_plan(cls, plan: Mapping[str, Any], baseline: Baseline | None = None) -> Expectations:
@@ -66,8 +72,8 @@ class Expectations(NamedTuple):
             figures = _or(lambda: expected(plan["expect"]), figures)
         if plan.get("tolerance") is not None:
             tolerance = _or(lambda: share(plan["tolerance"]), tolerance)
-        named = plan.get("baseline")
-        return cls(figures, baseline, tolerance, named if isinstance(named, str) else None)
+        named = plan.get("baseline") if isinstance(plan.get("baseline"), str) else None
+        return cls(figures, baseline, tolerance, named, plan.get("tolerance") is not None)
 
     @property
     def are_none(self) -> bool:
@@ -100,11 +106,12 @@ class Link(NamedTuple):
 
 class Judged(NamedTuple):
     """The links by which one figure is judged, against what was expected or a baseline. `size` is
-    that of a message, bytes; `configurations` are those of the links, in their order."""
+    that of a message, bytes (None: not known); `configurations` are those of the links, in their
+    order."""
 
     transport: str
     pattern: str
-    size: int
+    size: int | None
     figure: str
     against: Literal["expect", "baseline"]
     links: Sequence[Link]
@@ -120,7 +127,7 @@ class Short(NamedTuple):
     hosts: tuple[str, ...]
     transport: str
     pattern: str
-    size: int
+    size: int | None
     figure: str
     value: float
     expected: float
@@ -177,7 +184,7 @@ def _judged(
 ) -> Judged:
     each = [row.configuration for row in rows]
     what = each[0]
-    return Judged(what.transport, what.pattern, what.size, figure, against, links, each)
+    return Judged(what.transport, what.pattern, what.known_size, figure, against, links, each)
 
 
 def unjudged(document: Document) -> list[str]:
@@ -216,9 +223,10 @@ def fails(document: Document) -> bool:
 
 
 def lines(document: Document) -> list[str]:
-    """A line for each that falls short, or one that none does; none where nothing was expected."""
+    """A line for each that falls short, or one that none does; none where nothing was expected, but
+    that nothing was judged, where the plan is one to judge by."""
     wishes = document.expectations
-    said = []
+    said = [NOTHING_JUDGED] if wishes.are_none and wishes.asked else []
     if wishes.baseline is None and wishes.named is not None:
         said.append(f"baseline: {wishes.named}; show --baseline FILE compares with it again")
     if not wishes.figures and wishes.baseline is None:
@@ -297,9 +305,14 @@ def _of_size(rows: Sequence[Row], choose: Any) -> list[Row]:
     """Of each transport the rows of its smallest, or largest, size."""
     sizes: dict[str, list[int]] = {}
     for row in rows:
-        sizes.setdefault(row.configuration.transport, []).append(row.configuration.size)
+        if row.configuration.size_known:
+            sizes.setdefault(row.configuration.transport, []).append(row.configuration.size)
     chosen = {transport: choose(each) for transport, each in sizes.items()}
-    return [row for row in rows if row.configuration.size == chosen[row.configuration.transport]]
+    return [
+        row
+        for row in rows
+        if row.configuration.known_size == chosen.get(row.configuration.transport, -1)
+    ]
 
 
 def _value(row: Row, figure: str) -> float:

@@ -158,7 +158,7 @@ def name_of(
 ) -> str:
     """A name for one of several configurations, which differ in these fields, transport and size;
     `names` are those of ranks. `kind` comes after the size."""
-    size = format_size(configuration.size)
+    size = format_size(configuration.known_size)
     words = [*_words(configuration, varying, names), size, *filter(None, (kind,))]
     return " ".join(words) + _hosts(configuration, varying, names)
 

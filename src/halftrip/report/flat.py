@@ -37,7 +37,7 @@ def configuration_fields(configuration: Configuration) -> dict[str, Any]:
         "transport": configuration.transport,
         "pattern": configuration.pattern,
         "mode": configuration.mode,
-        "size": configuration.size,
+        "size": configuration.known_size,
         "memory": configuration.both_ends("memory"),
         "buffers": configuration.buffers,
         "pages": configuration.both_ends("pages"),

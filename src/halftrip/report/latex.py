@@ -1,11 +1,12 @@
-"""A run as tables of LaTeX, with the rules of the package booktabs; all else is in comments."""
+"""A run as tables of LaTeX, each below its title, with the rules of the package booktabs; all
+else is in comments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from halftrip.report.document import Document
-from halftrip.report.layout import as_latex
+from halftrip.report.layout import as_latex, latex_text
 from halftrip.report.written import Written, of_one, of_several
 
 
@@ -21,8 +22,15 @@ def render_several(documents: Sequence[Document], files: Sequence[str]) -> str:
 
 def _text(found: Written) -> str:
     blocks = [
-        "% needs \\usepackage{booktabs}\n" + "".join(f"% {line}\n" for line in found.before),
-        *(f"% {title}\n{as_latex(table)}" for title, table in found.tables),
+        "% needs \\usepackage{booktabs,longtable}\n"
+        + "".join(f"% {line}\n" for line in found.before),
+        *(_titled(title, as_latex(table)) for title, table in found.tables),
         "".join(f"% {line}\n" for line in found.after),
     ]
     return "\n".join(filter(None, blocks))
+
+
+def _titled(title: str, table: str) -> str:
+    """A table below its title, in a paragraph of its own; space behind it, also before another."""
+    title = f"\\noindent {latex_text(title)}\\par\\nopagebreak\\smallskip\n"
+    return f"{title}\\noindent\n{table}\\par\\bigskip\n"

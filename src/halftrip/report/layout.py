@@ -233,27 +233,39 @@ def as_markdown(table: Table) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """A tabular of LaTeX with the rules of the package booktabs."""
+    """A tabular of LaTeX with the rules of the package booktabs; one that no page has room for is a
+    longtable, of the package of that name."""
 
     def joined(cells: Sequence[str]) -> str:
-        return " & ".join(map(_latex_text, cells)) + r" \\" + "\n"
+        return " & ".join(cells) + r" \\" + "\n"
 
     kinds = "".join("l" if column.is_text else "r" for column in table.columns)
     lines = "".join(
-        ("\\addlinespace\n" if line.begins_section else "") + joined(line.cells)
+        ("\\addlinespace\n" if line.begins_section else "")
+        + joined([latex_text(cell) for cell in line.cells])
         for line in table.lines
     )
+    heading = joined([_latex_heading(column) for column in table.columns])
+    is_long = len(table.lines) > _MOST_LINES_OF_A_PAGE
+    name, place, end = ("longtable", "[l]", "\\endhead\n") if is_long else ("tabular", "", "")
     return (
-        f"\\begin{{tabular}}{{{kinds}}}\n\\toprule\n"
-        + joined([_heading(column) for column in table.columns])
-        + f"\\midrule\n{lines}\\bottomrule\n\\end{{tabular}}\n"
+        f"\\begin{{{name}}}{place}{{{kinds}}}\n\\toprule\n{heading}"
+        f"\\midrule\n{end}{lines}\\bottomrule\n\\end{{{name}}}\n"
     )
+
+
+def _latex_heading(column: Column) -> str:
+    """The name and the unit, with a power and a micro as formulas."""
+    found = latex_text(_heading(column)).replace("10\\textasciicircum{}6", "$10^6$")
+    return found.replace("(us)", r"($\mu$s)")
 
 
 def _heading(column: Column) -> str:
     return f"{column.name} ({column.unit})" if column.unit else column.name
 
 
+# A page has room for so many lines of a table, and a heading.
+_MOST_LINES_OF_A_PAGE = 40
 _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -265,5 +277,6 @@ _LATEX = {
 }
 
 
-def _latex_text(text: str) -> str:
+def latex_text(text: str) -> str:
+    """A text whose characters LaTeX prints and does not obey."""
     return "".join(_LATEX.get(sign, sign) for sign in text)

@@ -69,7 +69,12 @@ def _imported(table_rows: Sequence[Row]) -> list[str]:
     if not table_rows[0].configuration.is_rate:
         statistics = " or ".join(dict.fromkeys(source.statistic for source in sources))
         lines.append(f"latency: the {statistics} of its row, as the time of a message one way.")
-    return [*lines, f"bandwidth: {_summed(table_rows)}, 1 MB = 10^6 bytes."]
+    sized = [row.configuration.size_known for row in table_rows]
+    if not all(sized):
+        lines.append("size ?: the tool does not say it, and so there is no bandwidth.")
+    if any(sized):
+        lines.append(f"bandwidth: {_summed(table_rows)}, 1 MB = 10^6 bytes.")
+    return lines
 
 
 def _summed(table_rows: Sequence[Row]) -> str:

@@ -92,7 +92,7 @@ def links(document: Document) -> list[dict[str, Any]]:
             "other_host": other,
             "transport": setting.transport,
             "pattern": setting.pattern,
-            "size_bytes": setting.size,
+            "size_bytes": setting.known_size,
             "concurrency": setting.concurrency,
         }
         | {
@@ -131,7 +131,7 @@ def _by_setting(document: Document) -> list[tuple[Configuration, list[_Matrix]]]
         of_limits = by_limit(of_setting)
         for rows in of_limits:
             most = max(row.configuration.concurrency for row in rows)
-            words = [setting.transport, setting.pattern, size_in_words(setting.size)]
+            words = [setting.transport, setting.pattern, size_in_words(setting.known_size)]
             words += filter(None, (field.of(setting) for field in fields))
             words += [at_once(most)] * (len(of_limits) > 1)
             figures = (_BANDWIDTH, _RATE) if setting.is_rate else (_LATENCY, _BANDWIDTH)

@@ -232,7 +232,7 @@ def _slow_fields(host: str, suspect: Suspect, setting: Configuration) -> dict[st
     return {
         "transport": setting.transport,
         "pattern": setting.pattern,
-        "size_bytes": setting.size,
+        "size_bytes": setting.known_size,
         "factor": suspect.effect.factor,
         "low": suspect.effect.low,
         "high": suspect.effect.high,

@@ -88,7 +88,7 @@ def losses(rows: Sequence[Row]) -> list[str]:
     for name, of_name in lost.items():
         counts = [row.delivery for row in of_name if row.delivery is not None]
         total, sent = sum(each.lost for each in counts), sum(each.sent for each in counts)
-        sizes = ", ".join(format_size(row.configuration.size) for row in of_name)
+        sizes = ", ".join(format_size(row.configuration.known_size) for row in of_name)
         share = significant(100 * total / sent, 2)
         lines.append(f"lost: {name} {sizes}: {total:,} of {sent:,} datagrams ({share} %)")
     return lines
@@ -134,7 +134,9 @@ def failures(document: Document) -> list[str]:
         configuration = failure.configuration
         kind = f"{configuration.transport} {configuration.pattern} {configuration.mode}"
         ranks = document.run.names.pairs([configuration.pair])
-        lines.append(f"failed: {kind} {format_size(configuration.size)}, {ranks}: {failure.reason}")
+        lines.append(
+            f"failed: {kind} {format_size(configuration.known_size)}, {ranks}: {failure.reason}"
+        )
     return lines
 
 

@@ -43,7 +43,8 @@ def has_overview(rows: Sequence[Row]) -> bool:
     pairs = {(configuration.pair, configuration.thread) for configuration in latency}
     sizes = {configuration.size for configuration in latency}
     paths = {configuration.curve for configuration in latency}
-    return len(pairs) == 1 and len(paths) > 1 and len(sizes) >= _FEWEST_SIZES
+    known = all(configuration.size_known for configuration in latency)
+    return known and len(pairs) == 1 and len(paths) > 1 and len(sizes) >= _FEWEST_SIZES
 
 
 def lines(document: Document, width: int) -> list[Text]:
@@ -85,6 +86,7 @@ def _paths(document: Document) -> list[_Path]:
 
 def _rates(rows: Sequence[Row]) -> dict[str, Row]:
     """By transport the row of the smallest messages that most transports have a rate of."""
+    rows = [row for row in rows if row.configuration.size_known]
     counts = Counter(row.configuration.size for row in rows)
     size = min(counts, key=lambda size: (-counts[size], size), default=0)
     of_size = [row for row in rows if row.configuration.size == size]
@@ -111,7 +113,7 @@ def _path_columns(paths: Sequence[_Path]) -> list[Column]:
     ]
     rated = [path.rate for path in paths if path.rate is not None]
     if rated:
-        name = f"messages {size_in_words(rated[0].configuration.size)}"
+        name = f"messages {size_in_words(rated[0].configuration.known_size)}"
         columns.append(Column(name, "10^6/s", lambda path: _rate(path.rate), rank=MORE))
     return columns
 
@@ -135,7 +137,7 @@ def _bandwidth(path: _Path) -> str:
     if peak is None:
         return NOTHING
     rate = significant(peak.summary.bandwidth / 1e9, min(supported_digits(peak.verdict.width), 3))
-    return f"{rate}{mark(peak)} at {format_size(peak.configuration.size)}"
+    return f"{rate}{mark(peak)} at {format_size(peak.configuration.known_size)}"
 
 
 def _half_size(path: _Path) -> str:

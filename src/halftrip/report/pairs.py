@@ -128,7 +128,12 @@ def _groups(document: Document) -> list[_Pairs]:
             of_size = [row for row in rows if row.configuration.size == size]
             each = of_size[0].configuration
             settings = [field.of(each) for field in fields]
-            words = [each.transport, each.pattern, size_in_words(size), *filter(None, settings)]
+            words = [
+                each.transport,
+                each.pattern,
+                size_in_words(each.known_size),
+                *filter(None, settings),
+            ]
             if differ:
                 words.append(at_once(max(row.configuration.concurrency for row in of_size)))
             by_pair = {row.configuration.pair: row for row in of_size}

@@ -147,6 +147,7 @@ def _order(configuration: Configuration) -> tuple[Any, ...]:
         configuration.socket or "",
         configuration.ownership or "",
         msgspec.structs.astuple(configuration.tuning),
+        configuration.variant,
         configuration.size,
     )
     rest = msgspec.structs.astuple(configuration)
@@ -213,7 +214,7 @@ def _bandwidth(
     given: its time, ns (None: not known), and how many iterations it holds."""
     messages = configuration.messages_per_iteration
     times = [ns / (iterations * messages) for ns, iterations in samples if ns]
-    return configuration.size / median(times) * 1e9 if times else None
+    return configuration.payload / median(times) * 1e9 if times else None
 
 
 def _total(counts: list[int | None]) -> int | None:

@@ -9,7 +9,16 @@ from rich.text import Text
 
 from halftrip.analysis.layers import related
 from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
-from halftrip.report import expectation, network, notes, one_way, overview, pairs
+from halftrip.report import (
+    expectation,
+    imported_tables,
+    mpi_overhead,
+    network,
+    notes,
+    one_way,
+    overview,
+    pairs,
+)
 from halftrip.report.causes import advice, groups, trust
 from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
@@ -34,12 +43,15 @@ def render(document: Document, width: int, file: str | None = None) -> Group:
         body = _table_lines(document, width)
     elif pairs.has_pairs(document.rows):
         body = pairs.lines(document, width)
+    elif imported_tables.has_tables(document):
+        body = imported_tables.lines(document, width)
     elif overview.has_overview(document.rows):
         body = overview.lines(document, width)
     else:
         body = _table_lines(document, width)
     said = [
         *expectation.lines(document),
+        *mpi_overhead.lines(document),
         *network.lines(document.run),
         *one_way.lines(document),
         *notes.breakpoints(document.curves),
@@ -78,7 +90,8 @@ def _table_lines(document: Document, width: int) -> list[Text]:
 def _heading(document: Document, width: int) -> str:
     """What was measured where, as much as there is room for."""
     run = document.run
-    shown = [row.configuration for row in document.latency_rows or document.rate_rows]
+    rows = document.rows if run.sources else document.latency_rows or document.rate_rows
+    shown = [row.configuration for row in rows]
     parts = [f"halftrip {run.header.halftrip}"]
     if shown:
         parts.append(", ".join(dict.fromkeys(each.pattern for each in shown)))

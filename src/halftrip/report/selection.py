@@ -28,7 +28,10 @@ class Selection(NamedTuple):
             and (self.patterns is None or configuration.pattern in self.patterns)
             and (
                 self.sizes is None
-                or any(low <= configuration.size <= high for low, high in self.sizes)
+                or any(
+                    configuration.size_known and low <= configuration.size <= high
+                    for low, high in self.sizes
+                )
             )
             and (self.pairs is None or set(configuration.pair) in map(set, self.pairs))
         )
@@ -83,7 +86,7 @@ def _contents(rows: Sequence[Row]) -> str:
     def named(of: Callable[[Configuration], str]) -> str:
         return ", ".join(dict.fromkeys(of(row.configuration) for row in rows))
 
-    sizes = sorted({row.configuration.size for row in rows})
+    sizes = sorted({row.configuration.size for row in rows if row.configuration.size_known})
     return (
         f"-t {named(lambda each: each.transport)}; -p {named(lambda each: each.pattern)}; "
         f"-s {', '.join(map(format_size, sizes))}; "

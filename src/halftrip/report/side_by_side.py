@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import msgspec
 from rich.console import Group
 from rich.text import Text
 
 from halftrip.report.cells import NOTHING, number, text_lines
 from halftrip.report.columns import supported_digits, width_of
+from halftrip.report.counterparts import Line, alone, lines_of
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
 from halftrip.report.layout import ALWAYS, BRIEF, WIDTH_OF_LINES, Column, Made, as_text, made_table
@@ -30,13 +30,6 @@ class Part(NamedTuple):
 
     heading: str
     made: Made
-
-
-class _Line(NamedTuple):
-    """A configuration, and its row in each run; None where that has none."""
-
-    configuration: Configuration
-    rows: Sequence[Row | None]
 
 
 def letters(count: int) -> list[str]:
@@ -69,13 +62,13 @@ def parts(documents: Sequence[Document]) -> list[Part]:
     """The tables of latencies and of bandwidths."""
     found = []
     for of_rates in (False, True):
-        lines = _lines([d.rate_rows if of_rates else d.latency_rows for d in documents])
+        lines = lines_of([d.rate_rows if of_rates else d.latency_rows for d in documents])
         if lines:
             configurations = [line.configuration for line in lines]
             simulated = all(each.is_simulated for each in configurations)
             figure = "bandwidth" if of_rates else "one-way latency"
             heading = ", ".join([figure, *common(configurations, simulated)])
-            several = len({line.configuration.size for line in lines}) > 1
+            several = len({line.configuration.known_size for line in lines}) > 1
             section = _path if several else lambda _: None
             made = made_table(lines, _columns(lines, of_rates), section=section)
             found.append(Part(heading, made))
@@ -90,8 +83,11 @@ def render(documents: Sequence[Document], files: Sequence[str], width: int | Non
         shown += [Text(), *text_lines(part.heading, of_lines)]
         shown += as_text(part.made.table, width)
     said = "~ caution   ! no: see show --why of that run"
+    shown.append(Text())
+    for line in alone([document.rows for document in documents], letters(len(documents))):
+        shown += text_lines(line, of_lines)
     moved = _moved(documents)
-    return Group(*shown, Text(), *text_lines(moved, of_lines, "yellow"), Text(said, style="dim"))
+    return Group(*shown, *text_lines(moved, of_lines, "yellow"), Text(said, style="dim"))
 
 
 def _moved(documents: Sequence[Document]) -> str:
@@ -111,45 +107,11 @@ def _moved(documents: Sequence[Document]) -> str:
     )
 
 
-def _lines(runs: Sequence[Sequence[Row]]) -> list[_Line]:
-    """The configurations of all runs, in the order of the first that has them. What was imported,
-    and is not known in all its settings, stands beside the only one that it may be."""
-    by_run = [{row.configuration.without_cores: row for row in rows} for rows in runs]
-    known = dict.fromkeys(configuration for rows in by_run for configuration in rows)
-    lines = {each: [rows.get(each) for rows in by_run] for each in known}
-    alike: dict[tuple[object, ...], list[Configuration]] = {}
-    for each in known:
-        alike.setdefault((each.transport, each.pattern, each.mode, each.size), []).append(each)
-    for group in alike.values():
-        for each in group:
-            beside = [other for other in group if _may_be(each, other)]
-            if len(beside) == 1 and not _overlap(lines[each], lines[beside[0]]):
-                found = zip(lines.pop(each), lines[beside[0]], strict=True)
-                lines[beside[0]] = [mine or theirs for mine, theirs in found]
-    return [_Line(each, rows) for each, rows in lines.items()]
-
-
-def _may_be(imported: Configuration, other: Configuration) -> bool:
-    """Whether these differ in nothing but in what is not known of the first."""
-    filled = imported.filled(other)
-    if filled == imported:
-        return False
-    places, names = other.message_places, other.variant
-    return msgspec.structs.replace(filled, places=places, variant=names) == msgspec.structs.replace(
-        other, places=places
-    )
-
-
-def _overlap(some: Sequence[Row | None], others: Sequence[Row | None]) -> bool:
-    """Whether a run has both rows."""
-    return any(a is not None and b is not None for a, b in zip(some, others, strict=True))
-
-
-def _path(line: _Line) -> object:
+def _path(line: Line) -> object:
     return line.configuration.curve
 
 
-def _columns(lines: Sequence[_Line], of_rates: bool) -> list[Column]:
+def _columns(lines: Sequence[Line], of_rates: bool) -> list[Column]:
     configurations = [line.configuration for line in lines]
     columns = [
         Column("transport", "", lambda line: line.configuration.transport, True, rank=ALWAYS)
@@ -157,7 +119,7 @@ def _columns(lines: Sequence[_Line], of_rates: bool) -> list[Column]:
     for field in varying(configurations):
         of = _of_configuration(field.of)
         columns.append(Column(field.name, "", of, is_text=True, rank=ALWAYS))
-    size = _of_configuration(lambda each: format_size(each.size))
+    size = _of_configuration(lambda each: format_size(each.known_size))
     columns.append(Column("size", "bytes", size, rank=ALWAYS))
     for place, letter in enumerate(letters(len(lines[0].rows))):
         figure = _of_run(place, _bandwidth if of_rates else _latency)
@@ -167,12 +129,12 @@ def _columns(lines: Sequence[_Line], of_rates: bool) -> list[Column]:
     return columns
 
 
-def _of_configuration(of: Callable[[Configuration], str]) -> Callable[[_Line], str]:
+def _of_configuration(of: Callable[[Configuration], str]) -> Callable[[Line], str]:
     return lambda line: of(line.configuration)
 
 
-def _of_run(place: int, cell: Callable[[Row], str]) -> Callable[[_Line], str]:
-    def of_line(line: _Line) -> str:
+def _of_run(place: int, cell: Callable[[Row], str]) -> Callable[[Line], str]:
+    def of_line(line: Line) -> str:
         row = line.rows[place]
         return NOTHING if row is None else cell(row)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -107,7 +108,9 @@ TUNING: tuple[TuningField, ...] = get_args(TuningField)
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """One point of a plan: what thread number `thread` of each rank of `pair` measures.
 
-    `buffers` says whether a rank receives into the buffer that it sends from. `window` is how many
+    `size` is the payload of a message, bytes; where a tool that was imported does not say it, it is
+    0 and `size_known` is False. `buffers` says whether a rank receives into the buffer that it
+    sends from. `window` is how many
     messages are in flight; `places` whether each of them has a place of its own at both ends, or
     all have the same one, which stays in the cache. `touch`: between windows the responder of a put
     reads what was put, that of a get writes what will be got; "timed" as part of the iteration, or
@@ -146,6 +149,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     thread: Number = 0
     concurrency: Several = 1
     variant: Variant = ()
+    size_known: bool = True
 
     @property
     def ends(self) -> tuple[EndSettings, EndSettings]:
@@ -160,7 +164,17 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         """Transport, pattern and size: ``tcp pingpong 64K``."""
-        return f"{self.transport} {self.pattern} {format_size(self.size)}"
+        return f"{self.transport} {self.pattern} {format_size(self.known_size)}"
+
+    @property
+    def known_size(self) -> int | None:
+        """The size; None where it is not known."""
+        return self.size if self.size_known else None
+
+    @property
+    def payload(self) -> float:
+        """The size as a factor of bandwidths; NaN where it is not known."""
+        return self.size if self.size_known else math.nan
 
     @property
     def curve(self) -> Configuration:

@@ -181,7 +181,7 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", t
     def bandwidth(self) -> float:
         """Bytes per second of all pairs, in both directions where a pair sends both ways at once.
         NaN if the pairs were never all active."""
-        return self.rate * self.configuration.size
+        return self.rate * self.configuration.payload
 
     @property
     def rate(self) -> float:

@@ -62,6 +62,8 @@ def _(header: records.Header) -> None:
 
 @check.register
 def _(measurement: records.Measurement) -> None:
+    if measurement.configuration.size and not measurement.configuration.size_known:
+        raise ValueError("a size that is not known")
     messages = measurement.iterations * measurement.configuration.messages_per_iteration
     if messages > _MOST_MESSAGES:
         raise ValueError(f"a sample of {messages:,} messages")

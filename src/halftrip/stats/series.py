@@ -119,7 +119,7 @@ def _leave_out_short(launches: Sequence[int], counted: list[bool]) -> set[int]:
 
 def summarize_configuration(
     times: ConfigurationTimes,
-    size: int = 0,
+    size: float = 0,
     first: float = 0.0,
     delivered: float = 1.0,
     single: bool = True,

@@ -47,13 +47,14 @@ class Summary(NamedTuple):
 
 def summarize(
     launches: Sequence[Sequence[Slice]],
-    size: int,
+    size: float,
     first: float,
     delivered: float = 1.0,
     single: bool = True,
 ) -> Summary:
     """The summary of a configuration. `launches` has the slices of each launch; with none, all is
-    NaN. The share `delivered` of the messages arrived. `single`: each sample is one iteration.
+    NaN. `size` is that of a message, bytes (NaN: not known). The
+    share `delivered` of the messages arrived. `single`: each sample is one iteration.
 
     All slices of a launch have the same weight, and so have all launches: a calmer one takes
     fewer samples.

@@ -13,6 +13,7 @@ import pytest
 
 from halftrip.cli import exporting
 from halftrip.cli.exporting import export_run
+from halftrip.cli.show import Shown, show_runs
 from halftrip.convert.export.writing import write
 from halftrip.errors import HalftripError, UsageError
 from halftrip.registry import EXPORTS
@@ -112,6 +113,35 @@ def test_a_device_is_not_replaced(run, force):
     with pytest.raises(UsageError, match=r"^/dev/full: (exists already|is no regular file)"):
         export_run(run, "json", "/dev/full", force)
     assert not os.path.isfile("/dev/full")
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("to", ["csv", "gnuplot"])
+@pytest.mark.parametrize("output", ["/dev/full", "here", "pipe"])
+def test_what_is_no_regular_file_is_no_base_name_of_several(run, to, output, force):
+    os.mkdir("here")
+    os.mkfifo("pipe")
+    with pytest.raises(UsageError, match=rf"^-o {output}: is no regular file, and .* makes 2"):
+        export_run(run, to, output, force)
+    assert names() == [run, "here", "pipe"]
+    assert not [name for name in os.listdir("/dev") if name.startswith("full.")]
+
+
+@pytest.mark.parametrize("to", ["csv", "json"])
+def test_no_file_is_made_among_devices(run, to):
+    with pytest.raises(
+        UsageError, match=r"^/dev/halftrip-test(.csv)?: /dev is no place for files$"
+    ):
+        export_run(run, to, "/dev/halftrip-test", True)
+    assert not [name for name in os.listdir("/dev") if name.startswith("halftrip-test")]
+
+
+def test_an_error_about_a_style_names_the_option_that_asked_for_it(run):
+    runs.save(runs.run(runs.measurement("tcp", pattern="put")), Path("put.jsonl"))
+    with pytest.raises(UsageError, match=r"^--to hpcbench: the run has no stream or ping-pong"):
+        export_run("put.jsonl", "hpcbench", None, False)
+    with pytest.raises(UsageError, match=r"^--style hpcbench: the run has no stream or ping-pong"):
+        show_runs(["put.jsonl"], Shown(style="hpcbench"))
 
 
 def test_a_directory_that_is_missing_or_cannot_be_written(run):

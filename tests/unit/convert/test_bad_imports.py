@@ -3,6 +3,7 @@
 Each importer with samples in tests/golden/imports/NAME/ is tried.
 """
 
+import json
 import re
 import sys
 
@@ -12,10 +13,12 @@ from hypothesis import strategies as st
 
 from halftrip.cli import main
 from halftrip.convert.importing import imported
+from halftrip.convert.text import Lines
 from halftrip.errors import UsageError
 from halftrip.registry import IMPORTERS
 from halftrip.results.reading import decode
 from halftrip.results.run_file import encode
+from harness.imports import imported_run
 from harness.samples import SAMPLES, measured
 
 _NUMBER = re.compile(r"\d+\.\d+([eE]-?\d+)?")
@@ -276,3 +279,38 @@ def test_a_run_file_that_exists_stays_as_it_is(tmp_path, good, monkeypatch):
     before = output.read_bytes()
     assert _import(monkeypatch, good, "-o", output) == 2
     assert output.read_bytes() == before
+
+
+def test_a_long_text_is_recognised_by_its_first_mebibyte(monkeypatch):
+    """To look through a log of 200 MB for all tools took minutes."""
+    prose = "the quick brown fox jumps over the lazy dog\n" * 30_000
+    osu = (SAMPLES / "osu" / "latency.txt").read_text()
+    with pytest.raises(UsageError, match=r"no tool that is known in its first MiB; --from names"):
+        imported_run(prose + osu)
+    with pytest.raises(UsageError, match=r"read as osu, recognised by line 1\)$"):
+        imported_run(osu + prose)
+    assert imported_run(prose + osu, "osu").sources[0].tool == "osu"
+    looked = []
+    first = Lines.first
+    monkeypatch.setattr(
+        Lines, "first", lambda self, *words: looked.append(len(self)) or first(self, *words)
+    )
+    with pytest.raises(UsageError, match="no tool that is known"):
+        imported_run(prose * 3)
+    assert max(looked) < 30_000
+
+
+def test_json_is_parsed_once_and_no_longer_than_any_tool_prints_it(monkeypatch):
+    parsed = []
+    loads = json.loads
+    monkeypatch.setattr(json, "loads", lambda *a, **b: parsed.append(len(a[0])) or loads(*a, **b))
+    for name in ("iperf3/udp.json", "pyperf/two-benchmarks.json", "perftest/send-lat-json.txt",
+                 "nccl-tests/sendrecv-json.txt"):  # fmt: skip
+        content = (SAMPLES / name).read_text()
+        for text in (content, content.rstrip("\n")):
+            parsed.clear()
+            imported_run(text)
+            assert len(parsed) == 1
+    monkeypatch.setattr("halftrip.convert.text._LONGEST_JSON", 100)
+    with pytest.raises(UsageError, match="longer than 0 MiB, which is no JSON of these tools"):
+        imported_run((SAMPLES / "iperf3/udp.json").read_text())

@@ -26,10 +26,30 @@ def test_the_file_is_what_show_prints(name, capsys, tmp_path):
 
 def test_latex_has_the_rules_of_booktabs():
     text = documents.latex(document(golden()))[".tex"]
-    assert text.startswith("% needs \\usepackage{booktabs}\n")
+    assert text.startswith("% needs \\usepackage{booktabs,longtable}\n")
     for rule in ("\\toprule", "\\midrule", "\\bottomrule"):
         assert text.count(f"{rule}\n") == text.count("\\begin{tabular}") > 0
     assert "\\hline" not in text
+
+
+def test_a_table_of_latex_is_below_its_title_and_does_not_touch_the_next():
+    """Compiled once: titles were comments, and the rules of two tables met."""
+    measured = (runs.measurement("tcp", 8), runs.stream())
+    text = documents.latex(document(runs.run(*measured)))[".tex"]
+    assert text.count("\\end{tabular}\n\\par\\bigskip\n") == 2
+    title, rest = text.split("\n\n")[1].split("\\par\\nopagebreak", 1)
+    assert title.startswith("\\noindent tcp, wait spin, pattern pingpong")
+    assert rest.startswith("\\smallskip\n\\noindent\n\\begin{tabular}")
+    assert "latency ($\\mu$s) & " in text
+    assert "messages ($10^6$/s) & " in text
+    assert "\\textasciicircum" not in text
+
+
+def test_a_table_of_latex_that_is_longer_than_a_page_can_be_broken():
+    column = Column("a", "", str, is_text=True)
+    text = as_latex(Table([column], [Line([str(n)], "", False) for n in range(60)]))
+    assert text.startswith("\\begin{longtable}[l]{l}\n\\toprule\na \\\\\n\\midrule\n\\endhead\n0 ")
+    assert text.endswith("\\bottomrule\n\\end{longtable}\n")
 
 
 def test_latex_escapes_what_it_would_obey():

@@ -80,13 +80,13 @@ def test_of_datagrams_what_has_arrived():
 def test_selected_as_csv():
     found = only(sample(TOOL, "selected-csv"))
     assert found.configuration.pattern == "pingpong"
-    assert (found.configuration.transport, found.configuration.size) == ("unknown", 0)
+    assert (found.configuration.transport, found.configuration.known_size) == ("unknown", None)
     assert found.configuration.variant == (("test", "unknown"),)
     assert found.samples[0] == 27840
     assert found.reported.spread == {"p50": 13000, "p99": 29500}
     assert found.reported.step == pytest.approx(5)
     (source,) = imported_run(sample(TOOL, "selected-csv")).sources
-    assert (source.statistic, source.facts) == ("mean", {"size": "unknown"})
+    assert (source.statistic, source.facts) == ("mean", {})
 
 
 def test_selected_as_keys():

@@ -49,11 +49,11 @@ def test_the_size_that_a_note_says():
 
 def test_the_size_of_a_latency_is_not_said():
     run = imported_run(sample("ping-pong"))
-    assert run.measurements[0].configuration.size == 0
-    assert run.sources[0].facts["size"] == "unknown"
+    assert run.measurements[0].configuration.known_size is None
     # The advice of a note is no size.
     note = next(line for line in sample("throughput").splitlines(True) if "NOTE" in line)
-    assert imported_run(note + sample("ping-pong")).measurements[0].configuration.size == 0
+    noted = imported_run(note + sample("ping-pong"))
+    assert noted.measurements[0].configuration.known_size is None
 
 
 def test_the_log_has_single_exchanges():

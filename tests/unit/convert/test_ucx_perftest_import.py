@@ -110,9 +110,9 @@ def test_progress_does_not_count():
 
 def test_a_size_that_the_digits_do_not_tell():
     text = sample(TOOL, "latency").replace("0.38       0.38        6161", "0.12  0.12  1852")
-    assert only(text.replace("6161", "1852")).configuration.size == 0
+    assert only(text.replace("6161", "1852")).configuration.known_size is None
     (source,) = imported_run(text.replace("6161", "1852")).sources
-    assert source.facts == {"size": "unknown"}
+    assert source.facts == {}
 
 
 def test_the_window_that_a_newer_server_says():

@@ -5,12 +5,14 @@ from itertools import combinations
 import msgspec
 import pytest
 
+from halftrip.cli.run import run_plan
 from halftrip.errors import UsageError
 from halftrip.plan.expectations import expected
-from halftrip.plan.layers import make_plan, options_layer, python_layer
+from halftrip.plan.layers import file_layer, make_plan, options_layer, python_layer
 from halftrip.plan.plan import plan_record
+from halftrip.plan.recipes import path_of
 from halftrip.report.document import document
-from halftrip.report.expectation import fails, lines, shortfalls
+from halftrip.report.expectation import Expectations, fails, lines, shortfalls
 from halftrip.results.records import LostHost
 from harness.runs import environment, measurement, run, stream
 
@@ -126,11 +128,12 @@ def test_what_is_no_expectation_is_refused(text, said):
 
 def test_a_tolerance_of_nothing_is_refused():
     with pytest.raises(UsageError, match=r"^--tolerance: only with --expect or --baseline$"):
-        make_plan(options_layer({"tolerance": "5%"}))
+        run_plan(None, {"tolerance": "5%"}, with_config=False)
     # A user's own default is for the runs that expect something.
-    plan = make_plan(options_layer({}), defaults=options_layer({"tolerance": "5%"}))
+    default = options_layer({"tolerance": "5%"})
+    assert make_plan(options_layer({}), defaults=default).tolerance is None
+    assert make_plan(options_layer({"expect": "latency=3us"}), defaults=default).tolerance == 0.05
     assert make_plan(python_layer(plan_record(make_plan()))).tolerance is None
-    assert plan.tolerance == 0.05
 
 
 def test_a_plan_keeps_what_is_expected():
@@ -188,3 +191,23 @@ def test_of_both_directions_one_is_judged(share, falls):
     one_way = share * row.bandwidth / 2 / 1e6
     plan = header({"expect": f"bandwidth={one_way:.0f}MB", "tolerance": 0.05})
     assert fails(document(run(pair, header=plan, environments=where), flags=False)) == falls
+
+
+def test_a_plan_to_judge_by_says_that_nothing_was_judged_and_how_to_say_what_is_expected():
+    found = document(run(measurement(), header=header({"tolerance": 0.1})))
+    (said,) = lines(found)
+    assert said.startswith("not judged: nobody has said what is expected")
+    assert "--expect latency=2us,bandwidth=10GB/s or --baseline RUN" in said
+    assert not fails(found)
+    assert lines(document(run(measurement(), header=header({})))) == []
+    (said,) = lines(
+        document(run(measurement(), header=header({"baseline": "good.jsonl", "tolerance": 0.1})))
+    )
+    assert said.startswith("baseline: good.jsonl;")
+
+
+def test_acceptance_is_a_plan_to_judge_by():
+    plan = make_plan(file_layer(path_of("acceptance")))
+    assert Expectations.of_plan(plan_record(plan)).asked
+    # What is written can be read again, to resume the run.
+    assert make_plan(python_layer(plan_record(plan))).tolerance == 0.1

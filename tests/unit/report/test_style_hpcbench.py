@@ -236,7 +236,7 @@ def test_a_busy_processor_was_not_idle_for_less_than_no_time():
     ],
 )
 def test_a_log_that_lacks_a_column_says_which(changes, said):
-    with pytest.raises(UsageError, match=f"style hpcbench: the run has {said}"):
+    with pytest.raises(UsageError, match=f"--style hpcbench: the run has {said}"):
         render(printed(stream(), host_counters=(system(**changes),)))
 
 

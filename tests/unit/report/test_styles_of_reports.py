@@ -104,7 +104,7 @@ def test_cold_exchanges_have_a_table_of_their_own():
 
 def test_a_launch_that_lacks_sizes_is_named():
     with pytest.raises(
-        UsageError, match=r"^style eight-measurements: the run has no complete set of launches"
+        UsageError, match=r"^--style eight-measurements: the run has no complete set of launches"
     ):
         in_style(runs.run(*launches(2)[:-1]), "eight-measurements")
 
@@ -188,5 +188,5 @@ def test_one_box_is_of_whole_integers():
 @pytest.mark.parametrize("style", ["mpi4py-ve", "eight-measurements", "dragon", "one-box"])
 def test_a_run_without_a_ping_pong_says_what_to_measure(style):
     exchange = runs.measurement("mpi", 8, pattern="exchange")
-    with pytest.raises(UsageError, match=f"^style {style}: the run has no .*; measure it with "):
+    with pytest.raises(UsageError, match=f"^--style {style}: the run has no .*; measure it with "):
         in_style(runs.run(exchange), style)

@@ -50,8 +50,8 @@ def cold_first_row(curve: Sequence[Evidence]) -> dict[Configuration, Flag]:
         first.configuration: Flag(
             "cold-start",
             f"{us(first.summary.latency)}, {significant(times, 2)} times as long as "
-            f"{format_size(fastest.configuration.size)}: the first row, and {source.tool} does "
-            "not warm up",
+            f"{format_size(fastest.configuration.known_size)}: the first row, and {source.tool} "
+            "does not warm up",
             "leave it out, or measure it again behind another row",
         )
     }

@@ -138,7 +138,7 @@ def faster_when_larger(curve: Curve) -> dict[Configuration, Flag]:
     return {
         row.configuration: Flag(
             "contradiction",
-            f"{us(row.summary.latency)}, where {format_size(larger.configuration.size)} take "
+            f"{us(row.summary.latency)}, where {format_size(larger.configuration.known_size)} take "
             f"{us(larger.summary.latency)}: more goes faster",
             _ALIKE_ADVICE if waits else _SLOWER_ADVICE,
         )

@@ -33,7 +33,7 @@ CONFIGURATION = _columns("""
 transport | text | How bytes move: mpi, shm, tcp and so on
 pattern | text | Who sends when: pingpong, stream, bidirectional and so on
 mode | text | The kind of call: blocking, nonblocking, persistent, ssend or onesided
-size_bytes | whole | Payload of a message, bytes
+size_bytes | whole? | Payload of a message, bytes; none: an imported tool does not say
 memory | text | The kind of memory of the buffers; initiator:responder where both differ
 buffers | text | Whether an end receives into the buffer that it sends from: same or separate
 pages | text | Page size of the buffers; initiator:responder where both differ

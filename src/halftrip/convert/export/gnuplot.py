@@ -78,7 +78,7 @@ def files(document: Document) -> Mapping[str, str]:
 def _curves(document: Document) -> list[_Curve]:
     groups: dict[Configuration, list[Row]] = {}
     for row in document.rows:
-        if row.configuration.size > 0 and row.summary.latency > 0:
+        if row.configuration.size_known and row.configuration.size > 0 and row.summary.latency > 0:
             groups.setdefault(row.configuration.curve, []).append(row)
     return [
         _Curve(_title(curve), sorted(rows, key=lambda row: row.configuration.size))

@@ -81,7 +81,7 @@ def _of_row(
         "repetitions": len(repetitions),
         "threads": 1,
         "time_unit": "ns",
-        "size_bytes": configuration.size,
+        **({"size_bytes": configuration.size} if configuration.size_known else {}),
     }
     found = [
         {"name": name, "run_type": "iteration", "repetition_index": number, **common, **each}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from halftrip.report.fields import FIELDS
-from halftrip.results.configuration import Configuration
+from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.texts import printable
 
 # What has a part of a name, or a label, of its own.
@@ -33,5 +33,6 @@ def row_name(configuration: Configuration, with_size: bool = True) -> str:
     parts = [configuration.transport, configuration.pattern, configuration.mode]
     parts += [f"{name}:{value}" for name, value in settings(configuration)]
     if with_size:
-        parts.append(f"size:{configuration.size}")
+        size = configuration.known_size
+        parts.append(f"size:{UNKNOWN if size is None else size}")
     return "/".join(re.sub(r"\s+", "_", part) for part in parts)

@@ -18,6 +18,7 @@ from halftrip.analysis.verdict import NOT_OK, Word
 from halftrip.convert.export.names import settings
 from halftrip.report.document import Document
 from halftrip.report.rows import Row
+from halftrip.results.configuration import UNKNOWN
 from halftrip.texts import printable
 
 
@@ -150,7 +151,7 @@ def _labels(document: Document, row: Row) -> str:
             "transport": configuration.transport,
             "pattern": configuration.pattern,
             "mode": configuration.mode,
-            "size": str(configuration.size),
+            "size": str(configuration.size) if configuration.size_known else UNKNOWN,
             "pair": "-".join(map(str, configuration.pair)),
             "hosts": " ".join(filter(None, hosts)),
             "settings": ", ".join(f"{name} {value}" for name, value in settings(configuration)),

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.texts import printable
 
+# Where a name that is not free is a device.
+_DEVICES = "/dev"
+
 
 def named(contents: Mapping[str, bytes], output: str | None, base: str) -> dict[str, bytes]:
     """The contents by the names of their files. `output` is the name of the only file; of several,
@@ -18,10 +21,23 @@ def named(contents: Mapping[str, bytes], output: str | None, base: str) -> dict[
         return {f"{base}{suffix}": content for suffix, content in contents.items()}
     if len(contents) == 1:
         return {output: next(iter(contents.values()))}
+    if _is_special(output):
+        raise UsageError(
+            f"-o {printable(output)}: is no regular file, and this format makes {len(contents)}; "
+            "name the first, or their base name"
+        )
     stem = output.removesuffix(next(iter(contents)))
     if not os.path.basename(stem):
         raise UsageError(f"-o {printable(output) or repr(output)}: no name of a file")
     return {f"{stem}{suffix}": content for suffix, content in contents.items()}
+
+
+def _is_special(path: str) -> bool:
+    """Whether something other than a regular file has this name, such as a directory."""
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def write(files: Mapping[str, bytes], force: bool) -> None:
@@ -51,6 +67,8 @@ def write(files: Mapping[str, bytes], force: bool) -> None:
 
 def _check(path: str, force: bool) -> None:
     """Raises UsageError for a name that is not free, and cannot be made so."""
+    if os.path.realpath(os.path.dirname(path) or ".") == _DEVICES and not os.path.exists(path):
+        raise UsageError(f"{printable(path)}: {_DEVICES} is no place for files")
     try:
         found = os.stat(path)
     except FileNotFoundError:

@@ -43,7 +43,6 @@ def _recognised(lines: Lines) -> int | None:
 def _read(lines: Lines) -> Sequence[Table]:
     first = _recognised(lines)
     if lines.is_json:
-        lines.check_json()
         return _json(lines, first or 1)
     if first is None:
         wrong(len(lines), "no heading # size count type redop root time algbw busbw #wrong")

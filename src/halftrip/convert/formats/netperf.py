@@ -250,11 +250,10 @@ def _table(said: _Said, banner: re.Match[str] | None) -> Table:
     else:
         row = _stream(said, size)
     test = f"{protocol.upper()}_{kind}" if protocol else UNKNOWN
-    facts = {} if row.size else {"size": UNKNOWN}
     pattern = settings(
         protocol or UNKNOWN, "pingpong" if kind == "RR" else "stream", variant=(("test", test),)
     )
-    return Table(TOOL, said.line, pattern, statistic, [row], facts=facts)
+    return Table(TOOL, said.line, pattern, statistic, [row])
 
 
 def _kind(said: _Said, banner: re.Match[str] | None) -> str:
@@ -291,22 +290,22 @@ def _unit(said: _Said) -> str:
     return said.of("THROUGHPUT_UNITS").partition("/")[0].strip()
 
 
-def _size(said: _Said, kind: str) -> int:
-    """The size of a message; 0 where it is not said."""
+def _size(said: _Said, kind: str) -> int | None:
+    """The size of a message; None where it is not said."""
     if kind != "RR":
         key = "LOCAL_SEND_SIZE" if kind == "STREAM" else "REMOTE_SEND_SIZE"
         # The classic text has the size that is sent, wherever that is.
         key = key if key in said.values else "LOCAL_SEND_SIZE"
-        return whole(*said.values[key]) if key in said.values else 0
+        return whole(*said.values[key]) if key in said.values else None
     found = [
         whole(*said.values[key]) for key in ("REQUEST_SIZE", "RESPONSE_SIZE") if key in said.values
     ]
     if len(set(found)) > 1:
         wrong(said.line, f"a request of {found[0]} and a response of {found[1]} bytes: two sizes")
-    return found[0] if found else 0
+    return found[0] if found else None
 
 
-def _transactions(said: _Said, size: int) -> tuple[Row, Statistic]:
+def _transactions(said: _Said, size: int | None) -> tuple[Row, Statistic]:
     unit = _unit(said)
     for key in _TIMES:
         if key not in said.values or (key == "THROUGHPUT" and unit not in ("", _TRANSACTIONS)):
@@ -328,7 +327,7 @@ def _transactions(said: _Said, size: int) -> tuple[Row, Statistic]:
     return wrong(said.line, f"none of {', '.join(_TIMES)}: select one")
 
 
-def _stream(said: _Said, size: int) -> Row:
+def _stream(said: _Said, size: int | None) -> Row:
     keys = ("REMOTE_RECV_THROUGHPUT", "THROUGHPUT")
     key = next((key for key in keys if key in said.values), None)
     if key is None:

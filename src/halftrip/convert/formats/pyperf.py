@@ -1,12 +1,13 @@
 """pyperf's JSON: every benchmark is a curve of one row, by its name.
 
 pyperf knows calls, not messages: a value is taken as the time of one message, is not halved, and
-its size is not known, which is a size of 0. A run (a process) of values is a launch, and each of
+its size is not known. A run (a process) of values is a launch, and each of
 its values a slice; calibration and values that were for warming up are left out.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from halftrip.convert.json_values import Value, value_of
@@ -14,21 +15,14 @@ from halftrip.convert.tables import Format, Row, Table, date, settings
 from halftrip.convert.text import Lines, last_place, quoted, wrong
 
 TOOL = "pyperf"
+_BEGIN = re.compile(r'\s*\{\s*"benchmarks":\s*\[\s*\{\s*"(metadata|runs)":')
 _LONGEST_NAME = 200
 _DATES = ("%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%d %H:%M:%S")
 
 
 def _recognised(lines: Lines) -> int | None:
-    if line := lines.first(r'\{"benchmarks":\[\{"(metadata|runs)":'):
-        return line
-    found = lines.json
-    if not isinstance(found, dict) or "context" in found or "version" not in found:
-        return None
-    benchmarks = found.get("benchmarks")
-    has_runs = isinstance(benchmarks, list) and any(
-        isinstance(each, dict) and "runs" in each for each in benchmarks
-    )
-    return 1 if has_runs else None
+    # Its keys are in the order of the alphabet, however it is indented.
+    return 1 if _BEGIN.match(lines.text) else None
 
 
 def _read(lines: Lines) -> Sequence[Table]:
@@ -66,7 +60,7 @@ def _table(benchmark: Value, name: str, metadata: Sequence[Value]) -> Table:
         TOOL, 1, settings("python", "pingpong", variant=(("benchmark", name),), places="own"),
         "mean", rows, version=_said(metadata, "perf_version"),
         hosts=[host] if host is not None else [], date=min(dates, default=None),
-        facts={"name": name, "size": "unknown"}, in_order=False,
+        facts={"name": name}, in_order=False,
     )  # fmt: skip
 
 
@@ -78,7 +72,7 @@ def _rows(run: Value, launch: int, said: Sequence[Value]) -> Iterator[Row]:
         step = 1e9 * last_place(value.digits)
         figures = {"value": value.digits}
         yield Row(
-            0, 0, 1e9 * value.number, figures, iterations=calls, launch=launch, slice=slice_,
+            0, None, 1e9 * value.number, figures, iterations=calls, launch=launch, slice=slice_,
             step=step,
         )  # fmt: skip
 

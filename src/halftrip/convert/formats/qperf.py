@@ -1,8 +1,8 @@
 """qperf: several tests in one text, each with its name and figures below it.
 
 A latency is that of a message one way, as its message rate shows, which counts both directions. KB,
-MB and GB are powers of 1000, KiB and MiB of 1024. The size is printed with -vu; else it is 0. Those
-of a loop (-oo msg_size) ascend.
+MB and GB are powers of 1000, KiB and MiB of 1024. The size is printed with -vu; else it is not
+known. Those of a loop (-oo msg_size) ascend.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ def _row(line: int, name: str, figures: _Figures) -> Row:
     return Row(at, size, ns, cells, step=ns * step / value, bandwidth=value)
 
 
-def _size(figures: _Figures) -> int:
+def _size(figures: _Figures) -> int | None:
     if "msg_size" not in figures:
-        return 0
+        return None
     line, cell = figures["msg_size"]
     found = _SIZE.fullmatch(cell)
     if found is None:

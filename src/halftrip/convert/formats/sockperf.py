@@ -3,7 +3,7 @@ log of either of the first two, whose rows are single exchanges.
 
 sockperf has halved its round trips itself. A MB of it is 2^20 bytes. A log says the size of
 messages, and a throughput test in a note, or by its bandwidth and rate. The summary of a latency
-says nothing of it: its row has size 0, and the fact that it is unknown.
+says nothing of it: its size is not known.
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ _SIZE = re.compile(r"test was performed using the following parameters: .*--msg-
 _NOTE = re.compile(r"NOTE: test was performed, using msg-size=(\d+)\..*")
 _PROTOCOL = re.compile(r"\[ *\d+\] IP = .* # (TCP|UDP)\s*")
 _VERSION = re.compile(r"== version #(\S+) ==\s*")
+# A line of the log, as sockperf prints nearly all of them.
+_USUAL = re.compile(
+    r"(\d{1,15}), (\d{1,12}\.\d{1,9}), (\d{1,12}\.\d{1,9}), (\d{1,12}\.\d{1,9})", re.ASCII
+)
 _HEADING = "packet, txTime(sec), rxTime(sec), latency(usec)"
 # How the lines with figures begin: one that goes on in another way was cut off or changed.
 _FIGURES = re.compile(
@@ -99,7 +103,8 @@ class _Text:
 
 def _read(lines: Lines) -> Sequence[Table]:
     text = _Text(lines)
-    line, size = 0, 0
+    line = 0
+    size: int | None = None
     if _SIZE in text.said:
         line, (cell,) = text.said[_SIZE]
         size = whole(line, cell)
@@ -115,12 +120,11 @@ def _read(lines: Lines) -> Sequence[Table]:
         wrong(len(lines), "it ends before a summary: sockperf was interrupted")
     protocol = text.said[_PROTOCOL][1][0].lower() if _PROTOCOL in text.said else UNKNOWN
     version = text.said[_VERSION][1][0] if _VERSION in text.said else None
-    facts = {} if row.size else {"size": "unknown"}
     configuration = settings(protocol, pattern)
-    return [Table(TOOL, line, configuration, "mean", [row], version=version, facts=facts)]
+    return [Table(TOOL, line, configuration, "mean", [row], version=version)]
 
 
-def _summary(text: _Text, size: int) -> tuple[int, Row]:
+def _summary(text: _Text, size: int | None) -> tuple[int, Row]:
     spread: dict[Spread, float] = {}
     if _COUNT not in text.said:
         wrong(len(text.lines), "it ends before the number of observations")
@@ -188,23 +192,35 @@ def _throughput(text: _Text) -> tuple[int, Row]:
     return at, Row(at, size, ns, figures, step=step, bandwidth=bandwidth, rate=rate)
 
 
-def _log(text: _Text, heading: int, size: int) -> Row:
+def _figures(n: int, line: str) -> tuple[int, float, float, float] | None:
+    """The figures in a line of the log; None where it has none."""
+    # A log has millions of lines: those that are as usual take a fraction of the time.
+    if usual := _USUAL.fullmatch(line):
+        packet, *times = usual.groups()
+        return int(packet), float(times[0]), float(times[1]), float(times[2])
+    cells = [cell.strip() for cell in line.split(",")]
+    if cells == [""] or line.startswith("-----"):
+        return None
+    if len(cells) != 4:
+        wrong(n, f"{len(cells)} figures below {_HEADING}")
+    return whole(n, cells[0]), number(n, cells[1]), number(n, cells[2]), number(n, cells[3])
+
+
+def _log(text: _Text, heading: int, size: int | None) -> Row:
     """The row of the log below this line: a sample for each exchange."""
     lines, times, before = text.lines, [], -1
     for n in range(heading + 1, len(lines) + 1):
-        cells = [cell.strip() for cell in lines[n].split(",")]
-        if cells == [""] or lines[n].startswith("-----"):
+        figures = _figures(n, lines[n])
+        if figures is None:
             continue
-        if len(cells) != 4:
-            wrong(n, f"{len(cells)} figures below {_HEADING}")
-        packet, sent, received = whole(n, cells[0]), number(n, cells[1]), number(n, cells[2])
+        packet, sent, received, half = figures
         if packet <= before or received < sent:
             wrong(n, "a packet out of order, or received before it was sent")
         before = packet
         # Of the whole exchange: its figure is half of that.
-        exchange = 2e3 * number(n, cells[3])
+        exchange = 2e3 * half
         if not exchange <= 1e15:
-            wrong(n, f"{cells[3]} us is longer than any run")
+            wrong(n, f"{half:g} us is longer than any run")
         times.append(round(exchange))
     if not times:
         wrong(len(lines), "it ends without a row of the log")

@@ -11,7 +11,8 @@ which does not tell get from a ping-pong nor put from a stream, and CSV says nei
 as a ping-pong (so is CSV) and a stream of a test that is unknown. The size then follows from
 bandwidth and message rate. A bandwidth has two decimals: some hundred MB/s and more tell any size
 below some KiB, less only a power of two that is alone in its range, and a few hundredths nothing:
-then the size is 0. Tests of several threads and batch files are not read, nor atomic operations.
+then the size is not known. Tests of several threads and batch files are not read, nor atomic
+operations.
 """
 
 from __future__ import annotations
@@ -170,14 +171,14 @@ def _row(
     ), facts  # fmt: skip
 
 
-def _size(said: dict[str, tuple[int, str]], cells: list[str]) -> tuple[int, dict[str, str]]:
+def _size(said: dict[str, tuple[int, str]], cells: list[str]) -> tuple[int | None, dict[str, str]]:
     if "Message size" in said:
         return whole(*said["Message size"]), {}
     bandwidth, rate = (float(cells[n]) for n in (5, 7))
     size = size_by(
         (_MEGABYTE * bandwidth, _MEGABYTE * last_place(cells[5])), (rate, last_place(cells[7]))
     )
-    return size or 0, {"size": "by bandwidth and message rate" if size else _UNKNOWN}
+    return size, {"size": "by bandwidth and message rate"} if size else {}
 
 
 FORMAT = Format("ucx_perftest", _recognised, _read)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from halftrip.report.document import Document
 from halftrip.report.rows import Row
-from halftrip.report.styles.figures import lacks, mean, measurements, printed
+from halftrip.report.styles.figures import check_size, lacks, mean, measurements, printed
 from halftrip.results.configuration import Configuration
 
 TOOL = "dragon"
@@ -44,7 +44,10 @@ def render(document: Document) -> str:
 def _of_program(document: Document, program: _Program) -> list[str]:
     by_node: dict[int, list[str]] = {}
     for row in _in_order(document.rows):
-        for line in _lines_of(document, row, program):
+        lines = _lines_of(document, row, program)
+        if lines:
+            check_size(row, TOOL)
+        for line in lines:
             by_node.setdefault(row.configuration.pair[0], []).append(line)
     nodes = sorted(by_node)
     alone = [node for node in nodes if node ^ 1 not in by_node]

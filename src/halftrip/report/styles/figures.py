@@ -17,6 +17,14 @@ from halftrip.results.reported import Reported, Source
 from halftrip.stats.quantile import Floats
 
 
+class StyleError(UsageError):
+    """A run lacks what a style needs; the message names the style by the option of ``show``."""
+
+    def __init__(self, style: str, reason: str) -> None:
+        super().__init__(f"--style {style}: {reason}")
+        self.reason = reason
+
+
 class Curve(NamedTuple):
     """Rows that differ in their size alone, in that order, and where they were imported from (None:
     halftrip has measured them)."""
@@ -43,11 +51,12 @@ def curves(
     document: Document, style: str, wanted: Callable[[Configuration], bool], needs: str, how: str
 ) -> list[Curve]:
     """The curves that a style prints, those that are `wanted`, in the order of tables, or of what
-    was imported. Raises UsageError where there are none: `needs` is what the style needs, `how` how
+    was imported. Raises StyleError where there are none: `needs` is what the style needs, `how` how
     to measure it."""
     groups: dict[Configuration, list[Row]] = {}
     for row in document.rows:
         if wanted(row.configuration):
+            check_size(row, style)
             groups.setdefault(row.configuration.curve, []).append(row)
     if not groups:
         lacks(style, needs, how)
@@ -58,6 +67,14 @@ def curves(
     return sorted(found, key=lambda curve: 0 if curve.source is None else curve.source.place)
 
 
+def check_size(row: Row, style: str) -> None:
+    """Raises StyleError for a row whose size is not known: no older table has such a one."""
+    if not row.configuration.size_known:
+        tool = row.source.tool if row.source is not None else "the run file"
+        what = f"{row.configuration.transport} {row.configuration.pattern}"
+        raise StyleError(style, f"a row of {what} has no size: {tool} does not say it")
+
+
 def measured_by(document: Document, curve: Curve) -> str:
     """What has measured a curve, for a line that says so."""
     return f"halftrip {document.run.header.halftrip}" if curve.source is None else curve.source.tool
@@ -65,7 +82,7 @@ def measured_by(document: Document, curve: Curve) -> str:
 
 def lacks(style: str, needs: str, how: str) -> NoReturn:
     """Raises the error of a style whose run lacks what it needs."""
-    raise UsageError(f"style {style}: the run has no {needs}; measure it with {how}")
+    raise StyleError(style, f"the run has no {needs}; measure it with {how}")
 
 
 def printed(row: Row, tool: str) -> Sequence[Reported]:
@@ -79,14 +96,14 @@ def cells(row: Row, tool: str, names: Sequence[str]) -> list[str]:
     UsageError where the run file lacks them."""
     found = printed(row, tool)
     if len(found) != 1 or not set(names) <= found[0].figures.keys():
-        raise UsageError(f"--style {tool}: {row.configuration.title}: its line is not in the file")
+        raise StyleError(tool, f"{row.configuration.title}: its line is not in the file")
     return [found[0].figures[name] for name in names]
 
 
 def fact(source: Source, name: str) -> str:
-    """What a tool has said of its table. Raises UsageError where the run file lacks it."""
+    """What a tool has said of its table. Raises StyleError where the run file lacks it."""
     if name not in source.facts:
-        raise UsageError(f"--style {source.tool}: the table's {name} is not in the file")
+        raise StyleError(source.tool, f"the table's {name} is not in the file")
     return source.facts[name]
 
 

@@ -19,7 +19,7 @@ def render(document: Document) -> str:
     whole integers."""
     found = curves(
         document, TOOL, _is_of_ints, "ping-pong of integers, 4 bytes each",
-        "halftrip run one-box, or -p pingpong -s 4..4000+4",
+        "halftrip run one-box-two-boxes, or -p pingpong -s 4..4000+4",
     )  # fmt: skip
     return "\n".join("".join(f"{line}\n" for line in _lines(document, each)) for each in found)
 

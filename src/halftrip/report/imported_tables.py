@@ -1,0 +1,108 @@
+"""An overview of an imported text that has many tables: a line for each curve, with the name that
+its author has given it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rich.text import Text
+
+from halftrip.analysis.verdict import NO_INTERVAL
+from halftrip.report.cells import NOTHING, text_lines
+from halftrip.report.columns import supported_digits
+from halftrip.report.document import Document
+from halftrip.report.fields import FIELDS, varying
+from halftrip.report.layout import ALWAYS, BRIEF, Column, as_text, made_table
+from halftrip.report.overview import mark
+from halftrip.report.row_tables import field_column
+from halftrip.report.rows import Row
+from halftrip.results.configuration import Configuration
+from halftrip.units import format_size, significant
+
+# So many rows can be read one by one.
+_FEW_ROWS = 40
+_SAYS = (
+    "a line for each table of the text. latency: one way, of its smallest size; peak: its most "
+    "bandwidth, in all directions together; 1 MB = 10^6 bytes. ~ and !: caution and no; "
+    "--details has all rows, -p and -s choose some."
+)
+
+
+def has_tables(document: Document) -> bool:
+    """Whether a run is imported, and has many rows of several curves, of times as well as of
+    bandwidths, of which no size is common to all."""
+    curves = {row.configuration.curve for row in document.rows}
+    both = bool(document.latency_rows) and bool(document.rate_rows)
+    is_long = len(document.rows) > _FEW_ROWS
+    return bool(document.run.sources) and both and is_long and len(curves) > 1
+
+
+def lines(document: Document, width: int) -> list[Text]:
+    """A line for each curve, in the order of the text, in lines of at most `width` columns."""
+    curves: dict[Configuration, list[Row]] = {}
+    for row in sorted(document.rows, key=_place):
+        curves.setdefault(row.configuration.curve, []).append(row)
+    every = [sorted(rows, key=lambda row: row.configuration.size) for rows in curves.values()]
+    columns = [*_path_columns(document), *_FIGURES]
+    made = made_table(every, columns)
+    said = [part for line in (_SAYS,) for part in text_lines(line, width, "dim")]
+    return [*as_text(made.table, width), Text(), *said]
+
+
+def _place(row: Row) -> int:
+    return min((each.place for each in row.reported), default=0)
+
+
+def _path_columns(document: Document) -> list[Column]:
+    """What tells the curves apart: first the words of the text itself."""
+    configurations = [row.configuration for row in document.rows]
+    fields = sorted(varying(configurations), key=lambda field: field in FIELDS)
+    transports = {each.transport for each in configurations}
+    first = [Column("transport", "", lambda rows: rows[0].configuration.transport, True, rank=0)]
+
+    def of_curve(column: Column) -> Column:
+        cell: Callable[..., str] = column.cell
+        return column._replace(cell=lambda rows: cell(rows[0]))
+
+    return [*(first if len(transports) > 1 else []), *(of_curve(field_column(f)) for f in fields)]
+
+
+def _sizes(rows: Sequence[Row]) -> str:
+    ends = [format_size(rows[n].configuration.known_size) for n in (0, -1)]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def _latency(rows: Sequence[Row]) -> str:
+    row = rows[0]
+    if row.configuration.is_rate or not row.summary.latency > 0:
+        return NOTHING
+    return _figure(row.summary.latency / 1e3, row)
+
+
+def _peak(rows: Sequence[Row]) -> str:
+    known = [row for row in rows if row.bandwidth > 0]
+    if not known:
+        return NOTHING
+    best = max(known, key=lambda row: row.bandwidth)
+    at = f" at {format_size(best.configuration.known_size)}" if len(rows) > 1 else ""
+    return f"{_figure(best.bandwidth / 1e6, best)}{at}"
+
+
+def _figure(value: float, row: Row) -> str:
+    return f"{significant(value, min(supported_digits(row.verdict.width), 3))}{mark(row)}"
+
+
+def _causes(rows: Sequence[Row]) -> str:
+    """The causes of rows that are not ok; that they are single figures, where it is nothing else
+    in any of them."""
+    causes = [row.verdict.cause.name for row in rows if row.verdict.cause is not None]
+    others = [cause for cause in causes if cause != NO_INTERVAL]
+    return ", ".join(dict.fromkeys(others or causes))
+
+
+_FIGURES = (
+    Column("sizes", "bytes", _sizes, is_text=True, rank=ALWAYS),
+    Column("latency", "us", _latency, rank=ALWAYS),
+    Column("peak", "MB/s", _peak, rank=ALWAYS),
+    Column("cause", "", _causes, is_text=True, rank=BRIEF),
+)
