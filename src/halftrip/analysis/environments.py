@@ -20,10 +20,13 @@ _HALFTRIP = "halftrip"
 # Of the variables of Slurm, those that say what a job was given, not which job it was.
 _OF_A_JOB = "SLURM_JOB_"
 _GIVEN = {f"{_OF_A_JOB}{name}" for name in ("CPUS_PER_NODE", "NUM_NODES", "PARTITION", "QOS")}
-# What a launcher tells its own processes, and tells them anew each time.
+# What a launcher tells its own processes, and tells them anew each time; or what the mpirun of an
+# Open MPI always sets, which only says which one it was.
 _OF_A_LAUNCH = re.compile(
     r"(OMPI|PRTE|PMIX)_MCA_"
-    r"(PREFIXES|.*(jobid|vpid|_pid|uri|num_procs|nodelist|wdir|directory|_dir|precondition|hint).*)"
+    r"(PREFIXES|.*(jobid|vpid|_pid|uri|num_procs|nodelist|wdir|directory|_dir|precondition|hint).*"
+    r"|orte_.*|ess|pmix|plm|cpu_type|mpi_oversubscribe|mca_base_component_show_load_errors)"
+    r"|OPAL_PREFIX|OPAL_USER_PARAMS_GIVEN"
 )
 
 

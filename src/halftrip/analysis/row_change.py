@@ -90,7 +90,7 @@ class RowChange(NamedTuple):
         time, each = repeats.middle, self.configuration
         if not each.is_rate:
             return time
-        return each.directions * each.size * repeats.arrived / time * 1e9 if time else math.nan
+        return each.directions * each.payload * repeats.arrived / time * 1e9 if time else math.nan
 
 
 def row_change(

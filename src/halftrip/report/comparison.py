@@ -203,7 +203,7 @@ def table(comparison: Comparison, rows: Sequence[RowChange]) -> Made:
         for field in _fields(comparison)
     ]
     columns += [
-        Column("size", "bytes", _of(lambda each: format_size(each.size)), rank=ALWAYS),
+        Column("size", "bytes", _of(lambda each: format_size(each.known_size)), rank=ALWAYS),
         Column("base", "", lambda row: figure(row, "base"), rank=ALWAYS),
         Column("new", "", lambda row: figure(row, "new"), rank=ALWAYS),
         Column("new / base", "", lambda row: number(row.factor, _digits(row) + 1), rank=ALWAYS),

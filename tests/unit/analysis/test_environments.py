@@ -121,6 +121,8 @@ def test_of_many_hosts_those_are_named_that_the_other_run_has_not():
 
 def test_variables_that_only_name_a_job_or_a_process_do_not_count():
     first = {"SLURM_JOB_ID": "1", "SLURM_JOB_PARTITION": "a", "OMPI_MCA_ess_base_jobid": "7"}
+    # What the mpirun of Open MPI 4 sets, and that of 5 does not.
+    first |= {"OMPI_MCA_orte_launch": "1", "OMPI_MCA_pmix": "^s1"}
     second = {"SLURM_JOB_ID": "2", "SLURM_JOB_PARTITION": "b", "OMPI_MCA_ess_base_jobid": "9"}
     found = changes(on_each(variables=first), on_each(variables=second))
     assert found == [("SLURM_JOB_PARTITION", "a", "b")]
