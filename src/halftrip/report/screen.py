@@ -22,7 +22,7 @@ from halftrip.report import (
 from halftrip.report.causes import advice, groups, trust
 from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
-from halftrip.report.layout import fitted
+from halftrip.report.layout import Table, fitted
 from halftrip.report.row_tables import row_tables
 from halftrip.report.table import missing
 
@@ -30,6 +30,8 @@ from halftrip.report.table import missing
 _HELPED_BY_ANOTHER_RUN = ("CPU contention", "steal", "level wandered", "two levels", "contradicted")
 # With so many rows or fewer, a legend under each table.
 _SAYS_UP_TO = 40
+# Of more lines of a table, so many are shown.
+_MOST_LINES, _SHOWN = 200, 40
 # More kinds of machines are counted.
 _FEW_MACHINES = 2
 
@@ -70,6 +72,16 @@ def render(document: Document, width: int, file: str | None = None) -> Group:
     return Group(*parts)
 
 
+def _part(table: Table) -> Table:
+    """The table, or of one that nobody reads to its end lines at even distances, with the first and
+    the last."""
+    last = len(table.lines) - 1
+    if last < _MOST_LINES:
+        return table
+    chosen = [table.lines[last * n // (_SHOWN - 1)] for n in range(_SHOWN)]
+    return table._replace(lines=chosen)
+
+
 def _table_lines(document: Document, width: int) -> list[Text]:
     """The tables of all rows, as people know them from other tools."""
     lines: list[Text] = []
@@ -77,8 +89,12 @@ def _table_lines(document: Document, width: int) -> list[Text]:
         if lines:
             lines.append(Text())
         lines += text_lines(found.heading, width)
-        shown = fitted(found.made.table, width)
+        part = _part(found.made.table)
+        shown = fitted(part, width)
         lines += shown.lines
+        if len(part.lines) < len(found.rows):
+            count = f"{len(part.lines)} of {len(found.rows):,} rows"
+            lines += text_lines(f"{count}, evenly chosen: --details has all", width)
         if len(found.rows) <= _SAYS_UP_TO:
             said = wrapped("", " ".join(found.legend(shown.columns)), width)
             lines += [Text(), *(Text(line, style="dim") for line in said)]

@@ -159,3 +159,13 @@ def test_several_runs_in_other_formats():
 
 def test_letters_do_not_end():
     assert side_by_side.letters(28)[24:] == ["Y", "Z", "A2", "B2"]
+
+
+def test_of_a_table_of_thousands_of_rows_some_are_shown():
+    """Integers one by one: 10,000 lines told nothing, and scrolled the rest away."""
+    content = document(runs.run(*(runs.measurement(size=size) for size in range(4, 1608, 4))))
+    shown = text_of(render(content, 100), 100)
+    assert "40 of 401 rows, evenly chosen: --details has all" in shown
+    sizes = [line.split()[0] for line in shown.splitlines() if line[:5].strip().isdigit()]
+    assert (sizes[0], sizes[-1]) == ("4", "1604")
+    assert len(shown.splitlines()) < 60

@@ -129,11 +129,15 @@ def _uncertainty(row: Evidence) -> float:
 def faster_when_larger(curve: Curve) -> dict[Configuration, Flag]:
     """Messages that are slower than a larger one, which could carry them: a guideline of Traeff,
     Gropp and Thakur, Self-consistent MPI Performance Guidelines (TPDS 2010)."""
-    slower = [
-        (row, larger)
-        for place, row in enumerate(curve)
-        if (larger := next((each for each in curve[place + 1 :] if _is_slower(row, each)), None))
-    ]
+    bounds = [_bounds(row) for row in curve]
+    # Each row with all larger ones at once: there may be 10,000 sizes.
+    limits = _CONTRADICTS * np.array([each.high for each in bounds])
+    slower = []
+    for place, row in enumerate(curve):
+        faster = np.flatnonzero(bounds[place].low > limits[place + 1 :]) + place + 1
+        larger = next((curve[n] for n in faster if _is_slower(row, curve[n])), None)
+        if larger is not None:
+            slower.append((row, larger))
     waits = _waits([row.summary.latency for row, _ in slower])
     return {
         row.configuration: Flag(
