@@ -129,6 +129,8 @@ def _option(name: str, option: Option) -> inspect.Parameter:
     metavar = None if option.is_flag else option.metavar
     forms = " ".join((*option.short, long))
     help_text = _named(forms, option.help, GROUPS[option.group], metavar)
+    if option.is_list:
+        return _parameter(name, Annotated[list[str] | None, help_text], None)
     if not option.is_flag:
         return _parameter(name, Annotated[Text, help_text], None)
     if option.is_repeated:

@@ -130,7 +130,7 @@ def _measure(
     if run.interrupted is not None:
         # Not by a signal or a death, which are errors: its time was not enough.
         raise HalftripError(run.interrupted)
-    if not run.measurements or run.failures:
+    if not run.measurements or run.failures or run.failed_launches:
         return 1
     return int(fails(document(run, flags=False, expectations=expected)))
 

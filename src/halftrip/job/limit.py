@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from halftrip.errors import Interrupted
+from halftrip.errors import Stopped
 from halftrip.measure.budget import Allowed
 from halftrip.plan.plan import Plan
 
@@ -57,6 +57,6 @@ class Limit(NamedTuple):
         around = _AROUND_SECONDS + _AROUND_SHARE * (now - began)
         return Allowed(self.launch_ends - now - around, self.ends - now - around)
 
-    def error(self) -> Interrupted:
+    def error(self) -> Stopped:
         """Why a run ends that has not done so by itself."""
-        return Interrupted(f"--max-duration: {self.seconds:g} s are over")
+        return Stopped(f"--max-duration: {self.seconds:g} s are over")

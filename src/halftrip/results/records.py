@@ -27,7 +27,7 @@ from halftrip.results.bounds import (
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.network_path import NetworkPath
-from halftrip.results.reported import Reported, Source
+from halftrip.results.reported import Reported, Source, Variant
 from halftrip.results.usage import CoreUse, Usage, add_both_ends
 from halftrip.stats.clock_line import Comparison
 from halftrip.stats.quantile import Floats
@@ -132,6 +132,27 @@ class Measurement(
             for usage, core in zip(total, self.cores or (None, None), strict=True)
         )
         return initiator, responder
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="launch"):
+    """The launch of this `number` begins, in this `round`, with this `variant`; only in a run that
+    varies something. One that follows another of the same round and variant measures what that
+    lacks."""
+
+    number: Number
+    round: Number
+    variant: Variant
+
+
+class LaunchFailure(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="launch-failure"
+):
+    """The launch of this number, which had this `variant`, could not begin or go on, and why; the
+    others went on without it."""
+
+    launch: Number
+    variant: Variant
+    reason: Text
 
 
 class Again(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="again"):
@@ -273,7 +294,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):
     """A requested transport that was not measured, and why; or only some patterns, modes, windows,
-    sizes or pairs of it."""
+    sizes or pairs of it. `variant`: in launches with it."""
 
     transport: Name
     reason: Text
@@ -282,6 +303,7 @@ class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="s
     modes: list[Name] | None = None
     windows: list[Window] | None = None
     pairs: list[tuple[Rank, Rank]] | None = None
+    variant: Variant = ()
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="connection"):
@@ -353,6 +375,8 @@ Record = (
     | Source
     | Environment
     | Skip
+    | Launch
+    | LaunchFailure
     | Measurement
     | Again
     | LostHost
