@@ -46,6 +46,11 @@ class Limit(NamedTuple):
         are to be stopped."""
         return self.ends - _STOP_SECONDS - time.monotonic()
 
+    @property
+    def launch_left(self) -> float:
+        """How long a launch of which nothing has begun may take in all, s."""
+        return max(self.launch_ends - time.monotonic(), _AROUND_SECONDS)
+
     def has_room(self, seconds: float) -> bool:
         """Whether another launch that takes this long would be over in time."""
         return self.ends - _AROUND_SECONDS - time.monotonic() >= seconds

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from halftrip.control.listener import Listener
-from halftrip.dragon import command
+from halftrip.dragon import command as dragon_command
 from halftrip.errors import (
     HalftripError,
     Interrupted,
@@ -22,6 +22,7 @@ from halftrip.job.deaths import HostsLost, LaunchFailed
 from halftrip.job.launch_environment import environment
 from halftrip.job.limit import Limit
 from halftrip.job.machine import look_before_launch
+from halftrip.job.other_installation import measure_elsewhere
 from halftrip.job.processes import Started
 from halftrip.job.resumption import Done, Due, Resumption
 from halftrip.job.series import LaunchRecords, launch_all
@@ -36,6 +37,7 @@ from halftrip.registry import DRAGON_TRANSPORTS, LAUNCHERS, MPI_TRANSPORTS
 from halftrip.results.records import RunEnd, Skip
 from halftrip.results.reported import Variant
 from halftrip.results.run_file import RunFile, encode
+from halftrip.results.sides import BASE, SIDE
 
 if TYPE_CHECKING:
     from halftrip.job.launchers.base import Launcher
@@ -132,6 +134,11 @@ def _launch_variants(
     ) -> None:
         of_variant = plans.setdefault(due.variant, plan_of(plan, due.variant))
         failed: LaunchFailed | None = None
+        command = _other_command(of_variant)
+        if command is not None:
+            with environment(of_variant.variables):
+                measure_elsewhere(command, of_variant, number, due, records, view, limit)
+            return
         with environment(of_variant.variables):
             while True:
                 name, needing = _launcher(of_variant)
@@ -155,6 +162,12 @@ def _launch_variants(
             raise failed
 
     launch_all(plan, run_file, view, launch_once, left, limit)
+
+
+def _other_command(plan: Plan) -> str | None:
+    """The other installation's command that measures this launch, if one does."""
+    is_base = dict(plan.variant).get(SIDE) == BASE
+    return plan.against.command if plan.against is not None and is_base else None
 
 
 def _launcher(plan: Plan) -> tuple[str, list[str]]:
@@ -188,7 +201,7 @@ class _Starter:
         plan, absent = self._plan, self._absent
         launcher: Launcher = LAUNCHERS.load(self._name)(plan)
         if self._is_first and _uses_dragon(plan):
-            view.warn(command.notes(plan.dragon))
+            view.warn(dragon_command.notes(plan.dragon))
         self._is_first = False
         token = launcher.token
         ranks = plan.ranks or DEFAULT_RANKS

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from halftrip.errors import UsageError
+from halftrip.plan.against import SIDES
 from halftrip.plan.layer import Layer, place_of
 from halftrip.plan.plan import FEWEST_UNTIL_CI, MOST_LAUNCHES, Plan
 from halftrip.plan.variants import MOST_VARIANTS, count_variants, plans_of_variants
-from halftrip.plan.vary import ENVIRONMENT
+from halftrip.plan.vary import ENVIRONMENT, cannot_be_varied
 from halftrip.registry import DRAGON_TRANSPORTS
+from halftrip.results.sides import SIDE
 
 
 def check_launches(plan: Plan, layers: Sequence[Layer]) -> None:
@@ -62,13 +64,17 @@ def check_expectations(plan: Plan, asked: Sequence[Layer]) -> None:
 
 def check_vary(plan: Plan, layers: Sequence[Layer]) -> None:
     """What is varied: every combination has to make a plan."""
+    sides = [axis for axis in plan.vary if axis[0] == SIDE]
+    if sides != ([SIDES] if plan.against is not None and plan.against.has_sides else []):
+        raise UsageError(f"{place_of(layers, 'vary', 'against')}: {cannot_be_varied(SIDE)}")
     if not plan.vary:
         return
-    place = place_of(layers, "vary")
+    place = "--against" if sides else place_of(layers, "vary")
     count = count_variants(plan)
     if count > MOST_VARIANTS:
         raise UsageError(f"{place}: {count} combinations are too many; at most {MOST_VARIANTS}")
     variables = [name for name, _ in plan.vary if name.startswith(ENVIRONMENT)]
+    variables += [name for name, _ in plan.against.env] if plan.against is not None else []
     if plan.peer is not None and variables:
         said = "halftrip serve starts its ranks with an environment of its own"
         raise UsageError(f"{place}: {variables[0]}: with --peer, {said}")
@@ -77,6 +83,8 @@ def check_vary(plan: Plan, layers: Sequence[Layer]) -> None:
     except UsageError as error:
         raise UsageError(f"{place}: {error}") from None
     for each in plans:
-        varied = Layer(dict(each.vary), lambda name: f"{place}: {name}")
+        # What is different about a base is asked for, too.
+        named = dict(each.vary) | ({"mpiexec": ()} if each.mpiexec is not None else {})
+        varied = Layer(named, lambda name: f"{place}: {name}")
         check_hosts(each, [varied])
         check_dragon(each, [varied])

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, get_args
 
-from halftrip.plan import expectations, hosts, parsing, vary
+from halftrip.plan import against, expectations, hosts, parsing, vary
 from halftrip.plan.cost import MOST_RANKS, MOST_THREADS
 from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
@@ -385,6 +385,7 @@ OPTIONS: dict[str, Option] = {
         "Only samples taken while the cores were near, or far (core-to-core). [any]",
     ),
     "simulated": Option(parse_path_model),
+    "against": Option(against.against),
     "part": Option(parsing.tables),
 }
 

@@ -14,8 +14,9 @@ from halftrip.errors import UsageError
 from halftrip.plan.cores import with_cores
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.plan import Plan
-from halftrip.plan.vary import ENVIRONMENT
+from halftrip.plan.vary import STARTING_KEYS
 from halftrip.results.reported import Variant
+from halftrip.results.sides import BASE, SIDE
 
 # Of a plan. Each is at least one launch.
 MOST_VARIANTS = 1000
@@ -36,8 +37,11 @@ def variant_of(values: dict[str, str]) -> Variant:
 def plan_of(plan: Plan, variant: Variant) -> Plan:
     """The plan of the launches of one variant. Raises UsageError for a value that is none."""
     keys: dict[str, Any] = {}
+    base = plan.against if dict(variant).get(SIDE) == BASE else None
+    if base is not None and base.mpiexec is not None:
+        keys["mpiexec"] = base.mpiexec
     for name, value in variant:
-        if not name.startswith(ENVIRONMENT):
+        if name in STARTING_KEYS:
             try:
                 keys[name] = OPTIONS[name].read(value)
             except UsageError as error:

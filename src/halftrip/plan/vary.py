@@ -11,6 +11,7 @@ from typing import Any
 
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
+from halftrip.results.sides import SIDE
 
 # A name, and its values as they were written.
 Axis = tuple[str, tuple[str, ...]]
@@ -71,20 +72,32 @@ def _name(value: Any) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{value!r} is no name; allowed: {_ALLOWED}")
     if value.startswith(ENVIRONMENT):
-        variable = value.removeprefix(ENVIRONMENT)
-        if not _VARIABLE.fullmatch(variable) or len(value) > _LONGEST_NAME:
-            raise UsageError(f"{variable!r} is no name of an environment variable")
-        if variable in _OWN_VARIABLES:
-            raise UsageError(f"{value}: halftrip sets this variable itself")
+        check_variable(value.removeprefix(ENVIRONMENT))
         return value
     name = value.replace("-", "_")
-    if name in STARTING_KEYS:
+    if name in (*STARTING_KEYS, SIDE):
         return name
+    raise cannot_be_varied(value)
+
+
+def cannot_be_varied(value: str) -> UsageError:
+    """The error for a name of an axis that is none."""
+    name = value.replace("-", "_")
     if difflib.get_close_matches(name, STARTING_KEYS, n=1):
-        raise UsageError(f"{value!r} cannot be varied; {nearest(name, STARTING_KEYS)}")
-    if _VARIABLE.fullmatch(value) and value == value.upper():
-        raise UsageError(f"{value!r} cannot be varied; did you mean {ENVIRONMENT}{value}?")
-    raise UsageError(f"{value!r} cannot be varied; allowed: {_ALLOWED}")
+        said = nearest(name, STARTING_KEYS)
+    elif _VARIABLE.fullmatch(value) and value == value.upper():
+        said = f"did you mean {ENVIRONMENT}{value}?"
+    else:
+        said = f"allowed: {_ALLOWED}"
+    return UsageError(f"{value!r} cannot be varied; {said}")
+
+
+def check_variable(name: str) -> None:
+    """Raises UsageError for a name that no environment variable can have, or that halftrip sets."""
+    if not _VARIABLE.fullmatch(name) or len(name) > _LONGEST_NAME:
+        raise UsageError(f"{name!r} is no name of an environment variable")
+    if name in _OWN_VARIABLES:
+        raise UsageError(f"{name}: halftrip sets this variable itself")
 
 
 def _texts(name: Any, value: Any) -> list[str]:
@@ -119,11 +132,18 @@ def _text(name: Any, value: Any) -> str:
 
 def variables(values: Mapping[str, str]) -> dict[str, str | None]:
     """The environment variables among these values of axes, by their own names; None: not set."""
-    return {
-        name.removeprefix(ENVIRONMENT): None if value == UNSET else value
-        for name, value in values.items()
-        if name.startswith(ENVIRONMENT)
-    }
+    return values_of(
+        {
+            name.removeprefix(ENVIRONMENT): value
+            for name, value in values.items()
+            if name.startswith(ENVIRONMENT)
+        }
+    )
+
+
+def values_of(written: Mapping[str, str]) -> dict[str, str | None]:
+    """The values of variables as they were written; None: one that is not set."""
+    return {name: None if value == UNSET else value for name, value in written.items()}
 
 
 def label(name: str) -> str:

@@ -74,7 +74,21 @@ def key(document: Document) -> list[str]:
         if differ and variant in software:
             what.append(software[variant])
         said += [f"{name}: {', '.join(what)}"] if what else []
-    return said
+    return [*said, *_base(document)]
+
+
+def _base(document: Document) -> list[str]:
+    """What is different about the base of a run that was measured against another one."""
+    run = document.run
+    if run.base_file is None:
+        return []
+    asked = run.header.plan["against"]
+    env = asked.get("env") or ()
+    what = [f"{name}={value}" for name, value in env] if isinstance(env, list) else []
+    what += [f"{name} {asked[name]}" for name in ("mpiexec", "command") if asked.get(name)]
+    versions = dict.fromkeys(each.halftrip for each in run.environments if each.halftrip)
+    what += [f"halftrip {version}" for version in versions]
+    return [f"base: {run.base_file}, measured again with {', '.join(what)}"] if what else []
 
 
 def mpis(run: Run) -> dict[Variant, str]:

@@ -269,7 +269,8 @@ class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):
 class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="environment"):
     """Where one rank ran in one launch: host, core, software. `thread_cores` are the cores of its
     threads, where several talk. `poll_pause` is how many pauses its polling loops make between two
-    polls (None: before format 5)."""
+    polls (None: before format 5). `halftrip` is the version that has measured, where that is not
+    the run's own: another installation's (--base-command)."""
 
     rank: Rank
     host: Text
@@ -290,6 +291,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     launch: Number = 0
     thread_cores: list[Number | None] | None = None
     poll_pause: Count | None = None
+    halftrip: Text | None = None
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):

@@ -27,6 +27,7 @@ from halftrip.results.records import (
     Skip,
 )
 from halftrip.results.reported import Source, Variant
+from halftrip.results.sides import Sides, sides
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -90,6 +91,19 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             for failure in self.launch_failures
             if failure.launch not in known or good.get(known[failure.launch], -1) < failure.launch
         ]
+
+    @cached_property
+    def sides(self) -> Sides | None:
+        """Base and new, each as a run of its own, of a run against an earlier one that has
+        measured both; else None."""
+        return sides(self)
+
+    @property
+    def base_file(self) -> str | None:
+        """The name of the run file that this run was measured against; None: against none."""
+        asked = self.header.plan.get("against")
+        file = asked.get("file") if isinstance(asked, dict) else None
+        return file if isinstance(file, str) else None
 
     @cached_property
     def first_environments(self) -> dict[Variant, list[Environment]]:

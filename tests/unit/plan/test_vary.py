@@ -73,7 +73,7 @@ def test_a_plan_is_made_again_from_its_record(vary):
         ("UCX_TLS=a", "'UCX_TLS' cannot be varied; did you mean env.UCX_TLS?"),
         ("env.=a", "'' is no name of an environment variable"),
         ("env.A B=a", "'A B' is no name of an environment variable"),
-        ("env.HALFTRIP_JOB=a", "env.HALFTRIP_JOB: halftrip sets this variable itself"),
+        ("env.HALFTRIP_JOB=a", "HALFTRIP_JOB: halftrip sets this variable itself"),
         ("env.A", "'env.A' has no value; write NAME=VALUE,VALUE"),
         ("env.A=x,,y", "env.A: a value is empty; unset is without the variable"),
         ("mpiexec=", "mpiexec: a value is empty"),
