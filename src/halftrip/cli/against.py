@@ -14,6 +14,7 @@ from halftrip.plan.layer import Layer, at
 from halftrip.plan.layers import make_plan, options_layer, python_layer
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.plan import Plan
+from halftrip.plan.vary import ENVIRONMENT
 from halftrip.results.run import Run
 from halftrip.results.run_file import load
 from halftrip.results.sides import SIDE
@@ -75,6 +76,7 @@ def plan_against(asked: Asked, plan_file: str | None, options: Mapping[str, Any]
         raise UsageError(f"{name}: what {tool} has measured cannot be measured again")
     layers = [_layer_of(base, name), options_layer(given)]
     planned = make_plan(*layers)
+    _check_varied(name, planned, against)
     return make_plan(*layers, _layer_against(against, planned, given))
 
 
@@ -86,6 +88,17 @@ def _check_options(name: str, plan_file: str | None, given: Mapping[str, Any]) -
             place = place or f"--{key.replace('_', '-')}"
     if place is not None:
         raise UsageError(f"{place}: --against measures what {name} has measured; leave it out")
+
+
+def _check_varied(name: str, plan: Plan, against: Against) -> None:
+    """Raises UsageError for a difference in what the base's run varies itself: its launches have
+    that of their variant."""
+    varied = dict(plan.vary)
+    for variable, _ in against.env:
+        if f"{ENVIRONMENT}{variable}" in varied:
+            raise UsageError(f"--base-env: {variable}: {name} has varied it on its own")
+    if against.mpiexec is not None and "mpiexec" in varied:
+        raise UsageError(f"--base-mpiexec: {name} has varied mpiexec on its own")
 
 
 def _layer_of(base: Run, name: str) -> Layer:

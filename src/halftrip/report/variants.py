@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import msgspec
 from rich.text import Text
 
+from halftrip.errors import UsageError
+from halftrip.plan.against import against
 from halftrip.plan.vary import label
 from halftrip.report.cells import text_lines
 from halftrip.report.document import Document
@@ -82,10 +84,14 @@ def _base(document: Document) -> list[str]:
     run = document.run
     if run.base_file is None:
         return []
-    asked = run.header.plan["against"]
-    env = asked.get("env") or ()
-    what = [f"{name}={value}" for name, value in env] if isinstance(env, list) else []
-    what += [f"{name} {asked[name]}" for name in ("mpiexec", "command") if asked.get(name)]
+    try:
+        asked = against(run.header.plan["against"])
+    except UsageError:
+        # Anybody may have written the file.
+        return []
+    what = [f"{name}={value}" for name, value in asked.env]
+    what += [f"mpiexec {asked.mpiexec}"] if asked.mpiexec is not None else []
+    what += [f"command {asked.command}"] if asked.command is not None else []
     versions = dict.fromkeys(each.halftrip for each in run.environments if each.halftrip)
     what += [f"halftrip {version}" for version in versions]
     return [f"base: {run.base_file}, measured again with {', '.join(what)}"] if what else []

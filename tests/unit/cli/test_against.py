@@ -86,6 +86,14 @@ def test_what_the_base_varied_is_varied_on_both_sides(tmp_path):
     assert {dict(each)["side"] for each in variants(plan)} == {"base", "new"}
 
 
+def test_a_difference_in_what_the_base_varies_is_refused(tmp_path):
+    file = base_file(tmp_path, {"vary": {"env.X": ["1", "2"], "mpiexec": ["a", "b"]}})
+    with pytest.raises(UsageError, match=r"^--base-env: X: .*base.jsonl has varied it on its own"):
+        planned(file, env=["X=1"])
+    with pytest.raises(UsageError, match=r"^--base-mpiexec: .* has varied mpiexec on its own"):
+        planned(file, mpiexec=PROGRAM)
+
+
 def test_a_run_against_another_may_be_a_base_itself(tmp_path):
     plan = planned(base_file(tmp_path), env=["X=1"])
     record = plan_record(plan)

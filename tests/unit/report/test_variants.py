@@ -98,6 +98,32 @@ def test_numbers_say_of_what_they_are():
     assert variants.key(document(run)) == []
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (
+            {"file": "b.jsonl", "env": [["X", "1"]], "mpiexec": "old"},
+            ["base: b.jsonl, measured again with X=1, mpiexec old"],
+        ),
+        ({"file": "b.jsonl"}, []),
+        ({"file": "b.jsonl", "env": [3]}, []),
+        (3, []),
+    ],
+)
+def test_what_is_different_about_a_base_is_said(both, asked, said):
+    """Also of a file that anybody may have written."""
+    header = msgspec.structs.replace(both.header, plan=both.header.plan | {"against": asked})
+    found = variants.key(document(msgspec.structs.replace(both, header=header)))
+    assert [line for line in found if line.startswith("base:")] == said
+
+
+@pytest.mark.parametrize("vary", [3, {"mpiexec": 3}, {"mpiexec": [["a"], {}]}, {"x": []}])
+def test_a_plan_that_makes_no_sense_is_shown_all_the_same(both, vary):
+    header = msgspec.structs.replace(both.header, plan=both.header.plan | {"vary": vary})
+    run = msgspec.structs.replace(both, header=header)
+    assert "mpiexec.mpich" in text_of(render(document(run), 200), 200)
+
+
 def test_many_variants_have_a_column_for_each_axis():
     many = tuple((("env.N", f"v{n}"),) for n in range(6))
     run = a_run(*(m for n, v in enumerate(many) for m in measured(v, n)), planned=many)
