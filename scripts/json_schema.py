@@ -147,6 +147,16 @@ def _run() -> dict[str, Any]:
             "Configurations that failed.",
             _object({"configuration": _ref("Configuration"), "reason": _text("Why it failed.")}),
         ),
+        "failed_launches": _list(
+            "Launches that could not begin or go on, where something is varied.",
+            _object(
+                {
+                    "launch": _whole("Number of the launch, from 0."),
+                    "variant": _text("What it had of what is varied."),
+                    "reason": _text("Why it failed."),
+                }
+            ),
+        ),
         "skipped": _list("What was not measured.", _skip()),
         "interrupted": _text("Why the run is not complete; null: it is.", "null"),
     }
@@ -191,6 +201,7 @@ def _shortfall() -> dict[str, Any]:
                 "description": "Whether the near ends of the intervals fall short, too.",
                 "type": "boolean",
             },
+            "variant": _text("With what, where something is varied; or empty."),
         }
     )
 
@@ -220,6 +231,7 @@ def _skip() -> dict[str, Any]:
             "modes": some("The modes", {"type": "string"}),
             "windows": some("The windows, messages in flight", {"type": "integer"}),
             "pairs": some("The pairs of ranks", ranks),
+            "variant": _text("In launches with this, where something is varied; or empty."),
         }
     )
 

@@ -22,11 +22,14 @@ from halftrip.job.existing import existing_job
 from halftrip.job.join import join
 from halftrip.job.mpi_start import shared
 from halftrip.job.resumption import Resumption, resumption
+from halftrip.job.rounds import resumption_of_variants
 from halftrip.job.start import DEFAULT_RANKS, launch
 from halftrip.job.view import NoView, View
-from halftrip.plan.layers import Layer, check_ranks, file_layer, make_plan, plan_layer, python_layer
+from halftrip.plan.layer import Layer
+from halftrip.plan.layers import check_ranks, file_layer, make_plan, plan_layer, python_layer
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.plan.recipes import find_plan
+from halftrip.plan.variants import plans_of_variants
 from halftrip.results import run as results
 from halftrip.results import run_file
 from halftrip.results.configuration import Configuration
@@ -125,14 +128,14 @@ def _go_on(
     """Measures what a run lacks, but for what is `left_out`, and the configurations `again`, into
     its file."""
     try:
-        left = resumption(before, plan, plans_of(plan), again)
-        left = left._replace(done=left.done.union(left_out))
+        find = resumption_of_variants if plan.vary else resumption
+        left = find(before, plan, plans_of(plan), again).without(left_out)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
 
     def reopen() -> RunFile:
         opened = RunFile(path, resumed=True)
-        if before.interrupted is None:
+        if left.replaces:
             # Rows are measured again because their measurements are in doubt.
             opened.append(encode(Again(launch=left.first)))
         return opened
@@ -209,7 +212,8 @@ def _measure(
     job = existing_job(os.environ)
     if job is not None:
         return join(job, plan, create, view, left)
-    check_ranks(plan, plan.ranks or DEFAULT_RANKS)
+    for each in plans_of_variants(plan):
+        check_ranks(each, each.ranks or DEFAULT_RANKS)
     with contextlib.closing(create()) as run_file:
         launch(plan, run_file, view, left)
     return path

@@ -69,3 +69,7 @@ class Interrupted(HalftripError):
     def __init__(self, reason: str, told: bool = False) -> None:
         super().__init__(reason)
         self.told = told
+
+
+class Stopped(Interrupted):
+    """A signal has arrived, or the time of the run is over: nothing else is to be measured."""

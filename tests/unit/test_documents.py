@@ -49,7 +49,7 @@ def test_every_command_of_the_documents_is_possible(line):
     command = typer.main.get_command(app).get_command(None, name)
     assert command is not None
     options = command.make_context(name, words).params
-    if name != "run" or options["resume"] or options["plan"] == "PLAN.toml":
+    if name != "run" or options["resume"] or options["against"] or options["plan"] == "PLAN.toml":
         # No plan, or that of a run, or one of the reader's own.
         return
     layers = []

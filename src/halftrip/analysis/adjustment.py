@@ -14,8 +14,9 @@ from halftrip.stats.adjustment import Adjusted, adjusted
 from halftrip.stats.median import median
 from halftrip.stats.series import ConfigurationTimes
 
-# What has a core-to-core round trip of its own: a pair, its thread, and whether in virtual time.
-Probed = tuple[tuple[int, int], int, bool]
+# What has a core-to-core round trip of its own: a pair, its thread, the cores that it was given,
+# and whether in virtual time.
+Probed = tuple[tuple[int, int], int, tuple[int | None, int | None], bool]
 
 
 def typical_rtts(run: Run) -> dict[Probed, float]:
@@ -30,7 +31,9 @@ def typical_rtts(run: Run) -> dict[Probed, float]:
 
 def probed(configuration: Configuration) -> Probed:
     """Whose core-to-core round trip a configuration has."""
-    return configuration.pair, configuration.thread, configuration.is_simulated
+    initiator, responder = configuration.ends
+    cores = initiator.core, responder.core
+    return configuration.pair, configuration.thread, cores, configuration.is_simulated
 
 
 def adjusted_latency(

@@ -58,23 +58,27 @@ Text = str | None
 def _run(**arguments: Any) -> None:
     """Measure, and print a table. With no argument: six transports, 1 byte to 4 MiB.
 
-    All but --format, -j, --style, --resume, --again are also keys of a plan. K, M and G are
-    powers of 1024."""
+    All but --format, -j, --style, --resume, --again, --against, --base-... are also keys of a plan.
+    K, M and G are powers of 1024."""
     plan, no_config, format_, json, style = (
         arguments.pop(name) for name in ("plan", "no_config", "format_", "json", "style")
     )
-    resume, again = (arguments.pop(name) for name in _OF_A_RUN)
+    resume, again, *base = (arguments.pop(name) for name in _OF_A_RUN)
     # Without its flag, an option has the plan's value.
     options = {
         name: None if value == [] or (value is False and not OPTIONS[name].negatable) else value
         for name, value in arguments.items()
     }
+    from halftrip.cli.against import Asked
     from halftrip.cli.run import resume_run, run_plan
     from halftrip.cli.show import Form
 
     form = Form("json" if json else format_, style)
+    against = Asked(*base)
     if resume is None and again is None:
-        raise typer.Exit(run_plan(plan, options, form, not no_config))
+        raise typer.Exit(run_plan(plan, options, form, not no_config, against))
+    if against.is_given:
+        raise UsageError("--resume takes what --against said from the file; leave that out")
     raise typer.Exit(resume_run(plan, resume, again, options, form))
 
 
@@ -92,7 +96,7 @@ def _parameters() -> list[inspect.Parameter]:
             if option.group == group and option.help
         ]
         parameters += [
-            _parameter(name, Annotated[Text, _named(f"--{name}", text, title, metavar)], None)
+            _of_a_run(name, text, title, metavar)
             for name, (metavar, text) in _OF_A_RUN.items()
             if group == "long"
         ]
@@ -120,7 +124,20 @@ def _format_parameters(title: str) -> list[inspect.Parameter]:
 _OF_A_RUN = {
     "resume": ("RUN", "Go on with this run file, as a further launch."),
     "again": ("NAME", "With --resume: also rows with these verdicts or flags."),
+    "against": ("RUN", "Measure what this run file has again, to compare with it."),
+    "base_env": ("NAME=VALUE", "With --against: measure the base again, too, in turn, with this."),
+    "base_mpiexec": ("NAME", "The same, with this mpiexec."),
+    "base_command": ("NAME", "The same, by this command: another installation's halftrip."),
 }
+# Of these, the one that may be given several times.
+_LIST_OF_A_RUN = "base_env"
+
+
+def _of_a_run(name: str, text: str, title: str, metavar: str) -> inspect.Parameter:
+    named = _named(f"--{name.replace('_', '-')}", text, title, metavar)
+    if name == _LIST_OF_A_RUN:
+        return _parameter(name, Annotated[list[str] | None, named], None)
+    return _parameter(name, Annotated[Text, named], None)
 
 
 def _option(name: str, option: Option) -> inspect.Parameter:
@@ -129,6 +146,8 @@ def _option(name: str, option: Option) -> inspect.Parameter:
     metavar = None if option.is_flag else option.metavar
     forms = " ".join((*option.short, long))
     help_text = _named(forms, option.help, GROUPS[option.group], metavar)
+    if option.is_list:
+        return _parameter(name, Annotated[list[str] | None, help_text], None)
     if not option.is_flag:
         return _parameter(name, Annotated[Text, help_text], None)
     if option.is_repeated:

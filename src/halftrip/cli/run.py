@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from halftrip.api import measure, resume
+from halftrip.cli.against import Asked, plan_against
 from halftrip.cli.show import TABLE, Form, print_first, print_form
 from halftrip.cli.speaker import in_job, speaks
 from halftrip.errors import HalftripError, Interrupted, UsageError
@@ -28,6 +29,7 @@ from halftrip.results.run_file import default_name, load
 from halftrip.texts import printable
 
 _QUOTED_LINES = 20
+NOTHING_ASKED = Asked()
 
 
 def run_plan(
@@ -35,13 +37,21 @@ def run_plan(
     options: Mapping[str, str | bool | None],
     form: Form = TABLE,
     with_config: bool = True,
+    asked: Asked = NOTHING_ASKED,
 ) -> int:
     """Measures, prints the run in a form, and returns the exit status: 1 if nothing was measured,
-    or a configuration failed. The user's own defaults hold `with_config`."""
+    or a configuration failed. The user's own defaults hold `with_config`, unless what is `asked` is
+    to measure the plan of an earlier run against it."""
+    if asked.is_given:
+        return _measure_plan(plan_against(asked, plan_file, options), form)
     layers = [file_layer(find_plan(plan_file))] if plan_file is not None else []
     defaults = config_layer(os.environ, in_job()) if with_config else None
     plan = make_plan(*layers, options_layer(options), defaults=defaults)
     _check_tolerance(plan, options)
+    return _measure_plan(plan, form)
+
+
+def _measure_plan(plan: Plan, form: Form) -> int:
     baseline = _baseline(plan.baseline, plan)
     path = Path(plan.output or default_name())
     return _measure(
@@ -134,14 +144,20 @@ def _measure(
         print(path)
     else:
         _print_run(run, path, form, plain, expected)
+        _print_comparison(run)
         for who, lines in view.quotes:
             _print_quote(who, lines)
     if run.interrupted is not None:
         # Not by a signal or a death, which are errors: its time was not enough.
         raise HalftripError(run.interrupted)
-    if not run.measurements or run.failures:
+    if not run.measurements or run.failures or run.failed_launches:
         return 1
     return int(fails(document(run, flags=False, expectations=expected)))
+
+
+def _print_comparison(run: Run) -> None:
+    """Prints how the two sides of a run against an earlier one compare (`run.sides`), or, where
+    only what is new was measured, how it compares with the file that `run.base_file` names."""
 
 
 def _print_quote(who: str, lines: list[str]) -> None:

@@ -22,6 +22,7 @@ from halftrip import __version__
 from halftrip.control.protocol import LENGTH, Channel
 from halftrip.errors import Interrupted, UsageError
 from halftrip.job.deaths import end_of
+from halftrip.job.launch_environment import environment
 from halftrip.job.launchers.base import RANK_COMMAND
 from halftrip.job.processes import POLL_SECONDS, Started, job_processes
 from halftrip.job.signals import catching, interrupt
@@ -38,11 +39,12 @@ _LONGEST_TASK = 1 << 20
 
 class Task(msgspec.Struct, frozen=True):
     """The ranks of a job that an agent starts: their `numbers`. `version` is that of the launcher's
-    halftrip."""
+    halftrip. `variables` are environment variables of theirs; None: one that is not set."""
 
     version: str
     job: Job
     numbers: tuple[int, ...]
+    variables: dict[str, str | None] = {}
 
     def hand_to(self, process: subprocess.Popen[bytes], started: Started) -> None:
         """Gives the task to the agent whose standard input leads into `process`. The input ends
@@ -106,7 +108,7 @@ def main() -> int:
     task = Task.read(sys.stdin.fileno())
     ranks = Ranks(task.job, task.numbers, sys.stderr.fileno())
     try:
-        with catching(interrupt):
+        with catching(interrupt), environment(task.variables):
             ranks.start()
             ranks.serve(sys.stdin.fileno())
     except Interrupted as error:

@@ -18,7 +18,7 @@ import msgspec
 from halftrip.dragon.command import RuntimeCommand, reason, runtime_command, telling
 from halftrip.dragon.pools import is_pool_of
 from halftrip.dragon.process import attachment, spans_nodes
-from halftrip.errors import Interrupted, Unavailable
+from halftrip.errors import Stopped, Unavailable
 from halftrip.interpreter import RUN_MODULE
 from halftrip.job import shm_cleanup
 from halftrip.job.processes import POLL_SECONDS, Output, Started, job_processes
@@ -99,7 +99,7 @@ def remove_pools(pid: int, since: float) -> None:
 
 def start_beside(requested: str | None, job: Job, started: Started) -> Job:
     """Starts a runtime to which the ranks of `job` can attach. Returns the job with the directory
-    that says how, or with why they cannot. Raises Interrupted, and UsageError where what was
+    that says how, or with why they cannot. Raises Stopped, and UsageError where what was
     requested is not a program."""
     # Others than this user must not attach.
     directory = tempfile.TemporaryDirectory(prefix="halftrip-dragon-", ignore_cleanup_errors=True)
@@ -125,11 +125,11 @@ def start_beside(requested: str | None, job: Job, started: Started) -> Job:
 
 def _await_start(runtime: Runtime, path: str, started: Started) -> str | None:
     """Waits until the runtime has written the file by which others attach; why it has not, or
-    None. Raises Interrupted where the run has ended meanwhile."""
+    None. Raises Stopped where the run has ended meanwhile."""
     deadline = time.monotonic() + START_SECONDS
     while not os.path.exists(path):
         if started.stopped is not None:
-            raise Interrupted(started.stopped)
+            raise Stopped(started.stopped)
         status = runtime.process.poll()
         if status is not None:
             return runtime.output.reason() or f"{runtime.name} ended with status {status}"

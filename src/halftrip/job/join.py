@@ -64,6 +64,10 @@ def check_fit(job: ExistingJob, plan: Plan) -> None:
     for name in ("launcher", "mpiexec", "hosts", "peer"):
         if getattr(plan, name) is not None:
             raise UsageError(f"--{name}: the job that this runs in has been started; leave it out")
+    if plan.vary:
+        said = "this job was started once, with one environment; start it once for each value"
+        name = "vary" if plan.against is None else "against"
+        raise UsageError(f"--{name}: {said}, or leave the mpiexec to halftrip run")
     if plan.launches > 1 or plan.until_ci:
         name = "until-ci" if plan.until_ci else "launches"
         raise UsageError(f"--{name}: this job was started once; start it again as often by itself")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from halftrip.errors import Interrupted
+from halftrip.errors import Stopped
 from halftrip.measure.budget import Allowed
 from halftrip.plan.plan import Plan
 
@@ -46,6 +46,11 @@ class Limit(NamedTuple):
         are to be stopped."""
         return self.ends - _STOP_SECONDS - time.monotonic()
 
+    @property
+    def launch_left(self) -> float:
+        """How long a launch of which nothing has begun may take in all, s."""
+        return max(self.launch_ends - time.monotonic(), _AROUND_SECONDS)
+
     def has_room(self, seconds: float) -> bool:
         """Whether another launch that takes this long would be over in time."""
         return self.ends - _AROUND_SECONDS - time.monotonic() >= seconds
@@ -57,6 +62,6 @@ class Limit(NamedTuple):
         around = _AROUND_SECONDS + _AROUND_SHARE * (now - began)
         return Allowed(self.launch_ends - now - around, self.ends - now - around)
 
-    def error(self) -> Interrupted:
+    def error(self) -> Stopped:
         """Why a run ends that has not done so by itself."""
-        return Interrupted(f"--max-duration: {self.seconds:g} s are over")
+        return Stopped(f"--max-duration: {self.seconds:g} s are over")

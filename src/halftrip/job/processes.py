@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from halftrip.control.protocol import Channel
-from halftrip.errors import Interrupted
+from halftrip.errors import Stopped
 
 # How often a wait for the end of processes that are not children looks for it.
 POLL_SECONDS = 0.02
@@ -87,14 +87,14 @@ class Started:
         ranks: tuple[int, ...] = (),
     ) -> None:
         """Adds a process that has just been started, and ends well when these `ranks` have
-        finished; none: all. Raises Interrupted if the run ended meanwhile."""
+        finished; none: all. Raises Stopped if the run ended meanwhile."""
         self.processes[process] = name
         self.ranks[process] = ranks
         if output is not None:
             self.outputs[name] = output
             self.until_end.callback(output.file.close)
         if self.stopped is not None:
-            raise Interrupted(self.stopped)
+            raise Stopped(self.stopped)
 
     @property
     def elsewhere(self) -> frozenset[int]:

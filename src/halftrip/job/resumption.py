@@ -12,20 +12,45 @@ from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement, RunEnd
+from halftrip.results.reported import Variant
 from halftrip.results.run import Run
 
 # Configurations that a launch leaves out.
 Done = frozenset[Configuration]
 
 
+class Due(NamedTuple):
+    """A launch to come, in a round: what it has of what is varied, and the configurations that it
+    leaves out."""
+
+    round: int
+    variant: Variant = ()
+    done: Done = frozenset()
+
+
 class Resumption(NamedTuple):
-    """The launches that are still to come: their first number, and how many. The first of them
-    leaves out the configurations that are `done`. `end` is that of the file so far."""
+    """What is still to come: so many rounds of `launches`, of which the first leaves out the
+    configurations that are `done`; without variants, a round is one launch. `first` is the number
+    of the next launch, `round` of the next round that is whole. If any launches are `due`, these
+    are the first round. `replaces`: what is measured now replaces older measurements of the same
+    configurations. `end` is that of the file so far."""
 
     first: int = 0
     launches: int = 1
     done: Done = frozenset()
     end: RunEnd | None = None
+    round: int = 0
+    due: tuple[Due, ...] = ()
+    replaces: bool = False
+
+    def without(self, left_out: Collection[Configuration]) -> Resumption:
+        """The same, without these configurations."""
+        due = tuple(each._replace(done=each.done.union(left_out)) for each in self.due)
+        return self._replace(done=self.done.union(left_out), due=due)
+
+
+NOTHING_LEFT = "the run is complete, and no row of it has failed, or is one of --again's"
+NOT_KNOWN = "a run with refine cannot be resumed: which sizes it lacks is not known"
 
 
 def resumption(
@@ -36,17 +61,15 @@ def resumption(
     `again`. Raises UsageError if nothing is
     left, or if it cannot be known."""
     if run.interrupted is not None and plan.refine:
-        raise UsageError("a run with refine cannot be resumed: which sizes it lacks is not known")
+        raise UsageError(NOT_KNOWN)
     launches = {m.launch for m in run.measurements} | {e.launch for e in run.environments}
     last = max(launches, default=0)
     if run.interrupted is None:
         failed = {failure.configuration for failure in run.failures}
         done = frozenset(run.by_configuration.keys() - set(again) - failed)
         if not again and not failed:
-            raise UsageError(
-                "the run is complete, and no row of it has failed, or is one of --again's"
-            )
-        return Resumption(last + 1, 1, done, run.end)
+            raise UsageError(NOTHING_LEFT)
+        return Resumption(last + 1, 1, done, run.end, replaces=True)
     of_last = {
         configuration: [m for m in measurements if m.launch == _last_of(measurements, run, last)]
         for configuration, measurements in run.by_configuration.items()
@@ -62,10 +85,10 @@ def resumption(
     return Resumption(last + 1, max(1, left), frozenset() if is_over else done, run.end)
 
 
-def whole_in(run: Run, launch: int, plans: PartPlans) -> Done:
-    """The configurations that were measured to their end in the launch of this number."""
+def whole_in(run: Run, launches: Collection[int], plans: PartPlans) -> Done:
+    """The configurations that were measured to their end in the launches of these numbers."""
     found = {
-        configuration: [m for m in measurements if m.launch == launch]
+        configuration: [m for m in measurements if m.launch in launches]
         for configuration, measurements in run.by_configuration.items()
     }
     return frozenset(

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from halftrip.errors import Interrupted
+from halftrip.errors import HalftripError, Interrupted, Stopped, UsageError
 from halftrip.job.deaths import HostsLost
 from halftrip.job.limit import Limit
-from halftrip.job.resumption import Done, Resumption, whole_in
+from halftrip.job.resumption import Due, Resumption, whole_in
+from halftrip.job.rounds import rounds
 from halftrip.job.view import View
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
+from halftrip.plan.variants import name_of, variants
 from halftrip.results.configuration import Configuration
-from halftrip.results.records import Failure, LostHost, Measurement, RunEnd
+from halftrip.results.records import (
+    Failure,
+    Launch,
+    LaunchFailure,
+    LostHost,
+    Measurement,
+    RunEnd,
+)
+from halftrip.results.reported import Variant
 from halftrip.results.run_file import RunFile, decode, encode, load
 from halftrip.stats.series import Series, configuration_times, summarize_configuration
 from halftrip.stats.summary import relative_width
@@ -94,17 +104,15 @@ class LaunchRecords:
 
 
 class LaunchView:
-    """Adds the number of the launch to all that is shown, and shows a printed line only once. So
+    """Adds the `name` of the launch to all that is shown, and shows a printed line only once. So
     many launches will be taken `later`, as far as that is known."""
 
-    def __init__(
-        self, view: View, launch: int, launches: int, quoted: set[str], later: int = 0
-    ) -> None:
+    def __init__(self, view: View, name: str, quoted: set[str], later: int = 0) -> None:
         self.visible = view.visible
         self.takes_warnings = view.takes_warnings
         self._view = view
         self._quoted = quoted
-        self._name = f"launch {launch + 1} of {launches}" if launches > 1 else ""
+        self._name = name
         self._later = later
 
     def update(self, done: int, total: int, what: str, later: int = 0) -> None:
@@ -121,79 +129,174 @@ class LaunchView:
             self._view.quote(f"{self._name}: {who}" if self._name else who, new)
 
 
+# Starts the ranks of the launch of this number, which is due, and has them measure it.
+StartLaunch = Callable[[int, Due, LaunchRecords, View, Limit | None], None]
+
+
 def launch_all(
     plan: Plan,
     run_file: RunFile,
     view: View,
-    launch: Callable[[int, Done, LaunchRecords, View, Limit | None], None],
+    launch: StartLaunch,
     left: Resumption,
     limit: Limit | None = None,
 ) -> None:
-    """Calls `launch(number, done, records, view, limit)` for every launch that is left, with its
+    """Calls `launch(number, due, records, view, limit)` for every launch that is left, with its
     part of the run's `limit`, and ends the file. One that raises HostsLost is followed by one that
-    measures what it lacks, and the run is not complete."""
-    number, done = left.first, left.done
-    lost: list[str] = []
-    ends: list[RunEnd] = []
-    skips: set[bytes] = set()
-    quoted: set[str] = set()
-    intervals = Intervals(plan)
-    most = plan.max_launches if plan.until_ci else left.launches
-    fewest = min(max(plan.launches, FEWEST_UNTIL_CI), most) if plan.until_ci else most
-    short: str | None = None
-    durations: list[float] = []
-    while not ends or (len(ends) < most and not intervals.are_narrow(len(ends))):
-        if limit is not None and ends and not limit.has_room(min(durations)):
-            if len(ends) < fewest:
-                short = f"{limit.error()} after {len(ends)} of {fewest} launches"
-            break
-        records = LaunchRecords(run_file, skips, intervals)
-        of_launch = None if limit is None else limit.launch(fewest - len(ends))
-        later = max(0, fewest - len(ends) - 1)
-        shown = LaunchView(view, number, number + most - len(ends), quoted, later)
-        began = time.monotonic()
-        try:
-            launch(number, done, records, shown, of_launch)
-        except HostsLost as error:
-            names = ", ".join(sorted(error.hosts))
-            view.warn([f"{error}; going on without {names}"])
-            for host, ranks in error.hosts.items():
-                gone = LostHost(host=host, ranks=list(ranks), reason=str(error), launch=number)
-                run_file.append(encode(gone))
-            lost.append(f"without {names}: {error}")
-            number, done = _after_loss(plan, run_file, number, done, error)
-            continue
-        number, done = number + 1, frozenset()
-        durations.append(time.monotonic() - began)
-        ends.append(records.end)
-        if records.end.reason is not None:
-            break
-    if left.end is not None:
-        ends.insert(0, left.end)
-    run_file.end(
-        RunEnd(
-            reason=ends[-1].reason or short or "; ".join(lost) or None,
-            seconds=_sum([end.seconds for end in ends]),
-            timed=_sum([end.timed for end in ends]),
-            logged=_sum([end.logged for end in ends]),
-            clock_drift=_worst([end.clock_drift for end in ends]),
+    measures what it lacks, and the run is not complete.
+
+    Where the plan varies something, a launch that raises another error than Stopped is recorded as
+    failed, and the others go on; a variant that has failed in its first launch gets no other. If
+    all of them fail by a UsageError, that is raised.
+    """
+    _Launches(plan, run_file, view, launch, left, limit).run()
+
+
+class _Launches:
+    """All launches that are left of a run."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        run_file: RunFile,
+        view: View,
+        launch: StartLaunch,
+        left: Resumption,
+        limit: Limit | None,
+    ) -> None:
+        self._plan = plan
+        self._run_file = run_file
+        self._view = view
+        self._launch = launch
+        self._left = left
+        self._limit = limit
+        self._number = left.first
+        self._ends: list[RunEnd] = []
+        self._durations: list[float] = []
+        self._lost: list[str] = []
+        # The variants that have been measured in a launch, and why others have not.
+        self._measured: set[Variant] = set()
+        self._failed: dict[Variant, HalftripError] = {}
+        self._skips: set[bytes] = set()
+        self._quoted: set[str] = set()
+        self._intervals = Intervals(plan)
+        self._variants = variants(plan)
+        self._most = plan.max_launches if plan.until_ci else left.launches
+        self._fewest = self._most
+        if plan.until_ci:
+            self._fewest = min(max(plan.launches, FEWEST_UNTIL_CI), self._most)
+        self._short: str | None = None
+
+    def run(self) -> None:
+        for over, of_round in enumerate(rounds(self._plan, self._left), 1):
+            may_go_on = self._round(of_round, over - 1)
+            if not may_go_on or over >= self._most or self._intervals.are_narrow(over):
+                break
+        self._end()
+
+    def _round(self, of_round: Sequence[Due], over: int) -> bool:
+        """Takes the launches of a round, after so many others. Returns whether there may be
+        another."""
+        alive = [due for due in of_round if due.variant not in self._failed]
+        for place, due in enumerate(alive):
+            # With this one, in this round and later ones.
+            others = len(self._variants) - len(self._failed)
+            here = len(alive) - place
+            most = here + (self._most - over - 1) * others
+            fewest = max(here + (self._fewest - over - 1) * others, 1)
+            if self._limit is not None and not self._has_room(self._limit):
+                taken = len(self._ends)
+                if over < self._fewest:
+                    of = f"after {taken} of {taken + fewest} launches"
+                    self._short = f"{self._limit.error()} {of}"
+                return False
+            if not self._take(due, most, fewest):
+                return False
+        return len(self._failed) < len(self._variants)
+
+    def _has_room(self, limit: Limit) -> bool:
+        """Whether there is time for another launch; there always is for the first."""
+        return not self._durations or limit.has_room(min(self._durations))
+
+    def _take(self, due: Due, most: int, fewest: int) -> bool:
+        """Takes a launch, after which at least `fewest` and at most `most` are left, this one
+        included. Returns whether another one may follow."""
+        of_launch = None if self._limit is None else self._limit.launch(fewest)
+        total = self._number + most
+        count = f"launch {self._number + 1} of {total}" if total > 1 else ""
+        name = " · ".join(filter(None, (count, name_of(due.variant))))
+        while True:
+            records = LaunchRecords(self._run_file, self._skips, self._intervals)
+            shown = LaunchView(self._view, name, self._quoted, fewest - 1)
+            if due.variant:
+                begun = Launch(number=self._number, round=due.round, variant=due.variant)
+                self._run_file.append(encode(begun))
+            began = time.monotonic()
+            try:
+                self._launch(self._number, due, records, shown, of_launch)
+                break
+            except HostsLost as error:
+                due = self._lose(due, error)
+            except Stopped:
+                raise
+            except HalftripError as error:
+                if not due.variant:
+                    raise
+                self._fail(due, error)
+                return True
+        self._number += 1
+        self._measured.add(due.variant)
+        self._durations.append(time.monotonic() - began)
+        self._ends.append(records.end)
+        return records.end.reason is None
+
+    def _lose(self, due: Due, error: HostsLost) -> Due:
+        """Records that hosts were lost; the launch that follows."""
+        names = ", ".join(sorted(error.hosts))
+        self._view.warn([f"{error}; going on without {names}"])
+        for host, ranks in error.hosts.items():
+            gone = LostHost(host=host, ranks=list(ranks), reason=str(error), launch=self._number)
+            self._run_file.append(encode(gone))
+        self._lost.append(f"without {names}: {error}")
+        run = load(self._run_file.path)
+        if not due.variant and all(each.launch != self._number for each in run.environments):
+            # It had not begun.
+            return due
+        if self._plan.refine:
+            unknown = "which sizes a run with refine lacks is not known"
+            raise Interrupted(f"{error}; {unknown}") from None
+        whole = whole_in(run, [self._number], plans_of(self._plan))
+        self._number += 1
+        return due._replace(done=due.done | whole)
+
+    def _fail(self, due: Due, error: HalftripError) -> None:
+        """Records that a launch has failed; the other variants go on."""
+        name = name_of(due.variant)
+        failure = LaunchFailure(launch=self._number, variant=due.variant, reason=str(error))
+        self._run_file.append(encode(failure))
+        self._view.warn([f"{name}: {error}; going on without it"])
+        self._number += 1
+        if due.variant not in self._measured:
+            self._failed[due.variant] = error
+
+    def _end(self) -> None:
+        errors = self._failed.values()
+        is_mistake = bool(errors) and all(isinstance(error, UsageError) for error in errors)
+        if is_mistake and not self._ends and self._left.end is None:
+            # Nothing of what was asked for is possible.
+            said = [f"{name_of(variant)}: {error}" for variant, error in self._failed.items()]
+            raise UsageError("; ".join(said))
+        ends = [end for end in (self._left.end, *self._ends) if end is not None]
+        reason = self._ends[-1].reason if self._ends else None
+        self._run_file.end(
+            RunEnd(
+                reason=reason or self._short or "; ".join(self._lost) or None,
+                seconds=_sum([end.seconds for end in ends]),
+                timed=_sum([end.timed for end in ends]),
+                logged=_sum([end.logged for end in ends]),
+                clock_drift=_worst([end.clock_drift for end in ends]),
+            )
         )
-    )
-
-
-def _after_loss(
-    plan: Plan, run_file: RunFile, number: int, done: Done, error: HostsLost
-) -> tuple[int, Done]:
-    """The number of the launch that follows one in which hosts were lost, and what it leaves out.
-    Raises an error if that cannot be known."""
-    run = load(run_file.path)
-    if all(each.launch != number for each in run.environments):
-        # It had not begun.
-        return number, done
-    if plan.refine:
-        unknown = "which sizes a run with refine lacks is not known"
-        raise Interrupted(f"{error}; {unknown}") from None
-    return number + 1, done | whole_in(run, number, plans_of(plan))
 
 
 def _worst(drifts: list[list[float] | None]) -> list[float] | None:

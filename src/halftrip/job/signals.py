@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 
-from halftrip.errors import Interrupted
+from halftrip.errors import Stopped
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -37,5 +37,5 @@ def catching(stop: Callable[[str], None]) -> Iterator[None]:
 
 
 def interrupt(reason: str) -> None:
-    """Raises Interrupted; for `catching`, while there is nothing to clean up."""
-    raise Interrupted(reason)
+    """Raises Stopped; for `catching`, while there is nothing to clean up."""
+    raise Stopped(reason)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from halftrip.control.listener import Listener
-from halftrip.dragon import command
+from halftrip.dragon import command as dragon_command
 from halftrip.errors import (
     HalftripError,
     Interrupted,
@@ -19,10 +19,12 @@ from halftrip.errors import (
 )
 from halftrip.job.connected import guests
 from halftrip.job.deaths import HostsLost, LaunchFailed
+from halftrip.job.launch_environment import environment
 from halftrip.job.limit import Limit
 from halftrip.job.machine import look_before_launch
+from halftrip.job.other_installation import measure_elsewhere
 from halftrip.job.processes import Started
-from halftrip.job.resumption import Done, Resumption
+from halftrip.job.resumption import Done, Due, Resumption
 from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import Job
@@ -30,9 +32,12 @@ from halftrip.job.supervisor import Supervisor
 from halftrip.job.view import View
 from halftrip.plan.pairing import Schedules
 from halftrip.plan.plan import Plan
+from halftrip.plan.variants import plan_of, plans_of_variants
 from halftrip.registry import DRAGON_TRANSPORTS, LAUNCHERS, MPI_TRANSPORTS
 from halftrip.results.records import RunEnd, Skip
+from halftrip.results.reported import Variant
 from halftrip.results.run_file import RunFile, encode
+from halftrip.results.sides import BASE, SIDE
 
 if TYPE_CHECKING:
     from halftrip.job.launchers.base import Launcher
@@ -57,7 +62,8 @@ def launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
         # asked for its version.
         with catching(interrupt):
             limit = Limit.of(plan)
-            look_before_launch(plan, plan.ranks or DEFAULT_RANKS, view)
+            first = plans_of_variants(plan)[0]
+            look_before_launch(first, first.ranks or DEFAULT_RANKS, view)
             _launch(plan, run_file, view, left, limit)
     except UsageError:
         run_file.discard()
@@ -80,61 +86,137 @@ _NEEDED = {"mpiexec": MPI_TRANSPORTS, "dragon": DRAGON_TRANSPORTS}
 def _launch(
     plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: Limit | None
 ) -> None:
-    if plan.launcher is not None or plan.mpiexec is not None or plan.spans_hosts:
-        default = "mpiexec" if not plan.spans_hosts else "ssh" if plan.hosts else "peer"
-        _launch_with(plan.launcher or default, plan, run_file, view, left, limit)
+    if plan.vary:
+        _launch_variants(plan, run_file, view, left, limit)
         return
-    for launcher, transports in _NEEDED.items():
-        needing = [name for name in plan.transports if name in transports]
-        if not needing:
-            continue
+    while plan.transports:
+        name, needing = _launcher(plan)
         try:
-            _launch_with(launcher, plan, run_file, view, left, limit)
+            _launch_with(name, plan, run_file, view, left, limit)
             return
         except (Unavailable, LaunchFailed) as error:
-            for name in needing:
-                run_file.append(encode(Skip(transport=name, reason=str(error))))
-        for name in needing:
-            plan = plan.without(name)
-    if plan.transports:
-        _launch_with("local", plan, run_file, view, left, limit)
-    else:
-        run_file.end(RunEnd(reason=None))
+            if not needing:
+                raise
+            for transport in needing:
+                run_file.append(encode(Skip(transport=transport, reason=str(error))))
+                plan = plan.without(transport)
+    run_file.end(RunEnd(reason=None))
 
 
 def _launch_with(
     name: str, plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: Limit | None
 ) -> None:
-    # The hosts that have been lost so far.
-    absent: set[str] = set()
+    starter = _Starter(name, plan, set())
 
     def launch_once(
-        number: int, done: Done, records: LaunchRecords, view: View, limit: Limit | None
+        number: int, due: Due, records: LaunchRecords, view: View, limit: Limit | None
     ) -> None:
         try:
-            launcher: Launcher = LAUNCHERS.load(name)(plan)
-            if number == left.first and _uses_dragon(plan):
-                view.warn(command.notes(plan.dragon))
-            token = launcher.token
-            ranks = plan.ranks or DEFAULT_RANKS
-            listener = Listener(token, guests(ranks), launcher.reach)
-            lost = {rank: host for rank, host in enumerate(launcher.hosts) if host in absent}
-            job = launcher.job(listener, token, ranks)
-            job = msgspec.structs.replace(job, absent=lost)
-            supervisor = Supervisor(job, listener, records, view)
-            try:
-                supervisor.run(plan, partial(_start, plan, launcher), number, done, limit)
-            except HalftripError as error:
-                absent.update(supervisor.lost)
-                if supervisor.lost and launcher.hosts and _have_pairs(plan, launcher.hosts, absent):
-                    raise HostsLost(str(error), _ranks_of(supervisor.lost, launcher)) from None
-                raise
+            starter.launch(number, due.done, records, view, limit)
         except (Unavailable, LaunchFailed) as error:
             if number == left.first:
                 raise
             raise Interrupted(f"launch {number + 1}: {error}") from None
 
     launch_all(plan, run_file, view, launch_once, left, limit)
+
+
+def _launch_variants(
+    plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: Limit | None
+) -> None:
+    """As `_launch`, for each variant of a plan by itself. Where the launcher that some transports
+    need fails for one, that is an error of this variant, and the rest of it is measured without."""
+    absent: set[str] = set()
+    plans: dict[Variant, Plan] = {}
+
+    def launch_once(
+        number: int, due: Due, records: LaunchRecords, view: View, limit: Limit | None
+    ) -> None:
+        of_variant = plans.setdefault(due.variant, plan_of(plan, due.variant))
+        failed: LaunchFailed | None = None
+        command = _other_command(of_variant)
+        if command is not None:
+            with environment(of_variant.variables):
+                measure_elsewhere(command, of_variant, number, due, records, view, limit)
+            return
+        with environment(of_variant.variables):
+            while True:
+                name, needing = _launcher(of_variant)
+                try:
+                    starter = _Starter(name, of_variant, absent)
+                    starter.launch(number, due.done, records, view, limit)
+                    break
+                except (Unavailable, LaunchFailed) as error:
+                    rest = of_variant
+                    for transport in needing:
+                        rest = rest.without(transport)
+                    if not needing or not rest.transports:
+                        raise
+                    if isinstance(error, LaunchFailed):
+                        failed = error
+                    else:
+                        for transport in needing:
+                            records.append(encode(Skip(transport=transport, reason=str(error))))
+                    plans[due.variant] = of_variant = rest
+        if failed is not None:
+            raise failed
+
+    launch_all(plan, run_file, view, launch_once, left, limit)
+
+
+def _other_command(plan: Plan) -> str | None:
+    """The other installation's command that measures this launch, if one does."""
+    is_base = dict(plan.variant).get(SIDE) == BASE
+    return plan.against.command if plan.against is not None and is_base else None
+
+
+def _launcher(plan: Plan) -> tuple[str, list[str]]:
+    """The launcher that starts the ranks of a plan, and the transports that it is chosen for; none
+    where the plan says so, or where any would do."""
+    if plan.launcher is not None or plan.mpiexec is not None or plan.spans_hosts:
+        default = "mpiexec" if not plan.spans_hosts else "ssh" if plan.hosts else "peer"
+        return plan.launcher or default, []
+    for launcher, transports in _NEEDED.items():
+        needing = [name for name in plan.transports if name in transports]
+        if needing:
+            return launcher, needing
+    return "local", []
+
+
+class _Starter:
+    """Starts the ranks of a plan with the launcher of this `name`, launch by launch. The `absent`
+    hosts have been lost so far."""
+
+    def __init__(self, name: str, plan: Plan, absent: set[str]) -> None:
+        self._name = name
+        self._plan = plan
+        self._absent = absent
+        self._is_first = True
+
+    def launch(
+        self, number: int, done: Done, records: LaunchRecords, view: View, limit: Limit | None
+    ) -> None:
+        """Has them measure the plan without what is `done`. Raises what Supervisor.run does, and
+        HostsLost where others can go on."""
+        plan, absent = self._plan, self._absent
+        launcher: Launcher = LAUNCHERS.load(self._name)(plan)
+        if self._is_first and _uses_dragon(plan):
+            view.warn(dragon_command.notes(plan.dragon))
+        self._is_first = False
+        token = launcher.token
+        ranks = plan.ranks or DEFAULT_RANKS
+        listener = Listener(token, guests(ranks), launcher.reach)
+        lost = {rank: host for rank, host in enumerate(launcher.hosts) if host in absent}
+        job = launcher.job(listener, token, ranks)
+        job = msgspec.structs.replace(job, absent=lost)
+        supervisor = Supervisor(job, listener, records, view)
+        try:
+            supervisor.run(plan, partial(_start, plan, launcher), number, done, limit)
+        except HalftripError as error:
+            absent.update(supervisor.lost)
+            if supervisor.lost and launcher.hosts and _have_pairs(plan, launcher.hosts, absent):
+                raise HostsLost(str(error), _ranks_of(supervisor.lost, launcher)) from None
+            raise
 
 
 def _ranks_of(hosts: Collection[str], launcher: Launcher) -> dict[str, list[int]]:

@@ -27,7 +27,7 @@ from halftrip.control.protocol import (
     RecordLines,
     decoded,
 )
-from halftrip.errors import HalftripError, Interrupted, system_reason
+from halftrip.errors import HalftripError, Interrupted, Stopped, system_reason
 from halftrip.job.clean_up import CleanUp
 from halftrip.job.connected import ConnectedRank, Heartbeat
 from halftrip.job.deaths import LaunchFailed, Lost, first_death
@@ -92,14 +92,14 @@ class Supervisor:
         ended.
 
         Raises LaunchFailed if they did not start, UsageError or HalftripError if one of them gave
-        up, Interrupted if a process died, a signal arrived or the time is over. No process is left
-        in any case.
+        up, Interrupted if a process died, Stopped if a signal arrived or the time is over. No
+        process is left in any case.
         """
         self._limit = limit
         with catching(self._on_signal):
             self._run(plan, start, launch, done)
         if self._late_signal is not None:
-            raise Interrupted(self._late_signal)
+            raise Stopped(self._late_signal)
 
     def _run(
         self,
@@ -155,7 +155,7 @@ class Supervisor:
             self._late_signal = self._late_signal or reason
         else:
             self._leaving = True
-            raise Interrupted(reason)
+            raise Stopped(reason)
 
     def _serve(self, timeout: float | None) -> None:
         """Waits for the next events, at most `timeout` seconds, and handles them. Raises what `run`
@@ -182,7 +182,7 @@ class Supervisor:
         finally:
             self._starting = False
         if self._started.stopped is not None:
-            raise Interrupted(self._started.stopped)
+            raise Stopped(self._started.stopped)
 
     def _await_ranks(self) -> None:
         seconds = self._started.start_seconds

@@ -131,7 +131,7 @@ class Runner:
                 self._setup = set_up(self._plan, self._group, self._process)
             except Unavailable as error:
                 for transport in self._plan.transports:
-                    self._record(Skip(transport=transport, reason=str(error)))
+                    self._skip(Skip(transport=transport, reason=str(error)))
                 self._record_end([])
                 return
             # What exists by now stays: leave it out of later collections.
@@ -235,7 +235,7 @@ class Runner:
         self._missing += walk.missing
         wanted = [setting for _, setting in items]
         for skip in skips(refusals, wanted, self._setup.schedule.pairs_in_all):
-            self._record(skip)
+            self._skip(skip)
 
     def _budget(self, items: Sequence[Item], others_follow: bool) -> Budget | None:
         """What a walk over these items may take of what is left of --max-duration."""
@@ -340,6 +340,9 @@ class Runner:
         if self._group.rank == 0:
             self._sink.lines(encode(record))
 
+    def _skip(self, skip: Skip) -> None:
+        self._record(msgspec.structs.replace(skip, variant=self._plan.variant))
+
     def _note(
         self, rank: int, warnings: Sequence[str], kind: Literal["unread", "shortfall"] = "unread"
     ) -> None:
@@ -351,5 +354,7 @@ class Runner:
     def _show(self, done: int, total: int, configuration: Configuration) -> None:
         now = time.monotonic()
         if now - self._last_progress >= _PROGRESS_SECONDS:
-            self._sink.progress(done, total, configuration.title)
+            # The launcher says which launch this is of what is varied.
+            title = msgspec.structs.replace(configuration, variant=()).title
+            self._sink.progress(done, total, title)
             self._last_progress = now

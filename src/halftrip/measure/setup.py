@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.control.collectives import Group
 from halftrip.control.hosts import host_identity
-from halftrip.errors import UsageError
+from halftrip.errors import HalftripError, UsageError
 from halftrip.kernel_files import Reader
 from halftrip.memory.layout import Layout, layout
 from halftrip.mpi import library
@@ -153,7 +153,12 @@ class Setup:
 
 def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     """Sets this rank up; all ranks of the group call it. Raises UsageError or Unavailable if the
-    requested cores cannot be used, and UsageError if no ranks can talk."""
+    requested cores cannot be used, UsageError if no ranks can talk, and HalftripError if a variable
+    has not reached it."""
+    for name, value in plan.variables.items():
+        # An mpiexec may add to it, as to a path.
+        if value is not None and name not in os.environ:
+            raise HalftripError(f"rank {group.rank}: the variable {name} has not reached it")
     clock = Clock()
     reader = Reader()
     meter = Meter(reader, whole=plan.threads == 1)
@@ -169,7 +174,9 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     if own[0].core is not None and lost is None:
         os.sched_setaffinity(0, {own[0].core})
     poll_pause = _agree_on_poll_pause(group, views)
-    described = _environment(group.rank, own, own_view, clock, process, poll_pause, reader)
+    described = _environment(
+        group.rank, own, own_view, clock, process, poll_pause, reader, plan.variables
+    )
     here = hosts[group.rank]
     kept = int(_KEPT_SHARE * available_memory(reader) / hosts.count(here))
     cache = topology.last_level_cache(own[0].core or 0, reader)
@@ -227,6 +234,7 @@ def _environment(
     process: ProcessContext,
     poll_pause: int,
     reader: Reader,
+    named: Collection[str],
 ) -> Environment:
     core = places[0].core
     has_mpi = process.communicator is not None
@@ -251,5 +259,5 @@ def _environment(
         mitigations=environment.mitigations(reader),
         mpi=library.library_version() if has_mpi else None,
         mpi_library=library.library_path() if has_mpi else None,
-        variables=environment.variables(os.environ),
+        variables=environment.variables(os.environ, named),
     )

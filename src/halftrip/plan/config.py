@@ -6,12 +6,13 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from halftrip.plan.layers import Layer, file_layer, without_ranks
+from halftrip.plan.layer import Layer
+from halftrip.plan.layers import file_layer, without_ranks
 
 # It names another file, or, if it is empty, none.
 VARIABLE = "HALFTRIP_CONFIG"
 # A job that exists already has been started by something else, once.
-_STARTS = ("launcher", "mpiexec", "launches", "until_ci", "max_launches")
+_STARTS = ("launcher", "mpiexec", "launches", "until_ci", "max_launches", "vary")
 
 
 def config_layer(environ: Mapping[str, str], in_job: bool = False) -> Layer | None:

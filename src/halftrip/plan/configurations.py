@@ -102,6 +102,7 @@ def _settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]
             tuning=tuning,
             rate=plan.rate,
             verify=plan.verify,
+            variant=plan.variant,
         )
         for transport in plan.transport
         if transport in choices

@@ -12,27 +12,28 @@ import stat
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import msgspec
 
 from halftrip.errors import UsageError, system_reason
 from halftrip.plan import presets
+from halftrip.plan.checks import (
+    check_dragon,
+    check_hosts,
+    check_launches,
+    check_vary,
+)
+from halftrip.plan.cores import with_cores
 from halftrip.plan.cost import check_cost
 from halftrip.plan.hosts import spread
+from halftrip.plan.layer import Layer, at, place_of
 from halftrip.plan.options import OPTIONS, STANDS_FOR
 from halftrip.plan.pairing import Pairing, Schedule
 from halftrip.plan.parsing import no_such_key, underscored
-from halftrip.plan.plan import (
-    FEWEST_UNTIL_CI,
-    MOST_LAUNCHES,
-    STOPS_EARLY,
-    Plan,
-    PlanPart,
-    plan_keys,
-)
+from halftrip.plan.plan import STOPS_EARLY, Plan, PlanPart, plan_keys
 from halftrip.plan.values import check_value
-from halftrip.registry import BETWEEN_HOSTS, DRAGON_TRANSPORTS
+from halftrip.registry import BETWEEN_HOSTS
 from halftrip.results.patterns import SHAPES, Pattern
 
 # With one of these, somebody has said what is to be measured.
@@ -51,15 +52,6 @@ _FEW_HOSTS = 2
 _DEFAULTS = Plan()
 # A plan is written by hand, or by a short program.
 _LARGEST_FILE = 1 << 20
-
-
-class Layer(NamedTuple):
-    """Some keys of a plan, not yet parsed; `place` says where a key stands, for errors. `parts` are
-    those of each part of the plan (None: it says nothing of parts)."""
-
-    keys: Mapping[str, Any]
-    place: Callable[[str], str]
-    parts: tuple[Layer, ...] | None = None
 
 
 def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
@@ -82,9 +74,10 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
         return make_plan(*asked, defaults=fewer)
     plan = _with_windows(plan, asked)
     plan = _with_tolerance(plan, asked)
-    _check_hosts(plan, asked)
-    _check_launches(plan, layers)
-    _check_dragon(plan, asked)
+    check_hosts(plan, asked)
+    check_launches(plan, layers)
+    check_dragon(plan, asked)
+    check_vary(plan, layers)
     check_cost(plan, plan.ranks or 2)
     return plan
 
@@ -105,14 +98,14 @@ def _with_ranks(plan: Plan, layers: Sequence[Layer]) -> Plan:
     """The plan with the number of its ranks, if it says that. Raises UsageError if there are not
     enough cores for them, or if they cannot form its pairs."""
     if plan.hosts is not None:
-        plan = _at(
-            _place(layers, "ranks", "hosts", "hostfile"), partial(_with_hosts, plan), plan.hosts
+        plan = at(
+            place_of(layers, "ranks", "hosts", "hostfile"), partial(_with_hosts, plan), plan.hosts
         )
     if isinstance(plan.cores, tuple):
-        plan = _at(_place(layers, "cores"), partial(_with_cores, plan), plan.cores)
+        plan = at(place_of(layers, "cores"), partial(with_cores, plan), plan.cores)
     if plan.ranks is not None:
-        _at(
-            _place(layers, "cores", "ranks", "hosts", "hostfile"),
+        at(
+            place_of(layers, "cores", "ranks", "hosts", "hostfile"),
             partial(check_ranks, plan),
             plan.ranks,
         )
@@ -154,12 +147,15 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
             )
         replaced = {*parsed, "iterations"} if early else set(parsed)
         parsed = {STANDS_FOR.get(name, name): value for name, value in parsed.items()}
-        keys = _without(keys, replaced) | parsed
+        # Each launch has a value of the axis instead.
+        varied = [name for name, _ in parsed.get("vary", ())]
+        keys = _without(keys, {*replaced, *varied}) | parsed
         parts = [_without(part, replaced) for part in parts]
         if layer.parts is not None:
             parts = [_parse_part(part) for part in layer.parts]
     if parts:
         keys["part"] = tuple(PlanPart(**part) for part in parts)
+    _check_varied(keys, layers)
     if len(set(keys.get("hosts") or ())) > _FEW_HOSTS:
         keys.setdefault("pairs", "across")
     if keys.get("peer") is not None or len(set(keys.get("hosts") or ())) > 1:
@@ -170,6 +166,14 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
         # An overview of everything has messages per second, too.
         keys.setdefault("message_rate", True)
     return keys
+
+
+def _check_varied(keys: Mapping[str, Any], layers: Sequence[Layer]) -> None:
+    """Raises UsageError for a key beside an axis of the same name."""
+    for name, _ in keys.get("vary", ()):
+        if keys.get(name) is not None:
+            said = f"{place_of(layers, 'vary')} has it, too; leave out one of them"
+            raise UsageError(f"{place_of(layers, name)}: {said}")
 
 
 def _without(keys: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -199,7 +203,7 @@ def _with_windows(plan: Plan, asked: Sequence[Layer]) -> Plan:
     window = plan.window
     if window and not _have_window(patterns):
         if any("window" in layer.keys for layer in asked):
-            raise _no_window(_place(asked, "window"), patterns)
+            raise _no_window(place_of(asked, "window"), patterns)
         window = ()
     return msgspec.structs.replace(plan, window=window, part=tuple(parts))
 
@@ -211,31 +215,6 @@ def _have_window(patterns: Collection[Pattern]) -> bool:
 def _no_window(place: str, patterns: Collection[Pattern]) -> UsageError:
     have = ", ".join(pattern for pattern, shape in SHAPES.items() if shape.window is not None)
     return UsageError(f"{place}: {', '.join(patterns)} has no window; --pattern {have}")
-
-
-def _check_launches(plan: Plan, layers: Sequence[Layer]) -> None:
-    """Raises UsageError where the keys about launches contradict each other."""
-    if plan.until_ci and plan.ci is None:
-        place = _place(layers, "until_ci")
-        raise UsageError(f"{place}: there is no interval to wait for; give --ci")
-    fewest = max(plan.launches, FEWEST_UNTIL_CI)
-    if plan.until_ci and plan.max_launches < fewest:
-        place = _place(layers, "max_launches" if plan.max_launches != MOST_LAUNCHES else "launches")
-        raise UsageError(
-            f"{place}: --until-ci takes {fewest} launches at least, {plan.max_launches} at most"
-        )
-    if not plan.until_ci and plan.max_launches != MOST_LAUNCHES:
-        place = _place(layers, "max_launches")
-        raise UsageError(f"{place}: only --until-ci has such a limit; use --launches")
-
-
-def _check_dragon(plan: Plan, asked: Sequence[Layer]) -> None:
-    """Raises UsageError where a runtime of Dragon was asked for that nothing needs."""
-    needed = plan.launcher == "dragon" or not set(plan.transports).isdisjoint(DRAGON_TRANSPORTS)
-    if not needed and any("dragon" in layer.keys for layer in asked):
-        names = ", ".join(DRAGON_TRANSPORTS)
-        place = _place(asked, "dragon")
-        raise UsageError(f"{place}: nothing here needs Dragon; --transport {names} would")
 
 
 def check_ranks(plan: Plan, ranks: int) -> None:
@@ -257,56 +236,10 @@ def _with_hosts(plan: Plan, hosts: tuple[str, ...]) -> Plan:
     return msgspec.structs.replace(plan, ranks=ranks)
 
 
-def _check_hosts(plan: Plan, asked: Sequence[Layer]) -> None:
-    """Raises UsageError where keys about hosts contradict each other."""
-    for name, needed in (("ssh", "hosts"), ("remote_command", "hosts"), ("secret_file", "peer")):
-        if getattr(plan, needed) is None and any(name in layer.keys for layer in asked):
-            raise UsageError(f"{_place(asked, name)}: only with --{needed}")
-    for name, launcher, others in (
-        ("hosts", "ssh", ("peer", "mpiexec", "launcher")),
-        ("peer", "peer", ("mpiexec", "launcher")),
-    ):
-        for other in others:
-            if getattr(plan, name) is not None and getattr(plan, other) not in (None, launcher):
-                said = "an mpiexec has --host of its own" if other == "mpiexec" else "leave it out"
-                raise UsageError(f"--{other}: --{name} starts ranks by itself; {said}")
-
-
-def _with_cores(plan: Plan, cores: tuple[int, ...]) -> Plan:
-    """The plan with as many ranks as it has cores for. Raises UsageError if there is not one core
-    for each thread of each rank."""
-    ranks = max(2, len(cores) // plan.threads) if plan.ranks is None else plan.ranks
-    needed = ranks * plan.threads
-    if len(cores) != needed:
-        count = "1 core" if len(cores) == 1 else f"{len(cores)} cores"
-        threads = f" of {plan.threads} threads" if plan.threads > 1 else ""
-        example = ",".join(map(str, range(needed))) if needed <= 4 else f"0-{needed - 1}"
-        raise UsageError(
-            f"{count} for {ranks} ranks{threads}; name {needed}, one for each, as {example}"
-        )
-    return msgspec.structs.replace(plan, ranks=ranks)
-
-
-def _place(layers: Sequence[Layer], *names: str) -> str:
-    """The place of a key in the last layer that has it; of several, in the last that has any."""
-    place: str = next(
-        layer.place(name) for layer in reversed(layers) for name in names if name in layer.keys
-    )
-    return place
-
-
-def _at(place: str, parse: Callable[[Any], Any], value: Any) -> Any:
-    """The result of `parse(value)`; its UsageError is raised with the place of the value."""
-    try:
-        return parse(value)
-    except UsageError as error:
-        raise UsageError(f"{place}: {error}") from None
-
-
 def _parse(name: str, value: Any, place: Callable[[str], str]) -> Any:
     if name not in OPTIONS:
         raise no_such_key(place(name), name, OPTIONS)
-    parsed = _at(place(name), partial(_read, OPTIONS[name].read), value)
+    parsed = at(place(name), partial(_read, OPTIONS[name].read), value)
     # An empty list means a transport's or a pattern's own default where the plan has none.
     if parsed == () and getattr(_DEFAULTS, name):
         raise UsageError(f"{place(name)}: an empty list measures nothing; leave it out")
@@ -378,7 +311,7 @@ def file_layer(path: str | os.PathLike[str]) -> Layer:
         # Of a number with thousands of digits, tomllib raises what Python does.
         said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise UsageError(f"{path}: not a plan: {said}") from None
-    keys = _at(os.fspath(path), underscored, keys)
+    keys = at(os.fspath(path), underscored, keys)
     return _with_parts(keys, lambda name: f"{path}: {name.replace('_', '-')}")
 
 

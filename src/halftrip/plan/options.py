@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, get_args
 
-from halftrip.plan import expectations, hosts, parsing
+from halftrip.plan import against, expectations, hosts, parsing, vary
 from halftrip.plan.cost import MOST_RANKS, MOST_THREADS
 from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
@@ -60,6 +60,11 @@ class Option(NamedTuple):
         return self.read is parsing.flags
 
     @property
+    def is_list(self) -> bool:
+        """Whether it may be given several times, with a value each."""
+        return self.read is vary.axes
+
+    @property
     def values(self) -> Collection[str]:
         """The names of which a value consists; empty if it has none."""
         return self.read.allowed if isinstance(self.read, parsing.Names) else ()
@@ -103,6 +108,7 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
     hosts.peer: "HOST",
     hosts.hosts: "LIST",
     hosts.hostfile: "FILE",
+    vary.axes: "NAME=VALUES",
     _SOCKET_BUFFERS: "SIZE",
     _SEGMENTS: "BYTES",
     _CODE_POINTS: "N",
@@ -249,6 +255,12 @@ OPTIONS: dict[str, Option] = {
         "How Dragon's runtime is started, as: dragon -w ssh --hostlist a,b. [dragon -s]",
         group="where",
     ),
+    "vary": Option(
+        vary.axes,
+        "Launches for each value, in turn: mpiexec=a,b or env.UCX_TLS=posix,tcp; also launcher, "
+        "cores, interface...; repeatable: all combinations. With commas in values: a;b.",
+        group="where",
+    ),
     "hosts": Option(
         hosts.hosts,
         "Start ranks on these hosts, without MPI: a,b or a:2,b:2 or node[1-4], or all of a "
@@ -373,6 +385,7 @@ OPTIONS: dict[str, Option] = {
         "Only samples taken while the cores were near, or far (core-to-core). [any]",
     ),
     "simulated": Option(parse_path_model),
+    "against": Option(against.against),
     "part": Option(parsing.tables),
 }
 

@@ -17,10 +17,11 @@ class PartPlans:
     pairs that talk at the same time. `choices` are those of each transport."""
 
     def __init__(self, plan: Plan, choices: Mapping[str, Choices]) -> None:
-        self._plan = plan
         self._of_setting: dict[Configuration, Plan] = {}
         self._of_curve: dict[Configuration, Plan] = {}
-        for each in plan.part_plans if plan.part else ():
+        self._plan = plan
+        unvaried = msgspec.structs.replace(plan, vary=())
+        for each in unvaried.part_plans if plan.part else ():
             for setting in settings(each, choices):
                 _add(self._of_setting, setting, each)
                 _add(self._of_curve, setting.curve, each)
@@ -30,7 +31,8 @@ class PartPlans:
         largest numbers of its curve."""
         if not self._of_setting:
             return self._plan
-        setting = configuration.setting
+        # All variants have the same parts.
+        setting = msgspec.structs.replace(configuration.setting, variant=())
         found = self._of_setting.get(setting)
         return found or self._of_curve.get(setting.curve, self._plan)
 

@@ -7,9 +7,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from halftrip.plan.against import Against, record
 from halftrip.plan.pairing import AtOnce, Pairs
 from halftrip.plan.path_model_table import path_model_record
 from halftrip.plan.sizes import DEFAULT_SIZES, parse_sizes
+from halftrip.plan.vary import Axis, values_of, variables
 from halftrip.registry import DEFAULT_TRANSPORTS
 from halftrip.results.configuration import (
     UNTUNED,
@@ -23,6 +25,8 @@ from halftrip.results.configuration import (
     Touch,
 )
 from halftrip.results.patterns import Mode, Pattern
+from halftrip.results.reported import Variant
+from halftrip.results.sides import BASE, SIDE
 from halftrip.simulation.path_model import PathModel
 from halftrip.units import format_size
 
@@ -104,6 +108,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `interface` (a name, an address or a network) and listen on ports between `data_ports`, both
     included.
 
+    Of what `vary` names, a name and its values each, every combination is measured in launches of
+    its own (`variants`); `launches` and what is said of them are then about rounds of all
+    combinations. The plan of one launch has one value of each. A plan that is measured `against`
+    an earlier run varies its sides: the launches of the base have what that says.
+
     What slow hosts and links are told by is measured again, `retest` times, by fresh processes.
 
     A run in which a pair falls short of what is expected (`expect`, as `expectations.expected`
@@ -184,7 +193,23 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     tolerance: float | None = None
     output: str | None = None
     quiet: bool = False
+    vary: tuple[Axis, ...] = ()
+    against: Against | None = None
     part: tuple[PlanPart, ...] = ()
+
+    @property
+    def variant(self) -> Variant:
+        """What the configurations of a launch have of what is varied."""
+        return tuple(sorted((name, value) for name, values in self.vary for value in values[:1]))
+
+    @property
+    def variables(self) -> dict[str, str | None]:
+        """The environment variables of a launch that are varied; None: one that is not set."""
+        variant = dict(self.variant)
+        found = variables(variant)
+        if self.against is not None and variant.get(SIDE) == BASE:
+            found |= values_of(dict(self.against.env))
+        return found
 
     @property
     def spans_hosts(self) -> bool:
@@ -241,6 +266,8 @@ def plan_keys(plan: Plan) -> dict[str, Any]:
         del keys[name]
     if plan.simulated is not None:
         keys["simulated"] = path_model_record(plan.simulated)
+    keys["vary"] = {name: list(values) for name, values in plan.vary} or None
+    keys["against"] = None if plan.against is None else record(plan.against)
     keys["part"] = [part.keys for part in plan.part] or None
     return {name: value for name, value in keys.items() if value is not None}
 

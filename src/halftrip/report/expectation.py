@@ -12,6 +12,7 @@ from halftrip.plan.expectations import DEFAULT_TOLERANCE, expected
 from halftrip.plan.parsing import share
 from halftrip.report.baseline import Baseline, Expected, figure_of
 from halftrip.report.concurrency import least
+from halftrip.report.fields import in_words
 from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
@@ -117,12 +118,18 @@ class Judged(NamedTuple):
     links: Sequence[Link]
     configurations: Sequence[Configuration]
 
+    @property
+    def variant(self) -> str:
+        """What its launches had of what is varied, in words."""
+        return in_words(self.configurations[0].variant)
+
 
 class Short(NamedTuple):
     """A host, or two between which a link is, that falls short of what was expected of `figure`:
     its `value`, s, bytes per second or messages per second, and what was `expected`, the medians
     over the links of a host that fall short. `links`: how many do, and of how many. `is_sure`: the
-    near ends of their intervals fall short, too."""
+    near ends of their intervals fall short, too. `variant`: with what, where something is
+    varied."""
 
     hosts: tuple[str, ...]
     transport: str
@@ -134,6 +141,7 @@ class Short(NamedTuple):
     against: Literal["expect", "baseline"]
     links: tuple[int, int]
     is_sure: bool
+    variant: str = ""
 
     @property
     def factor(self) -> float:
@@ -261,7 +269,7 @@ def _by_kind(found: Iterable[Short]) -> list[list[Short]]:
     """What falls short alike at several sizes together, the worst first."""
     kinds: dict[Any, list[Short]] = {}
     for each in found:
-        kind = (each.hosts, each.transport, each.pattern, each.figure, each.against)
+        kind = (each.hosts, each.transport, each.pattern, each.figure, each.against, each.variant)
         kinds.setdefault(kind, []).append(each)
     return [
         sorted(alike, key=lambda each: (not each.is_sure, -each.factor)) for alike in kinds.values()
@@ -281,6 +289,7 @@ def _line(alike: Sequence[Short], wishes: Expectations) -> str:
         what = f"{short.transport} {short.pattern} {format_size(short.size)} {short.figure}"
         by = "baseline"
     more = f", and in {len(alike) - 1} more rows like it" if len(alike) > 1 else ""
+    who = f"{short.variant}: {who}" if short.variant else who
     return f"{word}: {who}: {what} {value}{links}, {by} {wanted} {wishes.within}{more}"
 
 
@@ -395,4 +404,5 @@ def _short(
         against=found.against,
         links=counts,
         is_sure=is_sure,
+        variant=found.variant,
     )

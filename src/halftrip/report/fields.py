@@ -8,8 +8,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from halftrip.plan.parsing import CODE_POINTS
+from halftrip.plan.vary import label
 from halftrip.results.configuration import TUNABLE, UNKNOWN, UNTUNED, Configuration, TuningField
 from halftrip.results.names import Names
+from halftrip.results.reported import Variant
 from halftrip.units import format_size
 
 
@@ -103,7 +105,12 @@ FIELDS = (
 @cache
 def _variant_field(name: str) -> Field:
     """What tells variants apart by this name."""
-    return Field(name, lambda each: dict(each.variant).get(name, ""))
+    return Field(label(name), lambda each: dict(each.variant).get(name, ""))
+
+
+def in_words(variant: Variant) -> str:
+    """``mpiexec mpiexec.mpich, UCX_TLS tcp``."""
+    return ", ".join(f"{label(name)} {value}" for name, value in variant)
 
 
 def _fields(configurations: Iterable[Configuration]) -> list[Field]:

@@ -16,6 +16,7 @@ from halftrip.results.configuration import (
     Configuration,
     TuningField,
 )
+from halftrip.results.reported import Variant
 from halftrip.stats.summary import Summary
 from halftrip.stats.tails import Quantile
 from halftrip.units import with_units
@@ -53,8 +54,13 @@ def configuration_fields(configuration: Configuration) -> dict[str, Any]:
         "touch": configuration.touch,
         **{name: fields[name] for name in ("object", "socket", "ownership")},
         **{_TUNING.get(name, name): _tuning(configuration, name) for name in TUNING},
-        "variant": ", ".join(f"{name} {value}" for name, value in configuration.variant),
+        "variant": variant_text(configuration.variant),
     }
+
+
+def variant_text(variant: Variant) -> str:
+    """A variant in one text: ``env.UCX_TLS tcp, mpiexec mpiexec.mpich``."""
+    return ", ".join(f"{name} {value}" for name, value in variant)
 
 
 def _tuning(configuration: Configuration, name: TuningField) -> int | bool | str | None:

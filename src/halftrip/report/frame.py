@@ -39,10 +39,15 @@ def frame(run: Run, slices: bool = False, name: str | None = None) -> pandas.Dat
         "run": name or run.header.started,
         "date": pandas.to_datetime(run.header.started, utc=True, errors="coerce"),
     }
-    # Where ranks move between launches, it is the first that counts.
-    ranks = {each.rank: each for each in reversed(run.environments)}
+    # Where ranks move between launches, it is the first that counts, of each variant.
+    variants = run.variant_of
+    by_variant = {
+        (variants.get(each.launch, ()), each.rank): each for each in reversed(run.environments)
+    }
 
     def origin(configuration: Configuration) -> dict[str, Any]:
+        variant = configuration.variant if variants else ()
+        ranks = {rank: each for (of, rank), each in by_variant.items() if of == variant}
         pair = [ranks.get(rank) for rank in configuration.pair]
         hosts = dict.fromkeys(each.host for each in pair if each is not None)
         mpi = pair[0].mpi if pair[0] is not None else None

@@ -12,7 +12,7 @@ import msgspec
 from halftrip.analysis.losses import HostLosses, losses
 from halftrip.report.document import Document
 from halftrip.report.expectation import shortfalls
-from halftrip.report.flat import configuration_fields, flat, or_none
+from halftrip.report.flat import configuration_fields, flat, or_none, variant_text
 from halftrip.units import with_units
 
 _MAY_NOT_PRINT = re.compile(r"[^\n -~]")
@@ -62,8 +62,7 @@ def _content(document: Document) -> dict[str, Any]:
         "sources": [msgspec.to_builtins(each) for each in document.run.sources],
         "ranks": [
             {"rank": each.rank, "host": each.host, "core": each.core}
-            for each in document.run.environments
-            if each.launch == 0
+            for each in document.run.first_ranks
         ],
         "connections": [msgspec.to_builtins(each) for each in document.run.connections],
         "losses": [losses_fields(each) for each in losses(document.run)],
@@ -90,6 +89,13 @@ def _content(document: Document) -> dict[str, Any]:
             }
             for failure in document.failures
         ],
-        "skipped": [with_units(msgspec.structs.asdict(skip)) for skip in document.skips],
+        "failed_launches": [
+            {"launch": each.launch, "variant": variant_text(each.variant), "reason": each.reason}
+            for each in document.run.failed_launches
+        ],
+        "skipped": [
+            with_units(msgspec.structs.asdict(skip) | {"variant": variant_text(skip.variant)})
+            for skip in document.skips
+        ],
         "interrupted": document.interrupted,
     }

@@ -31,7 +31,8 @@ def lines(run: Run) -> list[str]:
     """Which way the pairs took: a line for each of a few pairs, else one for each kind of way; and
     what the link leaves for payload; and what hosts have lost on the way."""
     hosts = {each.rank: each.host for each in run.environments}
-    first = [each for each in run.connections if each.launch == 0 and each.thread == 0]
+    launch = min((each.launch for each in run.connections), default=0)
+    first = [each for each in run.connections if each.launch == launch and each.thread == 0]
     by_pair: dict[tuple[int, int], dict[tuple[int, str], Connection]] = {}
     for each in first:
         pair = (min(each.rank, each.peer), max(each.rank, each.peer))

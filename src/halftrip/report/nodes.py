@@ -22,6 +22,7 @@ from halftrip.report.expectation import (
     unjudged,
     with_unit,
 )
+from halftrip.report.fields import in_words
 from halftrip.report.json import line, losses_fields
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
@@ -129,6 +130,7 @@ def _of_figure(host: str, found: _Case, wishes: Expectations) -> tuple[_Found, d
         "transport": what.transport,
         "pattern": what.pattern,
         "size_bytes": what.size,
+        "variant": what.variant,
         "figure": what.figure,
         "unit": _UNITS[what.figure],
         "value": value,
@@ -172,7 +174,7 @@ def _judge(host: str, links: Sequence[Link], found: _Case, wishes: Expectations)
 
 
 def _what(found: Judged) -> str:
-    return f"{found.transport} {found.pattern} {found.figure}"
+    return " ".join(filter(None, (found.transport, found.pattern, found.figure, found.variant)))
 
 
 def _said(links: Sequence[Link], found: _Case, wishes: Expectations) -> str:
@@ -233,6 +235,7 @@ def _slow_fields(host: str, suspect: Suspect, setting: Configuration) -> dict[st
         "transport": setting.transport,
         "pattern": setting.pattern,
         "size_bytes": setting.known_size,
+        "variant": in_words(setting.variant),
         "factor": suspect.effect.factor,
         "low": suspect.effect.low,
         "high": suspect.effect.high,

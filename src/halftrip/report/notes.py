@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from halftrip.analysis.breakpoints import Breakpoint
 from halftrip.report.document import Baselines, Curve, Document
+from halftrip.report.fields import in_words
 from halftrip.report.rows import Row
 from halftrip.results.names import Names
-from halftrip.results.records import Aggregate
+from halftrip.results.records import Aggregate, Skip
+from halftrip.results.reported import Variant
 from halftrip.stats.median import median
 from halftrip.units import format_size, significant
 
@@ -114,7 +118,8 @@ def baselines(found: Baselines) -> list[str]:
 def skips(document: Document) -> list[str]:
     """What was not measured and why, a line for each skip."""
     lines = []
-    for skip in document.skips:
+    begun = {launch.variant for launch in document.run.launches}
+    for skip, variants in _by_skip(document.skips):
         what = [skip.transport]
         what += [", ".join(names) for names in (skip.patterns, skip.modes) if names]
         if skip.sizes:
@@ -123,20 +128,42 @@ def skips(document: Document) -> list[str]:
             what.append(f"(window {', '.join(map(str, skip.windows))})")
         if skip.pairs:
             what.append(document.run.names.pairs(skip.pairs))
-        lines.append(f"not measured: {' '.join(what)}: {skip.reason}")
+        said = f"not measured: {' '.join(what)}: {skip.reason}"
+        # What is the same in all of them has nothing to do with what is varied.
+        some = [variant for variant in variants if variant] if set(variants) != begun else []
+        lines += [f"{in_words(variant)}: {said}" for variant in some] or [said]
     return list(dict.fromkeys(lines))
+
+
+def _by_skip(skips: Sequence[Skip]) -> list[tuple[Skip, list[Variant]]]:
+    """What was skipped for the same reason, and in which variants."""
+    found: list[tuple[Skip, list[Variant]]] = []
+    for skip in skips:
+        alone = msgspec.structs.replace(skip, variant=())
+        known = next((variants for each, variants in found if each == alone), None)
+        if known is None:
+            found.append((alone, [skip.variant]))
+        else:
+            known.append(skip.variant)
+    return found
 
 
 def failures(document: Document) -> list[str]:
     """What went wrong, a line for each failure."""
-    lines = []
+    reasons: dict[str, list[int]] = {}
+    for failed in document.run.failed_launches:
+        reasons.setdefault(f"{in_words(failed.variant)}: {failed.reason}", []).append(failed.launch)
+    lines = [
+        f"failed: {what}" + (f" (in {len(launches)} launches)" if len(launches) > 1 else "")
+        for what, launches in reasons.items()
+    ]
     for failure in document.failures:
         configuration = failure.configuration
         kind = f"{configuration.transport} {configuration.pattern} {configuration.mode}"
         ranks = document.run.names.pairs([configuration.pair])
-        lines.append(
-            f"failed: {kind} {format_size(configuration.known_size)}, {ranks}: {failure.reason}"
-        )
+        values = in_words(configuration.variant)
+        what = " ".join(filter(None, (kind, format_size(configuration.known_size), values)))
+        lines.append(f"failed: {what}, {ranks}: {failure.reason}")
     return lines
 
 

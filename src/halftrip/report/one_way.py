@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from halftrip.report.document import Document
 from halftrip.report.rows import Row
+from halftrip.results.reported import Variant
 from halftrip.results.run import Run
 from halftrip.units import format_size, significant
 
@@ -50,18 +51,20 @@ def _by_path(
     document: Document, rows: Sequence[Row], text: Callable[[str, Sequence[Row]], str]
 ) -> list[str]:
     """The text of all rows of a path whose longer way is the same; of many paths, the first."""
-    found: dict[tuple[str, tuple[int, int], bool], list[Row]] = {}
+    found: dict[tuple[str, Variant, tuple[int, int], bool], list[Row]] = {}
     for row in rows:
         way = row.one_way
         there_is_longer = way is not None and way.is_known and way.there > way.back
         configuration = row.configuration
-        key = configuration.transport, configuration.pair, there_is_longer
+        way_of = configuration.transport, configuration.variant
+        key = *way_of, configuration.pair, there_is_longer
         found.setdefault(key, []).append(row)
     pairs = {row.configuration.pair for row in document.latency_rows}
     made = []
-    for (transport, pair, _), of_path in found.items():
+    for (transport, variant, pair, _), of_path in found.items():
         ranks = f" ranks {pair[0]}-{pair[1]}" if len(pairs) > 1 else ""
-        made.append(text(f"{transport} {_sizes(of_path)}{ranks}", of_path))
+        values = "".join(f" {value}" for _, value in variant)
+        made.append(text(f"{transport}{values} {_sizes(of_path)}{ranks}", of_path))
     if len(made) > _MOST_LINES:
         made[_MOST_LINES:] = [f"{len(made) - _MOST_LINES} more paths likewise; see --format csv"]
     return made

@@ -16,6 +16,7 @@ from halftrip.report.fields import varying
 from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column, as_text, made_table
 from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
+from halftrip.results.reported import Variant
 from halftrip.units import format_size, significant, size_in_words
 
 # The sizes that people know by heart, as far as they were measured.
@@ -79,19 +80,23 @@ def _paths(document: Document) -> list[_Path]:
         words = [configuration.transport, *(field.of(configuration) for field in fields)]
         if len(waits[configuration.transport]) > 1:
             words.append(configuration.both_ends("wait"))
-        path = _Path(" ".join(words), {}, rates.get(configuration.transport))
+        path = _Path(" ".join(words), {}, rates.get(_path_of(configuration)))
         found.setdefault(configuration.curve, path).by_size[configuration.size] = row
     return list(found.values())
 
 
-def _rates(rows: Sequence[Row]) -> dict[str, Row]:
-    """By transport the row of the smallest messages that most transports have a rate of."""
+def _path_of(configuration: Configuration) -> tuple[str, Variant]:
+    return configuration.transport, configuration.variant
+
+
+def _rates(rows: Sequence[Row]) -> dict[tuple[str, Variant], Row]:
+    """By transport and variant the row of the smallest messages that most of them have."""
     rows = [row for row in rows if row.configuration.size_known]
     counts = Counter(row.configuration.size for row in rows)
     size = min(counts, key=lambda size: (-counts[size], size), default=0)
     of_size = [row for row in rows if row.configuration.size == size]
     best = sorted(of_size, key=lambda row: row.rate if row.rate > 0 else 0.0)
-    return {row.configuration.transport: row for row in best}
+    return {_path_of(row.configuration): row for row in best}
 
 
 # The table of paths.

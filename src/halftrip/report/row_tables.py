@@ -95,8 +95,7 @@ def heading(run: Run, rows: Sequence[Row], brief: bool) -> str:
         return ", ".join(shared)
     cores = [
         f"{e.rank} on {e.host}, {'any core' if e.core is None else f'core {e.core}'}"
-        for e in run.environments
-        if e.launch == 0
+        for e in run.first_ranks
     ]
     return ", ".join(shared) + (f"; rank {'; rank '.join(cores)}" if cores else "")
 

@@ -18,6 +18,7 @@ from halftrip.report import (
     one_way,
     overview,
     pairs,
+    variants,
 )
 from halftrip.report.causes import advice, groups, trust
 from halftrip.report.cells import text_lines, wrapped
@@ -47,11 +48,14 @@ def render(document: Document, width: int, file: str | None = None) -> Group:
         body = pairs.lines(document, width)
     elif imported_tables.has_tables(document):
         body = imported_tables.lines(document, width)
+    elif variants.has_variants(document):
+        body = variants.lines(document, width)
     elif overview.has_overview(document.rows):
         body = overview.lines(document, width)
     else:
         body = _table_lines(document, width)
     said = [
+        *variants.key(document),
         *expectation.lines(document),
         *mpi_overhead.lines(document),
         *network.lines(document.run),
@@ -111,13 +115,13 @@ def _heading(document: Document, width: int) -> str:
     parts = [f"halftrip {run.header.halftrip}"]
     if shown:
         parts.append(", ".join(dict.fromkeys(each.pattern for each in shown)))
-    first = [each for each in run.environments if each.launch == 0]
+    first = run.first_ranks
     if shown and all(each.is_simulated for each in shown):
         parts.append("simulated, in virtual time")
     elif first:
         hosts = dict.fromkeys(each.host for each in first)
         where = ", ".join(hosts) if len(hosts) < 3 else f"{len(hosts)} hosts"
-        cores = [str(each.core) for each in first if each.core is not None]
+        cores = _cores(document)
         on = f", cores {' and '.join(cores)}" if len(cores) == 2 == len(first) else ""
         on = on if cores else ", any core"
         parts.append(f"{len(first)} ranks on {where}{on}")
@@ -126,8 +130,8 @@ def _heading(document: Document, width: int) -> str:
         )
         few = len(machines) <= _FEW_MACHINES
         parts.append(" and ".join(machines) if few else f"{len(machines)} kinds of machines")
-        if first[0].mpi:
-            parts.append(first[0].mpi)
+        software = dict.fromkeys(variants.mpis(run).values())
+        parts += [" and ".join(software)] if software else []
     for source in run.sources[:1]:
         parts.append(f"{source.tool}, imported from {source.file}")
         parts += [" and ".join(dict.fromkeys(source.hosts))] if source.hosts else []
@@ -138,6 +142,15 @@ def _heading(document: Document, width: int) -> str:
         if len(line) + 3 + len(part) <= width:
             line += f" · {part}"
     return line
+
+
+def _cores(document: Document) -> list[str]:
+    """The cores of the ranks in the first launch; none where they were others in other variants."""
+    cores = [
+        [str(each.core) for each in ranks if each.core is not None]
+        for ranks in document.run.first_environments.values()
+    ]
+    return cores[0] if all(each == cores[0] for each in cores) else []
 
 
 def _short(processor: str) -> str:

@@ -41,9 +41,10 @@ def key(documents: Sequence[Document], files: Sequence[str]) -> list[str]:
     """Which run each letter is: a line for each, with what tells it from the others."""
     lines = []
     for letter, document, file in zip(letters(len(files)), documents, files, strict=True):
-        first = [e for e in document.run.environments if e.launch == 0]
-        hosts = ", ".join(dict.fromkeys(e.host for e in first))
-        mpi = next((e.mpi for e in first if e.mpi), None)
+        hosts = ", ".join(dict.fromkeys(e.host for e in document.run.first_ranks))
+        firsts = document.run.first_environments.values()
+        known = dict.fromkeys(e.mpi for ranks in firsts for e in ranks if e.mpi)
+        mpi = " and ".join(known) or None
         tools = [f"imported from {source.tool}" for source in document.run.sources]
         said = [
             file,
@@ -60,17 +61,32 @@ def key(documents: Sequence[Document], files: Sequence[str]) -> list[str]:
 
 def parts(documents: Sequence[Document]) -> list[Part]:
     """The tables of latencies and of bandwidths."""
+    return tables_of(
+        [document.latency_rows for document in documents],
+        [document.rate_rows for document in documents],
+        letters(len(documents)),
+    )
+
+
+def tables_of(
+    latencies: Sequence[Sequence[Row]],
+    rates: Sequence[Sequence[Row]],
+    names: Sequence[str],
+    brief: bool = False,
+) -> list[Part]:
+    """The tables of the latencies and the bandwidths that stand side by side, by the names of their
+    columns; `brief`: with what is not the default in their headings."""
     found = []
     for of_rates in (False, True):
-        lines = lines_of([d.rate_rows if of_rates else d.latency_rows for d in documents])
+        lines = lines_of(rates if of_rates else latencies)
         if lines:
             configurations = [line.configuration for line in lines]
             simulated = all(each.is_simulated for each in configurations)
             figure = "bandwidth" if of_rates else "one-way latency"
-            heading = ", ".join([figure, *common(configurations, simulated)])
+            heading = ", ".join([figure, *common(configurations, simulated, brief)])
             several = len({line.configuration.known_size for line in lines}) > 1
             section = _path if several else lambda _: None
-            made = made_table(lines, _columns(lines, of_rates), section=section)
+            made = made_table(lines, _columns(lines, of_rates, names), section=section)
             found.append(Part(heading, made))
     return found
 
@@ -111,7 +127,7 @@ def _path(line: Line) -> object:
     return line.configuration.curve
 
 
-def _columns(lines: Sequence[Line], of_rates: bool) -> list[Column]:
+def _columns(lines: Sequence[Line], of_rates: bool, names: Sequence[str]) -> list[Column]:
     configurations = [line.configuration for line in lines]
     columns = [
         Column("transport", "", lambda line: line.configuration.transport, True, rank=ALWAYS)
@@ -121,7 +137,7 @@ def _columns(lines: Sequence[Line], of_rates: bool) -> list[Column]:
         columns.append(Column(field.name, "", of, is_text=True, rank=ALWAYS))
     size = _of_configuration(lambda each: format_size(each.known_size))
     columns.append(Column("size", "bytes", size, rank=ALWAYS))
-    for place, letter in enumerate(letters(len(lines[0].rows))):
+    for place, letter in enumerate(names):
         figure = _of_run(place, _bandwidth if of_rates else _latency)
         columns.append(Column(letter, "MB/s" if of_rates else "us", figure, rank=ALWAYS))
         width = _of_run(place, lambda row: width_of(row.verdict))

@@ -123,7 +123,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     `rate` is what a sender offers, bytes per second; None: as much as it can.
     With `verify`, messages are filled and checked between batches, and each has a buffer of its
     own. `concurrency` is how many pairs of threads talk at the same time, this one included.
-    `variant` is what else tells it from others, by name: the table of an imported text.
+    `variant` is what else tells it from others, by name: what its launch had of what the plan
+    varies, or the table of an imported text.
     """
 
     transport: Name
@@ -163,8 +164,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """Transport, pattern and size: ``tcp pingpong 64K``."""
-        return f"{self.transport} {self.pattern} {format_size(self.known_size)}"
+        """Transport, pattern and size, and what is varied: ``tcp pingpong 64K``."""
+        values = [value for _, value in self.variant]
+        size = format_size(self.known_size)
+        return " ".join([self.transport, self.pattern, size, *values])
 
     @property
     def known_size(self) -> int | None:

@@ -27,7 +27,7 @@ from halftrip.results.bounds import (
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.network_path import NetworkPath
-from halftrip.results.reported import Reported, Source
+from halftrip.results.reported import Reported, Source, Variant
 from halftrip.results.usage import CoreUse, Usage, add_both_ends
 from halftrip.stats.clock_line import Comparison
 from halftrip.stats.quantile import Floats
@@ -134,6 +134,27 @@ class Measurement(
             for usage, core in zip(total, self.cores or (None, None), strict=True)
         )
         return initiator, responder
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="launch"):
+    """The launch of this `number` begins, in this `round`, with this `variant`; only in a run that
+    varies something. One that follows another of the same round and variant measures what that
+    lacks."""
+
+    number: Number
+    round: Number
+    variant: Variant
+
+
+class LaunchFailure(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="launch-failure"
+):
+    """The launch of this number, which had this `variant`, could not begin or go on, and why; the
+    others went on without it."""
+
+    launch: Number
+    variant: Variant
+    reason: Text
 
 
 class Again(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="again"):
@@ -252,7 +273,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     threads, where several talk. `poll_pause` is how many pauses its polling loops make between two
     polls (None: before format 5). `mitigations` is what the kernel does about the vulnerabilities
     of the processor: ``name: state`` of each that it has, with `MITIGATIONS_GAP` between them
-    (None: not known, as before format 10)."""
+    (None: not known, as before format 10). `halftrip` is the version that has measured, where that
+    is not the run's own: another installation's (--base-command)."""
 
     rank: Rank
     host: Text
@@ -274,11 +296,12 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     thread_cores: list[Number | None] | None = None
     poll_pause: Count | None = None
     mitigations: Text | None = None
+    halftrip: Text | None = None
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):
     """A requested transport that was not measured, and why; or only some patterns, modes, windows,
-    sizes or pairs of it."""
+    sizes or pairs of it. `variant`: in launches with it."""
 
     transport: Name
     reason: Text
@@ -287,6 +310,7 @@ class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="s
     modes: list[Name] | None = None
     windows: list[Window] | None = None
     pairs: list[tuple[Rank, Rank]] | None = None
+    variant: Variant = ()
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="connection"):
@@ -358,6 +382,8 @@ Record = (
     | Source
     | Environment
     | Skip
+    | Launch
+    | LaunchFailure
     | Measurement
     | Again
     | LostHost

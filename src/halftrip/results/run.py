@@ -18,6 +18,8 @@ from halftrip.results.records import (
     Failure,
     Header,
     HostCounters,
+    Launch,
+    LaunchFailure,
     LostHost,
     Measurement,
     Notice,
@@ -25,6 +27,7 @@ from halftrip.results.records import (
     Skip,
 )
 from halftrip.results.reported import Source, Variant
+from halftrip.results.sides import Sides, sides
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -34,6 +37,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     sources: tuple[Source, ...] = ()
     environments: tuple[Environment, ...] = ()
     skips: tuple[Skip, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    launch_failures: tuple[LaunchFailure, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     again: tuple[Again, ...] = ()
     lost: tuple[LostHost, ...] = ()
@@ -68,6 +73,53 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             for each in self.lost
             if not any(host == each.host and launch > each.launch for host, launch in later)
         }
+
+    @cached_property
+    def variant_of(self) -> dict[int, Variant]:
+        """What each launch had of what is varied, by its number."""
+        return {launch.number: launch.variant for launch in self.launches}
+
+    @cached_property
+    def failed_launches(self) -> list[LaunchFailure]:
+        """The launches that failed, but for those that a later one of the same round and variant
+        has made up for."""
+        failed = {failure.launch for failure in self.launch_failures}
+        known = {launch.number: (launch.round, launch.variant) for launch in self.launches}
+        good = {known[number]: number for number in sorted(known.keys() - failed)}
+        return [
+            failure
+            for failure in self.launch_failures
+            if failure.launch not in known or good.get(known[failure.launch], -1) < failure.launch
+        ]
+
+    @cached_property
+    def sides(self) -> Sides | None:
+        """Base and new, each as a run of its own, of a run against an earlier one that has
+        measured both; else None."""
+        return sides(self)
+
+    @property
+    def base_file(self) -> str | None:
+        """The name of the run file that this run was measured against; None: against none."""
+        asked = self.header.plan.get("against")
+        file = asked.get("file") if isinstance(asked, dict) else None
+        return file if isinstance(file, str) else None
+
+    @cached_property
+    def first_environments(self) -> dict[Variant, list[Environment]]:
+        """The environments of all ranks in the first launch of each variant; of a run that varies
+        nothing, those of its first launch."""
+        found: dict[Variant, list[Environment]] = {}
+        for each in self.environments:
+            known = found.setdefault(self.variant_of.get(each.launch, ()), [])
+            if not known or known[0].launch == each.launch:
+                known.append(each)
+        return found
+
+    @property
+    def first_ranks(self) -> list[Environment]:
+        """The environments of all ranks in the first launch that has any."""
+        return next(iter(self.first_environments.values()), [])
 
     @cached_property
     def names(self) -> Names:

@@ -6,6 +6,8 @@ Records (`records`), in the order in which they come:
 - ``source``: a table of another tool's output that was imported;
 - ``environment``: one for each rank;
 - ``skip``: a request that cannot be measured, with the reason;
+- ``launch``: a launch of a run that varies something begins: its round, and what it has;
+- ``launch-failure``: a launch of such a run that could not begin or go on, so that others did;
 - ``measurement``: one slice of a configuration, with its samples;
 - ``again``: from which launch on measurements replace older ones of the same configurations;
 - ``lost``: a host that was lost, so that the others go on without it;
@@ -23,8 +25,9 @@ Records (`records`), in the order in which they come:
 Format versions, newest first; every version that was ever released can be read (`migration`):
 
 - 10: record ``source``, ``reported`` in ``measurement``, ``variant`` of a configuration, and values
-  that are not known, for what other tools have measured; ``mitigations`` in ``environment``. Older
-  files have none of these.
+  that are not known, for what other tools have measured; records ``launch`` and ``launch-failure``,
+  and ``variant`` of a ``skip``, for what is varied; ``mitigations`` and ``halftrip`` in
+  ``environment``. Older files have none of these.
 - 9: ``tuning`` of a configuration, ``kind`` of a ``notice``, records ``connection`` and ``clocks``,
   and ``end``, ``peer_start`` and ``arrivals`` of a block. Older files have sockets as the system
   makes them, with TCP_NODELAY, and notices of what could not be read.
@@ -229,6 +232,8 @@ def assemble(header: records.Header, found: Iterable[Record], problems: Iterable
         sources=of(Source),
         environments=of(records.Environment),
         skips=of(records.Skip),
+        launches=of(records.Launch),
+        launch_failures=of(records.LaunchFailure),
         measurements=of(records.Measurement),
         again=of(records.Again),
         lost=of(records.LostHost),

@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.results.records import MITIGATIONS_GAP
@@ -33,10 +33,13 @@ VARIABLE_PREFIXES = (
 )
 
 
-def variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment variables to record, in order of name."""
+def variables(environ: Mapping[str, str], named: Collection[str] = ()) -> dict[str, str]:
+    """The environment variables to record, in order of name; with those that the user
+    has `named`."""
     return {
-        name: value for name, value in sorted(environ.items()) if name.startswith(VARIABLE_PREFIXES)
+        name: value
+        for name, value in sorted(environ.items())
+        if name.startswith(VARIABLE_PREFIXES) or name in named
     }
 
 

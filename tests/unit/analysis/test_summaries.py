@@ -140,7 +140,7 @@ def test_the_latency_at_the_typical_line_of_the_run():
     other = slices(64, [0] * 8 + [1] * 2)
     run = runs.run(*one, *other)
     lines = typical_rtts(run)
-    assert lines == {((0, 1), 0, False): pytest.approx(100.5, abs=0.6)}
+    assert lines == {((0, 1), 0, (None, None), False): pytest.approx(100.5, abs=0.6)}
     for of_configuration in (one, other):
         found = adjusted_latency(
             configuration_times(of_configuration), lines, of_configuration[0].configuration

@@ -52,7 +52,7 @@ def test_the_end_is_of_all_launches(tmp_path):
     run_file = created(tmp_path)
     drifts = iter([[0.5, -3.0], [-2.0, 1.0]])
 
-    def launch(number, done, records, view, limit):
+    def launch(number, due, records, view, limit):
         end = RunEnd(reason=None, seconds=2.0, timed=1.0, clock_drift=next(drifts))
         records.append(encode(end), last=True)
 
@@ -78,8 +78,8 @@ def test_a_launch_that_loses_a_host_is_followed_by_one_that_measures_what_it_lac
     run_file = created(tmp_path)
     calls = []
 
-    def launch(number, done, records, view, limit):
-        calls.append((number, done))
+    def launch(number, due, records, view, limit):
+        calls.append((number, due.done))
         if len(calls) == 1:
             if begun:
                 for rank in range(2):
@@ -119,8 +119,8 @@ def test_a_launch_that_measures_rows_again_goes_on_with_these(tmp_path):
     left_out = frozenset({runs.measurement("tcp", 1024).configuration})
     calls = []
 
-    def launch(number, done, records, view, limit):
-        calls.append((number, done))
+    def launch(number, due, records, view, limit):
+        calls.append((number, due.done))
         if len(calls) == 1:
             for rank in range(2):
                 records.append(encode(runs.environment(rank=rank, launch=1)))
@@ -139,7 +139,7 @@ def test_a_launch_that_measures_rows_again_goes_on_with_these(tmp_path):
 def test_what_a_refined_run_lacks_is_not_known(tmp_path):
     run_file = created(tmp_path)
 
-    def launch(number, done, records, view, limit):
+    def launch(number, due, records, view, limit):
         records.append(encode(runs.environment(rank=0)))
         raise HostsLost("rank 2 on c died", {"c": [2]})
 
@@ -191,7 +191,7 @@ def test_launches_end_at_the_first_that_are_narrow(tmp_path):
     run_file = created(tmp_path)
     numbers = []
 
-    def launch(number, done, records, view, limit):
+    def launch(number, due, records, view, limit):
         numbers.append(number)
         records.append(encode(runs.measurement(launch=number, samples=[2000] * 50)))
 

@@ -16,7 +16,7 @@ from harness.files import ROOT, module
 options_page = module("scripts/options_page.py")
 
 # What concerns a run that exists already is no key of a plan.
-OF_A_RUN = {"resume", "again"}
+OF_A_RUN = {"resume", "again", "against", "base_env", "base_mpiexec", "base_command"}
 OF_THE_USER = {"no_config"}
 ON_THE_COMMAND_LINE = {name for name, option in OPTIONS.items() if option.help}
 
@@ -36,7 +36,7 @@ def test_every_key_of_a_plan_is_an_option_and_the_other_way_round():
 def test_every_option_with_a_help_is_on_the_command_line():
     others = {"plan", "format_", "json", "style", *OF_A_RUN, *OF_THE_USER}
     assert set(parameters()) == others | ON_THE_COMMAND_LINE
-    assert set(OPTIONS) - ON_THE_COMMAND_LINE == {"simulated", "part"}
+    assert set(OPTIONS) - ON_THE_COMMAND_LINE == {"simulated", "against", "part"}
 
 
 @pytest.mark.parametrize("name", sorted(ON_THE_COMMAND_LINE))
@@ -69,7 +69,7 @@ def test_the_page_has_every_option():
     page = options_page.page()
     for name in ON_THE_COMMAND_LINE:
         assert f"| `--{name.replace('_', '-')}`" in page
-    assert "Keys of plans alone: `simulated`, `part`." in page
+    assert "Keys of plans alone: `simulated`, `against`, `part`." in page
     assert "](docs/options.md)" in (ROOT / "README.md").read_text()
 
 

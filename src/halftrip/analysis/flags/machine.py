@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from halftrip.analysis.adjustment import probed
 from halftrip.analysis.flags.flag import Evidence, Flag, us
 from halftrip.results.patterns import is_in_turn
 from halftrip.results.records import Environment
@@ -13,11 +14,13 @@ _SLACK = 1.25
 
 
 def ranks_of(row: Evidence) -> list[Environment]:
-    """The environments of the two ranks of a row, in all launches."""
+    """The environments of the two ranks of a row, in all launches of its variant."""
+    variant_of, variant = row.run.variant_of, row.configuration.variant
     return [
         environment
         for environment in row.run.environments
         if environment.rank in row.configuration.pair
+        and variant_of.get(environment.launch, variant) == variant
     ]
 
 
@@ -64,12 +67,8 @@ def other_state(row: Evidence) -> Flag | None:
     if requested is None:
         return None
     # The round trips of a simulated path are not those of this machine.
-    alike = [
-        m
-        for m in row.run.measurements
-        if m.configuration.pair == row.configuration.pair
-        and m.configuration.is_simulated == row.configuration.is_simulated
-    ]
+    own = probed(row.configuration)
+    alike = [m for m in row.run.measurements if probed(m.configuration) == own]
     known = rtt_states([m.series for m in alike])
     # Where that round trip moves continuously, what is near changes a little with every probe.
     if len(known) < 2:

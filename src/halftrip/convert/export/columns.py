@@ -60,7 +60,7 @@ dscp | whole? | Code point in the header of each packet
 socket_busy_poll_us | whole? | For how long a call polls the device's queue, microseconds
 streams | whole? | TCP connections that one thread uses in turn
 zerocopy | yes or no? | Whether the kernel sends without a copy: MSG_ZEROCOPY
-variant | text | What else tells it from others: the table of an imported text; or empty
+variant | text | What else tells it from others: what is varied, the table of a text; or empty
 """)
 SUMMARY = _columns("""
 latency_ns | number? | Median time of one message, one way; of a stream, of one of many, ns

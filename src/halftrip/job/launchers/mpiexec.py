@@ -40,6 +40,8 @@ class MpiexecLauncher(Launcher):
             raise Unavailable(NO_MPI4PY)
         self._mpiexec = find_mpiexec(plan.mpiexec)
         self._threads = plan.threads
+        # Those that are not set are nowhere.
+        self._variables = [name for name, value in plan.variables.items() if value is not None]
         self._network = Network(plan.interface, plan.data_ports)
         # Removed at the end, with the files that a killed mpiexec, or a killed rank, leaves in it.
         self._directories = {"TMPDIR": _new_directory()}
@@ -69,7 +71,8 @@ class MpiexecLauncher(Launcher):
         for directory in self._directories.values():
             started.until_end.callback(directory.cleanup)
         # Open MPI passes a variable on to other hosts only if told to.
-        passed_on = ("-x", JOB_VARIABLE) if self._mpiexec.family == "openmpi" else ()
+        names = (JOB_VARIABLE, *self._variables) if self._mpiexec.family == "openmpi" else ()
+        passed_on = [word for name in names for word in ("-x", name)]
         process = subprocess.Popen(
             (
                 *full_command(self._mpiexec),

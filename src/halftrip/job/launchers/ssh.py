@@ -49,6 +49,7 @@ class SshLauncher(Launcher):
         if os.path.basename(self._ssh[0]) == "ssh":
             self._ssh += _OPTIONS
         self._remote = plan.remote_command
+        self._variables = plan.variables
 
     @property
     def reach(self) -> Reach:
@@ -77,7 +78,7 @@ class SshLauncher(Launcher):
                 for rank in numbers:
                     start_rank(job, rank, started)
             else:
-                self._start_agent(host, Task(__version__, job, numbers), started)
+                self._start_agent(host, Task(__version__, job, numbers, self._variables), started)
 
     def _start_agent(self, host: str, task: Task, started: Started) -> None:
         output = Output()

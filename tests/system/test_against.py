@@ -1,0 +1,135 @@
+"""An earlier run's configurations measured again, base and new in turn, by real ranks."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from halftrip.results.run_file import load
+from harness.shell import HALFTRIP
+from harness.victim import Victim
+
+BASE = ("-t", "shm", "-s", "8,64", "--time", "10ms", "-r", "2", "--ci", "none")
+QUICK = ("--launches", "2", "--time", "10ms", "-r", "2")
+VARIABLE = "MY_SETTING"
+
+
+@pytest.fixture
+def base(shell):
+    """The file of a base's run, of the directory of the command."""
+    result = shell.halftrip("run", "-o", "base.jsonl", "-q", *BASE)
+    assert result.status == 0, result.err
+    return "base.jsonl"
+
+
+def test_base_and_new_are_measured_in_turn(shell, base):
+    result = shell.run("--against", base, *QUICK, "--base-env", f"{VARIABLE}=old")
+    assert (result.status, result.err) == (0, "")
+    run = result.run
+    sides = run.sides
+    assert sides.against == {"file": base, "env": [[VARIABLE, "old"]]}
+    assert run.base_file == base
+    assert {e.variables.get(VARIABLE) for e in sides.base.environments} == {"old"}
+    assert {e.variables.get(VARIABLE) for e in sides.new.environments} == {None}
+    known = load(shell.directory / base).by_configuration.keys()
+    assert sides.base.by_configuration.keys() == sides.new.by_configuration.keys() == known
+    for side in (sides.base, sides.new):
+        assert sorted(sides.rounds[launch.number] for launch in side.launches) == [0, 1]
+    assert f"base: {base}, measured again with {VARIABLE}=old" in result.out
+
+
+def test_without_a_difference_the_plan_of_the_base_is_measured(shell, base):
+    result = shell.run("--against", base, "--time", "10ms")
+    assert (result.status, result.err) == (0, "")
+    run = result.run
+    assert (run.sides, run.base_file, run.launches) == (None, base, ())
+    assert run.by_configuration.keys() == load(shell.directory / base).by_configuration.keys()
+
+
+@pytest.mark.extended
+def test_another_installation_measures_the_launches_of_the_base(shell, base):
+    command = shell.directory / "old halftrip"
+    command.write_text(f'#!/bin/bash\necho "$*" >> calls\nexec {HALFTRIP} "$@"\n')
+    command.chmod(0o755)
+    result = shell.run("--against", base, *QUICK, "--base-command", shlex.quote(str(command)))
+    assert (result.status, result.err) == (0, "")
+    calls = (shell.directory / "calls").read_text().splitlines()
+    assert len(calls) == 2
+    assert all(re.fullmatch(r"run \S+/plan\.toml -o \S+/run\.jsonl", call) for call in calls)
+    run = result.run
+    assert run.problems == ()
+    sides = run.sides
+    assert sides.base.by_configuration.keys() == sides.new.by_configuration.keys()
+    assert all(e.halftrip == run.header.halftrip for e in sides.base.environments)
+    assert {e.halftrip for e in sides.new.environments} == {None}
+    slices = {len(found) for found in sides.base.by_configuration.values()}
+    assert max(slices) == 4
+
+
+@pytest.mark.extended
+def test_a_file_of_an_older_format_is_one_of_this(shell, base):
+    """Whatever the other installation writes, it is read as any run file is."""
+    golden = shell.directory / "golden.jsonl"
+    golden.write_bytes((Path(__file__).parents[1] / "golden/formats/1.jsonl").read_bytes())
+    command = shell.directory / "old"
+    command.write_text(f'#!/bin/bash\ncp {golden} "$4"\n')
+    command.chmod(0o755)
+    result = shell.run("--against", base, *QUICK, "--base-command", command)
+    assert (result.status, result.err) == (0, "")
+    assert result.run.problems == ()
+    assert result.run.sides.base.by_configuration
+
+
+@pytest.mark.extended
+def test_another_installation_that_fails_is_a_side_that_fails(shell, base):
+    command = shell.directory / "broken"
+    command.write_text("#!/bin/bash\necho 'halftrip: retest: no such key' >&2\nexit 2\n")
+    command.chmod(0o755)
+    result = shell.run("--against", base, *QUICK, "--base-command", command)
+    assert result.status == 1
+    (failure,) = result.run.launch_failures
+    assert failure.variant == (("side", "base"),)
+    assert failure.reason == f"{command}: ended with status 2: halftrip: retest: no such key"
+    assert "failed: side base: " in result.out
+    assert len(result.run.sides.new.launches) == 2
+
+
+@pytest.mark.extended
+def test_a_signal_ends_the_other_installation_too(shell, base):
+    """And what it has started: the shell fails if anything is left."""
+    work = ("--launches", "2", "--time", "60s", "--ci", "none")
+    victim = Victim(shell, "--against", base, *work, "--base-command", HALFTRIP)
+    victim.await_file()
+    victim.await_rank()
+    ended = victim.interrupt()
+    assert ended.status == 130
+    assert ended.run.interrupted == "stopped by SIGINT"
+
+
+@pytest.mark.extended
+def test_a_run_with_sides_goes_on(shell, base):
+    result = shell.run("--against", base, *QUICK, "--base-env", f"{VARIABLE}=old")
+    content = shell.path.read_bytes().splitlines(keepends=True)
+    begun = [n for n, line in enumerate(content) if line.startswith(b'{"record":"launch"')]
+    shell.path.write_bytes(b"".join(content[: begun[2] + 2]))
+    again = shell.halftrip("run", "--resume", shell.path)
+    assert (again.status, again.err) == (0, ""), result.err
+    sides = load(shell.path).sides
+    for side, value in ((sides.base, "old"), (sides.new, None)):
+        assert {e.variables.get(VARIABLE) for e in side.environments} == {value}
+        assert {sides.rounds[m.launch] for m in side.measurements} == {0, 1}
+
+
+def test_what_cannot_be_is_one_line(shell, base):
+    for options, said in (
+        (("--against", base, "-s", "8"), "--sizes: --against measures what base.jsonl has"),
+        (("--against", base, "--base-command", "nope"), "--base-command: 'nope' is not a program"),
+        (("--base-mpiexec", "a"), "--base-mpiexec: only with --against"),
+        (("--against", "none.jsonl"), "none.jsonl: no such file or directory"),
+        (("--resume", base, "--against", base), "--resume takes what --against said"),
+    ):
+        result = shell.call("run", *options)
+        assert result.status == 2
+        assert result.err.startswith(f"halftrip: {said}")
+        assert result.err.count("\n") == 1

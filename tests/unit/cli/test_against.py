@@ -1,0 +1,213 @@
+"""The plan of a run against an earlier one: what it has of that one, and what is refused."""
+
+import re
+import sys
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from halftrip.cli.against import Asked, plan_against
+from halftrip.errors import UsageError
+from halftrip.plan.against import Against, variables
+from halftrip.plan.layers import file_layer, make_plan, python_layer
+from halftrip.plan.plan import plan_record
+from halftrip.plan.toml_text import plan_text
+from halftrip.plan.variants import plans_of_variants, variants
+from halftrip.results.reported import Source
+from halftrip.results.run_file import encode
+from harness import runs
+
+SIDES = [(("side", "base"),), (("side", "new"),)]
+# Any program that is there.
+PROGRAM = sys.executable
+
+
+def base_file(tmp_path, keys=None, *records):
+    """A run file with a plan of these keys."""
+    plan = make_plan(python_layer({"transport": "shm", "sizes": "8,64"} | (keys or {})))
+    run = runs.run(runs.measurement())
+    header = msgspec.structs.replace(run.header, plan=plan_record(plan))
+    path = tmp_path / "base.jsonl"
+    path.write_bytes(encode(header) + b"".join(map(encode, (*records, *run.measurements))))
+    return str(path)
+
+
+def planned(file, options=None, plan_file=None, **base):
+    return plan_against(Asked(file, **base), plan_file, options or {})
+
+
+def test_without_a_difference_only_what_is_new_is_measured(tmp_path):
+    plan = planned(base_file(tmp_path, {"time": 0.2, "launches": 2}))
+    assert (plan.sizes, plan.transport, plan.time, plan.launches) == ((8, 64), ("shm",), 0.2, 2)
+    assert plan.vary == ()
+    assert plan.against.file == str(tmp_path / "base.jsonl")
+    assert variants(plan) == [()]
+
+
+def test_both_sides_have_five_rounds_in_the_time_of_the_base(tmp_path):
+    plan = planned(base_file(tmp_path), env=["UCX_TLS=tcp", "X=unset"])
+    assert (plan.launches, plan.time) == (5, pytest.approx(0.06))
+    assert variants(plan) == SIDES
+    base, new = plans_of_variants(plan)
+    assert base.variables == {"UCX_TLS": "tcp", "X": None}
+    assert new.variables == {}
+    assert base.variant == SIDES[0]
+
+
+@pytest.mark.parametrize(
+    ("keys", "options", "launches", "time"),
+    [
+        ({}, {"time": "10ms"}, 5, 0.01),
+        ({}, {"launches": "2"}, 2, 0.3),
+        ({}, {"max_duration": "9s"}, 5, 0.3),
+        ({"launches": 10}, {}, 10, 0.3),
+        ({"launches": 2}, {}, 5, 0.12),
+        ({"iterations": 100}, {}, 5, 0.3),
+    ],
+)
+def test_options_say_how_long(tmp_path, keys, options, launches, time):
+    plan = planned(base_file(tmp_path, keys), options, env=["X=1"])
+    assert (plan.launches, plan.time) == (launches, pytest.approx(time))
+
+
+def test_an_mpiexec_of_the_base_is_for_its_launches_alone(tmp_path):
+    plan = planned(base_file(tmp_path, {"transport": "mpi"}), mpiexec=PROGRAM)
+    assert [each.mpiexec for each in plans_of_variants(plan)] == [PROGRAM, None]
+    plan = planned(base_file(tmp_path), {"mpiexec": "new"}, mpiexec=PROGRAM)
+    assert [each.mpiexec for each in plans_of_variants(plan)] == [PROGRAM, "new"]
+
+
+def test_what_the_base_varied_is_varied_on_both_sides(tmp_path):
+    file = base_file(tmp_path, {"vary": {"env.X": ["1", "2"]}})
+    plan = planned(file, env=["Y=1"])
+    assert len(variants(plan)) == 4
+    assert {dict(each)["side"] for each in variants(plan)} == {"base", "new"}
+
+
+def test_a_difference_in_what_the_base_varies_is_refused(tmp_path):
+    file = base_file(tmp_path, {"vary": {"env.X": ["1", "2"], "mpiexec": ["a", "b"]}})
+    with pytest.raises(UsageError, match=r"^--base-env: X: .*base.jsonl has varied it on its own"):
+        planned(file, env=["X=1"])
+    with pytest.raises(UsageError, match=r"^--base-mpiexec: .* has varied mpiexec on its own"):
+        planned(file, mpiexec=PROGRAM)
+
+
+def test_a_run_against_another_may_be_a_base_itself(tmp_path):
+    plan = planned(base_file(tmp_path), env=["X=1"])
+    record = plan_record(plan)
+    assert record["against"]["env"] == [["X", "1"]]
+    again = make_plan(python_layer(record))
+    assert (again.against, again.vary) == (plan.against, plan.vary)
+    path = tmp_path / "again.jsonl"
+    header = msgspec.structs.replace(runs.run(runs.measurement()).header, plan=record)
+    path.write_bytes(encode(header))
+    plan = planned(str(path))
+    assert (plan.vary, plan.against) == ((), Against(file=str(path)))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"sizes": "8"}, "--sizes: --against measures what {} has measured; leave it out"),
+        ({"vary": ["env.X=1"]}, "--vary: --against measures what"),
+        ({"ranks": "4"}, "--ranks: --against measures what"),
+        ({"max_launches": "1"}, "--max-launches: only --until-ci has such a limit"),
+    ],
+)
+def test_options_that_change_what_is_measured_are_refused(tmp_path, options, said):
+    file = base_file(tmp_path)
+    with pytest.raises(UsageError, match=f"^{re.escape(said.format(file))}"):
+        planned(file, options)
+
+
+def test_options_of_how_long_and_of_output_are_not(tmp_path):
+    options = {"time": "1s", "launches": "3", "output": "x", "quiet": True, "rtt": True, "ci": "2%"}
+    plan = planned(base_file(tmp_path), options, env=["X=1"])
+    assert (plan.time, plan.launches, plan.output, plan.rtt) == (1.0, 3, "x", True)
+
+
+@pytest.mark.parametrize(
+    ("base", "said"),
+    [
+        ({"env": ["X"]}, "--base-env: 'X' has no value; write NAME=VALUE"),
+        ({"env": ["A B=1"]}, "--base-env: 'A B' is no name of an environment variable"),
+        ({"env": ["X=1", "X=2"]}, "--base-env: X is there twice"),
+        ({"env": ["HALFTRIP_JOB=1"]}, "--base-env: HALFTRIP_JOB: halftrip sets this variable"),
+        ({"command": "no-such"}, "--base-command: 'no-such' is not a program that can be run"),
+        ({"command": "'"}, '--base-command: "\'": no closing quotation'),
+        ({"mpiexec": "no-such"}, "--base-mpiexec: 'no-such' is not a program that can be run"),
+    ],
+)
+def test_a_base_that_cannot_be_is_refused(tmp_path, base, said):
+    with pytest.raises(UsageError, match=f"^{re.escape(said)}"):
+        planned(base_file(tmp_path), **base)
+
+
+def test_what_has_no_plan_that_can_be_made_again_is_refused(tmp_path):
+    with pytest.raises(UsageError, match=r"^--base-env: only with --against, which names the run"):
+        plan_against(Asked(env=["X=1"]), None, {})
+    with pytest.raises(UsageError, match=r"^quick: --against measures what"):
+        planned(base_file(tmp_path), plan_file="quick")
+    source = Source(tool="osu", file="o", place=0, statistic="mean")
+    with pytest.raises(UsageError, match=r"base.jsonl: what osu has measured cannot be measured"):
+        planned(base_file(tmp_path, {}, source))
+    header = msgspec.structs.replace(runs.run(runs.measurement()).header, plan={"cases": 3})
+    path = tmp_path / "old.jsonl"
+    path.write_bytes(encode(header))
+    with pytest.raises(UsageError, match=r"old.jsonl: its plan: cases: no such key"):
+        planned(str(path))
+
+
+def test_a_side_is_no_axis_of_a_plan():
+    for keys in (
+        {"vary": {"side": ["base", "new"]}},
+        {"against": {"file": "b", "env": [["X", "1"]]}},
+    ):
+        with pytest.raises(UsageError, match=r"'side' cannot be varied; allowed: env.NAME"):
+            make_plan(python_layer(keys))
+    with pytest.raises(UsageError, match="not what halftrip run --against records"):
+        make_plan(python_layer({"against": {"mpiexec": 3}}))
+
+
+def test_with_a_peer_the_environment_of_a_base_is_not_ours(tmp_path):
+    with pytest.raises(UsageError, match=r"^--against: X: with --peer, halftrip serve starts"):
+        planned(base_file(tmp_path, {"peer": "b", "transport": "tcp"}), env=["X=1"])
+
+
+@given(st.dictionaries(st.from_regex(r"[A-Z_]{1,9}", fullmatch=True), st.text(max_size=9)))
+def test_variables_are_read_as_they_are(found):
+    texts = [f"{name}={value}" for name, value in found.items()]
+    assert dict(variables(texts)) == found
+
+
+# The plan for another installation.
+
+PLANS = st.fixed_dictionaries(
+    {"transport": st.sampled_from(["shm", "tcp,udp"]), "sizes": st.sampled_from(["8", "1..64"])},
+    optional={
+        "mpiexec": st.text(min_size=1, max_size=9).filter(lambda text: "\0" not in text),
+        "ci": st.sampled_from(["none", 0.02]),
+        "iterations": st.integers(1, 100),
+        "message_rate": st.booleans(),
+        "cores": st.just("0,1"),
+        "part": st.just([{"sizes": "8", "verify": True}]),
+        "simulated": st.just({"latency": "2us", "noise": {"kind": "lognormal", "spread": 0.1}}),
+    },
+).filter(lambda keys: not {"ci", "iterations"} <= keys.keys())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(PLANS)
+def test_a_plan_is_the_same_from_its_text(tmp_path, keys):
+    plan = make_plan(python_layer(keys))
+    path = tmp_path / "plan.toml"
+    path.write_text(plan_text(plan), encoding="utf-8")
+    assert make_plan(file_layer(path)) == plan
+
+
+def test_the_text_has_no_key_that_says_nothing():
+    """An older halftrip need not know it."""
+    text = plan_text(make_plan(python_layer({"transport": "shm", "sizes": "8"})))
+    assert text == 'transport = ["shm"]\nsizes = "8"\npairs = "halves"\n'

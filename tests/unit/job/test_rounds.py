@@ -1,0 +1,240 @@
+"""Rounds of launches of a plan that varies something: their order, what fails, what is left."""
+
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from halftrip.errors import HalftripError, Interrupted, Stopped, UsageError
+from halftrip.job.deaths import HostsLost, LaunchFailed
+from halftrip.job.resumption import Resumption
+from halftrip.job.rounds import resumption_of_variants
+from halftrip.job.series import launch_all
+from halftrip.job.view import NoView
+from halftrip.plan.plan import Plan, plan_record
+from halftrip.plan.variants import in_order, variants
+from halftrip.results.records import Failure, Launch, LaunchFailure, RunEnd
+from halftrip.results.run_file import RunFile, encode, load
+from halftrip.transports.refusals import plans_of
+from harness import runs
+
+PLAN = Plan(
+    transport=("tcp",), sizes=(8, 64), ci=None, launches=3, vary=(("env.X", ("a", "b", "c")),)
+)
+A, B, C = variants(PLAN)
+SLICES = 10
+
+
+class Ranks:
+    """Stands for the ranks of all launches: each measures all sizes, `slices` of each. `failing`
+    are errors by the number of a launch, raised after `before` slices."""
+
+    def __init__(self, failing=None, before=0):
+        self.calls = []
+        self.shown = []
+        self.failing = failing or {}
+        self.before = before
+
+    def launch(self, number, due, records, view, limit):
+        self.calls.append((number, due.round, due.variant))
+        view.update(1, 2, "tcp pingpong 8")
+        for rank in range(2):
+            records.append(encode(runs.environment(rank, launch=number)))
+        error = self.failing.get(number) or self.failing.get(due.variant)
+        for configuration in configurations(due.variant):
+            if configuration not in due.done:
+                for slice_ in range(self.before if error else SLICES):
+                    records.append(encode(measurement(configuration, number, slice_)))
+        if error is not None:
+            raise error
+        records.append(encode(RunEnd(reason=None, seconds=1.0)), last=True)
+
+
+def configurations(variant):
+    return [
+        runs.configuration("tcp", size, "block", variant=variant, window=1) for size in PLAN.sizes
+    ]
+
+
+def measurement(configuration, launch, slice_):
+    made = runs.measurement("tcp", configuration.size, "block", slice=slice_, launch=launch)
+    return msgspec.structs.replace(made, configuration=configuration)
+
+
+class Seen(NoView):
+    def __init__(self):
+        self.lines, self.progress = [], []
+
+    def warn(self, lines):
+        self.lines += lines
+
+    def update(self, done, total, what, later=0):
+        self.progress.append((what, later))
+
+
+def taken(tmp_path, ranks, plan=PLAN, left=None, view=None):
+    """The run after all launches that are left, and what was raised."""
+    path = tmp_path / "run.jsonl"
+    run_file = RunFile(path, resumed=path.exists())
+    if left is None:
+        left = Resumption(launches=plan.launches)
+        header = msgspec.structs.replace(runs.run().header, plan=plan_record(plan))
+        run_file.append(encode(header))
+    error = None
+    try:
+        launch_all(plan, run_file, view or NoView(), ranks.launch, left)
+    except HalftripError as raised:
+        error = raised
+        run_file.end_early(str(raised))
+    run_file.close()
+    return SimpleNamespace(run=load(path), error=error)
+
+
+def left_of(run, plan=PLAN, again=()):
+    return resumption_of_variants(run, plan, plans_of(plan), again)
+
+
+def expected_calls(rounds=(0, 1, 2)):
+    planned = [(number, variant) for number in rounds for variant in in_order([A, B, C], number)]
+    return [(launch, *each) for launch, each in enumerate(planned)]
+
+
+def test_each_round_has_a_launch_of_every_variant(tmp_path):
+    ranks, view = Ranks(), Seen()
+    found = taken(tmp_path, ranks, view=view)
+    assert ranks.calls == expected_calls()
+    assert found.run.interrupted is None
+    assert found.run.end.seconds == 9.0
+    assert [(e.number, e.round, e.variant) for e in found.run.launches] == expected_calls()
+    assert len(found.run.by_configuration) == 6
+    assert {len(each) for each in found.run.by_configuration.values()} == {3 * SLICES}
+    value = in_order([A, B, C], 0)[0][0][1]
+    assert view.progress[0] == (f"launch 1 of 9 · env.X {value} · tcp pingpong 8", 8)
+    assert view.progress[-1][1] == 0
+
+
+def test_a_variant_that_fails_is_named_and_not_begun_again(tmp_path):
+    ranks, view = Ranks({B: LaunchFailed("mpiexec ended with status 1")}), Seen()
+    found = taken(tmp_path, ranks, view=view)
+    assert [variant for _, _, variant in ranks.calls].count(B) == 1
+    assert len(ranks.calls) == 7
+    assert found.run.interrupted is None
+    (failure,) = found.run.launch_failures
+    assert (failure.variant, failure.reason) == (B, "mpiexec ended with status 1")
+    assert view.lines == ["env.X b: mpiexec ended with status 1; going on without it"]
+    assert {each.variant for each in found.run.by_configuration} == {A, C}
+
+
+def test_a_variant_that_was_measured_before_it_failed_is_begun_again(tmp_path):
+    number = next(n for n, round_, variant in expected_calls() if (round_, variant) == (1, B))
+    ranks = Ranks({number: Interrupted("rank 1 died")})
+    found = taken(tmp_path, ranks)
+    assert ranks.calls == expected_calls()
+    assert [each.launch for each in found.run.launch_failures] == [number]
+
+
+def test_where_all_fail_the_run_ends_after_a_round(tmp_path):
+    ranks = Ranks({each: LaunchFailed("no") for each in (A, B, C)})
+    found = taken(tmp_path, ranks)
+    assert len(ranks.calls) == 3
+    assert (found.error, found.run.interrupted) == (None, None)
+    assert len(found.run.launch_failures) == 3
+
+
+def test_where_all_are_mistakes_it_is_one(tmp_path):
+    found = taken(tmp_path, Ranks({each: UsageError("no program") for each in (A, B, C)}))
+    assert isinstance(found.error, UsageError)
+    assert sorted(str(found.error).split("; ")) == [f"env.X {x}: no program" for x in "abc"]
+
+
+def test_a_signal_ends_the_run_whatever_is_left(tmp_path):
+    ranks = Ranks({4: Stopped("stopped by SIGINT")}, before=3)
+    found = taken(tmp_path, ranks)
+    assert isinstance(found.error, Stopped)
+    assert len(ranks.calls) == 5
+    assert found.run.launch_failures == ()
+
+
+@pytest.mark.parametrize("stopped", range(9))
+@pytest.mark.parametrize("before", [0, 3, SLICES])
+def test_an_interrupted_run_goes_on_with_what_it_lacks(tmp_path, stopped, before):
+    ranks = Ranks({stopped: Stopped("stopped by SIGINT")}, before)
+    found = taken(tmp_path, ranks)
+    left = left_of(found.run)
+    rest = Ranks()
+    whole = taken(tmp_path, rest, left=left).run
+    assert whole.interrupted is None
+    # The launch that was interrupted is begun again, unless it had measured everything.
+    is_over = before == SLICES and stopped < 8
+    begun = expected_calls()[stopped + is_over :]
+    assert [call[1:] for call in rest.calls] == [call[1:] for call in begun]
+    assert [call[0] for call in rest.calls] == list(range(stopped + 1, stopped + 1 + len(begun)))
+    counts = {c: len(found) for c, found in whole.by_configuration.items()}
+    assert len(counts) == 6
+    assert all(3 * SLICES <= count <= 3 * SLICES + before for count in counts.values())
+
+
+def test_a_complete_run_goes_on_with_what_has_failed(tmp_path):
+    found = taken(tmp_path, Ranks({B: LaunchFailed("no")}))
+    left = left_of(found.run)
+    assert not left.replaces
+    rest = Ranks()
+    whole = taken(tmp_path, rest, left=left).run
+    assert [call[1:] for call in rest.calls] == [(number, B) for number in range(3)]
+    assert {len(each) for each in whole.by_configuration.values()} == {3 * SLICES}
+    assert len(found.run.failed_launches) == 1
+    assert whole.failed_launches == []
+    with pytest.raises(UsageError, match=r"^the run is complete, and no row of it has failed"):
+        left_of(whole)
+
+
+def test_rows_are_measured_again_in_launches_of_their_variants(tmp_path):
+    run = taken(tmp_path, Ranks()).run
+    wanted = [configurations(A)[0], configurations(C)[1]]
+    left = left_of(run, again=wanted)
+    assert (left.first, left.replaces) == (9, True)
+    assert {due.variant: due.done for due in left.due} == {
+        A: frozenset(configurations(A)[1:]),
+        C: frozenset(configurations(C)[:1]),
+    }
+    rest = Ranks()
+    taken(tmp_path, rest, left=left)
+    assert len(rest.calls) == 2
+    assert {call[1] for call in rest.calls} == {3}
+
+
+def test_a_row_that_failed_is_measured_again(tmp_path):
+    run = taken(tmp_path, Ranks()).run
+    failure = Failure(configuration=configurations(B)[0], slice=3, reason="a wrong byte", launch=1)
+    left = left_of(msgspec.structs.replace(run, failures=(failure,)))
+    assert [(due.variant, due.done) for due in left.due] == [(B, frozenset(configurations(B)[1:]))]
+
+
+def test_hosts_that_are_lost_leave_the_rest_to_a_further_launch_of_the_variant(tmp_path):
+    ranks = Ranks({1: HostsLost("rank 1 on c died", {"c": [1]})}, before=2)
+    run = taken(tmp_path, ranks).run
+    order = in_order([A, B, C], 0)
+    assert ranks.calls[:4] == [
+        (0, 0, order[0]),
+        (1, 0, order[1]),
+        (2, 0, order[1]),
+        (3, 0, order[2]),
+    ]
+    assert run.interrupted == "without c: rank 1 on c died"
+
+
+def test_rounds_end_when_every_interval_is_narrow(tmp_path):
+    plan = msgspec.structs.replace(PLAN, until_ci=True, ci=0.01, launches=1, max_launches=20)
+    ranks = Ranks()
+    taken(tmp_path, ranks, plan)
+    # Of fewer than three launches, an interval is always wide.
+    assert {call[1] for call in ranks.calls} >= {0, 1, 2}
+    assert len(ranks.calls) % 3 == 0
+
+
+def test_records_of_launches_are_read_as_they_were_written():
+    for record in (
+        Launch(number=3, round=1, variant=(("env.X", "a"),)),
+        LaunchFailure(launch=3, variant=(("env.X", "a"),), reason="no"),
+    ):
+        assert encode(record).startswith(b'{"record":"launch')

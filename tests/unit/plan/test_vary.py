@@ -1,0 +1,178 @@
+"""What is varied: how axes are read, their combinations, their order, and what is refused."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.errors import UsageError
+from halftrip.plan.configurations import Choices, settings
+from halftrip.plan.layers import file_layer, make_plan, options_layer, plan_layer, python_layer
+from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.plan import Plan, plan_record
+from halftrip.plan.variants import in_order, plan_of, plans_of_variants, variants
+from halftrip.plan.vary import STARTING_KEYS, UNSET, axes
+
+BTL = ("env.OMPI_MCA_btl", ("self,sm", "self,tcp"))
+MPIEXECS = ("mpiexec", ("mpiexec.openmpi", "mpiexec.mpich"))
+# A text that stays as it is between semicolons.
+VALUES = st.text(st.characters(codec="utf-8", exclude_characters=";\0"), min_size=1).map(str.strip)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["env.OMPI_MCA_btl=self,sm;self,tcp", "mpiexec=mpiexec.openmpi,mpiexec.mpich"],
+        [
+            "env.OMPI_MCA_btl = self,sm; self,tcp ;",
+            "mpiexec=mpiexec.openmpi",
+            "mpiexec=mpiexec.mpich",
+        ],
+        {"env.OMPI_MCA_btl": ["self,sm", "self,tcp"], "mpiexec": "mpiexec.openmpi,mpiexec.mpich"},
+        {"env": {"OMPI_MCA_btl": ["self,sm", "self,tcp"]}, "mpiexec": list(MPIEXECS[1])},
+        (BTL, MPIEXECS),
+    ],
+)  # fmt: skip
+def test_axes_are_read_from_options_and_tables(given):
+    assert axes(given) == (BTL, MPIEXECS)
+
+
+def test_a_file_may_have_names_with_and_without_quotes(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text('[vary]\n"env.A" = ["x"]\nenv.B = ["y", "z"]\nremote-command = "r"\n')
+    plan = make_plan(
+        python_layer({"hosts": "a,b"}), file_layer(path)
+    )  # fmt: skip
+    assert dict(plan.vary) == {"env.A": ("x",), "env.B": ("y", "z"), "remote_command": ("r",)}
+
+
+@given(st.lists(VALUES.filter(bool), min_size=1, max_size=5, unique=True))
+def test_a_semicolon_alone_separates(values):
+    assert axes([f"env.X={';'.join(values)};"]) == (("env.X", tuple(values)),)
+
+
+@given(
+    st.dictionaries(
+        st.from_regex(r"env\.[A-Z_]{1,8}", fullmatch=True) | st.sampled_from(["interface", "ssh"]),
+        st.lists(VALUES.filter(bool), min_size=1, max_size=3, unique=True),
+        max_size=3,
+    )
+)
+def test_a_plan_is_made_again_from_its_record(vary):
+    plan = make_plan(python_layer({"vary": vary, "hosts": "a,b"}))
+    assert make_plan(python_layer(plan_record(plan))).vary == plan.vary
+    assert make_plan(plan_layer(plan)) == plan
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("mpiexc=a", "'mpiexc' cannot be varied; did you mean mpiexec?"),
+        ("transport=tcp", "'transport' cannot be varied; allowed: env.NAME, mpiexec, launcher"),
+        ("UCX_TLS=a", "'UCX_TLS' cannot be varied; did you mean env.UCX_TLS?"),
+        ("env.=a", "'' is no name of an environment variable"),
+        ("env.A B=a", "'A B' is no name of an environment variable"),
+        ("env.HALFTRIP_JOB=a", "HALFTRIP_JOB: halftrip sets this variable itself"),
+        ("env.A", "'env.A' has no value; write NAME=VALUE,VALUE"),
+        ("env.A=x,,y", "env.A: a value is empty; unset is without the variable"),
+        ("mpiexec=", "mpiexec: a value is empty"),
+        ("mpiexec=;", "mpiexec: a value is empty"),
+        ("launcher=locl", "launcher: 'locl' is not known"),
+        ("cores=0,1", "cores: 1 core for 2 ranks; name 2, one for each, as 0,1; several such"),
+        ("ssh=a,b", "ssh: only with --hosts"),
+        ("dragon=a,b", "dragon: nothing here needs Dragon"),
+        (f"env.A={','.join(map(str, range(101)))}", "env.A: 101 values are too many; at most 100"),
+    ],
+)
+def test_what_cannot_be_varied_is_refused_with_what_can(option, said):
+    with pytest.raises(UsageError, match=f"^--vary: {re.escape(said)}"):
+        make_plan(options_layer({"vary": [option]}))
+
+
+def test_too_many_combinations_are_refused():
+    many = {f"env.{name}": [str(n) for n in range(11)] for name in "ABC"}
+    with pytest.raises(UsageError, match=r"^vary: 1331 combinations are too many; at most 1000"):
+        make_plan(python_layer({"vary": many}))
+
+
+def test_the_environment_of_a_peer_is_not_ours():
+    with pytest.raises(UsageError, match=r"^--vary: env.A: with --peer, halftrip serve starts"):
+        make_plan(options_layer({"vary": ["env.A=x"], "peer": "b"}))
+
+
+def test_a_key_beside_its_axis_is_refused_and_a_weaker_one_replaced(tmp_path):
+    vary = {"vary": ["mpiexec=a,b"]}
+    with pytest.raises(UsageError, match=r"^--mpiexec: --vary has it, too; leave out one of them"):
+        make_plan(options_layer({"mpiexec": "c", **vary}))
+    with pytest.raises(UsageError, match=r"^--mpiexec: vary has it, too"):
+        make_plan(python_layer(vary), options_layer({"mpiexec": "c"}))
+    plan = make_plan(python_layer({"mpiexec": "c"}), options_layer(vary))
+    assert plan.mpiexec is None
+
+
+def test_what_is_varied_is_no_key_of_a_part():
+    with pytest.raises(UsageError, match="holds for the whole plan"):
+        make_plan(python_layer({"part": [{"vary": {"env.A": ["x"]}}]}))
+
+
+def test_every_combination_is_a_plan_of_its_own():
+    plan = Plan(vary=(("mpiexec", ("a", "b")), ("env.X", ("1", UNSET))))
+    assert variants(plan) == [
+        (("env.X", x), ("mpiexec", mpiexec)) for mpiexec in "ab" for x in ("1", UNSET)
+    ]
+    plans = plans_of_variants(plan)
+    assert [each.mpiexec for each in plans] == ["a", "a", "b", "b"]
+    assert [each.variables for each in plans] == [{"X": "1"}, {"X": None}] * 2
+    assert [each.variant for each in plans] == variants(plan)
+    assert variants(Plan()) == [()]
+    assert plans_of_variants(Plan()) == [Plan()]
+
+
+def test_cores_say_how_many_ranks_a_combination_has():
+    plan = make_plan(python_layer({"vary": {"cores": ["0,1", [0, 1, 2, 3], "none"]}}))
+    plans = plans_of_variants(plan)
+    assert [each.cores for each in plans] == [(0, 1), (0, 1, 2, 3), "none"]
+    assert [each.ranks for each in plans] == [2, 4, None]
+
+
+def test_configurations_have_what_their_launch_has():
+    plan = make_plan(
+        python_layer({"transport": "shm", "sizes": "8", "vary": {"env.X": ["1", "2"]}})
+    )
+    choices = {"shm": Choices(wait=("spin",))}
+    found = [c for v in variants(plan) for c in settings(plan_of(plan, v), choices)]
+    assert [each.variant for each in found] == [(("env.X", "1"),), (("env.X", "2"),)]
+    assert len({each.curve for each in found}) == 2
+    assert found[0].title == "shm pingpong 8 1"
+
+
+def test_a_configuration_of_any_variant_has_the_plan_of_its_part():
+    parts = [{"sizes": "8", "iterations": 3}, {"sizes": "64"}]
+    plan = make_plan(
+        python_layer({"transport": "shm", "part": parts, "vary": {"env.X": ["1", "2"]}})
+    )
+    choices = {"shm": Choices(wait=("spin",))}
+    plans = PartPlans(plan, choices)
+    for variant in variants(plan):
+        for setting in settings(plan_of(plan, variant), choices):
+            assert plans.of(setting).iterations == (3 if setting.size == 8 else None)
+
+
+@given(st.integers(1, 6), st.integers(0, 1000))
+def test_a_round_has_every_variant_once_always_in_the_same_order(count, number):
+    found = variants(Plan(vary=(("env.X", tuple(map(str, range(count)))),)))
+    order = in_order(found, number)
+    assert sorted(order) == sorted(found)
+    assert in_order(found, number) == order
+
+
+def test_rounds_have_different_orders():
+    """In a fixed order, the second would always be measured on a warmer machine."""
+    found = variants(Plan(vary=(("env.X", ("a", "b")),)))
+    firsts = [in_order(found, number)[0] for number in range(40)]
+    assert all(10 <= firsts.count(each) <= 30 for each in found)
+
+
+def test_all_keys_that_may_be_varied_are_keys_of_a_plan():
+    assert set(STARTING_KEYS) <= set(Plan.__struct_fields__)
