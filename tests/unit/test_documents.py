@@ -17,7 +17,7 @@ from halftrip.transports.refusals import check_possible
 from harness.files import ROOT
 
 # The documents that say how halftrip is used.
-WITH_COMMANDS = ("README.md", "docs/measuring.md", "docs/reading.md")
+WITH_COMMANDS = ("README.md", "docs/measuring.md", "docs/reading.md", "docs/comparing.md")
 DOCUMENTS = (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"))
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from halftrip.analysis.repeats import Repeats, repeats
-from halftrip.analysis.row_change import RowChange, Spread, judged, row_change
+from halftrip.analysis.row_change import Rounds, RowChange, Spread, judged, row_change
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
 from halftrip.results.configuration import Configuration, EndSettings
@@ -28,11 +28,13 @@ Rows = Mapping[Configuration, Sequence[Measurement]]
 
 class Side(NamedTuple):
     """One of the runs that are compared: its name, and its rows by what was measured, whatever
-    cores it was measured on."""
+    cores it was measured on. `rounds` has the round of each launch, where both sides were measured
+    in turn, round by round."""
 
     name: str
     run: Run
     rows: Rows
+    rounds: Rounds | None = None
 
     @classmethod
     def of(
@@ -142,6 +144,13 @@ class _Pairs(NamedTuple):
     only_base: Sequence[Configuration]
     only_new: Sequence[Configuration]
     refused: Sequence[Refused]
+
+
+def _rounds(base: Side, new: Side) -> Rounds | None:
+    """The rounds of both sides; None where they were not measured in turn."""
+    if base.rounds is None or new.rounds is None:
+        return None
+    return {**base.rounds, **new.rounds}
 
 
 def _spread(found: Sequence[_Pairs], given: float | None) -> Spread:
@@ -278,6 +287,16 @@ def _few(values: set[str]) -> str:
     return ", ".join(ordered[:3]) + (" ..." if len(ordered) > 3 else "")
 
 
+def sides_of(run: Run) -> list[Side] | None:
+    """The base and the new side of a run that was measured against an earlier one in turn; None
+    where it was not."""
+    if run.sides is None:
+        return None
+    rounds = run.sides.rounds
+    sides = ((f"{run.base_file}, measured again", run.sides.base), ("new", run.sides.new))
+    return [Side.of(side, name)._replace(rounds=rounds) for name, side in sides]
+
+
 def sides_by(run: Run, name: str, base: Side) -> list[Side]:
     """The rows of `base`, one side for each value that tells variants apart by this `name`, in the
     order of the file. Raises UsageError if there are not several."""
@@ -294,4 +313,5 @@ def sides_by(run: Run, name: str, base: Side) -> list[Side]:
             sides.setdefault(value, {})[rest] = measurements
     if len(sides) < 2:
         raise UsageError(f"--by: {base.name} has one {name}, {next(iter(sides))}")
-    return [Side(value, run, rows) for value, rows in sides.items()]
+    rounds = {launch.number: launch.round for launch in run.launches}
+    return [Side(value, run, rows, rounds or None) for value, rows in sides.items()]

@@ -24,13 +24,17 @@ class Repeats(NamedTuple):
     """The one-way times of a message of a row, ns: of each launch where there are several
     `launches`, else of each slice; and the core-to-core round trip in each, ns (NaN: not known).
 
-    `arrived` is the share of the messages that arrived.
+    `numbers` are those of the launches. `arrived` is the share of the messages that arrived.
     """
 
-    launches: int
+    numbers: Sequence[int]
     times: Sequence[SliceMedian]
     rtts: Sequence[float]
     arrived: float
+
+    @property
+    def launches(self) -> int:
+        return len(self.numbers)
 
     @property
     def estimate(self) -> Estimate:
@@ -104,7 +108,7 @@ def repeats(
     if len(launches) > 1:
         found = [_of_launch(each) for each in launches.values()]
     return Repeats(
-        len(launches),
+        list(launches),
         [time for time, _ in found],
         [rtt for _, rtt in found],
         delivered_share(configuration, delivery),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from halftrip.analysis.flags.flag import us
 from halftrip.analysis.repeats import Repeats
 from halftrip.results.configuration import Configuration
 from halftrip.stats.adjustment import common_exponent
-from halftrip.stats.difference import Difference, differ, differ_estimates
+from halftrip.stats.difference import Difference, differ, differ_estimates, differ_paired
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 from halftrip.stats.quantile import NORMAL_95
@@ -93,12 +93,26 @@ class RowChange(NamedTuple):
         return each.directions * each.payload * repeats.arrived / time * 1e9 if time else math.nan
 
 
+# The round of each launch, of both sides, whose launches are pairs that were measured together.
+Rounds = Mapping[int, int]
+
+
 def row_change(
-    configuration: Configuration, base: Repeats, new: Repeats, spread: Spread
+    configuration: Configuration,
+    base: Repeats,
+    new: Repeats,
+    spread: Spread,
+    rounds: Rounds | None = None,
 ) -> RowChange:
     """A row in two runs, not judged yet. Where there is one launch each, fresh processes are taken
-    to differ by `spread`."""
-    found, adjusted = _at_same_rtt(base, new, spread)
+    to differ by `spread`; launches of the same of `rounds` are compared with each other."""
+
+    def difference(base: Repeats, new: Repeats) -> Difference:
+        if rounds is not None and base.launches > 1 and new.launches > 1:
+            return _paired(base, new, rounds)
+        return _difference(base, new, spread)
+
+    found, adjusted = _at_same_rtt(base, new, difference)
     reason = ""
     if min(*base.values, *new.values) <= 0:
         reason = "a time is 0: its clock is too coarse"
@@ -136,9 +150,11 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
     )
 
 
-def _at_same_rtt(base: Repeats, new: Repeats, spread: Spread) -> tuple[Difference, float | None]:
-    """The difference of both at the core-to-core round trip of the new run, as far as that is known
-    and matters, and the factor that the base was moved by.
+def _at_same_rtt(
+    base: Repeats, new: Repeats, difference: Callable[[Repeats, Repeats], Difference]
+) -> tuple[Difference, float | None]:
+    """The `difference` of both at the core-to-core round trip of the new run, as far as that is
+    known and matters, and the factor that the base was moved by.
 
     How times depend on the round trip is seen within the runs, where it varied there. The interval
     also allows for times that are proportional to it: a round trip is measured with errors, which
@@ -147,15 +163,15 @@ def _at_same_rtt(base: Repeats, new: Repeats, spread: Spread) -> tuple[Differenc
     """
     apart = new.rtt / base.rtt if base.rtt > 0 and new.rtt > 0 else math.nan
     if math.isnan(apart) or 1 / _SAME_RTT <= apart <= _SAME_RTT:
-        return _difference(base, new, spread), None
+        return difference(base, new), None
     found = common_exponent([(each.rtts, each.values) for each in (base, new)])
     if found is None:
-        plain = _difference(base, new, spread)
+        plain = difference(base, new)
         return plain.allowing_for(1 / apart), None
     exponent, error = found
     low = min(1.0, max(0.0, exponent - error))
     exponent = min(1.0, max(0.0, exponent))
-    moved = _difference(base.moved(exponent, new.rtt), new.moved(exponent, new.rtt), spread)
+    moved = difference(base.moved(exponent, new.rtt), new.moved(exponent, new.rtt))
     offsets = [(exponent - each) * math.log(apart) for each in (low, 1.0)]
     return moved.widened(-min(offsets), max(offsets)), apart**exponent
 
@@ -169,6 +185,17 @@ def _difference(base: Repeats, new: Repeats, spread: Spread) -> Difference:
     if min(map(min, sides)) <= 0:
         return Difference(math.nan, 0.0, math.inf, significant=False)
     return differ(*sides)
+
+
+def _paired(base: Repeats, new: Repeats, rounds: Rounds) -> Difference:
+    before, after = (
+        {rounds[n]: time for n, time in zip(side.numbers, side.values, strict=True) if n in rounds}
+        for side in (base, new)
+    )
+    pairs = [(before[each], after[each]) for each in before if each in after]
+    if not pairs or min(map(min, pairs)) <= 0:
+        return Difference(math.nan, 0.0, math.inf, significant=False)
+    return differ_paired([two / one for one, two in pairs])
 
 
 def _exact_if(given: bool, estimate: Estimate) -> Estimate:

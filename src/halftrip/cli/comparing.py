@@ -15,6 +15,7 @@ from halftrip.analysis.comparison import (
     Side,
     compare,
     sides_by,
+    sides_of,
 )
 from halftrip.cli.output import Printable, screen, writing
 from halftrip.cli.show import selection_of
@@ -84,28 +85,41 @@ def _quantile(text: str) -> float:
 
 
 def compare_files(files: Sequence[str], how: Compared) -> int:
-    """Compares the runs in these files, the first with each other one, or the variants of a single
-    one, prints what has changed, and returns the exit status: 1 if anything is slower, 3 if it is
-    strict and something cannot be told. Raises UsageError for what cannot be compared."""
-    if how.by is None and len(files) < 2:
-        raise UsageError("name two runs, BASE and NEW, or one and --by NAME for what was varied")
+    """Compares the runs in these files, the first with each other one, or the sides or the variants
+    of a single one, prints what has changed, and returns the exit status: 1 if anything is slower,
+    3 if it is strict and something cannot be told. Raises UsageError for what cannot be
+    compared."""
     if how.by is not None and len(files) != 1:
         raise UsageError("--by compares the variants of one run; name one file")
     _check_distinct(files)
     sides = [_side(path, how) for path in files]
     if how.by is not None:
         sides = sides_by(sides[0].run, how.by, sides[0])
+    elif len(files) == 1:
+        sides = _sides_of_one(sides[0])
+    if len(sides) < 2:
+        raise UsageError("name two runs, BASE and NEW, or one and --by NAME for what was varied")
     return compare_sides(sides, how)
 
 
-def compare_sides(sides: Sequence[Side], how: Compared) -> int:
-    """As `compare_files`, of sides that are known."""
+def compare_sides(sides: Sequence[Side], how: Compared, shown: bool = True) -> int:
+    """As `compare_files`, of sides that are known; printed if they are to be `shown`."""
     found = compare(sides[0], sides[1:], how.threshold, how.quantile, how.launch_spread, how.anyway)
-    _print(found, how)
+    if shown:
+        _print(found, how)
     if any(each.having("slower") for each in found):
         return _SLOWER_STATUS
     untold = any(each.having("cannot tell") or each.refused for each in found)
     return _UNTOLD_STATUS if how.strict and untold else 0
+
+
+def _sides_of_one(side: Side) -> list[Side]:
+    """The sides of a run that was measured against another in turn, or the variants of one that has
+    varied a single thing; else none."""
+    names = {name for each in side.rows for name, _ in each.variant}
+    if side.run.sides is None and len(names) == 1 and not side.run.sources:
+        return sides_by(side.run, names.pop(), side)
+    return sides_of(side.run) or []
 
 
 def _check_distinct(files: Sequence[str]) -> None:

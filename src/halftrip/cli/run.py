@@ -10,8 +10,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from halftrip.analysis.comparison import Side, sides_of
 from halftrip.api import measure, resume
 from halftrip.cli.against import Asked, plan_against
+from halftrip.cli.comparing import Compared, compare_sides
 from halftrip.cli.show import TABLE, Form, print_first, print_form
 from halftrip.cli.speaker import in_job, speaks
 from halftrip.errors import HalftripError, Interrupted, UsageError
@@ -144,7 +146,6 @@ def _measure(
         print(path)
     else:
         _print_run(run, path, form, plain, expected)
-        _print_comparison(run)
         for who, lines in view.quotes:
             _print_quote(who, lines)
     if run.interrupted is not None:
@@ -152,12 +153,18 @@ def _measure(
         raise HalftripError(run.interrupted)
     if not run.measurements or run.failures or run.failed_launches:
         return 1
-    return int(fails(document(run, flags=False, expectations=expected)))
+    slower = _against(run, form == TABLE and not quiet)
+    return slower or int(fails(document(run, flags=False, expectations=expected)))
 
 
-def _print_comparison(run: Run) -> None:
-    """Prints how the two sides of a run against an earlier one compare (`run.sides`), or, where
-    only what is new was measured, how it compares with the file that `run.base_file` names."""
+def _against(run: Run, shown: bool) -> int:
+    """The status of a run that was measured against an earlier one: 1 if anything is slower than
+    the base, which was measured in turn with it (`run.sides`), or is in the file that it names;
+    prints the comparison if it is to be `shown`. 0 for any other run."""
+    sides = sides_of(run)
+    if sides is None and run.base_file is not None:
+        sides = [Side.of(load(run.base_file), run.base_file), Side.of(run, "new")]
+    return 0 if sides is None else compare_sides(sides, Compared(), shown)
 
 
 def _print_quote(who: str, lines: list[str]) -> None:

@@ -155,6 +155,8 @@ def _holds(comparison: Comparison) -> list[str]:
             for side in ("base", "new")
         )
         counts = f"{base} launches each" if base == new else f"{base} and {new} launches"
+        if comparison.base.rounds is not None:
+            counts += ", in turn"
         said.append(f"The runs have {counts}: this holds for fresh processes, too.")
     adjusted = [row for row in comparison.rows if row.adjusted is not None]
     if adjusted:

@@ -104,6 +104,19 @@ def differ(a: Sequence[float], b: Sequence[float]) -> Difference:
     return student
 
 
+def differ_paired(ratios: Sequence[float]) -> Difference:
+    """The factor of which these ratios, all > 0, are measurements, each of two things that were
+    measured one after the other: what changes from pair to pair is in neither ratio. By Student's t
+    test of the logarithms; of fewer than two nothing can be told."""
+    logarithms = np.log(np.asarray(ratios, np.float64))
+    n = logarithms.size
+    if n < 2:
+        return Difference(float(ratios[0]) if n else math.nan, 0.0, math.inf, significant=False)
+    middle, error = float(logarithms.mean()), float(logarithms.std(ddof=1)) / math.sqrt(n)
+    width = error * (FEW_STUDENT_95[n - 1] if n - 1 in FEW_STUDENT_95 else student_95(n - 1))
+    return _difference(middle, middle - width, middle + width, error, n - 1.0)
+
+
 def differ_series(a: Samples, b: Samples) -> Difference:
     """The factor from the median of `a` to that of `b`, each of one launch, shape (n,), in time
     order.
