@@ -43,7 +43,7 @@ def slices_by_configuration(records):
 @pytest.mark.parametrize("enabled", [True, False])
 def test_the_caller_gets_back_its_cores_and_its_collector(cores, enabled):
     before = os.sched_getaffinity(0)
-    # A test of the command line may have frozen what there was.
+    # A test of the command in this process may have left all objects frozen, as the command does.
     gc.unfreeze()
     frozen = gc.get_freeze_count()
     (gc.enable if enabled else gc.disable)()
