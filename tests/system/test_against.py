@@ -13,6 +13,8 @@ from harness.victim import Victim
 BASE = ("-t", "shm", "-s", "8,64", "--time", "10ms", "-r", "2", "--ci", "none")
 QUICK = ("--launches", "2", "--time", "10ms", "-r", "2")
 VARIABLE = "MY_SETTING"
+# By chance, something that was measured so briefly may be slower.
+MEASURED = {0, 1}
 
 
 @pytest.fixture
@@ -25,7 +27,8 @@ def base(shell):
 
 def test_base_and_new_are_measured_in_turn(shell, base):
     result = shell.run("--against", base, *QUICK, "--base-env", f"{VARIABLE}=old")
-    assert (result.status, result.err) == (0, "")
+    assert result.status in MEASURED
+    assert result.err == ""
     run = result.run
     sides = run.sides
     assert sides.against == {"file": base, "env": [[VARIABLE, "old"]]}
@@ -37,13 +40,21 @@ def test_base_and_new_are_measured_in_turn(shell, base):
     for side in (sides.base, sides.new):
         assert sorted(sides.rounds[launch.number] for launch in side.launches) == [0, 1]
     assert f"base: {base}, measured again with {VARIABLE}=old" in result.out
+    assert "The runs have 2 launches each, in turn: " in result.out
+    assert f"differs: {VARIABLE}: old -> not set" in result.out
+    again = shell.halftrip("compare", "run.jsonl")
+    assert again.status == result.status
+    assert again.out in result.out
 
 
 def test_without_a_difference_the_plan_of_the_base_is_measured(shell, base):
     result = shell.run("--against", base, "--time", "10ms")
-    assert (result.status, result.err) == (0, "")
+    assert result.status in MEASURED
+    assert result.err == ""
     run = result.run
     assert (run.sides, run.base_file, run.launches) == (None, base, ())
+    assert f"base: {base}, " in result.out
+    assert "within one launch each" in result.out
     assert run.by_configuration.keys() == load(shell.directory / base).by_configuration.keys()
 
 
@@ -53,7 +64,8 @@ def test_another_installation_measures_the_launches_of_the_base(shell, base):
     command.write_text(f'#!/bin/bash\necho "$*" >> calls\nexec {HALFTRIP} "$@"\n')
     command.chmod(0o755)
     result = shell.run("--against", base, *QUICK, "--base-command", shlex.quote(str(command)))
-    assert (result.status, result.err) == (0, "")
+    assert result.status in MEASURED
+    assert result.err == ""
     calls = (shell.directory / "calls").read_text().splitlines()
     assert len(calls) == 2
     assert all(re.fullmatch(r"run \S+/plan\.toml -o \S+/run\.jsonl", call) for call in calls)
@@ -76,7 +88,8 @@ def test_a_file_of_an_older_format_is_one_of_this(shell, base):
     command.write_text(f'#!/bin/bash\ncp {golden} "$4"\n')
     command.chmod(0o755)
     result = shell.run("--against", base, *QUICK, "--base-command", command)
-    assert (result.status, result.err) == (0, "")
+    assert result.status in MEASURED
+    assert result.err == ""
     assert result.run.problems == ()
     assert result.run.sides.base.by_configuration
 
@@ -114,7 +127,8 @@ def test_a_run_with_sides_goes_on(shell, base):
     begun = [n for n, line in enumerate(content) if line.startswith(b'{"record":"launch"')]
     shell.path.write_bytes(b"".join(content[: begun[2] + 2]))
     again = shell.halftrip("run", "--resume", shell.path)
-    assert (again.status, again.err) == (0, ""), result.err
+    assert again.status in MEASURED
+    assert again.err == "", result.err
     sides = load(shell.path).sides
     for side, value in ((sides.base, "old"), (sides.new, None)):
         assert {e.variables.get(VARIABLE) for e in side.environments} == {value}
