@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from halftrip.analysis.flags import flags_by_configuration
+from halftrip.registry import DEFAULT_TRANSPORTS
 from halftrip.results.usage import add_both_ends, add_usages
 from harness.mpi import ONE_HOST
 from harness.need import can_unshare, need
@@ -196,12 +197,26 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
 
 
 @pytest.mark.extended
-def test_what_the_log_costs_is_told(shell):
-    """How much that is, benchmarks/overhead.py measures."""
-    result = shell.run("-t", "shm", "-s", "8", "--time", "0.2s", "-r", "20", *LOG, **ONE_HOST)
+@pytest.mark.parametrize(
+    "arguments",
+    [("--preset", "quick"), ("-t", "shm", "-s", "8", "--time", "1s", "-r", "100", "--ci", "none")],
+)
+def test_the_log_costs_less_than_a_hundredth_of_the_time(shell, arguments):
+    """Of that in which anything was done, also where configurations are as short as they get.
+    Reading takes longer while others have the cores: one of several runs has to show it."""
+    for _ in range(4):
+        shell.path.unlink(missing_ok=True)
+        result = shell.run(*arguments, "--system-log", **ONE_HOST)
+        run = result.run
+        rest = sum(system.seconds for system in run.host_counters if system.phase != "during")
+        is_cheap = run.end.logged < 0.01 * (run.end.seconds - rest)
+        if result.status == 0 and is_cheap:
+            break
     assert result.status == 0, result.err
-    run = result.run
-    assert 0 < run.end.logged < run.end.seconds
+    assert is_cheap, (run.end, rest)
+    assert run.end.logged > 0
+    if "--preset" in arguments:
+        assert {m.configuration.transport for m in run.measurements} == set(DEFAULT_TRANSPORTS)
     # The bounds that are measured after the last configuration are of none.
     *_, last, after = run.host_counters
     assert (last.phase, after.phase) == ("during", "after")

@@ -39,10 +39,10 @@ def one_core():
 
 def test_work_is_user_time_and_kernel_calls_are_system_time():
     """The kernel samples at its ticks which of the two it is; their sum is exact. Where others have
-    the core, too, ticks fall on the same moments again and again, and shares say little: but in the
-    same CPU time more of them fall into the kernel."""
+    the core, too, ticks fall on the same moments again and again: it is tried until they leave it
+    alone, and where they never do, the two are compared with each other alone."""
     numbers = bytes(1000)
-    working = spent(lambda: sum(numbers), seconds=0.5, clock=time.process_time)
+    working = spent(lambda: sum(numbers), seconds=0.3, clock=time.process_time)
     assert working.iterations == 5
     assert working.user > 5 * working.system
     ours, theirs = socket.socketpair()
@@ -53,8 +53,12 @@ def test_work_is_user_time_and_kernel_calls_are_system_time():
             ours.send(payload)
             theirs.recv(len(payload))
 
-        calling = spent(call, seconds=0.5, clock=time.process_time)
-    assert calling.system > 2 * working.system
+        for _ in range(5):
+            calling = spent(call, seconds=0.3, clock=time.process_time)
+            is_alone = calling.busy > 0.9 * calling.elapsed
+            if is_alone:
+                break
+    assert calling.system > (calling.user if is_alone else 2 * working.system)
     assert calling.busy <= 1.1 * calling.elapsed
 
 
