@@ -38,9 +38,9 @@ def one_core():
 
 
 def test_work_is_user_time_and_kernel_calls_are_system_time():
-    """The kernel samples at its ticks which of the two it is; their sum is exact. Where others have
-    the core, too, ticks fall on the same moments again and again: it is tried until they leave it
-    alone, and where they never do, the two are compared with each other alone."""
+    """The kernel samples at its ticks which of the two it is; their sum is exact. Ticks may fall on
+    the same moments again and again, above all where others have the core, too: one of several
+    tries has to show it, unless the core was ours in none."""
     numbers = bytes(1000)
     working = spent(lambda: sum(numbers), seconds=0.3, clock=time.process_time)
     assert working.iterations == 5
@@ -53,12 +53,13 @@ def test_work_is_user_time_and_kernel_calls_are_system_time():
             ours.send(payload)
             theirs.recv(len(payload))
 
-        for _ in range(5):
+        had_core = False
+        for _ in range(6):
             calling = spent(call, seconds=0.3, clock=time.process_time)
-            is_alone = calling.busy > 0.9 * calling.elapsed
-            if is_alone:
+            had_core = had_core or calling.busy > 0.9 * calling.elapsed
+            if calling.system > calling.user:
                 break
-    assert calling.system > (calling.user if is_alone else 2 * working.system)
+    assert calling.system > (calling.user if had_core else 2 * working.system)
     assert calling.busy <= 1.1 * calling.elapsed
 
 
