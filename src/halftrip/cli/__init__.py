@@ -16,6 +16,7 @@ from halftrip import __version__
 from halftrip.cli import changes, guides, other_tools, over_time, several_hosts
 from halftrip.cli.help import Command, Commands, mistake
 from halftrip.cli.output import flush, prepare_streams, writing
+from halftrip.cli.selecting import AsJson, Pairs, Patterns, Sizes, Transports, Wide
 from halftrip.errors import SHORTAGES, HalftripError, Interrupted, UsageError, shortage
 from halftrip.plan.options import GROUPS, OPTIONS, Option
 
@@ -183,27 +184,14 @@ def show(
             metavar="[RUN...]", help="Run files; several: side by side. [the newest one here]"
         ),
     ] = None,
-    transport: Annotated[
-        Text, typer.Option("-t", "--transport", metavar="NAME", help="Only of these.")
-    ] = None,
-    pattern: Annotated[
-        Text, typer.Option("-p", "--pattern", metavar="NAME", help="Only of these.")
-    ] = None,
-    sizes: Annotated[
-        Text,
-        typer.Option(
-            "-s", "-m", "--sizes", metavar="SIZES", help="Only these: 8,1K..1M (all between)."
-        ),
-    ] = None,
-    pair: Annotated[
-        Text, typer.Option("--pair", metavar="PAIR", help="Only these pairs of ranks: 0-1,2-3.")
-    ] = None,
+    transport: Transports = None,
+    pattern: Patterns = None,
+    sizes: Sizes = None,
+    pair: Pairs = None,
     details: Annotated[
         bool, typer.Option("--details", help="Every row, with all figures there is room for.")
     ] = False,
-    wide: Annotated[bool, typer.Option("--wide", help="All figures, however long lines get.")] = (
-        False
-    ),
+    wide: Wide = False,
     why: Annotated[
         bool, typer.Option("--why", help="Why rows cannot be trusted, and what to do.")
     ] = False,
@@ -248,7 +236,7 @@ def show(
             show_default=False,
         ),
     ] = "table",
-    json: Annotated[bool, typer.Option("-j", help="As --format json.")] = False,
+    json: AsJson = False,
     style: Annotated[
         Text, typer.Option("--style", metavar="NAME", help="As osu, imb, hpcbench... print it.")
     ] = None,

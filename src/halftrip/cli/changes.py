@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from halftrip.cli.selecting import AsJson, Pairs, Patterns, Sizes, Transports, Wide
+
 Text = str | None
 
 
@@ -13,18 +15,10 @@ def compare(
     files: Annotated[
         list[str], typer.Argument(metavar="BASE NEW...", help="Run files; the first is the base.")
     ],
-    transport: Annotated[
-        Text, typer.Option("-t", "--transport", metavar="NAME", help="Only of these.")
-    ] = None,
-    pattern: Annotated[
-        Text, typer.Option("-p", "--pattern", metavar="NAME", help="Only of these.")
-    ] = None,
-    sizes: Annotated[
-        Text, typer.Option("-s", "-m", "--sizes", metavar="SIZES", help="Only these: 8,1K..1M.")
-    ] = None,
-    pair: Annotated[
-        Text, typer.Option("--pair", metavar="PAIR", help="Only these pairs of ranks: 0-1,2-3.")
-    ] = None,
+    transport: Transports = None,
+    pattern: Patterns = None,
+    sizes: Sizes = None,
+    pair: Pairs = None,
     by: Annotated[
         Text,
         typer.Option(
@@ -56,9 +50,7 @@ def compare(
         bool, typer.Option("--strict", help="Exit with 3 if something cannot be told.")
     ] = False,
     every: Annotated[bool, typer.Option("--all", help="Also the rows that are the same.")] = False,
-    wide: Annotated[bool, typer.Option("--wide", help="All figures, however long lines get.")] = (
-        False
-    ),
+    wide: Wide = False,
     format_: Annotated[
         str,
         typer.Option(
@@ -68,7 +60,7 @@ def compare(
             show_default=False,
         ),
     ] = "table",
-    json: Annotated[bool, typer.Option("-j", help="As --format json.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Say what has changed between runs; exit with 1 if anything got slower."""
     from halftrip.cli.comparing import compare_files, compared_of
