@@ -127,7 +127,8 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
     not explain it, the same within it, or that it cannot be told."""
     most = math.log1p(threshold)
     found = change.difference
-    launches: int | None = _launches_needed(change, most, spread)
+    # Of launches at two levels, more would be at two levels, too.
+    launches = None if change.reason else _launches_needed(change, most, spread)
     word: Word = "cannot tell"
     reason = change.reason
     if not reason and found.is_known:

@@ -102,6 +102,7 @@ def test_two_levels_that_switch_between_launches_are_no_change():
     row = only(launches([100, 400, 100, 101, 99]), launches([400, 401, 100, 399, 400]))
     assert row.word == "cannot tell"
     assert row.reason.startswith("launches are at two levels, 0.100 us (5 of them) and 0.400 us")
+    assert row.launches is None
 
 
 def test_two_levels_of_which_each_run_has_one_are_a_change():
