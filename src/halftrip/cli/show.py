@@ -13,7 +13,7 @@ from halftrip.errors import UsageError
 from halftrip.plan import parsing
 from halftrip.plan.expectations import expectations
 from halftrip.registry import FORMATS, STYLES, TRANSPORTS
-from halftrip.report import expectation
+from halftrip.report import expectation_lines
 from halftrip.report.baseline import Baseline
 from halftrip.report.cells import text_lines
 from halftrip.report.document import Document, document
@@ -268,7 +268,7 @@ def _show_one(run: Run, path: str, shown: Shown, expected: Expectations) -> None
     for view in views:
         _print(_view(view, content, shown))
     if views and shown.judges:
-        judged = expectation.lines(content)
+        judged = expectation_lines.lines(content)
         _print(lambda width: Group(*(part for line in judged for part in text_lines(line, width))))
 
 

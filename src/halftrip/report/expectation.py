@@ -16,24 +16,18 @@ from halftrip.report.fields import in_words
 from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
-from halftrip.units import format_size, significant
+from halftrip.units import significant
 
 if TYPE_CHECKING:
     from halftrip.report.document import Document
 
 # Of a host that falls short, more than this share of its links do.
 _MOST_LINKS = 0.5
-# So many of those that fall short have a line.
-_MOST_LINES = 10
 # Of rows that the baseline has not, so many are named.
 _MOST_NAMED = 3
 
 
 NOTHING_EXPECTED = "--format nodes: nothing is expected; add --expect or --baseline"
-NOTHING_JUDGED = (
-    "not judged: nobody has said what is expected. halftrip show judges this run now, with "
-    "--expect latency=2us,bandwidth=10GB/s or --baseline RUN; halftrip run has these options, too."
-)
 
 
 class _Figure(NamedTuple):
@@ -44,7 +38,7 @@ class _Figure(NamedTuple):
     more_is_better: bool
 
 
-_FIGURES = {
+FIGURES = {
     "latency": _Figure("us", 1e-6, False),
     "bandwidth": _Figure("MB/s", 1e6, True),
     "messages": _Figure("10^6/s", 1e6, True),
@@ -147,7 +141,7 @@ class Short(NamedTuple):
     def factor(self) -> float:
         """How many times as bad as expected; infinite where there is no figure."""
         better, worse = self.value, self.expected
-        if not _FIGURES[self.figure].more_is_better:
+        if not FIGURES[self.figure].more_is_better:
             better, worse = worse, better
         return worse / better if better > 0 else float("inf")
 
@@ -230,75 +224,6 @@ def fails(document: Document) -> bool:
     return any(short.is_sure for short in shortfalls(document))
 
 
-def lines(document: Document) -> list[str]:
-    """A line for each that falls short, or one that none does; none where nothing was expected, but
-    that nothing was judged, where the plan is one to judge by."""
-    wishes = document.expectations
-    said = [NOTHING_JUDGED] if wishes.are_none and wishes.asked else []
-    if wishes.baseline is None and wishes.named is not None:
-        said.append(f"baseline: {wishes.named}; show --baseline FILE compares with it again")
-    if not wishes.figures and wishes.baseline is None:
-        return said
-    lacking = unjudged(document)
-    short = [_line(each, wishes) for each in _by_kind(shortfalls(document))]
-    said += short[:_MOST_LINES] or _as_expected(document)
-    if len(short) > _MOST_LINES:
-        said.append(f"and {len(short) - _MOST_LINES} more; show --format nodes has all of them")
-    return [*said, *(f"not judged: {each}" for each in lacking)]
-
-
-def _as_expected(document: Document) -> list[str]:
-    wishes = document.expectations
-    found = judged(document)
-    known = {each.figure for each in found if each.against == "expect"}
-    names = [
-        f"{name} {with_unit(name, wishes.figures[name])}"
-        for name in wishes.figures
-        if name in known
-    ]
-    links = [link for each in found if each.against == "baseline" for link in each.links]
-    if wishes.baseline is not None and links:
-        others = sum(not link.is_own for link in links)
-        of = f", {others} of them with its median link" if others else ""
-        rows = f"{len(links)} row" if len(links) == 1 else f"{len(links)} rows"
-        names.append(f"{rows} against {wishes.baseline.name}{of}")
-    return [f"as expected: {', '.join(names)}, {wishes.within}"] if names else []
-
-
-def _by_kind(found: Iterable[Short]) -> list[list[Short]]:
-    """What falls short alike at several sizes together, the worst first."""
-    kinds: dict[Any, list[Short]] = {}
-    for each in found:
-        kind = (each.hosts, each.transport, each.pattern, each.figure, each.against, each.variant)
-        kinds.setdefault(kind, []).append(each)
-    return [
-        sorted(alike, key=lambda each: (not each.is_sure, -each.factor)) for alike in kinds.values()
-    ]
-
-
-def _line(alike: Sequence[Short], wishes: Expectations) -> str:
-    short = alike[0]
-    who = " to ".join(short.hosts)
-    some, of = short.links
-    links = f" on {some} of its {of} links" if len(short.hosts) == 1 else ""
-    word = "falls short" if short.is_sure else "may fall short"
-    value, wanted = (with_unit(short.figure, each) for each in (short.value, short.expected))
-    what = f"{short.transport} {short.pattern} {short.figure}"
-    by = "expected"
-    if short.against == "baseline":
-        what = f"{short.transport} {short.pattern} {format_size(short.size)} {short.figure}"
-        by = "baseline"
-    more = f", and in {len(alike) - 1} more rows like it" if len(alike) > 1 else ""
-    who = f"{short.variant}: {who}" if short.variant else who
-    return f"{word}: {who}: {what} {value}{links}, {by} {wanted} {wishes.within}{more}"
-
-
-def with_unit(figure: str, value: float) -> str:
-    """A figure as people read it: ``40.0 us``."""
-    unit = _FIGURES[figure]
-    return f"{significant(value / unit.scale, 3)} {unit.unit}"
-
-
 def _rows(document: Document, figure: str) -> Sequence[Row]:
     """The rows that a figure is judged by: the latency of the smallest messages, the bandwidth of
     the largest, the rate of the smallest in a window; of a pair that was measured alone and while
@@ -342,7 +267,7 @@ def _link(row: Row, document: Document, figure: str, value: float, wanted: Expec
     # Widths are shares of either side, so that one of 150 % has an end above 0.
     near = 1.0 + _finite(row.verdict.width)
     far = 1.0 + _finite(wanted.width)
-    if _FIGURES[figure].more_is_better:
+    if FIGURES[figure].more_is_better:
         limit = wanted.value * (1 - tolerance)
         short, sure = not value >= limit, not value * near >= limit / far
     else:

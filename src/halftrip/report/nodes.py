@@ -20,8 +20,8 @@ from halftrip.report.expectation import (
     links_by_host,
     short_hosts,
     unjudged,
-    with_unit,
 )
+from halftrip.report.expectation_lines import with_unit
 from halftrip.report.fields import in_words
 from halftrip.report.json import line, losses_fields
 from halftrip.results.configuration import Configuration

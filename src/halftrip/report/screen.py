@@ -10,7 +10,7 @@ from rich.text import Text
 from halftrip.analysis.layers import related
 from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
 from halftrip.report import (
-    expectation,
+    expectation_lines,
     imported_tables,
     mpi_overhead,
     network,
@@ -56,7 +56,7 @@ def render(document: Document, width: int, file: str | None = None) -> Group:
         body = _table_lines(document, width)
     said = [
         *variants.key(document),
-        *expectation.lines(document),
+        *expectation_lines.lines(document),
         *mpi_overhead.lines(document),
         *network.lines(document.run),
         *one_way.lines(document),

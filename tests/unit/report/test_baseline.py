@@ -9,7 +9,8 @@ from halftrip.errors import UsageError
 from halftrip.plan.layers import make_plan, options_layer
 from halftrip.report.baseline import Baseline, check_baseline
 from halftrip.report.document import document
-from halftrip.report.expectation import Expectations, fails, lines, shortfalls
+from halftrip.report.expectation import Expectations, fails, shortfalls
+from halftrip.report.expectation_lines import lines
 from halftrip.report.selection import Selection
 from halftrip.results.records import Skip
 from harness.runs import environment, measurement, run, save

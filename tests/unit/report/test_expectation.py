@@ -12,7 +12,8 @@ from halftrip.plan.layers import file_layer, make_plan, options_layer, python_la
 from halftrip.plan.plan import plan_record
 from halftrip.plan.recipes import path_of
 from halftrip.report.document import document
-from halftrip.report.expectation import Expectations, fails, lines, shortfalls
+from halftrip.report.expectation import Expectations, fails, shortfalls
+from halftrip.report.expectation_lines import lines
 from halftrip.results.records import LostHost
 from harness.runs import environment, measurement, run, stream
 
