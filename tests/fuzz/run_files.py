@@ -1,4 +1,5 @@
-"""Mutated run files are loaded and shown in every form: nothing but UsageError may come of it.
+"""Mutated run files are loaded, shown in every form, and compared: nothing but UsageError may come
+of it.
 
     python tests/fuzz/run_files.py --inputs 1000000 --seed 1
 
@@ -28,6 +29,8 @@ from typing import NamedTuple
 import numpy as np
 
 from halftrip import api
+from halftrip.cli.comparing import Compared, compare_files
+from halftrip.cli.history import Asked, show_history
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import HalftripError, UsageError
 from halftrip.results.records import LostHost
@@ -55,6 +58,14 @@ FORMS = (
 )
 # Of several files.
 FORMS_OF_SEVERAL = (Shown(), *(Shown(format=name) for name in ("csv", "json", "markdown", "latex")))
+# Of a file and a copy of it, which holds the same.
+COMPARED = (
+    Compared(every=True),
+    Compared(anyway=True, launch_spread=0.01, quantile=0.9),
+    *(Compared(format=name) for name in ("csv", "json", "markdown", "junit")),
+    Asked(every=True),
+    Asked(format="json"),
+)
 # An input that takes longer, in seconds, has failed: the files are small.
 SLOWEST = 10
 # Bytes of address space: what takes more has failed, too.
@@ -155,7 +166,7 @@ def try_input(path: Path, forms: int | None = None, draw: random.Random | None =
             return
         for line in loaded.problems:
             check_line(line)
-        several = [(form, 2) for form in FORMS_OF_SEVERAL]
+        several = [(form, 2) for form in (*FORMS_OF_SEVERAL, *COMPARED)]
         every = [*((form, 1) for form in FORMS), *several]
         for form, files in every if draw is None else draw.sample(every, forms or 1):
             show(path, form, files)
@@ -169,18 +180,30 @@ def check_line(line: str) -> None:
     assert len(line) < 500, f"too long: {line}"
 
 
-def show(path: Path, form: Shown, files: int) -> None:
+def show(path: Path, form: Shown | Compared | Asked, files: int) -> None:
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
         try:
-            own = str(path) if form.baseline == ITSELF else form.baseline
-            show_runs([str(path)] * files, form._replace(baseline=own))
+            if isinstance(form, Shown):
+                own = str(path) if form.baseline == ITSELF else form.baseline
+                show_runs([str(path)] * files, form._replace(baseline=own))
+            else:
+                copies = [str(_copied(path, number)) for number in range(files)]
+                call = compare_files if isinstance(form, Compared) else show_history
+                call(copies, form)
         except HalftripError as error:
             check_line(str(error))
     text = shown.getvalue()
     # The columns of some styles are between tabs.
-    plain = text.replace("\t", "") if form.style is not None else text
+    plain = text.replace("\t", "") if getattr(form, "style", None) is not None else text
     assert plain.replace("\n", "").isprintable(), f"{form} prints control characters"
+
+
+def _copied(path: Path, number: int) -> Path:
+    """A copy of the file: a run is not compared with itself."""
+    copy = path.with_name(f"copy{number}.jsonl")
+    copy.write_bytes(path.read_bytes())
+    return copy
 
 
 def failure_of(
