@@ -61,7 +61,7 @@ class RunFigures(NamedTuple):
     core_to_core_rtt: float
 
 
-class RowChange(NamedTuple):
+class LevelChange(NamedTuple):
     """A change of a row's level. Numbers are those of runs in the history, from 0: `first` is the
     first run of the new level; at 95 % confidence, that is a run from `low` to `high`. `before` is
     the row's last run before `low`. `difference` is the factor from the figures before to those
@@ -82,7 +82,7 @@ class RowHistory(NamedTuple):
 
     configuration: Configuration
     figures: Mapping[int, Figure]
-    changes: Sequence[RowChange]
+    changes: Sequence[LevelChange]
     detectable: float | None
 
 
@@ -96,7 +96,7 @@ class Event(NamedTuple):
     before: int
     first: int
     high: int
-    rows: Sequence[tuple[int, RowChange]]
+    rows: Sequence[tuple[int, LevelChange]]
     environment: Sequence[Change]
 
     @property
@@ -216,7 +216,7 @@ def _rows(by_row: Mapping[Configuration, Mapping[int, Figure]]) -> list[RowHisto
 
 def _changes(
     configuration: Configuration, figures: Mapping[int, Figure], steps: Sequence[Step]
-) -> list[RowChange]:
+) -> list[LevelChange]:
     """The changes of a row, without steps whose factor may be 1."""
     numbers = [*figures]
     values = [figure.value for figure in figures.values()]
@@ -236,7 +236,7 @@ def _changes(
     for step, factor in zip(steps, factors, strict=True):
         rises = factor.ratio > 1.0
         found.append(
-            RowChange(
+            LevelChange(
                 first=numbers[step.first],
                 low=numbers[step.low],
                 high=numbers[step.high],
@@ -250,7 +250,7 @@ def _changes(
 
 def _events(runs: Sequence[RunFigures], rows: Sequence[RowHistory]) -> list[Event]:
     every = [(place, change) for place, row in enumerate(rows) for change in row.changes]
-    groups: list[list[tuple[int, RowChange]]] = []
+    groups: list[list[tuple[int, LevelChange]]] = []
     for each in sorted(every, key=lambda each: (each[1].first, each[1].high)):
         own = next((group for group in groups if _fits(each[1], group)), None)
         if own is None:
@@ -261,19 +261,19 @@ def _events(runs: Sequence[RunFigures], rows: Sequence[RowHistory]) -> list[Even
     return sorted((_event(runs, group, usual) for group in groups), key=lambda each: each.first)
 
 
-def _fits(change: RowChange, group: Sequence[tuple[int, RowChange]]) -> bool:
+def _fits(change: LevelChange, group: Sequence[tuple[int, LevelChange]]) -> bool:
     """Whether a change may have happened between the same two runs as all of a group."""
     before, high = _between([change, *(other for _, other in group)])
     return before < high and all(other.direction == change.direction for _, other in group)
 
 
-def _between(changes: Sequence[RowChange]) -> tuple[int, int]:
+def _between(changes: Sequence[LevelChange]) -> tuple[int, int]:
     """The last run that is before all these changes, and the first that is after all."""
     return max(each.before for each in changes), min(each.high for each in changes)
 
 
 def _event(
-    runs: Sequence[RunFigures], group: Sequence[tuple[int, RowChange]], usual: set[str]
+    runs: Sequence[RunFigures], group: Sequence[tuple[int, LevelChange]], usual: set[str]
 ) -> Event:
     found = [change for _, change in group]
     before, high = _between(found)

@@ -16,7 +16,7 @@ from halftrip.analysis.history import (
     Event,
     Figure,
     History,
-    RowChange,
+    LevelChange,
     RowHistory,
     RunFigures,
     is_bandwidth,
@@ -166,7 +166,7 @@ def _range(factors: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _with_interval(change: RowChange) -> str:
+def _with_interval(change: LevelChange) -> str:
     return f"{_percent_of(change)} % ({_interval(change)} %)"
 
 
@@ -252,16 +252,16 @@ def _figure(row: RowHistory, place: int) -> str:
     return number(value, 3, 1e6 if is_bandwidth(row.configuration) else 1e3)
 
 
-def _of_changes(cell: Callable[[RowChange], str]) -> Callable[[RowHistory], str]:
+def _of_changes(cell: Callable[[LevelChange], str]) -> Callable[[RowHistory], str]:
     """A cell with something of each change of a row."""
     return lambda row: ", ".join(map(cell, row.changes)) or NOTHING
 
 
-def _percent_of(change: RowChange) -> str:
+def _percent_of(change: LevelChange) -> str:
     return _percent(change.difference.ratio)
 
 
-def _interval(change: RowChange) -> str:
+def _interval(change: LevelChange) -> str:
     return f"{_percent(change.difference.low)} to {_percent(change.difference.high)}"
 
 
@@ -317,7 +317,7 @@ def _row_fields(row: RowHistory) -> dict[str, Any]:
     }
 
 
-def _factor_fields(change: RowChange | None) -> dict[str, float | None]:
+def _factor_fields(change: LevelChange | None) -> dict[str, float | None]:
     names = ("ratio", "ratio_low", "ratio_high")
     return dict(zip(names, (None,) * 3 if change is None else change.difference[:3], strict=True))
 
