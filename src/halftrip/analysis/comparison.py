@@ -109,7 +109,8 @@ def compare(
     found = [_pairs(base, new, quantile, anyway) for new in news]
     spread = _spread(found, launch_spread)
     changes = [
-        [row_change(each, *both, spread) for each, both in pairs.rows.items()] for pairs in found
+        [row_change(each, *both, spread, _rounds(base, new)) for each, both in pairs.rows.items()]
+        for new, pairs in zip(news, found, strict=True)
     ]
     p_values = adjusted_p_values([row.difference.p_value for rows in changes for row in rows])
     comparisons = []

@@ -4,8 +4,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from halftrip.analysis.comparison import Side, compare, sides_by
+from halftrip.analysis.comparison import Side, compare, sides_by, sides_of
 from halftrip.errors import UsageError
+from halftrip.results.records import Launch
 from harness import runs
 from harness.imports import imported_run
 
@@ -270,3 +271,37 @@ def test_variants_that_there_are_not():
         sides_by(run, "env.X", whole)
     with pytest.raises(UsageError, match="nothing was varied"):
         sides_by(runs.run(*launches(NEAR_100)), "env.X", side(launches(NEAR_100)))
+
+
+# Base and new in turn.
+
+
+def in_turn(drifts, factor):
+    """A run of rounds, in each of which both sides have a launch, at a level of that round."""
+    measured, begun = [], []
+    for number, drift in enumerate(drifts):
+        for launch, (side_, level) in enumerate((("base", 1.0), ("new", factor)), 2 * number):
+            variant = (("side", side_),)
+            begun.append(Launch(number=launch, round=number, variant=variant))
+            (one,) = launches([100 * drift * level], variant=variant)
+            measured.append(msgspec.structs.replace(one, launch=launch))
+    made = runs.run(*measured, launches=tuple(begun))
+    made.header.plan["against"] = {"file": "old.jsonl", "env": [["A", "1"]]}
+    return made
+
+
+def test_what_drifts_from_round_to_round_is_in_neither_side():
+    sides = sides_of(in_turn([1.0, 1.5, 0.7, 2.0, 1.2], 1.05))
+    assert [each.name for each in sides] == ["old.jsonl, measured again", "new"]
+    (found,) = compare(sides[0], sides[1:])
+    (row,) = found.rows
+    assert row.word == "slower"
+    assert row.difference.ratio == pytest.approx(1.05, rel=0.01)
+    # Not in turn, it could not be told.
+    alone = [each._replace(rounds=None) for each in sides]
+    (found,) = compare(alone[0], alone[1:])
+    assert [each.word for each in found.rows] == ["cannot tell"]
+
+
+def test_a_run_that_was_not_measured_in_turn_has_no_sides():
+    assert sides_of(runs.run(*launches(NEAR_100))) is None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from halftrip.stats.difference import Difference, differ, differ_series
+from halftrip.stats.difference import Difference, differ, differ_paired, differ_series
 from harness.noise import autoregression
 
 times = st.lists(st.floats(1.0, 1e6), min_size=1, max_size=12)
@@ -88,3 +88,60 @@ def test_series_that_differ_by_five_percent():
 def test_series_without_an_interval_are_never_significant(short):
     found = differ_series(np.array(short), np.arange(1.0, 100.0))
     assert (found.low, found.high, found.significant) == (0.0, math.inf, False)
+
+
+# Pairs that were measured together.
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10])
+def test_what_pairs_have_in_common_does_not_matter(n):
+    generator = np.random.default_rng(n)
+    drift = np.exp(generator.normal(0, 0.5, n))
+    noise = np.exp(generator.normal(0, 0.001, n))
+    base, new = 100 * drift, 103 * drift * noise
+    found = differ_paired((new / base).tolist())
+    assert found.significant
+    assert found.ratio == pytest.approx(1.03, rel=0.002)
+    if n > 3:
+        assert not differ(base.tolist(), new.tolist()).significant
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10])
+def test_pairs_of_the_same_rarely_differ(n):
+    generator = np.random.default_rng(n)
+    ratios = np.exp(generator.normal(0, 0.1, (400, n)))
+    found = [differ_paired(each.tolist()) for each in ratios]
+    assert sum(each.significant for each in found) <= 0.075 * 400
+    expected = [stats.ttest_1samp(np.log(each), 0.0).pvalue for each in ratios]
+    assert [each.p_value for each in found] == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+def test_of_one_pair_nothing_can_be_told():
+    assert differ_paired([2.0]) == Difference(2.0, 0.0, math.inf, False)
+    assert not differ_paired([]).is_known
+
+
+# What else an interval allows for.
+
+
+@given(st.floats(0.5, 2.0), st.floats(0.001, 0.5), st.floats(0, 1), st.floats(0, 1))
+def test_a_further_error_widens_the_interval_and_raises_the_p_value(ratio, error, below, above):
+    middle = math.log(ratio)
+    width = 1.96 * error
+    known = Difference(ratio, math.exp(middle - width), math.exp(middle + width), True, error)
+    wider = known.widened(below, above)
+    assert wider.ratio == pytest.approx(ratio)
+    assert wider.low <= known.low * (1 + 1e-9)
+    assert wider.high >= known.high * (1 - 1e-9)
+    assert wider.p_value >= known.p_value - 1e-12
+
+
+@given(st.floats(0.5, 2.0), st.floats(0.001, 0.2), st.floats(0.25, 4.0))
+def test_what_may_explain_a_change_is_within_the_interval(ratio, error, factor):
+    middle = math.log(ratio)
+    width = 1.96 * error
+    known = Difference(ratio, math.exp(middle - width), math.exp(middle + width), True, error)
+    wider = known.allowing_for(factor)
+    assert wider.low <= ratio * factor * (1 + 1e-9)
+    assert ratio * factor <= wider.high * (1 + 1e-9)
+    assert wider.p_value >= known.p_value - 1e-12
