@@ -31,6 +31,16 @@ def await_nothing(host, before):
         time.sleep(0.1)
 
 
+def plug_in(lab):
+    """Both ends see the link, and what they knew of each other while there was none is forgotten:
+    an address that was asked for in vain refuses whoever asks again before it has given up."""
+    there = lab.hosts[1]
+    there.ip("link", "set", there.device, "up")
+    for host in lab.hosts:
+        host.await_link()
+        host.ip("neigh", "flush", "dev", host.device)
+
+
 @pytest.fixture(params=["ssh", "serve"])
 def started(request, lab, shell, tmp_path):
     """A run on both hosts, and what was on the second before."""
@@ -81,8 +91,7 @@ def test_one_that_is_back_when_the_run_has_ended(lab, started, shell):
     await_nothing(there, before)
     time.sleep(max(PULLED_SECONDS - took, 0.0))
     # Whatever was on its way is lost, and nobody waits for it any more.
-    there.ip("link", "set", there.device, "up")
-    there.await_link()
+    plug_in(lab)
     assert processes(there) == before
     victim.path.unlink()
     again = ("-t", "tcp", "-s", "8", "--time", "20ms", *victim.options)
@@ -96,8 +105,7 @@ def test_one_that_is_soon_back_does_not(lab, started):
     there = lab.hosts[1]
     there.ip("link", "set", there.device, "down")
     time.sleep(1.0)
-    there.ip("link", "set", there.device, "up")
-    there.await_link()
+    plug_in(lab)
     measured = victim._count(b'"record":"measurement"')
     victim.await_measurements(measured + 3)
     victim.kill(victim.process.pid, signal.SIGINT, seconds=SECONDS)
