@@ -1,0 +1,92 @@
+"""Whether a bend moved with the setting that is said to cause it, in words and as values."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rich.console import Group
+
+from halftrip.analysis.causes import Prediction
+from halftrip.analysis.proof import Proof
+from halftrip.report.cells import text_lines
+from halftrip.report.flat import or_none
+from halftrip.results.threshold import Threshold
+from halftrip.stats.estimate import Estimate
+from halftrip.texts import printable
+from halftrip.units import format_size, significant, size_in_words
+
+
+class Proven(NamedTuple):
+    """What came of moving a threshold: the `values` of its setting, old and new, as they are
+    written, the `places` where they predict the bend, and the file of the run that shows it."""
+
+    threshold: Threshold
+    values: tuple[str, str]
+    places: tuple[Prediction, Prediction]
+    proof: Proof
+    file: str
+
+
+def render(name: str, proven: Proven, width: int) -> Group:
+    """The answer, in lines of at most `width` columns."""
+    proof = proven.proof
+    old, new = map(_place, proven.places)
+    match proof.outcome:
+        case "moved":
+            said = f"the bend moved from {old} to {new} with it: proved"
+        case "stayed":
+            said = f"the bend at {old} did not move to {new} with it: another cause"
+        case "unknown":
+            said = f"whether the bend moves from {old} to {new} with it: cannot tell"
+    setting = proven.threshold.setting or proven.threshold.name
+    lines = [
+        f"{name}: {setting} from {_value(proven.values[0])} to {_value(proven.values[1])}: {said}"
+    ]
+    if proof.reason is not None:
+        lines.append(f"    {proof.reason}; measure where nothing else runs")
+    steps = [
+        f"{what} {_factor(step)}"
+        for what, step in (
+            ("with the old value, times jump there by a factor of", proof.jump),
+            ("of which is gone", proof.gone),
+            ("and at the new place has come", proof.come),
+        )
+        if step is not None
+    ]
+    if steps:
+        lines.append(f"    {', '.join(steps)}")
+    lines.append(f"    run file: {printable(proven.file)}")
+    return Group(*(line for said in lines for line in text_lines(said, width)))
+
+
+def _value(written: str) -> str:
+    return size_in_words(int(written)) if written.isdecimal() else written
+
+
+def _place(place: Prediction) -> str:
+    low, high = round(place.low), round(place.high)
+    return size_in_words(high) if low == high else f"{format_size(low)} to {size_in_words(high)}"
+
+
+def _factor(step: Estimate) -> str:
+    value, low, high = (significant(each, 3) for each in step)
+    return f"{value} (95 %: {low} to {high})"
+
+
+def content(name: str, proven: Proven) -> dict[str, Any]:
+    """The same for programs: sizes in bytes, steps as factors of time."""
+    proof = proven.proof
+    return {
+        "curve": name,
+        "threshold": proven.threshold.name,
+        "setting": proven.threshold.setting or None,
+        "values": list(proven.values),
+        "predicted_bytes": [[place.low, place.high] for place in proven.places],
+        "outcome": proof.outcome,
+        **{
+            name: None if step is None else list(map(or_none, step))
+            for name, step in (("jump", proof.jump), ("gone", proof.gone), ("come", proof.come))
+        },
+        "reason": proof.reason,
+        "file": proven.file,
+    }
