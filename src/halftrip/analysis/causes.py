@@ -13,6 +13,9 @@ payload:
   gradually: other data is in it, too;
 - a page: V.
 
+A cache fills gradually, so that it causes no jump, but where sizes are too far apart to tell a jump
+from a slope. Of several bends that hold what a threshold predicts, it is offered for the clearest.
+
 A value that a library chooses by itself, and does not tell, may be anywhere.
 """
 
@@ -31,8 +34,10 @@ from halftrip.results.threshold import Acts, Threshold
 
 # Of a message in several pieces, each further one adds less to the whole.
 _MOST_PIECES = 4
-# What fills gradually, or adds a little for each page, changes a slope and makes no jump.
+# What fills gradually, or adds a little for each page, changes a slope and makes no jump. A jump
+# between sizes that differ by more than this factor may be a slope.
 _GRADUAL: tuple[Acts, ...] = ("cache", "page")
+_FAR_APART = 1.25
 # A prediction is vague if its ends differ by more than this factor.
 _VAGUE = 1.5
 
@@ -86,7 +91,7 @@ def causes(run: Run, fits: Iterable[PiecewiseFit]) -> list[CurveCauses]:
     for fit in fits:
         bends = fit.found.bends if fit.found is not None else ()
         known = candidates(run, fit.curve) if bends else []
-        found.append(CurveCauses(fit, tuple(_of_bend(bend, known) for bend in bends), knows))
+        found.append(CurveCauses(fit, tuple(_of_bends(bends, known)), knows))
     return found
 
 
@@ -136,8 +141,29 @@ def moved(candidate: Candidate, factor: float) -> Prediction:
     return Prediction(low + further, high + further, multiple)
 
 
-def _of_bend(bend: Bend, known: Iterable[Candidate]) -> BendCauses:
-    within = [each for each in known if each.prediction.is_in(bend)]
+def _of_bends(bends: Sequence[Bend], known: Iterable[Candidate]) -> Iterator[BendCauses]:
+    """The causes of the bends of a curve."""
+    clearest: dict[int, list[Candidate]] = {number: [] for number in range(len(bends))}
+    for candidate in known:
+        within = [number for number, bend in enumerate(bends) if _may_cause(candidate, bend)]
+        if within:
+            clearest[max(within, key=lambda number: _clarity(bends[number]))].append(candidate)
+    for number, bend in enumerate(bends):
+        yield _of_bend(bend, clearest[number])
+
+
+def _may_cause(candidate: Candidate, bend: Bend) -> bool:
+    is_sudden = bend.kind == "jump" and bend.high <= _FAR_APART * bend.low
+    if is_sudden and candidate.threshold.acts == "cache":
+        return False
+    return candidate.prediction.is_in(bend)
+
+
+def _clarity(bend: Bend) -> tuple[bool, float]:
+    return bend.kind == "jump", abs(math.log(bend.step.value)) if bend.step.value > 0 else 0.0
+
+
+def _of_bend(bend: Bend, within: Sequence[Candidate]) -> BendCauses:
     # Of a threshold, only the first of several places.
     first: dict[str, Candidate] = {}
     for each in sorted(within, key=lambda each: _place(bend, each)):
