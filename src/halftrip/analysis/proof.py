@@ -33,7 +33,7 @@ _COEFFICIENTS = 3
 _FEWEST_REPEATS = 2
 # A curve has no step where the times differ by less than this factor: no curve is straighter.
 _LEAST_STEP = 1.02
-# A bend stays if at least this share of its step, as a logarithm, does.
+# A bend stays if at least this share of its jump, as a logarithm, does.
 _STAYS = 0.5
 
 # The one-way times of a curve by size, bytes, of each launch or slice, ns.
@@ -59,7 +59,8 @@ def judge(old: Times, new: Times, old_place: Prediction, new_place: Prediction) 
 
     It has moved if the old curve jumps at the old place, where the new one has not the same step,
     and the new one has a step of the same sign at the new place that the old one has not. It has
-    stayed if at least half of the jump at the old place is there with both values.
+    stayed if at least half of the jump at the old place is there with both values, whatever part of
+    it the setting makes.
     """
     around = [_around(curve, place) for curve in (old, new) for place in (old_place, new_place)]
     if any(beside is None for beside in around):
@@ -76,9 +77,9 @@ def judge(old: Times, new: Times, old_place: Prediction, new_place: Prediction) 
         )
     if _sign(gone) == sign and _sign(come) == sign:
         return found._replace(outcome="moved")
-    # At most so much of it can be gone.
-    most = max(abs(math.log(gone.low)), abs(math.log(gone.high)))
-    if most < _STAYS * abs(math.log(jump.value)):
+    # At most so much of it is gone; more of it may have come.
+    most = max(sign * math.log(gone.low), sign * math.log(gone.high))
+    if most < (1 - _STAYS) * abs(math.log(jump.value)):
         return found._replace(outcome="stayed")
     if _sign(gone) == sign:
         return found._replace(

@@ -14,8 +14,8 @@ from halftrip.results.sides import SIDE
 
 # Sizes from this share of the lowest place to this many times the highest, and so many to each
 # doubling.
-_BEFORE, _AFTER = 0.4, 2.5
-_PER_OCTAVE = 4
+_BEFORE, _AFTER = 0.6, 1.7
+_PER_OCTAVE = 3
 # The sizes beside a place are this share away from it: two at each side, so that noise of one size
 # is no bend.
 _BESIDE = (0.03, 0.06)

@@ -35,7 +35,7 @@ def render(name: str, proven: Proven, width: int) -> Group:
         case "moved":
             said = f"the bend moved from {old} to {new} with it: proved"
         case "stayed":
-            said = f"the bend at {old} did not move to {new} with it: another cause"
+            said = f"the bend at {old} did not move to {new} with it: it has another cause"
         case "unknown":
             said = f"whether the bend moves from {old} to {new} with it: cannot tell"
     setting = proven.threshold.setting or proven.threshold.name
