@@ -37,7 +37,7 @@ _MOST_PIECES = 4
 # What fills gradually, or adds a little for each page, changes a slope and makes no jump. A jump
 # between sizes that differ by more than this factor may be a slope.
 _GRADUAL: tuple[Acts, ...] = ("cache", "page")
-_FAR_APART = 1.25
+_FAR_APART = 1.1
 # A prediction is vague if its ends differ by more than this factor.
 _VAGUE = 1.5
 
