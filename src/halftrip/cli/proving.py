@@ -41,10 +41,10 @@ OUTCOMES: dict[Outcome, int] = {"moved": 0, "stayed": 1, "unknown": 3}
 _FACTOR, _VAGUE_FACTOR = 2, 8
 _VAGUE = 1.5
 # Each value is measured in so many launches, of which six have an interval without any supposition;
-# each size for so long in one, s, in so many slices.
+# each size for so long in one, s, in one slice: the launches are the repeats.
 _LAUNCHES = 6
-_TIME = 0.04
-_SLICES = 3
+_TIME = 0.03
+_SLICES = 1
 
 
 class Move(NamedTuple):
