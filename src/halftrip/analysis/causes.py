@@ -6,7 +6,8 @@ payload:
 
 - another protocol: V - H to V;
 - several pieces: k (V - H) to k V, for k from 1 to 4;
-- a capacity: V - H to V, divided by the messages of a window, which it holds together;
+- a capacity: V - H to V, at least V - 1 to V, divided by the messages of a window, which it holds
+  together;
 - a cache: V / 2 f to V / f, where f is how many bytes of buffers there are in it for each byte of a
   message: one for each buffer that an end sends from or receives into, times the messages of a
   window that have places of their own, for all ends whose cores share the cache. It fills
@@ -122,6 +123,8 @@ def predictions(
             for count in range(1, _MOST_PIECES + 1):
                 yield Prediction(count * least, count * most, count)
         case "capacity":
+            # What fills it to the last byte may be handled in either way.
+            least = min(least, most - 1)
             yield Prediction(least / curve.window, most / curve.window)
         case "cache":
             share = _cached_bytes(threshold, curve, ends)

@@ -93,9 +93,9 @@ def _straight(name: str, found: CurveCauses, at: int | None) -> str:
         sizes = f"{format_size(pieces[0].first)} to {format_size(pieces[-1].last)}"
         return f"{name}: {size_in_words(at or 0)} was not measured; the run has {sizes}"
     where = "" if at is None else f" at {size_in_words(at)}"
-    span = f"from {format_size(piece.first)} to {size_in_words(piece.last)}"
-    said = f"{name}: the curve is straight{where}: {span} it is {_line(piece.line)}"
-    others = [_between(each.bend) for each in found.bends]
+    span = span_in_words(piece.first, piece.last)
+    said = f"{name}: the curve is straight{where}: from {span} it is {_line(piece.line)}"
+    others = [span_in_words(each.bend.low, each.bend.high) for each in found.bends]
     return f"{said}; it bends at {', '.join(others)}" if others else said
 
 
@@ -108,7 +108,7 @@ def _line(line: Line) -> str:
 
 def _of_bend(name: str, found: BendCauses, knows: bool) -> list[str]:
     bend = found.bend
-    said = f"{name}: at {_between(bend)}, {_change(bend)}"
+    said = f"{name}: at {span_in_words(bend.low, bend.high)}, {_change(bend)}"
     if not found.candidates:
         return [f"{said}. {_UNKNOWN}" if knows else f"{said}."]
     first, *others = found.candidates
@@ -118,12 +118,19 @@ def _of_bend(name: str, found: BendCauses, knows: bool) -> list[str]:
     return lines
 
 
-def _between(bend: Bend) -> str:
-    return f"{format_size(bend.low)} to {size_in_words(bend.high)}"
+def span_in_words(low: int, high: int) -> str:
+    """``4 to 8 KiB``, or ``4040 to 4096 B``: both ends in the same form."""
+    names = [size_in_words(low), size_in_words(high)]
+    if low == high:
+        return names[0]
+    (first, unit), (_, other) = (name.split(" ") for name in names)
+    return f"{first} to {names[1]}" if unit == other else f"{low} to {high} B"
 
 
 def _change(bend: Bend) -> str:
     step = bend.step
+    if not math.isfinite(step.value):
+        return "the curve bends"
     if bend.kind == "slope":
         return f"the time per byte becomes {_interval(step, 1.0, '')} times what it was"
     share = Estimate(*(end - 1 for end in step))

@@ -9,11 +9,12 @@ from rich.console import Group
 from halftrip.analysis.causes import Prediction
 from halftrip.analysis.proof import Proof
 from halftrip.report.cells import text_lines
+from halftrip.report.explain import span_in_words
 from halftrip.report.flat import or_none
 from halftrip.results.threshold import Threshold
 from halftrip.stats.estimate import Estimate
 from halftrip.texts import printable
-from halftrip.units import format_size, significant, size_in_words
+from halftrip.units import significant, size_in_words
 
 
 class Proven(NamedTuple):
@@ -30,7 +31,7 @@ class Proven(NamedTuple):
 def render(name: str, proven: Proven, width: int) -> Group:
     """The answer, in lines of at most `width` columns."""
     proof = proven.proof
-    old, new = map(_place, proven.places)
+    old, new = (span_in_words(round(place.low), round(place.high)) for place in proven.places)
     match proof.outcome:
         case "moved":
             said = f"the bend moved from {old} to {new} with it: proved"
@@ -44,28 +45,18 @@ def render(name: str, proven: Proven, width: int) -> Group:
     ]
     if proof.reason is not None:
         lines.append(f"    {proof.reason}; measure where nothing else runs")
-    steps = [
-        f"{what} {_factor(step)}"
-        for what, step in (
-            ("with the old value, times jump there by a factor of", proof.jump),
-            ("of which is gone", proof.gone),
-            ("and at the new place has come", proof.come),
+    if proof.jump is not None and proof.gone is not None and proof.come is not None:
+        lines.append(f"    old value: times jump there by a factor of {_factor(proof.jump)}")
+        lines.append(
+            f"    new value: a factor of {_factor(proof.gone)} of that is gone, and one of "
+            f"{_factor(proof.come)} has come to the new place"
         )
-        if step is not None
-    ]
-    if steps:
-        lines.append(f"    {', '.join(steps)}")
     lines.append(f"    run file: {printable(proven.file)}")
     return Group(*(line for said in lines for line in text_lines(said, width)))
 
 
 def _value(written: str) -> str:
     return size_in_words(int(written)) if written.isdecimal() else written
-
-
-def _place(place: Prediction) -> str:
-    low, high = round(place.low), round(place.high)
-    return size_in_words(high) if low == high else f"{format_size(low)} to {size_in_words(high)}"
 
 
 def _factor(step: Estimate) -> str:

@@ -174,9 +174,9 @@ def test_every_further_packet_of_a_message_is_a_multiple_of_the_mtu():
 
 def test_a_capacity_holds_the_messages_of_a_window():
     pipe = Threshold(name="the pipe", value=65536, acts="capacity", source="F_GETPIPE_SZ")
-    assert list(predictions(pipe, configuration("pipe", 0))) == [Prediction(65536, 65536)]
+    assert list(predictions(pipe, configuration("pipe", 0))) == [Prediction(65535, 65536)]
     windowed = configuration("pipe", 0, pattern="stream", window=16)
-    assert list(predictions(pipe, windowed)) == [Prediction(4096, 4096)]
+    assert list(predictions(pipe, windowed)) == [Prediction(65535 / 16, 4096)]
 
 
 def test_both_ends_know_the_same_one():

@@ -76,14 +76,16 @@ def test_programs_get_the_same(saved):
 def test_at_a_size_there_is_the_nearest_bend_or_a_straight_piece(saved):
     assert "at 4000 to 4104 B" in saved("--at", "5K").out
     straight = saved("--at", "1K").out
-    assert straight.startswith("mpi pingpong: the curve is straight at 1 KiB: from 256 to 4000 B")
+    assert straight.startswith(
+        "mpi pingpong: the curve is straight at 1 KiB: from 256 to 4000 B it is "
+    )
     assert straight.rstrip().endswith("it bends at 4000 to 4104 B")
     assert "1 MiB was not measured; the run has 256 to 12K" in saved("--at", "1M").out
 
 
 def test_a_curve_without_bends_is_straight(saved):
     out = saved(found=rows(jump=1.0)).out
-    assert out.startswith("mpi pingpong: the curve is straight: from 256 to 12 KiB it is 1.0")
+    assert out.startswith("mpi pingpong: the curve is straight: from 256 to 12288 B it is 1.0")
 
 
 def test_what_is_unknown_is_said(saved):
@@ -153,8 +155,8 @@ def test_several_bends_are_proved_one_at_a_time(saved):
 @pytest.mark.parametrize(
     ("at", "status", "said"),
     [
-        (8064, 0, "the bend moved from 4000 to 4 KiB to 8096 to 8 KiB with it: proved"),
-        (4000, 1, "did not move to 8096 to 8 KiB with it: it has another cause"),
+        (8064, 0, "the bend moved from 4000 to 4096 B to 8096 to 8192 B with it: proved"),
+        (4000, 1, "did not move to 8096 to 8192 B with it: it has another cause"),
         (10**6, 3, "cannot tell"),
     ],
 )
