@@ -1,0 +1,201 @@
+"""SMPI's model of a message, and how the pieces of a curve become its factors.
+
+SMPI, the MPI of SimGrid, lets a message of s bytes to another host last
+
+    T(s) = lat L(s + 16) + (s + 16) / (bw B(s + 16)) + [s < detached] os(s)
+
+where `lat` and `bw` are those of the route, L and B are step functions, and os(s) is the sender's
+CPU time, a step function of lines; 16 bytes are SMPI's header (Clauss et al., Single Node On-Line
+Simulation of MPI Applications with SMPI, IPDPS 2011; src/smpi and
+src/kernel/resource/models/network_cm02.cpp of SimGrid 3.32). So a piece a + b s of a curve is exact
+with lat L = a - 16 b and bw B = 1 / b, as long as a >= 16 b. Where it is not, as where a curve gets
+steeper, the network takes as much of the time as it can from the shortest message of the piece on,
+and the sender the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from halftrip.analysis.fitted import Piece, Pieces
+
+# Bytes that SMPI adds to each message.
+HEADER = 16
+# SMPI reads boundaries and thresholds as an int of C.
+LARGEST = 2**31 - 1
+# What smpi/send-is-detached-thresh is where nobody sets it.
+_USUAL_DETACHED = 65536
+# Where the time does not grow with the size: the share of it that is divided among the bytes all
+# the same, as SMPI has no infinite bandwidth.
+_FLAT = 1e-9
+
+
+class Segment(NamedTuple):
+    """A part of a curve: the time of a message is start + per_byte x size, ns, for all sizes
+    greater than `above`, -1 in the first, and up to `up_to`, bytes; the last has no such end."""
+
+    above: int
+    up_to: int | None
+    start: float
+    per_byte: float
+
+    def at(self, size: float) -> float:
+        """The time of a message of that size, ns."""
+        return self.start + self.per_byte * size
+
+    @property
+    def shortest(self) -> int:
+        """The smallest size, bytes."""
+        return self.above + 1
+
+
+class Division(NamedTuple):
+    """A segment as SMPI divides it. The network takes latency + per_byte x (size + HEADER), the
+    sender overhead + overhead_per_byte x size; ns, and ns per byte."""
+
+    segment: Segment
+    latency: float
+    per_byte: float
+    overhead: float = 0.0
+    overhead_per_byte: float = 0.0
+
+    @property
+    def has_overhead(self) -> bool:
+        """Whether the sender takes a part."""
+        return (self.overhead, self.overhead_per_byte) != (0.0, 0.0)
+
+
+class Factors(NamedTuple):
+    """What SMPI is told of a network.
+
+    `latency`, s, and `bandwidth`, bytes per second, are those of a route. `latency_factors` and
+    `bandwidth_factors` are pairs of a boundary, which a size with header has to exceed, and a
+    factor. `overheads` are a boundary, which a size without header has to exceed, a start, s, and a
+    time per byte, s; none where the network takes all. Sends of fewer bytes than `eager` begin at
+    once, those of fewer than `detached` do not wait for the receiver; None: not known, as SMPI has
+    it.
+    """
+
+    latency: float
+    bandwidth: float
+    latency_factors: tuple[tuple[int, float], ...]
+    bandwidth_factors: tuple[tuple[int, float], ...]
+    overheads: tuple[tuple[int, float, float], ...]
+    eager: int | None
+    detached: int | None
+
+
+def problem(pieces: Pieces) -> str | None:
+    """Why no simulator can have these pieces, and what to do; None: it can."""
+    for piece in pieces.pieces:
+        sizes = f"{piece.first} to {piece.last} B"
+        if piece.line.start.value < 0:
+            return f"from {sizes} the start-up is negative: measure more sizes there"
+        if piece.line.per_byte.value < 0:
+            return f"from {sizes} longer messages are faster: measure longer, or more sizes there"
+    last = pieces.pieces[-1]
+    if last.line.per_byte.value == 0:
+        return (
+            f"from {last.first} B on the time does not grow with the size, so that there is no "
+            "bandwidth: measure larger sizes"
+        )
+    if last.first + HEADER > LARGEST:
+        return "a simulator has no sizes from 2 GiB on: leave them out, as with -s 1..1G"
+    return None
+
+
+def segments(pieces: Pieces) -> tuple[Segment, ...]:
+    """The parts of a curve, ascending, without a gap. Pieces that meet between their sizes end
+    there; elsewhere, as at an eager limit, the last size of a piece is the last on it."""
+    ends = [_end(*pair) for pair in pairwise(pieces.pieces)]
+    return tuple(
+        Segment(above, up_to, piece.line.start.value, piece.line.per_byte.value)
+        for above, up_to, piece in zip([-1, *ends], [*ends, None], pieces.pieces, strict=True)
+    )
+
+
+def _end(piece: Piece, following: Piece) -> int:
+    """The largest size on a piece."""
+    steeper = following.line.per_byte.value - piece.line.per_byte.value
+    if steeper == 0:
+        return piece.last
+    meet = (piece.line.start.value - following.line.start.value) / steeper
+    return math.floor(meet) if piece.last <= meet < following.first else piece.last
+
+
+def eager_limit(pieces: Pieces) -> int | None:
+    """The largest size that is sent eagerly, bytes, as far as a curve shows it: the last before the
+    first jump to longer times, where an MPI begins to ask the receiver first; None without one."""
+    ends = [each.up_to for each in segments(pieces)]
+    for bend, end in zip(pieces.bends, ends, strict=False):
+        if bend.kind == "jump" and bend.step.value > 1:
+            return end
+    return None
+
+
+def divisions(pieces: Pieces) -> tuple[Division, ...]:
+    """How SMPI divides each segment of pieces that have no `problem`: exact, but for messages
+    without payload where the first start-up is 0."""
+    return tuple(map(_divided, segments(pieces)))
+
+
+def _divided(segment: Segment) -> Division:
+    if segment.per_byte == 0:
+        # Only the last segment has no end, and its time grows with the size.
+        longest = segment.up_to or segment.shortest
+        per_byte = _FLAT * segment.start / (longest + HEADER)
+        return Division(segment, segment.start - HEADER * per_byte, per_byte)
+    if segment.start >= HEADER * segment.per_byte:
+        return Division(segment, segment.start - HEADER * segment.per_byte, segment.per_byte)
+    # SMPI lets a message without payload have no overhead.
+    shortest = segment.shortest if segment.at(segment.shortest) > 0 else 1
+    per_byte = segment.at(shortest) / (shortest + HEADER)
+    rest = segment.start - HEADER * per_byte, segment.per_byte - per_byte
+    return Division(segment, 0.0, per_byte, *rest)
+
+
+def factors(pieces: Pieces) -> Factors:
+    """What to tell SMPI of a curve of pieces that have no `problem`."""
+    found = divisions(pieces)
+    # Any values would do, as the factors are relative to them: a latency of the shortest messages,
+    # and a bandwidth of the longest, say something by themselves.
+    latency = next((each.latency for each in found if each.latency > 0), 1.0)
+    per_byte = found[-1].per_byte
+    limit = eager_limit(pieces)
+    eager = None if limit is None else limit + 1
+    return Factors(
+        latency=latency / 1e9,
+        bandwidth=1e9 / per_byte,
+        latency_factors=tuple((_boundary(each), each.latency / latency) for each in found),
+        bandwidth_factors=tuple((_boundary(each), per_byte / each.per_byte) for each in found),
+        overheads=_overheads(found),
+        eager=eager,
+        detached=_detached(found, eager),
+    )
+
+
+def _boundary(division: Division) -> int:
+    """The boundary of a factor; a message without payload has the first, too."""
+    above = division.segment.above
+    return 0 if above < 0 else above + HEADER
+
+
+def _overheads(found: Sequence[Division]) -> tuple[tuple[int, float, float], ...]:
+    if not any(each.has_overhead for each in found):
+        return ()
+    return tuple(
+        (max(each.segment.above, 0), each.overhead / 1e9, each.overhead_per_byte / 1e9)
+        for each in found
+    )
+
+
+def _detached(found: Sequence[Division], eager: int | None) -> int | None:
+    """A sender has an overhead only where it does not wait for the receiver."""
+    for each in reversed(found):
+        if each.has_overhead:
+            end = each.segment.up_to
+            return LARGEST if end is None else max(end + 1, eager or _USUAL_DETACHED)
+    return eager
