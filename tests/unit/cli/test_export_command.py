@@ -25,7 +25,9 @@ def run(tmp_path, monkeypatch):
     """A run file in the current directory."""
     monkeypatch.chdir(tmp_path)
     both_ends = (runs.usage(), runs.usage())
-    measured = [runs.measurement(size=size, usage=both_ends) for size in (8, 64)]
+    measured = [
+        runs.measurement(size=size, half_ns=100.0 + size, usage=both_ends) for size in (8, 64, 512)
+    ]
     runs.save(runs.run(*measured), tmp_path / "a.jsonl")
     return "a.jsonl"
 
@@ -71,7 +73,7 @@ def test_a_name_of_the_only_file_is_its_name(run):
 def test_a_name_of_several_files_is_their_base(run, output):
     export_run(run, "csv", output, False)
     assert names() == [run, "table-samples.csv", "table.csv"]
-    assert len(list(csv.DictReader(Path("table.csv").read_text().splitlines()))) == 2
+    assert len(list(csv.DictReader(Path("table.csv").read_text().splitlines()))) == 3
 
 
 @pytest.mark.parametrize(
