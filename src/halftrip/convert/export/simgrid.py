@@ -143,7 +143,7 @@ def _about_thresholds(divided: Sequence[Division], told: Factors) -> Iterator[st
             f"From {', '.join(steep)} bytes on the time grows faster than on any network without "
             "latency. The sender is busy for the rest, smpi/os, and SMPI has that only where it "
             f"does not wait for the receiver: sends of fewer than {told.detached} bytes do not. It "
-            "is busy for 1 ns at least, unless smpirun is given --cfg=surf/precision:1e-12."
+            "is busy for the option surf/precision at least, which smpirun sets to 1e-9 s."
         )
 
 

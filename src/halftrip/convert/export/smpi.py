@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from halftrip.analysis.fitted import Piece, Pieces
+from halftrip.analysis.fitted import Bend, Piece, Pieces
 
 # Bytes that SMPI adds to each message.
 HEADER = 16
@@ -108,22 +108,24 @@ def problem(pieces: Pieces) -> str | None:
 
 
 def segments(pieces: Pieces) -> tuple[Segment, ...]:
-    """The parts of a curve, ascending, without a gap. Pieces that meet between their sizes end
-    there; elsewhere, as at an eager limit, the last size of a piece is the last on it."""
-    ends = [_end(*pair) for pair in pairwise(pieces.pieces)]
+    """The parts of a curve, ascending, without a gap; each piece has all its sizes."""
+    ends = [
+        _end(*pair, bend) for pair, bend in zip(pairwise(pieces.pieces), pieces.bends, strict=True)
+    ]
     return tuple(
         Segment(above, up_to, piece.line.start.value, piece.line.per_byte.value)
         for above, up_to, piece in zip([-1, *ends], [*ends, None], pieces.pieces, strict=True)
     )
 
 
-def _end(piece: Piece, following: Piece) -> int:
-    """The largest size on a piece."""
+def _end(piece: Piece, following: Piece, bend: Bend) -> int:
+    """The largest size on a piece: at a jump, as at an eager limit, the last one that was measured
+    on it; elsewhere that between both pieces where their lines are closest."""
     steeper = following.line.per_byte.value - piece.line.per_byte.value
-    if steeper == 0:
+    if bend.kind == "jump" or steeper == 0:
         return piece.last
     meet = (piece.line.start.value - following.line.start.value) / steeper
-    return math.floor(meet) if piece.last <= meet < following.first else piece.last
+    return math.floor(min(max(meet, piece.last), following.first - 1))
 
 
 def eager_limit(pieces: Pieces) -> int | None:
