@@ -1,6 +1,8 @@
 """SMPI, SimGrid's MPI: programs compiled for it, and run on a platform."""
 
+import os
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +45,19 @@ class Smpi:
         return {int(size): float(ns) for size, ns in map(str.split, done.stdout.splitlines())}
 
 
-def called(*command, **options):
-    return subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=SECONDS, **options
+def called(*command):
+    """Runs a command to its end, with all that it starts: smpirun starts the simulator."""
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
+    try:
+        out, err = process.communicate(timeout=SECONDS)
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
