@@ -8,6 +8,7 @@ import pytest
 
 from halftrip.convert.export import loggopsim, simgrid
 from halftrip.convert.export.fitted_curve import FittedCurve
+from halftrip.convert.export.loggopsim import Seen
 from halftrip.convert.export.smpi import divisions, factors
 from halftrip.errors import UsageError
 from halftrip.report.document import document
@@ -157,8 +158,8 @@ def test_what_cannot_be_fitted_says_what_to_measure(to):
     assert "measure larger sizes" in flat
 
 
-def options_of(curve, stream=None):
-    told = loggopsim.parameters(curve, gap=stream or 0.0)
+def options_of(curve):
+    told = loggopsim.parameters(curve, Seen())
     return told, loggopsim.scaled(told)
 
 
@@ -181,7 +182,7 @@ def test_the_unit_is_as_fine_as_whole_numbers_need_it():
 
 
 def test_overhead_and_gap_are_put_in_where_they_are_known():
-    told = loggopsim.parameters(TWO_PROTOCOLS, overhead=100.0, gap=150.0)
+    told = loggopsim.parameters(TWO_PROTOCOLS, Seen(overhead=100.0, gap=150.0))
     assert told.times == {"L": 800.5, "o": 100.0, "g": 150.0, "G": 0.1}
 
 
@@ -201,7 +202,8 @@ def test_the_gap_is_that_of_a_stream_of_the_same_run():
     (text,) = loggopsim.files(document(run)).values()
     gap = int(re.search(r"^-g (\d+)$", text, re.MULTILINE)[1])
     latency = int(re.search(r"^-L (\d+)$", text, re.MULTILINE)[1])
-    assert 0 < gap < latency
+    # 64 messages in 25,600 ns.
+    assert gap / latency == pytest.approx(0.4, rel=0.03)
     assert "in the stream of the same run" in text
 
 

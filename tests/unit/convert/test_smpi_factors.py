@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrip.convert.export.smpi import LARGEST, eager_limit, factors, problem, segments
+from halftrip.convert.export.segments import LARGEST, eager_limit, problem, segments
+from halftrip.convert.export.smpi import factors
 from harness.pieces import curves, pieces, sizes_on, smpi_time, time_on
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from halftrip.analysis.fitted import Pieces, PiecewiseFit
@@ -28,7 +28,7 @@ class FittedCurve(NamedTuple):
 def fitted_curve(document: Document, to: str) -> FittedCurve:
     """The only ping-pong among the rows of a document, as the format `to` needs it. Raises
     UsageError where there is none, where there are several, and where it cannot be fitted."""
-    found = ping_pongs(document)
+    found = _ping_pongs(document)
     if not found:
         raise UsageError(
             f"--to {to}: no row is a ping-pong, whose half is the time of a message; "
@@ -36,27 +36,41 @@ def fitted_curve(document: Document, to: str) -> FittedCurve:
         )
     if len(found) > 1:
         raise UsageError(f"--to {to} is of one curve, and there are {len(found)}; {_choice(found)}")
-    fit = found[0]
+    fit = fit_of(document, found[0])
     if fit.found is None:
         reason = fit.reason or "no line fits its times"
         raise UsageError(f"--to {to}: {row_name(fit.curve, with_size=False)}: {reason}")
     return FittedCurve(fit.curve, fit.found)
 
 
-def fits(document: Document) -> list[PiecewiseFit]:
-    """The fits of the curves that the rows of a document are on, to these rows alone."""
-    chosen = {row.configuration for row in document.rows}
-    return piecewise_fits(document.run, chosen.__contains__)
+def fit_of(document: Document, curve: Configuration) -> PiecewiseFit:
+    """The fit of a curve that rows of a document are on, to these rows alone."""
+    on_it = {row.configuration for row in document.rows if row.configuration.curve == curve}
+    (fit,) = piecewise_fits(document.run, on_it.__contains__)
+    return fit
 
 
-def ping_pongs(document: Document) -> list[PiecewiseFit]:
-    """Those whose half is the time of a message one way."""
-    return [fit for fit in fits(document) if is_in_turn(fit.curve.pattern, fit.curve.mode)]
+def _ping_pongs(document: Document) -> list[Configuration]:
+    """The curves whose half is the time of a message one way."""
+    curves = dict.fromkeys(row.configuration.curve for row in document.rows)
+    return [curve for curve in curves if is_in_turn(curve.pattern, curve.mode)]
 
 
-def _choice(found: Sequence[PiecewiseFit]) -> str:
+def described(document: Document, found: FittedCurve) -> Iterator[str]:
+    """The curve, its ranks, and when it was measured, as far as these are known."""
+    yield row_name(found.curve, with_size=False)
+    yield " and ".join(map(document.run.names.rank, found.curve.pair))
+    if document.run.measured is not None:
+        yield document.run.measured
+    doubtful = sum(
+        row.verdict.word == "no" for row in document.rows if row.configuration.curve == found.curve
+    )
+    if doubtful:
+        yield f"{doubtful} of its sizes with the verdict no"
+
+
+def _choice(curves: Sequence[Configuration]) -> str:
     """How to choose one of several, in the words of the options."""
-    curves = [fit.curve for fit in found]
     transports = list(dict.fromkeys(curve.transport for curve in curves))
     if len(transports) > 1:
         return f"choose one: -t {_named(transports)}"

@@ -15,18 +15,15 @@ from typing import NamedTuple
 import msgspec
 
 from halftrip.analysis.fitted import Pieces
-from halftrip.convert.export.fitted_curve import FittedCurve, fits, fitted_curve
+from halftrip.convert.export.fitted_curve import FittedCurve, described, fit_of, fitted_curve
 from halftrip.convert.export.names import row_name
-from halftrip.convert.export.simgrid import described
-from halftrip.convert.export.smpi import eager_limit, problem, segments
+from halftrip.convert.export.segments import LARGEST, eager_limit, problem, segments
 from halftrip.errors import UsageError
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.texts import printable
 
 _TO = "loggopsim"
-# LogGOPSim reads its options as an int of C.
-_LARGEST = 2**31 - 1
 # By how much a parameter may be rounded to a whole number.
 _ROUNDING = 1e-3
 # Names of units by how many of them a nanosecond has.
@@ -53,6 +50,14 @@ class Parameters(NamedTuple):
         }
 
 
+class Seen(NamedTuple):
+    """What something other than a ping-pong has shown, ns: the CPU overhead, the mean of sender and
+    receiver, and the gap between two short messages; None: not known."""
+
+    overhead: float | None = None
+    gap: float | None = None
+
+
 class Scaled(NamedTuple):
     """The times of parameters as whole numbers of a unit, of which a nanosecond has `per_ns`, by
     the letters of their options; `rounding` is the largest relative change by that."""
@@ -71,43 +76,40 @@ def files(document: Document) -> Mapping[str, str]:
     ping-pong, or its pieces are no model."""
     found = fitted_curve(document, _TO)
     trouble = problem(found.pieces)
-    gap = _gap(document, found)
-    told = parameters(found.pieces, gap=gap or 0.0)
+    also = seen(document, found)
+    told = parameters(found.pieces, also)
     scale = None if trouble else scaled(told)
     if scale is None:
-        reason = trouble or f"a message takes more than LogGOPSim's {_LARGEST} ns"
+        reason = trouble or f"a message takes more than LogGOPSim's {LARGEST} ns"
         raise UsageError(f"--to {_TO}: {row_name(found.curve, with_size=False)}: {reason}")
-    lines = _lines(document, found, told, scale, gap is not None)
+    lines = _lines(document, found, told, scale, also)
     return {"-loggopsim.txt": "".join(f"{line}\n" for line in lines)}
 
 
-def parameters(pieces: Pieces, overhead: float = 0.0, gap: float = 0.0) -> Parameters:
-    """The parameters of a curve of times one way. `overhead` is the mean of sender and receiver,
-    and `gap` the time between two short messages, ns, where something other than a ping-pong has
-    shown them.
+def seen(document: Document, found: FittedCurve) -> Seen:
+    """What the rows of a document show apart from a ping-pong: the gap is the time between two
+    messages of one byte in a stream between the same ranks with the same settings."""
+    like = _but_for_pattern(found.curve)
+    for curve in dict.fromkeys(row.configuration.curve for row in document.rows):
+        if curve.pattern == "stream" and _but_for_pattern(curve) == like:
+            pieces = fit_of(document, curve).found
+            if pieces is not None:
+                return Seen(gap=pieces.pieces[0].line.at(1))
+    return Seen()
 
-    A ping-pong shows L + 2 o, the time of one byte, and G, the time per byte of the longest
-    messages.
-    """
+
+def parameters(pieces: Pieces, also: Seen) -> Parameters:
+    """The parameters of a curve of times one way. A ping-pong shows L + 2 o, the time of one byte,
+    and G, the time per byte of the longest messages; where o and g are not known, they are 0."""
     first, last = pieces.pieces[0].line, pieces.pieces[-1].line
+    overhead = also.overhead or 0.0
     return Parameters(
         latency=max(0.0, first.at(1) - 2 * overhead),
         overhead=overhead,
-        gap=gap,
+        gap=also.gap or 0.0,
         gap_per_byte=last.per_byte.value,
         eager_limit=eager_limit(pieces),
     )
-
-
-def _gap(document: Document, found: FittedCurve) -> float | None:
-    """The time between two messages of one byte in a stream between the same ranks with the same
-    settings, ns; None where the rows have no such stream."""
-    like = _but_for_pattern(found.curve)
-    for fit in fits(document):
-        is_like = fit.curve.pattern == "stream" and _but_for_pattern(fit.curve) == like
-        if is_like and fit.found is not None:
-            return fit.found.pieces[0].line.at(1)
-    return None
 
 
 def _but_for_pattern(curve: Configuration) -> Configuration:
@@ -121,7 +123,7 @@ def scaled(told: Parameters) -> Scaled | None:
     """The times in the coarsest unit in which none is rounded by much, or else in the finest in
     which all are small enough; None where none is."""
     found = [_in_unit(told, per_ns) for per_ns in _UNITS]
-    possible = [each for each in found if max(each.times.values()) <= _LARGEST]
+    possible = [each for each in found if max(each.times.values()) <= LARGEST]
     good = [each for each in possible if each.rounding <= _ROUNDING]
     return next(iter([*good, *reversed(possible)]), None)
 
@@ -135,7 +137,7 @@ def _in_unit(told: Parameters, per_ns: int) -> Scaled:
 
 
 def _lines(
-    document: Document, found: FittedCurve, told: Parameters, scale: Scaled, has_gap: bool
+    document: Document, found: FittedCurve, told: Parameters, scale: Scaled, also: Seen
 ) -> Iterator[str]:
     unit = scale.unit
     yield "# Options of LogGOPSim, as halftrip has measured them:"
@@ -151,11 +153,10 @@ def _lines(
     )
     yield f"# Latency, {unit}: the time of one byte one way, less 2 o."
     yield f"-L {scale.times['L']}"
-    yield f"# CPU overhead of a send or a receive, {unit}: in a ping-pong it is a part of L."
+    apart = "in a ping-pong it is a part of L" if also.overhead is None else "of LogGP"
+    yield f"# CPU overhead of a send or a receive, {unit}: {apart}."
     yield f"-o {scale.times['o']}"
-    stream = (
-        "of one byte in the stream of the same run" if has_gap else "not known without a stream"
-    )
+    stream = "not known without a stream" if also.gap is None else "in the stream of the same run"
     yield f"# Gap between two messages, {unit}: {stream}."
     yield f"-g {scale.times['g']}"
     yield f"# Gap per byte, {unit}: of the longest messages."

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from xml.sax.saxutils import quoteattr
 
-from halftrip.convert.export.fitted_curve import FittedCurve, fitted_curve
+from halftrip.convert.export.fitted_curve import FittedCurve, described, fitted_curve
 from halftrip.convert.export.names import row_name
-from halftrip.convert.export.smpi import HEADER, Division, Factors, divisions, factors, problem
+from halftrip.convert.export.segments import problem
+from halftrip.convert.export.smpi import HEADER, Division, Factors, divisions, factors
 from halftrip.errors import UsageError
 from halftrip.report.document import Document
 from halftrip.texts import printable
@@ -107,19 +108,6 @@ def _head(document: Document, found: FittedCurve, told: Factors) -> Iterator[str
     for paragraph in (*_about_thresholds(divided, told), *_ABOUT):
         yield ""
         yield from wrap(paragraph, _WIDTH)
-
-
-def described(document: Document, found: FittedCurve) -> Iterator[str]:
-    """The curve, its ranks, and when it was measured, as far as these are known."""
-    yield row_name(found.curve, with_size=False)
-    yield f"{' and '.join(map(document.run.names.rank, found.curve.pair))}"
-    if document.run.measured is not None:
-        yield document.run.measured
-    doubtful = sum(
-        row.verdict.word == "no" for row in document.rows if row.configuration.curve == found.curve
-    )
-    if doubtful:
-        yield f"{doubtful} of its sizes with the verdict no"
 
 
 def _line(division: Division) -> str:
