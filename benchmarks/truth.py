@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 from scipy import signal, stats
 
+from bends import bends
 from changes import changes
 from claims import Claim, Score, measure, simulated
 from halftrip.analysis.adjustment import typical_rtts
@@ -328,6 +329,7 @@ def histories() -> list[Claim]:
 
 # Of `early`, the range is what a run should keep; whether it does depends on when it ends.
 GROUPS: dict[str, Callable[[], list[Claim]]] = {
+    "bends": bends,
     "coverage": coverage,
     "difference": differences,
     "early": early,

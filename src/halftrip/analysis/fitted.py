@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from halftrip.results.configuration import Configuration
+from halftrip.stats.curve_times import Over
 from halftrip.stats.estimate import Estimate
 
 BendKind = Literal["jump", "slope"]
-# What intervals of a fit are over: launches, slices of a launch, or, of figures without repeats,
-# how far points are from the line.
-Over = Literal["launches", "slices", "residuals"]
 
 
 class Line(NamedTuple):

@@ -91,7 +91,7 @@ def repeats(
     single = all(each.iterations == 1 and each.reported is None for each in measurements)
     if quantile is not None and (over_all_time or not single or configuration.is_rate):
         return None
-    sampled = [each for each in measurements if each.samples.size]
+    sampled = [each for each in measurements if each.is_sampled]
     launches: dict[int, list[tuple[SliceMedian, float]]] = {}
     every = zip(sampled, times.launches, times.slices, times.rtts, times.counted, strict=True)
     for measurement, launch, of_slice, rtt, counts in every:

@@ -83,6 +83,11 @@ class Measurement(
         return concatenate(block.times for block in self.blocks)
 
     @property
+    def is_sampled(self) -> bool:
+        """Whether it has any sample."""
+        return any(block.times.size for block in self.blocks)
+
+    @property
     def one_way_blocks(self) -> list[Floats]:
         """For each block, the one-way times of a message, shape (n,), ns."""
         messages = self.iterations * self.configuration.messages_per_iteration
@@ -117,7 +122,7 @@ class Measurement(
         back = median_or_none([block.receive_times for block in self.blocks])
         return None if there is None or back is None else (there, back)
 
-    @cached_property
+    @property
     def delivery(self) -> Delivery | None:
         """The counts of all messages in the samples; None where none can be lost."""
         return add_deliveries(block.delivery for block in self.blocks)

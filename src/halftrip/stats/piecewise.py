@@ -64,17 +64,26 @@ def usable(points: Iterable[Point]) -> list[Point]:
 
 def joints(curve: Sequence[Point]) -> list[Joint]:
     """The joints of a curve, ascending; `curve` is as `usable` returns it."""
-    columns = np.array(curve, dtype=np.float64).reshape(-1, 3)
-    size, time, spread = columns.T
-    deviation = np.where(np.isfinite(spread), spread, UNKNOWN_SPREAD) / NORMAL_95
-    deviation = np.maximum(deviation, STRAIGHTNESS) * time
-    weight = (deviation * _scatter(size, time, deviation)) ** -2
-    starts = _pieces(size, time, weight)
-    ends = [*starts[2:], len(curve)]
+    size, time, spread = np.array(curve, dtype=np.float64).reshape(-1, 3).T
+    weight = deviations(size, time, spread) ** -2
+    return joints_of(size, time, weight, pieces(size, time, weight))
+
+
+def joints_of(size: Floats, time: Floats, weight: Floats, starts: Sequence[int]) -> list[Joint]:
+    """The joints between the pieces that begin at the points with the indices `starts`."""
+    ends = [*starts[2:], size.size]
     return [
         _locate(size, time, weight, first, end)
         for first, end in zip(starts[:-1], ends, strict=False)
     ]
+
+
+def deviations(size: Floats, time: Floats, spread: Floats) -> Floats:
+    """The standard deviations, ns, by which points are off straight pieces; all shape (n,), as in
+    `Point`."""
+    deviation = np.where(np.isfinite(spread), spread, UNKNOWN_SPREAD) / NORMAL_95
+    deviation = np.maximum(deviation, STRAIGHTNESS) * time
+    return deviation * _scatter(size, time, deviation)
 
 
 def _scatter(size: Floats, time: Floats, deviation: Floats) -> float:
@@ -121,9 +130,11 @@ class _Lines:
         return np.maximum(yy - explained, 0.0)
 
 
-def _pieces(size: Floats, time: Floats, weight: Floats) -> list[int]:
+def pieces(
+    size: Floats, time: Floats, weight: Floats, single_cost: float = PIECE_COST
+) -> list[int]:
     """The first points, as indices, of the straight pieces that fit the curve best at PIECE_COST
-    each.
+    each, or `single_cost` for a piece of one point.
 
     Bellman and Roth, Curve Fitting by Segmented Straight Lines, JASA 64 (1969): the best pieces up
     to a point are the best up to where its piece begins, and that piece. All arrays: shape (n,).
@@ -135,6 +146,7 @@ def _pieces(size: Floats, time: Floats, weight: Floats) -> list[int]:
     for last in range(n):
         errors = lines.add(slice(last + 1), size[last], time[last], weight[last])
         total = best[: last + 1] + errors + PIECE_COST
+        total[last] += single_cost - PIECE_COST
         begins[last] = np.argmin(total)
         best[last + 1] = total[begins[last]]
     starts: list[int] = []
@@ -146,11 +158,24 @@ def _pieces(size: Floats, time: Floats, weight: Floats) -> list[int]:
 
 
 def _errors(size: Floats, time: Floats, weight: Floats) -> Floats:
-    """The squared error of the line through the first 1, 2, ... n points, shape (n,)."""
-    lines = _Lines(1)
-    return np.array(
-        [lines.add(slice(1), *point)[0] for point in zip(size, time, weight, strict=True)]
-    )
+    """The squared error of the line through the first 1, 2, ... n points, shape (n,).
+
+    As `_Lines`, of one line: for so few figures numpy's calls would take ten times as long.
+    """
+    errors = []
+    total = mean_x = mean_y = xx = xy = yy = 0.0
+    for x, y, w in zip(size.tolist(), time.tolist(), weight.tolist(), strict=True):
+        before = total
+        total += w
+        share = w / total
+        dx, dy = x - mean_x, y - mean_y
+        mean_x += share * dx
+        mean_y += share * dy
+        xx += share * before * dx * dx
+        xy += share * before * dx * dy
+        yy += share * before * dy * dy
+        errors.append(max(yy - (xy * xy / xx if xx > 0 else 0.0), 0.0))
+    return np.array(errors)
 
 
 def _locate(size: Floats, time: Floats, weight: Floats, first: int, end: int) -> Joint:

@@ -98,14 +98,14 @@ def _begins_apart(values: Floats) -> bool:
     if k < _FEWEST_SLICES:
         return False
     deviations = values - values.mean()
-    square = float(np.sum(deviations * deviations))
+    square = float(deviations @ deviations)
     if square <= 0:
         return False
     rounding = k * _tied_step(values) ** 2 / 12.0
     largest = 0.0
     for shape, of_shape in _shapes(k):
         # A path that warms up is slower at first; one that gets slower drifts.
-        slower = max(0.0, float(np.sum(shape * deviations)))
+        slower = max(0.0, float(shape @ deviations))
         largest = max(largest, slower**2 / of_shape)
     dof = k - 2
     left = max(square - largest, 0.0) + rounding

@@ -1,0 +1,377 @@
+"""The models of the curves of a run: the answer, and a table for each model."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from rich.console import Group
+from rich.text import Text
+
+from halftrip.analysis.fit import CurveFit
+from halftrip.analysis.fitted import Bend, Line, Piece, Pieces
+from halftrip.analysis.flags.flag import counted
+from halftrip.analysis.hockney import Hockney
+from halftrip.report.cells import NOTHING, number, text_lines
+from halftrip.report.fields import common, curve_name, varying
+from halftrip.report.flat import configuration_fields, or_none
+from halftrip.report.layout import ALWAYS, BRIEF, Column, as_text, made_table
+from halftrip.results.names import Names
+from halftrip.stats.estimate import Estimate
+from halftrip.units import format_size, significant, with_units
+
+# Of more curves, the answer counts.
+_MOST_SENTENCES = 4
+_OVER = {
+    "launches": "intervals: 95 %, by bootstrap over launches",
+    "slices": "intervals: 95 %, by bootstrap over the slices of one launch",
+    "residuals": "intervals: 95 %, by the distances from the line, as nothing was repeated",
+}
+_OF_LINES = [
+    (
+        "one line: t = s + n / B; n-half: s B, where half of B is reached; off: the time less the "
+        "line's, at the size where it is worst."
+    ),
+    (
+        "ordinary: every ns counts alike; relative: every per cent; robust: as relative, and "
+        "points that are far off count less."
+    ),
+]
+_OF_PIECES = [
+    (
+        "pieces: straight lines, t = s + n / B, each from its first to its last measured size; s "
+        "of a later piece is where its line would begin."
+    ),
+]
+_OF_BENDS = ["jump: how much longer a message just above it takes; slope: the lines meet there."]
+
+
+def render(
+    fits: Sequence[CurveFit], names: Names, models: Sequence[str], width: int, wide: bool = False
+) -> Group:
+    """The answer, and the tables of these models (hockney, piecewise), in lines of at most `width`
+    columns; `wide`: but for the tables, which have all columns."""
+    fitted = [each for each in fits if each.pieces is not None]
+    parts = [part for line in answer(fits, names) for part in text_lines(line, width)]
+    if fitted:
+        configurations = [each.configuration for each in fitted]
+        simulated = all(each.is_simulated for each in configurations)
+        heading = ", ".join(common(configurations, simulated, brief=True))
+        if heading:
+            parts += [Text(), *text_lines(heading, width)]
+        if "hockney" in models:
+            parts += _section(_of_lines(fitted), width, wide, _OF_LINES)
+        if "piecewise" in models:
+            parts += _section(_of_pieces(fitted), width, wide, _OF_PIECES)
+            parts += _section(_of_bends(fitted), width, wide, _OF_BENDS)
+        over = {each.curve.times.over: None for each in fitted if each.curve.times}
+        for each in over:
+            parts += text_lines(f"{_OVER[each]}.", width, "dim")
+    return Group(*parts)
+
+
+class _Table(NamedTuple):
+    lines: Sequence[Any]
+    columns: Sequence[Column]
+
+
+def _section(table: _Table, width: int, wide: bool, legend: Sequence[str]) -> list[Text]:
+    """An empty line, the table, and what it means; nothing without lines."""
+    if not table.lines:
+        return []
+    made = made_table(table.lines, table.columns, section=lambda line: line.fit.configuration)
+    return [
+        Text(),
+        *as_text(made.table, None if wide else width),
+        *(part for line in legend for part in text_lines(line, width, "dim")),
+    ]
+
+
+# The answer.
+
+
+def answer(fits: Sequence[CurveFit], names: Names) -> list[str]:
+    """What the curves are made of, and which could not be fitted: a line each, or counts."""
+    fitted = [each for each in fits if each.pieces is not None]
+    fields = varying(each.configuration for each in fits)
+    lines = []
+    if len(fitted) > _MOST_SENTENCES:
+        lines += _counts(fitted)
+    else:
+        lines += [
+            f"{curve_name(each.configuration, fields, names)}: {_made_of(each)}" for each in fitted
+        ]
+    reasons: dict[str, list[CurveFit]] = {}
+    for each in fits:
+        if each.curve.reason is not None:
+            reasons.setdefault(each.curve.reason, []).append(each)
+    for reason, those in reasons.items():
+        whose = curve_name(those[0].configuration, fields, names)
+        if len(those) > 1:
+            whose = counted(len(those), "curve")
+        lines.append(f"{whose}: no fit: {reason}")
+    left = sorted({size for each in fitted for size in each.curve.left_out})
+    if left:
+        lines.append(f"left out, without a time above 0: {', '.join(map(format_size, left))}")
+    return lines
+
+
+def _made_of(fit: CurveFit) -> str:
+    pieces = _pieces(fit)
+    if not pieces.bends:
+        said = "straight; no bend"
+    else:
+        bends = ", ".join(map(bend_in_words, pieces.bends))
+        said = f"{counted(len(pieces.pieces), 'straight piece')}: {bends}"
+    line = next((each for each in fit.lines if each.method == "relative"), None)
+    if pieces.bends and line is not None and line.unfit is not None:
+        said += f"; a single line is off by {_share(line.worst.share)} at "
+        said += _size(line.worst.size)
+    if pieces.outliers:
+        said += f"; on no piece: {', '.join(map(_size, pieces.outliers))}"
+    return said
+
+
+def bend_in_words(bend: Bend) -> str:
+    """Where a bend is, and what happens there: ``jump to 1.34 times between 4K and 8K``."""
+    what = f"jump to {significant(bend.step.value, 3)} times" if bend.kind == "jump" else "bend"
+    return f"{what} between {_size(bend.low)} and {_size(bend.high)}"
+
+
+def _counts(fits: Sequence[CurveFit]) -> list[str]:
+    straight = sum(not _pieces(each).bends for each in fits)
+    said = [f"{counted(len(fits), 'curve')}: {straight} straight, {len(fits) - straight} bend"]
+    places = Counter((bend.low, bend.high) for each in fits for bend in _pieces(each).bends)
+    if places:
+        (low, high), count = places.most_common(1)[0]
+        said.append(f"most often between {_size(low)} and {_size(high)}: {count}")
+    return ["; ".join(said)]
+
+
+def _pieces(fit: CurveFit) -> Pieces:
+    assert fit.pieces is not None
+    return fit.pieces
+
+
+def _size(size: int) -> str:
+    return f"{format_size(size)}{'' if format_size(size)[-1].isalpha() else ' B'}"
+
+
+def _share(share: float) -> str:
+    return f"{significant(100 * share, 2)} %"
+
+
+# The tables.
+
+
+class _Of(NamedTuple):
+    """A line of a table: what it is of, and the curve."""
+
+    fit: CurveFit
+    what: Any
+    number: int = 0
+
+
+def _of_curve(fits: Iterable[CurveFit]) -> list[Column]:
+    """The columns that say which curve it is."""
+    columns = [
+        Column("transport", "", lambda line: line.fit.configuration.transport, True, rank=ALWAYS)
+    ]
+    for field in varying(each.configuration for each in fits):
+        of = field.of
+        columns.append(
+            Column(field.name, "", lambda line, of=of: of(line.fit.configuration), True,
+                   rank=ALWAYS)
+        )  # fmt: skip
+    return columns
+
+
+def _of_lines(fits: Sequence[CurveFit]) -> _Table:
+    lines = [_Of(fit, line) for fit in fits for line in fit.lines]
+    return _Table(
+        lines,
+        [
+            *_of_curve(fits),
+            Column("one line", "", lambda line: line.what.method, True, rank=ALWAYS),
+            *_of_a_line(lambda line: line.what.line),
+            Column("n-half", "bytes", lambda line: _bytes(line.what.n_half), rank=BRIEF),
+            Column("95 %", "", lambda line: _bytes_interval(line.what.n_half), True, rank=BRIEF),
+            Column("off", "%", lambda line: significant(100 * line.what.worst.share, 2),
+                   rank=ALWAYS),
+            Column("at", "bytes", lambda line: format_size(line.what.worst.size), rank=BRIEF),
+            Column("", "", lambda line: "fits" if line.what.unfit is None else "unfit", True,
+                   rank=ALWAYS),
+        ],
+    )  # fmt: skip
+
+
+def _off(line: Hockney) -> str:
+    return number(line.worst.share, 2, 0.01)
+
+
+def _worst(line: Hockney) -> str:
+    return NOTHING if math.isnan(line.worst.share) else format_size(line.worst.size)
+
+
+def _of_a_line(of: Callable[[_Of], Line]) -> list[Column]:
+    return [
+        Column("s", "us", lambda line: _figure(of(line).start, 1e3), rank=ALWAYS),
+        Column("95 %", "us", lambda line: _interval(of(line).start, 1e3), True, rank=ALWAYS),
+        Column("B", "MB/s", lambda line: _figure(bandwidth(of(line)), 1e6), rank=ALWAYS),
+        Column("95 %", "MB/s", lambda line: _interval(bandwidth(of(line)), 1e6), True,
+               rank=ALWAYS),
+    ]  # fmt: skip
+
+
+def bandwidth(line: Line) -> Estimate:
+    """The bandwidth of a line, bytes per second: infinite where a byte takes no time."""
+    value, low, high = (
+        math.nan if math.isnan(each) else 1e9 / each if each > 0 else math.inf
+        for each in line.per_byte
+    )
+    return Estimate(value, high, low)
+
+
+def _of_pieces(fits: Sequence[CurveFit]) -> _Table:
+    lines = [
+        _Of(fit, piece, place)
+        for fit in fits
+        for place, piece in enumerate(_pieces(fit).pieces, start=1)
+    ]
+    return _Table(
+        lines,
+        [
+            *_of_curve(fits),
+            Column("piece", "", lambda line: str(line.number), rank=ALWAYS),
+            Column("from", "bytes", lambda line: format_size(line.what.first), rank=ALWAYS),
+            Column("to", "bytes", lambda line: format_size(line.what.last), rank=ALWAYS),
+            *_of_a_line(lambda line: line.what.line),
+        ],
+    )
+
+
+def _of_bends(fits: Sequence[CurveFit]) -> _Table:
+    lines = [_Of(fit, bend) for fit in fits for bend in _pieces(fit).bends]
+    return _Table(
+        lines,
+        [
+            *_of_curve(fits),
+            Column("bend", "", lambda line: line.what.kind, True, rank=ALWAYS),
+            Column("after", "bytes", lambda line: format_size(line.what.low), rank=ALWAYS),
+            Column("by", "bytes", lambda line: format_size(line.what.high), rank=ALWAYS),
+            Column("time", "times", lambda line: _step(line.what), rank=ALWAYS),
+            Column("95 %", "", lambda line: _step_interval(line.what), True, rank=ALWAYS),
+        ],
+    )
+
+
+def _step(bend: Bend) -> str:
+    return number(bend.step.value) if bend.kind == "jump" else ""
+
+
+def _step_interval(bend: Bend) -> str:
+    return _interval(bend.step, 1.0) if bend.kind == "jump" else ""
+
+
+def _figure(found: Estimate, scale: float) -> str:
+    """A figure that has an interval: without one it says nothing."""
+    if math.isnan(found.low) or math.isinf(found.value):
+        return NOTHING
+    return number(found.value, 3, scale)
+
+
+def _interval(found: Estimate, scale: float) -> str:
+    if math.isnan(found.low):
+        return NOTHING
+    if math.isinf(found.high):
+        return f"over {significant(found.low / scale, 3)}"
+    return f"{significant(found.low / scale, 3)} to {significant(found.high / scale, 3)}"
+
+
+def _bytes(found: Estimate) -> str:
+    # A line that starts below 0 never has half of its bandwidth.
+    return NOTHING if math.isnan(found.low) or found.value < 0 else f"{found.value:,.0f}"
+
+
+def _bytes_interval(found: Estimate) -> str:
+    if _bytes(found) == NOTHING:
+        return NOTHING
+    return f"{found.low:,.0f} to {found.high:,.0f}"
+
+
+# For programs.
+
+
+def content(fits: Sequence[CurveFit], models: Sequence[str]) -> list[dict[str, Any]]:
+    """The fits of each curve as one object."""
+    found = []
+    for fit in fits:
+        times, pieces = fit.curve.times, fit.pieces
+        fields = configuration_fields(fit.configuration)
+        fields.pop("size", None)
+        curve: dict[str, Any] = {
+            **with_units(fields),
+            "reason": fit.curve.reason,
+            "left_out_sizes_bytes": list(fit.curve.left_out),
+            "interval_over": None if times is None else times.over,
+        }
+        if "hockney" in models:
+            curve["hockney"] = [_line_fields(line) for line in fit.lines]
+        if "piecewise" in models:
+            curve["pieces"] = [] if pieces is None else list(map(_piece_fields, pieces.pieces))
+            curve["bends"] = [] if pieces is None else list(map(_bend_fields, pieces.bends))
+            curve["outlier_sizes_bytes"] = [] if pieces is None else list(pieces.outliers)
+        found.append(curve)
+    return found
+
+
+def _estimate_fields(name: str, unit: str, found: Estimate) -> dict[str, float | None]:
+    """The figure and the ends of its interval; without an interval it is not known."""
+    known = not math.isnan(found.low)
+    return {
+        f"{name}{end}_{unit}" if unit else f"{name}{end}": or_none(value) if known else None
+        for end, value in zip(("", "_low", "_high"), found, strict=True)
+    }
+
+
+def _of_line(line: Line) -> dict[str, float | None]:
+    return {
+        **_estimate_fields("start", "ns", line.start),
+        **_estimate_fields("per_byte", "ns", line.per_byte),
+        **_estimate_fields("bandwidth", "bytes_per_s", bandwidth(line)),
+    }
+
+
+def _line_fields(line: Hockney) -> dict[str, Any]:
+    return {
+        "method": line.method,
+        **_of_line(line.line),
+        **_estimate_fields("n_half", "bytes", line.n_half),
+        "worst_residual_share": or_none(line.worst.share),
+        "worst_residual_size_bytes": None if math.isnan(line.worst.share) else line.worst.size,
+        "typical_residual_share": or_none(line.typical),
+        "unfit": line.unfit,
+        "launches": [
+            {"start_ns": start, "per_byte_ns": per_byte} for start, per_byte in line.by_launch
+        ],
+    }
+
+
+def _piece_fields(piece: Piece) -> dict[str, Any]:
+    return {
+        "first_size_bytes": piece.first,
+        "last_size_bytes": piece.last,
+        **_of_line(piece.line),
+    }
+
+
+def _bend_fields(bend: Bend) -> dict[str, Any]:
+    kind = "time_ratio" if bend.kind == "jump" else "per_byte_ratio"
+    return {
+        "low_size_bytes": bend.low,
+        "high_size_bytes": bend.high,
+        "kind": bend.kind,
+        **_estimate_fields(kind, "", bend.step),
+    }

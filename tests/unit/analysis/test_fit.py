@@ -1,0 +1,166 @@
+"""The fits of runs: made-up ones, and tables that the authors of older tools published."""
+
+import numpy as np
+import pytest
+
+from halftrip.analysis.fit import fits
+from halftrip.analysis.piecewise_fits import piecewise_fits
+from harness import runs
+from harness.curves import GRID, run_of
+
+# Of eight measurements of 100,000 exchanges, by size, the total of each, ms: the first, which was
+# in another mode, and the second.
+EXCHANGES = {
+    4: (27.4, 50.04), 8: (19.3, 50.08), 16: (19.54, 50.12), 32: (19.93, 51.55),
+    64: (20.38, 54.02), 128: (20.84, 55.16), 256: (23.08, 58.07), 512: (29.61, 80.91),
+    1024: (39.56, 113.66), 2048: (59.73, 177.12), 4096: (96.32, 310.58), 8192: (392.4, 510.65),
+    16384: (943.1, 942.22), 32768: (1718.53, 1722.45),
+}  # fmt: skip
+# Hpcbench, blocking stream, exponential: bytes and Mbit/s, to 64 KiB.
+MYRINET = {
+    1: 1.3492, 2: 2.7097, 4: 5.4210, 8: 10.8340, 16: 21.6515, 32: 43.2567, 64: 86.1781,
+    128: 161.0577, 256: 336.5160, 512: 650.0364, 1024: 1222.6667, 2048: 1922.8257,
+    4096: 1949.6520, 8192: 1969.3541, 16384: 1976.0888, 32768: 1532.8212, 65536: 1711.6819,
+    131072: 1820.3357, 262144: 1874.0833, 524288: 1899.8430, 1048576: 1912.2904,
+    2097152: 1945.7018, 4194304: 1962.1807,
+}  # fmt: skip
+GIGABIT = {
+    1: 0.0081, 2: 0.016, 4: 0.0317, 8: 0.064, 16: 12.0482, 32: 24.0612, 64: 46.97, 128: 112.5437,
+    256: 197.8421, 512: 232.417, 1024: 251.0281, 2048: 258.4786,
+}  # fmt: skip
+VH_VH = {
+    8: 8.452, 16: 4.351, 32: 3.6, 64: 3.707, 128: 3.648, 256: 3.755, 512: 3.648, 1024: 5.054,
+    2048: 36.144, 4096: 5.901, 8192: 6.151, 16384: 7.653, 32768: 11.599, 65536: 21.899,
+    131072: 36.502, 262144: 70.703,
+}  # fmt: skip
+
+
+def figure(size, ns, **changes):
+    """A row that is one figure: a message takes `ns`."""
+    values = {"iterations": 1000, "stopped": "count", "samples": [round(2000 * ns)], "rtts": None}
+    return runs.measurement("mpi", size, **(values | changes))
+
+
+def fitted(*measurements):
+    (found,) = fits(runs.run(*measurements))
+    return found
+
+
+def bends(found):
+    return [(each.low, each.high) for each in found.pieces.bends]
+
+
+def test_a_run_has_a_fit_of_each_curve_with_intervals_over_its_slices():
+    first, second = (
+        run_of(segments, transport=transport)
+        for transport, segments in (("shm", []), ("tcp", [(4096, 3000.0, 0.1)]))
+    )
+    straight, bent = fits(runs.run(*first.measurements, *second.measurements))
+    assert straight.curve.times.over == "slices"
+    assert bends(straight) == []
+    relative = straight.lines[1]
+    assert relative.method == "relative"
+    assert relative.unfit is None
+    assert relative.line.start.value == pytest.approx(1000, rel=0.02)
+    assert not relative.line.per_byte.is_apart_from(0.1)
+    assert relative.n_half.low < 10_000 < relative.n_half.high
+    assert bends(bent) == [(2048, 4096)]
+    (bend,) = bent.pieces.bends
+    assert bend.kind == "jump"
+    assert all(each.unfit for each in bent.lines)
+
+
+def test_launches_are_what_intervals_are_over_where_there_are_several():
+    found = fits(run_of(launches=4, slices=2))[0]
+    assert found.curve.times.over == "launches"
+    assert len(found.lines[0].by_launch) == 4
+
+
+def test_one_launch_that_lacks_sizes_does_not_count():
+    run = run_of(launches=3, slices=1)
+    kept = [each for each in run.measurements if each.launch < 2 or each.configuration.size < 64]
+    found = fitted(*kept)
+    assert len(found.lines[0].by_launch) == 2
+
+
+def test_the_pieces_are_those_that_other_programs_get():
+    run = run_of([(4096, 3000.0, 0.1)])
+    (found,) = piecewise_fits(run)
+    assert found.found == fits(run)[0].pieces
+    first, second = found.found.pieces
+    assert (first.first, first.last, second.first, second.last) == (1, 2048, 4096, GRID[-1])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({8: 100.0, 16: 100.0}, "2 sizes; a line needs 3 at least: measure more"),
+        ({8: 0.0, 16: 0.0, 32: 100.0}, r"1 size \(2 more without a time above 0\); a line needs 3"),
+    ],
+)
+def test_too_few_sizes_are_not_fitted(sizes, said):
+    found = fitted(*(figure(size, ns) for size, ns in sizes.items()))
+    assert found.lines == ()
+    assert found.pieces is None
+    assert said.replace("\\", "") in found.curve.reason.replace("\\", "")
+
+
+def test_no_figure_is_without_an_interval_where_nothing_was_repeated():
+    found = fitted(*(figure(size, 100.0 + size) for size in (8, 64, 512, 4096)))
+    assert found.curve.times.over == "residuals"
+    for line in found.lines:
+        assert np.isfinite([*line.line.start, *line.line.per_byte]).all()
+
+
+def test_eight_measurements_have_a_line_that_does_not_fit():
+    """The report has -0.026 us for the first, and 0.58 to 0.63 us for the others, of an exchange: a
+    message and its reply."""
+    found = fitted(
+        *(
+            figure(size, total * 1e6 / 100_000 / 2, launch=launch)
+            for launch in (0, 1)
+            for size, totals in EXCHANGES.items()
+            for total in totals[launch : launch + 1]
+        )
+    )
+    ordinary, *_ = found.lines
+    first, second = (2 * start / 1e3 for start, _ in ordinary.by_launch)
+    assert first < 0
+    assert 0.58 <= second <= 0.63
+    assert ordinary.unfit is not None
+
+
+def test_hpcbench_over_myrinet_changes_its_protocol_above_16_kib():
+    found = fitted(
+        *(
+            figure(size, size * 8e3 / rate, pattern="stream", samples=[round(size * 8e6 / rate)])
+            for size, rate in MYRINET.items()
+        )
+    )
+    assert (16384, 32768) in bends(found)
+
+
+def test_hpcbench_over_gigabit_ethernet_is_odd_below_16_bytes():
+    found = fitted(
+        *(
+            figure(size, size * 8e3 / rate, pattern="stream", samples=[round(size * 8e6 / rate)])
+            for size, rate in GIGABIT.items()
+        )
+    )
+    assert (8, 16) in bends(found)
+    assert found.pieces.bends[0].step.value < 0.02
+
+
+def test_mpi4py_has_a_cold_first_row_and_one_outlier():
+    found = fitted(*(figure(size, 1e3 * us) for size, us in VH_VH.items()))
+    assert found.pieces.outliers == (8, 2048)
+    assert bends(found) == []
+
+
+def test_a_coarse_clock_is_no_bend():
+    """As of the reference that measured one integer after another with a clock of 1 us."""
+    found = fitted(
+        *(figure(size, 1000 * round(3 + 0.004 * size), rtts=None) for size in range(4, 1004, 4))
+    )
+    assert found.curve.times.step == pytest.approx(1000, rel=0.01)
+    assert bends(found) == []
