@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from halftrip.analysis.fitted import Over
 from halftrip.analysis.repeats import Repeats, repeats
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.stats import loggp
+from halftrip.stats.curve_times import Over
 from halftrip.stats.estimate import Estimate, combined
 from halftrip.units import significant, size_in_words
 
@@ -77,13 +77,14 @@ class LogGPFit(NamedTuple):
         return self.misfit is not None and self.misfit <= MISFIT
 
 
-def loggp_fits(run: Run) -> list[LogGPFit]:
-    """The parameters of each path that has blocking ping-pongs or streams, in the order of the
-    run. Figures of imported tables have none: no other tool has delays."""
+def loggp_fits(run: Run, has: Callable[[Configuration], bool] = lambda _: True) -> list[LogGPFit]:
+    """The parameters of each path that has blocking ping-pongs or streams, in the order of the run,
+    of the configurations that `has` selects. Figures of imported tables have none: no other tool
+    has delays."""
     paths: dict[Configuration, dict[Configuration, Sequence[Measurement]]] = {}
     for configuration, measurements in run.by_configuration.items():
         path = _path_of(configuration)
-        if path is not None:
+        if path is not None and has(configuration):
             paths.setdefault(path, {})[configuration] = measurements
     return [_fit(path, rows) for path, rows in paths.items()]
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from halftrip.analysis.fitted import Over
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Aggregate, Measurement
 from halftrip.results.run import Run
 from halftrip.stats import max_rate
+from halftrip.stats.curve_times import Over
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.interval import SliceMedian, interval
 from halftrip.stats.max_rate import FEWEST_SIZES, MaxRate, Point
@@ -38,11 +38,14 @@ class MaxRateFit(NamedTuple):
     reason: str = ""
 
 
-def max_rate_fits(run: Run) -> list[MaxRateFit]:
-    """The model of each setting whose payload goes one way at a time, in the order of the run."""
+def max_rate_fits(
+    run: Run, has: Callable[[Configuration], bool] = lambda _: True
+) -> list[MaxRateFit]:
+    """The model of each setting whose payload goes one way at a time, in the order of the run, of
+    the configurations that `has` selects: a round of pairs by its first."""
     settings: dict[Configuration, _Times] = {}
     for configuration, measurements in run.by_configuration.items():
-        times = _times_of(settings, configuration)
+        times = _times_of(settings, configuration) if has(configuration) else None
         if times is not None and configuration.concurrency == 1:
             for measurement in measurements:
                 times.add_alone(measurement)
@@ -50,7 +53,8 @@ def max_rate_fits(run: Run) -> list[MaxRateFit]:
         (m.configuration, m.launch, m.slice) for each in run.by_configuration.values() for m in each
     }
     for aggregate in run.aggregates:
-        times = _times_of(settings, aggregate.configuration)
+        chosen = has(aggregate.configuration)
+        times = _times_of(settings, aggregate.configuration) if chosen else None
         # One that was measured again counts once.
         key = aggregate.configuration, aggregate.launch, aggregate.slice
         if times is not None and key in counted:

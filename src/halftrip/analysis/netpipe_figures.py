@@ -11,7 +11,7 @@ Parallel Computing 20, 1994), here of the largest that was measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from halftrip.analysis.repeats import repeats
@@ -62,12 +62,15 @@ class _Point(NamedTuple):
         return Estimate(*(1e9 * self.size / each for each in (time.value, time.high, time.low)))
 
 
-def netpipe_figures(run: Run) -> list[NetpipeFigures]:
-    """The figures of each curve whose messages wait for each other, in the order of the run."""
+def netpipe_figures(
+    run: Run, has: Callable[[Configuration], bool] = lambda _: True
+) -> list[NetpipeFigures]:
+    """The figures of each curve whose messages wait for each other, in the order of the run, of the
+    configurations that `has` selects."""
     curves: dict[Configuration, list[_Point]] = {}
     for configuration, measurements in run.by_configuration.items():
         c = configuration
-        if c.is_rate or c.delay or not c.size_known:
+        if c.is_rate or c.delay or not c.size_known or not has(c):
             continue
         found = repeats(configuration, measurements)
         points = curves.setdefault(c.curve, [])

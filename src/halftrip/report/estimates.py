@@ -9,11 +9,11 @@ from typing import Protocol
 
 from rich.text import Text
 
-from halftrip.analysis.fitted import Over
 from halftrip.report.cells import NOTHING, text_lines
 from halftrip.report.fields import curve_name, varying
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
+from halftrip.stats.curve_times import Over
 from halftrip.stats.estimate import Estimate
 from halftrip.units import significant
 
