@@ -193,7 +193,7 @@ def _gaps(rows: _Rows, window: int | None) -> tuple[Figure, Figure, loggp.Gaps |
     for size in sorted(rows.sizes("stream", window, 0)):
         one, several = rows.time("stream", 1, 0, size), rows.time("stream", window, 0, size)
         if one is not None and several is not None:
-            streams.append(loggp.Stream(size, one, several, window))
+            streams.append(loggp.Stream(size, one, several, window - 1))
     if len(streams) < loggp.FEWEST_SIZES:
         said = f"streams with windows of 1 and of {window} of {len(streams)} sizes, not of 3"
         lacking = Figure(None, _measure(said))
@@ -241,9 +241,6 @@ def _long_enough(
     if math.isnan(least):
         said = f"the round trip of {size_in_words(size)} has no interval"
         return None, f"{said}; measure several slices or launches"
-    if least > _UNKNOWN * round_trip.value:
-        said = f"the round trip of {size_in_words(size)} may be anything up to {_us(least)}"
-        return None, f"{said}; measure again, on cores that nothing else uses"
     delays = sorted(
         {
             delay
@@ -252,13 +249,16 @@ def _long_enough(
         }
     )
     found = next((delay for delay in delays if delay >= least), None)
-    if found is None:
-        name = "ping-pong" if pattern == "pingpong" else pattern
-        said = f"no {name} of {size_in_words(size)} with a delay above its round trip, {_us(least)}"
-        if delays:
-            return None, f"{said}; measure it: --delay 0,{_round_delay(least)}"
-        return None, _measure(said)
-    return found, ""
+    if found is not None:
+        return found, ""
+    if least > _UNKNOWN * round_trip.value:
+        said = f"the round trip of {size_in_words(size)} may be anything up to {_us(least)}"
+        return None, f"{said}; measure again, on cores that nothing else uses"
+    name = "ping-pong" if pattern == "pingpong" else pattern
+    said = f"no {name} of {size_in_words(size)} with a delay above its round trip, {_us(least)}"
+    if delays:
+        return None, f"{said}; measure it: --delay 0,{_round_delay(least)}"
+    return None, _measure(said)
 
 
 def _delayed_stream(
@@ -268,15 +268,19 @@ def _delayed_stream(
     delay, reason = _long_enough(rows, "stream", size, round_trip)
     if delay is None:
         return None, reason
-    window = max(
+    windows = sorted(
         window
         for window, of in rows.kinds("stream")
         if of == delay and size in rows.sizes("stream", window, of)
     )
-    one, several = rows.time("stream", 1, 0, size), rows.time("stream", window, delay, size)
-    if one is None or several is None:
+    fewest, most = windows[0], windows[-1]
+    # A single message has no delay.
+    few, fewer_delay = (fewest, delay) if fewest < most else (1, 0)
+    fewer = rows.time("stream", few, fewer_delay, size)
+    more = rows.time("stream", most, delay, size)
+    if fewer is None or more is None:
         return None, _measure(f"no stream of {size_in_words(size)} with a window of 1")
-    return (loggp.Stream(size, one, several, window), delay), ""
+    return (loggp.Stream(size, fewer, more, most - few), delay), ""
 
 
 # L.

@@ -115,6 +115,16 @@ def _notes(fit: LogGPFit, name: str) -> list[str]:
             f"{format_size(fit.misfit_at)} it is off by a factor of {off}, so that g and G are "
             "known poorly; fit a smaller range of sizes (-s)."
         )
+    below = [
+        format_size(each.size)
+        for each in fit.overheads
+        if each.receive.estimate is not None and each.receive.estimate.high < 0
+    ]
+    if below:
+        found.append(
+            f"{name}: o_r of {', '.join(below)} is below 0: a send took longer between two sends "
+            "than in a ping-pong; measure again, on cores that nothing else uses."
+        )
     latency = fit.latency.estimate
     if latency is not None and not latency.is_apart_from(0.0):
         found.append(f"{name}: L cannot be told from 0: the overheads are all of the time.")

@@ -11,7 +11,7 @@ for Modern Interconnection Networks, IPDPS workshops, 2007) do: the sender compu
 between its calls, which hides all but its own overheads. As with T. Kielmann, H. Bal and
 K. Verstoep (Fast Measurement of LogP Parameters for Message Passing Platforms, IPDPS workshops,
 2000), overheads are functions of the size. Here the last message of a stream is acknowledged, which
-takes the same with one message and with many, so that it cancels.
+takes the same with few messages and with many, so that it cancels.
 
 Times are ns, sizes bytes. Each figure is a sum of times that were measured one by one, so that its
 interval is made of theirs (`estimate.combined`).
@@ -32,18 +32,20 @@ FEWEST_SIZES = 3
 
 
 class Stream(NamedTuple):
-    """The times of a window of one message and of a window of `window` messages of `size` bytes,
-    each with its acknowledgement; `window` >= 2."""
+    """The times of two windows of messages of `size` bytes, each with its acknowledgement: `more`
+    is that of the one which has so many `messages` more than the one of `fewer`. A window with
+    delays is compared with one of a single message, or with one that has the same delays: in that,
+    the last message finds the path as idle."""
 
     size: int
-    one: Estimate
-    several: Estimate
-    window: int
+    fewer: Estimate
+    more: Estimate
+    messages: int
 
     def between(self, delay: float = 0.0) -> Estimate:
-        """The time from one message to the next, less `delay`: (T(n) - T(1)) / (n - 1) - delay."""
-        share = 1.0 / (self.window - 1)
-        return combined([(share, self.several), (-share, self.one)], -delay)
+        """The time from one message to the next, less `delay`: (T(n) - T(m)) / (n - m) - delay."""
+        share = 1.0 / self.messages
+        return combined([(share, self.more), (-share, self.fewer)], -delay)
 
 
 class Gaps(NamedTuple):
@@ -63,8 +65,8 @@ def both_overheads(delayed: Estimate, delay: float) -> Estimate:
 
 
 def send_overhead(delayed: Stream, delay: float) -> Estimate:
-    """o_s of a stream whose initiator computes for `delay` between its sends, of which `one` has
-    none: a message every o_s + d, if the delay is longer than the gap."""
+    """o_s of a stream whose initiator computes for `delay` between its sends: there is a message
+    every o_s + d, if the delay is longer than the gap."""
     return delayed.between(delay)
 
 

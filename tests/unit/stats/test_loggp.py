@@ -34,7 +34,7 @@ class Path:
     def stream(self, size, delay=0.0):
         ends = self.one_way(size) + self.one_way(1)
         apart = max(self.gap + (size - 1) * self.per_byte, self.send + delay)
-        return Stream(size, known(ends), known(ends + (WINDOW - 1) * apart), WINDOW)
+        return Stream(size, known(ends), known(ends + (WINDOW - 1) * apart), WINDOW - 1)
 
 
 overhead = st.floats(10.0, 1e4)
@@ -64,7 +64,7 @@ def test_what_the_path_has_comes_out(path, size):
 
 
 def test_the_interval_of_a_sum_is_that_of_its_times():
-    stream = Stream(8, Estimate(1000, 970, 1040), Estimate(16_000, 15_910, 16_120), 16)
+    stream = Stream(8, Estimate(1000, 970, 1040), Estimate(16_000, 15_910, 16_120), 15)
     found = stream.between(500)
     assert found.value == pytest.approx(1000 - 500)
     assert found.low == pytest.approx(found.value - math.hypot(90, 40) / 15)
@@ -87,8 +87,8 @@ def test_two_sizes_are_no_line(count):
 def test_where_it_is_no_line_it_says_at_which_size():
     path = Path(1000.0, 100.0, 100.0, 200.0, 1.0)
     streams = [path.stream(size) for size in SIZES]
-    one, several = streams[1].one, streams[1].several
-    streams[1] = streams[1]._replace(several=known(one.value + 2 * (several.value - one.value)))
+    one, several = streams[1].fewer, streams[1].more
+    streams[1] = streams[1]._replace(more=known(one.value + 2 * (several.value - one.value)))
     found = loggp.gaps(streams)
     assert found.misfit > 1.2
     assert found.misfit_at == 64
