@@ -12,13 +12,19 @@ from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration
 from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, PathSettings, Transport
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.native.endpoint import NativeEndpoint, NativeWindow, patterns_of
+from halftrip.transports.native.endpoint import (
+    NativeEndpoint,
+    NativeWindow,
+    delayed_of,
+    patterns_of,
+)
 
 
 class ShmTransport(Transport):
     capabilities = Capabilities(
         patterns={"blocking": patterns_of("Shm"), "onesided": patterns_of("ShmWindow")},
         waits=("spin",),
+        delayed=delayed_of("Shm"),
         shares_memory=True,
         no_other_wait="shm is memory that is polled; there is nothing in it to sleep on",
     )
