@@ -15,6 +15,7 @@ from halftrip.analysis.hockney import hockney
 from halftrip.analysis.piecewise_fits import found_pieces
 from halftrip.plan.plan import Plan
 from halftrip.simulation.path_model import Noise, PathModel, Segment, Wander
+from halftrip.stats.curve_times import draws
 
 # A size per power of two.
 GRID = tuple(1 << n for n in range(23))
@@ -68,7 +69,7 @@ def fitted(model: PathModel, seed: int, plan: Plan = _PLAN) -> Curve:
 def _pieces(model: PathModel, seed: int, plan: Plan = _PLAN) -> Pieces:
     times = fitted(model, seed, plan).times
     assert times is not None
-    return found_pieces(times)
+    return found_pieces(times, draws(times))
 
 
 def jumps_are_found(seed: int) -> Score:
@@ -103,7 +104,7 @@ def line_is_right(seed: int) -> Score:
     model = planted(seed, 0, CALM)
     times = fitted(model, seed).times
     assert times is not None
-    _, relative, _ = hockney(times)
+    _, relative, _ = hockney(times, draws(times))
     start = relative.line.start.value / 1e9 / model.latency
     bandwidth = relative.bandwidth.value / model.bandwidth
     return Score(int(max(abs(start - 1), abs(bandwidth - 1)) <= 0.02), 1)
@@ -115,8 +116,8 @@ def line_covers(seed: int, plan: Plan = _PLAN, launch: float = 0.0) -> Score:
     model = msgspec.structs.replace(planted(seed, 0), launch=launch)
     times = fitted(model, seed, plan).times
     assert times is not None
-    _, relative, _ = hockney(times)
-    lines = [relative.line, *(piece.line for piece in found_pieces(times).pieces[:1])]
+    _, relative, _ = hockney(times, draws(times))
+    lines = [relative.line, *(piece.line for piece in found_pieces(times, draws(times)).pieces[:1])]
     truth = (1e9 * model.latency, 1e9 / model.bandwidth)
     hits = [
         not estimate.is_apart_from(true)

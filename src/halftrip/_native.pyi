@@ -78,6 +78,8 @@ def initiate(
     receive_times: _Int64s | None = None,
     touch: str = "none",
     arrivals: bool = False,
+    delay: int = 0,
+    read_cost: int = 0,
 ) -> None:
     """Initiates `untimed` iterations first, then `iterations` between each two timestamps. `window`
     is the number of messages in an iteration, in patterns that have windows.
@@ -105,6 +107,8 @@ def respond(
     receive_times: _Int64s | None = None,
     touch: str = "none",
     arrivals: bool = False,
+    delay: int = 0,
+    read_cost: int = 0,
 ) -> None:
     """The other end of the same iterations. It leaves the timestamps unchanged in patterns where
     its clock reads would add to the initiator's times. With `touch`, `in_` is the memory that it
@@ -112,7 +116,8 @@ def respond(
 
     With `arrivals`, in a ping-pong of an endpoint that `has_arrivals`, the timestamps are taken
     when a message has arrived, before the reply: the first in the last untimed iteration, of which
-    there has to be one, each later one in its sample, of one iteration; ValueError elsewhere.
+    there has to be one, each later one in its sample, of one iteration; ValueError elsewhere. A
+    `delay` changes nothing here: it is the initiator's.
     """
 
 def compare_clocks(endpoint: _Messages, most: int, longest_ns: int) -> tuple[int, int, int]:

@@ -84,6 +84,10 @@ class Clock:
         """Times in ticks as whole ns."""
         return np.rint(np.multiply(ticks, 1e9 / self.hertz)).astype(np.int64)
 
+    def ticks(self, ns: float) -> int:
+        """A time in ns as ticks."""
+        return round(ns * self.hertz * 1e-9)
+
     def mark(self) -> ClockPair:
         """This moment, for `raw_times`."""
         return _native.clock_pair(self.source, _TRIES)

@@ -103,6 +103,7 @@ _UNITS = {
     "size": "bytes",
     "sizes": "bytes",
     "align": "bytes",
+    "delay": "ns",
     "socket_buffer": "bytes",
     "mss": "bytes",
     "socket_busy_poll": "us",

@@ -272,8 +272,8 @@ def _unlike(base: Side, new: Side) -> str:
 
 _FIELDS = (
     *("transport", "pattern", "mode", "size", "window", "wait", "memory", "pages", "buffers"),
-    *("cache", "places", "touch", "align", "datatype", "object", "socket", "ownership", "tuning"),
-    *("rate", "verify", "pair", "thread", "concurrency", "variant"),
+    *("cache", "places", "touch", "delay", "align", "datatype", "object", "socket", "ownership"),
+    *("tuning", "rate", "verify", "pair", "thread", "concurrency", "variant"),
 )
 
 

@@ -11,6 +11,7 @@ from halftrip.analysis.hockney import Hockney, hockney
 from halftrip.analysis.piecewise_fits import found_pieces
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
+from halftrip.stats.curve_times import draws
 
 
 class CurveFit(NamedTuple):
@@ -35,4 +36,5 @@ def fit(curve: Curve) -> CurveFit:
     """The fits of a curve."""
     if curve.times is None:
         return CurveFit(curve)
-    return CurveFit(curve, hockney(curve.times), found_pieces(curve.times))
+    drawn = draws(curve.times)
+    return CurveFit(curve, hockney(curve.times, drawn), found_pieces(curve.times, drawn))

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from halftrip.analysis.fitted import Line
-from halftrip.stats.curve_times import CurveTimes, Draws, clipped, draws
+from halftrip.stats.curve_times import CurveTimes, Draws, clipped
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.line_fit import (
     FittedLine,
@@ -69,9 +69,9 @@ _NONE = Hockney(
 )
 
 
-def hockney(times: CurveTimes) -> list[Hockney]:
-    """The lines of all methods; one that does not converge has no figures."""
-    drawn = draws(times)
+def hockney(times: CurveTimes, drawn: Draws | None) -> list[Hockney]:
+    """The lines of all methods; one that does not converge has no figures. `drawn` are draws of the
+    times, as `curve_times.draws` makes them."""
     weights: dict[Method, Floats | None] = {
         "ordinary": np.ones_like(times.sizes),
         "relative": relative_weights(times),

@@ -8,7 +8,7 @@ from halftrip.analysis.curves import Curve, curves
 from halftrip.analysis.fitted import Bend, Line, Piece, Pieces, PiecewiseFit
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
-from halftrip.stats.curve_times import CurveTimes, clipped
+from halftrip.stats.curve_times import CurveTimes, Draws, clipped, draws
 from halftrip.stats.line_fit import FittedLine
 from halftrip.stats.segmented import Segmented, segmented
 
@@ -24,12 +24,15 @@ def piecewise_fit(curve: Curve) -> PiecewiseFit:
     """The pieces of a curve."""
     if curve.times is None:
         return PiecewiseFit(curve.configuration, None, None, curve.reason)
-    return PiecewiseFit(curve.configuration, curve.times.over, found_pieces(curve.times))
+    return PiecewiseFit(
+        curve.configuration, curve.times.over, found_pieces(curve.times, draws(curve.times))
+    )
 
 
-def found_pieces(times: CurveTimes) -> Pieces:
-    """The pieces that a curve supports."""
-    found = segmented(times)
+def found_pieces(times: CurveTimes, drawn: Draws | None) -> Pieces:
+    """The pieces that a curve supports; `drawn` are draws of its times, as `curve_times.draws`
+    makes them."""
+    found = segmented(times, drawn)
     return Pieces(
         tuple(
             Piece(int(sizes[0]), int(sizes[-1]), as_line(each.line))

@@ -140,9 +140,11 @@ class Setup:
 
     def arrivals_cost(self, configuration: Configuration) -> float | None:
         """The cost of the clock readings in a sample in which the responder reads its clock, too,
-        ns; None where messages do not take turns, or where they may be lost."""
+        ns; None where messages do not take turns, or where they may be lost; and with a delay, of
+        which samples do not count by how much it is too long, so that they tell no moments."""
         lossy = self.transport(configuration).capabilities.lossy
-        if lossy or not is_in_turn(configuration.pattern, configuration.mode):
+        in_turn = is_in_turn(configuration.pattern, configuration.mode)
+        if lossy or configuration.delay or not in_turn:
             return None
         cost, _ = self.transport(configuration).clock_figures or (self.clock.cost, 0.0)
         return _native.clock_reads_with_arrivals * cost

@@ -76,6 +76,7 @@ def _of_message_rate(plan: Plan) -> Plan:
         sizes=(_MESSAGE_BYTES,),
         perturb=0,
         window=(),
+        delay=(0,),
         **{name: getattr(plan, name)[:1] for name in _SETTINGS},
     )
 
@@ -94,6 +95,7 @@ def _settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]
             window=window,
             places=places,
             touch=touch,
+            delay=delay,
             align=align,
             datatype=datatype,
             object=object_,
@@ -116,6 +118,7 @@ def _settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]
         for cache in plan.cache
         for places in _places(plan, window, cache)
         for touch in plan.touch
+        for delay in _delays(plan, pattern, window)
         for align in plan.align
         for datatype in plan.datatype
         for object_ in _chosen(plan.object, of_transport.object)
@@ -187,13 +190,17 @@ _MOST_TIMES = 10
 
 def outlasts(plan: Plan, configuration: Configuration) -> str | None:
     """Why a single window of a configuration takes far longer than --time allows, or None. Its time
-    is its payload over its rate, or, without a rate, over the bandwidth of the fastest path."""
+    is its payload over its rate, or, without a rate, over the bandwidth of the fastest path; and
+    its delays."""
     if plan.iterations is not None:
         return None
     seconds = configuration.window * configuration.size / (configuration.rate or _FASTEST)
+    seconds += configuration.delay_per_iteration * 1e-9
     if seconds <= _MOST_TIMES * plan.time:
         return None
-    by = "at this --rate" if configuration.rate else "even at 100 GB/s"
+    by = "even at 100 GB/s"
+    if configuration.delay or configuration.rate:
+        by = "with this --delay" if configuration.delay else "at this --rate"
     window = f"a window of {configuration.window} takes {significant(seconds, 2)} s {by}"
     return f"{window}, --time allows {plan.time:g} s"
 
@@ -204,6 +211,11 @@ def _places(plan: Plan, window: int, cache: Cache) -> tuple[Places, ...]:
     if window == 1:
         return ("same",)
     return ("own",) if cache == "cold" or plan.verify else plan.places
+
+
+def _delays(plan: Plan, pattern: Pattern, window: int) -> tuple[int, ...]:
+    """The delays of a window's messages: a stream of one has nothing between its sends."""
+    return (0,) if pattern == "stream" and window == 1 else plan.delay
 
 
 def _windows(plan: Plan, pattern: Pattern) -> tuple[int, ...]:

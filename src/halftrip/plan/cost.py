@@ -31,6 +31,7 @@ _SEVERAL = (
     "window",
     "places",
     "touch",
+    "delay",
     "wait",
     "buffers",
     "memory",

@@ -86,6 +86,7 @@ _SEGMENTS = parsing.several(parsing.segment)
 _CODE_POINTS = parsing.several(parsing.code_point)
 _POLLS = parsing.several(parsing.microseconds)
 _STREAMS = parsing.several(parsing.at_most(64))
+_DELAYS = parsing.several(parsing.nanoseconds)
 
 _METAVARS: dict[Callable[[Any], Any], str] = {
     parsing.sizes: "SIZES",
@@ -114,6 +115,7 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
     _CODE_POINTS: "N",
     _POLLS: "TIME",
     _STREAMS: "N",
+    _DELAYS: "TIME",
 }
 
 
@@ -325,6 +327,11 @@ OPTIONS: dict[str, Option] = {
     "touch": Option(
         parsing.some_of(get_args(Touch)),
         "Does the peer read what is put, write what is got? none, untimed, timed. [none]",
+    ),
+    "delay": Option(
+        _DELAYS,
+        "How long the initiator computes between a ping-pong's send and receive, or a stream's "
+        "sends: 0,50us. [0]",
     ),
     "buffers": Option(
         parsing.some_of(_requested(Buffers)),

@@ -33,6 +33,8 @@ CODE_POINTS = {
     "EF": 46,
 }
 _LONGEST_POLL_US = 10**6
+# s.
+_LONGEST_DELAY = 1.0
 _LITTLE = 1e-6
 _BITS = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*([kMGT]?)bit", re.ASCII)
 _PAIR = re.compile(r"(\d{1,6})-(\d{1,6})", re.ASCII)
@@ -319,6 +321,16 @@ def microseconds(value: Any) -> int:
     if abs(duration - round(duration)) > _LITTLE:
         raise UsageError(f"{value!r} is not a whole number of microseconds")
     return round(duration)
+
+
+def nanoseconds(value: Any) -> int:
+    """A time in whole nanoseconds, as ``50us``, or 0."""
+    duration = parse_duration(str(value))
+    if duration > _LONGEST_DELAY:
+        raise UsageError(f"{value!r} is too long to compute between two calls; at most 1s")
+    if abs(duration * 1e9 - round(duration * 1e9)) > _LITTLE:
+        raise UsageError(f"{value!r} is not a whole number of nanoseconds")
+    return round(duration * 1e9)
 
 
 def rate(value: Any) -> float:

@@ -31,6 +31,9 @@ _SECONDS = (
     "step",
     "claimed",
     "time_constant",
+    "send_overhead",
+    "receive_overhead",
+    "gap",
 )
 _SIZES = ("from", "bandwidth")
 _SHARES = ("share", "loss", "drift", "spread", "correlation", "launch", "slower")
@@ -50,6 +53,7 @@ _WEEK = 7 * 86400.0
 _POSITIVE = {"latency": _WEEK, "core_to_core": _WEEK, "dwell": _WEEK, "time_constant": _WEEK,
              "bandwidth": 1e18, "factor": 1e6}  # fmt: skip
 _NOT_NEGATIVE = {"first": _WEEK, "extra": _WEEK, "step": _WEEK, "claimed": _WEEK, "from": 1e18,
+                 "send_overhead": _WEEK, "receive_overhead": _WEEK, "gap": _WEEK,
                  "warm_up": 1e9, "seed": 1e18, "spread": 10.0, "launch": 10.0,
                  "drift": 1e3, "slower": 1e3}  # fmt: skip
 _LESS_THAN_ONE = ("share", "loss", "correlation")
@@ -58,11 +62,19 @@ _LESS_THAN_ONE = ("share", "loss", "correlation")
 def parse_path_model(table: Any) -> PathModel:
     """The path model in a table of a plan. Raises UsageError that says what is wrong."""
     try:
-        return msgspec.convert(_read(table, PathModel, ""), PathModel, strict=False)
+        model = msgspec.convert(_read(table, PathModel, ""), PathModel, strict=False)
     except msgspec.ValidationError as error:
         # The key comes first, as in all other errors.
         problem, _, where = str(error).replace("`", "").partition(" - at $.")
         raise UsageError(f"{where}: {problem[0].lower()}{problem[1:]}".removeprefix(": ")) from None
+    overheads = model.send_overhead + model.receive_overhead
+    least = min([model.latency, *(each.latency for each in model.segments if each.latency)])
+    if overheads > least:
+        raise UsageError(
+            f"send_overhead, receive_overhead: {overheads:g} s together are more than the latency, "
+            f"{least:g} s, which they are parts of"
+        )
+    return model
 
 
 def path_model_record(model: PathModel) -> dict[str, Any]:

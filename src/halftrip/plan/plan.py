@@ -47,6 +47,7 @@ class PlanPart(msgspec.Struct, frozen=True, kw_only=True):
     window: tuple[int, ...] | None = None
     places: tuple[Places, ...] | None = None
     touch: tuple[Touch, ...] | None = None
+    delay: tuple[int, ...] | None = None
     wait: tuple[str, ...] | None = None
     buffers: tuple[Buffers, ...] | None = None
     memory: tuple[str, ...] | None = None
@@ -83,10 +84,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     own default; an empty `mode` or `window` each pattern's. `socket_buffer` and what follows it up
     to `zerocopy` are those of `results.configuration.Tuning`, for the transports that have them.
 
-    `rate` is bytes per second; `timeout`, seconds, is how long an answer to a datagram may take.
-    `ranks` is how many ranks a launcher starts; by default two, or as many as `cores` are for.
-    `cores` has one for each thread of each rank; None: cores are chosen; "none": ranks are left to
-    the scheduler.
+    `delay` is ns, `rate` is bytes per second; `timeout`, seconds, is how long an answer to a
+    datagram may take. `ranks` is how many ranks a launcher starts; by default two, or as many as
+    `cores` are for. `cores` has one for each thread of each rank; None: cores are chosen; "none":
+    ranks are left to the scheduler.
 
     The sampling of a configuration is dealt over the launch in `slices`, each of which takes its
     part of `time` seconds at most. A configuration that is within `ci` (a share of the median;
@@ -137,6 +138,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     window: tuple[int, ...] = ()
     places: tuple[Places, ...] = ("own",)
     touch: tuple[Touch, ...] = ("none",)
+    delay: tuple[int, ...] = (0,)
     wait: tuple[str, ...] = ()
     buffers: tuple[Buffers, ...] = ("separate",)
     memory: tuple[str, ...] = ("host",)

@@ -228,11 +228,15 @@ def _rows(document: Document, figure: str) -> Sequence[Row]:
     """The rows that a figure is judged by: the latency of the smallest messages, the bandwidth of
     the largest, the rate of the smallest in a window; of a pair that was measured alone and while
     others talked, alone."""
+    latency, rate = (
+        least([row for row in rows if not row.configuration.delay])
+        for rows in (document.latency_rows, document.rate_rows)
+    )
     if figure == "latency":
-        return _of_size(least(document.latency_rows), min)
+        return _of_size(latency, min)
     if figure == "messages":
-        return _of_size(least(document.rate_rows), min)
-    return _of_size(least(document.rate_rows) or least(document.latency_rows), max)
+        return _of_size(rate, min)
+    return _of_size(rate or latency, max)
 
 
 def _of_size(rows: Sequence[Row], choose: Any) -> list[Row]:

@@ -71,6 +71,7 @@ FIELDS = (
     Field("places", lambda each: _known(each.message_places) if each.window > 1 else "", "own",
           is_of_buffers=True),
     Field("touch", lambda each: each.touch, "none"),
+    Field("delay", lambda each: f"{each.delay / 1e3:g} us", "0 us"),
     Field("buffers", lambda each: _known(each.buffers), is_of_buffers=True,
           default="separate"),
     Field("pages", lambda each: _known(each.both_ends("pages")), is_of_buffers=True,

@@ -305,7 +305,7 @@ def _bytes_interval(found: Estimate) -> str:
 
 
 def content(fits: Sequence[CurveFit], models: Sequence[str]) -> list[dict[str, Any]]:
-    """The fits of each curve as one object; a figure without an interval has none of its bounds."""
+    """The fits of each curve as one object."""
     found = []
     for fit in fits:
         times, pieces = fit.curve.times, fit.pieces
@@ -328,8 +328,10 @@ def content(fits: Sequence[CurveFit], models: Sequence[str]) -> list[dict[str, A
 
 
 def _estimate_fields(name: str, unit: str, found: Estimate) -> dict[str, float | None]:
+    """The figure and the ends of its interval; without an interval it is not known."""
+    known = not math.isnan(found.low)
     return {
-        f"{name}{end}_{unit}" if unit else f"{name}{end}": or_none(value)
+        f"{name}{end}_{unit}" if unit else f"{name}{end}": or_none(value) if known else None
         for end, value in zip(("", "_low", "_high"), found, strict=True)
     }
 

@@ -52,6 +52,7 @@ def configuration_fields(configuration: Configuration) -> dict[str, Any]:
         "concurrency": configuration.concurrency,
         "places": configuration.message_places,
         "touch": configuration.touch,
+        "delay": configuration.delay,
         **{name: fields[name] for name in ("object", "socket", "ownership")},
         **{_TUNING.get(name, name): _tuning(configuration, name) for name in TUNING},
         "variant": variant_text(configuration.variant),

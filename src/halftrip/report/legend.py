@@ -33,6 +33,10 @@ _TAILS_SAY = "; p99, max: of single ones (show --tails has more)"
 _ONE_SIDED_SAYS = (
     "put, get: until done at both ends; without --touch timed, core-to-core is no bound of them."
 )
+_DELAY_SAYS = (
+    "delay: the initiator computes so long after each send; its time counts, so that the time of a "
+    "message is not the path's."
+)
 _AGGREGATE_SAYS = (
     "aggregate: over all the time in which all were active; a row is a median, without the stalls."
 )
@@ -54,6 +58,8 @@ def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> lis
             "lost: datagrams that never came; "
             f"reordered: came after one that was sent later{jitter}."
         )
+    if any(row.configuration.delay for row in table_rows):
+        lines.append(_DELAY_SAYS)
     if any(row.configuration.concurrency > 1 for row in table_rows):
         lines.append(_AGGREGATE_SAYS)
     return lines

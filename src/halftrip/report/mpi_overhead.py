@@ -21,7 +21,11 @@ def lines(document: Document) -> list[str]:
     """What MPI adds to a small and to a large message over the shorter path below it that was
     measured, and where MPI seems to use the longer one, that it does. Nothing where the run has
     other transports, several pairs, or no ping-pong of both."""
-    rows = [row for row in document.latency_rows if row.configuration.pattern == "pingpong"]
+    rows = [
+        row
+        for row in document.latency_rows
+        if row.configuration.pattern == "pingpong" and not row.configuration.delay
+    ]
     names = {row.configuration.transport for row in document.rows}
     pairs = {row.configuration.pair for row in document.rows}
     if "mpi" not in names or not names <= {"mpi", *_BELOW} or len(pairs) > 1:

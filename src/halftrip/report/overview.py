@@ -40,12 +40,17 @@ class _Path(NamedTuple):
 
 def has_overview(rows: Sequence[Row]) -> bool:
     """Whether rows have paths and sizes enough for an overview: several of each, of one pair."""
-    latency = [row.configuration for row in rows if not row.configuration.is_rate]
+    latency = [row.configuration for row in _undelayed(rows) if not row.configuration.is_rate]
     pairs = {(configuration.pair, configuration.thread) for configuration in latency}
     sizes = {configuration.size for configuration in latency}
     paths = {configuration.curve for configuration in latency}
     known = all(configuration.size_known for configuration in latency)
     return known and len(pairs) == 1 and len(paths) > 1 and len(sizes) >= _FEWEST_SIZES
+
+
+def _undelayed(rows: Sequence[Row]) -> list[Row]:
+    """The rows whose times are the path's alone."""
+    return [row for row in rows if not row.configuration.delay]
 
 
 def lines(document: Document, width: int) -> list[Text]:
@@ -63,19 +68,16 @@ def lines(document: Document, width: int) -> list[Text]:
 
 def _paths(document: Document) -> list[_Path]:
     """The paths in the order of tables."""
-    fields = [
-        field
-        for field in varying(row.configuration for row in document.latency_rows)
-        if field.name != "wait"
-    ]
+    rows = _undelayed(document.latency_rows)
+    fields = [field for field in varying(row.configuration for row in rows) if field.name != "wait"]
     waits: dict[str, set[str]] = {}
-    for row in document.latency_rows:
+    for row in rows:
         waits.setdefault(row.configuration.transport, set()).add(
             row.configuration.both_ends("wait")
         )
-    rates = _rates(document.rate_rows)
+    rates = _rates(_undelayed(document.rate_rows))
     found: dict[Configuration, _Path] = {}
-    for row in document.latency_rows:
+    for row in rows:
         configuration = row.configuration
         words = [configuration.transport, *(field.of(configuration) for field in fields)]
         if len(waits[configuration.transport]) > 1:

@@ -135,6 +135,7 @@ def _order(configuration: Configuration) -> tuple[Any, ...]:
         configuration.window,
         configuration.places,
         configuration.touch,
+        configuration.delay,
     )
     ends = (
         configuration.both_ends("wait"),

@@ -42,6 +42,8 @@ SocketBytes = Annotated[int, Meta(ge=0, le=1 << 30)]
 Algorithm = Annotated[str, Meta(min_length=1, max_length=15)]
 SegmentBytes = Annotated[int, Meta(ge=0, le=32767)]
 Microseconds = Annotated[int, Meta(ge=0, le=10**6)]
+# How long an end computes between its calls, ns.
+DelayNs = Annotated[int, Meta(ge=0, le=10**9)]
 CodePoint = Annotated[int, Meta(ge=0, le=63)]
 Connections = Annotated[int, Meta(ge=1, le=64)]
 Count = Annotated[int, Meta(ge=0, le=_LARGEST)]

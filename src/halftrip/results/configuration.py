@@ -14,6 +14,7 @@ from halftrip.results.bounds import (
     Algorithm,
     CodePoint,
     Connections,
+    DelayNs,
     Microseconds,
     Name,
     Number,
@@ -110,16 +111,16 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     `size` is the payload of a message, bytes; where a tool that was imported does not say it, it is
     0 and `size_known` is False. `buffers` says whether a rank receives into the buffer that it
-    sends from. `window` is how many
-    messages are in flight; `places` whether each of them has a place of its own at both ends, or
-    all have the same one, which stays in the cache. `touch`: between windows the responder of a put
-    reads what was put, that of a get writes what will be got; "timed" as part of the iteration, or
-    "untimed" while the clock stands still. With `align`, buffers start that many bytes after a
-    multiple of twice `align`; with 0, the first starts a page. `datatype` is what MPI is told a
-    message is made of. `object` is what a program in Python sends: a buffer, or an object that is
-    pickled. `socket` is the type of ZeroMQ socket, `ownership` whether the sender of a Dragon
-    message keeps its memory or the receiver gets it; None: the transport has no such setting.
-    `tuning` is how its sockets are set up.
+    sends from. `window` is how many messages are in flight; `places` whether each of them has a
+    place of its own at both ends, or all have the same one, which stays in the cache. `touch`:
+    between windows the responder of a put reads what was put, that of a get writes what will be
+    got; "timed" as part of the iteration, or "untimed" while the clock stands still. `delay` is how
+    long the initiator computes between its send and its receive, or between the sends of a window,
+    ns. With `align`, buffers start that many bytes after a multiple of twice `align`; with 0, the
+    first starts a page. `datatype` is what MPI is told a message is made of. `object` is what a
+    program in Python sends: a buffer, or an object that is pickled. `socket` is the type of ZeroMQ
+    socket, `ownership` whether the sender of a Dragon message keeps its memory or the receiver gets
+    it; None: the transport has no such setting. `tuning` is how its sockets are set up.
     `rate` is what a sender offers, bytes per second; None: as much as it can.
     With `verify`, messages are filled and checked between batches, and each has a buffer of its
     own. `concurrency` is how many pairs of threads talk at the same time, this one included.
@@ -139,6 +140,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     window: Window = 1
     places: Places = "same"
     touch: Touch = "none"
+    delay: DelayNs = 0
     align: Size = 0
     datatype: Datatype = "byte"
     object: Object = "buffer"
@@ -224,6 +226,11 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     def messages_per_iteration(self) -> int:
         """How many one-way messages follow each other in an iteration."""
         return trips(self.pattern, self.mode) * self.window
+
+    @property
+    def delay_per_iteration(self) -> int:
+        """How long the initiator computes in an iteration, ns."""
+        return self.delay * max(1, self.window - 1)
 
     @property
     def message_places(self) -> Places:

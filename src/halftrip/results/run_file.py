@@ -28,7 +28,8 @@ Format versions, newest first; every version that was ever released can be read 
 - 10: record ``source``, ``reported`` in ``measurement``, ``variant`` of a configuration, and values
   that are not known, for what other tools have measured; records ``launch`` and ``launch-failure``,
   and ``variant`` of a ``skip``, for what is varied; ``mitigations`` and ``halftrip`` in
-  ``environment``; record ``threshold``. Older files have none of these.
+  ``environment``; ``delay`` of a configuration; record ``threshold``. Older files have none of
+  these.
 - 9: ``tuning`` of a configuration, ``kind`` of a ``notice``, records ``connection`` and ``clocks``,
   and ``end``, ``peer_start`` and ``arrivals`` of a block. Older files have sockets as the system
   makes them, with TCP_NODELAY, and notices of what could not be read.

@@ -93,6 +93,10 @@ class PathModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     `drift` is the share by which iterations get slower in each second. `loss` is the share of
     iterations that are lost and take a timeout. `launch` is the spread of a random factor for each
     launch (the standard deviation of its logarithm). `core_to_core` is the core-to-core round trip.
+
+    `send_overhead` and `receive_overhead` are the parts of `latency` in which an end is busy with
+    its call, `gap` the least time between the starts of two empty messages: o_s, o_r and g of the
+    model LogGP. All else of `latency` is L.
     """
 
     latency: float = 1e-6
@@ -110,6 +114,9 @@ class PathModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     loss: float = 0.0
     launch: float = 0.0
     core_to_core: float = 100e-9
+    send_overhead: float = 0.0
+    receive_overhead: float = 0.0
+    gap: float = 0.0
     seed: int = 1
 
     def one_way(self, size: int) -> float:

@@ -61,9 +61,8 @@ class Draws(NamedTuple):
     dof: Floats
     common: bool
 
-    def part(self, first: int, end: int) -> Draws:
-        """Those of the points with the indices `first` to `end` - 1."""
-        points = slice(first, end)
+    def part(self, points: slice | Sequence[int]) -> Draws:
+        """Those of the points with these indices."""
         return Draws(self.times[:, points], self.deviations[points], self.dof[points], self.common)
 
     def dof_of(self, weights: Floats) -> float:
@@ -85,7 +84,7 @@ def draws(curve: CurveTimes, count: int = DRAWS) -> Draws | None:
     if curve.over == "launches":
         launches = len(curve.repeats[0])
         chosen = generator.integers(launches, size=(count, launches))
-        drawn = _medians(np.array(curve.repeats).T[chosen])
+        drawn = _medians(np.array(curve.repeats)[:, chosen]).T
         drawn = _widened(drawn, launches)
         deviations = _deviations(drawn)
         return Draws(drawn, deviations, np.full(deviations.size, launches - 1.0), True)
@@ -93,9 +92,11 @@ def draws(curve: CurveTimes, count: int = DRAWS) -> Draws | None:
     counts = np.array([len(each) for each in curve.repeats])
     for slices in sorted(set(counts.tolist()) - {1}):
         (columns,) = np.nonzero(counts == slices)
-        values = np.array([curve.repeats[n] for n in columns.tolist()]).T
-        chosen = generator.integers(slices, size=(count, slices, columns.size))
-        drawn[:, columns] = _widened(_medians(values[chosen, np.arange(columns.size)]), slices)
+        values = np.concatenate([curve.repeats[n] for n in columns.tolist()])
+        # Each size has its own draws.
+        chosen = generator.integers(slices, size=(count, columns.size, slices), dtype=np.uint16)
+        places = chosen + slices * np.arange(columns.size)[:, None]
+        drawn[:, columns] = _widened(_medians(values[places]), slices)
     (alone,) = np.nonzero(counts == 1)
     several = counts > 1
     # What is measured once varies as the others do.
@@ -106,10 +107,10 @@ def draws(curve: CurveTimes, count: int = DRAWS) -> Draws | None:
 
 
 def _medians(values: Floats) -> Floats:
-    """The medians over the second axis."""
-    ordered = np.sort(values, axis=1)
-    rows = ordered.shape[1]
-    medians: Floats = (ordered[:, (rows - 1) // 2] + ordered[:, rows // 2]) / 2
+    """The medians over the last axis."""
+    values.sort(axis=-1)
+    count = values.shape[-1]
+    medians: Floats = (values[..., (count - 1) // 2] + values[..., count // 2]) / 2
     return medians
 
 

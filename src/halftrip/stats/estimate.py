@@ -1,8 +1,9 @@
-"""Two figures with their intervals: their difference, and their ratio."""
+"""Figures with their intervals: the difference and the ratio of two, and sums of several."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -42,6 +43,21 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
     value = one.value - other.value
     down = math.hypot(one.value - one.low, other.high - other.value)
     up = math.hypot(one.high - one.value, other.value - other.low)
+    return Estimate(value, value - down, value + up)
+
+
+def combined(terms: Iterable[tuple[float, Estimate]], offset: float = 0.0) -> Estimate:
+    """`offset` and the sum of figures of independent errors, each times its factor; without an
+    interval where any of them has none. The interval is made of theirs, as that of a difference
+    (Zou, Huang and Zhang, Computational Statistics and Data Analysis 53, 2009)."""
+    value, down, up = offset, 0.0, 0.0
+    for factor, each in terms:
+        if factor == 0:
+            continue
+        value += factor * each.value
+        sides = each.value - each.low, each.high - each.value
+        below, above = sides if factor > 0 else sides[::-1]
+        down, up = math.hypot(down, factor * below), math.hypot(up, factor * above)
     return Estimate(value, value - down, value + up)
 
 

@@ -7,6 +7,7 @@ of a bootstrap at once.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -77,20 +78,26 @@ def fit_line(
     start, per_byte = _solved(operator, curve.times[None, :], limits)[0]
     residuals = curve.times - start - per_byte * curve.sizes
     dof = curve.sizes.size - 2
-    noise = np.random.default_rng(_SEED).standard_normal((DRAWS, curve.sizes.size))
     if drawn is not None:
         again, dofs = drawn.times, (drawn.dof_of(operator[0]), drawn.dof_of(operator[1]))
         misfit = _misfit(residuals, np.maximum(drawn.deviations, STRAIGHTNESS * curve.times))
         if np.any(misfit > 0):
-            again = again + noise * misfit
+            again = again + _noise(dof + 2) * misfit
             dofs = (min(dofs[0], dof), min(dofs[1], dof))
     elif dof < 1:
         return FittedLine(float(start), float(per_byte), None, (0.0, 0.0))
     else:
         deviation = math.sqrt(float(np.sum(weights * residuals**2)) / dof)
-        again = curve.times - residuals + noise * deviation / np.sqrt(weights)
+        errors = deviation * _noise(dof + 2) / np.sqrt(weights)
+        again = curve.times - residuals + errors
         dofs = (dof, dof)
     return FittedLine(float(start), float(per_byte), _solved(operator, again, limits), dofs)
+
+
+@lru_cache(maxsize=64)
+def _noise(count: int) -> Floats:
+    """Standard normal numbers for each draw of so many times, shape (draws, count)."""
+    return np.random.default_rng(_SEED).standard_normal((DRAWS, count))
 
 
 def _misfit(residuals: Floats, expected: Floats) -> Floats:

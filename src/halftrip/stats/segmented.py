@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halftrip.stats.curve_times import CurveTimes, Draws, draws, estimate
+from halftrip.stats.curve_times import CurveTimes, Draws, estimate
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.line_fit import FittedLine, fit_line
 from halftrip.stats.piecewise import Joint, deviations, joints_of, pieces
@@ -57,8 +57,9 @@ class Segmented(NamedTuple):
     outliers: list[float]
 
 
-def segmented(curve: CurveTimes) -> Segmented:
-    """The pieces that a curve of n >= 3 points supports.
+def segmented(curve: CurveTimes, drawn: Draws | None) -> Segmented:
+    """The pieces that a curve of n >= 3 points supports; `drawn` are draws of its times, as `draws`
+    makes them.
 
     No jump is smaller than the step of the clock, which puts the times of neighbouring sizes on a
     staircase.
@@ -67,7 +68,8 @@ def segmented(curve: CurveTimes) -> Segmented:
     outliers = np.setdiff1d(curve.sizes, curve.sizes[kept])
     curve = curve.part(kept.tolist())
     weights = _weights(curve)
-    drawn = draws(curve)
+    if drawn is not None and outliers.size:
+        drawn = drawn.part(kept.tolist())
     while True:
         segments = _segments(curve, weights, drawn, starts)
         changes = [
@@ -116,7 +118,7 @@ def _segments(
 ) -> list[Segment]:
     found = []
     for first, end in pairwise([*starts, curve.sizes.size]):
-        part = None if drawn is None else drawn.part(first, end)
+        part = None if drawn is None else drawn.part(slice(first, end))
         line = fit_line(curve.part(range(first, end)), weights[first:end], part)
         found.append(Segment(first, end, line))
     return found

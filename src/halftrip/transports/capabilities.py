@@ -31,10 +31,11 @@ class Capabilities(NamedTuple):
 
     `smallest` and `largest` are message sizes in bytes (`largest` None: no limit), `too_small` and
     `too_large` the refusals of other sizes. An empty text stands for a general one. `rated` are the
-    patterns that can offer a --rate. `objects`, `sockets` and `ownerships` are the values of the
-    settings of these names, the default first; `tunings` are the settings of its sockets. `lossy`:
-    messages can be lost, so no end waits for the other for ever, and every iteration is a sample by
-    itself. `shares_memory`: it needs the pair's segment (`transports.base.PairContext`).
+    patterns that can offer a --rate, `delayed` those whose initiator can have a --delay. `objects`,
+    `sockets` and `ownerships` are the values of the settings of these names, the default first;
+    `tunings` are the settings of its sockets. `lossy`: messages can be lost, so no end waits for
+    the other for ever, and every iteration is a sample by itself. `shares_memory`: it needs the
+    pair's segment (`transports.base.PairContext`).
     `no_verify` is empty, or why messages cannot be verified.
     """
 
@@ -46,6 +47,7 @@ class Capabilities(NamedTuple):
     memories: tuple[str, ...] = ("host",)
     datatypes: tuple[Datatype, ...] = ("byte",)
     rated: tuple[Pattern, ...] = ()
+    delayed: tuple[Pattern, ...] = ()
     objects: tuple[Object, ...] = ("buffer",)
     sockets: tuple[Socket, ...] = ()
     ownerships: tuple[Ownership, ...] = ()
@@ -106,6 +108,7 @@ class Capabilities(NamedTuple):
                 return f"--memory {end.memory}: {configuration.transport} has {kinds}"
             if end.pages == "huge" and configuration.mode == "onesided":
                 return "--pages huge: a window has pages of the default size"
+        no_delay = self._no_delay(configuration)
         refusals = (
             (
                 configuration.buffers == "same"
@@ -138,6 +141,7 @@ class Capabilities(NamedTuple):
                 configuration.rate is not None and configuration.pattern not in self.rated,
                 "--rate: only a stream of udp has one",
             ),
+            (bool(no_delay), no_delay),
             (
                 configuration.touch != "none" and configuration.mode != "onesided",
                 (
@@ -152,6 +156,16 @@ class Capabilities(NamedTuple):
             (configuration.verify and bool(self.no_verify), f"--verify: {self.no_verify}"),
         )
         return next((reason for refused, reason in refusals if refused), None)
+
+    def _no_delay(self, configuration: Configuration) -> str:
+        """Why the initiator cannot have the delay; empty if it can, or has none."""
+        if not configuration.delay:
+            return ""
+        if not self.delayed:
+            return f"--delay: the timed loops of {configuration.transport} have none"
+        if configuration.pattern not in self.delayed or configuration.mode != "blocking":
+            return f"--delay: only a blocking {' or '.join(self.delayed)} has one"
+        return ""
 
     def _no_size(self, configuration: Configuration) -> str | None:
         name = configuration.transport

@@ -40,6 +40,7 @@ class SimulatedTransport(Transport):
             patterns={"blocking": ("pingpong", "stream")},
             waits=("spin",),
             no_other_wait="a simulated path runs in virtual time, where nothing waits",
+            delayed=() if self.model.loss > 0 else ("pingpong", "stream"),
             lossy=self.model.loss > 0,
             no_verify="a simulated path transfers no bytes",
         )
@@ -95,16 +96,17 @@ class VirtualEndpoint(Endpoint):
     def run(self, untimed: int, iterations: int, samples: int) -> Timed:
         if not self._initiates:
             return Timed()
-        undisturbed = iteration_seconds(self._path.model, self._configuration)
+        undisturbed, delays = iteration_seconds(self._path.model, self._configuration)
         self._path.begin_configuration(self._made)
         self._made += untimed + samples * iterations
         for count in _parts(untimed):
             self._path.iterations(undisturbed, count)
+        self._path.rest(untimed * delays)
         start = round(self._path.now * 1e9)
         if not self._path.model.loss:
-            return Timed(
-                _ns(self._path.read_clock(self._sums(undisturbed, samples, iterations))), start
-            )
+            times = self._sums(undisturbed, samples, iterations) + iterations * delays
+            self._path.rest(samples * iterations * delays)
+            return Timed(_ns(self._path.read_clock(times)), start)
         times, lost = self._path.iterations(undisturbed, samples * iterations)
         window = self._configuration.window
         return Timed(
@@ -141,15 +143,24 @@ def _parts(count: int, most: int = 0) -> Iterator[int]:
         yield count % most
 
 
-def iteration_seconds(model: PathModel, configuration: Configuration) -> float:
+def iteration_seconds(model: PathModel, configuration: Configuration) -> tuple[float, float]:
     """How long an iteration of a configuration takes without noise, s: a round trip, or a window
-    whose messages follow each other at the bandwidth of the path, and its acknowledgement."""
+    whose messages follow each other at the bandwidth of the path, and its acknowledgement; and how
+    much longer because its delays last longer than what they hide (LogGP: A. Alexandrov et al.,
+    SPAA 1995)."""
     one_way = model.one_way(configuration.size)
+    delay, sends = configuration.delay * 1e-9, model.send_overhead
     if configuration.pattern == "pingpong":
-        return 2 * one_way
+        overheads = sends + model.receive_overhead
+        hidden = 2 * one_way - overheads
+        return (overheads, delay) if delay > hidden else (2 * one_way, 0.0)
     _, bandwidth = model.at(configuration.size)
-    following = (configuration.window - 1) * configuration.size / bandwidth
-    return one_way + following + model.one_way(0)
+    following = configuration.window - 1
+    gap = max(sends, model.receive_overhead, model.gap + configuration.size / bandwidth)
+    both = one_way + model.one_way(0)
+    if sends + delay > gap:
+        return both + following * sends, following * delay
+    return both + following * gap, 0.0
 
 
 def _ns(times: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -254,3 +254,18 @@ def test_settings_of_sockets_are_those_that_a_transport_has():
         ("unix", UNTUNED),
         ("shm", UNTUNED),
     ]
+
+
+def test_a_delay_is_for_what_has_something_between_its_sends():
+    found = settings_of(
+        transport="tcp", pattern="pingpong,stream", sizes="8", window="1,4", delay="0,50us"
+    )
+    assert [(each.pattern, each.window, each.delay) for each in found] == [
+        ("pingpong", 1, 0), ("pingpong", 1, 50_000),
+        ("stream", 1, 0), ("stream", 4, 0), ("stream", 4, 50_000),
+    ]  # fmt: skip
+
+
+def test_messages_per_second_have_no_delay():
+    found = settings_of(transport="tcp", sizes="8", delay="50us", message_rate=True)
+    assert [(each.pattern, each.delay) for each in found] == [("pingpong", 50_000), ("stream", 0)]

@@ -31,6 +31,9 @@ def test_values_with_units_and_dashes_in_names():
             "warm-up": 3,
             "wander": {"spread": "2%", "time-constant": "20ms", "moves-core-to-core": True},
             "ramp": {"slower": "30%", "time_constant": "50ms"},
+            "send-overhead": "0.25us",
+            "receive_overhead": "0.4us",
+            "gap": "0.5us",
         }
     )
     assert model == PathModel(
@@ -41,6 +44,9 @@ def test_values_with_units_and_dashes_in_names():
         warm_up=3,
         wander=Wander(spread=0.02, time_constant=0.02, moves_core_to_core=True),
         ramp=Ramp(slower=0.3, time_constant=0.05),
+        send_overhead=0.25e-6,
+        receive_overhead=0.4e-6,
+        gap=0.5e-6,
     )
     assert parse_path_model(path_model_record(model)) == model
 
@@ -53,6 +59,10 @@ def test_values_with_units_and_dashes_in_names():
         ('[simulated]\nlatency = "2 parsec"', "simulated: latency: '2 parsec' is not a time"),
         ('[simulated]\nbandwidth = "4Q"', "simulated: bandwidth: '4Q' is not a size"),
         ("[simulated]\nlatency = -1.0", "simulated: latency: -1.0 is out of range; more than 0"),
+        (
+            '[simulated]\nlatency = "1us"\nsend-overhead = "0.7us"\nreceive-overhead = "0.4us"',
+            "simulated: send_overhead, receive_overhead: 1.1e-06 s together are more than",
+        ),
         ("[simulated]\nlatency = nan", "simulated: latency: nan is out of range"),
         ('[simulated]\nloss = "101%"', "simulated: loss: 1.01 is out of range; from 0 to less"),
         ("[simulated]\nseed = 1.5", "simulated: seed: expected int, got float"),

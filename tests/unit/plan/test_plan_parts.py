@@ -182,6 +182,7 @@ VALUES = {
     "window": (64, 4),
     "places": ("own", "same"),
     "touch": ("none", "timed"),
+    "delay": ("50us", "0,2us"),
     "wait": ("spin", "block"),
     "buffers": ("separate", "same"),
     "memory": ("host:host", "host"),

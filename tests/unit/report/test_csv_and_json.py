@@ -27,7 +27,7 @@ ORIGIN = ("run", "date", "host", "mpi")
 CASE = (
     *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache"),
     *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
-    *("thread", "concurrency", "places", "touch", "object", "socket", "ownership"),
+    *("thread", "concurrency", "places", "touch", "delay_ns", "object", "socket", "ownership"),
     *("socket_buffer_bytes", "nodelay", "congestion", "mss_bytes", "dscp", "socket_busy_poll_us"),
     *("streams", "zerocopy", "variant"),
 )

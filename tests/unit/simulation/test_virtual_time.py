@@ -218,7 +218,42 @@ def test_latency_and_bandwidth_of_each_segment():
 def test_messages_of_a_window_follow_at_the_bandwidth_of_their_size():
     configuration = runs.configuration("simulated", 1 << 20, pattern="stream", window=64)
     bytes_ = 64 * (1 << 20)
-    assert iteration_seconds(MODEL, configuration) == pytest.approx(5e-6 + bytes_ / 20e9 + 2e-6)
+    assert iteration_seconds(MODEL, configuration) == pytest.approx(
+        (5e-6 + bytes_ / 20e9 + 2e-6, 0.0)
+    )
+
+
+BUSY = PathModel(
+    latency=2e-6, bandwidth=1e9, send_overhead=0.3e-6, receive_overhead=0.4e-6, gap=0.5e-6
+)
+
+
+@pytest.mark.parametrize(
+    ("delay", "seconds"),
+    [
+        (0, (6e-6, 0.0)),
+        # The reply comes 5.3 us after the send.
+        (5300, (6e-6, 0.0)),
+        (5400, (0.7e-6, 5.4e-6)),
+    ],
+)
+def test_a_delay_hides_all_of_a_round_trip_but_the_overheads(delay, seconds):
+    configuration = runs.configuration("simulated", 1000, delay=delay)
+    assert iteration_seconds(BUSY, configuration) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("delay", "size", "seconds"),
+    [
+        (0, 0, (4e-6 + 7 * 0.5e-6, 0.0)),
+        (0, 1000, (5e-6 + 7 * 1.5e-6, 0.0)),
+        (200, 0, (4e-6 + 7 * 0.5e-6, 0.0)),
+        (1000, 0, (4e-6 + 7 * 0.3e-6, 7e-6)),
+    ],
+)
+def test_a_delay_between_sends_hides_the_gap(delay, size, seconds):
+    configuration = runs.configuration("simulated", size, pattern="stream", window=8, delay=delay)
+    assert iteration_seconds(BUSY, configuration) == pytest.approx(seconds)
 
 
 def test_the_state_changes_while_nothing_is_exchanged():

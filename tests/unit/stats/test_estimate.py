@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halftrip.stats.estimate import Estimate, difference, ratio
+from halftrip.stats.estimate import Estimate, combined, difference, ratio
 from halftrip.stats.interval import SliceMedian, interval
 from halftrip.stats.median import median
 from harness.noise import KINDS
@@ -148,3 +148,22 @@ def test_what_wanders_in_both_makes_it_wider_not_wrong():
         found = difference(*each)
         hits += found.low <= 30.0 <= found.high
     assert hits / 200 >= 0.95
+
+
+@given(estimates(), estimates())
+def test_a_difference_is_a_sum_with_a_factor_of_minus_1(one, other):
+    slack = 1e-9 * max(one.high, other.high)
+    assert combined([(1.0, one), (-1.0, other)]) == pytest.approx(difference(one, other), abs=slack)
+
+
+@given(estimates(), st.floats(0.01, 100.0), figures)
+def test_one_figure_is_scaled(one, factor, offset):
+    assert combined([(factor, one)], offset) == pytest.approx(one.scaled(factor, offset), rel=1e-9)
+    value, low, high = combined([(-factor, one)], offset)
+    assert (value, high, low) == pytest.approx([offset - factor * each for each in one], rel=1e-9)
+
+
+def test_a_figure_that_counts_not_at_all_needs_no_interval():
+    one, unknown = Estimate(10.0, 9.0, 11.0), Estimate(5.0)
+    assert combined([(1.0, one), (0.0, unknown)]) == one
+    assert math.isnan(combined([(1.0, one), (1.0, unknown)]).low)

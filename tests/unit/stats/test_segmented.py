@@ -6,10 +6,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from halftrip.stats.segmented import segmented
+from halftrip.stats import segmented as module
+from halftrip.stats.curve_times import draws
 from harness.curves import GRID, bent, curve
 
 RUNS = 100
+
+
+def segmented(times):
+    return module.segmented(times, draws(times))
 
 
 def planted(seed, bends):

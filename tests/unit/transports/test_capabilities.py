@@ -26,6 +26,7 @@ ABLE = Capabilities(
     memories=("host", "pinned"),
     datatypes=("byte", "vector"),
     rated=("stream",),
+    delayed=("pingpong", "stream"),
     smallest=2,
     too_small="two bytes at least",
     largest=100,
@@ -89,6 +90,16 @@ ONE_SIDED = {"pattern": "put", "mode": "onesided"}
         ({"datatype": "contiguous"}, "--datatype contiguous: only MPI has datatypes"),
         ({"rate": 1e6, "pattern": "stream"}, None),
         ({"rate": 1e6}, "--rate: only a stream of udp has one"),
+        ({"delay": 1000}, None),
+        ({"delay": 1000, "pattern": "stream", "window": 8}, None),
+        (
+            ONE_SIDED | {"delay": 1000},
+            "--delay: only a blocking pingpong or stream has one",
+        ),
+        (
+            {"delay": 1000, "mode": "nonblocking"},
+            "--delay: only a blocking pingpong or stream has one",
+        ),
         ({"verify": True}, "--verify: nothing to look at"),
         ({"pages": "huge"}, None),
         (

@@ -49,6 +49,7 @@ thread | whole | Number of the thread of each rank
 concurrency | whole | How many pairs of threads talk at the same time
 places | text | Whether each message of a window has memory of its own: own or same
 touch | text | Whether the target of one-sided calls reads or writes its memory between windows
+delay_ns | whole | How long the initiator computes between its calls, ns
 object | text | What a Python program sends: a buffer, or an object that is pickled
 socket | text? | The type of ZeroMQ socket
 ownership | text? | Whether a Dragon sender keeps the memory of a message

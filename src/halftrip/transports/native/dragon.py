@@ -23,7 +23,7 @@ from halftrip.transports.base import (
     Transport,
 )
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
+from halftrip.transports.native.endpoint import NativeEndpoint, delayed_of, patterns_of
 
 # Messages that a channel has room for: a usual window, and what both ends send at once.
 _CAPACITY = 128
@@ -34,6 +34,7 @@ class DragonTransport(Transport):
         patterns={"blocking": patterns_of("DragonChannel")},
         no_mode={"onesided": "a channel has no memory to reach into"},
         waits=("spin", "block", "adaptive"),
+        delayed=delayed_of("DragonChannel"),
         ownerships=("keep", "transfer"),
         smallest=1,
         too_small="Dragon has no empty messages",

@@ -20,6 +20,12 @@ def patterns_of(kind: str) -> tuple[Pattern, ...]:
     return tuple(getattr(getattr(_native, kind, None), "patterns", ()))
 
 
+def delayed_of(kind: str) -> tuple[Pattern, ...]:
+    """The patterns of a native type whose initiator can have a delay: the native loops know it of
+    these two, with blocking calls."""
+    return tuple(pattern for pattern in patterns_of(kind) if pattern in ("pingpong", "stream"))
+
+
 def touched(count: int) -> Times:
     """Zeros, shape (count,), in pages that are mapped already: the first touch of a page takes as
     long as some samples."""
@@ -63,6 +69,8 @@ class NativeEndpoint(Endpoint):
             receive_times,
             self._configuration.touch,
             arrivals,
+            clock.ticks(self._configuration.delay),
+            clock.ticks(clock.cost),
         )
         if timestamps[-1] == 0:
             # This end takes no times: its clock reads would lengthen the initiator's samples.

@@ -27,7 +27,12 @@ from halftrip.transports.base import (
 )
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.mpi_thresholds import mpi_thresholds
-from halftrip.transports.native.endpoint import NativeEndpoint, NativeWindow, patterns_of
+from halftrip.transports.native.endpoint import (
+    NativeEndpoint,
+    NativeWindow,
+    delayed_of,
+    patterns_of,
+)
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -61,6 +66,7 @@ class MpiTransport(Transport):
         waits=mpi.WAITS,
         no_other_wait=mpi.NO_OTHER_WAIT,
         datatypes=("byte", "contiguous", "vector"),
+        delayed=delayed_of("MpiInt"),
         largest=mpi.LARGEST,
         too_large=mpi.TOO_LARGE,
     )

@@ -14,7 +14,12 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.threshold import Acts, Threshold
 from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, PathSettings, Transport
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.native.endpoint import NativeEndpoint, NativeWindow, patterns_of
+from halftrip.transports.native.endpoint import (
+    NativeEndpoint,
+    NativeWindow,
+    delayed_of,
+    patterns_of,
+)
 
 # Up to so many bytes, the slots hold a message in the smallest chunks; then chunks grow.
 _SMALL_CHUNKS = _native.shm_slots * _native.shm_smallest_chunk
@@ -39,6 +44,7 @@ class ShmTransport(Transport):
     capabilities = Capabilities(
         patterns={"blocking": patterns_of("Shm"), "onesided": patterns_of("ShmWindow")},
         waits=("spin",),
+        delayed=delayed_of("Shm"),
         shares_memory=True,
         no_other_wait="shm is memory that is polled; there is nothing in it to sleep on",
     )

@@ -39,7 +39,7 @@ from halftrip.transports.base import (
     Transport,
 )
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
+from halftrip.transports.native.endpoint import NativeEndpoint, delayed_of, patterns_of
 from halftrip.transports.native.sockets import shortfalls, tune
 from halftrip.transports.native.stall_guard import (
     StallGuard,
@@ -126,6 +126,7 @@ class StreamTransport(Transport):
         patterns={"blocking": patterns_of("PollingStream")},
         no_mode={"onesided": "a byte stream has no memory to reach into"},
         waits=("block", "spin"),
+        delayed=delayed_of("PollingStream"),
         smallest=1,
         too_small="a byte stream has no empty messages",
     )

@@ -1,0 +1,98 @@
+// Patterns whose initiator computes between its calls, for the parameters of LogGP: a message that
+// arrives meanwhile costs it no more than the call that takes it (D. Culler, L. Liu, R. Martin and
+// C. Yoshikawa, Assessing Fast Network Interfaces, IEEE Micro 16, 1996; T. Hoefler, A. Lichei and
+// W. Rehm, Low-Overhead LogGP Parameter Assessment for Modern Interconnection Networks, IPDPS
+// workshops, 2007).
+//
+// The responder is that of the pattern without a delay.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include "../timing.hpp"
+#include "../wait.hpp"
+#include "pingpong.hpp"
+#include "stream.hpp"
+
+namespace halftrip {
+
+// Spins on the clock. `surplus` is how much longer than `length` all delays have taken so far, the
+// cost of their clock reads included, so that what is timed can do without it: a delay ends at the
+// first reading that is late enough, and an interrupt may make that very late. Throws Stopped.
+class Delay {
+ public:
+  Delay(AnyClock clock, Ticks length, Ticks read_cost) noexcept
+      : clock_(clock), length_(length), read_cost_(read_cost) {}
+
+  explicit operator bool() const noexcept { return length_ > 0; }
+  Ticks surplus() const noexcept { return surplus_; }
+
+  void operator()() {
+    const Ticks begin = clock_.now();
+    Ticks passed = 0;
+    while (passed < length_) {
+      check_stop();
+      passed = clock_.now() - begin;
+    }
+    // Of the first read only what comes after its moment is in `passed`, of the last only what
+    // comes before: one read is missing.
+    surplus_ += passed - length_ + read_cost_;
+  }
+
+ private:
+  AnyClock clock_;
+  Ticks length_, read_cost_, surplus_ = 0;
+};
+
+// The pattern with a delay after the send.
+struct DelayedPingPong {
+  template <BlockingEndpoint E>
+  static void initiate(E& endpoint, Buffers& buffers, Delay& delay) {
+    endpoint.send(buffers.out.next(), buffers.out.size());
+    delay();
+    endpoint.recv(buffers.in.next(), buffers.in.size());
+  }
+};
+
+// The pattern with a delay between each two sends.
+struct DelayedStream {
+  template <BlockingEndpoint E>
+  static void initiate(E& endpoint, Buffers& buffers, Delay& delay) {
+    endpoint.send(buffers.out.next(), buffers.out.size());
+    for (std::int64_t i = 1; i < buffers.window; ++i) {
+      delay();
+      endpoint.send(buffers.out.next(), buffers.out.size());
+    }
+    recv_ack(endpoint);
+  }
+};
+
+// The pattern with a delay, where there is one.
+template <class Pattern>
+struct WithDelay;
+template <>
+struct WithDelay<PingPong> : DelayedPingPong {};
+template <>
+struct WithDelay<Stream> : DelayedStream {};
+
+template <class Pattern, class E>
+constexpr bool has_delay = requires(E& endpoint, Buffers& buffers, Delay& delay) {
+  WithDelay<Pattern>::initiate(endpoint, buffers, delay);
+};
+
+// As initiate(), with a delay. Timestamps do not count by how much delays are too long.
+template <class Pattern, class E>
+void initiate_delayed(E& endpoint, Buffers& buffers, const Timing& timing, Delay delay) {
+  check_buffers(endpoint, buffers);
+  auto iteration = [&] { WithDelay<Pattern>::initiate(endpoint, buffers, delay); };
+  repeat(timing.untimed, iteration);
+  const Ticks before = delay.surplus();
+  for (std::size_t i = 0; i < timing.timestamps.size(); ++i) {
+    if (i > 0) repeat(timing.iterations, iteration);
+    timing.timestamps[i] = timing.clock.now() - (delay.surplus() - before);
+  }
+}
+
+}  // namespace halftrip

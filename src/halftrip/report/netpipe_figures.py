@@ -1,0 +1,77 @@
+"""NetPIPE's figures of curves, in lines and in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group
+from rich.text import Text
+
+from halftrip.analysis.netpipe_figures import SATURATED, NetpipeFigures, SizeFound
+from halftrip.report.cells import NOTHING, text_lines
+from halftrip.report.estimates import estimate_fields, namer, reason_lines, with_interval
+from halftrip.report.flat import configuration_fields
+from halftrip.report.layout import ALWAYS, Column, as_text, made_table
+from halftrip.results.names import Names
+from halftrip.units import format_size, significant, with_units
+
+_SAYS = (
+    f"saturation: from this size on at least {100 * SATURATED:.0f} % of the largest bandwidth; "
+    "n1/2: half of it; between the measured sizes in brackets. Snell et al. 1996."
+)
+
+
+def lines(figures: Sequence[NetpipeFigures], names: Names, width: int) -> Group:
+    """The figures of each curve, and why some are missing."""
+    named = namer([each.curve for each in figures], names)
+    columns = [
+        Column("curve", "", lambda each: named(each.curve), True, rank=ALWAYS),
+        Column("latency", "us", lambda each: with_interval(each.latency, 1e3), True, rank=ALWAYS),
+        Column("of", "bytes", lambda each: format_size(each.smallest), rank=ALWAYS),
+        Column("bandwidth", "GB/s", lambda each: with_interval(each.bandwidth, 1e9), True,
+               rank=ALWAYS),
+        Column("saturation", "bytes", lambda each: _size(each.saturation), True, rank=ALWAYS),
+        Column("n1/2", "bytes", lambda each: _size(each.n_half), True, rank=ALWAYS),
+    ]  # fmt: skip
+    told = [each for each in figures if each.latency or each.bandwidth]
+    parts = as_text(made_table(told, columns).table, width) if told else []
+    shown = {"n_half": "n1/2"}
+    reasons = [
+        (named(each.curve), shown.get(name, name), reason)
+        for each in figures
+        for name, reason in each.reasons.items()
+    ]
+    parts += [Text(), *reason_lines(reasons, width)] if reasons else []
+    if told:
+        parts += [Text(), *text_lines(_SAYS, width, "dim")]
+    return Group(*parts)
+
+
+def _size(found: SizeFound | None) -> str:
+    if found is None:
+        return NOTHING
+    low, high = format_size(found.low), format_size(found.high)
+    return f"{significant(found.value, 3)} [{low}, {high}]"
+
+
+def content(figures: Sequence[NetpipeFigures]) -> list[dict[str, Any]]:
+    """The figures as objects for JSON."""
+    return [
+        {
+            **with_units(configuration_fields(each.curve)),
+            "latency_size_bytes": each.smallest,
+            **estimate_fields("latency", "ns", each.latency),
+            **estimate_fields("bandwidth", "bytes_per_s", each.bandwidth),
+            "bandwidth_size_bytes": each.largest_at,
+            **_size_fields("saturation", each.saturation),
+            **_size_fields("n_half", each.n_half),
+            "reasons": each.reasons,
+        }
+        for each in figures
+    ]
+
+
+def _size_fields(name: str, found: SizeFound | None) -> dict[str, float | None]:
+    value, low, high = (None,) * 3 if found is None else found
+    return {f"{name}_bytes": value, f"{name}_low_bytes": low, f"{name}_high_bytes": high}

@@ -1,0 +1,140 @@
+"""LogGP of real ranks, and of a path that has it planted, as a person calls the command."""
+
+import math
+
+import pytest
+
+from halftrip.analysis.loggp import loggp_fits
+from halftrip.analysis.max_rate import max_rate_fits
+from harness.mpi import ONE_HOST
+
+PLANTED = """
+sizes = "1,64,1K,16K"
+ci = "none"
+time = "10ms"
+
+[simulated]
+latency = "4us"
+bandwidth = "5GB"
+send-overhead = "600ns"
+receive-overhead = "900ns"
+gap = "1us"
+
+[[part]]
+delay = "0,50us"
+
+[[part]]
+pattern = "stream"
+window = "1,16"
+delay = "0,50us"
+"""
+QUICK = ("-s", "8", "--ci", "none", "--time", "60ms")
+# Longer than a round trip, also beside two busy loops, where nothing else helps a rank that sleeps.
+DELAYS = {"shm": "0,20us,5ms", "tcp": "0,1ms,20ms", "mpi": "0,50us,20ms"}
+
+
+def test_a_planted_path_has_what_was_planted(shell):
+    (shell.directory / "plan.toml").write_text(PLANTED)
+    result = shell.run("plan.toml")
+    assert result.status == 0, result.err
+    (fit,) = loggp_fits(result.run)
+    for figure, truth in (
+        (fit.latency, 2500),
+        (fit.smallest.send, 600),
+        (fit.smallest.receive, 900),
+        (fit.gap, 1000),
+        (fit.per_byte, 0.2),
+    ):
+        assert figure.estimate.value == pytest.approx(truth, rel=0.05)
+        assert figure.estimate.low <= figure.estimate.value <= figure.estimate.high
+
+
+@pytest.mark.parametrize("transport", ["shm", "tcp", "mpi"])
+def test_the_parts_of_a_half_round_trip_make_it_up(shell, transport):
+    """Of real ranks nothing but relations is certain: a send takes some time; both overheads are
+    what a delay leaves over; they and L are half a round trip."""
+    delays = DELAYS[transport]
+    result = shell.run(
+        *("-t", transport, "-p", "pingpong,stream", "--window", "1,8", "--delay", delays, *QUICK),
+        **(ONE_HOST if transport == "mpi" else {}),
+    )
+    assert result.status == 0, result.err
+    (fit,) = loggp_fits(result.run)
+    found = fit.smallest
+    assert found.size == 8
+    assert found.delay is not None, found.both.reason
+    half = found.half
+    both = found.both.estimate
+    assert both.low <= both.value <= both.high
+    # A delay never takes less than it should.
+    assert both.value > 0
+    send = found.send.estimate
+    assert send.low <= send.value <= send.high
+    assert send.high > 0
+    receive = found.receive.estimate
+    assert receive.value == pytest.approx(both.value - send.value)
+    # Without streams of three sizes G is not known, nor what 7 bytes take of it.
+    assert fit.latency.estimate is None
+    assert fit.per_byte.reason.startswith("streams with windows of 1 and of 8 of 1 sizes")
+    assert not math.isnan(half.low)
+
+
+def test_l_and_the_overheads_are_the_half_round_trip_of_one_byte(shell):
+    result = shell.run(
+        *("-t", "shm", "-p", "pingpong", "-s", "1", "--delay", DELAYS["shm"]),
+        *("--ci", "none", "--time", "60ms"),
+    )
+    assert result.status == 0, result.err
+    (fit,) = loggp_fits(result.run)
+    predicted, half = fit.smallest.predicted.estimate, fit.smallest.half
+    assert predicted.value == pytest.approx(half.value)
+    assert predicted.low <= half.low
+    assert predicted.high >= half.high
+    assert fit.smallest.send.estimate is None
+    assert fit.smallest.send.reason.startswith("no stream of 1 B with a delay")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("-t", "shm", "-p", "exchange", "--delay", "50us"),
+            "shm: --delay: only a blocking pingpong or stream has one",
+        ),
+        (("-t", "udp", "--delay", "50us"), "udp: --delay: the timed loops of udp have none"),
+        (("-t", "mp-pipe", "--delay", "50us"), "--delay: the timed loops of mp-pipe have none"),
+        (("-t", "shm", "--delay", "2s"), "'2s' is too long to compute between two calls"),
+        (("-t", "shm", "--delay", "0.5ns"), "'0.5ns' is not a whole number of nanoseconds"),
+        (("-t", "shm", "--delay", "soon"), "'soon' is not a time"),
+    ],
+)
+def test_what_has_no_delay_is_refused_in_one_line(shell, arguments, said):
+    result = shell.run(*arguments, "-s", "8", "--iterations", "10")
+    assert result.status == 2
+    assert said in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+def test_rows_with_and_without_a_delay_are_told_apart(shell):
+    result = shell.run("-t", "shm", "-s", "8", "--delay", "0,50us", "--iterations", "200")
+    assert result.status == 0, result.err
+    rows = {int(row["delay_ns"]): float(row["latency_ns"]) for row in result.rows()}
+    assert rows[50_000] >= 25_000
+    assert rows.keys() == {0, 50_000}
+    shown = result.show("--details").out
+    assert "0 us" in shown
+    assert "50 us" in shown
+    assert "delay: the initiator computes so long after each send" in shown
+
+
+def test_one_run_has_several_numbers_of_pairs(shell):
+    """Two cores, so that pairs talk beside each other at best in turn: the figures are asserted
+    elsewhere (tests/unit/analysis/test_max_rate_fits.py)."""
+    result = shell.run(
+        *("-t", "pipe", "-n", "4", "--cores", "none", "--concurrent-pairs", "1,2"),
+        *("-s", "64,4K,64K", "--time", "20ms", "--slices", "6"),
+    )
+    assert result.status == 0, result.err
+    (fit,) = max_rate_fits(result.run)
+    assert fit.pairs == (1, 2)
+    assert fit.found is not None or fit.reason

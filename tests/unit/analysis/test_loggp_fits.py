@@ -1,0 +1,181 @@
+"""The parameters of LogGP of runs over a path that has them planted, and of runs that cannot tell
+them."""
+
+from functools import cache
+
+import msgspec
+import pytest
+
+from halftrip.analysis.loggp import COMMAND, loggp_fits
+from halftrip.plan.layers import file_layer, make_plan
+from halftrip.plan.recipes import path_of
+from halftrip.results.run_file import assemble
+from harness import imports, runs
+from harness.plans import walk
+
+PATH = {
+    "latency": "3us",
+    "bandwidth": "4GB",
+    "send_overhead": "400ns",
+    "receive_overhead": "700ns",
+    "gap": "900ns",
+    "noise": {"kind": "lognormal", "spread": "2%"},
+}
+# ns, and ns per byte.
+TRUTH = {"latency": 1900.0, "send": 400.0, "receive": 700.0, "gap": 900.0, "per_byte": 0.25}
+
+
+def measured(seed=1, **keys):
+    """A run of what the recipe measures, over the planted path."""
+    recipe = dict(file_layer(path_of("loggp")).keys)
+    parts = [dict(part.keys) for part in file_layer(path_of("loggp")).parts]
+    keys = recipe | {"part": parts, "transport": "simulated", "time": "5ms"} | keys
+    records, _ = walk(**{"simulated": PATH | {"seed": seed}} | keys)
+    return assemble(runs.run().header, records.all)
+
+
+@cache
+def planted():
+    return measured()
+
+
+def values(fit):
+    return {
+        "latency": fit.latency.estimate,
+        "send": fit.smallest.send.estimate,
+        "receive": fit.smallest.receive.estimate,
+        "gap": fit.gap.estimate,
+        "per_byte": fit.per_byte.estimate,
+    }
+
+
+def test_the_planted_parameters_come_out():
+    (fit,) = loggp_fits(planted())
+    for name, found in values(fit).items():
+        assert found.value == pytest.approx(TRUTH[name], rel=0.05), name
+    assert fit.over == "slices"
+    assert fit.window == 8
+    assert fit.is_line
+    assert [each.size for each in fit.overheads] == [1, 64, 1024, 16384]
+    for each in fit.overheads:
+        assert each.both.estimate.value == pytest.approx(1100, rel=0.05)
+        # 2 us hide nothing of a round trip of 6 us and more.
+        assert each.delay == 50_000
+        assert each.predicted.estimate.value == pytest.approx(each.half.value, rel=0.01)
+
+
+def test_their_intervals_cover_them():
+    covered = dict.fromkeys(TRUTH, 0)
+    count = 20
+    for seed in range(count):
+        (fit,) = loggp_fits(measured(seed, sizes="1,1K,16K"))
+        for name, found in values(fit).items():
+            covered[name] += found.low <= TRUTH[name] <= found.high
+    # Of 20, a good interval misses three or more in 8 % of cases.
+    assert min(covered.values()) >= 0.8 * count, covered
+
+
+def test_a_stream_with_delays_is_compared_with_a_shorter_one_or_with_a_single_message():
+    pingpong = {"pattern": "pingpong", "delay": "0,50us"}
+    for windows in ("1,8", "1,2,8"):
+        stream = {"pattern": "stream", "window": windows, "delay": "0,50us"}
+        (fit,) = loggp_fits(measured(sizes="1", part=[pingpong, stream]))
+        assert fit.smallest.send.estimate.value == pytest.approx(TRUTH["send"], rel=0.05)
+    lone = {"pattern": "stream", "window": "8", "delay": "50us"}
+    (fit,) = loggp_fits(measured(sizes="1", part=[pingpong, lone]))
+    assert fit.smallest.send.reason.startswith("no stream of 1 B with a window of 1")
+
+
+def test_over_launches_where_there_are_several():
+    several = planted()
+    more = [runs_of_launch for seed in (2, 3) for runs_of_launch in _launch(seed)]
+    run = assemble(several.header, [*several.measurements, *more])
+    (fit,) = loggp_fits(run)
+    assert fit.over == "launches"
+    for name, found in values(fit).items():
+        assert found.value == pytest.approx(TRUTH[name], rel=0.05), name
+
+
+def _launch(seed):
+    return [msgspec.structs.replace(each, launch=seed - 1) for each in measured(seed).measurements]
+
+
+@pytest.mark.parametrize(
+    ("keys", "figure", "said"),
+    [
+        (
+            {"part": [{"pattern": "pingpong"}]},
+            "latency",
+            f"no ping-pong with a delay; measure it: {COMMAND}",
+        ),
+        (
+            {"part": [{"pattern": "pingpong"}]},
+            "gap",
+            f"no stream with a window of several messages; measure it: {COMMAND}",
+        ),
+        (
+            {"sizes": "1", "part": [{"delay": "0,2us"}]},
+            "latency",
+            (
+                "no ping-pong of 1 B with a delay above its round trip, 6.0 us; "
+                "measure it: --delay 0,10us"
+            ),
+        ),
+        (
+            {"sizes": "1,64"},
+            "per_byte",
+            f"streams with windows of 1 and of 8 of 2 sizes, not of 3; measure it: {COMMAND}",
+        ),
+        (
+            {"slices": 1, "ci": "none"},
+            "latency",
+            "the round trip of 1 B has no interval; measure several slices or launches",
+        ),
+    ],
+)
+def test_what_cannot_be_told_says_why(keys, figure, said):
+    (fit,) = loggp_fits(measured(**keys))
+    found = getattr(fit, figure)
+    assert found.estimate is None
+    assert found.reason == said
+
+
+def test_overheads_without_a_stream_are_a_sum():
+    part = {"pattern": "pingpong", "delay": "0,20us"}
+    (fit,) = loggp_fits(measured(sizes="1", part=[part]))
+    assert fit.smallest.both.estimate.value == pytest.approx(1100, rel=0.05)
+    assert fit.latency.estimate.value == pytest.approx(1900, rel=0.05)
+    assert fit.smallest.send.estimate is None
+    assert fit.smallest.send.reason.startswith("no stream of 1 B with a delay above its round trip")
+    assert fit.smallest.receive == fit.smallest.send
+
+
+def test_imported_figures_have_no_delays():
+    text = (imports.ROOT / "tests/golden/imports/netpipe").glob("*")
+    path = next(iter(sorted(text)))
+    (fit,) = loggp_fits(imports.imported_run(path.read_bytes(), name=path.name))
+    assert fit.latency.estimate is None
+    assert "no delays in what another tool has measured" in fit.latency.reason
+
+
+def test_each_path_has_its_own():
+    run = runs.run(
+        runs.measurement("shm", pair=(0, 1)),
+        runs.measurement("shm", 64, pair=(0, 1)),
+        runs.measurement("shm", pair=(2, 3)),
+        runs.measurement("tcp", wait="block"),
+        runs.measurement("tcp", wait="block", pattern="put", mode="onesided"),
+        runs.measurement("tcp", wait="block", mode="nonblocking"),
+    )
+    assert [(fit.path.transport, fit.path.pair) for fit in loggp_fits(run)] == [
+        ("shm", (0, 1)), ("shm", (2, 3)), ("tcp", (0, 1)),
+    ]  # fmt: skip
+
+
+def test_the_recipe_has_what_the_model_needs():
+    plan = make_plan(file_layer(path_of("loggp")))
+    assert plan.max_duration < 120
+    pingpong, gap, stream = plan.part_plans
+    assert pingpong.delay == (0, *stream.delay)
+    assert (gap.window, gap.delay) == ((1, 8), (0,))
+    assert len(stream.window) == 2

@@ -1,0 +1,129 @@
+"""``halftrip fit``: what it prints, and what it says where it cannot."""
+
+import json
+
+import pytest
+
+from halftrip.cli.fit import Asked, show_fits
+from halftrip.errors import UsageError
+from halftrip.report.selection import Selection
+from harness import runs
+from harness.curves import run_of
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A run of two curves: one is straight, one has a jump."""
+    straight, bent = (
+        run_of(segments, transport=transport, slices=6).measurements
+        for transport, segments in (("shm", []), ("tcp", [(4096, 3000.0, 0.1)]))
+    )
+    return str(runs.save(runs.run(*straight, *bent), tmp_path / "run.jsonl"))
+
+
+def said(capsys, path, **asked):
+    assert show_fits(path, Asked(**asked)) == 0
+    return capsys.readouterr().out
+
+
+def test_it_says_what_curves_are_made_of_before_any_table(path, capsys):
+    shm, tcp, *_ = said(capsys, path).split("\n")
+    assert shm == "shm: straight; no bend"
+    assert tcp.startswith("tcp: 2 straight pieces: jump to ")
+    assert "between 2K and 4K" in tcp
+
+
+def test_each_model_has_a_table_of_its_own(path, capsys):
+    lines, pieces = (said(capsys, path, model=model) for model in ("hockney", "piecewise"))
+    both = said(capsys, path)
+    assert "n-half" in lines
+    assert "after" not in lines
+    assert "after" in pieces
+    assert "n-half" not in pieces
+    assert all(line in both for line in [*lines.split("\n"), *pieces.split("\n")])
+
+
+def test_only_selected_rows_are_fitted(path, capsys):
+    found = said(capsys, path, selection=Selection(transports=["tcp"]))
+    assert found.startswith("tcp: 2 straight pieces")
+    with pytest.raises(UsageError, match=r"run\.jsonl: the run has no such rows"):
+        show_fits(path, Asked(selection=Selection(transports=["mpi"])))
+
+
+def test_json_has_every_figure_with_its_interval(path, capsys):
+    straight, bent = json.loads(said(capsys, path, format="json"))
+    assert straight["interval_over"] == "slices"
+    relative = straight["hockney"][1]
+    assert relative["method"] == "relative"
+    for name in ("start", "per_byte"):
+        assert relative[f"{name}_low_ns"] < relative[f"{name}_ns"] < relative[f"{name}_high_ns"]
+    assert relative["bandwidth_low_bytes_per_s"] < 1e10 < relative["bandwidth_high_bytes_per_s"]
+    assert straight["bends"] == []
+    (bend,) = bent["bends"]
+    assert (bend["low_size_bytes"], bend["high_size_bytes"], bend["kind"]) == (2048, 4096, "jump")
+    assert bend["time_ratio_low"] < bend["time_ratio"] < bend["time_ratio_high"]
+    first, second = bent["pieces"]
+    assert (first["last_size_bytes"], second["first_size_bytes"]) == (2048, 4096)
+
+
+def test_of_many_curves_the_answer_counts(tmp_path, capsys):
+    every = [
+        measurement
+        for rank in range(1, 7)
+        for measurement in run_of([(4096, 3000.0, 0.1)], slices=4, pair=(0, rank)).measurements
+    ]
+    ranks = [runs.environment(rank) for rank in range(7)]
+    path = runs.save(runs.run(*every, environments=tuple(ranks)), tmp_path / "run.jsonl")
+    first, *_ = said(capsys, str(path)).split("\n")
+    assert first == "6 curves: 0 straight, 6 bend; most often between 2K and 4K: 6"
+
+
+def test_what_cannot_be_fitted_is_said_with_what_to_measure(tmp_path, capsys):
+    run = run_of(sizes=(8, 64))
+    path = str(runs.save(run, tmp_path / "run.jsonl"))
+    assert show_fits(path, Asked()) == 1
+    assert capsys.readouterr().out == (
+        "shm: no fit: 2 sizes; a line needs 3 at least: measure more, as with -s 1..4M\n"
+    )
+
+
+def test_sizes_without_a_time_are_named(tmp_path, capsys):
+    run = run_of(sizes=(8, 64, 512, 4096))
+    zero = runs.measurement(size=1, samples=[0] * 8, rtts=None)
+    path = str(runs.save(runs.run(zero, *run.measurements), tmp_path / "run.jsonl"))
+    assert "left out, without a time above 0: 1" in said(capsys, path)
+
+
+def test_no_figure_is_printed_without_an_interval(tmp_path, capsys):
+    """The first piece has two sizes, measured once."""
+    every = [
+        runs.measurement(size=1 << n, samples=[ns], iterations=1, rtts=None)
+        for n in range(14)
+        for ns in [200 if n < 2 else 2000 + (1 << n)]
+    ]
+    path = str(runs.save(runs.run(*every), tmp_path / "run.jsonl"))
+    (curve,) = json.loads(said(capsys, path, format="json"))
+    for line in (*curve["pieces"], *curve["hockney"]):
+        for name in ("start", "per_byte"):
+            assert (line[f"{name}_ns"] is None) is (line[f"{name}_low_ns"] is None)
+    assert curve["pieces"][0]["start_ns"] is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({"model": "linear"}, r"--model: 'linear' is not known"),
+        ({"format": "csv"}, r"--format: 'csv' is not known"),
+        ({"wide": True, "format": "json"}, r"--wide: --format json has all columns"),
+    ],
+)
+def test_a_word_that_is_not_known_is_refused(path, asked, reason):
+    with pytest.raises(UsageError, match=reason):
+        show_fits(path, Asked(**asked))
+
+
+def test_a_file_that_is_no_run_is_refused(tmp_path):
+    path = tmp_path / "text"
+    path.write_text("no run\n")
+    with pytest.raises(UsageError, match="not a run file"):
+        show_fits(str(path), Asked())
