@@ -75,6 +75,8 @@ def curve_keys(curve: Configuration, plan: Mapping[str, Any]) -> dict[str, Any]:
         "verify": curve.verify,
         "concurrent_pairs": [curve.concurrency],
     }
+    if curve.delay:
+        keys["delay"] = [curve.delay]
     if curve.window != (SHAPES[curve.pattern].window or 1):
         keys["window"] = [curve.window]
     if curve.rate is not None:
