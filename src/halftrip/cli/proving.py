@@ -38,8 +38,9 @@ from halftrip.texts import printable
 # The exit status of each outcome.
 OUTCOMES: dict[Outcome, int] = {"moved": 0, "stayed": 1, "unknown": 3}
 # The other value is so many times the old one; where a place is known vaguely, further away.
-_FACTOR, _VAGUE_FACTOR = 2, 8
+_FACTOR, _VAGUE_FACTOR = 2, 4
 _VAGUE = 1.5
+_ABOUT = 1.4
 # Each value is measured in so many launches, of which six have an interval without any supposition;
 # each size for so long in one, s, in one slice: the launches are the repeats.
 _LAUNCHES = 6
@@ -109,9 +110,15 @@ def _move_of(candidate: Candidate, found: BendCauses) -> Move:
         value = round(_FACTOR * math.sqrt(low * high))
         places = Prediction(low, high), Prediction(value - threshold.header, value)
         return Move(threshold, (UNSET, str(value)), places)
-    factor = _VAGUE_FACTOR if place.high > _VAGUE * place.low else _FACTOR
+    is_vague = place.high > _VAGUE * place.low
+    factor = _VAGUE_FACTOR if is_vague else _FACTOR
     old, new = (str(round(threshold.value * threshold.scale * each)) for each in (1, factor))
-    return Move(threshold, (old, new), (place, moved(candidate, factor)))
+    places = place, moved(candidate, factor)
+    if is_vague:
+        # Where it is, is known; it moves in proportion, more or less.
+        there = Prediction(factor * found.bend.low / _ABOUT, factor * found.bend.high * _ABOUT)
+        places = Prediction(found.bend.low, found.bend.high), there
+    return Move(threshold, (old, new), places)
 
 
 def _plan(run: Run, curve: Configuration, move: Move) -> Plan:

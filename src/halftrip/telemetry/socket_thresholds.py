@@ -12,6 +12,8 @@ from halftrip.telemetry.network_path import network_path
 
 # The headers of IP and UDP (RFC 791, 3.1; RFC 8200, 3; RFC 768).
 _UDP_HEADERS = {"ipv4": 28, "ipv6": 48}
+# Of IP and TCP, with all options.
+_MOST_TCP_HEADERS = 40 + 60
 # What Linux leaves for headers of all layers in a packet that is to be cut into segments:
 # MAX_TCP_HEADER (include/net/tcp.h), at most.
 _MOST_HEADERS = 320
@@ -59,15 +61,12 @@ def _of_packets(path: NetworkPath) -> list[Threshold]:
         headers = _UDP_HEADERS[path.family]
         return [_pieces(f"the MTU of {name}", mtu, headers, "IP_MTU", setting)]
     segment = path.tcp.snd_mss
-    found = [
-        _pieces(
-            f"the MTU of {name}",
-            mtu,
-            max(0, mtu - segment),
-            f"TCP_INFO: segments of {segment} B",
-            f"{setting}, or --mss",
-        )
-    ]
+    headers = mtu - segment
+    if 0 <= headers <= _MOST_TCP_HEADERS:
+        found = [_pieces(f"the MTU of {name}", mtu, headers, "TCP_INFO", f"{setting}, or --mss")]
+    else:
+        # Something else limits it: --mss, or a small buffer of the peer's.
+        found = [_pieces("the TCP segment", segment, 0, "TCP_INFO", "--mss")]
     if path.interface is not None:
         sizes = link_sizes(name, path.family)
         # It takes a whole number of segments.
