@@ -144,6 +144,14 @@ def test_a_pipe_holds_64_kib(shell):
 
 
 @pytest.mark.extended
+def test_a_dragon_channel_holds_its_message_block(shell):
+    named = "the message block of the Dragon channel"
+    run = tried(shell, named, "-t", "dragon", "-s", "64..8K")
+    bend = first_causes(causes(shell, run)[0])[named]
+    assert bend["low_bytes"] <= bend["causes"][0]["value_bytes"] < bend["high_bytes"]
+
+
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("named", "sizes"), [("the L2 cache", "32K..1M"), ("the L3 cache", "512K..16M")]
 )
