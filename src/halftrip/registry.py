@@ -156,6 +156,8 @@ EXPORTS = Registry(
         "google-benchmark": "halftrip.convert.export.google_benchmark:files",
         "gnuplot": "halftrip.convert.export.gnuplot:files",
         "hpcbench": "halftrip.report.styles.hpcbench:files",
+        "simgrid": "halftrip.convert.export.simgrid:files",
+        "loggopsim": "halftrip.convert.export.loggopsim:files",
     },
 )
 

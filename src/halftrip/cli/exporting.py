@@ -5,33 +5,45 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from halftrip.cli.output import writing
+from halftrip.cli.show import selection_of
 from halftrip.convert.export.writing import named, write
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
 from halftrip.registry import EXPORTS
 from halftrip.report.document import Document, document
+from halftrip.report.selection import selected
 from halftrip.report.styles.figures import StyleError
 from halftrip.results.run_file import load, newest
 from halftrip.texts import printable
 
 STANDARD_OUTPUT = "-"
+NO_CHOICE: Mapping[str, str | None] = MappingProxyType({})
 
 
-def export_run(run: str | None, to: str, output: str | None, force: bool) -> int:
-    """Writes the files of a format, prints their names, and returns the exit status. Raises
-    UsageError for an unknown format, a file that is no run file or has no rows, and files that
-    exist, unless they are to be replaced by `force`."""
+def export_run(
+    run: str | None,
+    to: str,
+    output: str | None,
+    force: bool,
+    chosen: Mapping[str, str | None] = NO_CHOICE,
+) -> int:
+    """Writes the files of a format, prints their names, and returns the exit status. `chosen` are
+    the options that choose rows, by name. Raises UsageError for an unknown format, a file that is
+    no run file or has no rows, a choice of none, and files that exist, unless they are to be
+    replaced by `force`."""
     if to not in EXPORTS:
         raise UsageError(f"--to: {printable(to)!r} is not known; {nearest(to, list(EXPORTS))}")
+    selection = selection_of(chosen)
     path = run if run is not None else str(newest())
     found = load(path)
     for problem in found.problems:
         print(f"halftrip: {problem}", file=sys.stderr)
     if not found.by_configuration:
         raise UsageError(f"{printable(path)}: the run has no rows to export")
-    made = _made(to, document(found))
+    made = _made(to, selected(document(found), selection))
     contents = {suffix: _encoded(content) for suffix, content in made.items()}
     if output == STANDARD_OUTPUT:
         _print(to, contents)

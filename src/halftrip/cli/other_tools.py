@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from halftrip.cli.selecting import Pairs, Patterns, Sizes, Transports
 from halftrip.registry import EXPORTS, IMPORTERS
 
 Text = str | None
@@ -31,6 +32,10 @@ def import_(
 def export(
     to: Annotated[str, typer.Option("--to", metavar="NAME", help="The format.")],
     run: Annotated[Text, typer.Argument(metavar="RUN", help="The run file. [newest]")] = None,
+    transport: Transports = None,
+    pattern: Patterns = None,
+    sizes: Sizes = None,
+    pair: Pairs = None,
     output: Annotated[
         Text,
         typer.Option("-o", "--output", metavar="PATH", help="The file, or base name; -: stdout."),
@@ -39,7 +44,8 @@ def export(
 ) -> None:
     from halftrip.cli.exporting import export_run
 
-    raise typer.Exit(export_run(run, to, output, force))
+    chosen = {"transport": transport, "pattern": pattern, "sizes": sizes, "pair": pair}
+    raise typer.Exit(export_run(run, to, output, force, chosen))
 
 
 def add_to(app: typer.Typer) -> None:

@@ -37,6 +37,7 @@ def words_after(*typed):
         (("import", "--from", "np"), []),
         (("import", "--from", "netpi"), ["netpipe"]),
         (("export", "--to", "go"), ["google-benchmark"]),
+        (("export", "-t", "u"), ["unix", "udp"]),
         (("show", "-p", "pingpong,ex"), ["pingpong,exchange"]),
         (("completion", ""), ["bash", "zsh", "fish"]),
         (("unknown", "ru"), ["run"]),

@@ -25,7 +25,9 @@ def run(tmp_path, monkeypatch):
     """A run file in the current directory."""
     monkeypatch.chdir(tmp_path)
     both_ends = (runs.usage(), runs.usage())
-    measured = [runs.measurement(size=size, usage=both_ends) for size in (8, 64)]
+    measured = [
+        runs.measurement(size=size, half_ns=100.0 + size, usage=both_ends) for size in (8, 64, 512)
+    ]
     runs.save(runs.run(*measured), tmp_path / "a.jsonl")
     return "a.jsonl"
 
@@ -71,7 +73,7 @@ def test_a_name_of_the_only_file_is_its_name(run):
 def test_a_name_of_several_files_is_their_base(run, output):
     export_run(run, "csv", output, False)
     assert names() == [run, "table-samples.csv", "table.csv"]
-    assert len(list(csv.DictReader(Path("table.csv").read_text().splitlines()))) == 2
+    assert len(list(csv.DictReader(Path("table.csv").read_text().splitlines()))) == 3
 
 
 @pytest.mark.parametrize(
@@ -94,6 +96,45 @@ def test_a_run_without_rows(run):
     for to in EXPORTS:
         with pytest.raises(UsageError, match=r"^b.jsonl: the run has no rows to export$"):
             export_run("b.jsonl", to, None, False)
+
+
+def test_rows_are_chosen_as_in_show(run):
+    measured = [
+        runs.measurement(transport, size=size, pair=pair)
+        for transport in ("shm", "tcp")
+        for size in (8, 64)
+        for pair in ((0, 1), (0, 2))
+    ]
+    ranks = tuple(runs.environment(rank) for rank in range(3))
+    runs.save(runs.run(*measured, environments=ranks), Path("b.jsonl"))
+
+    def lines(name):
+        return list(csv.DictReader(Path(name).read_text().splitlines()))
+
+    for to in ("csv", "json", "openmetrics", "google-benchmark"):
+        export_run("b.jsonl", to, f"one-{to}", False, {"transport": "tcp", "pair": "0-2"})
+    assert {row["transport"] + row["pair"] for row in lines("one-csv.csv")} == {"tcp0-2"}
+    assert {row["transport"] + row["pair"] for row in lines("one-csv-samples.csv")} == {"tcp0-2"}
+    assert len(json.loads(Path("one-json").read_text())["rows"]) == 2
+    assert 'transport="shm"' not in Path("one-openmetrics").read_text()
+    assert "shm" not in Path("one-google-benchmark").read_text()
+    done = halftrip("b.jsonl", "--to", "csv", "-o", "two.csv", "-t", "shm", "-s", "8")
+    assert done.returncode == 0, done.stderr
+    assert {row["size_bytes"] for row in lines("two.csv")} == {"8"}
+
+
+def test_a_choice_of_no_row_says_what_there_is(run):
+    for chosen, said in (
+        (
+            {"transport": "tcp"},
+            r"^nothing to show; the run has -t shm; -p pingpong; -s 8, 64, 512;",
+        ),
+        ({"transport": "tpc"}, r"^--transport: 'tpc' .* tcp"),
+        ({"sizes": "many"}, r"^--sizes: "),
+    ):
+        with pytest.raises(UsageError, match=said):
+            export_run(run, "csv", None, False, chosen)
+    assert names() == [run]
 
 
 def test_what_exists_stays_unless_it_is_to_be_replaced(run):
