@@ -49,6 +49,19 @@ def test_a_planted_path_has_what_was_planted(shell):
         assert figure.estimate.low <= figure.estimate.value <= figure.estimate.high
 
 
+def test_a_planted_path_is_exported_with_what_was_planted(shell):
+    """LogGOPSim has one overhead for both ends."""
+    (shell.directory / "plan.toml").write_text(PLANTED)
+    assert shell.run("plan.toml").status == 0
+    done = shell.call("export", "run.jsonl", "--to", "loggopsim")
+    assert (done.status, done.err) == (0, "")
+    text = (shell.directory / "run-loggopsim.txt").read_text()
+    options = dict(line.split() for line in text.splitlines() if not line.startswith("#"))
+    assert "# One unit of time is 1 ps," in text
+    for letter, truth in (("L", 2500), ("o", 750), ("g", 1000), ("G", 0.2)):
+        assert int(options[f"-{letter}"]) / 1000 == pytest.approx(truth, rel=0.05), letter
+
+
 @pytest.mark.parametrize("transport", ["shm", "tcp", "mpi"])
 def test_the_parts_of_a_half_round_trip_make_it_up(shell, transport):
     """Of real ranks nothing but relations is certain: a send takes some time; both overheads are

@@ -31,6 +31,7 @@ def lines(figures: Sequence[NetpipeFigures], names: Names, width: int) -> Group:
         Column("of", "bytes", lambda each: format_size(each.smallest), rank=ALWAYS),
         Column("bandwidth", "GB/s", lambda each: with_interval(each.bandwidth, 1e9), True,
                rank=ALWAYS),
+        Column("at", "bytes", lambda each: _at(each.largest_at), rank=ALWAYS),
         Column("saturation", "bytes", lambda each: _size(each.saturation), True, rank=ALWAYS),
         Column("n1/2", "bytes", lambda each: _size(each.n_half), True, rank=ALWAYS),
     ]  # fmt: skip
@@ -46,6 +47,10 @@ def lines(figures: Sequence[NetpipeFigures], names: Names, width: int) -> Group:
     if told:
         parts += [Text(), *text_lines(_SAYS, width, "dim")]
     return Group(*parts)
+
+
+def _at(size: int | None) -> str:
+    return NOTHING if size is None else format_size(size)
 
 
 def _size(found: SizeFound | None) -> str:
