@@ -26,11 +26,15 @@ class _Interface:
         # In MPICH and its relatives, an int.
         kinds: dict[int, Any] = {4: ctypes.c_int, 8: ctypes.c_void_p}
         self.datatype = kinds[MPI._sizeof(MPI.Datatype)]
+        # To look one up takes longer than to call it, and there may be a thousand variables.
+        self._functions: dict[str, Any] = {}
 
     def call(self, name: str, *arguments: Any) -> bool:
         """Calls a function of the interface; whether it has succeeded."""
-        function = ctypes.CFUNCTYPE(ctypes.c_int)(function_address(name))
-        return bool(function(*arguments) == 0)
+        if name not in self._functions:
+            prototype = ctypes.CFUNCTYPE(ctypes.c_int)
+            self._functions[name] = prototype(function_address(name))
+        return bool(self._functions[name](*arguments) == 0)
 
 
 def read_numbers(pattern: str) -> dict[str, int]:
@@ -56,10 +60,10 @@ def _read(interface: _Interface, pattern: re.Pattern[str]) -> dict[str, int]:
     count = ctypes.c_int()
     interface.call("MPI_T_cvar_get_num", ctypes.byref(count))
     found = {}
+    name = ctypes.create_string_buffer(_LONGEST_NAME)
+    verbosity, binding, scope = (ctypes.c_int() for _ in range(3))
     for number in range(count.value):
-        name = ctypes.create_string_buffer(_LONGEST_NAME)
         length = ctypes.c_int(_LONGEST_NAME)
-        verbosity, binding, scope = (ctypes.c_int() for _ in range(3))
         datatype = interface.datatype()
         is_there = interface.call(
             "MPI_T_cvar_get_info",

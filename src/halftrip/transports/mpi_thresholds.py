@@ -45,6 +45,8 @@ _OPEN_MPI = (
     _Rule(rf"{_OTHERS}_eager_limit", "the eager limit of Open MPI's btl {0}", "protocol", False),
     _Rule(rf"{_OTHERS}_max_send_size", "the fragment of Open MPI's btl {0}", "pieces", False),
 )
+# Each has this variable as long as it is in use.
+_PMLS = _OB1, _UCX_PML = ("pml_ob1_priority", "pml_ucx_priority")
 _IPC = "the threshold of MPICH's single copy by {0}"
 # Of MPICH, by what its device begins with. Where UCX is all that it has, messages within a host go
 # through UCX, too (configure: enable_ch4_direct).
@@ -103,26 +105,24 @@ def mpi_thresholds(same_host: bool) -> tuple[Threshold, ...]:
 
 
 def _of_open_mpi(same_host: bool) -> list[Threshold]:
-    found = control_variables.read_numbers(r"btl_\w+|pml_ob1_priority")
-    if "pml_ob1_priority" not in found:
+    names = "|".join([*(rule.variable for rule in _OPEN_MPI), *_PMLS])
+    found = control_variables.read_numbers(names)
+    if _OB1 not in found:
         # Another pml, which does not use these components: UCX, or one that is not known here.
-        return [*_of_ucx(same_host, os.environ)] if _has_ucx() else []
+        return [*_of_ucx(same_host, os.environ)] if _UCX_PML in found else []
     if "btl_sm_eager_limit" in found:
         # Version 5 has all of them by the older name, too.
         found = {name: value for name, value in found.items() if "vader" not in name}
     return [*_matching(found, _OPEN_MPI, "OMPI_MCA_")]
 
 
-def _has_ucx() -> bool:
-    return bool(control_variables.read_numbers("pml_ucx_priority"))
-
-
 def _of_mpich(device: str, same_host: bool) -> list[Threshold]:
     """`device` is as in its version: ``ch4:ucx``, ``ch4:ofi``, ``ch4:ucx ofi``, ``ch3:nemesis``."""
     if device == _UCX_ALONE:
         return [*_of_ucx(same_host, os.environ)]
-    values = control_variables.read_numbers(r"MPIR_CVAR_(CH4|CH3|NEMESIS)_\w+")
-    found = [*_matching(values, _MPICH.get(device.partition(":")[0], ()), "")]
+    rules = _MPICH.get(device.partition(":")[0], ())
+    values = control_variables.read_numbers("|".join(rule.variable for rule in rules))
+    found = [*_matching(values, rules, "")]
     if "ucx" in device and not same_host:
         found += _of_ucx(same_host, os.environ)
     return found
