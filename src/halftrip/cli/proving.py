@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 from rich.console import Console
 
 from halftrip.analysis.causes import (
@@ -172,19 +173,29 @@ def prove_by_run(
     """Compares a curve with the same one of another run, in the file `path`, in which a threshold
     of the bend has another value; `others` are the curves of that which are selected. Raises
     UsageError where there is no such curve or threshold."""
-    alike = [each for each in others if each == curve.fit.curve] or others
-    if len(alike) != 1:
+    own = curve.fit.curve
+    # What is varied may be what moves the threshold.
+    alike = [each for each in others if _unvaried(each) == _unvaried(own)]
+    if not alike and len(others) > 1:
         raise UsageError(f"--moved: {printable(path)} has several such curves; choose by -t, -p")
-    there = candidates(other, alike[0])
+    there = [(each, found) for each in alike or others for found in candidates(other, each)]
     for threshold, place in found.candidates:
-        for theirs, their_place in there:
-            same = theirs.name == threshold.name and their_place.multiple == place.multiple
-            if same and theirs.value != threshold.value:
-                times = curve_times(run, curve.fit.curve), curve_times(other, alike[0])
+        for theirs, (their_threshold, their_place) in there:
+            same = their_threshold.name == threshold.name
+            if (
+                same
+                and their_place.multiple == place.multiple
+                and their_threshold.value != threshold.value
+            ):
+                times = curve_times(run, own), curve_times(other, theirs)
                 proof = judge(*times, place, their_place)
-                values = str(threshold.value), str(theirs.value)
+                values = str(threshold.value), str(their_threshold.value)
                 return Proven(threshold, values, (place, their_place), proof, path)
     names = "; ".join(each.threshold.name for each in found.candidates) or "nothing that is known"
     raise UsageError(
         f"--moved: in {printable(path)} no threshold of this bend has another value ({names})"
     )
+
+
+def _unvaried(curve: Configuration) -> Configuration:
+    return msgspec.structs.replace(curve, variant=())
