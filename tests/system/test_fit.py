@@ -25,7 +25,7 @@ def test_a_planted_bend_is_found_with_its_lines(shell, refine):
     assert result.status == 0, result.err
     fitted = call(shell.directory, "fit", "run.jsonl", "--format", "json")
     assert fitted.status == 0
-    (curve,) = json.loads(fitted.out)
+    (curve,) = json.loads(fitted.out)["curves"]
     (bend,) = curve["bends"]
     assert bend["low_size_bytes"] < 65536 <= bend["high_size_bytes"]
     assert bend["kind"] == "jump"
@@ -40,7 +40,7 @@ def test_a_planted_bend_is_found_with_its_lines(shell, refine):
 def test_every_figure_of_a_real_run_has_an_interval(shell):
     result = shell.run("-t", "shm,pipe", "-s", "8..1M", "--time", "20ms")
     assert result.status == 0, result.err
-    curves = json.loads(call(shell.directory, "fit", "run.jsonl", "-j").out)
+    curves = json.loads(call(shell.directory, "fit", "run.jsonl", "-j").out)["curves"]
     assert {curve["transport"] for curve in curves} == {"shm", "pipe"}
     for curve in curves:
         assert curve["reason"] is None

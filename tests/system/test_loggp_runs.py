@@ -49,6 +49,19 @@ def test_a_planted_path_has_what_was_planted(shell):
         assert figure.estimate.low <= figure.estimate.value <= figure.estimate.high
 
 
+def test_a_planted_path_is_exported_with_what_was_planted(shell):
+    """LogGOPSim has one overhead for both ends."""
+    (shell.directory / "plan.toml").write_text(PLANTED)
+    assert shell.run("plan.toml").status == 0
+    done = shell.call("export", "run.jsonl", "--to", "loggopsim")
+    assert (done.status, done.err) == (0, "")
+    text = (shell.directory / "run-loggopsim.txt").read_text()
+    options = dict(line.split() for line in text.splitlines() if not line.startswith("#"))
+    assert "# One unit of time is 1 ps," in text
+    for letter, truth in (("L", 2500), ("o", 750), ("g", 1000), ("G", 0.2)):
+        assert int(options[f"-{letter}"]) / 1000 == pytest.approx(truth, rel=0.05), letter
+
+
 def too_busy(found):
     """Where other programs have the cores, no delay is surely longer than a round trip; it says
     so."""

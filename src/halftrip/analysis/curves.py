@@ -35,10 +35,11 @@ class Curve(NamedTuple):
 
 
 def curves(run: Run, has: Callable[[Configuration], bool] = lambda _: True) -> list[Curve]:
-    """The curves of all configurations that `has` selects, in the order of the run."""
+    """The curves of all configurations that `has` selects, in the order of the run; but for those
+    with a delay, most of whose time is no message's."""
     found: dict[Configuration, dict[int, Repeats | None]] = {}
     for configuration, measurements in run.by_configuration.items():
-        if has(configuration):
+        if has(configuration) and not configuration.delay:
             of_size = found.setdefault(configuration.curve, {})
             if configuration.size_known:
                 of_size[configuration.size] = repeats(configuration, measurements)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import sys
 from typing import NamedTuple
 
-from halftrip.analysis.fit import CurveFit, fits
 from halftrip.cli.output import Printable, screen, writing
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
+from halftrip.report import json
+from halftrip.report.models import MODELS, Models, content, fitted, render
 from halftrip.report.selection import Selection
-from halftrip.results.run import Run
 from halftrip.results.run_file import load, newest
 from halftrip.texts import printable, printable_lines
 
 FORMATS = ("table", "json")
-MODELS = ("hockney", "piecewise")
 ALL = "all"
 
 
@@ -31,7 +30,7 @@ class Asked(NamedTuple):
 
 def show_fits(path: str | None, asked: Asked) -> int:
     """Prints the fits of a run file (None: the newest here), and returns the exit status: 1 where
-    no curve could be fitted. Raises UsageError for a file without such rows."""
+    nothing could be fitted. Raises UsageError for a file without such rows."""
     if asked.format not in FORMATS:
         said = nearest(asked.format, list(FORMATS))
         raise UsageError(f"--format: {printable(asked.format)!r} is not known; {said}")
@@ -44,22 +43,18 @@ def show_fits(path: str | None, asked: Asked) -> int:
     run = load(name)
     for problem in run.problems:
         print(f"halftrip: {problem}", file=sys.stderr)
-    found = fits(run, asked.selection.has)
-    if not found:
+    if not any(map(asked.selection.has, run.by_configuration)):
         raise UsageError(f"{printable(name)}: the run has no such rows")
     models = MODELS if asked.model == ALL else (asked.model,)
-    _print(run, found, models, asked)
-    return int(all(each.pieces is None for each in found))
+    found = fitted(run, models, asked.selection.has)
+    _print(found, asked)
+    return int(not found.is_fitted)
 
 
-def _print(run: Run, found: list[CurveFit], models: tuple[str, ...], asked: Asked) -> None:
-    from halftrip.report import fit as report
-    from halftrip.report import json
-
+def _print(found: Models, asked: Asked) -> None:
     with writing():
         if asked.format == "json":
-            print(printable_lines(json.text(report.content(found, models))), end="")
+            print(printable_lines(json.text(content(found))), end="")
             return
         console = screen()
-        made = report.render(found, run.names, models, console.width, asked.wide)
-        console.print(Printable(made), soft_wrap=True)
+        console.print(Printable(render(found, console.width, asked.wide)), soft_wrap=True)

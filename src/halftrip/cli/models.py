@@ -16,7 +16,10 @@ def fit(
     model: Annotated[
         str,
         typer.Option(
-            "--model", metavar="NAME", help="hockney, piecewise or all. [all]", show_default=False
+            "--model",
+            metavar="NAME",
+            help="hockney, piecewise, netpipe, loggp, max-rate or all. [all]",
+            show_default=False,
         ),
     ] = "all",
     transport: Transports = None,
@@ -30,7 +33,7 @@ def fit(
     ] = "table",
     json: AsJson = False,
 ) -> None:
-    """Fit straight lines to time over size: start-up, bandwidth, and where the curve bends."""
+    """Fit models to time over size: lines and pieces of lines, LogGP, and more."""
     from halftrip.cli.fit import Asked, show_fits
     from halftrip.cli.show import selection_of
 

@@ -51,7 +51,7 @@ def test_only_selected_rows_are_fitted(path, capsys):
 
 
 def test_json_has_every_figure_with_its_interval(path, capsys):
-    straight, bent = json.loads(said(capsys, path, format="json"))
+    straight, bent = json.loads(said(capsys, path, format="json"))["curves"]
     assert straight["interval_over"] == "slices"
     relative = straight["hockney"][1]
     assert relative["method"] == "relative"
@@ -81,7 +81,7 @@ def test_of_many_curves_the_answer_counts(tmp_path, capsys):
 def test_what_cannot_be_fitted_is_said_with_what_to_measure(tmp_path, capsys):
     run = run_of(sizes=(8, 64))
     path = str(runs.save(run, tmp_path / "run.jsonl"))
-    assert show_fits(path, Asked()) == 1
+    assert show_fits(path, Asked("hockney")) == 1
     assert capsys.readouterr().out == (
         "shm: no fit: 2 sizes; a line needs 3 at least: measure more, as with -s 1..4M\n"
     )
@@ -102,7 +102,7 @@ def test_no_figure_is_printed_without_an_interval(tmp_path, capsys):
         for ns in [200 if n < 2 else 2000 + (1 << n)]
     ]
     path = str(runs.save(runs.run(*every), tmp_path / "run.jsonl"))
-    (curve,) = json.loads(said(capsys, path, format="json"))
+    (curve,) = json.loads(said(capsys, path, format="json"))["curves"]
     for line in (*curve["pieces"], *curve["hockney"]):
         for name in ("start", "per_byte"):
             assert (line[f"{name}_ns"] is None) is (line[f"{name}_low_ns"] is None)

@@ -204,7 +204,7 @@ def test_the_gap_is_that_of_a_stream_of_the_same_run():
     latency = int(re.search(r"^-L (\d+)$", text, re.MULTILINE)[1])
     # 64 messages in 25,600 ns.
     assert gap / latency == pytest.approx(0.4, rel=0.03)
-    assert "in the stream of the same run" in text
+    assert "of the streams of the same run" in text
 
 
 def test_every_division_of_the_head_is_in_the_platform():

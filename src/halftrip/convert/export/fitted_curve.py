@@ -53,7 +53,7 @@ def fit_of(document: Document, curve: Configuration) -> PiecewiseFit:
 def _ping_pongs(document: Document) -> list[Configuration]:
     """The curves whose half is the time of a message one way."""
     curves = dict.fromkeys(row.configuration.curve for row in document.rows)
-    return [curve for curve in curves if is_in_turn(curve.pattern, curve.mode)]
+    return [curve for curve in curves if is_in_turn(curve.pattern, curve.mode) and not curve.delay]
 
 
 def described(document: Document, found: FittedCurve) -> Iterator[str]:

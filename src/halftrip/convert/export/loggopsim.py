@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from halftrip.analysis.fitted import Pieces
+from halftrip.analysis.loggp import loggp_fits
 from halftrip.convert.export.fitted_curve import FittedCurve, described, fit_of, fitted_curve
 from halftrip.convert.export.names import row_name
 from halftrip.convert.export.segments import LARGEST, eager_limit, problem, segments
@@ -87,15 +88,41 @@ def files(document: Document) -> Mapping[str, str]:
 
 
 def seen(document: Document, found: FittedCurve) -> Seen:
-    """What the rows of a document show apart from a ping-pong: the gap is the time between two
-    messages of one byte in a stream between the same ranks with the same settings."""
+    """What the rows of a document show apart from a ping-pong: the figures of LogGP, as far as
+    there are any. Without that of the gap, it is the time between two messages of one byte in the
+    stream with the most in flight, between the same ranks with the same settings."""
+    chosen = {row.configuration for row in document.rows}
+    fits = loggp_fits(document.run, chosen.__contains__)
+    loggp = next((fit for fit in fits if fit.path == found.curve), None)
+    both = loggp.smallest.both.estimate if loggp and loggp.smallest else None
+    gap = loggp.gap.estimate if loggp else None
+    return Seen(
+        overhead=None if both is None else max(0.0, both.value / 2),
+        gap=_gap(document, found) if gap is None else max(0.0, gap.value),
+    )
+
+
+def _gap(document: Document, found: FittedCurve) -> float | None:
     like = _but_for_pattern(found.curve)
-    for curve in dict.fromkeys(row.configuration.curve for row in document.rows):
-        if curve.pattern == "stream" and _but_for_pattern(curve) == like:
-            pieces = fit_of(document, curve).found
-            if pieces is not None:
-                return Seen(gap=pieces.pieces[0].line.at(1))
-    return Seen()
+    streams = {
+        curve.window: curve
+        for curve in (row.configuration.curve for row in document.rows)
+        if curve.pattern == "stream"
+        and curve.window > 1
+        and not curve.delay
+        and _but_for_pattern(curve) == like
+    }
+    if not streams:
+        return None
+    pieces = fit_of(document, streams[max(streams)]).found
+    return pieces.pieces[0].line.at(1) if pieces else None
+
+
+def _but_for_pattern(curve: Configuration) -> Configuration:
+    """What curves of different patterns have in common."""
+    return msgspec.structs.replace(
+        curve, pattern="pingpong", mode="blocking", window=1, places="same"
+    )
 
 
 def parameters(pieces: Pieces, also: Seen) -> Parameters:
@@ -109,13 +136,6 @@ def parameters(pieces: Pieces, also: Seen) -> Parameters:
         gap=also.gap or 0.0,
         gap_per_byte=last.per_byte.value,
         eager_limit=eager_limit(pieces),
-    )
-
-
-def _but_for_pattern(curve: Configuration) -> Configuration:
-    """What curves of different patterns have in common."""
-    return msgspec.structs.replace(
-        curve, pattern="pingpong", mode="blocking", window=1, places="same"
     )
 
 
@@ -153,10 +173,14 @@ def _lines(
     )
     yield f"# Latency, {unit}: the time of one byte one way, less 2 o."
     yield f"-L {scale.times['L']}"
-    apart = "in a ping-pong it is a part of L" if also.overhead is None else "of LogGP"
+    apart = (
+        "in a ping-pong without delays it is a part of L"
+        if also.overhead is None
+        else "half of o_s + o_r of LogGP"
+    )
     yield f"# CPU overhead of a send or a receive, {unit}: {apart}."
     yield f"-o {scale.times['o']}"
-    stream = "not known without a stream" if also.gap is None else "in the stream of the same run"
+    stream = "not known without a stream" if also.gap is None else "of the streams of the same run"
     yield f"# Gap between two messages, {unit}: {stream}."
     yield f"-g {scale.times['g']}"
     yield f"# Gap per byte, {unit}: of the longest messages."
