@@ -74,6 +74,11 @@ void define_local_endpoints(nb::module_& module) {
           },
           "segment"_a.noconvert(), nb::keep_alive<1, 2>());
   module.attr("shm_segment_size") = sizeof(ShmSegment);
+  module.attr("shm_line") = ShmSlot::kBesideNumber;
+  module.attr("shm_short") = ShmSlot::kMostBesideNumber;
+  module.attr("shm_smallest_chunk") = kSmallestChunk;
+  module.attr("shm_largest_chunk") = kLargestChunk;
+  module.attr("shm_slots") = kSlots;
   module.attr("probed_lines") = sizeof(ShmSegment::probed) / sizeof(ShmSegment::ProbedLine);
   module.attr("probed_line_size") = sizeof(ShmSegment::ProbedLine);
   define_endpoint<Shm>(module, "Shm")

@@ -35,9 +35,8 @@ struct alignas(kCacheLineSize) ShmSlot {
 
   // A small chunk starts in the number's own cache line, which saves a line; a large one starts at
   // the next, which keeps the copy aligned.
-  static bool starts_beside_number(std::size_t size) {
-    return size <= 8 * kCacheLineSize - sizeof number;
-  }
+  static constexpr std::size_t kMostBesideNumber = 8 * kCacheLineSize - sizeof(SharedWord);
+  static bool starts_beside_number(std::size_t size) { return size <= kMostBesideNumber; }
 };
 
 // Neighbours are kept two cache lines apart: prefetchers fetch lines in pairs.

@@ -33,6 +33,14 @@ clock_reads_with_arrivals: int
 # The bytes that two Shm share. They begin with `probed_lines` lines for CacheLine, of
 # `probed_line_size` bytes each.
 shm_segment_size: int
+# Sizes from which on Shm sends a message in another way, bytes: longer than what shares the cache
+# line of its number, and than what is copied line by line; the smallest and the largest of the
+# chunks, of which so many slots take one each.
+shm_line: int
+shm_short: int
+shm_smallest_chunk: int
+shm_largest_chunk: int
+shm_slots: int
 probed_lines: int
 probed_line_size: int
 

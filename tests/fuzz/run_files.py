@@ -24,16 +24,19 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 
 from halftrip import api
 from halftrip.cli.comparing import Compared, compare_files
+from halftrip.cli.explain import Asked as Explained
+from halftrip.cli.explain import explain_run
 from halftrip.cli.history import Asked, show_history
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import HalftripError, UsageError
 from halftrip.results.records import LostHost
+from halftrip.results.threshold import Acts, Threshold
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -56,6 +59,7 @@ FORMS = (
     Shown(expect=EXPECT, baseline=ITSELF),
     Shown(format="nodes", expect=EXPECT, baseline=ITSELF),
 )
+EXPLAINED = (Explained(), Explained(at="4K"), Explained(format="json"))
 # Of several files.
 FORMS_OF_SEVERAL = (Shown(), *(Shown(format=name) for name in ("csv", "json", "markdown", "latex")))
 # Of a file and a copy of it, which holds the same.
@@ -112,15 +116,26 @@ def _of_many_kinds() -> list[bytes]:
                 iterations=iterations, pair=pair, pattern=pattern, window=window,
             )
             for transport, wait in (("shm", "spin"), ("tcp", "block:spin"))
-            for size in (8, 65536)
+            for size in (8, 4096, 65536)
             for pattern, window, iterations in (("pingpong", 1, 1), ("stream", 16, 10))
             for pair in ((0, 1), (1, 2))
             for n in range(2)
         ]  # fmt: skip
         hosts = tuple(runs.environment(rank, host=f"n{rank}") for rank in range(3))
         counted = tuple(runs.counters(host=f"n{rank}", rank=rank) for rank in range(3))
+        thresholds = tuple(
+            Threshold(
+                rank=rank, name=acts, value=4096 << rank, header=64, acts=acts, source="a file",
+                transport=transport, cores=[rank], setting="MY_LIMIT",
+            )
+            for acts in get_args(Acts)
+            for transport in ("", "shm", "tcp")
+            for rank in range(3)
+        )  # fmt: skip
         lost = (LostHost(host="n3", ranks=[3], reason="rank 3 on n3 died", launch=1),)
-        made = runs.run(*measured, environments=hosts, host_counters=counted, lost=lost)
+        made = runs.run(
+            *measured, environments=hosts, host_counters=counted, lost=lost, thresholds=thresholds
+        )
         plan = made.header.plan | {
             "refine": True, "placement_state": "near", "system_log": True, "expect": EXPECT,
             "baseline": "earlier.jsonl", "tolerance": 0.2,
@@ -167,7 +182,7 @@ def try_input(path: Path, forms: int | None = None, draw: random.Random | None =
         for line in loaded.problems:
             check_line(line)
         several = [(form, 2) for form in (*FORMS_OF_SEVERAL, *COMPARED)]
-        every = [*((form, 1) for form in FORMS), *several]
+        every = [*((form, 1) for form in (*FORMS, *EXPLAINED)), *several]
         for form, files in every if draw is None else draw.sample(every, forms or 1):
             show(path, form, files)
         if draw is None:
@@ -180,13 +195,15 @@ def check_line(line: str) -> None:
     assert len(line) < 500, f"too long: {line}"
 
 
-def show(path: Path, form: Shown | Compared | Asked, files: int) -> None:
+def show(path: Path, form: Shown | Compared | Asked | Explained, files: int) -> None:
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
         try:
             if isinstance(form, Shown):
                 own = str(path) if form.baseline == ITSELF else form.baseline
                 show_runs([str(path)] * files, form._replace(baseline=own))
+            elif isinstance(form, Explained):
+                explain_run(str(path), form)
             else:
                 copies = [str(_copied(path, number)) for number in range(files)]
                 call = compare_files if isinstance(form, Compared) else show_history

@@ -228,6 +228,7 @@ def save(run, path):
         run.failures,
         run.aggregates,
         run.connections,
+        run.thresholds,
         run.clock_comparisons,
         run.copy_times,
         run.host_counters,

@@ -89,6 +89,9 @@ def test_two_mpi_ranks_have_channels_too(shell):
     result = shell.run("-t", "mpi,dragon,dragon-queue", "-s", "8", *BRIEFLY)
     assert result.status == 0, result.err
     assert [row["transport"] for row in result.rows()] == ["mpi", "dragon", "dragon-queue"]
+    # At least DRAGON_CHANNEL_MINIMUM_BYTES_PER_BLOCK: it was read where the library has it.
+    (block,) = {each.value for each in result.run.thresholds if each.transport == "dragon"}
+    assert 256 <= block <= 1 << 20
 
 
 _CLOSES_A_PIPE = """

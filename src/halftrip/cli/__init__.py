@@ -13,7 +13,15 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from halftrip import __version__
-from halftrip.cli import changes, guides, models, other_tools, over_time, several_hosts
+from halftrip.cli import (
+    changes,
+    explaining,
+    guides,
+    models,
+    other_tools,
+    over_time,
+    several_hosts,
+)
 from halftrip.cli.help import Command, Commands, mistake
 from halftrip.cli.output import flush, prepare_streams, writing
 from halftrip.cli.selecting import AsJson, Pairs, Patterns, Sizes, Transports, Wide
@@ -290,6 +298,7 @@ def doctor(
 changes.add_to(app)
 over_time.add_to(app)
 models.add_to(app)
+explaining.add_to(app)
 other_tools.add_to(app)
 several_hosts.add_to(app)
 

@@ -63,6 +63,16 @@ class _ReceiveAttributes(ctypes.Structure):
     )
 
 
+class _ChannelAttributes(ctypes.Structure):
+    """dragonChannelAttr_t"""
+
+    _fields_ = (
+        ("id", ctypes.c_uint64),
+        ("bytes_per_message_block", ctypes.c_size_t),
+        ("rest", _Own),
+    )
+
+
 class _Serial(ctypes.Structure):
     """dragonChannelSerial_t"""
 
@@ -142,7 +152,7 @@ class Channels:
         self._wait = wait
         self._resources = contextlib.ExitStack()
         _pool()
-        own = _Own()
+        own = self._own = _Own()
         patience = _Time(_PATIENCE, 0)
         _call(
             "dragon_create_process_local_channel",
@@ -177,6 +187,17 @@ class Channels:
         _call("dragon_channel_sendh", peer, self._send_handle, ctypes.byref(attributes))
         _call("dragon_chsend_open", self._send_handle)
         self._resources.callback(_try, "dragon_chsend_close", self._send_handle)
+
+    @property
+    def block_bytes(self) -> int | None:
+        """The longest message that this rank's channel holds itself, bytes; of a longer one it has
+        the place in the pool. None: the library does not tell."""
+        attributes = _ChannelAttributes()
+        try:
+            _call("dragon_channel_get_attr", self._own, ctypes.byref(attributes))
+        except Unavailable:
+            return None
+        return int(attributes.bytes_per_message_block)
 
     def _opened_receive_handle(self, own: ctypes.Array[Any]) -> ctypes.Array[Any]:
         attributes = _ReceiveAttributes()

@@ -28,6 +28,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant
 from halftrip.results.run import Run
 from halftrip.results.run_file import encode, load
+from halftrip.results.threshold import Threshold
 from halftrip.texts import printable
 
 # How often to look whether the time is over, and how long it may take to end, s.
@@ -158,8 +159,8 @@ def _adopted(run: Run, number: int, due: Due) -> Iterator[records.Record]:
     for counters in run.host_counters:
         named = [_varied(each, variant) for each in counters.configurations]
         yield msgspec.structs.replace(counters, configurations=named, launch=number)
-    others: tuple[records.Connection | records.ClockComparison | records.Notice, ...]
-    others = (*run.connections, *run.clock_comparisons, *run.notices)
+    others: tuple[records.Connection | Threshold | records.ClockComparison | records.Notice, ...]
+    others = (*run.connections, *run.thresholds, *run.clock_comparisons, *run.notices)
     for found in others:
         yield msgspec.structs.replace(found, launch=number)
     for lost in run.lost:

@@ -19,7 +19,6 @@ from halftrip.measure.silences import Silences
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration
-from halftrip.results.network_path import NetworkPath
 from halftrip.transports.base import PairContext, Path, PathSettings, Problem, Transport
 
 if TYPE_CHECKING:
@@ -136,14 +135,14 @@ class Pair:
         self.shortfalls += paths[0].shortfalls
         return paths[0]
 
-    def new_network_path(self, configuration: Configuration) -> NetworkPath | None:
-        """What is known of the network that a configuration's path leads through, the first time
-        that this is asked of a path; else None."""
+    def new_path(self, configuration: Configuration) -> Path | None:
+        """The path that a configuration uses, the first time that this is asked of it; else
+        None."""
         path = self._paths.get(self._key(configuration))
         if not isinstance(path, Path) or path in self._known:
             return None
         self._known.add(path)
-        return path.network_path()
+        return path
 
     def side(self, configuration: Configuration) -> Side:
         """This rank's side of a configuration, ready to be measured: as it was left, if it is still

@@ -22,6 +22,7 @@ from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Connection, Failure, Measurement
+from halftrip.results.threshold import Threshold
 from halftrip.results.usage import CoreUse
 
 # Where batches have to be short, as with --verify, most of the time passes between them: a slice
@@ -53,6 +54,14 @@ class Started(NamedTuple):
 
     sampler: Sampler
     progress: Progress
+
+
+class NewPath(NamedTuple):
+    """The records of a path: the connection, if it leads to another host, and the thresholds of
+    messages over it."""
+
+    connection: Connection | None
+    thresholds: list[Threshold]
 
 
 class Part:
@@ -171,24 +180,38 @@ class Part:
             configuration=self.configuration, slice=self._turn.number, launch=launch, reason=reason
         )
 
-    def connection(self, launch: int) -> Connection | None:
-        """The record of the path that the slice went over, if that leads to another host and has
-        none yet."""
+    def new_path(self, launch: int) -> NewPath | None:
+        """What is known of the path that the slice went over, if that has no record yet."""
         if self.refused is not None:
             return None
-        found = self._pair.new_network_path(self.configuration)
-        if found is None:
+        path = self._pair.new_path(self.configuration)
+        if path is None:
             return None
-        peer, thread = self._pair.context.peer, self._pair.context.thread
-        rank = next(rank for rank in self.configuration.pair if rank != peer)
-        return Connection(
-            transport=self.configuration.transport,
-            rank=rank,
-            peer=peer,
-            path=found,
-            thread=thread,
-            launch=launch,
-        )
+        context, transport = self._pair.context, self.configuration.transport
+        rank = next(rank for rank in self.configuration.pair if rank != context.peer)
+        found = path.network_path()
+        connection = None
+        if found is not None:
+            connection = Connection(
+                transport=transport,
+                rank=rank,
+                peer=context.peer,
+                path=found,
+                thread=context.thread,
+                launch=launch,
+            )
+        thresholds = [
+            msgspec.structs.replace(
+                threshold,
+                rank=rank,
+                transport=transport,
+                same_host=context.same_host,
+                tuning=self.configuration.tuning,
+                launch=launch,
+            )
+            for threshold in path.thresholds()
+        ]
+        return NewPath(connection, thresholds)
 
     def take_shortfalls(self) -> list[str]:
         """What the paths that were opened since this was last called lack of what was asked for."""

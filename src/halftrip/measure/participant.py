@@ -21,7 +21,7 @@ from halftrip.measure.selection import Refusal
 from halftrip.measure.setup import Setup
 from halftrip.plan.configurations import configuration_of
 from halftrip.plan.slices import planned_slices
-from halftrip.results.configuration import Configuration
+from halftrip.results.configuration import Configuration, Tuning
 from halftrip.results.records import Failure
 from halftrip.results.run_file import encode
 
@@ -36,13 +36,14 @@ _MOST_PARTNERS = 128
 
 
 class TurnReport(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a rank reports of a turn: the records of slices and of connections that it adds to the
-    run file, refusals, how many of its configurations need more slices, the time of its batches,
-    ns, and warnings: of what could not be read, and of what the kernel gave less of (`shortfalls`).
+    """What a rank reports of a turn: the records of slices that it adds to the run file, and those
+    of `paths`, connections and thresholds, refusals, how many of its configurations need more
+    slices, the time of its batches, ns, and warnings: of what could not be read, and of what the
+    kernel gave less of (`shortfalls`).
     `late`: a configuration took longer than planned, so that it leaves no time to others."""
 
     lines: list[bytes] = []
-    connections: list[bytes] = []
+    paths: list[bytes] = []
     refusals: list[Refusal] = []
     unfinished: int = 0
     late: bool = False
@@ -66,6 +67,8 @@ class Participant:
         self._pairs: dict[tuple[tuple[int, int], int], Pair] = {}
         self._started: dict[Configuration, Started] = {}
         self._shortfalls: set[str] = set()
+        # Of each, all but its value.
+        self._thresholds: set[tuple[str, bool | None, Tuning, str]] = set()
         self._placements: dict[tuple[tuple[int, int], bool], PlacementFilter] = {}
         # The time of an iteration, ns, by curve, whoever talks, and size.
         self._iteration_ns: dict[Configuration, dict[int, float]] = {}
@@ -180,6 +183,20 @@ class Participant:
 
     # Reports.
 
+    def _of_path(self, part: Part) -> list[bytes]:
+        """The records of the path that a part went over: of several alike, the thresholds are those
+        of the first."""
+        found = part.new_path(self._launch)
+        if found is None:
+            return []
+        paths = [] if found.connection is None else [encode(found.connection)]
+        for threshold in found.thresholds:
+            kind = (threshold.transport, threshold.same_host, threshold.tuning, threshold.name)
+            if kind not in self._thresholds:
+                self._thresholds.add(kind)
+                paths.append(encode(threshold))
+        return paths
+
     def _new_shortfalls(self, parts: list[Part]) -> list[str]:
         """What paths that were opened in this turn lack, each once in a launch."""
         found = dict.fromkeys(text for part in parts for text in part.take_shortfalls())
@@ -188,7 +205,7 @@ class Participant:
         return new
 
     def _report(self, turn: Turn, parts: list[Part]) -> TurnReport:
-        lines, connections, refusals = [], [], []
+        lines, paths, refusals = [], [], []
         unfinished, late = 0, False
         plan = self._setup.plans.of(turn.setting)
         slices = planned_slices(plan)
@@ -198,9 +215,7 @@ class Participant:
             record = part.result(self._launch, self._began, is_last)
             if record is not None:
                 lines.append(encode(record))
-            connection = part.connection(self._launch)
-            if connection is not None:
-                connections.append(encode(connection))
+            paths += self._of_path(part)
             is_over = part.refused is not None or part.is_silent or isinstance(record, Failure)
             if part.initiates and not is_over:
                 progress = self._started_of(part.configuration).progress
@@ -211,7 +226,7 @@ class Participant:
                     of_curve[part.configuration.size] = progress.iteration_ns
         return TurnReport(
             lines=lines,
-            connections=connections,
+            paths=paths,
             refusals=refusals,
             unfinished=unfinished,
             late=late,

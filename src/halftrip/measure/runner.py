@@ -34,8 +34,17 @@ from halftrip.plan.pairing import AtOnce
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration
-from halftrip.results.records import CopyTime, Measurement, Notice, Record, RunEnd, Skip
+from halftrip.results.records import (
+    CopyTime,
+    Environment,
+    Measurement,
+    Notice,
+    Record,
+    RunEnd,
+    Skip,
+)
 from halftrip.results.run_file import decode, encode
+from halftrip.results.threshold import Threshold
 from halftrip.transports.base import ProcessContext
 
 # Rank 0 reports progress at most this often, s.
@@ -145,9 +154,10 @@ class Runner:
 
     def _measure_plan(self) -> None:
         setup = self._setup
-        for environment in setup.environments:
-            if environment.rank not in setup.absent:
-                self._record(msgspec.structs.replace(environment, launch=self._launch))
+        every: list[Environment | Threshold] = [*setup.environments, *setup.thresholds]
+        for found in every:
+            if found.rank not in setup.absent:
+                self._record(msgspec.structs.replace(found, launch=self._launch))
         wanted = settings(self._plan, setup.choices)
         sizes = [setting.size for setting in wanted if not setting.is_simulated]
         has_real_time = bool(sizes)
@@ -294,7 +304,7 @@ class Runner:
     def _take(self, turn: Turn, reports: Sequence[TurnReport]) -> int:
         """Takes the reports of a turn. Returns how many records of configurations they have."""
         lines = [line for report in reports for line in report.lines]
-        added = [*lines, *(line for report in reports for line in report.connections)]
+        added = [*lines, *(line for report in reports for line in report.paths)]
         if added:
             self._sink.lines(b"".join(added))
         self._timed_ns += reports[0].timed_ns

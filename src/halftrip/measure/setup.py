@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import msgspec
+
 from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.control.collectives import Group
@@ -25,7 +27,9 @@ from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import SHAPES, is_in_turn, uses_buffers
 from halftrip.results.records import ClockInfo, Environment
+from halftrip.results.threshold import Threshold
 from halftrip.telemetry import environment, topology
+from halftrip.telemetry.machine_thresholds import machine_thresholds
 from halftrip.telemetry.memory import available_memory
 from halftrip.telemetry.process import Meter
 from halftrip.transports.base import PairContext, ProcessContext, Transport
@@ -40,7 +44,8 @@ _MOST_KEPT = 1 << 30
 class Setup:
     """The set-up of this rank, as `set_up` makes it.
 
-    `hosts` and `places` are by rank; so are `environments`, which only rank 0 has. `cache_bytes` is
+    `hosts` and `places` are by rank; so are `environments`, which only rank 0 has, as it has the
+    `thresholds` of all ranks' cores. `cache_bytes` is
     the largest last-level cache of all ranks, and `kept_bytes` what the buffers of configurations
     that are not being measured may take at each rank. Ranks that are `absent` are as in
     ProcessContext; their environments are those of the processes in their places.
@@ -58,6 +63,7 @@ class Setup:
     schedule: Schedules
     transports: dict[str, Transport]
     absent: Mapping[int, str] = field(default_factory=dict)
+    thresholds: list[Threshold] = field(default_factory=list)
 
     @property
     def clock_hosts(self) -> list[str]:
@@ -183,6 +189,11 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     kept = int(_KEPT_SHARE * available_memory(reader) / hosts.count(here))
     cache = topology.last_level_cache(own[0].core or 0, reader)
     limits: list[tuple[int, int]] = group.allgather((cache, kept), tuple[int, int])
+    own_thresholds = [
+        msgspec.structs.replace(threshold, rank=group.rank)
+        for threshold in machine_thresholds(own[0].core, reader)
+    ]
+    thresholds = group.gather(own_thresholds, list[Threshold]) or []
     return Setup(
         plan=plan,
         group=group,
@@ -191,6 +202,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         hosts=hosts,
         places=chosen,
         environments=group.gather(described, Environment) or [],
+        thresholds=[each for of_rank in thresholds for each in of_rank],
         cache_bytes=max(cache for cache, _ in limits),
         kept_bytes=min(_MOST_KEPT, *(kept for _, kept in limits)),
         schedule=schedule,

@@ -28,6 +28,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.reported import Reported, Source, Variant
+from halftrip.results.threshold import Threshold
 from halftrip.results.usage import CoreUse, Usage, add_both_ends
 from halftrip.stats.clock_line import Comparison
 from halftrip.stats.quantile import Floats
@@ -395,6 +396,7 @@ Record = (
     | Failure
     | Aggregate
     | Connection
+    | Threshold
     | ClockComparison
     | CopyTime
     | HostCounters

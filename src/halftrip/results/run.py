@@ -28,6 +28,7 @@ from halftrip.results.records import (
 )
 from halftrip.results.reported import Source, Variant
 from halftrip.results.sides import Sides, sides
+from halftrip.results.threshold import Threshold
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -45,6 +46,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failures: tuple[Failure, ...] = ()
     aggregates: tuple[Aggregate, ...] = ()
     connections: tuple[Connection, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
     clock_comparisons: tuple[ClockComparison, ...] = ()
     copy_times: tuple[CopyTime, ...] = ()
     host_counters: tuple[HostCounters, ...] = ()

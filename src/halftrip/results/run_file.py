@@ -14,6 +14,7 @@ Records (`records`), in the order in which they come:
 - ``failure``: a configuration that went wrong;
 - ``aggregate``: pairs that talked at the same time, after the measurements of each;
 - ``connection``: the path of a transport between two hosts, at each end;
+- ``threshold``: a size from which on messages are handled in another way;
 - ``clocks``: how far the clock of a host is ahead of rank 0's;
 - ``copy``: the time of a memcpy;
 - ``system``: the counters of a host, before all configurations, after each or after several short
@@ -27,7 +28,8 @@ Format versions, newest first; every version that was ever released can be read 
 - 10: record ``source``, ``reported`` in ``measurement``, ``variant`` of a configuration, and values
   that are not known, for what other tools have measured; records ``launch`` and ``launch-failure``,
   and ``variant`` of a ``skip``, for what is varied; ``mitigations`` and ``halftrip`` in
-  ``environment``; ``delay`` of a configuration. Older files have none of these.
+  ``environment``; ``delay`` of a configuration; record ``threshold``. Older files have none of
+  these.
 - 9: ``tuning`` of a configuration, ``kind`` of a ``notice``, records ``connection`` and ``clocks``,
   and ``end``, ``peer_start`` and ``arrivals`` of a block. Older files have sockets as the system
   makes them, with TCP_NODELAY, and notices of what could not be read.
@@ -64,6 +66,7 @@ from halftrip.results.reading import FORMAT, decode, read
 from halftrip.results.records import Record
 from halftrip.results.reported import Source
 from halftrip.results.run import Run
+from halftrip.results.threshold import Threshold
 from halftrip.texts import printable
 
 __all__ = [
@@ -240,6 +243,7 @@ def assemble(header: records.Header, found: Iterable[Record], problems: Iterable
         failures=of(records.Failure),
         aggregates=of(records.Aggregate),
         connections=of(records.Connection),
+        thresholds=of(Threshold),
         clock_comparisons=of(records.ClockComparison),
         copy_times=of(records.CopyTime),
         host_counters=of(records.HostCounters),

@@ -8,19 +8,15 @@ import fcntl
 import os
 import socket
 import struct
-from collections.abc import Iterator
 
 import msgspec
 
 from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.results.network_path import Interface
+from halftrip.telemetry import netlink
 
-# rtnetlink(7), by hand: the package pyroute2 adds 0.13 s to the start of a command.
-_HEADER = struct.Struct("=IHHII")
 _ROUTE = struct.Struct("=8BI")
-_ATTRIBUTE = struct.Struct("=HH")
 _NUMBER = struct.Struct("=I")
-_REQUEST = 1
 _GET_ROUTE = 26
 _NEW_ROUTE = 24
 # linux/rtnetlink.h: the attributes of a route, and of RTA_METRICS.
@@ -31,9 +27,6 @@ _METRIC_MTU = 2
 # somewhere. What follows are ways to refuse them.
 _LOCAL = 2
 _LEADING = range(1, 6)
-# The kernel answers before the request is sent.
-_REPLY_SECONDS = 1.0
-_REPLY_BYTES = 1 << 16
 
 _SOCKET_MARK = 36
 _NAME_BYTES = 16
@@ -90,7 +83,7 @@ def find_route(
     if scope:
         attributes.append((_OUT, _NUMBER.pack(scope)))
     try:
-        reply = _ask(_request(family, attributes))
+        reply = netlink.ask(_request(family, attributes))
     except OSError:
         return None
     return parse_route(reply)
@@ -98,35 +91,23 @@ def find_route(
 
 def _request(family: int, attributes: list[tuple[int, bytes]]) -> bytes:
     bits = 128 if family == socket.AF_INET6 else 32
-    body = _ROUTE.pack(family, bits, bits, 0, 0, 0, 0, 0, 0)
-    for kind, value in attributes:
-        body += _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), kind) + value
-        body += bytes(-len(value) % 4)
-    return _HEADER.pack(_HEADER.size + len(body), _GET_ROUTE, _REQUEST, 1, 0) + body
-
-
-def _ask(request: bytes) -> bytes:
-    """The kernel's answer to a request. Raises OSError."""
-    with socket.socket(
-        socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE
-    ) as netlink:
-        netlink.settimeout(_REPLY_SECONDS)
-        netlink.sendto(request, (0, 0))
-        return netlink.recv(_REPLY_BYTES)
+    return netlink.request(
+        _GET_ROUTE, _ROUTE.pack(family, bits, bits, 0, 0, 0, 0, 0, 0), attributes
+    )
 
 
 def parse_route(reply: bytes) -> Route | None:
     """The route in the kernel's answer to RTM_GETROUTE; None if it is an error or malformed, or if
     the route leads nowhere."""
     try:
-        length, kind = _HEADER.unpack_from(reply)[:2]
+        length, kind = netlink.HEADER.unpack_from(reply)[:2]
         if kind != _NEW_ROUTE:
             return None
-        route_type = _ROUTE.unpack_from(reply, _HEADER.size)[7]
+        route_type = _ROUTE.unpack_from(reply, netlink.HEADER.size)[7]
         if route_type not in _LEADING:
             return None
-        found = dict(_attributes(reply[_HEADER.size + _ROUTE.size : length]))
-        mtu = dict(_attributes(found.get(_METRICS, b""))).get(_METRIC_MTU)
+        found = dict(netlink.attributes(reply[netlink.HEADER.size + _ROUTE.size : length]))
+        mtu = dict(netlink.attributes(found.get(_METRICS, b""))).get(_METRIC_MTU)
         return Route(
             interface=_LOOPBACK if route_type == _LOCAL else _name(found.get(_OUT)),
             gateway=_gateway(found),
@@ -134,17 +115,6 @@ def parse_route(reply: bytes) -> Route | None:
         )
     except (struct.error, ValueError):
         return None
-
-
-def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Type and value of each attribute."""
-    while len(data) >= _ATTRIBUTE.size:
-        length, kind = _ATTRIBUTE.unpack_from(data)
-        if length < _ATTRIBUTE.size:
-            return
-        yield kind, data[_ATTRIBUTE.size : length]
-        # Each begins at a multiple of four.
-        data = data[length + -length % 4 :]
 
 
 def _name(number: bytes | None) -> str | None:

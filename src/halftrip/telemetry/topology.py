@@ -64,12 +64,12 @@ def _core(reader: Reader, number: int) -> Core:
     package = reader.line(f"{directory}/topology/physical_package_id")
     core = reader.line(f"{directory}/topology/core_id")
     physical = f"{package}:{core}" if core is not None else str(number)
-    caches = _caches(reader, number)
+    caches = cache_directories(reader, number)
     shared = reader.line(f"{caches[-1]}/shared_cpu_list") if caches else None
     return Core(number, physical, shared or package or "")
 
 
-def _caches(reader: Reader, core: int) -> list[str]:
+def cache_directories(reader: Reader, core: int) -> list[str]:
     """The directories of a core's caches, by level."""
     directory = f"{_CPUS}/cpu{core}/cache"
     caches = [f"{directory}/{name}" for name in reader.names(directory) if "index" in name]
@@ -79,7 +79,7 @@ def _caches(reader: Reader, core: int) -> list[str]:
 def last_level_cache(core: int, reader: Reader = HOST_FILES) -> int:
     """The size of a core's last-level cache, bytes; 32 MiB where the kernel does not tell."""
     sizes = []
-    for cache in _caches(reader, core):
+    for cache in cache_directories(reader, core):
         level, size = reader.line(f"{cache}/level"), reader.line(f"{cache}/size")
         try:
             sizes.append((int(level or ""), parse_size(size or "")))

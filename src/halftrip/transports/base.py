@@ -33,6 +33,7 @@ from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.configuration import UNTUNED, Configuration, EndSettings, Tuning, Wait
 from halftrip.results.delivery import Delivery
 from halftrip.results.network_path import NetworkPath
+from halftrip.results.threshold import Threshold
 from halftrip.simulation.path_model import PathModel
 from halftrip.transports.capabilities import Capabilities
 
@@ -255,6 +256,11 @@ class Path(ABC):
         """What this host knows of the way to the peer; None: there is no network between them, or
         it is not known."""
         return None
+
+    def thresholds(self) -> Sequence[Threshold]:
+        """The sizes from which on messages take another way to the peer, as far as that is known.
+        Called between batches, once the path has been used."""
+        return ()
 
     def give_up(self, error: Exception) -> Problem | None:
         """Called where a batch has failed with this error of the system, or PeerClosed. Ends the

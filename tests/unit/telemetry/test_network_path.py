@@ -132,7 +132,7 @@ def test_a_kernel_that_tells_nothing_gives_nothing(stack, tmp_path, monkeypatch)
     def refuse(*arguments):
         raise OSError(errno.EPERM, "no")
 
-    monkeypatch.setattr("halftrip.telemetry.route._ask", refuse)
+    monkeypatch.setattr("halftrip.telemetry.netlink.ask", refuse)
     monkeypatch.setattr("fcntl.ioctl", refuse)
 
     class Silent(socket.socket):

@@ -6,11 +6,13 @@ agent of the runtime carries it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from halftrip.dragon import process
 from halftrip.dragon.channels import Channels
 from halftrip.results.configuration import Configuration, Wait
+from halftrip.results.threshold import Threshold
 from halftrip.transports.base import (
     Buffers,
     Endpoint,
@@ -58,6 +60,13 @@ class DragonPath(Path):
 
     def connect(self, address: Any) -> None:
         self._channels.connect(address)
+
+    def thresholds(self) -> Sequence[Threshold]:
+        block = self._channels.block_bytes
+        if not block:
+            return ()
+        name, source = "the message block of the Dragon channel", "dragon_channel_get_attr"
+        return [Threshold(name=name, value=block, acts="protocol", source=source)]
 
     def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
         transfers = configuration.ownership == "transfer"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from halftrip.memory.layout import BLOCK, BLOCK_STRIDE
 from halftrip.mpi.endpoint import addresses, blocking_end, kind, native_path
 from halftrip.mpi.library import timed_tag
 from halftrip.results.configuration import Configuration
+from halftrip.results.threshold import Threshold
 from halftrip.transports import mpi
 from halftrip.transports.base import (
     Buffers,
@@ -24,6 +26,7 @@ from halftrip.transports.base import (
     Transport,
 )
 from halftrip.transports.capabilities import Capabilities
+from halftrip.transports.mpi_thresholds import mpi_thresholds
 from halftrip.transports.native.endpoint import (
     NativeEndpoint,
     NativeWindow,
@@ -120,6 +123,9 @@ class MpiPath(Path):
             # Each buffer has a request of its own.
             endpoint.lasting = max(buffers.out.slots, buffers.in_.slots) <= mpi.MOST_REQUESTS
         return endpoint
+
+    def thresholds(self) -> Sequence[Threshold]:
+        return mpi_thresholds(self._pair.same_host)
 
     def _native_path(self, configuration: Configuration) -> Any:
         from mpi4py import MPI

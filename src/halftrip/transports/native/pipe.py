@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+from collections.abc import Sequence
 from typing import Any
 
+from halftrip.results.threshold import Threshold
 from halftrip.transports.base import PairContext, Path, PathSettings
 from halftrip.transports.native.stream import StreamPath, StreamTransport
 
@@ -42,6 +45,11 @@ class PipePath(StreamPath):
         for descriptor in ends:
             self.resources.callback(os.close, descriptor)
         return ends
+
+    def thresholds(self) -> Sequence[Threshold]:
+        capacity = fcntl.fcntl(self.out_fd, fcntl.F_GETPIPE_SZ)
+        name, source = "the capacity of the pipe", "F_GETPIPE_SZ"
+        return [Threshold(name=name, value=capacity, acts="capacity", source=source)]
 
     def connect(self, address: Any) -> None:
         if self.pair.initiates:

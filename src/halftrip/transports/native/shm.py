@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration
+from halftrip.results.threshold import Acts, Threshold
 from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, PathSettings, Transport
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import (
@@ -17,6 +19,24 @@ from halftrip.transports.native.endpoint import (
     NativeWindow,
     delayed_of,
     patterns_of,
+)
+
+# Up to so many bytes, the slots hold a message in the smallest chunks; then chunks grow.
+_SMALL_CHUNKS = _native.shm_slots * _native.shm_smallest_chunk
+_THRESHOLDS: tuple[tuple[str, int, Acts], ...] = (
+    ("the first cache line of the shm transport's slots", _native.shm_line, "protocol"),
+    ("the lines that the shm transport copies with the first one", _native.shm_short, "protocol"),
+    ("the smallest chunk of the shm transport", _native.shm_smallest_chunk, "protocol"),
+    (
+        "the slots of the shm transport in its smallest chunks, which then grow",
+        _SMALL_CHUNKS,
+        "protocol",
+    ),
+    (
+        "all slots of the shm transport with its largest chunks",
+        _native.shm_slots * _native.shm_largest_chunk,
+        "capacity",
+    ),
 )
 
 
@@ -43,6 +63,13 @@ class ShmPath(Path):
     def __init__(self, messages: _native.Shm, pair: PairContext) -> None:
         self._messages = messages
         self._pair = pair
+
+    def thresholds(self) -> Sequence[Threshold]:
+        source = "halftrip's native/endpoints/shm.hpp"
+        return [
+            Threshold(name=name, value=value, acts=acts, source=source)
+            for name, value, acts in _THRESHOLDS
+        ]
 
     def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
         kind = ShmWindow if configuration.mode == "onesided" else NativeEndpoint

@@ -8,6 +8,7 @@ import functools
 import os
 import socket
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -22,7 +23,9 @@ from halftrip.errors import Unavailable, system_reason
 from halftrip.results.configuration import UNTUNED, Configuration, Tuning
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.patterns import is_both_ways
+from halftrip.results.threshold import Threshold
 from halftrip.telemetry.network_path import network_path
+from halftrip.telemetry.socket_thresholds import socket_thresholds
 from halftrip.telemetry.tcp_info import read_progress
 from halftrip.transports.base import (
     Buffers,
@@ -96,6 +99,14 @@ def known_path(descriptor: int) -> NetworkPath | None:
     except OSError:
         # It has been closed at the other end.
         return None
+
+
+def known_thresholds(descriptor: int) -> Sequence[Threshold]:
+    """The thresholds of a connected socket; none where it has been closed at the other end."""
+    try:
+        return socket_thresholds(descriptor)
+    except OSError:
+        return ()
 
 
 def peer_name(descriptor: int) -> str:
@@ -299,6 +310,9 @@ class SocketPath(StreamPath):
 
     def network_path(self) -> NetworkPath | None:
         return None if self.pair.same_host else known_path(self.descriptors[0])
+
+    def thresholds(self) -> Sequence[Threshold]:
+        return known_thresholds(self.descriptors[0])
 
     def native_end(self, wait: str, buffers: Buffers) -> Any:
         yields = self.pair.shares_core

@@ -9,7 +9,7 @@ import ipaddress
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from halftrip.errors import Unavailable
 from halftrip.results.configuration import TUNABLE, Configuration
 from halftrip.results.delivery import Delivery
 from halftrip.results.network_path import NetworkPath
+from halftrip.results.threshold import Threshold
 from halftrip.transports.base import (
     Buffers,
     Endpoint,
@@ -39,6 +40,7 @@ from halftrip.transports.native.stream import (
     ACCEPT_SECONDS,
     connect_peer,
     known_path,
+    known_thresholds,
     peer_name,
     receive_peer,
 )
@@ -165,6 +167,9 @@ class UdpPath(Path):
 
     def network_path(self) -> NetworkPath | None:
         return None if self._pair.same_host else known_path(self._socket.fileno())
+
+    def thresholds(self) -> Sequence[Threshold]:
+        return known_thresholds(self._socket.fileno())
 
     def close(self) -> None:
         self._resources.close()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 from halftrip.results.configuration import Configuration
+from halftrip.results.threshold import Threshold
 from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.native.stream import SocketPath
+from halftrip.transports.native.stream import SocketPath, known_thresholds
 from halftrip.transports.native.unix import UnixTransport
 from halftrip.transports.python.endpoint import (
     BoundMessages,
@@ -56,6 +58,9 @@ class PipePath(PythonPath):
         self._socket.connect(address)
         self._connection = self._resources.enter_context(connection(self._socket.in_fd))
         self._socket.close()
+
+    def thresholds(self) -> Sequence[Threshold]:
+        return known_thresholds(self._connection.fileno())
 
     def calls(self, configuration: Configuration) -> Calls:
         end = self._connection

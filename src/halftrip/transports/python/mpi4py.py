@@ -17,9 +17,11 @@ from halftrip.errors import Unavailable
 from halftrip.memory.allocator import Bytes
 from halftrip.mpi.library import timed_tag
 from halftrip.results.configuration import Configuration
+from halftrip.results.threshold import Threshold
 from halftrip.transports import mpi
 from halftrip.transports.base import Buffers, PairContext, PathSettings, ProcessContext, Timed
 from halftrip.transports.capabilities import Capabilities
+from halftrip.transports.mpi_thresholds import mpi_thresholds
 from halftrip.transports.python.endpoint import PythonEndpoint, PythonPath, PythonTransport
 from halftrip.transports.python.patterns import ONE_WAY, PATTERNS, Call, Calls, Requests
 
@@ -80,6 +82,9 @@ class Mpi4pyPath(PythonPath):
 
     @abstractmethod
     def calls(self, configuration: Configuration) -> Calls | Requests: ...
+
+    def thresholds(self) -> Sequence[Threshold]:
+        return mpi_thresholds(self.pair.same_host)
 
     def endpoint(self, configuration: Configuration, buffers: Buffers) -> PythonEndpoint:
         from mpi4py import MPI

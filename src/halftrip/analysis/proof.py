@@ -1,0 +1,154 @@
+"""Whether a bend has moved with the setting that is said to cause it.
+
+At a size, the *step* of a curve is the mean logarithm of the times of a few sizes just above it
+less that of a few just below. What both curves have there for other reasons, such as a slope or a
+page, is in the steps of both; what the setting makes is in the step of one alone. The *jump* of a
+curve is the step without its slope, the same on both sides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from halftrip.analysis.causes import Prediction
+from halftrip.analysis.repeats import repeats
+from halftrip.results.configuration import Configuration
+from halftrip.results.run import Run
+from halftrip.stats.estimate import Estimate, ratio
+from halftrip.stats.interval import between_medians
+from halftrip.stats.median import median
+from halftrip.stats.quantile import Floats
+
+Outcome = Literal["moved", "stayed", "unknown"]
+# The step of a curve is over so many sizes on either side, which are no further than this factor
+# from the place.
+_MOST_BESIDE = 3
+_FURTHEST = 1.5
+# Of a jump, a slope and a level; of two times there is an interval, if a wide one.
+_COEFFICIENTS = 3
+_FEWEST_REPEATS = 2
+# A curve has no step where the times differ by less than this factor: no curve is straighter.
+_LEAST_STEP = 1.02
+# A bend stays if at least this share of its jump, as a logarithm, does.
+_STAYS = 0.5
+
+# The one-way times of a curve by size, bytes, of each launch or slice, ns.
+Times = Mapping[int, Sequence[float]]
+
+
+class Proof(NamedTuple):
+    """Whether a bend has moved. Steps are factors of time, with 95 % intervals: the jump with
+    the old value (`jump`), and, as ratios of the two curves' steps, how much of it is
+    gone from the old place with the new value (`gone`), and how much has come to the new place
+    (`come`). `reason` is why it cannot be told."""
+
+    outcome: Outcome
+    jump: Estimate | None = None
+    gone: Estimate | None = None
+    come: Estimate | None = None
+    reason: str | None = None
+
+
+def judge(old: Times, new: Times, old_place: Prediction, new_place: Prediction) -> Proof:
+    """Compares a curve that was measured with the old value of a setting, which predicts a bend at
+    `old_place`, with one that was measured with another value, which predicts it at `new_place`.
+
+    It has moved if the old curve jumps at the old place, where the new one has not the same step,
+    and the new one has a step of the same sign at the new place that the old one has not. It has
+    stayed if at least half of the jump at the old place is there with both values, whatever part of
+    it the setting makes.
+    """
+    around = [_around(curve, place) for curve in (old, new) for place in (old_place, new_place)]
+    if any(beside is None for beside in around):
+        return Proof("unknown", reason="too few sizes, launches or slices around both places")
+    known = [beside for beside in around if beside is not None]
+    old_here, old_there, new_here, new_there = (_estimate(beside.step) for beside in known)
+    gone, come = ratio(old_here, new_here), ratio(new_there, old_there)
+    jump = _estimate(known[0].jump)
+    found = Proof("unknown", jump, gone, come)
+    sign = _sign(jump)
+    if not sign:
+        return found._replace(
+            reason="with the old value, the curve makes no clear jump there this time"
+        )
+    if _sign(gone) == sign and _sign(come) == sign:
+        return found._replace(outcome="moved")
+    # At most so much of it is gone; more of it may have come.
+    most = max(sign * math.log(gone.low), sign * math.log(gone.high))
+    if most < (1 - _STAYS) * abs(math.log(jump.value)):
+        return found._replace(outcome="stayed")
+    if _sign(gone) == sign:
+        return found._replace(
+            reason="it is gone from the old place, and not clearly at the new one"
+        )
+    return found._replace(reason="the times vary too much")
+
+
+def _sign(step: Estimate) -> int:
+    """1 for a step up, -1 for one down, 0 for none that is clear."""
+    if step.low > 1 and step.value > _LEAST_STEP:
+        return 1
+    return -1 if step.high < 1 and step.value < 1 / _LEAST_STEP else 0
+
+
+class _Beside(NamedTuple):
+    """A curve beside a place: the logarithms of `sizes`, shape (k,), of which `above`, 0 or 1, says
+    which are above it, and of the times of each launch or slice, shape (m, k)."""
+
+    sizes: Floats
+    above: Floats
+    times: Floats
+
+    @property
+    def step(self) -> Floats:
+        """Its step in each launch or slice, as a logarithm, shape (m,)."""
+        is_above = self.above > 0
+        found: Floats = self.times[:, is_above].mean(axis=1) - self.times[:, ~is_above].mean(axis=1)
+        return found
+
+    @property
+    def jump(self) -> Floats:
+        """The same without the slope, by least squares: the step where there are too few sizes to
+        tell one from the other."""
+        if self.sizes.size <= _COEFFICIENTS:
+            return self.step
+        columns = np.column_stack([np.ones_like(self.sizes), self.sizes, self.above])
+        found: Floats = np.linalg.lstsq(columns, self.times.T, rcond=None)[0][-1]
+        return found
+
+
+def _around(curve: Times, place: Prediction) -> _Beside | None:
+    """A curve beside a place; None where too little was measured there."""
+    below = sorted(size for size in curve if place.low / _FURTHEST <= size < place.low)
+    above = sorted(size for size in curve if place.high < size <= place.high * _FURTHEST)
+    sizes = [*below[-_MOST_BESIDE:], *above[:_MOST_BESIDE]]
+    repeated = min((len(curve[size]) for size in sizes), default=0)
+    if not below or not above or repeated < _FEWEST_REPEATS:
+        return None
+    times = np.array([curve[size][:repeated] for size in sizes], dtype=np.float64)
+    if not np.all(np.isfinite(times)) or times.min() <= 0:
+        return None
+    is_above = np.array([size > place.high for size in sizes], dtype=np.float64)
+    return _Beside(np.log(sizes), is_above, np.log(times).T)
+
+
+def _estimate(logarithms: Floats) -> Estimate:
+    """The median of some logarithms as a factor, with its interval."""
+    factors = np.sort(np.exp(logarithms))
+    bounds = between_medians(factors)
+    return Estimate(median(factors), *(bounds or ()))
+
+
+def curve_times(run: Run, curve: Configuration) -> Times:
+    """The times of a curve of a run."""
+    found = {}
+    for configuration, measurements in run.by_configuration.items():
+        if configuration.curve == curve:
+            of_size = repeats(configuration, measurements)
+            if of_size is not None:
+                found[configuration.size] = of_size.values
+    return found

@@ -1,0 +1,214 @@
+"""What causes a bend: a threshold that is planted where a curve bends is named, one beside it is
+not, and of several all are."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.analysis.causes import (
+    Candidate,
+    Prediction,
+    bend_at,
+    candidates,
+    causes,
+    moved,
+    predictions,
+)
+from halftrip.analysis.fitted import Bend, Pieces, PiecewiseFit
+from halftrip.results.configuration import Tuning
+from halftrip.results.records import Launch
+from halftrip.results.threshold import Threshold
+from halftrip.stats.estimate import Estimate
+from harness.runs import configuration, environment, run
+
+STEP = Estimate(1.4, 1.3, 1.5)
+CURVE = configuration("mpi", 0)
+EAGER = Threshold(
+    name="the eager limit", value=4096, header=64, acts="protocol", source="MPI_T",
+    setting="OMPI_MCA_eager", transport="mpi", same_host=True,
+)  # fmt: skip
+PAGE = Threshold(name="the page", value=4096, acts="page", source="sysconf")
+L2 = Threshold(name="the L2 cache", value=512 << 10, acts="cache", source="sysfs", cores=[0])
+L3 = Threshold(name="the L3 cache", value=32 << 20, acts="cache", source="sysfs", cores=[0, 1])
+MTU = Threshold(
+    name="the MTU", value=1500, header=28, acts="pieces", source="IP_MTU", transport="udp",
+    same_host=False,
+)  # fmt: skip
+
+
+def bend(low, high, kind="jump"):
+    return Bend(low, high, kind, STEP)
+
+
+def fit(*bends, curve=CURVE):
+    return PiecewiseFit(curve, "slices", Pieces((), bends, ()))
+
+
+def named(thresholds, *bends, curve=CURVE, **changes):
+    """The names of the causes of each bend, the likeliest first."""
+    (found,) = causes(run(thresholds=tuple(thresholds), **changes), [fit(*bends, curve=curve)])
+    return [[each.threshold.name for each in of.candidates] for of in found.bends]
+
+
+@given(
+    value=st.integers(100, 1 << 30),
+    header=st.integers(0, 99),
+    below=st.integers(0, 1000),
+    above=st.integers(1, 1000),
+)
+def test_a_threshold_within_a_bend_is_named(value, header, below, above):
+    threshold = msgspec.structs.replace(EAGER, value=value, header=header)
+    place = value - header // 2
+    assert named([threshold], bend(max(0, place - below), place + above)) == [[threshold.name]]
+
+
+@given(
+    value=st.integers(1000, 1 << 30), header=st.integers(0, 99), off=st.integers(1, 10**6),
+    width=st.integers(0, 10**6),
+)  # fmt: skip
+def test_one_beside_it_is_not(value, header, off, width):
+    threshold = msgspec.structs.replace(EAGER, value=value, header=header)
+    above = value + off
+    below = value - header
+    assert named([threshold], bend(above, above + width)) == [[]]
+    assert named([threshold], bend(max(0, below - width), below)) == [[]]
+
+
+def test_of_several_that_of_the_transport_comes_first():
+    other = msgspec.structs.replace(EAGER, name="the fast box", value=3000, header=0)
+    assert named([PAGE, other, EAGER], bend(2048, 8192)) == [
+        ["the eager limit", "the fast box", "the page"]
+    ]
+
+
+def test_a_jump_is_sooner_a_protocol_than_a_cache_or_a_page():
+    vague = msgspec.structs.replace(
+        EAGER, value=200_000, header=150_000, transport="", same_host=None
+    )
+    # The middle of what the cache predicts is nearer to that of the bend.
+    assert named([L2, vague], bend(150_000, 260_000)) == [["the eager limit", "the L2 cache"]]
+    assert named([L2, vague], bend(150_000, 260_000, "slope"))[0][0] == "the L2 cache"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"transport": "tcp"},
+        {"same_host": False},
+        {"rank": 2},
+        {"tuning": Tuning(socket_buffer=1 << 16)},
+        {"launch": 1},
+    ],
+)
+def test_what_belongs_to_others_is_not_offered(other):
+    launches = tuple(
+        Launch(number=number, round=0, variant=variant)
+        for number, variant in enumerate([(), (("env.X", "1"),)])
+    )
+    threshold = msgspec.structs.replace(EAGER, **other)
+    assert named([threshold], bend(4000, 4200), launches=launches) == [[]]
+
+
+def test_what_mpi_does_with_messages_is_not_what_it_does_with_windows():
+    curve = configuration("mpi", 0, pattern="put", mode="onesided")
+    assert named([EAGER], bend(4000, 4200), curve=curve) == [[]]
+
+
+def test_nothing_is_a_cause_in_virtual_time():
+    curve = configuration("simulated", 0)
+    assert named([PAGE, L2], bend(4000, 300_000), curve=curve) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("cache", "curve", "low", "high"),
+    [
+        # A buffer to send from, and one to receive into.
+        (L2, {}, 128 << 10, 256 << 10),
+        (L2, {"buffers": "same"}, 256 << 10, 512 << 10),
+        # Both ends share it.
+        (L3, {}, 4 << 20, 8 << 20),
+        (L3, {"buffers": "same"}, 8 << 20, 16 << 20),
+        # An end of a stream only sends, or only receives.
+        (L2, {"pattern": "stream", "window": 64, "places": "own"}, 4 << 10, 8 << 10),
+        (L2, {"pattern": "stream", "window": 64, "places": "same"}, 256 << 10, 512 << 10),
+        (L2, {"datatype": "vector"}, 64 << 10, 128 << 10),
+    ],
+)
+def test_a_cache_holds_the_buffers_of_all_ends_that_share_it(cache, curve, low, high):
+    found = predictions(cache, configuration("shm", 0, **curve), [environment(0), environment(1)])
+    assert list(found) == [Prediction(low, high)]
+
+
+@pytest.mark.parametrize("curve", [{"cache": "cold"}, {"verify": True}])
+def test_buffers_that_are_in_no_cache_have_no_bend_at_one(curve):
+    curve = configuration("shm", 0, **curve)
+    assert named([L2], bend(100_000, 300_000, "slope"), curve=curve) == [[]]
+
+
+def test_the_cache_of_another_host_does_not_count():
+    ends = (environment(0), environment(1, host="node2", core=0))
+    found = predictions(L3, configuration("tcp", 0), ends)
+    assert list(found) == [Prediction(8 << 20, 16 << 20)]
+
+
+def test_a_page_is_that_of_the_buffers():
+    huge = msgspec.structs.replace(PAGE, name="the huge page", value=2 << 20)
+    both = [PAGE, huge]
+    for pages, name, size in (("4K", "the page", 4096), ("huge", "the huge page", 2 << 20)):
+        curve = configuration("shm", 0, pages=pages)
+        assert named(both, bend(4000, 3 << 20, "slope"), curve=curve) == [[name]]
+        assert named(both, bend(size - 8, size + 8, "slope"), curve=curve) == [[name]]
+
+
+def test_every_further_packet_of_a_message_is_a_multiple_of_the_mtu():
+    curve = configuration("udp", 0)
+    ends = (environment(0), environment(1, host="node2"))
+    assert named([MTU], bend(1400, 1500), bend(2900, 3000), bend(1600, 1700), curve=curve,
+                 environments=ends) == [["the MTU"], ["the MTU"], []]  # fmt: skip
+    (found,) = causes(
+        run(thresholds=(MTU,), environments=ends), [fit(bend(2900, 3000), curve=curve)]
+    )
+    assert found.bends[0].candidates[0].prediction == Prediction(2 * 1472, 2 * 1500, 2)
+
+
+def test_a_capacity_holds_the_messages_of_a_window():
+    pipe = Threshold(name="the pipe", value=65536, acts="capacity", source="F_GETPIPE_SZ")
+    assert list(predictions(pipe, configuration("pipe", 0))) == [Prediction(65535, 65536)]
+    windowed = configuration("pipe", 0, pattern="stream", window=16)
+    assert list(predictions(pipe, windowed)) == [Prediction(65535 / 16, 4096)]
+
+
+def test_both_ends_know_the_same_one():
+    thresholds = [msgspec.structs.replace(EAGER, rank=rank) for rank in (0, 1)]
+    assert len(candidates(run(thresholds=tuple(thresholds)), CURVE)) == 1
+
+
+def test_a_run_without_thresholds_says_so():
+    (found,) = causes(run(), [fit(bend(1, 2))])
+    assert not found.knows
+    assert found.bends[0].candidates == ()
+
+
+def test_a_curve_that_cannot_be_fitted_has_no_bends():
+    unfitted = PiecewiseFit(CURVE, None, None, "two sizes")
+    assert causes(run(thresholds=(EAGER,)), [unfitted])[0].bends == ()
+
+
+def test_the_bend_at_a_size_is_the_nearest_within_a_factor_of_two():
+    (found,) = causes(run(), [fit(bend(1000, 1100), bend(9000, 9100), bend(9500, 30_000))])
+    first, second, third = found.bends
+    assert bend_at(found.bends, 1050) is first
+    assert bend_at(found.bends, 510) is first
+    assert bend_at(found.bends, 400) is None
+    assert bend_at(found.bends, 4000) is None
+    assert bend_at(found.bends, 9200) is second
+    assert bend_at(found.bends, 16_000) is third
+    assert bend_at((), 1) is None
+
+
+def test_a_prediction_moves_with_the_value_and_the_header_stays():
+    (limit,) = predictions(EAGER, CURVE)
+    assert moved(Candidate(EAGER, limit), 2) == Prediction(8192 - 64, 8192)
+    *_, last = predictions(MTU, CURVE)
+    assert moved(Candidate(MTU, last), 6) == Prediction(4 * (9000 - 28), 4 * 9000, 4)

@@ -1,0 +1,102 @@
+"""Whether a bend has moved with a setting: by the steps of two curves at two places."""
+
+import numpy as np
+import pytest
+
+from halftrip.analysis.causes import Prediction
+from halftrip.analysis.proof import curve_times, judge
+from halftrip.plan.around import sizes_around
+from harness.runs import measurement, run
+
+OLD, NEW = Prediction(4040, 4096), Prediction(8136, 8192)
+SIZES = sizes_around([OLD[:2], NEW[:2]])
+
+
+def curve(seed, jumps, noise=0.02, launches=6, page=0.0):
+    """A curve with a slope, jumps by these factors above these sizes, and one of `page` at each
+    4096 bytes; a launch as a whole is up to 10 % off."""
+    random = np.random.default_rng(seed)
+    levels = 1 + 0.1 * random.random(launches)
+    found = {}
+    for size in SIZES:
+        time = 1000 + 0.2 * size + page * (size // 4096)
+        for place, factor in jumps.items():
+            time *= factor if size > place else 1
+        found[size] = list(time * levels * np.exp(noise * random.standard_normal(launches)))
+    return found
+
+
+@pytest.mark.parametrize("factor", [1.8, 1.2, 0.7])
+@pytest.mark.parametrize("page", [0.0, 100.0])
+def test_a_bend_that_moves_is_proved(factor, page):
+    outcomes = [
+        judge(
+            curve(2 * seed, {4040: factor}, page=page),
+            curve(2 * seed + 1, {8136: factor}, page=page),
+            OLD,
+            NEW,
+        ).outcome
+        for seed in range(100)
+    ]
+    assert outcomes.count("moved") >= 95
+    assert "stayed" not in outcomes
+
+
+def test_one_that_stays_has_another_cause():
+    outcomes = [
+        judge(curve(2 * seed, {4040: 1.5}), curve(2 * seed + 1, {4040: 1.5}), OLD, NEW).outcome
+        for seed in range(100)
+    ]
+    assert outcomes.count("stayed") >= 95
+    assert "moved" not in outcomes
+
+
+def test_what_is_not_there_or_disappears_tells_nothing():
+    for old, new, reason in (
+        ({}, {}, "no clear jump"),
+        ({}, {8136: 1.5}, "no clear jump"),
+        ({4040: 1.5}, {}, "not clearly at the new one"),
+    ):
+        found = [judge(curve(seed, old), curve(seed + 50, new), OLD, NEW) for seed in range(50)]
+        outcomes = [each.outcome for each in found]
+        assert outcomes.count("unknown") >= 46
+        assert any(reason in (each.reason or "") for each in found)
+
+
+def test_noise_is_no_proof():
+    noisy = [
+        judge(
+            curve(seed, {4040: 1.3}, noise=0.5), curve(seed + 50, {4040: 1.3}, noise=0.5), OLD, NEW
+        ).outcome
+        for seed in range(50)
+    ]
+    assert noisy.count("unknown") >= 46
+
+
+def test_too_little_around_a_place_tells_nothing():
+    whole = curve(1, {4040: 1.5})
+    for short in (
+        {size: times for size, times in whole.items() if size < 5000},
+        {size: times[:1] for size, times in whole.items()},
+        {},
+    ):
+        proof = judge(whole, short, OLD, NEW)
+        assert proof.outcome == "unknown"
+        assert proof.reason.startswith("too few")
+
+
+def test_the_times_are_those_of_launches_else_of_slices():
+    rows = [
+        measurement(size=size, half_ns=size, launch=launch, slice=slice_)
+        for size in (100, 200)
+        for launch in (0, 1)
+        for slice_ in (0, 1, 2)
+    ]
+    curve_ = rows[0].configuration.curve
+    assert {size: len(times) for size, times in curve_times(run(*rows), curve_).items()} == {
+        100: 2, 200: 2,
+    }  # fmt: skip
+    first = [row for row in rows if row.launch == 0]
+    found = curve_times(run(*first), curve_)
+    assert {size: len(times) for size, times in found.items()} == {100: 3, 200: 3}
+    assert found[200][0] == pytest.approx(200, rel=0.02)

@@ -1,0 +1,127 @@
+"""What the control variables of an MPI mean for messages: by its version text and their values."""
+
+import pytest
+
+from halftrip.transports import mpi_thresholds
+from halftrip.transports.mpi_thresholds import _of_ucx
+
+OPEN_MPI_5 = {
+    "pml_ob1_priority": 20,
+    "btl_sm_eager_limit": 4096,
+    "btl_vader_eager_limit": 4096,
+    "btl_sm_fbox_size": 4096,
+    "btl_sm_max_send_size": 32768,
+    "btl_self_eager_limit": 1024,
+    "btl_tcp_eager_limit": 65536,
+    "btl_tcp_max_send_size": 131072,
+    "btl_tcp_put_limit": -1,
+}
+MPICH = {
+    "MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD": 8192,
+    "MPIR_CVAR_CH4_IPC_XPMEM_P2P_THRESHOLD": 65536,
+    "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE": 16384,
+    "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD": 12288,
+    "MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE": 131072,
+    "MPIR_CVAR_NEMESIS_SHM_EAGER_MAX_SZ": -1,
+}
+
+
+@pytest.fixture
+def of(monkeypatch):
+    """The thresholds of an MPI of this version with these variables, by what sets each."""
+
+    def found(version, values, same_host, **environ):
+        import re
+
+        def read(pattern):
+            return {k: value for k, value in values.items() if re.fullmatch(pattern, k)}
+
+        monkeypatch.setattr(mpi_thresholds.library, "full_version", lambda: version)
+        monkeypatch.setattr(mpi_thresholds.control_variables, "read_numbers", read)
+        monkeypatch.delenv("UCX_RNDV_THRESH", raising=False)
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        mpi_thresholds.mpi_thresholds.cache_clear()
+        made = mpi_thresholds.mpi_thresholds(same_host)
+        mpi_thresholds.mpi_thresholds.cache_clear()
+        return {each.setting: each for each in made}
+
+    return found
+
+
+def test_open_mpi_has_one_component_within_a_host_and_others_between(of):
+    here = of("Open MPI v5.0.11", OPEN_MPI_5, True)
+    assert set(here) == {
+        "OMPI_MCA_btl_sm_eager_limit",
+        "OMPI_MCA_btl_sm_fbox_size",
+        "OMPI_MCA_btl_sm_max_send_size",
+    }
+    # A fast box takes messages of a quarter of its size.
+    box = here["OMPI_MCA_btl_sm_fbox_size"]
+    assert (box.value, box.scale) == (1024, 4)
+    there = of("Open MPI v5.0.11", OPEN_MPI_5, False)
+    assert {name: each.acts for name, each in there.items()} == {
+        "OMPI_MCA_btl_tcp_eager_limit": "protocol",
+        "OMPI_MCA_btl_tcp_max_send_size": "pieces",
+    }
+
+
+def test_another_pml_of_open_mpi_does_not_use_them(of):
+    without = {name: value for name, value in OPEN_MPI_5.items() if name != "pml_ob1_priority"}
+    assert of("Open MPI v5.0.11", without, True) == {}
+    ucx = of("Open MPI v5.0.11", without | {"pml_ucx_priority": 51}, True)
+    assert set(ucx) == {"UCX_RNDV_THRESH"}
+
+
+@pytest.mark.parametrize(
+    ("device", "same_host", "expected"),
+    [
+        # Measured with Debian's: the cell has no effect within a host, UCX's threshold has.
+        ("ch4:ucx", True, {"UCX_RNDV_THRESH": 0}),
+        ("ch4:ucx", False, {"UCX_RNDV_THRESH": 0}),
+        (
+            "ch4:ucx ofi",
+            True,
+            {
+                "MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD": 8192,
+                "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE": 16384,
+            },
+        ),
+        (
+            "ch4:ucx ofi",
+            False,
+            {"MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD": 12288, "UCX_RNDV_THRESH": 0},
+        ),
+        ("ch4:ofi", False, {"MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD": 12288}),
+        ("ch3:nemesis", False, {"MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE": 131072}),
+        # -1: as the library likes.
+        ("ch3:nemesis", True, {}),
+        ("", True, {}),
+    ],
+)
+def test_mpich_has_those_of_its_device(of, monkeypatch, device, same_host, expected):
+    monkeypatch.setitem(mpi_thresholds._NEEDED, "XPMEM", "/none/such")
+    version = f"MPICH Version: 5.0.2\nMPICH Device:      {device}\nMPICH CC: gcc"
+    found = of(version, MPICH, same_host)
+    assert {name: each.value for name, each in found.items()} == expected
+
+
+def test_what_a_component_needs_has_to_be_there(of, monkeypatch):
+    monkeypatch.setitem(mpi_thresholds._NEEDED, "XPMEM", "/dev/null")
+    found = of("MPICH Version: 5\nMPICH Device: ch4:ofi", MPICH, True)
+    assert "MPIR_CVAR_CH4_IPC_XPMEM_P2P_THRESHOLD" in found
+
+
+def test_an_unknown_mpi_has_none(of):
+    assert of("Fine MPI 1.0", MPICH | OPEN_MPI_5, True) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [("64K", [65536]), ("auto", [0]), ("intra:8K", [0]), ("inf", []), (None, [0])],
+)
+def test_ucx_has_what_is_set(text, values):
+    environ = {} if text is None else {"UCX_RNDV_THRESH": text}
+    found = list(_of_ucx(True, environ))
+    assert [each.value for each in found] == values
+    assert all(each.header <= max(each.value, 128) for each in found)
