@@ -17,7 +17,6 @@
 #include "../clock.hpp"
 #include "../clock_exchange.hpp"
 #include "../endpoint.hpp"
-#include "../patterns/delayed.hpp"
 #include "../patterns/duplex.hpp"
 #include "../patterns/onesided.hpp"
 #include "../patterns/pingpong.hpp"
@@ -122,15 +121,9 @@ inline Touch touch_named(std::string_view name) {
   throw std::invalid_argument("a peer touches its memory none, untimed or timed");
 }
 
-// One end of a pattern. With a `touch`, the responder's `in` is its exposed memory. A `delay` is
-// the initiator's alone.
+// One end of a pattern. With a `touch`, the responder's `in` is its exposed memory.
 template <class Pattern, bool initiates, class E>
-void take_part(E& endpoint, Buffers& buffers, const Timing& timing, Touch touch, Delay delay) {
-  if (initiates && delay) {
-    if constexpr (has_delay<Pattern, E>)
-      return initiate_delayed<Pattern>(endpoint, buffers, timing, delay);
-    throw std::invalid_argument("only a blocking ping-pong or stream has a delay");
-  }
+void take_part(E& endpoint, Buffers& buffers, const Timing& timing, Touch touch) {
   if (touch == Touch::none) {
     if constexpr (initiates)
       initiate<Pattern>(endpoint, buffers, timing);
@@ -173,8 +166,7 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
         side,
         [](E& endpoint, std::string_view pattern, Ring& out, Ring& in, std::int64_t window,
            std::int64_t untimed, std::int64_t iterations, Int64s timestamps, std::string_view clock,
-           std::optional<Int64s> receive_times, std::string_view touch, bool arrivals, Ticks delay,
-           Ticks read_cost) {
+           std::optional<Int64s> receive_times, std::string_view touch, bool arrivals) {
           if (in.size() != out.size()) throw std::invalid_argument("out and in differ in size");
           const Timing timing{untimed,
                               iterations,
@@ -183,18 +175,17 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
                               clock_named(clock),
                               arrivals};
           Buffers buffers{out, in, window};
-          const Delay spin(timing.clock, delay, read_cost);
           AllPatterns::with<E>(pattern, [&]<class Pattern>(Pattern) {
             if (receive_times) check_receive_times(timing, has_receive_times<Pattern>);
             if (arrivals) check_arrivals(timing, !initiates && has_arrivals<Pattern, E>);
-            take_part<Pattern, initiates>(endpoint, buffers, timing, touch_named(touch), spin);
+            take_part<Pattern, initiates>(endpoint, buffers, timing, touch_named(touch));
           });
           out = buffers.out;
           in = buffers.in;
         },
         "endpoint"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "untimed"_a, "iterations"_a,
         "timestamps"_a.noconvert(), "clock"_a, "receive_times"_a.noconvert() = nb::none(),
-        "touch"_a = "none", "arrivals"_a = false, "delay"_a = 0, "read_cost"_a = 0, Released());
+        "touch"_a = "none", "arrivals"_a = false, Released());
   };
   part("initiate", std::true_type{});
   part("respond", std::false_type{});

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "delayed.hpp"
 
 namespace halftrip {
 
@@ -28,6 +29,7 @@ const Part part("dragon", [](nb::module_& module) {
           "functions"_a, "send_handle"_a, "receive_handle"_a, "pool"_a, "out"_a, "transfers"_a,
           nb::keep_alive<1, 6>())
       .def("load", &DragonChannel::load, Released());
+  define_delayed_dragon(module);
 });
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "../sequence.hpp"
 #include "../wait.hpp"
 #include "bindings.hpp"
+#include "delayed.hpp"
 
 namespace halftrip {
 
@@ -186,6 +187,7 @@ NB_MODULE(_native, module) {
   define_buffers(module);
   define_copy(module);
   define_local_endpoints(module);
+  define_delayed_local(module);
   define_start_watch(module);
   Part::define_all(module);
 }

@@ -8,6 +8,7 @@
 #include "../endpoints/mpi_requests.hpp"
 #include "../endpoints/mpi_window.hpp"
 #include "bindings.hpp"
+#include "delayed.hpp"
 
 namespace halftrip {
 
@@ -61,6 +62,7 @@ void define_mpi(nb::module_& module, const std::string& kind) {
 const Part part("mpi", [](nb::module_& module) {
   define_mpi<int>(module, "Int");
   define_mpi<void*>(module, "Pointer");
+  define_delayed_mpi(module);
 });
 
 }  // namespace

@@ -4,12 +4,12 @@
 // W. Rehm, Low-Overhead LogGP Parameter Assessment for Modern Interconnection Networks, IPDPS
 // workshops, 2007).
 //
-// The responder is that of the pattern without a delay.
+// The responder is that of the pattern of the same name without a delay.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "../timing.hpp"
 #include "../wait.hpp"
@@ -26,7 +26,6 @@ class Delay {
   Delay(AnyClock clock, Ticks length, Ticks read_cost) noexcept
       : clock_(clock), length_(length), read_cost_(read_cost) {}
 
-  explicit operator bool() const noexcept { return length_ > 0; }
   Ticks surplus() const noexcept { return surplus_; }
 
   void operator()() {
@@ -46,8 +45,12 @@ class Delay {
   Ticks length_, read_cost_, surplus_ = 0;
 };
 
-// The pattern with a delay after the send.
+// A delay after the send.
 struct DelayedPingPong {
+  static constexpr std::string_view name = PingPong::name;
+  template <class E>
+  static constexpr bool possible = BlockingEndpoint<E>;
+
   template <BlockingEndpoint E>
   static void initiate(E& endpoint, Buffers& buffers, Delay& delay) {
     endpoint.send(buffers.out.next(), buffers.out.size());
@@ -56,8 +59,12 @@ struct DelayedPingPong {
   }
 };
 
-// The pattern with a delay between each two sends.
+// A delay between each two sends.
 struct DelayedStream {
+  static constexpr std::string_view name = Stream::name;
+  template <class E>
+  static constexpr bool possible = BlockingEndpoint<E>;
+
   template <BlockingEndpoint E>
   static void initiate(E& endpoint, Buffers& buffers, Delay& delay) {
     endpoint.send(buffers.out.next(), buffers.out.size());
@@ -69,24 +76,11 @@ struct DelayedStream {
   }
 };
 
-// The pattern with a delay, where there is one.
-template <class Pattern>
-struct WithDelay;
-template <>
-struct WithDelay<PingPong> : DelayedPingPong {};
-template <>
-struct WithDelay<Stream> : DelayedStream {};
-
-template <class Pattern, class E>
-constexpr bool has_delay = requires(E& endpoint, Buffers& buffers, Delay& delay) {
-  WithDelay<Pattern>::initiate(endpoint, buffers, delay);
-};
-
 // As initiate(), with a delay. Timestamps do not count by how much delays are too long.
 template <class Pattern, class E>
 void initiate_delayed(E& endpoint, Buffers& buffers, const Timing& timing, Delay delay) {
   check_buffers(endpoint, buffers);
-  auto iteration = [&] { WithDelay<Pattern>::initiate(endpoint, buffers, delay); };
+  auto iteration = [&] { Pattern::initiate(endpoint, buffers, delay); };
   repeat(timing.untimed, iteration);
   const Ticks before = delay.surplus();
   for (std::size_t i = 0; i < timing.timestamps.size(); ++i) {

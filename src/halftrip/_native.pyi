@@ -78,8 +78,6 @@ def initiate(
     receive_times: _Int64s | None = None,
     touch: str = "none",
     arrivals: bool = False,
-    delay: int = 0,
-    read_cost: int = 0,
 ) -> None:
     """Initiates `untimed` iterations first, then `iterations` between each two timestamps. `window`
     is the number of messages in an iteration, in patterns that have windows.
@@ -107,8 +105,6 @@ def respond(
     receive_times: _Int64s | None = None,
     touch: str = "none",
     arrivals: bool = False,
-    delay: int = 0,
-    read_cost: int = 0,
 ) -> None:
     """The other end of the same iterations. It leaves the timestamps unchanged in patterns where
     its clock reads would add to the initiator's times. With `touch`, `in_` is the memory that it
@@ -116,9 +112,26 @@ def respond(
 
     With `arrivals`, in a ping-pong of an endpoint that `has_arrivals`, the timestamps are taken
     when a message has arrived, before the reply: the first in the last untimed iteration, of which
-    there has to be one, each later one in its sample, of one iteration; ValueError elsewhere. A
-    `delay` changes nothing here: it is the initiator's.
+    there has to be one, each later one in its sample, of one iteration; ValueError elsewhere.
     """
+
+def initiate_delayed(
+    endpoint: _Messages,
+    pattern: str,
+    out: Ring,
+    in_: Ring,
+    window: int,
+    untimed: int,
+    iterations: int,
+    timestamps: _Int64s,
+    clock: str,
+    delay: int,
+    read_cost: int,
+) -> None:
+    """As `initiate`, but for a delay between the send and the receive of a ping-pong, and between
+    each two sends of a stream, in which this rank spins on the clock; ValueError for other
+    patterns. `delay` is ticks. Timestamps do not count by how much the delays were longer, nor the
+    time of their clock reads: `read_cost`, ticks, for each delay. The peer calls `respond`."""
 
 def compare_clocks(endpoint: _Messages, most: int, longest_ns: int) -> tuple[int, int, int]:
     """The shortest of up to `most` exchanges within about `longest_ns` after the first, ns of

@@ -16,8 +16,12 @@ found.loader.exec_module(sys.modules[found.name])
 @pytest.mark.extended
 def test_transports_that_a_build_lacks_are_skipped_with_the_reason(shell, tmp_path):
     """Nor has it counters: what a configuration cost is known but for them."""
-    sources = [path for path in BINDINGS if path.stem in ("local", "module", "start_watch")]
-    assert len(sources) == 3
+    sources = [
+        path
+        for path in BINDINGS
+        if path.stem in ("local", "delayed_local", "module", "start_watch")
+    ]
+    assert len(sources) == 4
     built = built_module(tmp_path, sources)
     result = shell.run(
         *("-t", "mpi,shm,pipe,unix,tcp,udp", "-s", "8", "--time", "20ms"),

@@ -57,21 +57,7 @@ class NativeEndpoint(Endpoint):
             receive_times = touched(samples)
         arrivals = self.takes_arrivals and not self._initiates and self._end.has_arrivals
         mark = clock.mark()
-        self._call(
-            self._end,
-            self._configuration.pattern,
-            *self._rings,
-            self._configuration.window,
-            untimed,
-            iterations,
-            timestamps,
-            clock.source,
-            receive_times,
-            self._configuration.touch,
-            arrivals,
-            clock.ticks(self._configuration.delay),
-            clock.ticks(clock.cost),
-        )
+        self._take_part(untimed, iterations, timestamps, receive_times, arrivals)
         if timestamps[-1] == 0:
             # This end takes no times: its clock reads would lengthen the initiator's samples.
             return Timed()
@@ -85,6 +71,31 @@ class NativeEndpoint(Endpoint):
             end=end,
             receive_times=NO_TIMES if receive_times is None else clock.durations(receive_times),
         )
+
+    def _take_part(
+        self,
+        untimed: int,
+        iterations: int,
+        timestamps: Times,
+        receive_times: Times | None,
+        arrivals: bool,
+    ) -> None:
+        configuration, clock = self._configuration, self._buffers.clock
+        part = (
+            self._end,
+            configuration.pattern,
+            *self._rings,
+            configuration.window,
+            untimed,
+            iterations,
+            timestamps,
+            clock.source,
+        )
+        if self._initiates and configuration.delay:
+            delay = clock.ticks(configuration.delay)
+            _native.initiate_delayed(*part, delay, clock.ticks(clock.cost))
+        else:
+            self._call(*part, receive_times, configuration.touch, arrivals)
 
     def close(self) -> None:
         self._end = None
