@@ -126,7 +126,8 @@ class Measurement(
     @property
     def delivery(self) -> Delivery | None:
         """The counts of all messages in the samples; None where none can be lost."""
-        return add_deliveries(block.delivery for block in self.blocks)
+        known = [block.delivery for block in self.blocks if block.delivery is not None]
+        return add_deliveries(known) if known else None
 
     @cached_property
     def usage(self) -> tuple[Usage, Usage] | None:
