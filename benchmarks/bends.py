@@ -44,9 +44,8 @@ def planted(seed: int, bends: int, model: PathModel = NOISE) -> PathModel:
         size = GRID[place]
         jump = drawn.uniform(LEAST_JUMP, 3.0) ** drawn.choice((-1, 1))
         time = jump * (latency + size * per_byte)
-        # Later bytes take less time; so an empty message takes none below 0, also after a jump
-        # down.
-        per_byte *= drawn.uniform(0.5, 1.0) * min(jump, 1.0)
+        # Later bytes take less time or more.
+        per_byte *= drawn.uniform(0.5, 3.0) * min(jump, 1.0)
         latency = time - size * per_byte
         segments.append(Segment(start=size, latency=latency, bandwidth=1 / per_byte))
     return msgspec.structs.replace(model, segments=tuple(segments))

@@ -50,4 +50,4 @@ def test_every_figure_of_a_real_run_has_an_interval(shell):
         assert curve["pieces"][0]["first_size_bytes"] >= 8
     said = call(shell.directory, "fit", "run.jsonl")
     assert said.status == 0
-    assert "intervals: 95 %, by bootstrap over the slices of one launch." in said.out
+    assert "in brackets: 95 % interval, by bootstrap over the slices of one launch." in said.out

@@ -13,7 +13,7 @@ BendKind = Literal["jump", "slope"]
 
 class Line(NamedTuple):
     """Time one way = start + per_byte x size: `start` in ns, `per_byte` in ns per byte, each with
-    its 95 % interval."""
+    its 95 % interval. Of a piece that is steeper than those before it, `start` may be below 0."""
 
     start: Estimate
     per_byte: Estimate

@@ -26,7 +26,7 @@ Method = Literal["ordinary", "relative", "robust"]
 METHODS: tuple[Method, ...] = ("ordinary", "relative", "robust")
 # A line that is further off than this share of a time, and this many times its standard deviation,
 # does not describe it.
-_FAR = 0.1
+FAR = 0.1
 _DEVIATIONS = 4.0
 
 
@@ -84,7 +84,7 @@ def hockney(times: CurveTimes, drawn: Draws | None) -> list[Hockney]:
 
 
 def _fitted(method: Method, times: CurveTimes, weights: Floats, drawn: Draws | None) -> Hockney:
-    line = fit_line(times, weights, drawn, non_negative=method != "ordinary")
+    line = fit_line(times, weights, drawn, "none" if method == "ordinary" else "both")
     residuals = (times.times - line.start - line.per_byte * times.sizes) / times.times
     place = int(np.argmax(np.abs(residuals)))
     worst = Residual(int(times.sizes[place]), float(residuals[place]))
@@ -124,11 +124,11 @@ def _unfit(
     if line.start < 0 or below:
         where = f" in {len(below)} of {len(by_launch)} launches" if line.start >= 0 else ""
         return f"an empty message would take less than no time{where}"
-    far = np.abs(residuals) > np.maximum(_FAR, _noise(times, weights))
+    far = np.abs(residuals) > np.maximum(FAR, _noise(times, weights))
     if not np.any(far):
         return None
     count = int(np.count_nonzero(far))
-    return f"off by more than {100 * _FAR:.0f} % at {count} of {residuals.size} sizes"
+    return f"off by more than {100 * FAR:.0f} % at {count} of {residuals.size} sizes"
 
 
 def _noise(times: CurveTimes, weights: Floats) -> Floats:

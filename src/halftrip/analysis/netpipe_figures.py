@@ -98,8 +98,9 @@ def _figures(curve: Configuration, points: Sequence[_Point]) -> NetpipeFigures:
     if why:
         reasons.update(dict.fromkeys(("bandwidth", "saturation", "n_half"), why))
         return found
-    largest = max(points, key=lambda point: point.bandwidth.value)
-    up_to = [point for point in points if point.size <= largest.size]
+    sized = [point for point in points if point.size]
+    largest = max(sized, key=lambda point: point.bandwidth.value)
+    up_to = [point for point in sized if point.size <= largest.size]
     saturation, n_half = (_reaches(up_to, share) for share in (SATURATED, 0.5))
     if saturation is not None and saturation.high == points[-1].size:
         saturation = None
@@ -111,7 +112,7 @@ def _figures(curve: Configuration, points: Sequence[_Point]) -> NetpipeFigures:
         if each is None and name not in reasons:
             share = "half of" if name == "n_half" else "about"
             reasons[name] = (
-                f"{format_size(points[0].size)}, the smallest size, may have {share} the largest "
+                f"{format_size(sized[0].size)}, the smallest size, may have {share} the largest "
                 "bandwidth; measure smaller ones, for longer"
             )
     return found._replace(

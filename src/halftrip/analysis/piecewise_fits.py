@@ -52,4 +52,4 @@ def _bends(found: Segmented) -> Sequence[Bend]:
 
 
 def as_line(line: FittedLine) -> Line:
-    return Line(clipped(line.start_estimate()), clipped(line.per_byte_estimate()))
+    return Line(line.start_estimate(), clipped(line.per_byte_estimate()))

@@ -12,6 +12,7 @@ from rich.text import Text
 from halftrip.analysis.causes import BendCauses, Candidate, CurveCauses, bend_at
 from halftrip.analysis.fitted import Bend, Line
 from halftrip.report.cells import text_lines
+from halftrip.report.estimates import signed
 from halftrip.report.fields import FIELDS, Field, curve_name, varying
 from halftrip.report.flat import or_none
 from halftrip.results.configuration import Configuration
@@ -82,15 +83,27 @@ def _of_curve(name: str, found: CurveCauses, at: int | None) -> list[str]:
         return [_straight(name, found, at)] if bend is None else _of_bend(name, bend, found.knows)
     if not found.bends:
         return [_straight(name, found, None)]
-    return [said for bend in found.bends for said in _of_bend(name, bend, found.knows)]
+    said = [said for bend in found.bends for said in _of_bend(name, bend, found.knows)]
+    if found.fit.found.outliers:
+        sizes = ", ".join(map(size_in_words, found.fit.found.outliers))
+        said.append(f"{name}: on no straight piece: {sizes}")
+    return said
 
 
 def _straight(name: str, found: CurveCauses, at: int | None) -> str:
-    """That a curve is straight: at a size, or everywhere."""
+    """That a curve is straight: at a size, or everywhere; or that a size is on no piece."""
+    outliers = found.fit.found.outliers if found.fit.found is not None else ()
+    if at in outliers:
+        return f"{name}: the time of {size_in_words(at)} is on no straight piece"
     pieces = found.fit.found.pieces if found.fit.found is not None else ()
     piece = next((each for each in pieces if at is None or each.first <= at <= each.last), None)
     if piece is None:
-        sizes = f"{format_size(pieces[0].first)} to {format_size(pieces[-1].last)}"
+        first, last = (
+            (min(pieces[0].first, *outliers), max(pieces[-1].last, *outliers))
+            if (outliers)
+            else (pieces[0].first, pieces[-1].last)
+        )
+        sizes = f"{format_size(first)} to {format_size(last)}"
         return f"{name}: {size_in_words(at or 0)} was not measured; the run has {sizes}"
     where = "" if at is None else f" at {size_in_words(at)}"
     span = span_in_words(piece.first, piece.last)
@@ -131,20 +144,24 @@ def _change(bend: Bend) -> str:
     step = bend.step
     if not math.isfinite(step.value):
         return "the curve bends"
+    known = math.isfinite(step.low) and math.isfinite(step.high)
     if bend.kind == "slope":
+        if not known or step.low <= 0:
+            return "the time per byte changes, by how much cannot be told"
         return f"the time per byte becomes {_interval(step, 1.0, '')} times what it was"
-    share = Estimate(*(end - 1 for end in step))
-    word = "falls" if share.value < 0 else "jumps"
+    word = "falls" if step.value < 1 else "jumps"
+    if not known:
+        return f"the time {word}, by how much cannot be told"
+    share = Estimate(step.value - 1, step.low - 1, step.high - 1)
+    if word == "falls":
+        share = Estimate(-share.value, -share.high, -share.low)
     return f"the time {word} by {_interval(share, 100.0, ' %')}"
 
 
 def _interval(figure: Estimate, scale: float, unit: str) -> str:
-    value = f"{significant(abs(figure.value) * scale, 2)}{unit}"
-    ends = sorted(abs(end) * scale for end in (figure.low, figure.high))
-    if not all(map(math.isfinite, ends)):
-        return value
-    low, high = (significant(end, 2) for end in ends)
-    return f"{value} (95 %: {low} to {high})"
+    """``25 % (95 %: 20 to 30)``."""
+    value, low, high = (signed(each * scale, 2) for each in figure)
+    return f"{value}{unit} (95 %: {low} to {high})"
 
 
 def _cause(candidate: Candidate) -> str:
@@ -210,6 +227,7 @@ def _curve_content(name: str, found: CurveCauses, at: int | None) -> dict[str, A
         "reason": found.fit.reason,
         "over": found.fit.over,
         "knows_thresholds": found.knows,
+        "outlier_sizes_bytes": list(found.fit.found.outliers) if found.fit.found else [],
         "bends": [_bend_content(each) for each in bends],
     }
 
@@ -220,7 +238,7 @@ def _bend_content(found: BendCauses) -> dict[str, Any]:
         "low_bytes": bend.low,
         "high_bytes": bend.high,
         "kind": bend.kind,
-        "step": or_none(bend.step.value),
+        "step": or_none(bend.step.value) if math.isfinite(bend.step.low) else None,
         "step_low": or_none(bend.step.low),
         "step_high": or_none(bend.step.high),
         "causes": [_cause_content(each) for each in found.candidates],

@@ -7,14 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.fit import CurveFit
 from halftrip.analysis.fitted import Bend, Line, Piece, Pieces
 from halftrip.analysis.flags.flag import counted
-from halftrip.analysis.hockney import Hockney
+from halftrip.analysis.hockney import FAR, Hockney
 from halftrip.report.cells import NOTHING, number, text_lines
+from halftrip.report.estimates import with_interval
 from halftrip.report.fields import common, curve_name, varying
 from halftrip.report.flat import configuration_fields, or_none
 from halftrip.report.layout import ALWAYS, BRIEF, Column, as_text, made_table
@@ -22,12 +24,14 @@ from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
 from halftrip.units import format_size, significant, with_units
 
+# A residual is a share that is known to so many digits after the point.
+_OFF_DIGITS = 6
 # Of more curves, the answer counts.
 _MOST_SENTENCES = 4
 _OVER = {
-    "launches": "intervals: 95 %, by bootstrap over launches",
-    "slices": "intervals: 95 %, by bootstrap over the slices of one launch",
-    "residuals": "intervals: 95 %, by the distances from the line, as nothing was repeated",
+    "launches": "in brackets: 95 % interval, by bootstrap over launches",
+    "slices": "in brackets: 95 % interval, by bootstrap over the slices of one launch",
+    "residuals": "in brackets: 95 % interval, by distances from the line, as nothing was repeated",
 }
 _OF_LINES = [
     (
@@ -120,12 +124,14 @@ def answer(fits: Sequence[CurveFit], names: Names) -> list[str]:
 
 def _made_of(fit: CurveFit) -> str:
     pieces = _pieces(fit)
-    if not pieces.bends:
+    line = next((each for each in fit.lines if each.method == "relative"), None)
+    if not pieces.bends and (far := _far_off(fit)) > FAR:
+        said = f"no bend can be told; sizes are off one line by up to {_share(far)}"
+    elif not pieces.bends:
         said = "straight; no bend"
     else:
         bends = ", ".join(map(bend_in_words, pieces.bends))
         said = f"{counted(len(pieces.pieces), 'straight piece')}: {bends}"
-    line = next((each for each in fit.lines if each.method == "relative"), None)
     if pieces.bends and line is not None and line.unfit is not None:
         said += f"; a single line is off by {_share(line.worst.share)} at "
         said += _size(line.worst.size)
@@ -134,9 +140,21 @@ def _made_of(fit: CurveFit) -> str:
     return said
 
 
+def _far_off(fit: CurveFit) -> float:
+    """By which share of its time the furthest size of a curve of one piece is off that."""
+    times, pieces = fit.curve.times, _pieces(fit)
+    assert times is not None
+    line = pieces.pieces[0].line
+    off = np.abs(times.times - line.start.value - line.per_byte.value * times.sizes) / times.times
+    return float(np.max(off[~np.isin(times.sizes, pieces.outliers)]))
+
+
 def bend_in_words(bend: Bend) -> str:
     """Where a bend is, and what happens there: ``jump to 1.34 times between 4K and 8K``."""
-    what = f"jump to {significant(bend.step.value, 3)} times" if bend.kind == "jump" else "bend"
+    what = "bend"
+    if bend.kind == "jump":
+        known = not math.isnan(bend.step.low)
+        what = f"jump to {significant(bend.step.value, 3)} times" if known else "jump"
     return f"{what} between {_size(bend.low)} and {_size(bend.high)}"
 
 
@@ -196,11 +214,9 @@ def _of_lines(fits: Sequence[CurveFit]) -> _Table:
             *_of_curve(fits),
             Column("one line", "", lambda line: line.what.method, True, rank=ALWAYS),
             *_of_a_line(lambda line: line.what.line),
-            Column("n-half", "bytes", lambda line: _bytes(line.what.n_half), rank=BRIEF),
-            Column("95 %", "", lambda line: _bytes_interval(line.what.n_half), True, rank=BRIEF),
-            Column("off", "%", lambda line: significant(100 * line.what.worst.share, 2),
-                   rank=ALWAYS),
-            Column("at", "bytes", lambda line: format_size(line.what.worst.size), rank=BRIEF),
+            Column("n-half", "bytes", lambda line: _bytes(line.what.n_half), True, rank=BRIEF),
+            Column("off", "%", lambda line: _off(line.what), rank=ALWAYS),
+            Column("at", "bytes", lambda line: _worst(line.what), rank=BRIEF),
             Column("", "", lambda line: "fits" if line.what.unfit is None else "unfit", True,
                    rank=ALWAYS),
         ],
@@ -208,7 +224,8 @@ def _of_lines(fits: Sequence[CurveFit]) -> _Table:
 
 
 def _off(line: Hockney) -> str:
-    return number(line.worst.share, 2, 0.01)
+    # Rounding is no distance; nor has 0 a sign.
+    return number(round(line.worst.share, _OFF_DIGITS) + 0.0, 2, 0.01)
 
 
 def _worst(line: Hockney) -> str:
@@ -217,12 +234,9 @@ def _worst(line: Hockney) -> str:
 
 def _of_a_line(of: Callable[[_Of], Line]) -> list[Column]:
     return [
-        Column("s", "us", lambda line: _figure(of(line).start, 1e3), rank=ALWAYS),
-        Column("95 %", "us", lambda line: _interval(of(line).start, 1e3), True, rank=ALWAYS),
-        Column("B", "MB/s", lambda line: _figure(bandwidth(of(line)), 1e6), rank=ALWAYS),
-        Column("95 %", "MB/s", lambda line: _interval(bandwidth(of(line)), 1e6), True,
-               rank=ALWAYS),
-    ]  # fmt: skip
+        Column("s", "us", lambda line: _figure(of(line).start, 1e3), True, rank=ALWAYS),
+        Column("B", "MB/s", lambda line: _figure(bandwidth(of(line)), 1e6), True, rank=ALWAYS),
+    ]
 
 
 def bandwidth(line: Line) -> Estimate:
@@ -261,44 +275,30 @@ def _of_bends(fits: Sequence[CurveFit]) -> _Table:
             Column("bend", "", lambda line: line.what.kind, True, rank=ALWAYS),
             Column("after", "bytes", lambda line: format_size(line.what.low), rank=ALWAYS),
             Column("by", "bytes", lambda line: format_size(line.what.high), rank=ALWAYS),
-            Column("time", "times", lambda line: _step(line.what), rank=ALWAYS),
-            Column("95 %", "", lambda line: _step_interval(line.what), True, rank=ALWAYS),
+            Column("time", "times", lambda line: _step(line.what), True, rank=ALWAYS),
         ],
     )
 
 
 def _step(bend: Bend) -> str:
-    return number(bend.step.value) if bend.kind == "jump" else ""
-
-
-def _step_interval(bend: Bend) -> str:
-    return _interval(bend.step, 1.0) if bend.kind == "jump" else ""
+    return _figure(bend.step, 1.0) if bend.kind == "jump" else ""
 
 
 def _figure(found: Estimate, scale: float) -> str:
-    """A figure that has an interval: without one it says nothing."""
-    if math.isnan(found.low) or math.isinf(found.value):
+    """A figure and its interval; without one it says nothing."""
+    if math.isnan(found.low) or math.isnan(found.value):
         return NOTHING
-    return number(found.value, 3, scale)
-
-
-def _interval(found: Estimate, scale: float) -> str:
-    if math.isnan(found.low):
-        return NOTHING
-    if math.isinf(found.high):
-        return f"over {significant(found.low / scale, 3)}"
-    return f"{significant(found.low / scale, 3)} to {significant(found.high / scale, 3)}"
+    if math.isinf(found.value):
+        return f"over {significant(found.low / scale, 3)}" if found.low < math.inf else NOTHING
+    return with_interval(found, scale)
 
 
 def _bytes(found: Estimate) -> str:
     # A line that starts below 0 never has half of its bandwidth.
-    return NOTHING if math.isnan(found.low) or found.value < 0 else f"{found.value:,.0f}"
-
-
-def _bytes_interval(found: Estimate) -> str:
-    if _bytes(found) == NOTHING:
+    if math.isnan(found.low) or found.value < 0:
         return NOTHING
-    return f"{found.low:,.0f} to {found.high:,.0f}"
+    value, low, high = (f"{each:,.0f}" for each in found)
+    return f"{value} [{low}, {high}]"
 
 
 # For programs.
@@ -344,11 +344,14 @@ def _of_line(line: Line) -> dict[str, float | None]:
     }
 
 
+_NONE = Estimate(math.nan)
+
+
 def _line_fields(line: Hockney) -> dict[str, Any]:
     return {
         "method": line.method,
         **_of_line(line.line),
-        **_estimate_fields("n_half", "bytes", line.n_half),
+        **_estimate_fields("n_half", "bytes", line.n_half if line.n_half.value >= 0 else _NONE),
         "worst_residual_share": or_none(line.worst.share),
         "worst_residual_size_bytes": None if math.isnan(line.worst.share) else line.worst.size,
         "typical_residual_share": or_none(line.typical),

@@ -62,7 +62,9 @@ def _has_figures(each: NetpipeFigures) -> bool:
 
 
 def _has_parameters(each: LogGPFit) -> bool:
-    return bool(each.overheads) or each.gap.estimate is not None
+    figures = [each.latency, each.gap, each.per_byte]
+    figures += [figure for of_size in each.overheads for figure in (of_size.both, of_size.send)]
+    return any(figure.estimate is not None for figure in figures)
 
 
 def render(models: Models, width: int, wide: bool = False) -> Group:
@@ -84,7 +86,7 @@ def render(models: Models, width: int, wide: bool = False) -> Group:
     if models.max_rate and (alone or any(each.found for each in models.max_rate)):
         parts.append(max_rate.lines(models.max_rate, names, width))
     elif "max-rate" in models.asked:
-        lacking.append("max-rate model: --concurrent-pairs 1,2,4 does")
+        lacking.append("the max-rate model: --concurrent-pairs 1,2,4 measures what it needs")
     if lacking:
         said = f"not in this run: {'; '.join(lacking)}."
         parts.append(Group(*text_lines(said, width, "dim")))

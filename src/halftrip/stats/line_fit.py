@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from halftrip.stats.median import median
 from halftrip.stats.piecewise import STRAIGHTNESS
 from halftrip.stats.quantile import NORMAL_50, Floats
 
+# What of a line is never below 0: a message takes no less time for being longer; an empty one takes
+# some, but a piece of a curve that gets steeper begins below 0.
+Limit = Literal["none", "slope", "both"]
 # Huber, Robust Statistics, 1981: residuals of more standard deviations than these count less; 95 %
 # efficient where they are normal.
 _HUBER = 1.345
@@ -68,14 +71,14 @@ class FittedLine(NamedTuple):
 
 
 def fit_line(
-    curve: CurveTimes, weights: Floats, drawn: Draws | None, non_negative: bool = True
+    curve: CurveTimes, weights: Floats, drawn: Draws | None, limit: Limit = "both"
 ) -> FittedLine:
     """The line of least squares with these `weights`, shape (n,), n >= 1; through one point, a
-    constant. `drawn` are draws of the times; without, as of a curve without repeats, the distances
-    from the line take their place, from three points on."""
+    constant. It is not below 0 in what the `limit` names. `drawn` are draws of the times; without,
+    as of a curve without repeats, the distances from the line take their place, from three points
+    on."""
     operator = _operator(curve.sizes, weights)
-    limits = (curve.sizes, weights) if non_negative else None
-    start, per_byte = _solved(operator, curve.times[None, :], limits)[0]
+    start, per_byte = _solved(operator, curve.times[None, :], curve.sizes, weights, limit)[0]
     residuals = curve.times - start - per_byte * curve.sizes
     dof = curve.sizes.size - 2
     if drawn is not None:
@@ -88,10 +91,13 @@ def fit_line(
         return FittedLine(float(start), float(per_byte), None, (0.0, 0.0))
     else:
         deviation = math.sqrt(float(np.sum(weights * residuals**2)) / dof)
-        errors = deviation * _noise(dof + 2) / np.sqrt(weights)
-        again = curve.times - residuals + errors
+        # Few points may be on a line by chance, or because a coarse clock puts them there.
+        least = np.maximum(STRAIGHTNESS * curve.times, curve.step / math.sqrt(12.0))
+        errors = np.maximum(deviation / np.sqrt(weights), least)
+        again = curve.times - residuals + errors * _noise(dof + 2)
         dofs = (dof, dof)
-    return FittedLine(float(start), float(per_byte), _solved(operator, again, limits), dofs)
+    lines = _solved(operator, again, curve.sizes, weights, limit)
+    return FittedLine(float(start), float(per_byte), lines, dofs)
 
 
 @lru_cache(maxsize=64)
@@ -121,9 +127,8 @@ def robust_weights(curve: CurveTimes) -> Floats | None:
     weights = relative_weights(curve)
     previous = np.array([math.inf, math.inf])
     for _ in range(_ROUNDS):
-        line = _solved(
-            _operator(curve.sizes, weights), curve.times[None, :], (curve.sizes, weights)
-        )[0]
+        operator = _operator(curve.sizes, weights)
+        line = _solved(operator, curve.times[None, :], curve.sizes, weights, "both")[0]
         relative = (curve.times - line[0] - line[1] * curve.sizes) / curve.times
         if np.all(np.abs(line - previous) <= _CONVERGED * np.abs(line)):
             return weights
@@ -139,7 +144,7 @@ def robust_weights(curve: CurveTimes) -> Floats | None:
 def lines_through(sizes: Floats, weights: Floats, times: Floats) -> Floats:
     """Start, ns, and per_byte, ns, of the line of least squares through each row of `times`, shape
     (k, n): shape (k, 2)."""
-    return _solved(_operator(sizes, weights), times, None)
+    return _solved(_operator(sizes, weights), times, sizes, weights, "none")
 
 
 def _operator(sizes: Floats, weights: Floats) -> Floats:
@@ -152,21 +157,19 @@ def _operator(sizes: Floats, weights: Floats) -> Floats:
     return np.array([share - middle * slope, slope])
 
 
-def _solved(operator: Floats, times: Floats, limits: tuple[Floats, Floats] | None) -> Floats:
-    """Start and per_byte of each row of `times`, shape (k, n): shape (k, 2). With `limits`, sizes
-    and weights, neither is negative: where one is, it is 0, and the other fitted alone, which is
-    the solution of non-negative least squares in two unknowns."""
+def _solved(
+    operator: Floats, times: Floats, sizes: Floats, weights: Floats, limit: Limit
+) -> Floats:
+    """Start and per_byte of each row of `times`, shape (k, n): shape (k, 2). Where one is below 0
+    that is limited, it is 0, and the other fitted alone, which is the solution of non-negative
+    least squares in two unknowns."""
     lines: Floats = times @ operator.T
-    if limits is None:
-        return lines
-    sizes, weights = limits
-    squares = float(weights @ sizes**2)
     falls = lines[:, 1] < 0
-    if np.any(falls):
+    if limit != "none" and np.any(falls):
         lines[falls, 0] = times[falls] @ weights / weights.sum()
         lines[falls, 1] = 0.0
     below = lines[:, 0] < 0
-    if np.any(below):
-        lines[below, 1] = times[below] @ (weights * sizes) / squares
+    if limit == "both" and np.any(below):
+        lines[below, 1] = times[below] @ (weights * sizes) / float(weights @ sizes**2)
         lines[below, 0] = 0.0
     return lines

@@ -69,11 +69,14 @@ def joints(curve: Sequence[Point]) -> list[Joint]:
     return joints_of(size, time, weight, pieces(size, time, weight))
 
 
-def joints_of(size: Floats, time: Floats, weight: Floats, starts: Sequence[int]) -> list[Joint]:
-    """The joints between the pieces that begin at the points with the indices `starts`."""
+def joints_of(
+    size: Floats, time: Floats, weight: Floats, starts: Sequence[int], rising: bool = False
+) -> list[Joint]:
+    """The joints between the pieces that begin at the points with the indices `starts`, which are
+    as `pieces` returns them."""
     ends = [*starts[2:], size.size]
     return [
-        _locate(size, time, weight, first, end)
+        _locate(size, time, weight, first, end, rising)
         for first, end in zip(starts[:-1], ends, strict=False)
     ]
 
@@ -108,10 +111,12 @@ class _Lines:
     """Weighted least squares of `count` lines at once, one more point at a time.
 
     Sums about the running means (Welford, Technometrics 4, 1962; West, CACM 22, 1979): squared
-    sizes would cancel all digits of a piece that is short and far from 0.
+    sizes would cancel all digits of a piece that is short and far from 0. `rising`: no line falls
+    with the size; one that would is flat.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, rising: bool) -> None:
+        self._rising = rising
         self._weight, self._x, self._y, self._xx, self._xy, self._yy = np.zeros((6, count))
 
     def add(self, lines: slice, x: float, y: float, weight: float) -> Floats:
@@ -126,21 +131,26 @@ class _Lines:
         self._xy[lines] += share * before * dx * dy
         self._yy[lines] += share * before * dy * dy
         xx, xy, yy = self._xx[lines], self._xy[lines], self._yy[lines]
-        explained = np.divide(xy * xy, xx, out=np.zeros_like(xx), where=xx > 0)
+        sloped = xy > 0 if self._rising else xx > 0
+        explained = np.divide(xy * xy, xx, out=np.zeros_like(xx), where=sloped)
         return np.maximum(yy - explained, 0.0)
 
 
 def pieces(
-    size: Floats, time: Floats, weight: Floats, single_cost: float = PIECE_COST
+    size: Floats,
+    time: Floats,
+    weight: Floats,
+    single_cost: float = PIECE_COST,
+    rising: bool = False,
 ) -> list[int]:
     """The first points, as indices, of the straight pieces that fit the curve best at PIECE_COST
-    each, or `single_cost` for a piece of one point.
+    each, or `single_cost` for a piece of one point; `rising`: none of them falls with the size.
 
     Bellman and Roth, Curve Fitting by Segmented Straight Lines, JASA 64 (1969): the best pieces up
     to a point are the best up to where its piece begins, and that piece. All arrays: shape (n,).
     """
     n = size.size
-    lines = _Lines(n)
+    lines = _Lines(n, rising)
     best = np.zeros(n + 1)
     begins = np.zeros(n, dtype=np.int64)
     for last in range(n):
@@ -157,7 +167,7 @@ def pieces(
     return starts[::-1]
 
 
-def _errors(size: Floats, time: Floats, weight: Floats) -> Floats:
+def _errors(size: Floats, time: Floats, weight: Floats, rising: bool) -> Floats:
     """The squared error of the line through the first 1, 2, ... n points, shape (n,).
 
     As `_Lines`, of one line: for so few figures numpy's calls would take ten times as long.
@@ -174,11 +184,14 @@ def _errors(size: Floats, time: Floats, weight: Floats) -> Floats:
         xx += share * before * dx * dx
         xy += share * before * dx * dy
         yy += share * before * dy * dy
-        errors.append(max(yy - (xy * xy / xx if xx > 0 else 0.0), 0.0))
+        sloped = xy > 0 if rising else xx > 0
+        errors.append(max(yy - (xy * xy / xx if sloped else 0.0), 0.0))
     return np.array(errors)
 
 
-def _locate(size: Floats, time: Floats, weight: Floats, first: int, end: int) -> Joint:
+def _locate(
+    size: Floats, time: Floats, weight: Floats, first: int, end: int, rising: bool
+) -> Joint:
     """The joint between the two pieces that the points `first` to `end` - 1 consist of.
 
     It spans all splits that do not fit significantly worse than the best: a likelihood-ratio
@@ -186,8 +199,9 @@ def _locate(size: Floats, time: Floats, weight: Floats, first: int, end: int) ->
     would seem known no better than STRAIGHTNESS allows.
     """
     x, y, w = size[first:end], time[first:end], weight[first:end]
-    before = _errors(x, y, w)
-    after = _errors(x[::-1], y[::-1], w[::-1])[::-1]
+    before = _errors(x, y, w, rising)
+    # Backwards, in size and time, a line rises where it does so forwards.
+    after = _errors(-x[::-1], -y[::-1], w[::-1], rising)[::-1]
     split = before[:-1] + after[1:]
     least = float(split.min())
     dof = x.size - 4

@@ -93,10 +93,10 @@ def _without_outliers(
     while True:
         part = curve.part(kept.tolist())
         weights = _weights(part)
-        starts = pieces(part.sizes, part.times, weights, _OUTLIER_COST)
+        starts = pieces(part.sizes, part.times, weights, _OUTLIER_COST, rising=True)
         single = [first for first, end in pairwise([*starts, kept.size]) if end - first == 1]
         if not single or len(single) > left or kept.size - len(single) < 3:
-            return kept, starts, joints_of(part.sizes, part.times, weights, starts)
+            return kept, starts, joints_of(part.sizes, part.times, weights, starts, rising=True)
         left -= len(single)
         kept = np.delete(kept, single)
 
@@ -119,7 +119,7 @@ def _segments(
     found = []
     for first, end in pairwise([*starts, curve.sizes.size]):
         part = None if drawn is None else drawn.part(slice(first, end))
-        line = fit_line(curve.part(range(first, end)), weights[first:end], part)
+        line = fit_line(curve.part(range(first, end)), weights[first:end], part, "slope")
         found.append(Segment(first, end, line))
     return found
 

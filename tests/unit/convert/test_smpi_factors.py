@@ -102,7 +102,11 @@ def test_a_jump_to_shorter_times_is_no_eager_limit():
 @pytest.mark.parametrize(
     ("of", "said"),
     [
-        ([(1, 64, -5.0, 1.0)], "from 1 to 64 B the start-up is negative: measure more sizes"),
+        ([(1, 64, -5.0, 1.0)], "from 1 to 64 B an empty message takes less than no time"),
+        (
+            [(1, 64, 5.0, 1.0), (128, 256, -500.0, 1.0)],
+            "from 128 to 256 B a message takes less than no time: measure more sizes",
+        ),
         ([(1, 64, 5.0, -0.01), (128, 256, 1.0, 1.0)], "from 1 to 64 B longer messages are faster"),
         ([(1, 8, 5.0, 1.0), (16, 64, 30.0, 0.0)], "from 16 B on the time does not grow"),
         ([(1, 8, 5.0, 1.0), (1 << 31, 1 << 32, 5.0, 1.0)], "no sizes from 2 GiB on"),

@@ -22,7 +22,7 @@ def once(times):
 
 @given(TIMES)
 def test_without_limits_the_line_is_that_of_least_squares(times):
-    found = fit_line(once(times), np.ones(len(times)), None, non_negative=False)
+    found = fit_line(once(times), np.ones(len(times)), None, "none")
     per_byte, start = np.polyfit(once(times).sizes, times, 1)
     scale = max(times)
     assert found.start == pytest.approx(start, abs=1e-6 * scale)

@@ -30,7 +30,8 @@ def planted(seed, bends):
         size = GRID[place]
         jump = drawn.uniform(1.1, 3.0) ** drawn.choice((-1, 1))
         time = jump * bent(size, segments)
-        per_byte *= drawn.uniform(0.5, 1.0) * min(jump, 1.0)
+        # Flatter or steeper.
+        per_byte *= drawn.uniform(0.5, 3.0) * min(jump, 1.0)
         segments.append((size, time - size * per_byte, per_byte))
     return segments
 
@@ -66,6 +67,30 @@ def test_a_change_of_slope_is_no_jump():
     assert not change.is_jump
     assert change.low <= 8192 <= change.high
     assert not change.step.is_apart_from(0.2)
+
+
+def test_a_curve_that_gets_steeper_has_pieces_that_begin_below_0():
+    hits = 0
+    for seed in range(RUNS):
+        factor = 1.5 + 3.5 * seed / RUNS
+        meets = 1000.0 + 0.1 * (1 - factor) * 65536
+        found = segmented(curve([(65536, meets, 0.1 * factor)], seed=seed))
+        assert not jumps(found)
+        line = found.segments[-1].line
+        hits += not line.per_byte_estimate().is_apart_from(0.1 * factor)
+        off = found.curve.times - line.start - line.per_byte * found.curve.sizes
+        last = slice(found.segments[-1].first, found.segments[-1].end)
+        assert np.max(np.abs(off[last]) / found.curve.times[last]) < 0.1
+    assert hits >= 0.9 * RUNS
+
+
+def test_a_cold_first_size_is_an_outlier():
+    times = curve(noise=0.01)
+    times.times[0] *= 30
+    times.times[1] *= 0.95
+    found = segmented(times)
+    assert found.outliers[0] == GRID[0]
+    assert not jumps(found)
 
 
 def test_the_step_of_a_jump_is_in_its_interval():

@@ -36,10 +36,12 @@ class Segment(NamedTuple):
 
 def problem(pieces: Pieces) -> str | None:
     """Why no simulator can have these pieces, and what to do; None: it can."""
-    for piece in pieces.pieces:
+    for segment, piece in zip(segments(pieces), pieces.pieces, strict=True):
         sizes = f"{piece.first} to {piece.last} B"
-        if piece.line.start.value < 0:
-            return f"from {sizes} the start-up is negative: measure more sizes there"
+        if segment.above < 0 and segment.start < 0:
+            return f"from {sizes} an empty message takes less than no time: measure smaller sizes"
+        if not segment.at(segment.shortest) >= 0:
+            return f"from {sizes} a message takes less than no time: measure more sizes there"
         if piece.line.per_byte.value < 0:
             return f"from {sizes} longer messages are faster: measure longer, or more sizes there"
     last = pieces.pieces[-1]
