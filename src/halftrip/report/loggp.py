@@ -127,7 +127,10 @@ def _notes(fit: LogGPFit, name: str) -> list[str]:
         )
     latency = fit.latency.estimate
     if latency is not None and not latency.is_apart_from(0.0):
-        found.append(f"{name}: L cannot be told from 0: the overheads are all of the time.")
+        found.append(
+            f"{name}: L cannot be told from 0: as far as they are known, the overheads are all of "
+            "the time; measure longer, as with --time 1s, to know more."
+        )
     elif latency is not None and latency.value < 0:
         found.append(
             f"{name}: L is below 0: part of the overheads overlaps with the transfer, which LogGP "

@@ -22,6 +22,7 @@ from halftrip.convert.export.segments import LARGEST, eager_limit, problem, segm
 from halftrip.errors import UsageError
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
+from halftrip.stats.estimate import Estimate
 from halftrip.texts import printable
 
 _TO = "loggopsim"
@@ -97,9 +98,15 @@ def seen(document: Document, found: FittedCurve) -> Seen:
     both = loggp.smallest.both.estimate if loggp and loggp.smallest else None
     gap = loggp.gap.estimate if loggp else None
     return Seen(
-        overhead=None if both is None else max(0.0, both.value / 2),
-        gap=_gap(document, found) if gap is None else max(0.0, gap.value),
+        overhead=None if both is None else _told(both) / 2,
+        gap=_gap(document, found) if gap is None else _told(gap),
     )
+
+
+def _told(figure: Estimate) -> float:
+    """A figure that is 0 where its interval reaches that: what is noise has no unit to be given
+    in."""
+    return figure.value if figure.low > 0 else 0.0
 
 
 def _gap(document: Document, found: FittedCurve) -> float | None:
@@ -127,9 +134,10 @@ def _but_for_pattern(curve: Configuration) -> Configuration:
 
 def parameters(pieces: Pieces, also: Seen) -> Parameters:
     """The parameters of a curve of times one way. A ping-pong shows L + 2 o, the time of one byte,
-    and G, the time per byte of the longest messages; where o and g are not known, they are 0."""
+    and G, the time per byte of the longest messages; where o and g are not known, they are 0. What
+    both ends are busy for is no longer than that message takes: o is half of it at most."""
     first, last = pieces.pieces[0].line, pieces.pieces[-1].line
-    overhead = also.overhead or 0.0
+    overhead = min(also.overhead or 0.0, first.at(1) / 2)
     return Parameters(
         latency=max(0.0, first.at(1) - 2 * overhead),
         overhead=overhead,
@@ -176,7 +184,7 @@ def _lines(
     apart = (
         "in a ping-pong without delays it is a part of L"
         if also.overhead is None
-        else "half of o_s + o_r of LogGP"
+        else "half of o_s + o_r of LogGP, and at most half of the time of one byte"
     )
     yield f"# CPU overhead of a send or a receive, {unit}: {apart}."
     yield f"-o {scale.times['o']}"
