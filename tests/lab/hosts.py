@@ -93,6 +93,13 @@ class Host:
             assert time.monotonic() < deadline, said
             time.sleep(0.02)
 
+    def await_addresses(self) -> None:
+        """Returns when no neighbour is being asked for its address."""
+        deadline = time.monotonic() + _READY_SECONDS
+        while "INCOMPLETE" in (said := self.ip("neigh", "show", "dev", self.device)):
+            assert time.monotonic() < deadline, said
+            time.sleep(0.05)
+
 
 class Relay:
     """The program that hands packets on, between two devices that it makes."""

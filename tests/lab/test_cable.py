@@ -32,13 +32,13 @@ def await_nothing(host, before):
 
 
 def plug_in(lab):
-    """Both ends see the link, and what they knew of each other while there was none is forgotten:
-    an address that was asked for in vain refuses whoever asks again before it has given up."""
+    """Both ends see the link, and no address is asked for any more: one that was asked for in vain
+    while there was no link refuses whoever waits for it."""
     there = lab.hosts[1]
     there.ip("link", "set", there.device, "up")
     for host in lab.hosts:
         host.await_link()
-        host.ip("neigh", "flush", "dev", host.device)
+        host.await_addresses()
 
 
 @pytest.fixture(params=["ssh", "serve"])
