@@ -9,7 +9,6 @@ from typing import Any
 from halftrip.errors import Unavailable
 from halftrip.mpi.library import function_address
 
-_THREAD_SINGLE = 0
 _LONGEST_NAME = 512
 # Of a value: a text may be longer, and is not read.
 _ROOM = 4096
@@ -43,10 +42,14 @@ def read_numbers(pattern: str) -> dict[str, int]:
 
     A variable of a component that Open MPI has closed has no name any more.
     """
+    from mpi4py import MPI
+
     try:
         interface = _Interface()
         provided = ctypes.c_int()
-        if not interface.call("MPI_T_init_thread", _THREAD_SINGLE, ctypes.byref(provided)):
+        # Open MPI takes the level that is asked for here for that of all of MPI.
+        level = MPI.Query_thread()
+        if not interface.call("MPI_T_init_thread", level, ctypes.byref(provided)):
             return {}
     except Unavailable:
         return {}
