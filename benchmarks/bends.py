@@ -105,7 +105,7 @@ def line_is_right(seed: int) -> Score:
     assert times is not None
     _, relative, _ = hockney(times, draws(times))
     start = relative.line.start.value / 1e9 / model.latency
-    bandwidth = relative.bandwidth.value / model.bandwidth
+    bandwidth = relative.line.bandwidth.value / model.bandwidth
     return Score(int(max(abs(start - 1), abs(bandwidth - 1)) <= 0.02), 1)
 
 

@@ -153,6 +153,8 @@ def significant(value: float, digits: int = 4) -> str:
     """
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
+    # What rounds up to the next power of ten has a digit more before the point.
+    value = float(f"{value:.{max(1, digits) - 1}e}") if abs(value) < 10.0 ** (digits - 1) else value
     before_point = len(str(int(abs(value)))) if abs(value) >= 1 else 0
     leading_zeros = 0
     if before_point == 0:

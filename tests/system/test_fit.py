@@ -44,10 +44,10 @@ def test_every_figure_of_a_real_run_has_an_interval(shell):
     assert {curve["transport"] for curve in curves} == {"shm", "pipe"}
     for curve in curves:
         assert curve["reason"] is None
-        assert curve["interval_over"] == "slices"
+        assert curve["over"] == "slices"
         for line in curve["hockney"][:2]:
             assert line["start_low_ns"] <= line["start_ns"] <= line["start_high_ns"]
         assert curve["pieces"][0]["first_size_bytes"] >= 8
     said = call(shell.directory, "fit", "run.jsonl")
     assert said.status == 0
-    assert "in brackets: 95 % interval, by bootstrap over the slices of one launch." in said.out
+    assert "in brackets: 95 % interval, by bootstrap over the slices of one launch; " in said.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple
 
 from halftrip.results.configuration import Configuration
@@ -17,6 +18,16 @@ class Line(NamedTuple):
 
     start: Estimate
     per_byte: Estimate
+
+    @property
+    def bandwidth(self) -> Estimate:
+        """The bandwidth of long messages, bytes per second: 1 / `per_byte`, infinite where a byte
+        takes no time; a time per byte that may be 0 bounds it from below only."""
+        value, high, low = (
+            math.nan if math.isnan(each) else 1e9 / each if each > 0 else math.inf
+            for each in self.per_byte
+        )
+        return Estimate(value, low, high)
 
     def at(self, size: float) -> float:
         """The time of a message of that size, ns."""

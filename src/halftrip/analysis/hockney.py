@@ -39,9 +39,8 @@ class Residual(NamedTuple):
 
 
 class Hockney(NamedTuple):
-    """A line through a curve: its start-up time and time per byte, ns; the `bandwidth` of long
-    messages, bytes per second; `n_half`, bytes; by how much it is off at `worst`, and by how much,
-    as a share, at half of the points (`typical`).
+    """A line through a curve: its start-up time and time per byte, ns; `n_half`, bytes; by how much
+    it is off at `worst`, and by how much, as a share, at half of the points (`typical`).
 
     `unfit` says why the line does not describe the curve; None where it does. That of ordinary
     least squares may start below 0; the others are not negative. `by_launch` has the start-up
@@ -49,7 +48,6 @@ class Hockney(NamedTuple):
 
     method: Method
     line: Line
-    bandwidth: Estimate
     n_half: Estimate
     worst: Residual
     typical: float
@@ -61,7 +59,6 @@ _UNKNOWN = Estimate(math.nan)
 _NONE = Hockney(
     "robust",
     Line(_UNKNOWN, _UNKNOWN),
-    _UNKNOWN,
     _UNKNOWN,
     Residual(0, math.nan),
     math.nan,
@@ -93,24 +90,12 @@ def _fitted(method: Method, times: CurveTimes, weights: Floats, drawn: Draws | N
     return Hockney(
         method,
         Line(*(found if method == "ordinary" else map(clipped, found))),
-        _bandwidth(line),
         line.n_half(),
         worst,
         median(np.abs(residuals)),
         _unfit(line, times, weights, residuals, by_launch),
         by_launch,
     )
-
-
-def _bandwidth(line: FittedLine) -> Estimate:
-    """1 / the time per byte, bytes per second."""
-    found = line.per_byte_estimate()
-    if not found.value > 0:
-        return Estimate(math.nan)
-    low = 1e9 / found.high
-    # A time per byte that may be 0 bounds the bandwidth from below only.
-    high = 1e9 / found.low if found.low > 0 else math.inf
-    return Estimate(1e9 / found.value, low, math.nan if math.isnan(found.low) else high)
 
 
 def _unfit(

@@ -71,11 +71,6 @@ class LogGPFit(NamedTuple):
         """The overheads of the smallest size, which o_s and o_r without a size stand for."""
         return self.overheads[0] if self.overheads else None
 
-    @property
-    def is_line(self) -> bool:
-        """Whether the time between messages grows with the size along a line, as g and G say."""
-        return self.misfit is not None and self.misfit <= MISFIT
-
 
 def loggp_fits(run: Run, has: Callable[[Configuration], bool] = lambda _: True) -> list[LogGPFit]:
     """The parameters of each path that has blocking ping-pongs or streams, in the order of the run,

@@ -64,7 +64,9 @@ def judge(old: Times, new: Times, old_place: Prediction, new_place: Prediction) 
     """
     around = [_around(curve, place) for curve in (old, new) for place in (old_place, new_place)]
     if any(beside is None for beside in around):
-        return Proof("unknown", reason="too few sizes, launches or slices around both places")
+        return Proof(
+            "unknown", reason="too few sizes, launches or slices around both places: measure more"
+        )
     known = [beside for beside in around if beside is not None]
     old_here, old_there, new_here, new_there = (_estimate(beside.step) for beside in known)
     gone, come = ratio(old_here, new_here), ratio(new_there, old_there)
@@ -73,7 +75,8 @@ def judge(old: Times, new: Times, old_place: Prediction, new_place: Prediction) 
     sign = _sign(jump)
     if not sign:
         return found._replace(
-            reason="with the old value, the curve makes no clear jump there this time"
+            reason="with the old value, the curve makes no clear jump there: measure where "
+            "nothing else runs"
         )
     if _sign(gone) == sign and _sign(come) == sign:
         return found._replace(outcome="moved")
@@ -83,9 +86,10 @@ def judge(old: Times, new: Times, old_place: Prediction, new_place: Prediction) 
         return found._replace(outcome="stayed")
     if _sign(gone) == sign:
         return found._replace(
-            reason="it is gone from the old place, and not clearly at the new one"
+            reason="it is gone from the old place, and not clearly at the new one: measure where "
+            "nothing else runs"
         )
-    return found._replace(reason="the times vary too much")
+    return found._replace(reason="the times vary too much: measure where nothing else runs")
 
 
 def _sign(step: Estimate) -> int:

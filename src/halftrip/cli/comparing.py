@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from halftrip.analysis.comparison import (
     sides_by,
     sides_of,
 )
+from halftrip.cli.loading import loaded
 from halftrip.cli.output import Printable, screen, writing
 from halftrip.cli.show import selection_of
 from halftrip.errors import UsageError
@@ -24,8 +24,6 @@ from halftrip.plan.parsing import nearest, share
 from halftrip.report.comparison import render
 from halftrip.report.comparison_formats import FORMATS
 from halftrip.report.selection import Selection
-from halftrip.results.run import Run
-from halftrip.results.run_file import load
 from halftrip.texts import printable, printable_lines
 from halftrip.units import parse_share
 
@@ -130,9 +128,7 @@ def _check_distinct(files: Sequence[str]) -> None:
 
 
 def _side(path: str, how: Compared) -> Side:
-    run: Run = load(path)
-    for problem in run.problems:
-        print(f"halftrip: {problem}", file=sys.stderr)
+    run = loaded(path)
     side = Side.of(run, printable(path), how.selection.has)
     if run.by_configuration and not side.rows:
         raise UsageError(f"{printable(path)}: it has none of the rows that were chosen")

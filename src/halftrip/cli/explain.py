@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from halftrip.analysis.causes import BendCauses, CurveCauses, bend_at, causes
 from halftrip.analysis.piecewise_fits import piecewise_fits
+from halftrip.cli.loading import curves_in_words, loaded
 from halftrip.cli.output import Printable, screen, writing
 from halftrip.cli.proving import OUTCOMES, prove_by_measuring, prove_by_run
 from halftrip.cli.show import selection_of
@@ -19,11 +19,13 @@ from halftrip.report import proof as proof_report
 from halftrip.report.proof import Proven
 from halftrip.report.selection import Selection
 from halftrip.results.run import Run
-from halftrip.results.run_file import load, newest
+from halftrip.results.run_file import newest
 from halftrip.texts import printable, printable_lines
 from halftrip.units import parse_size, size_in_words
 
 FORMATS = ("table", "json")
+# Of bends to choose from, so many are named.
+_MOST_NAMED = 6
 
 
 class Asked(NamedTuple):
@@ -45,14 +47,14 @@ def explain_run(path: str | None, asked: Asked) -> int:
     at = None if asked.at is None else _size(asked.at)
     selection = selection_of(asked.chosen)
     path = path or str(newest())
-    run = _loaded(path)
+    run = loaded(path)
     found = _causes(run, selection, path)
     if not asked.prove and asked.moved is None:
         _print(report.explained(run, found, at), asked.format)
         return 0
-    curve, bend = _one_bend(found, at)
+    curve, bend = _one_bend(found, at, "--prove" if asked.moved is None else "--moved")
     if asked.moved is not None:
-        other = _loaded(asked.moved)
+        other = loaded(asked.moved)
         others = list(dict.fromkeys(each.curve for each in other.by_configuration))
         others = [each for each in others if selection.has(each)]
         proven = prove_by_run(run, curve, bend, asked.moved, other, others)
@@ -80,34 +82,18 @@ def _size(text: str) -> int:
         raise UsageError(f"--at: {error}") from None
 
 
-def _loaded(path: str) -> Run:
-    run = load(path)
-    for problem in run.problems:
-        print(f"halftrip: {problem}", file=sys.stderr)
-    return run
-
-
 def _causes(run: Run, selection: Selection, path: str) -> list[CurveCauses]:
     """The causes of the curves of a run that are selected. Raises UsageError if there are none."""
     found = causes(run, piecewise_fits(run, selection.has))
     if not found:
-        raise UsageError(f"{printable(path)}: no such curve; the run has {_curves(run)}")
+        raise UsageError(f"{printable(path)}: no such curve; the run has {curves_in_words(run)}")
     return found
 
 
-def _curves(run: Run) -> str:
-    """What curves a run has, in the words of the options that select them."""
-    configurations = run.by_configuration.keys()
-    if not configurations:
-        return "none: nothing was measured"
-    transports = dict.fromkeys(each.transport for each in configurations)
-    patterns = dict.fromkeys(each.pattern for each in configurations)
-    pairs = dict.fromkeys("-".join(map(str, each.pair)) for each in configurations)
-    return f"-t {', '.join(transports)}; -p {', '.join(patterns)}; --pair {', '.join(pairs)}"
-
-
-def _one_bend(found: list[CurveCauses], at: int | None) -> tuple[CurveCauses, BendCauses]:
-    """The one bend that is to be proved: that at a size, or the only one there is. Raises
+def _one_bend(
+    found: list[CurveCauses], at: int | None, option: str
+) -> tuple[CurveCauses, BendCauses]:
+    """The one bend that the `option` is to prove: that at a size, or the only one there is. Raises
     UsageError where it is not one."""
     bends = [
         (curve, bend)
@@ -119,13 +105,16 @@ def _one_bend(found: list[CurveCauses], at: int | None) -> tuple[CurveCauses, Be
     if bends:
         where = ", ".join(
             f"{curve.fit.curve.transport} {curve.fit.curve.pattern} {size_in_words(bend.bend.high)}"
-            for curve, bend in bends
+            for curve, bend in bends[:_MOST_NAMED]
         )
-        raise UsageError(f"--prove: one bend at a time; choose by --at, -t, -p, --pair: {where}")
+        more = f" and {len(bends) - _MOST_NAMED} more" if len(bends) > _MOST_NAMED else ""
+        raise UsageError(
+            f"{option}: one bend at a time; choose by --at, -t, -p, --pair: {where}{more}"
+        )
     reasons = dict.fromkeys(each.fit.reason for each in found if each.fit.reason is not None)
     nearby = "" if at is None else f" at {size_in_words(at)}"
-    said = "; ".join(reasons) or "straight; without --prove its pieces are shown"
-    raise UsageError(f"--prove: there is no bend{nearby}: {said}")
+    said = "; ".join(reasons) or f"straight; without {option} its pieces are shown"
+    raise UsageError(f"{option}: there is no bend{nearby}: {said}")
 
 
 def _print(found: report.Explained, format_: str) -> None:

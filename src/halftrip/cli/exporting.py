@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from halftrip.cli.loading import loaded
 from halftrip.cli.output import writing
 from halftrip.cli.show import selection_of
 from halftrip.convert.export.writing import named, write
@@ -16,7 +17,7 @@ from halftrip.registry import EXPORTS
 from halftrip.report.document import Document, document
 from halftrip.report.selection import selected
 from halftrip.report.styles.figures import StyleError
-from halftrip.results.run_file import load, newest
+from halftrip.results.run_file import newest
 from halftrip.texts import printable
 
 STANDARD_OUTPUT = "-"
@@ -38,9 +39,7 @@ def export_run(
         raise UsageError(f"--to: {printable(to)!r} is not known; {nearest(to, list(EXPORTS))}")
     selection = selection_of(chosen)
     path = run if run is not None else str(newest())
-    found = load(path)
-    for problem in found.problems:
-        print(f"halftrip: {problem}", file=sys.stderr)
+    found = loaded(path)
     if not found.by_configuration:
         raise UsageError(f"{printable(path)}: the run has no rows to export")
     made = _made(to, selected(document(found), selection))

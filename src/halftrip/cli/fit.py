@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from typing import NamedTuple
 
+from halftrip.cli.loading import curves_in_words, loaded
 from halftrip.cli.output import Printable, screen, writing
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
 from halftrip.report import json
 from halftrip.report.models import MODELS, Models, content, fitted, render
 from halftrip.report.selection import Selection
-from halftrip.results.run_file import load, newest
+from halftrip.results.run_file import newest
 from halftrip.texts import printable, printable_lines
 
 FORMATS = ("table", "json")
@@ -40,11 +40,9 @@ def show_fits(path: str | None, asked: Asked) -> int:
     if asked.wide and asked.format != "table":
         raise UsageError(f"--wide: --format {asked.format} has all columns; leave it out")
     name = path if path is not None else str(newest())
-    run = load(name)
-    for problem in run.problems:
-        print(f"halftrip: {problem}", file=sys.stderr)
+    run = loaded(name)
     if not any(map(asked.selection.has, run.by_configuration)):
-        raise UsageError(f"{printable(name)}: the run has no such rows")
+        raise UsageError(f"{printable(name)}: no such curve; the run has {curves_in_words(run)}")
     models = MODELS if asked.model == ALL else (asked.model,)
     found = fitted(run, models, asked.selection.has)
     _print(found, asked)

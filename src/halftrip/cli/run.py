@@ -14,6 +14,7 @@ from halftrip.analysis.comparison import Side, sides_of
 from halftrip.api import measure, resume
 from halftrip.cli.against import Asked, plan_against
 from halftrip.cli.comparing import Compared, compare_sides
+from halftrip.cli.loading import loaded
 from halftrip.cli.show import TABLE, Form, print_first, print_form
 from halftrip.cli.speaker import in_job, speaks
 from halftrip.errors import HalftripError, Interrupted, UsageError
@@ -79,9 +80,7 @@ def _baseline(path: str | None, plan: Plan | None = None) -> Baseline | None:
     there is none. Raises UsageError if it has nothing to compare with something in the `plan`."""
     if path is None or not speaks():
         return None
-    found, name = load(path), printable(path)
-    for problem in found.problems:
-        print(f"halftrip: {problem}", file=sys.stderr)
+    found, name = loaded(path), printable(path)
     if plan is not None:
         check_baseline(found, name, plan)
     return Baseline.of(found, name)

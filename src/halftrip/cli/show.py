@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, get_args
 
 from rich.console import Group, RenderableType
 
+from halftrip.cli.loading import loaded
 from halftrip.cli.output import Printable, screen, writing
 from halftrip.errors import UsageError
 from halftrip.plan import parsing
@@ -21,7 +21,7 @@ from halftrip.report.expectation import Expectations, fails
 from halftrip.report.selection import Selection, selected
 from halftrip.results.patterns import Pattern
 from halftrip.results.run import Run
-from halftrip.results.run_file import load, newest
+from halftrip.results.run_file import newest
 from halftrip.texts import printable, printable_lines
 
 # Formats of which there is a part with the columns that people look for, and the whole.
@@ -131,12 +131,7 @@ def show_runs(files: Sequence[str], shown: Shown) -> int:
     shown.form.check()
     _check(files, shown)
     paths = list(files) or [str(newest())]
-    runs = []
-    for path in paths:
-        run = load(path)
-        for problem in run.problems:
-            print(f"halftrip: {problem}", file=sys.stderr)
-        runs.append(run)
+    runs = [loaded(path) for path in paths]
     names = [printable(path) for path in paths]
     if len(runs) > 1:
         _show_several(runs, names, shown)
@@ -161,9 +156,7 @@ def _expectations(run: Run, shown: Shown) -> Expectations:
         raise UsageError("--tolerance: only with --expect or --baseline")
     if shown.baseline is None:
         return Expectations.of_plan(plan)
-    found = load(shown.baseline)
-    for problem in found.problems:
-        print(f"halftrip: {problem}", file=sys.stderr)
+    found = loaded(shown.baseline)
     return Expectations.of_plan(plan, Baseline.of(found, printable(shown.baseline)))
 
 

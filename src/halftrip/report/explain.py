@@ -137,7 +137,10 @@ def span_in_words(low: int, high: int) -> str:
     if low == high:
         return names[0]
     (first, unit), (_, other) = (name.split(" ") for name in names)
-    return f"{first} to {names[1]}" if unit == other else f"{low} to {high} B"
+    if unit == other:
+        return f"{first} to {names[1]}"
+    # 4032 B to 4 KiB is hard to read; 64 KiB to 4 MiB is not.
+    return f"{low} to {high} B" if "B" in (unit, other) else " to ".join(names)
 
 
 def _change(bend: Bend) -> str:

@@ -18,20 +18,23 @@ from halftrip.analysis.hockney import FAR, Hockney
 from halftrip.report.cells import NOTHING, number, text_lines
 from halftrip.report.estimates import with_interval
 from halftrip.report.fields import common, curve_name, varying
-from halftrip.report.flat import configuration_fields, or_none
+from halftrip.report.flat import curve_fields, or_none
 from halftrip.report.layout import ALWAYS, BRIEF, Column, as_text, made_table
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
-from halftrip.units import format_size, significant, with_units
+from halftrip.units import format_size, significant
 
 # A residual is a share that is known to so many digits after the point.
 _OFF_DIGITS = 6
 # Of more curves, the answer counts.
 _MOST_SENTENCES = 4
 _OVER = {
-    "launches": "in brackets: 95 % interval, by bootstrap over launches",
-    "slices": "in brackets: 95 % interval, by bootstrap over the slices of one launch",
-    "residuals": "in brackets: 95 % interval, by distances from the line, as nothing was repeated",
+    "launches": "by bootstrap over launches",
+    "slices": (
+        "by bootstrap over the slices of one launch; --launches 5 measures what fresh processes "
+        "differ by"
+    ),
+    "residuals": "by distances from the line, as nothing was repeated",
 }
 _OF_LINES = [
     (
@@ -72,7 +75,7 @@ def render(
             parts += _section(_of_bends(fitted), width, wide, _OF_BENDS)
         over = {each.curve.times.over: None for each in fitted if each.curve.times}
         for each in over:
-            parts += text_lines(f"{_OVER[each]}.", width, "dim")
+            parts += text_lines(f"in brackets: 95 % interval, {_OVER[each]}.", width, "dim")
     return Group(*parts)
 
 
@@ -235,17 +238,8 @@ def _worst(line: Hockney) -> str:
 def _of_a_line(of: Callable[[_Of], Line]) -> list[Column]:
     return [
         Column("s", "us", lambda line: _figure(of(line).start, 1e3), True, rank=ALWAYS),
-        Column("B", "MB/s", lambda line: _figure(bandwidth(of(line)), 1e6), True, rank=ALWAYS),
+        Column("B", "MB/s", lambda line: _figure(of(line).bandwidth, 1e6), True, rank=ALWAYS),
     ]
-
-
-def bandwidth(line: Line) -> Estimate:
-    """The bandwidth of a line, bytes per second: infinite where a byte takes no time."""
-    value, low, high = (
-        math.nan if math.isnan(each) else 1e9 / each if each > 0 else math.inf
-        for each in line.per_byte
-    )
-    return Estimate(value, high, low)
 
 
 def _of_pieces(fits: Sequence[CurveFit]) -> _Table:
@@ -309,13 +303,11 @@ def content(fits: Sequence[CurveFit], models: Sequence[str]) -> list[dict[str, A
     found = []
     for fit in fits:
         times, pieces = fit.curve.times, fit.pieces
-        fields = configuration_fields(fit.configuration)
-        fields.pop("size", None)
         curve: dict[str, Any] = {
-            **with_units(fields),
+            **curve_fields(fit.configuration),
             "reason": fit.curve.reason,
             "left_out_sizes_bytes": list(fit.curve.left_out),
-            "interval_over": None if times is None else times.over,
+            "over": None if times is None else times.over,
         }
         if "hockney" in models:
             curve["hockney"] = [_line_fields(line) for line in fit.lines]
@@ -340,7 +332,7 @@ def _of_line(line: Line) -> dict[str, float | None]:
     return {
         **_estimate_fields("start", "ns", line.start),
         **_estimate_fields("per_byte", "ns", line.per_byte),
-        **_estimate_fields("bandwidth", "bytes_per_s", bandwidth(line)),
+        **_estimate_fields("bandwidth", "bytes_per_s", line.bandwidth),
     }
 
 

@@ -59,6 +59,13 @@ def configuration_fields(configuration: Configuration) -> dict[str, Any]:
     }
 
 
+def curve_fields(curve: Configuration) -> dict[str, Any]:
+    """The fields of a curve, which has no size; names end in units."""
+    fields = configuration_fields(curve)
+    del fields["size"]
+    return with_units(fields)
+
+
 def variant_text(variant: Variant) -> str:
     """A variant in one text: ``env.UCX_TLS tcp, mpiexec mpiexec.mpich``."""
     return ", ".join(f"{name} {value}" for name, value in variant)

@@ -19,12 +19,12 @@ from halftrip.report.estimates import (
     reason_lines,
     with_interval,
 )
-from halftrip.report.flat import configuration_fields
+from halftrip.report.flat import curve_fields
 from halftrip.report.layout import ALWAYS, Column, as_text, made_table
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
-from halftrip.units import format_size, significant, with_units
+from halftrip.units import format_size, significant
 
 _SAYS = (
     "LogGP: s bytes take o_s + L + (s - 1) G + o_r one way; o_s, o_r: how long the sender and the "
@@ -56,7 +56,8 @@ def lines(fits: Sequence[LogGPFit], names: Names, width: int, wide: bool = False
     if reasons:
         parts += [Text(), *reason_lines(reasons, width)]
     said = [note for fit in told for note in _notes(fit, named(fit.path))]
-    parts += [Text(), *(part for line in said for part in text_lines(line, width))]
+    if said:
+        parts += [Text(), *(part for line in said for part in text_lines(line, width))]
     if told:
         legend = [_SAYS, *interval_lines(told)]
         parts += [part for line in legend for part in text_lines(line, width, "dim")]
@@ -143,7 +144,7 @@ def content(fits: Sequence[LogGPFit]) -> list[dict[str, Any]]:
     """The parameters as objects for JSON; names end in units."""
     return [
         {
-            **with_units(configuration_fields(fit.path)),
+            **curve_fields(fit.path),
             "over": fit.over,
             "latency_size_bytes": fit.size,
             **_figure_fields("L", "ns", fit.latency),

@@ -19,11 +19,11 @@ from halftrip.report.estimates import (
     signed,
     with_interval,
 )
-from halftrip.report.flat import configuration_fields
+from halftrip.report.flat import curve_fields
 from halftrip.report.layout import ALWAYS, Column, as_text, made_table
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
-from halftrip.units import significant, with_units
+from halftrip.units import significant
 
 _SAYS = (
     "max-rate: n bytes take alpha + k n / min(R_N, k R_C) while k pairs talk. Gropp et al. 2016."
@@ -66,7 +66,7 @@ def content(fits: Sequence[MaxRateFit]) -> list[dict[str, Any]]:
         model = fit.found
         found.append(
             {
-                **with_units(configuration_fields(fit.setting)),
+                **curve_fields(fit.setting),
                 "over": fit.over,
                 "pairs": list(fit.pairs),
                 **estimate_fields("alpha", "ns", model.start if model else None),

@@ -11,10 +11,10 @@ from rich.text import Text
 from halftrip.analysis.netpipe_figures import SATURATED, NetpipeFigures, SizeFound
 from halftrip.report.cells import NOTHING, text_lines
 from halftrip.report.estimates import estimate_fields, namer, reason_lines, with_interval
-from halftrip.report.flat import configuration_fields
+from halftrip.report.flat import curve_fields
 from halftrip.report.layout import ALWAYS, Column, as_text, made_table
 from halftrip.results.names import Names
-from halftrip.units import format_size, significant, with_units
+from halftrip.units import format_size, significant
 
 _SAYS = (
     f"saturation: from this size on at least {100 * SATURATED:.0f} % of the largest bandwidth; "
@@ -29,7 +29,7 @@ def lines(figures: Sequence[NetpipeFigures], names: Names, width: int) -> Group:
         Column("curve", "", lambda each: named(each.curve), True, rank=ALWAYS),
         Column("latency", "us", lambda each: with_interval(each.latency, 1e3), True, rank=ALWAYS),
         Column("of", "bytes", lambda each: format_size(each.smallest), rank=ALWAYS),
-        Column("bandwidth", "GB/s", lambda each: with_interval(each.bandwidth, 1e9), True,
+        Column("bandwidth", "MB/s", lambda each: with_interval(each.bandwidth, 1e6), True,
                rank=ALWAYS),
         Column("at", "bytes", lambda each: _at(each.largest_at), rank=ALWAYS),
         Column("saturation", "bytes", lambda each: _size(each.saturation), True, rank=ALWAYS),
@@ -64,7 +64,7 @@ def content(figures: Sequence[NetpipeFigures]) -> list[dict[str, Any]]:
     """The figures as objects for JSON."""
     return [
         {
-            **with_units(configuration_fields(each.curve)),
+            **curve_fields(each.curve),
             "latency_size_bytes": each.smallest,
             **estimate_fields("latency", "ns", each.latency),
             **estimate_fields("bandwidth", "bytes_per_s", each.bandwidth),

@@ -44,7 +44,7 @@ def render(name: str, proven: Proven, width: int) -> Group:
         f"{name}: {setting} from {_value(proven.values[0])} to {_value(proven.values[1])}: {said}"
     ]
     if proof.reason is not None:
-        lines.append(f"    {proof.reason}; measure where nothing else runs")
+        lines.append(f"    {proof.reason}")
     if proof.jump is not None and proof.gone is not None and proof.come is not None:
         lines.append(f"    old value: times jump there by a factor of {_factor(proof.jump)}")
         lines.append(

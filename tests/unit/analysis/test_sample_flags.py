@@ -176,7 +176,7 @@ def test_two_modes_more_than_five_percent_apart_are_bimodal():
 def test_modes_may_be_in_different_slices():
     slices = dealt(lambda n: noise(seed=n) * (1.2 if n in (1, 4, 5, 8) else 1.0))
     found = seen(*slices)["bimodal"]
-    assert found == "60 % of the samples around 10.00 us, 40 % around 12.0 us"
+    assert found == "60 % of the samples around 10.0 us, 40 % around 12.0 us"
 
 
 @pytest.mark.parametrize("together", [True, False])

@@ -46,13 +46,13 @@ def test_each_model_has_a_table_of_its_own(path, capsys):
 def test_only_selected_rows_are_fitted(path, capsys):
     found = said(capsys, path, selection=Selection(transports=["tcp"]))
     assert found.startswith("tcp: 2 straight pieces")
-    with pytest.raises(UsageError, match=r"run\.jsonl: the run has no such rows"):
+    with pytest.raises(UsageError, match=r"run\.jsonl: no such curve; the run has -t shm, tcp; "):
         show_fits(path, Asked(selection=Selection(transports=["mpi"])))
 
 
 def test_json_has_every_figure_with_its_interval(path, capsys):
     straight, bent = json.loads(said(capsys, path, format="json"))["curves"]
-    assert straight["interval_over"] == "slices"
+    assert straight["over"] == "slices"
     relative = straight["hockney"][1]
     assert relative["method"] == "relative"
     for name in ("start", "per_byte"):
