@@ -28,10 +28,10 @@ def first_causes(curve):
     return {bend["causes"][0]["name"]: bend for bend in curve["bends"] if bend["causes"]}
 
 
-def tried(shell, named, *arguments, **options):
-    """A run of which the first curve has a bend that is named so, of at most three; its file."""
+def tried(shell, named, *arguments, tries=TRIES, **options):
+    """A run of which the first curve has a bend that is named so, of a few; its file."""
     seen = []
-    for number in range(TRIES):
+    for number in range(tries):
         name = f"try-{number}.jsonl"
         result = shell.halftrip("run", "-o", name, *CURVE, *arguments, prefix=FIRST, **options)
         assert result.status == 0, result.err
@@ -163,15 +163,18 @@ def test_a_dragon_channel_holds_its_message_block(shell):
 
 @pytest.mark.extended
 @pytest.mark.parametrize(
-    ("named", "sizes"), [("the L2 cache", "32K..1M"), ("the L3 cache", "512K..16M")]
+    ("named", "sizes"), [("the L2 cache", "32K..1M"), ("the L3 cache", "1M..32M")]
 )
 def test_a_curve_bends_where_a_cache_is_full_but_not_in_a_cold_one(shell, named, sizes):
-    hot = tried(shell, named, "-t", "shm", "--cache", "hot", "-s", sizes)
+    # Of one copy by one end: a second copy, by another core, hides much of the caches of the first.
+    # What else uses the cache in that moment may hide all of it.
+    path = ("-t", "shm", "-p", "get", "-s", sizes)
+    hot = tried(shell, named, *path, "--cache", "hot", tries=2 * TRIES)
     bend = first_causes(causes(shell, hot)[0])[named]
     (cause, *_) = bend["causes"]
     assert cause["predicted_low_bytes"] < bend["high_bytes"]
     assert cause["predicted_high_bytes"] >= bend["low_bytes"]
-    result = shell.run(*CURVE, "-t", "shm", "--cache", "cold", "-s", sizes)
+    result = shell.run(*CURVE, *path, "--cache", "cold")
     assert result.status == 0, result.err
     for curve in causes(shell, "run.jsonl"):
         assert not any(

@@ -11,7 +11,8 @@ payload:
 - a cache: V / 2 f to V / f, where f is how many bytes of buffers there are in it for each byte of a
   message: one for each buffer that an end sends from or receives into, times the messages of a
   window that have places of their own, for all ends whose cores share the cache. It fills
-  gradually: other data is in it, too;
+  gradually: other data is in it, too. Of one that several cores share, other programs hold a part:
+  V / 4 f to V / f;
 - a page: V.
 
 A cache fills gradually, so that it causes no jump, but where sizes are too far apart to tell a jump
@@ -129,7 +130,8 @@ def predictions(
         case "cache":
             share = _cached_bytes(threshold, curve, ends)
             if share:
-                yield Prediction(most / share / 2, most / share)
+                usable = 1 / 4 if len(threshold.cores) > 1 else 1 / 2
+                yield Prediction(usable * most / share, most / share)
         case "protocol" | "page":
             yield Prediction(least, most)
 

@@ -126,9 +126,9 @@ def test_nothing_is_a_cause_in_virtual_time():
         # A buffer to send from, and one to receive into.
         (L2, {}, 128 << 10, 256 << 10),
         (L2, {"buffers": "same"}, 256 << 10, 512 << 10),
-        # Both ends share it.
-        (L3, {}, 4 << 20, 8 << 20),
-        (L3, {"buffers": "same"}, 8 << 20, 16 << 20),
+        # Both ends share it, and with other programs.
+        (L3, {}, 2 << 20, 8 << 20),
+        (L3, {"buffers": "same"}, 4 << 20, 16 << 20),
         # An end of a stream only sends, or only receives.
         (L2, {"pattern": "stream", "window": 64, "places": "own"}, 4 << 10, 8 << 10),
         (L2, {"pattern": "stream", "window": 64, "places": "same"}, 256 << 10, 512 << 10),
@@ -149,7 +149,7 @@ def test_buffers_that_are_in_no_cache_have_no_bend_at_one(curve):
 def test_the_cache_of_another_host_does_not_count():
     ends = (environment(0), environment(1, host="node2", core=0))
     found = predictions(L3, configuration("tcp", 0), ends)
-    assert list(found) == [Prediction(8 << 20, 16 << 20)]
+    assert list(found) == [Prediction(4 << 20, 16 << 20)]
 
 
 def test_a_page_is_that_of_the_buffers():
