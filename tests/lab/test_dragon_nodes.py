@@ -12,6 +12,8 @@ from harness.limits import AMPLE_SECONDS
 from lab.hosts import run as execute
 
 pytestmark = pytest.mark.extended
+# Its own start on several nodes fails now and then.
+TRIES = 3
 
 
 def make_ssh(directory, lab):
@@ -35,12 +37,9 @@ def make_ssh(directory, lab):
     return program.parent
 
 
-def test_dragon_measures_between_two_hosts(lab, shell, tmp_path):
-    for host in lab.hosts:
-        # Dragon asks which address leads out.
-        host.ip("route", "add", "default", "dev", host.device)
-    programs = (make_ssh(tmp_path, lab), Path(sys.executable).parent)
-    hosts = ",".join(host.name for host in lab.hosts)
+def measured(lab, shell, hosts, programs):
+    """A run over Dragon on these hosts, and how it ended."""
+    shell.path.unlink(missing_ok=True)
     result = shell.run(
         *("-t", "dragon,dragon-queue,tcp", "-s", "8,64K", "-p", "pingpong", "--verify"),
         *("--time", "50ms", "--slices", "1"),
@@ -51,6 +50,21 @@ def test_dragon_measures_between_two_hosts(lab, shell, tmp_path):
         PATH=os.pathsep.join([*map(str, programs), os.environ["PATH"]]),
     )
     assert result.status == 0, result.err
+    return result
+
+
+def test_dragon_measures_between_two_hosts(lab, shell, tmp_path):
+    for host in lab.hosts:
+        # Dragon asks which address leads out.
+        host.ip("route", "add", "default", "dev", host.device)
+    programs = (make_ssh(tmp_path, lab), Path(sys.executable).parent)
+    hosts = ",".join(host.name for host in lab.hosts)
+    for _ in range(TRIES):
+        result = measured(lab, shell, hosts, programs)
+        if not result.run.skips:
+            break
+        # What a runtime that did not start leaves is its own.
+        shell.marked.end()
     run = result.run
     assert run.failures == ()
     assert run.skips == ()

@@ -66,6 +66,7 @@ def test_the_planted_parameters_come_out():
         assert each.predicted.estimate.value == pytest.approx(each.half.value, rel=0.01)
 
 
+@pytest.mark.extended
 def test_their_intervals_cover_them():
     covered = dict.fromkeys(TRUTH, 0)
     count = 20
