@@ -8,7 +8,7 @@ import pytest
 from fuzz import imports, run_files
 
 # Seconds that the drawn inputs may take in all.
-SECONDS = 6
+SECONDS = 20
 
 
 @pytest.fixture(autouse=True)

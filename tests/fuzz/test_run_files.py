@@ -9,7 +9,7 @@ import pytest
 from fuzz import run_files
 
 # Seconds that the drawn inputs may take in all.
-SECONDS = 6
+SECONDS = 20
 
 
 @pytest.mark.parametrize(

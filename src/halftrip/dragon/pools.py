@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 
 
-def is_pool_of(name: str, pid: int) -> bool:
-    """Whether a file in /dev/shm is, by its name, a pool of the runtime that this process is: the
-    last digits of the user and of the process are in it (`runtime_pool_name` in
+def is_pool_of(name: str, pids: Iterable[int]) -> bool:
+    """Whether a file in /dev/shm is, by its name, a pool that one of these processes of a runtime
+    has made: the last digits of the user and of the process are in it (`runtime_pool_name` in
     dragon/infrastructure/facts.py)."""
-    runtime = f"DD{str(os.getuid())[-3:]}{str(pid)[-3:]}"
-    return re.match(runtime + r"\d*(def|inf|log)", name) is not None
+    user = str(os.getuid())[-3:]
+    return any(re.match(rf"DD{user}{str(pid)[-3:]}\d*(def|inf|log)", name) for pid in pids)

@@ -31,13 +31,17 @@ class CleanUp:
         self._spare = [os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(_SPARE_FILES)]
 
     def note_segments(self) -> float:
-        """Notes which segments of MPI the ranks have now, and returns after how many seconds to do
-        that again. MPICH's are there for a few milliseconds."""
-        if not self._job.mpi:
+        """Notes which segments of MPI the ranks have now, and which processes a Dragon runtime on
+        several nodes has here, of which each may make pools. Returns after how many seconds to do
+        that again: MPICH's segments are there for a few milliseconds."""
+        if not (self._job.mpi or self._started.spans_nodes):
             return math.inf
         began = time.monotonic()
         for process in self._started.processes:
             self._segments.note(descendants(process.pid))
+        if self._started.spans_nodes:
+            # A workload manager has started those that are no descendants.
+            self._started.pool_makers.update(job_processes(self._job.token))
         return max(_LOOK_SECONDS, 5 * (time.monotonic() - began))
 
     def prepare(self) -> None:

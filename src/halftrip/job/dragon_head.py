@@ -110,7 +110,7 @@ def _outlive(runtime: int, began: float, directory: str) -> None:
         os.dup2(nowhere, standard)
     select.select([ended], [], [], LEAVE_SECONDS)
     # Its pools are older than this process.
-    remove_pools(runtime, began - START_SECONDS)
+    remove_pools([runtime], began - START_SECONDS)
     shutil.rmtree(directory, ignore_errors=True)
     os._exit(0)
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -77,8 +78,10 @@ def start(
         process_group=0,
     )
     if command is not None:
-        started.until_end.callback(remove_pools, process.pid, began)
+        started.pool_makers.add(process.pid)
+        started.until_end.callback(remove_pools, started.pool_makers, began)
     spans = spans_nodes() if command is None else command.spans_nodes
+    started.spans_nodes = spans
     started.leave_seconds = max(
         started.leave_seconds, NODES_LEAVE_SECONDS if spans else LEAVE_SECONDS
     )
@@ -87,10 +90,10 @@ def start(
     return runtime
 
 
-def remove_pools(pid: int, since: float) -> None:
-    """Removes what the runtime of this process has left of its pools, as soon as no process maps
-    them: those that it has started may outlive it for a moment."""
-    is_pool = partial(is_pool_of, pid=pid)
+def remove_pools(pids: Collection[int], since: float) -> None:
+    """Removes what these processes of a runtime have left of their pools, as soon as no process
+    maps them: those that it has started may outlive it for a moment."""
+    is_pool = partial(is_pool_of, pids=pids)
     deadline = time.monotonic() + _UNMAP_SECONDS
     while shm_cleanup.segments(is_pool) and time.monotonic() < deadline:
         shm_cleanup.remove(shm_cleanup.orphans(since, is_pool))

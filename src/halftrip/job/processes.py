@@ -62,7 +62,9 @@ class Started:
     with the name of the host.
 
     `stopped` is the reason why no more are to be started. `start_seconds` and `leave_seconds` are
-    how long they may take to connect, and to end by themselves. `until_finished` is closed when all
+    how long they may take to connect, and to end by themselves. `spans_nodes` says that a Dragon
+    runtime among them is on several nodes; `pool_makers` are the processes of one on this host that
+    may have made pools, which stay when they are killed. `until_finished` is closed when all
     ranks have finished, `until_end` when no process is left.
     """
 
@@ -76,6 +78,8 @@ class Started:
     stopped: str | None = None
     start_seconds: float = START_SECONDS
     leave_seconds: float = LEAVE_SECONDS
+    spans_nodes: bool = False
+    pool_makers: set[int] = field(default_factory=set)
     until_finished: ExitStack = field(default_factory=ExitStack)
     until_end: ExitStack = field(default_factory=ExitStack)
 

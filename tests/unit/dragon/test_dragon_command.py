@@ -136,7 +136,7 @@ def test_the_reason_is_the_last_error_or_else_the_last_line():
 )
 def test_a_pool_is_known_by_its_user_and_process(name, is_pool):
     name = name.format(user=str(os.getuid())[-3:])
-    assert is_pool_of(name, 12954) == is_pool
+    assert is_pool_of(name, [1, 12954]) == is_pool
 
 
 def test_who_asks_for_a_command_of_their_own_is_told_nothing(programs, monkeypatch):
