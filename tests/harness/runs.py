@@ -8,12 +8,12 @@ import numpy as np
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Configuration, EndSettings
+from halftrip.results.host_counters import HostCounters
 from halftrip.results.records import (
     ClockInfo,
     CopyTime,
     Environment,
     Header,
-    HostCounters,
     Measurement,
     RunEnd,
     Skip,

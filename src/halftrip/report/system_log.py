@@ -14,8 +14,8 @@ from halftrip.report.fields import name_of, varying
 from halftrip.report.layout import ALWAYS, BRIEF, WIDTH_OF_LINES, Column, made_table, view
 from halftrip.report.notes import warnings
 from halftrip.results.configuration import Configuration
+from halftrip.results.host_counters import HostCounters
 from halftrip.results.names import Names
-from halftrip.results.records import HostCounters
 from halftrip.results.run import Run
 
 # A processor whose load is always below this has no line in each record.

@@ -50,6 +50,7 @@ from halftrip.results.configuration import (
     Wait,
 )
 from halftrip.results.delivery import Delivery
+from halftrip.results.host_counters import HostCounters
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.usage import CoreUse, Usage
 
@@ -296,12 +297,12 @@ class OldAggregate(msgspec.Struct, kw_only=True, tag_field="record", tag="aggreg
         return records.Aggregate(**_migrated(self, configuration=self.configuration.migrate()))
 
 
-class OldSystem(records.HostCounters, frozen=True, kw_only=True, tag_field="record", tag="system"):
+class OldSystem(HostCounters, frozen=True, kw_only=True, tag_field="record", tag="system"):
     configurations: list[OldConfiguration] = []  # type: ignore[assignment]  # noqa: RUF012 (msgspec copies it)
 
-    def migrate(self) -> records.HostCounters:
+    def migrate(self) -> HostCounters:
         found = [each.migrate() for each in self.configurations]
-        return records.HostCounters(**_migrated(self, configurations=found))
+        return HostCounters(**_migrated(self, configurations=found))
 
 
 OldRecord = (

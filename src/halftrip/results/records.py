@@ -26,6 +26,7 @@ from halftrip.results.bounds import (
 )
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, add_deliveries
+from halftrip.results.host_counters import HostCounters
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.reported import Reported, Source, Variant
 from halftrip.results.threshold import Threshold
@@ -34,7 +35,6 @@ from halftrip.stats.clock_line import Comparison
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import Series
 
-Phase = Literal["before", "during", "after", "launch"]
 Stopped = Literal["converged", "time", "count", "full"]
 # Between two vulnerabilities: their states have commas and semicolons.
 MITIGATIONS_GAP = " | "
@@ -216,42 +216,6 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", t
         """Messages per second of all pairs, in the same directions."""
         time = sum(self.spans)
         return sum(self.messages) * self.configuration.directions / time * 1e9 if time else math.nan
-
-
-class HostCounters(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="system"):
-    """What the counters of a host counted in `seconds` from `at`, s after the launch began, by rank
-    0's clock. `rank` is the lowest rank of the host. `phase` is "before" all configurations or
-    "after" them, while nothing was measured, or "during": from the previous record to the end of
-    the last of `configurations`, which are in order. Several short configurations share a record; a
-    round of pairs is named by its first configuration. `slices` has the slice of each
-    configuration. "launch" is all that was measured in a launch: each host of several has one such
-    record.
-
-    `cpus` has the seconds of each kind (user, nice, system, idle, iowait, irq, softirq, steal) of
-    each processor, and of "all". `memory_used` is bytes at the end, without buffers and cache, of
-    `memory_total` (None: not recorded).
-    `counts` are of the whole host: interrupts, context switches, KiB read from and written to
-    disks, pages swapped in and out, and the counters of TCP and UDP. `interfaces` has packets,
-    bytes, drops and errors in and out of each interface, `interrupts` how often each interface
-    interrupted each processor, and `softnet` the packets handed to each processor. Figures that
-    cannot be read are absent.
-    """
-
-    host: Text
-    rank: Rank
-    phase: Phase
-    at: Figure
-    seconds: Positive
-    cpus: dict[Text, dict[Text, Figure]]
-    memory_used: Change | None
-    counts: dict[Text, Change]
-    interfaces: dict[Text, dict[Text, Change]]
-    interrupts: dict[Text, dict[Text, Change]]
-    softnet: dict[Text, dict[Text, Change]]
-    configurations: list[Configuration] = []
-    slices: list[Number] = []
-    launch: Number = 0
-    memory_total: Count | None = None
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="notice"):

@@ -7,6 +7,7 @@ from functools import cached_property
 import msgspec
 
 from halftrip.results.configuration import Configuration
+from halftrip.results.host_counters import HostCounters
 from halftrip.results.names import Names
 from halftrip.results.records import (
     Again,
@@ -17,7 +18,6 @@ from halftrip.results.records import (
     Environment,
     Failure,
     Header,
-    HostCounters,
     Launch,
     LaunchFailure,
     LostHost,

@@ -62,6 +62,7 @@ import msgspec
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.results import records
 from halftrip.results.block import encode_array
+from halftrip.results.host_counters import HostCounters
 from halftrip.results.reading import FORMAT, decode, read
 from halftrip.results.records import Record
 from halftrip.results.reported import Source
@@ -246,7 +247,7 @@ def assemble(header: records.Header, found: Iterable[Record], problems: Iterable
         thresholds=of(Threshold),
         clock_comparisons=of(records.ClockComparison),
         copy_times=of(records.CopyTime),
-        host_counters=of(records.HostCounters),
+        host_counters=of(HostCounters),
         notices=of(records.Notice),
         end=ends[-1] if ends else None,
         problems=tuple(problems),

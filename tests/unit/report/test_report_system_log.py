@@ -5,7 +5,8 @@ import pytest
 
 from halftrip.report.system_log import render_system_log
 from halftrip.report.table import render
-from halftrip.results.records import HostCounters, Notice
+from halftrip.results.host_counters import HostCounters
+from halftrip.results.records import Notice
 from harness import runs
 from harness.screens import cells, printed
 

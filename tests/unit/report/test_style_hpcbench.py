@@ -12,7 +12,8 @@ from halftrip.errors import UsageError
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.report.document import document
 from halftrip.report.styles.hpcbench import files, render, throughput
-from halftrip.results.records import HostCounters, Measurement
+from halftrip.results.host_counters import HostCounters
+from halftrip.results.records import Measurement
 from halftrip.results.usage import Usage
 from harness import runs
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from halftrip.report.document import Document
 from halftrip.report.styles.figures import Curve, lacks
 from halftrip.results.configuration import Configuration
-from halftrip.results.records import HostCounters
+from halftrip.results.host_counters import HostCounters
 from halftrip.results.reported import Listing
 
 # The endings of the names of both logs, the master node's first.
