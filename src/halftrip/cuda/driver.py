@@ -1,0 +1,123 @@
+"""CUDA's driver API, by name at run time: nothing is built against it, and no package is needed.
+
+Names and types are those of NVIDIA's *CUDA Driver API* reference, versioned as cuda.h of CUDA 12
+names them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+from halftrip.errors import Unavailable
+
+LIBRARY = "libcuda.so.1"
+# cuStreamWriteValue32_v2 and the attributes of memory that is asked for came with it: CUDA 11.7.
+_OLDEST = 11070
+# A function of this name is in a library that stands in for the driver in tests.
+_STAND_IN = "halftrip_stand_in"
+
+# The attributes of a device that are asked for: CUdevice_attribute.
+CLOCK_RATE = 13
+COMPUTE_MODE = 20
+PCI_BUS_ID, PCI_DEVICE_ID, PCI_DOMAIN_ID = 33, 34, 50
+L2_CACHE_BYTES = 38
+MANAGED_MEMORY = 83
+CONCURRENT_MANAGED_ACCESS = 89
+# CUcomputemode.
+PROHIBITED, EXCLUSIVE_PROCESS = 2, 3
+
+Handle = ctypes.c_void_p
+
+
+class CudaError(Unavailable):
+    """A call of CUDA's that failed; `code` is its CUresult."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Driver:
+    """The driver, initialised. Raises Unavailable where there is none that can be used."""
+
+    def __init__(self) -> None:
+        try:
+            self._library = ctypes.CDLL(LIBRARY)
+        except OSError as error:
+            missing = "cannot open shared object file" in str(error)
+            raise Unavailable(
+                f"no CUDA driver: there is no {LIBRARY}" if missing else f"no CUDA driver: {error}"
+            ) from None
+        self.is_stand_in = hasattr(self._library, _STAND_IN)
+        version = ctypes.c_int()
+        self.call("cuInit", 0)
+        self.call("cuDriverGetVersion", ctypes.byref(version))
+        # As 12040 for CUDA 12.4.
+        self.version = f"{version.value // 1000}.{version.value % 1000 // 10}"
+        if version.value < _OLDEST:
+            oldest = f"{_OLDEST // 1000}.{_OLDEST % 1000 // 10}"
+            raise Unavailable(
+                f"the CUDA driver is too old: it has CUDA {self.version}, {oldest} is needed"
+            )
+
+    def has(self, name: str) -> bool:
+        """Whether the driver has a function."""
+        return hasattr(self._library, name)
+
+    def address(self, name: str) -> int:
+        """The address of a function, for native code. Raises Unavailable if there is none."""
+        function = getattr(self._library, name, None)
+        address = None if function is None else ctypes.cast(function, ctypes.c_void_p).value
+        if address is None:
+            raise Unavailable(f"the CUDA driver has no {public_name(name)}")
+        return address
+
+    def call(self, name: str, *arguments: object) -> None:
+        """Calls a function. Arguments are of ctypes, or int and bytes, which ctypes converts; a
+        pointer has to be of ctypes. Raises CudaError, or Unavailable if there is no such
+        function."""
+        function = getattr(self._library, name, None)
+        if function is None:
+            raise Unavailable(f"the CUDA driver has no {public_name(name)}")
+        code = function(*arguments)
+        if code:
+            raise CudaError(f"{public_name(name)}: {self.error(code)}", code)
+
+    def error(self, code: int) -> str:
+        """A CUresult in words: its name, and what the driver says of it."""
+        name, text = ctypes.c_char_p(), ctypes.c_char_p()
+        self._library.cuGetErrorName(code, ctypes.byref(name))
+        self._library.cuGetErrorString(code, ctypes.byref(text))
+        if name.value is None:
+            return f"error {code}"
+        said = f" ({text.value.decode(errors='replace')})" if text.value else ""
+        return name.value.decode(errors="replace") + said
+
+
+def public_name(name: str) -> str:
+    """A function's name without the version of its binary interface."""
+    base, _, version = name.rpartition("_v")
+    return base if base and version.isdigit() else name
+
+
+@cache
+def _found() -> Driver | Unavailable:
+    try:
+        return Driver()
+    except Unavailable as error:
+        return error
+
+
+def driver() -> Driver:
+    """This process's driver. Raises Unavailable, with the reason, where there is none."""
+    found = _found()
+    if isinstance(found, Unavailable):
+        raise found
+    return found
+
+
+def missing() -> str | None:
+    """Why CUDA cannot be used here, or None."""
+    found = _found()
+    return str(found) if isinstance(found, Unavailable) else None
