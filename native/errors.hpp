@@ -35,4 +35,9 @@ struct DragonError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A call of CUDA's driver, or of a library for its devices, that failed; the text is its own.
+struct DeviceError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 }  // namespace halftrip

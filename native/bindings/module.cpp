@@ -16,6 +16,7 @@
 #include "../wait.hpp"
 #include "bindings.hpp"
 #include "delayed.hpp"
+#include "staged.hpp"
 
 namespace halftrip {
 
@@ -117,6 +118,15 @@ void define_buffers(nb::module_& module) {
                             several ? static_cast<std::size_t>(slots.stride(0)) : slots.shape(1));
           },
           "slots"_a.noconvert(), nb::keep_alive<1, 2>())
+      .def(
+          "__init__",
+          [](Ring* self, std::uintptr_t first, std::size_t slots, std::size_t size,
+             std::size_t stride) {
+            if (slots == 0) throw std::invalid_argument("a ring has at least one buffer");
+            if (slots > 1 && stride < size) throw std::invalid_argument("the buffers overlap");
+            new (self) Ring(reinterpret_cast<std::byte*>(first), slots, size, stride);
+          },
+          "first"_a, "slots"_a, "size"_a, "stride"_a)
       .def_prop_ro("position", &Ring::position);
   module.def(
       "fill",
@@ -174,6 +184,7 @@ NB_MODULE(_native, module) {
   nb::exception<VersionMismatch>(module, "VersionMismatch", no_answer);
   nb::exception<MpiError>(module, "MpiError");
   nb::exception<DragonError>(module, "DragonError");
+  nb::exception<DeviceError>(module, "DeviceError");
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
       std::rethrow_exception(pointer);
@@ -188,6 +199,7 @@ NB_MODULE(_native, module) {
   define_copy(module);
   define_local_endpoints(module);
   define_delayed_local(module);
+  define_staged(module);
   define_start_watch(module);
   Part::define_all(module);
 }

@@ -9,6 +9,7 @@
 #include "../endpoints/mpi_window.hpp"
 #include "bindings.hpp"
 #include "delayed.hpp"
+#include "staged.hpp"
 
 namespace halftrip {
 
@@ -42,6 +43,7 @@ void define_mpi(nb::module_& module, const std::string& kind) {
           "tag"_a);
   define_endpoint<Mpi<Handle>>(module, name("Mpi").c_str())
       .def(nb::init<Path, const MpiAddresses&>(), "path"_a, "functions"_a);
+  define_messages<Mpi<Handle>>(module);
   define_endpoint<MpiNonblocking<Handle>>(module, name("MpiNonblocking").c_str())
       .def(nb::init<Path, const MpiAddresses&, std::size_t>(), "path"_a, "functions"_a,
            "max_window"_a);

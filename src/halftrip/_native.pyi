@@ -5,7 +5,7 @@ of the clock named. Kernels release the interpreter's lock, and raise Stopped, P
 DragonError or OSError; ValueError where an endpoint cannot carry the buffers.
 """
 
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,10 @@ class VersionMismatch(NoAnswer): ...
 class PeerClosed(Exception): ...
 class MpiError(Exception): ...
 class DragonError(Exception): ...
+class DeviceError(Exception): ...
 
-# The optional parts of this build: "counters", "datagrams", "dragon", "mpi"; see the options of
+# The optional parts of this build: "counters", "cuda", "datagrams", "dragon",
+# "mpi"; see the options of
 # CMakeLists.txt. The module lacks the names of a missing part, but never the exceptions.
 parts: tuple[str, ...]
 # Empty where the processor's counter cannot be used.
@@ -230,7 +232,13 @@ class Ring:
     """One or more buffers that are used in turn, shape (slots, bytes). Raises ValueError unless the
     bytes of each are contiguous and the buffers are in ascending order of addresses."""
 
+    @overload
     def __init__(self, slots: _Bytes) -> None: ...
+    @overload
+    def __init__(self, first: int, slots: int, size: int, stride: int) -> None:
+        """In any memory, which stays the caller's: `slots` buffers of `size` bytes, the first at
+        the address `first`, from one to the next `stride` bytes."""
+
     @property
     def position(self) -> int:
         """The number of the next buffer."""
@@ -474,3 +482,70 @@ class DragonChannel(_Messages):
 
     def load(self) -> None:
         """Copies the buffers' present content into Dragon's memory, from where it is sent."""
+
+class CudaStream:
+    """A stream of a CUDA device, whose context has to be current in the thread that uses it."""
+
+    def __init__(self, functions: list[int], batch: int, stream: int) -> None:
+        """`functions` are the addresses of the driver's functions, in the order that
+        native/cuda.hpp says; `batch` is that of cuMemcpyBatchAsync, where copy engines shall copy
+        between devices, or 0."""
+
+class Messages:
+    """An endpoint that staged messages are sent with."""
+
+def messages(endpoint: _Messages) -> Messages: ...
+
+class Staged(_Messages):
+    def __init__(
+        self, messages: Messages, stream: CudaStream | None, stage: int, part: int, chunk: int
+    ) -> None:
+        """Messages in a device's memory, which `stream` copies to and from the host's memory at the
+        address `stage`: two parts of `part` bytes. Without a stream they are in the host's memory.
+        They are sent in pieces of `chunk` bytes; 0: whole."""
+
+# The size of the memory that both ends of CudaIpc map, bytes; zeros at first.
+cuda_ipc_segment_size: int
+
+class CudaIpc(_EndpointBase):
+    def __init__(
+        self,
+        stream: CudaStream,
+        segment: _Bytes,
+        device_segment: int,
+        side: int,
+        yields: bool,
+        target: Ring,
+    ) -> None:
+        """Copies into the peer's receive buffers, `target`. The device knows `segment` by the
+        address `device_segment`."""
+
+class CudaIpcNonblocking(CudaIpc): ...
+
+class CudaIpcWindow(_EndpointBase):
+    def __init__(
+        self,
+        stream: CudaStream,
+        segment: _Bytes,
+        device_segment: int,
+        side: int,
+        yields: bool,
+        window: int,
+        size: int,
+    ) -> None:
+        """The peer's memory is at the address `window` here, and has `size` bytes."""
+
+# The names of NCCL's functions whose addresses Nccl needs, in their order.
+nccl_functions: tuple[str, ...]
+
+class Nccl(_Messages):
+    def __init__(
+        self, functions: list[int], stream: CudaStream, comm: int, peer: int, ack: int
+    ) -> None:
+        """`comm` is a communicator in which the other end is rank `peer`; `ack` the address of a
+        byte of the device's memory, for acknowledgements."""
+
+class NcclNonblocking(_EndpointBase):
+    def __init__(
+        self, functions: list[int], stream: CudaStream, comm: int, peer: int, ack: int
+    ) -> None: ...

@@ -90,6 +90,8 @@ TRANSPORTS = Registry(
         "dragon": "halftrip.transports.native.dragon:DragonTransport",
         "dragon-pipe": "halftrip.transports.python.dragon:DragonPipeTransport",
         "dragon-queue": "halftrip.transports.python.dragon:DragonQueueTransport",
+        "cuda-ipc": "halftrip.transports.native.cuda_ipc:CudaIpcTransport",
+        "nccl": "halftrip.transports.native.nccl:NcclTransport",
         SIMULATED: "halftrip.transports.simulated:SimulatedTransport",
     },
 )
@@ -104,8 +106,17 @@ SERVED_TRANSPORTS = ("tcp", "udp", "shm", "pipe", "unix")
 MPI_TRANSPORTS = ("mpi", "mpi4py", "mpi4py-object")
 DRAGON_TRANSPORTS = ("dragon", "dragon-pipe", "dragon-queue")
 
-# Each is a memory.allocator.Memory.
-MEMORIES = Registry("halftrip.memory", {"host": "halftrip.memory.host:HOST"})
+# Each is a function of the name of a device (empty: none was given) that returns a
+# memory.allocator.Memory.
+MEMORIES = Registry(
+    "halftrip.memory",
+    {
+        "host": "halftrip.memory.host:host",
+        "pinned": "halftrip.memory.pinned:PinnedMemory",
+        "cuda": "halftrip.memory.cuda:CudaMemory",
+        "managed": "halftrip.memory.managed:ManagedMemory",
+    },
+)
 
 # Each is a subclass of job.launchers.base.Launcher.
 LAUNCHERS = Registry(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import re
 from functools import cache, cached_property
 
@@ -40,7 +41,7 @@ class Device:
         self._driver.call("cuDeviceGetUuid_v2", ctypes.byref(raw), self.number)
         digits = bytes(raw).hex()
         cuts = (0, 8, 12, 16, 20, 32)
-        return "GPU-" + "-".join(digits[a:b] for a, b in zip(cuts, cuts[1:], strict=False))
+        return "GPU-" + "-".join(digits[a:b] for a, b in itertools.pairwise(cuts))
 
     @cached_property
     def pci(self) -> str:
@@ -69,9 +70,7 @@ class Device:
         if other.number == self.number:
             return True
         answer = ctypes.c_int()
-        self._driver.call(
-            "cuDeviceCanAccessPeer", ctypes.byref(answer), self.number, other.number
-        )
+        self._driver.call("cuDeviceCanAccessPeer", ctypes.byref(answer), self.number, other.number)
         return bool(answer.value)
 
     @cached_property

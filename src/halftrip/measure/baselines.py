@@ -71,7 +71,7 @@ def copy_sizes(largest: int) -> list[int]:
 
 def copy_time(size: int, clock: Clock) -> float:
     """The median time of one memcpy of `size` bytes from one buffer to another, ns."""
-    source, target = HOST.allocate(size, "4K"), HOST.allocate(size, "4K")
+    source, target = (HOST.allocate(size, "4K").bytes for _ in range(2))
 
     def time(batch: int, samples: int) -> float:
         """The median time of a copy, ns, in samples of `batch` copies."""

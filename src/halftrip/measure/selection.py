@@ -10,10 +10,10 @@ import msgspec
 from halftrip.errors import Unavailable
 from halftrip.measure.pair import Pair
 from halftrip.measure.setup import Setup
-from halftrip.memory.allocator import Memory
+from halftrip.memory.allocator import memory_named
 from halftrip.plan.configurations import outlasts
-from halftrip.registry import MEMORIES
 from halftrip.results.configuration import Configuration, EndSettings
+from halftrip.results.memory_name import is_of_host
 from halftrip.results.records import Skip
 from halftrip.transports.base import Transport
 
@@ -38,8 +38,9 @@ def refusal(setup: Setup, pair: Pair, configuration: Configuration) -> str | Non
         reason = (
             _missing(transport, pair)
             or transport.refuses(configuration)
-            or _no_placement(setup, pair, configuration)
             or _no_memory(setup, configuration, pair.context.end_of(configuration))
+            or transport.obstacle(configuration, pair.context)
+            or _no_placement(setup, pair, configuration)
             or outlasts(setup.plans.of(configuration), configuration)
         )
         if reason is not None:
@@ -76,15 +77,20 @@ def _no_placement(setup: Setup, pair: Pair, configuration: Configuration) -> str
 
 def _no_memory(setup: Setup, configuration: Configuration, end: EndSettings) -> str | None:
     """Why this host cannot have the buffers of a configuration, or None."""
-    memory: Memory = MEMORIES.load(end.memory)
+    try:
+        memory = memory_named(end.memory)
+    except Unavailable as error:
+        return f"--memory {end.memory}: {error}"
     missing = memory.missing(end.pages)
     if missing is not None:
         return missing
     here = setup.hosts[setup.group.rank]
     needed = configuration.concurrency * sum(
         setup.buffer_bytes(configuration, initiates)
-        for rank, initiates in zip(configuration.pair, (True, False), strict=True)
-        if setup.hosts[rank] == here
+        for rank, initiates, other in zip(
+            configuration.pair, (True, False), configuration.ends, strict=True
+        )
+        if setup.hosts[rank] == here and is_of_host(other.memory) == is_of_host(end.memory)
     )
     if needed <= _LITTLE_BYTES:
         return None
@@ -94,7 +100,8 @@ def _no_memory(setup: Setup, configuration: Configuration, end: EndSettings) -> 
         # given once.
         much = available >= _MUCH_BYTES
         left = f"{available >> 30} GiB" if much else f"{available >> 20} MiB"
-        return f"buffers need {needed >> 20} MiB on one host, where {left} are left"
+        where = "on one host" if is_of_host(end.memory) else f"in {end.memory}"
+        return f"buffers need {needed >> 20} MiB {where}, where {left} are left"
     return None
 
 

@@ -3,6 +3,7 @@ others."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 from collections.abc import Collection, Mapping, Sequence
@@ -15,8 +16,9 @@ from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.control.collectives import Group
 from halftrip.control.hosts import host_identity
-from halftrip.errors import HalftripError, UsageError
+from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.kernel_files import Reader
+from halftrip.memory.allocator import memory_named
 from halftrip.memory.layout import Layout, layout
 from halftrip.mpi import library
 from halftrip.plan.configurations import Choices
@@ -25,6 +27,7 @@ from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
+from halftrip.results.memory_name import both_memories
 from halftrip.results.patterns import SHAPES, is_in_turn, uses_buffers
 from halftrip.results.records import ClockInfo, Environment
 from halftrip.results.threshold import Threshold
@@ -45,9 +48,9 @@ class Setup:
     """The set-up of this rank, as `set_up` makes it.
 
     `hosts` and `places` are by rank; so are `environments`, which only rank 0 has, as it has the
-    `thresholds` of all ranks' cores. `cache_bytes` is
-    the largest last-level cache of all ranks, and `kept_bytes` what the buffers of configurations
-    that are not being measured may take at each rank. Ranks that are `absent` are as in
+    `thresholds` of all ranks' cores. `cache_bytes` is the largest last-level cache of all ranks and
+    devices, and `kept_bytes` what the buffers of configurations that are not being measured may
+    take at each rank. Ranks that are `absent` are as in
     ProcessContext; their environments are those of the processes in their places.
     """
 
@@ -187,7 +190,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     )
     here = hosts[group.rank]
     kept = int(_KEPT_SHARE * available_memory(reader) / hosts.count(here))
-    cache = topology.last_level_cache(own[0].core or 0, reader)
+    cache = max(topology.last_level_cache(own[0].core or 0, reader), _device_cache(plan))
     limits: list[tuple[int, int]] = group.allgather((cache, kept), tuple[int, int])
     own_thresholds = [
         msgspec.structs.replace(threshold, rank=group.rank)
@@ -209,6 +212,17 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         transports={name: TRANSPORTS.load(name)(process) for name in plan.transports},
         absent=process.absent,
     )
+
+
+def _device_cache(plan: Plan) -> int:
+    """The size of the largest cache of the devices whose memory the plan names, as far as they are
+    here, bytes."""
+    names = {end for text in plan.memory for end in both_memories(text) or ()}
+    found = [0]
+    for name in names:
+        with contextlib.suppress(Unavailable):
+            found.append(memory_named(name).cache_bytes)
+    return max(found)
 
 
 def _agree_on_poll_pause(group: Group, views: Sequence[topology.View]) -> int:

@@ -10,10 +10,12 @@ import msgspec
 import numpy as np
 
 from halftrip import _native
+from halftrip.cuda.driver import CudaError
 from halftrip.errors import HalftripError, system_reason
 from halftrip.measure.batch import Batch
 from halftrip.measure.verification import Verification
-from halftrip.memory.ring import Ring, WrongByte, aligned, allocate_ring
+from halftrip.memory.allocator import memory_named
+from halftrip.memory.ring import Ring, WrongByte, allocate_ring
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery
@@ -75,7 +77,9 @@ class Side:
         self._meter = setup.meter
         self._several_hosts = len(set(setup.hosts)) > 1
         self._lossy = setup.transport(configuration).capabilities.lossy
+        self._memory = memory_named(context.end_of(configuration).memory)
         self._endpoint: Endpoint | None = None
+        self._rings: list[Ring] = []
         self._verification: Verification | None = None
         self._core_watch: CoreWatch | None = None
         self._spent: list[Usage] = []
@@ -84,6 +88,7 @@ class Side:
 
     def allocate(self) -> None:
         """Makes the buffers. Raises Unavailable or OSError."""
+        self._memory.enter()
         sends, receives = uses_buffers(self.configuration.pattern, self._context.initiates)
         if self.configuration.buffers == "same":
             self._out = self._in = self._ring(sends or receives)
@@ -93,7 +98,9 @@ class Side:
     def _ring(self, is_used: bool) -> Ring:
         """Buffers; only one, if this end has no use for them."""
         layout = self._layout if is_used else self._layout._replace(slots=1)
-        return allocate_ring(layout, self.configuration, self._context.end_of(self.configuration))
+        made = allocate_ring(layout, self.configuration, self._context.end_of(self.configuration))
+        self._rings.append(made)
+        return made
 
     def open(self) -> Any:
         """Makes the endpoint and returns its address. Raises Unavailable or OSError."""
@@ -102,10 +109,10 @@ class Side:
         self._endpoint = self._path.endpoint(self.configuration, buffers)
         exposed = None
         if self._endpoint.exposed is not None:
-            region = aligned(self._endpoint.exposed, self.configuration)
+            region = self._endpoint.exposed
             # First touched by this rank's core, if the peer accesses it.
-            if not self._context.initiates:
-                region[:] = 0xA5
+            if not self._context.initiates and region.bytes is not None:
+                region.bytes[self.configuration.align :] = 0xA5
             exposed = Ring(region, self._layout, self.configuration)
         if self.configuration.verify:
             self._verification = Verification(
@@ -142,6 +149,9 @@ class Side:
         if self._endpoint is not None:
             self._endpoint.close()
             self._endpoint = None
+        for ring in self._rings:
+            ring.close()
+        self._rings = []
 
     @property
     def _opened(self) -> Endpoint:
@@ -154,6 +164,7 @@ class Side:
     def begin_slice(self) -> None:
         """Prepares this end for a slice, after others over the same path."""
         self._spent = []
+        self._memory.enter()
         self._opened.resume()
         # Where ranks share a core, what others had of it is no news.
         if not self.configuration.is_simulated and not self._context.shares_core:
@@ -161,6 +172,7 @@ class Side:
 
     def prepare(self, batch: Batch) -> None:
         """Prepares this end for a batch, so that both ends can begin at once."""
+        self._memory.enter()
         if self._verification is not None:
             self._verification.fill(batch.total_iterations * self.configuration.window)
         self._opened.synchronize()
@@ -180,9 +192,9 @@ class Side:
             return Report(problem=Problem(self._failure(str(error)), silent=True))
         except (_native.PeerClosed, OSError) as error:
             return self._broken(error)
-        except _native.MpiError as error:
-            reason = self._failure(f"MPI error {error}")
-            raise HalftripError(f"{self._name} failed: {reason}") from None
+        except (_native.MpiError, _native.DeviceError, CudaError) as error:
+            said = f"MPI error {error}" if isinstance(error, _native.MpiError) else str(error)
+            raise HalftripError(f"{self._name} failed: {self._failure(said)}") from None
         if batch.keep and usage is not None:
             self._spent.append(usage)
         return Report(

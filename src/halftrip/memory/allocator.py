@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from halftrip.errors import Unavailable
 from halftrip.registry import MEMORIES
 from halftrip.results.configuration import Pages
 from halftrip.results.memory_name import parse_memory
@@ -62,18 +63,28 @@ class HostRegion(Region):
         data[:] = self.bytes
 
 
+class Stage(NamedTuple):
+    """Memory of the host that messages in a device's memory are sent from and received into, and
+    the stream that copies between the two, for native code as its `native`."""
+
+    region: Region
+    stream: Any
+
+    def close(self) -> None:
+        """Frees both."""
+        self.stream.close()
+        self.region.close()
+
+
 class Memory(ABC):
     """One kind of memory, of one device where it belongs to one. `registry.MEMORIES` has the
     kinds, each a function of the device's name, which is empty if none was given; it may raise
     Unavailable.
 
     `cache_bytes` is the size of the device's own cache, bytes; 0: the processor's cache it is.
-    `copies` moves bytes between this memory and the host's from timed code; None where the
-    processor reaches it, or where there is no such thing: then a path cannot be staged.
     """
 
     cache_bytes: int = 0
-    copies: Any = None
 
     @abstractmethod
     def missing(self, pages: Pages) -> str | None:
@@ -87,6 +98,11 @@ class Memory(ABC):
     def allocate(self, size: int, pages: Pages) -> Region:
         """`size` bytes that begin on a page boundary, mapped, and written to: host memory by the
         calling core. Raises Unavailable or OSError."""
+
+    def stage(self, size: int) -> Stage:
+        """What messages are staged with, of which `size` bytes are under way at once. Raises
+        Unavailable."""
+        raise Unavailable("native code does not know how to copy from and to this memory")
 
     def enter(self) -> None:  # noqa: B027 (most memory belongs to all threads)
         """Makes it usable in the calling thread. Raises Unavailable."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from halftrip.errors import Unavailable
 from halftrip.kernel_files import HOST_FILES, Reader
-from halftrip.memory.allocator import Bytes
+from halftrip.memory.allocator import HostRegion, Memory
 from halftrip.results.configuration import Pages
 from halftrip.telemetry import environment
 from halftrip.telemetry.memory import available_memory
@@ -17,7 +17,7 @@ from halftrip.telemetry.memory import available_memory
 HUGE_PAGE = 2 * 1024 * 1024
 
 
-class HostMemory:
+class HostMemory(Memory):
     """Anonymous memory of this process."""
 
     def __init__(self, reader: Reader = HOST_FILES) -> None:
@@ -31,7 +31,7 @@ class HostMemory:
     def available(self) -> int:
         return available_memory(self._reader)
 
-    def allocate(self, size: int, pages: Pages) -> Bytes:
+    def allocate(self, size: int, pages: Pages) -> HostRegion:
         """Raises Unavailable or OSError if the kernel gives no huge pages."""
         step = HUGE_PAGE if pages == "huge" else mmap.PAGESIZE
         length = max(-(-size // step), 1) * step
@@ -49,10 +49,17 @@ class HostMemory:
         buffer[:] = 0xA5
         if pages == "huge" and not _is_huge(buffer.ctypes.data):
             raise Unavailable("the kernel gave no huge page (memory is fragmented, or limited)")
-        return buffer[:size]
+        return HostRegion(buffer[:size])
 
 
 HOST = HostMemory()
+
+
+def host(device: str) -> HostMemory:
+    """The kind ``host``. Raises Unavailable if a device is named."""
+    if device:
+        raise Unavailable(f"host@{device}: the host's memory belongs to no device")
+    return HOST
 
 
 def _is_huge(address: int) -> bool:

@@ -2,58 +2,103 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from halftrip import _native
 from halftrip.errors import HalftripError
-from halftrip.memory.allocator import Bytes, Memory
+from halftrip.memory.allocator import Bytes, Region, memory_named
 from halftrip.memory.layout import Layout
-from halftrip.registry import MEMORIES
 from halftrip.results.configuration import Configuration, EndSettings
 
 Numbers = npt.NDArray[np.int64]
 
 
 class Ring:
-    """The buffers of a configuration in the memory `region`; see native/buffers.hpp."""
+    """The buffers of a configuration in the memory `region`, which begins on a page boundary; see
+    native/buffers.hpp. Messages in memory that the processor does not reach are written and checked
+    by way of a copy of the whole region."""
 
-    def __init__(self, region: Bytes, layout: Layout, configuration: Configuration) -> None:
+    def __init__(self, region: Region, layout: Layout, configuration: Configuration) -> None:
         self.region = region
         self._layout = layout
         self._configuration = configuration
-        self._buffers = _rows(region, layout, layout.extent)
-        # The messages, shape (slots, bytes), and the same memory for native code.
-        self.messages = _rows(region, layout, configuration.size)
-        self.native = _native.Ring(self.messages)
+        self.native = self.in_memory(region, configuration.size)
 
-    def in_memory(self, region: Bytes) -> _native.Ring:
-        """Buffers that lie in `region` as these do here, for native code: each with all bytes that
-        a message spans, gaps included."""
-        return _native.Ring(_rows(region, self._layout, self._layout.extent))
+    def in_memory(self, region: Region, size: int | None = None) -> _native.Ring:
+        """Buffers that lie in `region` as these do here, for native code: of `size` bytes each, or
+        with all bytes that a message spans, gaps included. `region` has to outlive them."""
+        layout = self._layout
+        extent = layout.extent if size is None else size
+        first = region.pointer + self._configuration.align
+        return _native.Ring(first, layout.slots, extent, layout.stride)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """How many buffers there are, the bytes of a message, and from one buffer to the next."""
+        return self._layout.slots, self._configuration.size, self._layout.stride
 
     @property
     def slots(self) -> int:
         return self._layout.slots
 
+    @property
+    def messages(self) -> Bytes:
+        """The messages, shape (slots, bytes), in memory that the processor reaches."""
+        if self.region.bytes is None:
+            raise HalftripError("the processor does not reach this memory")
+        return self._rows(self.region.bytes, self._configuration.size)
+
+    @property
+    def arrays(self) -> list[Any]:
+        """The messages, each as an object that libraries for Python take."""
+        first, layout = self._configuration.align, self._layout
+        return [
+            self.region.array(first + slot * layout.stride, self._configuration.size)
+            for slot in range(layout.slots)
+        ]
+
     def fill(self, slots: Numbers, seeds: Numbers) -> None:
         """Writes the messages of `seeds` into the buffers of the numbers `slots`; both have shape
         (n,)."""
         _native.fill(self._buffers, self._configuration.size, self._layout.step, slots, seeds)
+        if self.region.bytes is None:
+            self.region.write(self._image)
 
     def check(self, slots: Numbers, seeds: Numbers, header: int = 0) -> None:
         """Raises WrongByte unless these buffers hold the messages of `seeds`; the first `header`
         bytes of each are not compared."""
+        if self.region.bytes is None:
+            self.region.read(self._image)
         found = _native.first_difference(
             self._buffers, self._configuration.size, self._layout.step, slots, seeds, header
         )
         if found is not None:
             raise WrongByte(*found)
 
+    def close(self) -> None:
+        """Frees the memory."""
+        self.region.close()
 
-def _rows(region: Bytes, layout: Layout, size: int) -> Bytes:
-    """The buffers, shape (slots, size)."""
-    return np.lib.stride_tricks.as_strided(region, (layout.slots, size), (layout.stride, 1))
+    @cached_property
+    def _image(self) -> Bytes:
+        """The region as the processor reaches it: itself, or a copy."""
+        if self.region.bytes is not None:
+            return self.region.bytes
+        return np.zeros(self.region.size, dtype=np.uint8)
+
+    @cached_property
+    def _buffers(self) -> Bytes:
+        return self._rows(self._image, self._layout.extent)
+
+    def _rows(self, region: Bytes, size: int) -> Bytes:
+        """The buffers in `region`, shape (slots, size)."""
+        first = region[self._configuration.align :]
+        shape, strides = (self._layout.slots, size), (self._layout.stride, 1)
+        return np.lib.stride_tricks.as_strided(first, shape, strides)
 
 
 class WrongByte(HalftripError):
@@ -66,15 +111,8 @@ class WrongByte(HalftripError):
 def allocate_ring(layout: Layout, configuration: Configuration, end: EndSettings) -> Ring:
     """The buffers of one end of a configuration, touched, in that end's kind of memory. Raises
     Unavailable or OSError."""
-    memory: Memory = MEMORIES.load(end.memory)
-    region = memory.allocate(layout.bytes + configuration.align, end.pages)
-    return Ring(aligned(region, configuration), layout, configuration)
-
-
-def aligned(region: Bytes, configuration: Configuration) -> Bytes:
-    """The part of `region` that the configuration's buffers are in. `region` begins on a page
-    boundary, or `align` is 0."""
-    return region[configuration.align :]
+    size = layout.bytes + configuration.align
+    return Ring(memory_named(end.memory).allocate(size, end.pages), layout, configuration)
 
 
 def message_seeds(rank: int, numbers: Numbers) -> Numbers:

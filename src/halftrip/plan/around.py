@@ -31,7 +31,7 @@ _KEPT = (
     "remote_command", "interface", "data_ports",
 )  # fmt: skip
 # Of these, a plan that says nothing leaves the choice to the transport.
-_CHOSEN = ("object", "socket", "ownership")
+_CHOSEN = ("object", "socket", "ownership", "device_copy")
 
 
 def sizes_around(places: Iterable[tuple[float, float]]) -> tuple[int, ...]:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from halftrip.errors import UsageError
+from halftrip.plan.memory import StagingKind, staging_bytes
 from halftrip.plan.pairing import Pair
 from halftrip.plan.plan import Plan
 from halftrip.plan.sizes import perturb
@@ -15,6 +17,7 @@ from halftrip.results.configuration import (
     TUNING,
     Cache,
     Configuration,
+    DeviceCopy,
     EndSettings,
     Object,
     Ownership,
@@ -24,6 +27,7 @@ from halftrip.results.configuration import (
     TuningField,
     Wait,
 )
+from halftrip.results.memory_name import both_memories, is_of_host
 from halftrip.results.patterns import SHAPES, Pattern
 from halftrip.units import significant
 
@@ -42,19 +46,24 @@ _SETTINGS = (
     "object",
     "socket",
     "ownership",
+    "staging",
+    "device_copy",
     *TUNING,
 )
 
 
 class Choices(NamedTuple):
     """The values that a transport has of the settings whose default is its own, the default first;
-    empty: it has no such setting. `tuning` are the settings of its sockets."""
+    empty: it has no such setting. `tuning` are the settings of its sockets. `staging` is how it
+    takes messages in a device's memory: as they are, or staged."""
 
     wait: tuple[Wait, ...]
     object: tuple[Object, ...] = ("buffer",)
     socket: tuple[Socket, ...] = ()
     ownership: tuple[Ownership, ...] = ()
     tuning: tuple[TuningField, ...] = ()
+    staging: tuple[StagingKind, ...] = ()
+    device_copy: tuple[DeviceCopy, ...] = ()
 
 
 def settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]:
@@ -102,6 +111,8 @@ def _settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]
             socket=socket,
             ownership=ownership,
             tuning=tuning,
+            staging=staging,
+            device_copy=device_copy,
             rate=plan.rate,
             verify=plan.verify,
             variant=plan.variant,
@@ -125,6 +136,8 @@ def _settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]
         for socket in _chosen(plan.socket, of_transport.socket)
         for ownership in _chosen(plan.ownership, of_transport.ownership)
         for tuning in _tunings(plan, of_transport.tuning)
+        for staging in _stagings(plan, of_transport.staging, memory)
+        for device_copy in _chosen(plan.device_copy, of_transport.device_copy)
         for size in perturb(plan.sizes, plan.perturb)
     ]
 
@@ -133,6 +146,24 @@ def _chosen(asked: tuple[str, ...], values: tuple[str, ...]) -> tuple[Any, ...]:
     """The values of a setting that a transport has `values` of: what was asked for does not apply
     where there is no choice."""
     return (asked if len(values) > 1 else ()) or values[:1] or (None,)
+
+
+def _stagings(plan: Plan, kinds: tuple[StagingKind, ...], memory: str) -> list[int | None]:
+    """How messages between the memory of both ends are staged: none are where the processor reaches
+    both, and a transport that knows a single way has it for all that was asked."""
+    if not kinds or all(map(is_of_host, _both_of(memory))):
+        return [None]
+    asked = [staging_bytes(text) for text in plan.staging]
+    possible = [each for each in asked if ("none" if each is None else "staged") in kinds]
+    return possible or [None if kinds[0] == "none" else 0]
+
+
+def _both_of(memory: str) -> tuple[str, str]:
+    """The names of both ends' memory."""
+    names = both_memories(memory)
+    if names is None:
+        raise UsageError(f"memory: {memory!r} is no kind of memory, nor two of them")
+    return names
 
 
 def _tunings(plan: Plan, names: tuple[TuningField, ...]) -> list[Tuning]:
@@ -172,7 +203,7 @@ def _ends(memory: str, pages: str, wait: str) -> tuple[EndSettings, EndSettings]
     """Both ends with the settings in texts such as ``spin`` or ``spin:block``."""
     initiator, responder = (
         msgspec.convert({"memory": m, "pages": p, "wait": w}, EndSettings)
-        for m, p, w in zip(*map(_both, (memory, pages, wait)), strict=True)
+        for m, p, w in zip(_both_of(memory), _both(pages), _both(wait), strict=True)
     )
     return initiator, responder
 

@@ -42,6 +42,8 @@ _SEVERAL = (
     "object",
     "socket",
     "ownership",
+    "staging",
+    "device_copy",
     *TUNING,
 )
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, get_args
 
-from halftrip.plan import against, expectations, hosts, parsing, vary
+from halftrip.plan import against, expectations, hosts, memory, parsing, vary
 from halftrip.plan.cost import MOST_RANKS, MOST_THREADS
 from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
@@ -18,6 +18,7 @@ from halftrip.results.configuration import (
     Buffers,
     Cache,
     Datatype,
+    DeviceCopy,
     Object,
     Ownership,
     Pages,
@@ -168,8 +169,8 @@ OPTIONS: dict[str, Option] = {
         group="what",
     ),
     "memory": Option(
-        parsing.per_end(MEMORIES),
-        "Kind of memory of both ends, or INITIATOR:RESPONDER: host. [host]",
+        parsing.Names(MEMORIES, memory.memories),
+        "Memory of both ends, or INITIATOR:RESPONDER: host, pinned, cuda@0, managed. [host]",
         group="what",
     ),
     "cache": Option(
@@ -357,6 +358,15 @@ OPTIONS: dict[str, Option] = {
     "ownership": Option(
         parsing.some_of(get_args(Ownership)),
         "Who has a Dragon message's memory after a send: keep, transfer. [keep]",
+    ),
+    "staging": Option(
+        memory.stagings,
+        "Messages in a device's memory: none, whole or chunk=512K, by way of pinned memory. "
+        "[none where the transport takes them]",
+    ),
+    "device_copy": Option(
+        parsing.some_of(get_args(DeviceCopy)),
+        "Who copies between devices in cuda-ipc: driver (its choice), engine. [driver]",
     ),
     "socket_buffer": Option(
         _SOCKET_BUFFERS, "Room in a socket of tcp, udp, unix, each way: 64K, 4M, system. [system]"

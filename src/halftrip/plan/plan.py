@@ -18,6 +18,7 @@ from halftrip.results.configuration import (
     Buffers,
     Cache,
     Datatype,
+    DeviceCopy,
     Object,
     Ownership,
     Places,
@@ -58,6 +59,8 @@ class PlanPart(msgspec.Struct, frozen=True, kw_only=True):
     object: tuple[Object, ...] | None = None
     socket: tuple[Socket, ...] | None = None
     ownership: tuple[Ownership, ...] | None = None
+    staging: tuple[str, ...] | None = None
+    device_copy: tuple[DeviceCopy, ...] | None = None
     socket_buffer: tuple[int, ...] | None = None
     nodelay: tuple[bool, ...] | None = None
     congestion: tuple[str, ...] | None = None
@@ -149,6 +152,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     object: tuple[Object, ...] = ()
     socket: tuple[Socket, ...] = ()
     ownership: tuple[Ownership, ...] = ()
+    staging: tuple[str, ...] = ()
+    device_copy: tuple[DeviceCopy, ...] = ()
     socket_buffer: tuple[int, ...] = (UNTUNED.socket_buffer,)
     nodelay: tuple[bool, ...] = (UNTUNED.nodelay,)
     congestion: tuple[str, ...] = (UNTUNED.congestion,)

@@ -42,6 +42,7 @@ Datatype = Literal["byte", "contiguous", "vector"]
 Object = Literal["buffer", "bytes", "array", "dict"]
 Socket = Literal["pair", "req"]
 Ownership = Literal["keep", "transfer"]
+DeviceCopy = Literal["driver", "engine"]
 # The settings that may differ between the two ends of a configuration.
 EndField = Literal["memory", "pages", "wait"]
 TuningField = Literal[
@@ -120,7 +121,12 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     first starts a page. `datatype` is what MPI is told a message is made of. `object` is what a
     program in Python sends: a buffer, or an object that is pickled. `socket` is the type of ZeroMQ
     socket, `ownership` whether the sender of a Dragon message keeps its memory or the receiver gets
-    it; None: the transport has no such setting. `tuning` is how its sockets are set up.
+    it; None: the transport has no such setting. `staging`: where the buffers of an end are in a
+    device's memory, messages are copied to and from the host's, page-locked, as a part of what is
+    timed: whole (0) or in chunks of so many bytes, so that copies and messages overlap; None: the
+    transport is given the buffers as they are. `device_copy` is who copies from device to device:
+    the driver chooses, or copy engines do; None: the transport has no such choice.
+    `tuning` is how its sockets are set up.
     `rate` is what a sender offers, bytes per second; None: as much as it can.
     With `verify`, messages are filled and checked between batches, and each has a buffer of its
     own. `concurrency` is how many pairs of threads talk at the same time, this one included.
@@ -146,6 +152,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     object: Object = "buffer"
     socket: Socket | None = None
     ownership: Ownership | None = None
+    staging: Size | None = None
+    device_copy: DeviceCopy | None = None
     tuning: Tuning = UNTUNED
     rate: Positive | None = None
     verify: bool = False

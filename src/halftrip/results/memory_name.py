@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from halftrip.registry import MEMORIES
+
 # A PCI address has colons, which else stand between the memory of both ends.
 _PCI = r"(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]"
 _NAME = rf"[^:@]+(?:@(?:{_PCI}|[^:@]+))?"
 _BOTH = re.compile(rf"(?P<initiator>{_NAME})(?::(?P<responder>{_NAME}))?")
 
-# The kinds that the processor reaches by plain loads and stores; all others are a device's own.
-HOST_KINDS = ("host", "pinned", "managed")
+# The kinds here that the processor reaches by plain loads and stores. One of a plug-in says so of
+# itself.
+_HOST_KINDS = ("host", "pinned", "managed")
 
 
 class MemoryName(NamedTuple):
@@ -38,5 +41,9 @@ def both_memories(text: str) -> tuple[str, str] | None:
 
 
 def is_of_host(name: str) -> bool:
-    """Whether the processor reaches the memory of that name."""
-    return parse_memory(name).kind in HOST_KINDS
+    """Whether the processor reaches the memory of that name. Raises UsageError for a plug-in that
+    cannot be imported."""
+    kind = parse_memory(name).kind
+    if kind in MEMORIES.built_in:
+        return kind in _HOST_KINDS
+    return bool(getattr(MEMORIES.load(kind), "of_host", False))

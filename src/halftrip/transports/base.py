@@ -26,7 +26,7 @@ import msgspec
 
 from halftrip.clock import Clock
 from halftrip.control.network import ANY, Network
-from halftrip.memory.allocator import Bytes
+from halftrip.memory.allocator import Bytes, Region
 from halftrip.memory.ring import Ring
 from halftrip.plan.plan import Plan
 from halftrip.results.block import NO_TIMES, Times
@@ -193,7 +193,7 @@ class Endpoint(ABC):
     """
 
     address: Any = None
-    exposed: Bytes | None = None
+    exposed: Region | None = None
     header_size: int = 0
     lasting: bool = True
     takes_arrivals: bool = False
@@ -289,6 +289,11 @@ class Transport(ABC):
     def refuses(self, configuration: Configuration) -> str | None:
         """Why this transport cannot do a configuration, or None."""
         return self.capabilities.refusal(configuration)
+
+    def obstacle(self, configuration: Configuration, pair: PairContext) -> str | None:
+        """Why this process, with its libraries and devices, cannot do a configuration between these
+        ranks, or None."""
+        return None
 
     @property
     def clock_figures(self) -> tuple[float, float] | None:

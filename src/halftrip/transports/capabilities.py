@@ -8,17 +8,20 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from halftrip.plan.configurations import Choices
+from halftrip.plan.memory import StagingKind
 from halftrip.results.configuration import (
     TUNING,
     UNTUNED,
     Configuration,
     Datatype,
+    DeviceCopy,
     Object,
     Ownership,
     Socket,
     TuningField,
     Wait,
 )
+from halftrip.results.memory_name import is_of_host, parse_memory
 from halftrip.results.patterns import Mode, Pattern, is_in_turn
 
 _SAME = "only a ping-pong in turn sends from the buffer that it receives into"
@@ -36,6 +39,9 @@ class Capabilities(NamedTuple):
     `tunings` are the settings of its sockets. `lossy`: messages can be lost, so no end waits for
     the other for ever, and every iteration is a sample by itself. `shares_memory`: it needs the
     pair's segment (`transports.base.PairContext`).
+    `of_host`: messages can be in memory that the processor reaches; `memories` are the kinds of
+    other memory that they can be in, where these are few; `staging` is how they can be in any
+    other. `device_copies` are the values of that setting.
     `no_verify` is empty, or why messages cannot be verified.
     """
 
@@ -44,7 +50,10 @@ class Capabilities(NamedTuple):
     no_other_wait: str = ""
     no_mode: Mapping[Mode, str] = MappingProxyType({})
     no_pattern: Mapping[Pattern, str] = MappingProxyType({})
-    memories: tuple[str, ...] = ("host",)
+    memories: tuple[str, ...] = ()
+    of_host: bool = True
+    staging: tuple[StagingKind, ...] = ()
+    device_copies: tuple[DeviceCopy, ...] = ()
     datatypes: tuple[Datatype, ...] = ("byte",)
     rated: tuple[Pattern, ...] = ()
     delayed: tuple[Pattern, ...] = ()
@@ -63,7 +72,15 @@ class Capabilities(NamedTuple):
     @property
     def choices(self) -> Choices:
         """The values of the settings whose default is the transport's own."""
-        return Choices(self.waits, self.objects, self.sockets, self.ownerships, self.tunings)
+        return Choices(
+            self.waits,
+            self.objects,
+            self.sockets,
+            self.ownerships,
+            self.tunings,
+            self.staging,
+            self.device_copies,
+        )
 
     def refusal(self, configuration: Configuration) -> str | None:
         """Why a configuration cannot be done, or None: the widest reason first."""
@@ -103,12 +120,12 @@ class Capabilities(NamedTuple):
                     self.no_other_wait or f"{configuration.transport} has {', '.join(self.waits)}"
                 )
                 return f"--wait {end.wait}: {reason}"
-            if end.memory not in self.memories:
-                kinds = ", ".join(self.memories)
-                return f"--memory {end.memory}: {configuration.transport} has {kinds}"
+            if not self._takes(end.memory, configuration):
+                return self._other_memory(end.memory, configuration.transport)
             if end.pages == "huge" and configuration.mode == "onesided":
                 return "--pages huge: a window has pages of the default size"
         no_delay = self._no_delay(configuration)
+        no_staging = _no_staging(configuration)
         refusals = (
             (
                 configuration.buffers == "same"
@@ -131,6 +148,10 @@ class Capabilities(NamedTuple):
                 configuration.ownership not in (self.ownerships or (None,)),
                 _lacks(configuration, "ownership", self.ownerships),
             ),
+            (
+                configuration.device_copy not in (self.device_copies or (None,)),
+                _lacks(configuration, "device_copy", self.device_copies),
+            ),
             *(
                 (True, f"--{name.replace('_', '-')}: {configuration.transport} has no such setting")
                 for name in TUNING
@@ -142,6 +163,7 @@ class Capabilities(NamedTuple):
                 "--rate: only a stream of udp has one",
             ),
             (bool(no_delay), no_delay),
+            (bool(no_staging), no_staging),
             (
                 configuration.touch != "none" and configuration.mode != "onesided",
                 (
@@ -156,6 +178,19 @@ class Capabilities(NamedTuple):
             (configuration.verify and bool(self.no_verify), f"--verify: {self.no_verify}"),
         )
         return next((reason for refused, reason in refusals if refused), None)
+
+    def _takes(self, memory: str, configuration: Configuration) -> bool:
+        """Whether messages can be in an end's memory."""
+        if is_of_host(memory):
+            return self.of_host
+        if self.memories:
+            return parse_memory(memory).kind in self.memories
+        return configuration.staging is not None or "none" in self.staging
+
+    def _other_memory(self, memory: str, name: str) -> str:
+        """That there are no messages in such memory."""
+        has = ", ".join(self.memories) or "what the processor reaches"
+        return f"--memory {memory}: {name} has {has}"
 
     def _no_delay(self, configuration: Configuration) -> str:
         """Why the initiator cannot have the delay; empty if it can, or has none."""
@@ -174,6 +209,25 @@ class Capabilities(NamedTuple):
         if self.largest is not None and configuration.size > self.largest:
             return self.too_large or f"{name} has no messages above {self.largest} bytes"
         return None
+
+
+def _no_staging(configuration: Configuration) -> str:
+    """Why messages cannot be staged; empty if they can, or need not."""
+    if configuration.staging is None:
+        return ""
+    mode, datatype = configuration.mode, configuration.datatype
+    in_chunks = configuration.staging > 0
+    refusals = (
+        (mode != "blocking", f"no staged messages with {mode} calls, only with blocking ones"),
+        (
+            in_chunks and configuration.pattern not in ("pingpong", "stream"),
+            "--staging chunk: only messages of a ping-pong or a stream are sent in chunks",
+        ),
+        (datatype != "byte", f"--datatype {datatype}: staged messages are bytes"),
+        (bool(configuration.delay), "--delay: the loops of staged messages have none"),
+        (configuration.tuning.zerocopy, "--zerocopy: staged messages are copied"),
+    )
+    return next((reason for refused, reason in refusals if refused), "")
 
 
 def _lacks(configuration: Configuration, name: str, values: tuple[str, ...]) -> str:

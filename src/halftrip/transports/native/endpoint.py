@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from halftrip import _native
-from halftrip.memory.allocator import Bytes
-from halftrip.memory.ring import aligned
+from halftrip.memory.allocator import Region
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import SHAPES, Pattern
 from halftrip.transports.base import Buffers, Endpoint, Timed
+from halftrip.transports.native.staging import Staging
 
 
 def patterns_of(kind: str) -> tuple[Pattern, ...]:
@@ -40,8 +40,13 @@ class NativeEndpoint(Endpoint):
     def __init__(
         self, end: Any, configuration: Configuration, initiates: bool, buffers: Buffers
     ) -> None:
-        self._end = end
         self._configuration = configuration
+        self._staging: Staging | None = None
+        if configuration.staging is not None:
+            own = configuration.initiator if initiates else configuration.responder
+            self._staging = Staging(end, configuration, own.memory)
+            end = self._staging.end
+        self._end = end
         self._buffers = buffers
         self._call = _native.initiate if initiates else _native.respond
         self._initiates = initiates
@@ -99,14 +104,16 @@ class NativeEndpoint(Endpoint):
 
     def close(self) -> None:
         self._end = None
+        if self._staging is not None:
+            self._staging.close()
 
 
 class NativeWindow(NativeEndpoint):
     """An endpoint that exposes memory, which the peer reads and writes."""
 
-    def expose(self, memory: Bytes) -> None:
+    def expose(self, memory: Region) -> None:
         self.exposed = memory
         if self._configuration.touch != "none" and not self._initiates:
             # The responder has nothing to send or receive: it touches its own window.
-            touched = self._buffers.out.in_memory(aligned(memory, self._configuration))
+            touched = self._buffers.out.in_memory(memory)
             self._rings = (touched, touched)

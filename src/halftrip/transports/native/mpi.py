@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halftrip.errors import Unavailable
+from halftrip.memory.allocator import HostRegion
 from halftrip.memory.layout import BLOCK, BLOCK_STRIDE
 from halftrip.mpi.endpoint import addresses, blocking_end, kind, native_path
 from halftrip.mpi.library import timed_tag
@@ -66,6 +67,7 @@ class MpiTransport(Transport):
         waits=mpi.WAITS,
         no_other_wait=mpi.NO_OTHER_WAIT,
         datatypes=("byte", "contiguous", "vector"),
+        staging=("none", "staged"),
         delayed=delayed_of("MpiInt"),
         largest=mpi.LARGEST,
         too_large=mpi.TOO_LARGE,
@@ -193,7 +195,7 @@ class MpiWindow(NativeWindow):
             size=exposed.size,
         )
         super().__init__(end, configuration, initiates, buffers)
-        self.expose(exposed)
+        self.expose(HostRegion(exposed))
 
     def synchronize(self) -> None:
         self._window.Sync()

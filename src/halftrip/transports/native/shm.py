@@ -9,6 +9,7 @@ import msgspec
 
 from halftrip import _native
 from halftrip.errors import Unavailable
+from halftrip.memory.allocator import HostRegion
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration
 from halftrip.results.threshold import Acts, Threshold
@@ -44,6 +45,7 @@ class ShmTransport(Transport):
     capabilities = Capabilities(
         patterns={"blocking": patterns_of("Shm"), "onesided": patterns_of("ShmWindow")},
         waits=("spin",),
+        staging=("staged",),
         delayed=delayed_of("Shm"),
         shares_memory=True,
         no_other_wait="shm is memory that is polled; there is nothing in it to sleep on",
@@ -84,7 +86,7 @@ class ShmWindow(NativeWindow):
     ) -> None:
         super().__init__(messages, configuration, initiates, buffers)
         self._segment = SharedSegment(buffers.exposed_bytes)
-        self.expose(self._segment.bytes)
+        self.expose(HostRegion(self._segment.bytes))
         self.address = msgspec.to_builtins(self._segment.offer)
 
     def connect(self, address: Any) -> None:

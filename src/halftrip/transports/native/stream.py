@@ -126,6 +126,7 @@ class StreamTransport(Transport):
         patterns={"blocking": patterns_of("PollingStream")},
         no_mode={"onesided": "a byte stream has no memory to reach into"},
         waits=("block", "spin"),
+        staging=("staged",),
         delayed=delayed_of("PollingStream"),
         smallest=1,
         too_small="a byte stream has no empty messages",

@@ -1,0 +1,71 @@
+// The Python module's endpoints over CUDA devices.
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+
+#include "../endpoints/cuda_ipc.hpp"
+#include "../endpoints/nccl.hpp"
+#include "bindings.hpp"
+
+namespace halftrip {
+
+namespace {
+
+// `segment` is mapped at both ends; the device knows it by the address `device_segment`.
+CudaIpcLink ipc_link(CudaStream& stream, Bytes& segment, std::uintptr_t device_segment,
+                     unsigned side, bool yields) {
+  if (side > 1) throw std::invalid_argument("side is 0 or 1");
+  auto* start = static_cast<CudaIpcSegment*>(mapped(segment, sizeof(CudaIpcSegment)));
+  const std::size_t word = side * sizeof(CudaIpcEnd) + offsetof(CudaIpcEnd, arrived);
+  return {stream, start, side, device_segment + word, yields};
+}
+
+template <class E>
+void define_ipc(nb::module_& module, const char* name) {
+  define_endpoint<E>(module, name)
+      .def(
+          "__init__",
+          [](E* self, CudaStream& stream, Bytes segment, std::uintptr_t device_segment,
+             unsigned side, bool yields, Ring& target) {
+            new (self) E(ipc_link(stream, segment, device_segment, side, yields), target);
+          },
+          "stream"_a, "segment"_a.noconvert(), "device_segment"_a, "side"_a, "yields"_a, "target"_a,
+          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+}
+
+template <class E>
+void define_nccl(nb::module_& module, const char* name) {
+  define_endpoint<E>(module, name)
+      .def(
+          "__init__",
+          [](E* self, const std::vector<std::uintptr_t>& functions, CudaStream& stream,
+             std::uintptr_t comm, int peer, std::uintptr_t ack) {
+            new (self) E(NcclLink(NcclCalls(functions), stream, comm, peer, ack));
+          },
+          "functions"_a, "stream"_a, "comm"_a, "peer"_a, "ack"_a, nb::keep_alive<1, 3>());
+}
+
+const Part part("cuda", [](nb::module_& module) {
+  module.attr("cuda_ipc_segment_size") = sizeof(CudaIpcSegment);
+  define_ipc<CudaIpc>(module, "CudaIpc");
+  define_ipc<CudaIpcNonblocking>(module, "CudaIpcNonblocking");
+  define_endpoint<CudaIpcWindow>(module, "CudaIpcWindow")
+      .def(
+          "__init__",
+          [](CudaIpcWindow* self, CudaStream& stream, Bytes segment, std::uintptr_t device_segment,
+             unsigned side, bool yields, std::uintptr_t window, std::size_t size) {
+            new (self) CudaIpcWindow(ipc_link(stream, segment, device_segment, side, yields),
+                                     reinterpret_cast<std::byte*>(window), size);
+          },
+          "stream"_a, "segment"_a.noconvert(), "device_segment"_a, "side"_a, "yields"_a, "window"_a,
+          "size"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+  nb::list names;
+  for (const char* name : NcclCalls::kNames) names.append(name);
+  module.attr("nccl_functions") = nb::tuple(names);
+  define_nccl<Nccl>(module, "Nccl");
+  define_nccl<NcclNonblocking>(module, "NcclNonblocking");
+});
+
+}  // namespace
+
+}  // namespace halftrip

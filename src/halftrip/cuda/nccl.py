@@ -1,0 +1,107 @@
+"""NCCL, by name at run time. Names and types are those of nccl.h, NCCL 2."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+from halftrip import _native
+from halftrip.errors import Unavailable
+
+LIBRARY = "libnccl.so.2"
+_UNIQUE_ID_BYTES = 128
+
+
+class UniqueId(ctypes.Structure):
+    """What the ranks of a communicator find each other by."""
+
+    _fields_ = (("internal", ctypes.c_char * _UNIQUE_ID_BYTES),)
+
+
+class Nccl:
+    """The library. Raises Unavailable where there is none."""
+
+    def __init__(self) -> None:
+        try:
+            self._library = ctypes.CDLL(LIBRARY)
+        except OSError as error:
+            missing = "cannot open shared object file" in str(error)
+            said = f"there is no {LIBRARY}" if missing else str(error)
+            raise Unavailable(f"no NCCL: {said}") from None
+        self._library.ncclGetErrorString.restype = ctypes.c_char_p
+
+    @property
+    def addresses(self) -> list[int]:
+        """The addresses of the functions that native code calls, in its order."""
+        return [
+            ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value or 0
+            for name in _native.nccl_functions
+        ]
+
+    def new_id(self) -> bytes:
+        """The id of a communicator that is still to be made. Raises Unavailable."""
+        made = UniqueId()
+        self._call("ncclGetUniqueId", ctypes.byref(made))
+        return bytes(made)
+
+    def join(self, unique_id: bytes, rank: int, ranks: int = 2) -> Communicator:
+        """The communicator of that id, on the device that is current in the calling thread; all of
+        its ranks have to call this. Raises Unavailable."""
+        handle = ctypes.c_void_p()
+        self._call(
+            "ncclCommInitRank",
+            ctypes.byref(handle),
+            ranks,
+            UniqueId.from_buffer_copy(unique_id),
+            rank,
+        )
+        return Communicator(self, handle)
+
+    def leave(self, handle: ctypes.c_void_p) -> None:
+        """Frees a communicator."""
+        self._call("ncclCommDestroy", handle)
+
+    def _call(self, name: str, *arguments: object) -> None:
+        code = getattr(self._library, name)(*arguments)
+        if code:
+            said = self._library.ncclGetErrorString(code) or b"unknown"
+            raise Unavailable(f"{name}: {said.decode(errors='replace')}")
+
+
+class Communicator:
+    """Two ranks, of which this process is one."""
+
+    def __init__(self, library: Nccl, handle: ctypes.c_void_p) -> None:
+        self._library = library
+        self._handle: ctypes.c_void_p | None = handle
+
+    @property
+    def address(self) -> int:
+        return (self._handle and self._handle.value) or 0
+
+    def close(self) -> None:
+        if self._handle is not None:
+            handle, self._handle = self._handle, None
+            self._library.leave(handle)
+
+
+@cache
+def _found() -> Nccl | Unavailable:
+    try:
+        return Nccl()
+    except Unavailable as error:
+        return error
+
+
+def nccl() -> Nccl:
+    """This process's NCCL. Raises Unavailable, with the reason, where there is none."""
+    found = _found()
+    if isinstance(found, Unavailable):
+        raise found
+    return found
+
+
+def missing() -> str | None:
+    """Why NCCL cannot be used here, or None."""
+    found = _found()
+    return str(found) if isinstance(found, Unavailable) else None

@@ -1,0 +1,51 @@
+"""The memory of both ends, and how messages in a device's are staged, as options have them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from halftrip.errors import UsageError
+from halftrip.plan.parsing import items, one_of
+from halftrip.registry import MEMORIES
+from halftrip.results.memory_name import both_memories, parse_memory
+from halftrip.units import parse_size
+
+# What a transport can do: take a device's pointers as they are, or send from the host's memory.
+StagingKind = Literal["none", "staged"]
+_CHUNK = "chunk="
+
+
+def staging_bytes(text: str) -> int | None:
+    """The field of a configuration for ``none``, ``whole`` or ``chunk=SIZE``. Raises UsageError."""
+    if text == "none":
+        return None
+    if text == "whole":
+        return 0
+    if not text.startswith(_CHUNK):
+        raise UsageError(f"{text!r} is not none, whole or chunk=SIZE")
+    size = parse_size(text.removeprefix(_CHUNK))
+    if size < 1:
+        raise UsageError("a chunk has at least one byte")
+    return size
+
+
+def memories(value: Any) -> tuple[str, ...]:
+    """Kinds of memory, each with or without its device: ``host``, ``cuda@0`` for both ends,
+    ``pinned:cuda@0000:3b:00.0`` for the initiator and the responder."""
+    found = []
+    for item in items(value):
+        ends = both_memories(str(item))
+        if ends is None:
+            raise UsageError(f"{item!r} is no kind of memory, nor two of them: KIND or KIND@DEVICE")
+        for end in ends:
+            one_of(MEMORIES)(parse_memory(end).kind)
+        found.append(":".join(dict.fromkeys(ends)))
+    return tuple(dict.fromkeys(found))
+
+
+def stagings(value: Any) -> tuple[str, ...]:
+    """Ways of staging, as written."""
+    found = [str(item) for item in items(value)]
+    for text in found:
+        staging_bytes(text)
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,91 @@
+"""NCCL between two devices: what programs for several GPUs use for collectives and messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from halftrip import _native
+from halftrip.cuda import driver as cuda
+from halftrip.cuda import nccl
+from halftrip.cuda.stream import Stream
+from halftrip.errors import Unavailable
+from halftrip.memory.allocator import memory_named
+from halftrip.memory.cuda import CudaMemory, CudaRegion
+from halftrip.results.configuration import Configuration
+from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, PathSettings, Transport
+from halftrip.transports.capabilities import Capabilities
+from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
+
+
+class NcclTransport(Transport):
+    capabilities = Capabilities(
+        patterns={"blocking": patterns_of("Nccl"), "nonblocking": patterns_of("NcclNonblocking")},
+        no_mode={"onesided": "NCCL has no memory to reach into"},
+        waits=("spin",),
+        no_other_wait="a stream of the device is waited for by the driver",
+        of_host=False,
+        memories=("cuda",),
+        smallest=1,
+        too_small="NCCL has no empty messages",
+    )
+
+    def missing(self, pair: PairContext) -> str | None:
+        return cuda.missing() or nccl.missing()
+
+    def path(self, pair: PairContext, settings: PathSettings) -> Path:
+        return NcclPath(pair)
+
+
+class NcclPath(Path):
+    """The communicators of the pair: one for each pair of devices, which its first configuration
+    makes and all others use."""
+
+    def __init__(self, pair: PairContext) -> None:
+        self.pair = pair
+        self.communicators: dict[tuple[str, str], nccl.Communicator] = {}
+
+    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+        return NcclEndpoint(self, configuration, buffers)
+
+    def close(self) -> None:
+        for communicator in self.communicators.values():
+            communicator.close()
+        self.communicators.clear()
+
+
+class NcclEndpoint(NativeEndpoint):
+    """The initiator is rank 0 of the communicator."""
+
+    def __init__(self, path: NcclPath, configuration: Configuration, buffers: Buffers) -> None:
+        super().__init__(None, configuration, path.pair.initiates, buffers)
+        self._path = path
+        memory: CudaMemory = memory_named(path.pair.end_of(configuration).memory)  # type: ignore[assignment]
+        self._device = memory.device
+        self._id = nccl.nccl().new_id() if path.pair.initiates else b""
+        self._ack = CudaRegion(self._device, 1)
+        self._stream = Stream(self._device)
+        self.address = {"device": self._device.uuid, "id": self._id}
+
+    def connect(self, address: Any) -> None:
+        own, other = self._device.uuid, address["device"]
+        if own == other:
+            raise Unavailable("NCCL has no two ranks on one device")
+        self._device.enter()
+        rank = 0 if self._path.pair.initiates else 1
+        communicators = self._path.communicators
+        if (own, other) not in communicators:
+            communicators[own, other] = nccl.nccl().join(self._id or address["id"], rank)
+        is_begun = self._configuration.mode == "nonblocking"
+        kind = _native.NcclNonblocking if is_begun else _native.Nccl
+        self._end = kind(
+            nccl.nccl().addresses,
+            self._stream.native,
+            communicators[own, other].address,
+            1 - rank,
+            self._ack.pointer,
+        )
+
+    def close(self) -> None:
+        super().close()
+        self._stream.close()
+        self._ack.close()
