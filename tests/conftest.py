@@ -4,6 +4,7 @@ import sys
 import pytest
 from hypothesis import settings
 
+from harness.cuda import build_stand_in
 from harness.shell import opened_shell
 
 # How long an example takes says how busy the machine is, not whether the code is right.
@@ -20,6 +21,14 @@ def shell(tmp_path):
     shared memory that they had."""
     with opened_shell(tmp_path) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def cuda_libraries(tmp_path_factory):
+    """The folder of a stand-in for CUDA's driver, NVML and NCCL."""
+    folder = tmp_path_factory.mktemp("cuda")
+    build_stand_in(folder)
+    return folder
 
 
 def pytest_unconfigure():

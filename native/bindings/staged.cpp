@@ -1,7 +1,6 @@
 // The Python module's staged endpoints, and the streams of a device that they copy with.
 #include "staged.hpp"
 
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "../endpoints/shm.hpp"

@@ -1,6 +1,10 @@
 // The Python module's endpoints that staged messages are sent with.
 #pragma once
 
+#include <nanobind/stl/unique_ptr.h>
+
+#include <memory>
+
 #include "../endpoints/staged.hpp"
 #include "bindings.hpp"
 

@@ -9,7 +9,7 @@ def spoil(self, slots, seeds):
     fill(self, slots, seeds)
     if self._configuration.size > {offset}:
         sent = slots[seeds >> 48 == {rank}]
-        self.region[sent * self._layout.stride + {offset}] ^= 0x40
+        self.region.bytes[sent * self._layout.stride + {offset}] ^= 0x40
 Ring.fill = spoil
 """
 

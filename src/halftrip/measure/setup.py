@@ -18,7 +18,7 @@ from halftrip.control.collectives import Group
 from halftrip.control.hosts import host_identity
 from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.kernel_files import Reader
-from halftrip.memory.allocator import memory_named
+from halftrip.memory.allocator import Memory, memory_named
 from halftrip.memory.layout import Layout, layout
 from halftrip.mpi import library
 from halftrip.plan.configurations import Choices
@@ -27,7 +27,7 @@ from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
-from halftrip.results.memory_name import both_memories
+from halftrip.results.memory_name import both_memories, is_of_host
 from halftrip.results.patterns import SHAPES, is_in_turn, uses_buffers
 from halftrip.results.records import ClockInfo, Environment
 from halftrip.results.threshold import Threshold
@@ -190,7 +190,10 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     )
     here = hosts[group.rank]
     kept = int(_KEPT_SHARE * available_memory(reader) / hosts.count(here))
-    cache = max(topology.last_level_cache(own[0].core or 0, reader), _device_cache(plan))
+    cache = topology.last_level_cache(own[0].core or 0, reader)
+    for memory in _device_memories(plan):
+        cache = max(cache, memory.cache_bytes)
+        kept = min(kept, int(_KEPT_SHARE * memory.available() / hosts.count(here)))
     limits: list[tuple[int, int]] = group.allgather((cache, kept), tuple[int, int])
     own_thresholds = [
         msgspec.structs.replace(threshold, rank=group.rank)
@@ -214,15 +217,15 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     )
 
 
-def _device_cache(plan: Plan) -> int:
-    """The size of the largest cache of the devices whose memory the plan names, as far as they are
-    here, bytes."""
+def _device_memories(plan: Plan) -> list[Memory]:
+    """The memory of devices that the plan names, as far as it is here."""
     names = {end for text in plan.memory for end in both_memories(text) or ()}
-    found = [0]
-    for name in names:
-        with contextlib.suppress(Unavailable):
-            found.append(memory_named(name).cache_bytes)
-    return max(found)
+    found = []
+    for name in sorted(names):
+        if not is_of_host(name):
+            with contextlib.suppress(Unavailable):
+                found.append(memory_named(name))
+    return found
 
 
 def _agree_on_poll_pause(group: Group, views: Sequence[topology.View]) -> int:

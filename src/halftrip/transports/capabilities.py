@@ -190,6 +190,8 @@ class Capabilities(NamedTuple):
     def _other_memory(self, memory: str, name: str) -> str:
         """That there are no messages in such memory."""
         has = ", ".join(self.memories) or "what the processor reaches"
+        if self.staging:
+            has += ", and else stages"
         return f"--memory {memory}: {name} has {has}"
 
     def _no_delay(self, configuration: Configuration) -> str:

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from halftrip.measure import selection
 from halftrip.measure.selection import Refusal, refusal, skips
 from halftrip.measure.setup import Setup
 from halftrip.memory.host import HOST
 from halftrip.memory.layout import layout
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
-from halftrip.registry import MEMORIES
 from halftrip.results.configuration import EndSettings
 from halftrip.results.records import Skip
 from halftrip.transports.capabilities import Capabilities
@@ -38,6 +38,7 @@ def refused(the_configuration, rank=0, hosts=("a", "a"), plan=None, missing=None
         capabilities=Capabilities(patterns=PATTERNS, waits=("spin",)),
         missing=lambda context: missing,
         refuses=lambda configuration: None,
+        obstacle=lambda configuration, context: None,
     )
     setup = SimpleNamespace(
         plan=plan or Plan(),
@@ -98,7 +99,9 @@ class OtherMemory:
 @pytest.mark.parametrize("end", ["initiator", "responder"])
 def test_each_end_s_own_memory_and_pages_count(monkeypatch, end):
     """The rank of the other end has no say in it."""
-    monkeypatch.setattr(MEMORIES, "load", {"host": HOST, "other": OtherMemory()}.get)
+    memories = {"host": HOST, "other": OtherMemory()}
+    monkeypatch.setattr(selection, "memory_named", memories.__getitem__)
+    monkeypatch.setattr(selection, "is_of_host", lambda name: name == "host")
     monkeypatch.setattr(HOST, "missing", lambda pages: None)
     the_configuration = configuration(
         **{end: EndSettings(wait="spin", memory="other", pages="huge")}

@@ -147,7 +147,7 @@ def test_a_wrong_message_ends_its_slice_with_a_problem_and_no_result(monkeypatch
 
     def spoilt(ring, slots, seeds):
         fill(ring, slots, seeds)
-        ring.region[slots * 1024 + 500] ^= 0x10
+        ring.region.bytes[slots * 1024 + 500] ^= 0x10
 
     monkeypatch.setattr(Ring, "fill", spoilt)
     found = measure(configuration("unix", 1024, verify=True))

@@ -40,7 +40,7 @@ class End:
         return self.verification.check(messages, source_slots, header_size)
 
     def flip(self, ring, slot, offset):
-        ring.region[slot * self.layout.stride + offset] ^= 0x10
+        ring.region.bytes[slot * self.layout.stride + offset] ^= 0x10
 
 
 def both_ends(the_configuration, ranks=(0, 1)):
@@ -49,7 +49,7 @@ def both_ends(the_configuration, ranks=(0, 1)):
 
 def send(source, target):
     """All buffers of one ring arrive in another."""
-    target.region[:] = source.region
+    target.region.bytes[:] = source.region.bytes
 
 
 POSITIONS = {
@@ -108,11 +108,13 @@ def test_messages_of_other_buffers_are_known_by_where_they_came_from():
     initiator, responder = both_ends(configuration())
     initiator.verification.fill(SLOTS)
     stride = responder.layout.stride
-    rows = initiator.out.region[: SLOTS * stride - stride + SIZE]
-    responder.in_.region[:SIZE] = rows[:SIZE]
+    rows = initiator.out.region.bytes[: SLOTS * stride - stride + SIZE]
+    responder.in_.region.bytes[:SIZE] = rows[:SIZE]
     for slot in (1, 2, 3):
         begin = (slot + 1) * stride
-        responder.in_.region[slot * stride : slot * stride + SIZE] = rows[begin : begin + SIZE]
+        responder.in_.region.bytes[slot * stride : slot * stride + SIZE] = rows[
+            begin : begin + SIZE
+        ]
     moved = np.array([1, 3, 4, 5, 0])
     with pytest.raises(WrongByte):
         check_again(responder, None)
@@ -156,7 +158,7 @@ def test_ends_of_other_ranks_have_other_messages():
     other, _ = both_ends(configuration(), ranks=(2, 3))
     for end in (one, other):
         end.verification.fill(SLOTS)
-    assert (one.out.region != other.out.region).any()
+    assert (one.out.region.bytes != other.out.region.bytes).any()
 
 
 # By pattern: the buffers that the initiator and the responder send from, and receive into.
@@ -175,9 +177,11 @@ def test_each_end_fills_what_it_sends_and_checks_what_it_receives(
 ):
     ends = both_ends(the_configuration)
     for end, source in zip(ends, sources, strict=True):
-        before = {name: getattr(end, name).region.copy() for name in ("out", "in_", "exposed")}
+        before = {
+            name: getattr(end, name).region.bytes.copy() for name in ("out", "in_", "exposed")
+        }
         end.verification.fill(SLOTS)
-        changed = [n for n, old in before.items() if (getattr(end, n).region != old).any()]
+        changed = [n for n, old in before.items() if (getattr(end, n).region.bytes != old).any()]
         assert changed == ([source] if source else [])
     for end, peer, source, target in zip(ends, ends[::-1], sources[::-1], targets, strict=True):
         if target is None:
@@ -278,7 +282,7 @@ def test_one_wrong_byte_in_one_message_is_found(measured_configuration, victim, 
         fill(ring, slots, seeds)
         (at,) = np.nonzero((seeds & ((1 << 48) - 1)) == victim)
         if at.size:
-            ring.region[slots[at[0]] * BYTES + 5000] ^= 0x10
+            ring.region.bytes[slots[at[0]] * BYTES + 5000] ^= 0x10
 
     monkeypatch.setattr(Ring, "fill", spoil)
     # So many that the victim is among them, however busy this machine is.

@@ -1,11 +1,13 @@
 """Buffers in a process's own memory, and their pages."""
 
 import mmap
+from functools import partial
 
 import pytest
 
 from halftrip.errors import Unavailable
 from halftrip.memory import host
+from halftrip.memory.allocator import memory_named
 from halftrip.memory.host import HOST, HostMemory
 from halftrip.memory.layout import layout
 from halftrip.memory.ring import allocate_ring
@@ -18,7 +20,7 @@ THP = "sys/kernel/mm/transparent_hugepage/enabled"
 
 @pytest.mark.parametrize("size", [0, 1, mmap.PAGESIZE, 10_000])
 def test_a_buffer_starts_a_page_and_is_touched(size):
-    buffer = HOST.allocate(size, "4K")
+    buffer = HOST.allocate(size, "4K").bytes
     assert buffer.size == size
     assert buffer.ctypes.data % mmap.PAGESIZE == 0
     # Zero pages are a special case for some paths.
@@ -28,7 +30,7 @@ def test_a_buffer_starts_a_page_and_is_touched(size):
 def test_a_kernel_without_huge_pages_gives_plain_ones(monkeypatch):
     # Every kernel refuses this advice, with the same error as an advice that it does not have.
     monkeypatch.setattr(mmap, "MADV_NOHUGEPAGE", 9999)
-    buffer = HOST.allocate(10_000, "4K")
+    buffer = HOST.allocate(10_000, "4K").bytes
     assert buffer.size == 10_000
     assert buffer.ctypes.data % mmap.PAGESIZE == 0
     monkeypatch.setattr(mmap, "MADV_HUGEPAGE", 9999)
@@ -62,20 +64,23 @@ def test_a_ring_is_in_the_memory_and_pages_of_its_own_end(monkeypatch):
     asked = []
 
     class OtherMemory:
-        def __init__(self, name):
-            self.name = name
+        def __init__(self, name, device):
+            self.name = name, device
 
         def allocate(self, size, pages):
-            asked.append((self.name, size, pages))
+            asked.append((*self.name, size, pages))
             return HOST.allocate(size, "4K")
 
-    monkeypatch.setattr(MEMORIES, "load", OtherMemory)
+    monkeypatch.setattr(MEMORIES, "load", lambda name: partial(OtherMemory, name))
+    memory_named.cache_clear()
     the_configuration = configuration(
-        initiator=configuration(memory="one", pages="4K").initiator,
+        initiator=configuration(memory="one@7", pages="4K").initiator,
         responder=configuration(memory="other", pages="huge").responder,
         align=8,
     )
     found = layout(the_configuration, 0)
     for end in the_configuration.ends:
         allocate_ring(found, the_configuration, end)
-    assert asked == [("one", found.bytes + 8, "4K"), ("other", found.bytes + 8, "huge")]
+    memory_named.cache_clear()
+    bytes_ = found.bytes + 8
+    assert asked == [("one", "7", bytes_, "4K"), ("other", "", bytes_, "huge")]

@@ -201,6 +201,8 @@ VALUES = {
     "busy_poll": ("50us", "10us"),
     "streams": ("4", "1,2"),
     "zerocopy": (True, False),
+    "staging": ("whole", "none,chunk=512K"),
+    "device_copy": ("engine", "driver,engine"),
     "concurrent_pairs": ("1,all", 1),
     "rate": (1e9, 1e6),
     "verify": (True, False),

@@ -3,6 +3,7 @@
 import contextlib
 import re
 
+import msgspec
 import pytest
 
 from halftrip.errors import UsageError
@@ -122,9 +123,17 @@ def test_a_simulated_path_that_loses_messages_has_a_pingpong_alone(loss, pattern
 def test_a_kind_of_memory_is_refused_at_either_end():
     capabilities = TRANSPORTS.load("tcp").capabilities
     assert capabilities.refusal(runs.configuration("tcp")) is None
-    for memory in ("device", "host:device", "device:host"):
-        assert capabilities.refusal(runs.configuration("tcp", memory=memory)) == (
-            "--memory device: tcp has host"
+    for memory in ("cuda", "host:cuda", "cuda:host"):
+        found = runs.configuration("tcp", memory=memory)
+        assert capabilities.refusal(found) == (
+            "--memory cuda: tcp has what the processor reaches, and else stages"
+        )
+        assert capabilities.refusal(msgspec.structs.replace(found, staging=0)) is None
+        assert (
+            TRANSPORTS.load("zmq").capabilities.refusal(
+                runs.configuration("zmq", memory="cuda", wait="block")
+            )
+            == "--memory cuda: zmq has what the processor reaches"
         )
 
 

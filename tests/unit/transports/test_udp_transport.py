@@ -34,7 +34,7 @@ def test_a_wrong_byte_is_found(pattern, window, buffers, monkeypatch):
 
     def spoilt(ring, slots, seeds):
         fill(ring, slots, seeds)
-        ring.region[slots * 1024 + 500] ^= 0x10
+        ring.region.bytes[slots * 1024 + 500] ^= 0x10
 
     monkeypatch.setattr(Ring, "fill", spoilt)
     problem = measure(configuration(pattern, 1024, window, buffers=buffers, verify=True)).problem

@@ -69,7 +69,8 @@ class NcclEndpoint(NativeEndpoint):
     def connect(self, address: Any) -> None:
         own, other = self._device.uuid, address["device"]
         if own == other:
-            raise Unavailable("NCCL has no two ranks on one device")
+            memory = self._configuration.both_ends("memory")
+            raise Unavailable(f"--memory {memory}: NCCL has no two ranks on one device")
         self._device.enter()
         rank = 0 if self._path.pair.initiates else 1
         communicators = self._path.communicators

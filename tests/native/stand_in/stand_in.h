@@ -1,0 +1,71 @@
+/* A stand-in for libcuda.so.1, so that the code that drives a device can be tested without one. It
+ * proves that code, never a figure. Device memory is the host's memory that the host cannot touch:
+ * a read or write traps. Times are planted.
+ *
+ * Settings are variables of the environment, STANDIN_CUDA_*; see devices.c and streams.c.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int CUresult;
+typedef uint64_t CUdeviceptr;
+
+enum {
+  SUCCESS = 0,
+  INVALID_VALUE = 1,
+  OUT_OF_MEMORY = 2,
+  NOT_INITIALIZED = 3,
+  NO_DEVICE = 100,
+  INVALID_DEVICE = 101,
+  INVALID_CONTEXT = 201,
+  INVALID_HANDLE = 400,
+  NOT_READY = 600,
+  ALREADY_REGISTERED = 712,
+  NOT_REGISTERED = 713,
+  NOT_SUPPORTED = 801,
+  DEVICE_UNAVAILABLE = 46,
+};
+
+enum { MOST_DEVICES = 8 };
+
+/* How long something takes: so many ns, and bytes per ns (0: no more for more bytes). */
+struct delay {
+  double ns, bytes_per_ns;
+};
+
+struct settings {
+  int devices, version, readable, no_peer, no_ipc, compute_mode, busy, mig;
+  size_t memory;
+  struct delay h2d, d2h, d2d, p2p, pageable, sync, launch;
+  const char *ledger;
+};
+extern struct settings settings;
+
+/* The beginning of every call: an error that was asked for by STANDIN_CUDA_FAIL, or 0. It also
+ * never returns where STANDIN_CUDA_HANG says so. */
+CUresult begin_call(const char *name);
+#define BEGIN()                                  \
+  do {                                           \
+    CUresult begun = begin_call(__func__);       \
+    if (begun) return begun;                     \
+  } while (0)
+
+/* The device that is current in this thread, or -1. */
+int current_device(void);
+#define NEEDS_CONTEXT()                              \
+  do {                                               \
+    if (current_device() < 0) return INVALID_CONTEXT; \
+  } while (0)
+
+enum kind { PAGEABLE, PINNED, DEVICE, MANAGED };
+struct place {
+  enum kind kind;
+  int device;
+  char *bytes; /* where this library reaches it */
+};
+/* Where an address is; what nobody knows is pageable memory of the host. */
+struct place find_place(CUdeviceptr address);
+
+int64_t now_ns(void);
