@@ -45,6 +45,12 @@ class CudaStream {
 
   void* handle() const noexcept { return stream_; }
 
+  // Throws DeviceError for what a call has returned, unless it is CUDA_SUCCESS.
+  void check(const char* call, int code) const {
+    if (code != 0) [[unlikely]]
+      fail(call, code);
+  }
+
  private:
   using Pointer = std::uint64_t;  // CUdeviceptr
   using Memcpy = int (*)(Pointer, Pointer, std::size_t, void*);
@@ -78,11 +84,6 @@ class CudaStream {
     std::size_t first = 0, failed = 0;
     check("cuMemcpyBatchAsync",
           batch_(&to, &from, &size, 1, &attributes, &first, 1, &failed, stream_));
-  }
-
-  void check(const char* call, int code) const {
-    if (code != 0) [[unlikely]]
-      fail(call, code);
   }
 
   [[noreturn, gnu::noinline]] void fail(const char* call, int code) const {

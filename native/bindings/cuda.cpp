@@ -5,6 +5,7 @@
 
 #include "../endpoints/cuda_ipc.hpp"
 #include "../endpoints/nccl.hpp"
+#include "../patterns/device_copy.hpp"
 #include "bindings.hpp"
 
 namespace halftrip {
@@ -45,7 +46,44 @@ void define_nccl(nb::module_& module, const char* name) {
           "functions"_a, "stream"_a, "comm"_a, "peer"_a, "ack"_a, nb::keep_alive<1, 3>());
 }
 
+template <class... Each>
+void time_on_device(std::int64_t count, Int64s& timestamps, std::string_view clock, Each&... each) {
+  with_clock(clock, [&]<class Clock>(Clock) {
+    begin_and_finish<Clock>(count, ticks(timestamps), each...);
+  });
+}
+
+void define_bounds(nb::module_& module) {
+  module.def(
+      "device_copy",
+      [](CudaStream& stream, std::uintptr_t to, std::uintptr_t from, std::size_t size,
+         std::int64_t count, Int64s timestamps, std::string_view clock, CudaStream* back,
+         std::uintptr_t back_to, std::uintptr_t back_from) {
+        const auto copy = [&](CudaStream& on, std::uintptr_t target, std::uintptr_t source) {
+          return DeviceCopy{on, reinterpret_cast<void*>(target),
+                            reinterpret_cast<const void*>(source), size};
+        };
+        DeviceCopy there = copy(stream, to, from);
+        if (back == nullptr) return time_on_device(count, timestamps, clock, there);
+        DeviceCopy here = copy(*back, back_to, back_from);
+        time_on_device(count, timestamps, clock, there, here);
+      },
+      "stream"_a, "to"_a, "from_"_a, "size"_a, "count"_a, "timestamps"_a.noconvert(), "clock"_a,
+      "back"_a = nb::none(), "back_to"_a = 0, "back_from"_a = 0, Released());
+  module.def(
+      "device_kernel",
+      [](CudaStream& stream, std::uintptr_t launch, std::uintptr_t function, std::int64_t count,
+         Int64s timestamps, std::string_view clock) {
+        EmptyKernel kernel{stream, reinterpret_cast<EmptyKernel::Launch>(launch),
+                           reinterpret_cast<void*>(function)};
+        time_on_device(count, timestamps, clock, kernel);
+      },
+      "stream"_a, "launch"_a, "function"_a, "count"_a, "timestamps"_a.noconvert(), "clock"_a,
+      Released());
+}
+
 const Part part("cuda", [](nb::module_& module) {
+  define_bounds(module);
   module.attr("cuda_ipc_segment_size") = sizeof(CudaIpcSegment);
   define_ipc<CudaIpc>(module, "CudaIpc");
   define_ipc<CudaIpcNonblocking>(module, "CudaIpcNonblocking");

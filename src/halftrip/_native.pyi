@@ -549,3 +549,24 @@ class NcclNonblocking(_EndpointBase):
     def __init__(
         self, functions: list[int], stream: CudaStream, comm: int, peer: int, ack: int
     ) -> None: ...
+
+def device_copy(
+    stream: CudaStream,
+    to: int,
+    from_: int,
+    size: int,
+    count: int,
+    timestamps: _Int64s,
+    clock: str,
+    back: CudaStream | None = None,
+    back_to: int = 0,
+    back_from: int = 0,
+) -> None:
+    """Copies `size` bytes `count` times between each two timestamps, and waits for each; with
+    `back`, as many go from `back_from` to `back_to` at the same time. Raises DeviceError."""
+
+def device_kernel(
+    stream: CudaStream, launch: int, function: int, count: int, timestamps: _Int64s, clock: str
+) -> None:
+    """Launches an empty kernel `count` times between each two timestamps, and waits for each.
+    `launch` is the address of cuLaunchKernel. Raises DeviceError."""

@@ -106,6 +106,7 @@ _UNITS = {
     "delay": "ns",
     "socket_buffer": "bytes",
     "mss": "bytes",
+    "staging": "bytes",
     "socket_busy_poll": "us",
     "rate": "bytes_per_s",
     "bandwidth": "bytes_per_s",

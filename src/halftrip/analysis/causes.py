@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 from halftrip.analysis.fitted import Bend, PiecewiseFit
 from halftrip.results.configuration import Configuration
+from halftrip.results.memory_name import is_on_device
 from halftrip.results.patterns import uses_buffers
 from halftrip.results.records import Environment
 from halftrip.results.run import Run
@@ -219,6 +220,9 @@ def _applies(threshold: Threshold, curve: Configuration, ends: Sequence[Environm
             and is_same
             and is_sent
         )
+    if threshold.acts in _GRADUAL and all(is_on_device(end.memory) for end in curve.ends):
+        # Without a stage, no byte of a message is in the host's memory.
+        return curve.staging is not None
     if threshold.acts == "cache":
         # With --verify, each message has a buffer of its own: they take as much whatever its size.
         return curve.cache == "hot" and not curve.verify

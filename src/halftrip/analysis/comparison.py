@@ -273,7 +273,17 @@ def _unlike(base: Side, new: Side) -> str:
 _FIELDS = (
     *("transport", "pattern", "mode", "size", "window", "wait", "memory", "pages", "buffers"),
     *("cache", "places", "touch", "delay", "align", "datatype", "object", "socket", "ownership"),
-    *("tuning", "rate", "verify", "pair", "thread", "concurrency", "variant"),
+    *(
+        "staging",
+        "device_copy",
+        "tuning",
+        "rate",
+        "verify",
+        "pair",
+        "thread",
+        "concurrency",
+        "variant",
+    ),
 )
 
 

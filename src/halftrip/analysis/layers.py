@@ -31,7 +31,7 @@ BUILT_ON: Mapping[str, str] = MappingProxyType(
 
 # The settings in which the two layers may differ, as not every transport has all kinds of them; in
 # the order in which they choose the best of several configurations below.
-MAY_DIFFER = ("wait", "object", "socket", "ownership", "tuning")
+MAY_DIFFER = ("wait", "object", "socket", "ownership", "staging", "device_copy", "tuning")
 # The transport itself, the cores that were requested, and what `_kind` looks into.
 _APART = ("transport", "core", "initiator", "responder", "places")
 

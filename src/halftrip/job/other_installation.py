@@ -165,7 +165,11 @@ def _adopted(run: Run, number: int, due: Due) -> Iterator[records.Record]:
         yield msgspec.structs.replace(found, launch=number)
     for lost in run.lost:
         yield msgspec.structs.replace(lost, launch=number)
+    for device in run.devices:
+        yield msgspec.structs.replace(device, launch=number)
     yield from run.copy_times
+    yield from run.device_copies
+    yield from run.device_latencies
 
 
 def _varied(configuration: Configuration, variant: Variant) -> Configuration:

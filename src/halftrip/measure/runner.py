@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from halftrip import _native
 from halftrip.clock import raw_now
 from halftrip.control.collectives import Group
 from halftrip.errors import Unavailable
@@ -23,6 +24,7 @@ from halftrip.measure.adaptive_sizes import Refinement
 from halftrip.measure.aggregate import aggregate
 from halftrip.measure.budget import Allowed, Budget
 from halftrip.measure.clock_offsets import HostClocks
+from halftrip.measure.device_bounds import device_bounds
 from halftrip.measure.host_log import IDLE_SECONDS, HostLog, HostRecorder
 from halftrip.measure.part import Turn
 from halftrip.measure.participant import Participant, TurnReport
@@ -34,6 +36,7 @@ from halftrip.plan.pairing import AtOnce
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration
+from halftrip.results.device import Device
 from halftrip.results.records import (
     CopyTime,
     Environment,
@@ -154,7 +157,8 @@ class Runner:
 
     def _measure_plan(self) -> None:
         setup = self._setup
-        every: list[Environment | Threshold] = [*setup.environments, *setup.thresholds]
+        every: list[Environment | Device | Threshold]
+        every = [*setup.environments, *setup.devices, *setup.thresholds]
         for found in every:
             if found.rank not in setup.absent:
                 self._record(msgspec.structs.replace(found, launch=self._launch))
@@ -291,12 +295,17 @@ class Runner:
             self._record(record)
 
     def _measure_copies(self, largest: int) -> None:
-        """Measures how fast rank 0 copies, while the others rest; messages had up to `largest`
-        bytes."""
+        """Measures how fast rank 0 and its devices copy, while the others rest; messages had up to
+        `largest` bytes."""
         if self._group.rank == 0:
             for size in baselines.copy_sizes(largest):
                 ns = baselines.copy_time(size, self._setup.clock)
                 self._record(CopyTime(rank=0, size=size, ns=ns))
+            try:
+                for record in device_bounds(self._setup.devices, largest, self._setup.clock):
+                    self._record(record)
+            except (Unavailable, _native.DeviceError) as error:
+                self._note(0, [f"the bounds of a device are not known: {error}"])
         self._group.barrier()
 
     # Records, on rank 0.

@@ -27,11 +27,13 @@ from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
+from halftrip.results.device import Device
 from halftrip.results.memory_name import both_memories, is_of_host
 from halftrip.results.patterns import SHAPES, is_in_turn, uses_buffers
 from halftrip.results.records import ClockInfo, Environment
 from halftrip.results.threshold import Threshold
 from halftrip.telemetry import environment, topology
+from halftrip.telemetry.devices import describe, near_cores
 from halftrip.telemetry.machine_thresholds import machine_thresholds
 from halftrip.telemetry.memory import available_memory
 from halftrip.telemetry.process import Meter
@@ -48,9 +50,9 @@ class Setup:
     """The set-up of this rank, as `set_up` makes it.
 
     `hosts` and `places` are by rank; so are `environments`, which only rank 0 has, as it has the
-    `thresholds` of all ranks' cores. `cache_bytes` is the largest last-level cache of all ranks and
-    devices, and `kept_bytes` what the buffers of configurations that are not being measured may
-    take at each rank. Ranks that are `absent` are as in
+    `thresholds` of all ranks' cores and the `devices` of their memory. `cache_bytes` is the largest
+    last-level cache of all ranks and devices, and `kept_bytes` what the buffers of configurations
+    that are not being measured may take at each rank. Ranks that are `absent` are as in
     ProcessContext; their environments are those of the processes in their places.
     """
 
@@ -67,6 +69,7 @@ class Setup:
     transports: dict[str, Transport]
     absent: Mapping[int, str] = field(default_factory=dict)
     thresholds: list[Threshold] = field(default_factory=list)
+    devices: list[Device] = field(default_factory=list)
 
     @property
     def clock_hosts(self) -> list[str]:
@@ -174,7 +177,8 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     reader = Reader()
     meter = Meter(reader, whole=plan.threads == 1)
     lost = process.absent.get(group.rank)
-    own_view = topology.view(host_identity() if lost is None else f"lost: {lost}", reader)
+    near = tuple(_near(plan, role, reader) for role in (0, 1))
+    own_view = topology.view(host_identity() if lost is None else f"lost: {lost}", reader, near)
     views: list[topology.View] = group.allgather(own_view, topology.View)
     hosts = [view.host for view in views]
     schedule = Schedules(group.size, plan.pairs, plan.limits, hosts, process.absent)
@@ -200,6 +204,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         for threshold in machine_thresholds(own[0].core, reader)
     ]
     thresholds = group.gather(own_thresholds, list[Threshold]) or []
+    devices = group.gather(_devices(plan, group.rank, reader), list[Device]) or []
     return Setup(
         plan=plan,
         group=group,
@@ -209,6 +214,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         places=chosen,
         environments=group.gather(described, Environment) or [],
         thresholds=[each for of_rank in thresholds for each in of_rank],
+        devices=[each for of_rank in devices for each in of_rank],
         cache_bytes=max(cache for cache, _ in limits),
         kept_bytes=min(_MOST_KEPT, *(kept for _, kept in limits)),
         schedule=schedule,
@@ -217,15 +223,43 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     )
 
 
+def _memory_names(plan: Plan) -> list[str]:
+    """The names of all memory of a plan, in order."""
+    parts = plan.part_plans
+    texts = [text for part in parts for text in part.memory]
+    return list(dict.fromkeys(end for text in texts for end in both_memories(text) or ()))
+
+
+def _devices(plan: Plan, rank: int, reader: Reader) -> list[Device]:
+    """The devices of a plan's memory that this rank finds, each once."""
+    found: dict[str, Device] = {}
+    for name in _memory_names(plan):
+        device = describe(name, rank, reader)
+        if device is not None:
+            found.setdefault(device.uuid, device)
+    return list(found.values())
+
+
 def _device_memories(plan: Plan) -> list[Memory]:
     """The memory of devices that the plan names, as far as it is here."""
-    names = {end for text in plan.memory for end in both_memories(text) or ()}
     found = []
-    for name in sorted(names):
+    for name in _memory_names(plan):
         if not is_of_host(name):
             with contextlib.suppress(Unavailable):
                 found.append(memory_named(name))
     return found
+
+
+def _near(plan: Plan, role: int, reader: Reader) -> tuple[int, ...]:
+    """The cores near the first device that the plan has memory of for one end: 0 is the initiator,
+    1 the responder."""
+    for part in plan.part_plans:
+        for text in part.memory:
+            ends = both_memories(text)
+            cores = near_cores(ends[role], reader) if ends is not None else ()
+            if cores:
+                return tuple(cores)
+    return ()
 
 
 def _agree_on_poll_pause(group: Group, views: Sequence[topology.View]) -> int:
@@ -253,7 +287,9 @@ def places(
     ]
     rest = [slot for slot in range(len(views) * threads) if slot not in order]
     each = [view for view in views for _ in range(threads)]
-    found = topology.place(each, plan.cores, [*order, *rest], threads)
+    roles = {rank: role for pair in first for role, rank in enumerate(pair)}
+    of_slots = [roles.get(rank, 0) for rank in range(len(views)) for _ in range(threads)]
+    found = topology.place(each, plan.cores, [*order, *rest], threads, of_slots)
     return [found[rank * threads : (rank + 1) * threads] for rank in range(len(views))]
 
 

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from halftrip.errors import UsageError
+from halftrip.plan.memory import staging_option
 from halftrip.plan.vary import STARTING_KEYS
 from halftrip.results.configuration import TUNING, UNTUNED, Configuration
+from halftrip.results.memory_name import is_of_host
 from halftrip.results.patterns import SHAPES
 from halftrip.results.sides import SIDE
 
@@ -77,6 +79,8 @@ def curve_keys(curve: Configuration, plan: Mapping[str, Any]) -> dict[str, Any]:
     }
     if curve.delay:
         keys["delay"] = [curve.delay]
+    if not all(is_of_host(end.memory) for end in curve.ends):
+        keys["staging"] = [staging_option(curve.staging)]
     if curve.window != (SHAPES[curve.pattern].window or 1):
         keys["window"] = [curve.window]
     if curve.rate is not None:

@@ -29,6 +29,13 @@ def staging_bytes(text: str) -> int | None:
     return size
 
 
+def staging_option(staging: int | None) -> str:
+    """The text of which `staging_bytes` makes this."""
+    if staging is None:
+        return "none"
+    return f"{_CHUNK}{staging}" if staging else "whole"
+
+
 def memories(value: Any) -> tuple[str, ...]:
     """Kinds of memory, each with or without its device: ``host``, ``cuda@0`` for both ends,
     ``pinned:cuda@0000:3b:00.0`` for the initiator and the responder."""

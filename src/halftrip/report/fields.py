@@ -60,6 +60,13 @@ def _yes_or_no(value: bool) -> str:
     return "yes" if value else "no"
 
 
+def staging_text(staging: int | None) -> str:
+    """How messages in a device's memory are staged: ``whole``, ``chunks of 512K``; empty: not."""
+    if staging is None:
+        return ""
+    return f"chunks of {format_size(staging)}" if staging else "whole"
+
+
 # The field that says which ranks talk.
 _RANKS = "ranks"
 
@@ -86,6 +93,8 @@ FIELDS = (
     Field("object", lambda each: each.object, "buffer"),
     Field("socket", lambda each: each.socket or ""),
     Field("ownership", lambda each: each.ownership or ""),
+    Field("staging", lambda each: staging_text(each.staging), is_of_buffers=True),
+    Field("device copy", lambda each: each.device_copy or "", "driver"),
     _tuning("socket_buffer", "socket buffer", format_size),
     _tuning("nodelay", "nodelay", _yes_or_no, "yes"),
     _tuning("congestion", "congestion"),

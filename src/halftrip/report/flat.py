@@ -53,7 +53,10 @@ def configuration_fields(configuration: Configuration) -> dict[str, Any]:
         "places": configuration.message_places,
         "touch": configuration.touch,
         "delay": configuration.delay,
-        **{name: fields[name] for name in ("object", "socket", "ownership")},
+        **{
+            name: fields[name]
+            for name in ("object", "socket", "ownership", "staging", "device_copy")
+        },
         **{_TUNING.get(name, name): _tuning(configuration, name) for name in TUNING},
         "variant": variant_text(configuration.variant),
     }

@@ -69,6 +69,9 @@ def _content(document: Document) -> dict[str, Any]:
         "expectations": [each._asdict() for each in shortfalls(document)],
         "rows": [flat(row) for row in document.rows],
         "copies": [with_units({"size": c.size, "ns": c.ns}) for c in document.run.copy_times],
+        "devices": [msgspec.to_builtins(each) for each in document.run.devices],
+        "device_copies": [msgspec.to_builtins(each) for each in document.run.device_copies],
+        "device_latencies": [msgspec.to_builtins(each) for each in document.run.device_latencies],
         "aggregates": [
             {
                 "configuration": with_units(configuration_fields(aggregate.configuration)),

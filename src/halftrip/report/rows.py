@@ -147,6 +147,8 @@ def _order(configuration: Configuration) -> tuple[Any, ...]:
         configuration.object,
         configuration.socket or "",
         configuration.ownership or "",
+        -1 if configuration.staging is None else configuration.staging,
+        configuration.device_copy or "",
         msgspec.structs.astuple(configuration.tuning),
         configuration.variant,
         configuration.size,

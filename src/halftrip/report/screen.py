@@ -10,6 +10,7 @@ from rich.text import Text
 from halftrip.analysis.layers import related
 from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
 from halftrip.report import (
+    devices,
     expectation_lines,
     imported_tables,
     mpi_overhead,
@@ -58,6 +59,7 @@ def render(document: Document, width: int, file: str | None = None) -> Group:
         *variants.key(document),
         *expectation_lines.lines(document),
         *mpi_overhead.lines(document),
+        *devices.devices(document.run),
         *network.lines(document.run),
         *one_way.lines(document),
         *notes.breakpoints(document.curves),

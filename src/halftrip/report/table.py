@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.report import network, notes, one_way
+from halftrip.report import devices, network, notes, one_way
 from halftrip.report.causes import trust
 from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
@@ -34,6 +34,8 @@ def render(document: Document, width: int | None = None) -> Group:
         for said in (
             *notes.aggregates(document.aggregates, document.run.names),
             *notes.baselines(document.baselines),
+            *devices.bounds(document.run),
+            *devices.devices(document.run),
             *network.lines(document.run),
             *one_way.lines(document),
             *one_way.reasons(document),

@@ -14,7 +14,7 @@ _BOTH = re.compile(rf"(?P<initiator>{_NAME})(?::(?P<responder>{_NAME}))?")
 
 # The kinds here that the processor reaches by plain loads and stores. One of a plug-in says so of
 # itself.
-_HOST_KINDS = ("host", "pinned", "managed")
+HOST_KINDS = ("host", "pinned", "managed")
 
 
 class MemoryName(NamedTuple):
@@ -41,9 +41,15 @@ def both_memories(text: str) -> tuple[str, str] | None:
 
 
 def is_of_host(name: str) -> bool:
-    """Whether the processor reaches the memory of that name. Raises UsageError for a plug-in that
-    cannot be imported."""
+    """Whether the processor reaches the memory of that name, which a plan may have. Raises
+    UsageError for a plug-in that cannot be imported."""
     kind = parse_memory(name).kind
-    if kind in MEMORIES.built_in:
-        return kind in _HOST_KINDS
+    if kind in MEMORIES.built_in or kind not in MEMORIES:
+        return kind in HOST_KINDS
     return bool(getattr(MEMORIES.load(kind), "of_host", False))
+
+
+def is_on_device(name: str) -> bool:
+    """Whether the memory of that name in a run is, as far as its kind is known here, of a CUDA
+    device alone."""
+    return parse_memory(name).kind == "cuda"

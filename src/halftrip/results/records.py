@@ -26,6 +26,7 @@ from halftrip.results.bounds import (
 )
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, add_deliveries
+from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.host_counters import HostCounters
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.reported import Reported, Source, Variant
@@ -364,6 +365,9 @@ Record = (
     | Threshold
     | ClockComparison
     | CopyTime
+    | Device
+    | DeviceCopy
+    | DeviceLatency
     | HostCounters
     | Notice
     | RunEnd

@@ -7,6 +7,7 @@ from functools import cached_property
 import msgspec
 
 from halftrip.results.configuration import Configuration
+from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.host_counters import HostCounters
 from halftrip.results.names import Names
 from halftrip.results.records import (
@@ -49,6 +50,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     thresholds: tuple[Threshold, ...] = ()
     clock_comparisons: tuple[ClockComparison, ...] = ()
     copy_times: tuple[CopyTime, ...] = ()
+    devices: tuple[Device, ...] = ()
+    device_copies: tuple[DeviceCopy, ...] = ()
+    device_latencies: tuple[DeviceLatency, ...] = ()
     host_counters: tuple[HostCounters, ...] = ()
     notices: tuple[Notice, ...] = ()
     end: RunEnd | None = None

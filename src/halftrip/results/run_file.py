@@ -17,6 +17,8 @@ Records (`records`), in the order in which they come:
 - ``threshold``: a size from which on messages are handled in another way;
 - ``clocks``: how far the clock of a host is ahead of rank 0's;
 - ``copy``: the time of a memcpy;
+- ``device``: a device whose memory the plan names, after the environments;
+- ``device-copy``, ``device-latency``: the times of its copies and of waiting for it;
 - ``system``: the counters of a host, before all configurations, after each or after several short
   ones, and after all;
 - ``notice``: what could not be read in the kernel's files and was left out, or what the kernel gave
@@ -28,8 +30,8 @@ Format versions, newest first; every version that was ever released can be read 
 - 10: record ``source``, ``reported`` in ``measurement``, ``variant`` of a configuration, and values
   that are not known, for what other tools have measured; records ``launch`` and ``launch-failure``,
   and ``variant`` of a ``skip``, for what is varied; ``mitigations`` and ``halftrip`` in
-  ``environment``; ``delay`` of a configuration; record ``threshold``. Older files have none of
-  these.
+  ``environment``; ``delay``, ``staging`` and ``device_copy`` of a configuration; records
+  ``threshold``, ``device``, ``device-copy`` and ``device-latency``. Older files have none of these.
 - 9: ``tuning`` of a configuration, ``kind`` of a ``notice``, records ``connection`` and ``clocks``,
   and ``end``, ``peer_start`` and ``arrivals`` of a block. Older files have sockets as the system
   makes them, with TCP_NODELAY, and notices of what could not be read.
@@ -62,6 +64,7 @@ import msgspec
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.results import records
 from halftrip.results.block import encode_array
+from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.host_counters import HostCounters
 from halftrip.results.reading import FORMAT, decode, read
 from halftrip.results.records import Record
@@ -247,6 +250,9 @@ def assemble(header: records.Header, found: Iterable[Record], problems: Iterable
         thresholds=of(Threshold),
         clock_comparisons=of(records.ClockComparison),
         copy_times=of(records.CopyTime),
+        devices=of(Device),
+        device_copies=of(DeviceCopy),
+        device_latencies=of(DeviceLatency),
         host_counters=of(HostCounters),
         notices=of(records.Notice),
         end=ends[-1] if ends else None,

@@ -15,6 +15,7 @@ import msgspec
 from halftrip.results import records
 from halftrip.results.block import Block
 from halftrip.results.bounds import LONGEST_NS
+from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.threshold import Threshold
 
 # Iterations of a sample times messages of an iteration fit a number of 64 bits.
@@ -138,7 +139,7 @@ def _ranks(record: records.Record) -> Sequence[int]:
             return [rank for pair in record.pairs for rank in pair]
         case records.Connection():
             return (record.rank, record.peer)
-        case Threshold():
+        case Threshold() | Device() | DeviceCopy() | DeviceLatency():
             return (record.rank,)
         case records.ClockComparison():
             return record.ranks

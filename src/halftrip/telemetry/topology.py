@@ -26,11 +26,18 @@ class Core(msgspec.Struct, frozen=True):
 
 
 class View(msgspec.Struct, frozen=True):
-    """The cores of a host, as one of its ranks sees it: those that it may use, and all present."""
+    """The cores of a host, as one of its ranks sees it: those that it may use, and all present;
+    and, as an initiator and as a responder, those near the devices that its memory is in."""
 
     host: str
     allowed: tuple[Core, ...]
     present: tuple[int, ...]
+    near: tuple[tuple[int, ...], ...] = ()
+
+    def near_of(self, role: int) -> tuple[Core, ...]:
+        """The cores that it may use near its devices in a role; all, where there are none."""
+        numbers = self.near[role] if role < len(self.near) else ()
+        return tuple(core for core in self.allowed if core.number in numbers) or self.allowed
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -41,12 +48,12 @@ class Place(msgspec.Struct, frozen=True):
     shared: bool
 
 
-def view(host: str, reader: Reader = HOST_FILES) -> View:
+def view(host: str, reader: Reader = HOST_FILES, near: tuple[tuple[int, ...], ...] = ()) -> View:
     """The view of this process. Where the kernel does not tell, each core is a physical core, and
     all share a cache."""
     allowed = sorted(os.sched_getaffinity(0))
     present = tuple(parse_list(reader.line(f"{_CPUS}/present") or "")) or tuple(allowed)
-    return View(host, tuple(_core(reader, number) for number in allowed), present)
+    return View(host, tuple(_core(reader, number) for number in allowed), present, near)
 
 
 def parse_list(text: str) -> list[int]:
@@ -93,12 +100,14 @@ def place(
     requested: Sequence[int] | Literal["none"] | None = None,
     order: Sequence[int] | None = None,
     threads: int = 1,
+    roles: Sequence[int] = (),
 ) -> list[Place]:
     """A core for every thread of every rank. `views` and `requested`, the cores of --cores, are by
     slot: rank * `threads` + thread.
 
     Where there are fewer cores than slots, neighbours in `order` get different ones. With "none"
-    threads get no core of their own.
+    threads get no core of their own. `roles` are those of `View.near_of`, by slot: as many cores as
+    are needed are taken near the devices of all, if there are so many.
 
     Raises UsageError for a core that does not exist, Unavailable for one that a rank may not use.
     """
@@ -111,7 +120,9 @@ def place(
     else:
         for host in dict.fromkeys(seen.host for seen in views):
             here = [slot for slot in order or range(len(views)) if views[slot].host == host]
-            cores = _choose([views[slot].allowed for slot in here])
+            cores = _choose_near(
+                [views[slot] for slot in here], [_role(roles, slot) for slot in here]
+            )
             for slot, core in zip(here, cores, strict=True):
                 chosen[slot] = core
     taken = [(seen.host, core) for seen, core in zip(views, chosen, strict=True)]
@@ -133,12 +144,27 @@ def _check(rank: int, core: int, seen: View) -> None:
         raise Unavailable(f"rank {rank} may not use core {core} (allowed: {allowed})")
 
 
+def _role(roles: Sequence[int], slot: int) -> int:
+    return roles[slot] if slot < len(roles) else 0
+
+
+def _choose_near(views: Sequence[View], roles: Sequence[int]) -> list[int]:
+    """A core for each slot of one host, near its devices, if there are as many as that takes."""
+    near = [view.near_of(role) for view, role in zip(views, roles, strict=True)]
+    return _best(near) or _choose([view.allowed for view in views])
+
+
+def _best(allowed: Sequence[Sequence[Core]]) -> list[int] | None:
+    """A core of its own for each rank of one host, by the best way of sharing out that serves all
+    of them; None if none does."""
+    return next((match for slots in _ways(allowed) if (match := _match(slots))), None)
+
+
 def _choose(allowed: Sequence[Sequence[Core]]) -> list[int]:
-    """A core for each rank of one host, by the best way of sharing out that serves all of them."""
-    for slots in _ways(allowed):
-        match = _match(slots)
-        if match is not None:
-            return match
+    """A core for each rank of one host."""
+    match = _best(allowed)
+    if match is not None:
+        return match
     # More ranks than cores: in turn.
     return [cores[rank % len(cores)].number for rank, cores in enumerate(allowed)]
 

@@ -15,6 +15,7 @@ from halftrip.results.configuration import (
     Configuration,
     Datatype,
     DeviceCopy,
+    EndSettings,
     Object,
     Ownership,
     Socket,
@@ -120,6 +121,8 @@ class Capabilities(NamedTuple):
                     self.no_other_wait or f"{configuration.transport} has {', '.join(self.waits)}"
                 )
                 return f"--wait {end.wait}: {reason}"
+            if self.of_host and self._is_window(end, configuration) and end.memory != "host":
+                return f"--memory {end.memory}: {configuration.transport} has windows in the host's"
             if not self._takes(end.memory, configuration):
                 return self._other_memory(end.memory, configuration.transport)
             if end.pages == "huge" and configuration.mode == "onesided":
@@ -178,6 +181,11 @@ class Capabilities(NamedTuple):
             (configuration.verify and bool(self.no_verify), f"--verify: {self.no_verify}"),
         )
         return next((reason for refused, reason in refusals if refused), None)
+
+    @staticmethod
+    def _is_window(end: EndSettings, configuration: Configuration) -> bool:
+        """Whether the peer reaches into this end's memory, which its transport allocates."""
+        return configuration.mode == "onesided" and end is configuration.responder
 
     def _takes(self, memory: str, configuration: Configuration) -> bool:
         """Whether messages can be in an end's memory."""

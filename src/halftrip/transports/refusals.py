@@ -10,6 +10,7 @@ from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import TUNING, UNTUNED
+from halftrip.results.memory_name import both_memories, is_of_host
 from halftrip.transports.base import ProcessContext, Transport
 
 # More reasons than this are no help.
@@ -42,9 +43,18 @@ def check_possible(plan: Plan) -> None:
 
 def _check_settings(plan: Plan, choices: Collection[Choices]) -> None:
     """Raises UsageError for a setting that none of the plan's transports has."""
-    for name in ("object", "socket", "ownership"):
+    for name in ("object", "socket", "ownership", "device_copy"):
         if getattr(plan, name) and all(len(getattr(each, name)) < 2 for each in choices):
-            raise UsageError(f"--{name}: {', '.join(plan.transports)} has no choice of it")
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option}: {', '.join(plan.transports)} has no choice of it")
+    if any(text != "none" for text in plan.staging):
+        if not any("staged" in each.staging for each in choices):
+            raise UsageError(f"--staging: {', '.join(plan.transports)} has no staged messages")
+        ends = {end for text in plan.memory for end in both_memories(text) or ()}
+        if all(map(is_of_host, ends)):
+            raise UsageError(
+                "--staging: no end is in the memory of a device, as with --memory cuda"
+            )
     for field in TUNING:
         is_asked = getattr(plan, field) != (getattr(UNTUNED, field),)
         if is_asked and not any(field in each.tuning for each in choices):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from halftrip.analysis.adjustment import probed
 from halftrip.analysis.flags.flag import Evidence, Flag, us
+from halftrip.results.memory_name import is_on_device
 from halftrip.results.patterns import is_in_turn
 from halftrip.results.records import Environment
 from halftrip.stats.series import rtt_states
@@ -35,7 +36,7 @@ def above_bound(row: Evidence) -> Flag | None:
                 f"{us(row.summary.latency)} one way, where a cache line alone takes {us(half)}",
                 "doubt the clock, the cores that were probed, or what is counted",
             )
-    copies = {copy.size: copy.size / copy.ns for copy in row.run.copy_times if copy.ns > 0}
+    copies = _fastest_copies(row)
     if (
         not copies
         or not row.configuration.size
@@ -54,6 +55,21 @@ def above_bound(row: Evidence) -> Flag | None:
         f"best ({format_size(max(copies, key=lambda size: copies[size]))})",
         "look whether the payload is touched at all; --verify tells whether it arrives",
     )
+
+
+def _fastest_copies(row: Evidence) -> dict[int, float]:
+    """The copies that bound a row, GB/s by size: those of the host, or, between buffers in the
+    memory of devices, those of the kind that its messages take; empty where none is known."""
+    on_device = [is_on_device(end.memory) for end in row.configuration.ends]
+    if not any(on_device):
+        return {copy.size: copy.size / copy.ns for copy in row.run.copy_times if copy.ns > 0}
+    found: dict[int, float] = {}
+    is_direct = all(on_device) and row.configuration.staging is None
+    for copy in row.run.device_copies:
+        if is_direct != (copy.direction == "device to device") or copy.both_ways:
+            continue
+        found[copy.size] = max(found.get(copy.size, 0.0), copy.size / copy.ns)
+    return found
 
 
 def _crosses_once(row: Evidence) -> bool:

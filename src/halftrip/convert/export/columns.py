@@ -53,6 +53,8 @@ delay_ns | whole | How long the initiator computes between its calls, ns
 object | text | What a Python program sends: a buffer, or an object that is pickled
 socket | text? | The type of ZeroMQ socket
 ownership | text? | Whether a Dragon sender keeps the memory of a message
+staging_bytes | whole? | Chunks by way of page-locked memory, bytes; 0: whole; none: not staged
+device_copy | text? | Who copies between devices: driver (its choice) or engine
 socket_buffer_bytes | whole? | What a socket may hold in each direction, bytes; 0: not set
 nodelay | yes or no? | Whether TCP sends small segments at once
 congestion | text? | TCP's congestion control algorithm

@@ -16,7 +16,7 @@ from halftrip.mpi.endpoint import addresses, blocking_end, kind, native_path
 from halftrip.mpi.library import timed_tag
 from halftrip.results.configuration import Configuration
 from halftrip.results.threshold import Threshold
-from halftrip.transports import mpi
+from halftrip.transports import device_pointers, mpi
 from halftrip.transports.base import (
     Buffers,
     Endpoint,
@@ -87,6 +87,9 @@ class MpiTransport(Transport):
         ):
             return f"--datatype vector: a strided message is made of blocks of {BLOCK} bytes"
         return reason
+
+    def obstacle(self, configuration: Configuration, pair: PairContext) -> str | None:
+        return device_pointers.obstacle(configuration, pair)
 
     def path(self, pair: PairContext, settings: PathSettings) -> Path:
         return MpiPath(self.process, pair)

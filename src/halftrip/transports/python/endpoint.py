@@ -146,8 +146,8 @@ class PythonEndpoint(Endpoint):
             calls,
             configuration.pattern,
             initiates,
-            buffers.out.messages,
-            buffers.in_.messages,
+            buffers.out.arrays,
+            buffers.in_.arrays,
             configuration.window,
         )
         # The responder's clock reads would lengthen the initiator's round trips.

@@ -18,7 +18,7 @@ from halftrip.memory.allocator import Bytes
 from halftrip.mpi.library import timed_tag
 from halftrip.results.configuration import Configuration
 from halftrip.results.threshold import Threshold
-from halftrip.transports import mpi
+from halftrip.transports import device_pointers, mpi
 from halftrip.transports.base import Buffers, PairContext, PathSettings, ProcessContext, Timed
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.mpi_thresholds import mpi_thresholds
@@ -55,6 +55,7 @@ class Mpi4pyTransport(PythonTransport):
             "persistent": PATTERNS,
         },
         waits=mpi.WAITS,
+        staging=("none",),
         no_other_wait=mpi.NO_OTHER_WAIT,
         no_mode={"onesided": "one-sided calls are measured with -t mpi only"},
         largest=mpi.LARGEST,
@@ -66,6 +67,9 @@ class Mpi4pyTransport(PythonTransport):
 
     def refuses(self, configuration: Configuration) -> str | None:
         return mpi.refusal(configuration) or super().refuses(configuration)
+
+    def obstacle(self, configuration: Configuration, pair: PairContext) -> str | None:
+        return device_pointers.obstacle(configuration, pair)
 
     def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
         return BufferPath(self.process, pair)

@@ -10,6 +10,7 @@ import numpy as np
 
 from halftrip.memory.allocator import Bytes
 from halftrip.results.configuration import Configuration
+from halftrip.results.memory_name import is_of_host
 from halftrip.transports import mpi
 from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
@@ -32,6 +33,7 @@ class Mpi4pyObjectTransport(Mpi4pyTransport):
     capabilities = Capabilities(
         patterns={"blocking": PATTERNS, "ssend": ONE_WAY, "nonblocking": PATTERNS},
         waits=mpi.WAITS,
+        staging=("none",),
         no_other_wait=mpi.NO_OTHER_WAIT,
         no_mode={
             "persistent": "mpi4py has no persistent calls for objects",
@@ -46,7 +48,15 @@ class Mpi4pyObjectTransport(Mpi4pyTransport):
         reason = super().refuses(configuration)
         if reason is None and configuration.buffers == "same":
             return "--buffers same: an object that is received is a new one"
+        on_device = not all(is_of_host(end.memory) for end in configuration.ends)
+        if reason is None and on_device and configuration.object != "array":
+            return f"--object {configuration.object}: only an array is in a device's memory"
         return reason
+
+    def obstacle(self, configuration: Configuration, pair: PairContext) -> str | None:
+        """Pickling copies an array of a device to the host, so that any library takes it."""
+        memory = pair.end_of(configuration).memory
+        return None if is_of_host(memory) else objects.no_device_arrays()
 
     def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
         return ObjectPath(self.process, pair)

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 
-from halftrip.memory.allocator import Bytes
 from halftrip.results.configuration import Object
 
+# What has arrays in a device's memory that can be pickled.
+_DEVICE_ARRAYS = "cupy"
 
-def made(kind: Object, message: Bytes) -> Any:
+
+def no_device_arrays() -> str | None:
+    """Why there are no arrays in a device's memory here, or None."""
+    try:
+        importlib.import_module(_DEVICE_ARRAYS)
+    except ImportError as error:
+        return f"arrays in a device's memory are CuPy's: {error}"
+    return None
+
+
+def made(kind: Object, message: Any) -> Any:
     """An object whose payload is `message`, shape (bytes,): the buffer itself, its bytes, an array
     of them, or a dictionary that has them beside a number and a text. Only the buffer and the array
-    change with the message."""
+    change with the message. Of a message in a device's memory, the array is CuPy's, over the same
+    bytes."""
+    if not isinstance(message, np.ndarray):
+        return importlib.import_module(_DEVICE_ARRAYS).asarray(message)
     if kind == "bytes":
         return message.tobytes()
     if kind == "dict":
@@ -21,7 +36,10 @@ def made(kind: Object, message: Bytes) -> Any:
     return message
 
 
-def keep(kind: Object, received: Any, into: Bytes) -> None:
+def keep(kind: Object, received: Any, into: Any) -> None:
     """Copies the payload of an object that has been received."""
     payload = received["payload"] if kind == "dict" else received
-    into[:] = np.frombuffer(payload, dtype=np.uint8)
+    if isinstance(into, np.ndarray):
+        into[:] = np.frombuffer(payload, dtype=np.uint8)
+    else:
+        made(kind, into)[:] = payload

@@ -81,7 +81,12 @@ class Requests(ABC):
 
 
 def blocking(
-    calls: Calls, pattern: Pattern, initiates: bool, out: Bytes, in_: Bytes, window: int
+    calls: Calls,
+    pattern: Pattern,
+    initiates: bool,
+    out: Sequence[Any],
+    in_: Sequence[Any],
+    window: int,
 ) -> Iterate:
     """The iterations of one end. `out` and `in_` are the buffers, used in turn, shape
     (slots, bytes)."""
@@ -102,13 +107,18 @@ def blocking(
 
 
 def nonblocking(
-    requests: Requests, pattern: Pattern, initiates: bool, out: Bytes, in_: Bytes, window: int
+    requests: Requests,
+    pattern: Pattern,
+    initiates: bool,
+    out: Sequence[Any],
+    in_: Sequence[Any],
+    window: int,
 ) -> Iterate:
     """The same with requests. A window has at least that many, also where its messages share a
     buffer."""
     width = _width(pattern, window)
 
-    def windows_of(make: Callable[[Bytes], Any], buffers: Bytes) -> list[list[Any]]:
+    def windows_of(make: Callable[[Bytes], Any], buffers: Sequence[Any]) -> list[list[Any]]:
         return _windows(list(map(make, _at_least(width, buffers))), width)
 
     # The windows of each iteration; one is complete before the next begins.
@@ -158,7 +168,7 @@ def _width(pattern: Pattern, window: int) -> int:
     return 1 if SHAPES[pattern].window is None else window
 
 
-def _at_least(count: int, buffers: Bytes) -> list[Bytes]:
+def _at_least(count: int, buffers: Sequence[Any]) -> list[Any]:
     """The buffers, all of them again and again where there are fewer."""
     return list(buffers) * -(-count // len(buffers))
 

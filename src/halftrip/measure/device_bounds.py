@@ -1,0 +1,192 @@
+"""A device's own limits: its copies, and what it takes to wait for it. No path to it is faster."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from halftrip import _native
+from halftrip.clock import Clock
+from halftrip.cuda import driver as cuda
+from halftrip.cuda.device import find
+from halftrip.cuda.stream import Stream
+from halftrip.errors import Unavailable
+from halftrip.measure.baselines import copy_sizes
+from halftrip.memory.allocator import HostRegion
+from halftrip.memory.cuda import CudaRegion
+from halftrip.memory.host import HOST
+from halftrip.memory.pinned import PinnedRegion
+from halftrip.results.block import Times
+from halftrip.results.device import Device, DeviceCopy, DeviceLatency, Direction
+from halftrip.stats.median import median
+
+# One figure: this many samples, of this length, ns, or of one copy.
+_SAMPLES = 9
+_SAMPLE_NS = 300_000
+# An empty kernel, which every driver since CUDA 9 compiles for its device.
+_PTX = b""".version 6.0
+.target sm_50
+.address_size 64
+.visible .entry halftrip_empty() { ret; }
+"""
+_KERNEL = b"halftrip_empty"
+
+_Time = Callable[[int, Times], None]
+
+
+def device_bounds(
+    devices: Sequence[Device], largest: int, clock: Clock
+) -> Iterator[DeviceCopy | DeviceLatency]:
+    """The bounds of the devices that rank 0 has found, for messages of up to `largest` bytes.
+    Raises Unavailable or DeviceError where a device fails."""
+    own = [device for device in devices if device.rank == 0]
+    for device in own:
+        others = [other for other in own if other.uuid in device.reaches]
+        with contextlib.ExitStack() as resources, contextlib.suppress(_NoRoomError):
+            yield from _Bounds(device, others, copy_sizes(largest), clock, resources).all()
+
+
+class _NoRoomError(Exception):
+    """The device has no memory left for even the smallest copy."""
+
+
+class _Kind(NamedTuple):
+    """A kind of copies: from one address to another, and, where it goes both ways, back."""
+
+    direction: Direction
+    to: int
+    from_: int
+    host: str = ""
+    peer: str = ""
+    back: tuple[int, int] | None = None
+
+
+class _Bounds:
+    def __init__(
+        self,
+        device: Device,
+        others: Sequence[Device],
+        sizes: Sequence[int],
+        clock: Clock,
+        resources: contextlib.ExitStack,
+    ) -> None:
+        self._memory = device.memory
+        self._clock = clock
+        self._device = find(device.uuid)
+        self._resources = resources
+        self._others = others
+        self._in_use: list[HostRegion] = []
+        # Two regions, and what else the driver keeps.
+        room = self._device.memory()[0] // 4
+        self._sizes = [size for size in sizes if size <= room]
+        if not self._sizes:
+            raise _NoRoomError
+        self._streams = [self._new_stream() for _ in range(2)]
+
+    def _new_stream(self) -> _native.CudaStream:
+        stream = Stream(self._device)
+        self._resources.callback(stream.close)
+        return stream.native
+
+    def all(self) -> Iterator[DeviceCopy | DeviceLatency]:
+        for kind in self._kinds(max(self._sizes)):
+            for size in self._sizes:
+                yield DeviceCopy(
+                    rank=0,
+                    memory=self._memory,
+                    direction=kind.direction,
+                    host=kind.host,  # type: ignore[arg-type]
+                    size=size,
+                    ns=max(self._copy(kind, size), 1e-9),
+                    peer=kind.peer,
+                    both_ways=kind.back is not None,
+                )
+        yield self._latency()
+
+    def _kinds(self, size: int) -> Iterator[_Kind]:
+        one, other = self._on(self._device.uuid, size), self._on(self._device.uuid, size)
+        for name in ("pageable", "pinned"):
+            there, back = (self._in_host(name, size) for _ in range(2))
+            yield _Kind("host to device", one, there, name)
+            yield _Kind("device to host", there, one, name)
+            if name == "pinned":
+                yield _Kind("host to device", one, there, name, back=(back, other))
+        yield _Kind("device to device", other, one)
+        for device in self._others:
+            far = self._on(device.uuid, size)
+            self._device.enter()
+            yield _Kind("device to device", far, one, peer=device.memory)
+
+    def _on(self, uuid: str, size: int) -> int:
+        region = CudaRegion(find(uuid), size)
+        self._resources.callback(region.close)
+        return region.pointer
+
+    def _in_host(self, name: str, size: int) -> int:
+        memory = HOST.allocate(size, "4K")
+        # Mapped until the copies are over.
+        self._in_use.append(memory)
+        if name == "pinned":
+            pinned = PinnedRegion(self._device, memory.bytes)
+            self._resources.callback(pinned.close)
+        return memory.pointer
+
+    def _copy(self, kind: _Kind, size: int) -> float:
+        """The median time of a copy, ns."""
+        there, back = self._streams
+        returned = (back, *kind.back) if kind.back is not None else (None, 0, 0)
+        self._device.enter()
+
+        def time(count: int, timestamps: Times) -> None:
+            source = self._clock.source
+            _native.device_copy(
+                there, kind.to, kind.from_, size, count, timestamps, source, *returned
+            )
+
+        return self._median(time)
+
+    def _median(self, time: _Time) -> float:
+        def sampled(count: int, samples: int) -> float:
+            timestamps = np.zeros(samples + 1, dtype=np.int64)
+            time(count, timestamps)
+            return median(self._clock.intervals(timestamps)) / count
+
+        once = max(sampled(1, 3), 1.0)
+        return sampled(max(1, int(_SAMPLE_NS / once)), _SAMPLES)
+
+    def _latency(self) -> DeviceLatency:
+        stream, source = self._streams[0], self._clock.source
+        self._device.enter()
+        idle = self._median(
+            lambda count, stamps: _native.device_copy(stream, 0, 0, 0, count, stamps, source)
+        )
+        kernel, refused = None, ""
+        try:
+            function = self._empty_kernel()
+            launch = cuda.driver().address("cuLaunchKernel")
+            kernel = self._median(
+                lambda count, stamps: _native.device_kernel(
+                    stream, launch, function, count, stamps, source
+                )
+            )
+        except Unavailable as error:
+            refused = str(error)
+        return DeviceLatency(
+            rank=0,
+            memory=self._memory,
+            synchronize=max(idle, 1e-9),
+            kernel=kernel,
+            refused=refused,
+        )
+
+    def _empty_kernel(self) -> int:
+        """The kernel, compiled by the driver. Raises Unavailable if it takes none."""
+        driver, module, function = cuda.driver(), ctypes.c_void_p(), ctypes.c_void_p()
+        driver.call("cuModuleLoadData", ctypes.byref(module), _PTX)
+        self._resources.callback(driver.call, "cuModuleUnload", module)
+        driver.call("cuModuleGetFunction", ctypes.byref(function), module, _KERNEL)
+        return function.value or 0
