@@ -15,14 +15,15 @@ from halftrip.convert.text import Lines, last_place, number, whole, wrong
 from halftrip.report.styles.mpi4py_ve import HEADING, NAMES, RULE, TOOL
 
 _ARGUMENTS = re.compile(
-    r"\s*(\{'dev1': '(?P<dev1>v[he])', 'dev2': '(?P<dev2>v[he])', 'n': (?P<n>\d+), "
+    r"\s*(\{'dev1': '(?P<dev1>[\w@.:-]{2,80})', 'dev2': '(?P<dev2>[\w@.:-]{2,80})', "
+    r"'n': (?P<n>\d+), "
     r"'loop_count': (?P<loops>\d+)\})\s*"
 )
 _TITLE = re.compile(r"\s*(Issuing .* between|Measured by .+? with) (?P<between>.+?)::\s*")
 _COMMAND = re.compile(r"\s*\$ (?P<command>.*\S)\s*")
 _ROW = re.compile(r"\s*\|([^|]*)\|([^|]*)\|([^|]*)\|\s*")
-# The vector host's memory is that of an ordinary host.
-_MEMORIES = {"vh": "host", "ve": "ve"}
+# The vector host's memory is that of an ordinary host; other devices have halftrip's names.
+_MEMORIES = {"vh": "host"}
 _BYTES_OF_GB = float(1 << 30)
 
 
@@ -73,7 +74,10 @@ def _table(lines: Lines, first: int, facts: dict[str, str]) -> Table:
     if end > len(lines) or lines[end].strip() != RULE:
         wrong(min(end, len(lines)), f"the rule that ends {count} rows is not there")
     between = facts.get("between")
-    memory = (_MEMORIES[arguments["dev1"]], _MEMORIES[arguments["dev2"]])
+    initiator, responder = (
+        _MEMORIES.get(arguments[name], arguments[name]) for name in ("dev1", "dev2")
+    )
+    memory = (initiator, responder)
     variant = (("between", between),) if between is not None else ()
     configuration = settings(
         "mpi4py", "pingpong", memory=memory, variant=variant, buffers="same", cache="hot",
