@@ -10,7 +10,7 @@ import numpy as np
 
 from halftrip.memory.allocator import Bytes
 from halftrip.results.configuration import Configuration
-from halftrip.results.memory_name import is_of_host
+from halftrip.results.memory_name import is_of_host, parse_memory
 from halftrip.transports import mpi
 from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
@@ -54,9 +54,13 @@ class Mpi4pyObjectTransport(Mpi4pyTransport):
         return reason
 
     def obstacle(self, configuration: Configuration, pair: PairContext) -> str | None:
-        """Pickling copies an array of a device to the host, so that any library takes it."""
-        memory = pair.end_of(configuration).memory
-        return None if is_of_host(memory) else objects.no_device_arrays()
+        """Pickling copies an array of a device to the host, so that any library takes it. What has
+        been pickled as an array of a device is one again at the other end, wherever its own are."""
+        others = [end.memory for end in configuration.ends if not is_of_host(end.memory)]
+        for memory in others:
+            if parse_memory(memory).kind != "cuda":
+                return f"--memory {memory}: only an array in a CUDA device's memory is pickled"
+        return objects.no_device_arrays() if others else None
 
     def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
         return ObjectPath(self.process, pair)
