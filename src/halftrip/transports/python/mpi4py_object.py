@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
-
 from halftrip.memory.allocator import Bytes
 from halftrip.results.configuration import Configuration
 from halftrip.results.memory_name import is_of_host, parse_memory
@@ -106,14 +104,11 @@ class ObjectRequests(Requests):
     """isend, irecv, waitall."""
 
     def __init__(self, configuration: Configuration, peer: Peer) -> None:
-        from mpi4py import MPI
-
         self._calls = PeerObjectCalls(configuration, peer)
         self.blocking = self._calls
         self._peer = peer
-        payload = np.zeros(configuration.size, dtype=np.uint8)
         # A pickled message that is longer than the buffer of irecv is an error; its own has 32 KiB.
-        self._room = len(MPI.pickle.dumps(objects.made(configuration.object, payload)))
+        self._room = configuration.size + _BESIDE_PAYLOAD
 
     def send(self, message: Bytes) -> _Begun:
         isend = self._peer.communicator.isend
