@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
 import re
@@ -94,6 +95,13 @@ class Device:
     def enter(self) -> None:
         """Makes its context that of the calling thread. Raises Unavailable."""
         self._driver.call("cuCtxSetCurrent", self.context)
+
+    def release(self, name: str, *arguments: object) -> None:
+        """Calls a function of the driver that frees something of this device. Of one that has
+        failed nothing can be freed, and the driver frees all when the process ends."""
+        with contextlib.suppress(cuda.CudaError):
+            self.enter()
+            self._driver.call(name, *arguments)
 
     def new_stream(self) -> cuda.Handle:
         """A stream that does not wait for the default one. Raises Unavailable."""

@@ -34,5 +34,4 @@ class Stream:
         """Frees it; what was begun on it has been waited for."""
         if self._handle is not None:
             handle, self._handle = self._handle, None
-            self._device.enter()
-            cuda.driver().call("cuStreamDestroy_v2", handle)
+            self._device.release("cuStreamDestroy_v2", handle)

@@ -187,6 +187,6 @@ class _Bounds:
         """The kernel, compiled by the driver. Raises Unavailable if it takes none."""
         driver, module, function = cuda.driver(), ctypes.c_void_p(), ctypes.c_void_p()
         driver.call("cuModuleLoadData", ctypes.byref(module), _PTX)
-        self._resources.callback(driver.call, "cuModuleUnload", module)
+        self._resources.callback(self._device.release, "cuModuleUnload", module)
         driver.call("cuModuleGetFunction", ctypes.byref(function), module, _KERNEL)
         return function.value or 0

@@ -81,8 +81,7 @@ class CudaRegion(Region):
 
     def close(self) -> None:
         if self.allocation:
-            self._device.enter()
-            self._driver.call("cuMemFree_v2", ctypes.c_uint64(self.allocation))
+            self._device.release("cuMemFree_v2", ctypes.c_uint64(self.allocation))
             self.allocation = 0
 
     def _call(self, name: str, *arguments: object) -> None:

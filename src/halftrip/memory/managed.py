@@ -44,8 +44,7 @@ class ManagedRegion(HostRegion):
     def close(self) -> None:
         if self.size:
             self.size = 0
-            self._device.enter()
-            cuda.driver().call("cuMemFree_v2", ctypes.c_uint64(self.pointer))
+            self._device.release("cuMemFree_v2", ctypes.c_uint64(self.pointer))
 
 
 def _mapped(address: int, size: int) -> Bytes:

@@ -67,5 +67,4 @@ class PinnedRegion(HostRegion):
     def close(self) -> None:
         if self._is_registered:
             self._is_registered = False
-            self._device.enter()
-            cuda.driver().call("cuMemHostUnregister", ctypes.c_void_p(self.pointer))
+            self._device.release("cuMemHostUnregister", ctypes.c_void_p(self.pointer))

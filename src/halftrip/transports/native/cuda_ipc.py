@@ -153,11 +153,10 @@ class _Sharing:
             Handle.from_buffer_copy(handle),
             _ENABLE_PEER_ACCESS,
         )
-        self._resources.callback(driver.call, "cuIpcCloseMemHandle", opened)
+        self._resources.callback(self.device.release, "cuIpcCloseMemHandle", opened)
         return opened.value
 
     def close(self) -> None:
-        self.device.enter()
         self._resources.close()
 
 
