@@ -84,6 +84,20 @@ WITH_ARRAYS = """
     def array(self, offset, size):
         return self._kept.array(offset, size)
 """
+# What knows itself whether an MPI library takes its pointers; it cannot be tried.
+KNOWING = """
+import sys
+
+from example_arrays import FarMemory
+from halftrip.errors import Unavailable
+
+
+class KnowingMemory(FarMemory):
+    def __init__(self, device):
+        if "device_pointers" in sys.argv[0]:
+            raise Unavailable("tried")
+        self.taken_by_mpi = {"yes": True, "no": False}.get(device)
+"""
 # Memory of a CUDA device, by what halftrip has for such.
 STAGED = """
 from halftrip.memory.cuda import CudaMemory
@@ -111,6 +125,7 @@ def installed(shell):
         "mapped": (MAPPED, "MappedMemory"),
         "far": (FAR, "FarMemory"),
         "arrays": (FAR + WITH_ARRAYS, "FarMemory"),
+        "knowing": (KNOWING, "KnowingMemory"),
         "staged": (STAGED, "StagedMemory"),
     } | {name: (code, "Kind") for name, (code, _) in BROKEN.items()}
     lines = ["[halftrip.memory]"]
@@ -178,6 +193,19 @@ def test_memory_that_the_processor_does_not_reach_is_for_mpi(shell, installed):
     assert rows(result, "transport", "memory") == expected
     assert all(measurement.verified for measurement in result.run.measurements)
     assert reasons(result) == {"native code does not know how to copy from and to this memory"}
+
+
+def test_what_it_knows_of_mpi_is_not_tried(shell, installed):
+    result = shell.run(
+        *("-t", "mpi", "--memory", "knowing@yes,knowing@no,knowing", "-s", "8", *QUICK), **installed
+    )
+    assert result.status == 0, result.err
+    assert rows(result, "memory") == {("knowing@yes",)}
+    (refused, tried) = sorted(reasons(result), reverse=True)
+    assert refused.startswith("--memory knowing@no: Open MPI v")
+    assert refused.endswith(" does not take its pointers, as knowing says")
+    assert tried.startswith("--memory knowing: Open MPI v")
+    assert tried.endswith(" does not take its pointers: tried")
 
 
 def test_without_arrays_it_is_for_native_calls_alone(shell, installed):
