@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from halftrip.convert.export.columns import CONFIGURATION, ROW, Column
+from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.records import Connection
 from halftrip.results.reported import Source
 from halftrip.results.run_file import FORMAT
@@ -67,6 +68,52 @@ _FIELDS: dict[str, dict[str, str]] = {
         "congestion": "TCP's congestion control algorithm; null: no TCP, or not known.",
         "no_delay": "Whether TCP sends small segments at once; null: no TCP, or not known.",
     },
+    "Device": {
+        "record": "The kind of this record.",
+        "rank": "The rank that found it.",
+        "memory": "How the plan names its memory.",
+        "index": "Its number in the driver's order.",
+        "name": "Its name, as the driver says it.",
+        "uuid": "Its UUID.",
+        "pci": "Its PCI address.",
+        "cuda": "The version of CUDA that the driver has.",
+        "memory_bytes": "The size of its memory, bytes.",
+        "cache_bytes": "The size of its L2 cache, bytes.",
+        "compute_mode": "Who may use it: default, prohibited, exclusive process.",
+        "reaches": "The UUIDs of the devices whose memory it accesses directly.",
+        "stand_in": "Whether the driver is one for tests: its figures say nothing of a device.",
+        "driver": "The version of the driver; null: not known.",
+        "link_generation": "The generation of its PCI Express link now; null: not known.",
+        "link_generation_max": "The same at most; null: not known.",
+        "link_width": "How many lanes its link has now; null: not known.",
+        "link_width_max": "The same at most; null: not known.",
+        "numa_node": "Its NUMA node, -1: the host has one; null: not known.",
+        "power_limit": "What it may take, W; null: not known.",
+        "graphics_clock": "Its clock at most, MHz; null: not known.",
+        "memory_clock": "The clock of its memory at most, MHz; null: not known.",
+        "ecc": "Whether its memory corrects errors; null: not known.",
+        "mig": "Whether it is divided, MIG; null: not known.",
+        "launch": "Number of the launch, from 0.",
+    },
+    "DeviceCopy": {
+        "record": "The kind of this record.",
+        "rank": "The rank that copied.",
+        "memory": "How the plan names the device's memory.",
+        "direction": "From where to where.",
+        "host": "How the host's memory is kept: pageable or pinned; empty: it has no part.",
+        "size": "Bytes copied.",
+        "ns": "Median time of one copy, ns.",
+        "peer": "The other device of a copy between two; else empty.",
+        "both_ways": "Whether as many bytes went back at the same time.",
+    },
+    "DeviceLatency": {
+        "record": "The kind of this record.",
+        "rank": "The rank that waited.",
+        "memory": "How the plan names the device's memory.",
+        "synchronize": "Median time to wait for an idle stream, ns.",
+        "kernel": "Median time to launch an empty kernel and wait for it, ns; null: none ran.",
+        "refused": "Why none ran; else empty.",
+    },
     "Interface": {
         "name": "The name of the interface.",
         "speed": "Its speed in one direction, bits per second; null: not known.",
@@ -94,7 +141,9 @@ _FIELDS: dict[str, dict[str, str]] = {
 
 def schema() -> dict[str, Any]:
     """The schema of a run; of several runs, it is that of each."""
-    _, records = msgspec.json.schema_components([Source, Connection], ref_template="#/$defs/{name}")
+    _, records = msgspec.json.schema_components(
+        [Source, Connection, Device, DeviceCopy, DeviceLatency], ref_template="#/$defs/{name}"
+    )
     return {
         "$schema": DIALECT,
         "$id": f"halftrip-{FORMAT}.schema.json",
@@ -142,6 +191,9 @@ def _run() -> dict[str, Any]:
                 }
             ),
         ),
+        "devices": _list("Devices whose memory the plan names, as each rank.", _ref("Device")),
+        "device_copies": _list("Times of copies of a device.", _ref("DeviceCopy")),
+        "device_latencies": _list("What it takes to wait for a device.", _ref("DeviceLatency")),
         "aggregates": _list("What pairs that talked at the same time transferred.", _aggregate()),
         "failed": _list(
             "Configurations that failed.",
