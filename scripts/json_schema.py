@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from halftrip.convert.export.columns import CONFIGURATION, ROW, Column
+from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.records import Connection
 from halftrip.results.reported import Source
 from halftrip.results.run_file import FORMAT
@@ -89,12 +90,59 @@ _FIELDS: dict[str, dict[str, str]] = {
         "reordering": "By how many places a segment may come late; null: not known.",
         "timestamps": "Whether segments have timestamps; null: not known.",
     },
+    "Device": {
+        "record": "The kind of this record.",
+        "rank": "The rank that found it.",
+        "memory": "How the plan names its memory.",
+        "index": "Its number in the driver's order.",
+        "name": "The name that the driver has for it.",
+        "uuid": "Its UUID, as nvidia-smi writes it.",
+        "pci": "Its PCI address, as the kernel writes it.",
+        "cuda": "The version of CUDA that the driver has.",
+        "memory_bytes": "Its memory, bytes.",
+        "cache_bytes": "Its L2 cache, bytes.",
+        "compute_mode": "Who may use it: default, exclusive process or prohibited.",
+        "reaches": "The UUIDs of other devices whose memory it accesses directly.",
+        "stand_in": "Whether the driver is one for tests: figures say nothing of a device.",
+        "driver": "The version of the driver; null: not known.",
+        "link_generation": "The PCI Express generation of its link; null: not known.",
+        "link_generation_max": "The generation that it could have; null: not known.",
+        "link_width": "The lanes of its link; null: not known.",
+        "link_width_max": "The lanes that it could have; null: not known.",
+        "numa_node": "The NUMA node that it is near; -1: the host has one; null: not known.",
+        "power_limit": "Its power limit, W; null: not known.",
+        "graphics_clock": "The highest clock of its processors, MHz; null: not known.",
+        "memory_clock": "The highest clock of its memory, MHz; null: not known.",
+        "ecc": "Whether ECC is on; null: not known.",
+        "mig": "Whether MIG is on; null: not known.",
+        "launch": "Number of the launch, from 0.",
+    },
+    "DeviceCopy": {
+        "record": "The kind of this record.",
+        "rank": "The rank that has measured it.",
+        "memory": "How the plan names the device's memory.",
+        "direction": "From where to where.",
+        "host": "How memory of the host is kept: pageable or pinned; empty: none is part of it.",
+        "size": "Bytes copied.",
+        "ns": "Median time of one copy, begun and waited for, ns.",
+        "peer": "The other device of a copy between two; empty: none.",
+        "both_ways": "Whether as many bytes go back at the same time.",
+    },
+    "DeviceLatency": {
+        "record": "The kind of this record.",
+        "rank": "The rank that has measured it.",
+        "memory": "How the plan names the device's memory.",
+        "synchronize": "Median time of waiting for an idle stream, ns.",
+        "kernel": "Median time of launching an empty kernel and waiting for it, ns; null: none.",
+        "refused": "Why no kernel was launched; or empty.",
+    },
 }
+_RECORDS = (Source, Connection, Device, DeviceCopy, DeviceLatency)
 
 
 def schema() -> dict[str, Any]:
     """The schema of a run; of several runs, it is that of each."""
-    _, records = msgspec.json.schema_components([Source, Connection], ref_template="#/$defs/{name}")
+    _, records = msgspec.json.schema_components(_RECORDS, ref_template="#/$defs/{name}")
     return {
         "$schema": DIALECT,
         "$id": f"halftrip-{FORMAT}.schema.json",
@@ -142,6 +190,9 @@ def _run() -> dict[str, Any]:
                 }
             ),
         ),
+        "devices": _list("Devices whose memory the plan names.", _ref("Device")),
+        "device_copies": _list("Times of copies of devices.", _ref("DeviceCopy")),
+        "device_latencies": _list("Times of waiting for devices.", _ref("DeviceLatency")),
         "aggregates": _list("What pairs that talked at the same time transferred.", _aggregate()),
         "failed": _list(
             "Configurations that failed.",

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from halftrip.plan.options import GROUPS, OPTIONS, Option
+from halftrip.plan.option import GROUPS, Option
+from halftrip.plan.options import OPTIONS
 
 HEAD = """\
 # Options of `halftrip run`

@@ -8,6 +8,7 @@ import numpy as np
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Configuration, EndSettings
+from halftrip.results.device import Device
 from halftrip.results.host_counters import HostCounters
 from halftrip.results.records import (
     ClockInfo,
@@ -45,6 +46,33 @@ def environment(rank, **changes):
         "variables": {},
     }
     return Environment(**(values | changes))
+
+
+def device(rank=0, memory="cuda@0", **changes):
+    """A device of which all is known; `changes` are fields."""
+    values = {
+        "index": 0,
+        "name": "A Device",
+        "uuid": "GPU-00000000-0000-0000-0000-000000000001",
+        "pci": "0000:3b:00.0",
+        "cuda": "12.8",
+        "memory_bytes": 80 << 30,
+        "cache_bytes": 50 << 20,
+        "compute_mode": "default",
+        "reaches": [],
+        "driver": "570.1",
+        "link_generation": 5,
+        "link_generation_max": 5,
+        "link_width": 16,
+        "link_width_max": 16,
+        "numa_node": 0,
+        "power_limit": 700.0,
+        "graphics_clock": 1980.0,
+        "memory_clock": 2619.0,
+        "ecc": True,
+        "mig": False,
+    }
+    return Device(rank=rank, memory=memory, **(values | changes))
 
 
 def configuration(transport="shm", size=8, wait="spin", memory="host", pages="4K", **fields):
@@ -221,6 +249,7 @@ def save(run, path):
     kinds = (
         run.sources,
         run.environments,
+        run.devices,
         run.skips,
         run.measurements,
         run.again,
@@ -231,6 +260,8 @@ def save(run, path):
         run.thresholds,
         run.clock_comparisons,
         run.copy_times,
+        run.device_copies,
+        run.device_latencies,
         run.host_counters,
         run.notices,
     )

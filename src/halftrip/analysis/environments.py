@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from halftrip.results.device import Device
 from halftrip.results.network_path import MADE_UP_SPEEDS, NetworkPath
 from halftrip.results.records import MITIGATIONS_GAP, Environment
 from halftrip.results.run import Run
@@ -73,6 +74,7 @@ def _facts(run: Run) -> dict[str, str]:
         **_known("governor", (each.governor for each in ranks)),
         **_known("transparent huge pages", (each.thp for each in ranks)),
         **_known("clock source", (each.clock.source for each in ranks)),
+        **_devices(run.devices),
         **_cores(ranks),
         **_network(run),
     }
@@ -100,6 +102,41 @@ def _in_order(text: str) -> list[tuple[int, str]]:
 
 
 _DIGITS = re.compile(r"(\d{1,18})", re.ASCII)
+
+
+def _devices(devices: Sequence[Device]) -> dict[str, str]:
+    """What is known of the devices whose memory a run names."""
+    return {
+        **_known("device", (each.name for each in devices)),
+        **_known("CUDA driver", (each.driver for each in devices)),
+        **_known("CUDA", (each.cuda for each in devices)),
+        **_known("device link", map(_link, devices)),
+        **_known("device power limit", map(_power, devices)),
+        **_known("device clocks", map(_clocks, devices)),
+        **_known("device ECC", map(_ecc, devices)),
+    }
+
+
+def _link(device: Device) -> str | None:
+    """The generation is the highest possible: an idle device lowers that of the moment, to save
+    power, so that it differs between any two runs."""
+    if device.link_generation_max is None or device.link_width is None:
+        return None
+    return f"PCIe {device.link_generation_max} x{device.link_width}"
+
+
+def _power(device: Device) -> str | None:
+    return None if device.power_limit is None else f"{device.power_limit:.0f} W"
+
+
+def _clocks(device: Device) -> str | None:
+    clocks = {"graphics": device.graphics_clock, "memory": device.memory_clock}
+    known = [f"{name} {clock:.0f}" for name, clock in clocks.items() if clock is not None]
+    return f"{', '.join(known)} MHz" if known else None
+
+
+def _ecc(device: Device) -> str | None:
+    return None if device.ecc is None else "on" if device.ecc else "off"
 
 
 def _cores(ranks: Sequence[Environment]) -> dict[str, str]:

@@ -26,7 +26,8 @@ from halftrip.cli.help import Command, Commands, mistake
 from halftrip.cli.output import flush, prepare_streams, writing
 from halftrip.cli.selecting import AsJson, Pairs, Patterns, Sizes, Transports, Wide
 from halftrip.errors import SHORTAGES, HalftripError, Interrupted, UsageError, shortage
-from halftrip.plan.options import GROUPS, OPTIONS, Option
+from halftrip.plan.option import GROUPS, Option
+from halftrip.plan.options import OPTIONS
 
 # Rich markup would double the time that --help takes.
 app = typer.Typer(

@@ -17,6 +17,9 @@ _PCI = re.compile(
     re.IGNORECASE,
 )
 
+# An index has at most so many.
+_DIGITS = 4
+
 
 class Device:
     """A device of this process, by its number in the driver's order, which CUDA_VISIBLE_DEVICES
@@ -131,10 +134,13 @@ def find(text: str) -> Device:
     if not found:
         raise Unavailable("the CUDA driver shows no device")
     there = f"there is {_named(found)}"
-    if not text or text.isdecimal():
-        if int(text or 0) >= len(found):
+    if not text:
+        return found[0]
+    if text.isdecimal():
+        # A number of any length may have been asked for.
+        if len(text) > _DIGITS or int(text) >= len(found):
             raise Unavailable(f"there is no CUDA device {text}; {there}")
-        return found[int(text or 0)]
+        return found[int(text)]
     address = _PCI.fullmatch(text)
     if address is not None:
         matching = [each for each in found if _is_at(each, address)]

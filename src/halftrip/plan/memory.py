@@ -23,9 +23,11 @@ def staging_bytes(text: str) -> int | None:
         return 0
     if not text.startswith(_CHUNK):
         raise UsageError(f"{text!r} is not none, whole or chunk=SIZE")
+    if text == _CHUNK:
+        raise UsageError(f"{text!r} has no size; write it as chunk=512K")
     size = parse_size(text.removeprefix(_CHUNK))
     if size < 1:
-        raise UsageError("a chunk has at least one byte")
+        raise UsageError(f"{text!r}: a chunk has at least one byte")
     return size
 
 
@@ -45,7 +47,10 @@ def memories(value: Any) -> tuple[str, ...]:
         if ends is None:
             raise UsageError(f"{item!r} is no kind of memory, nor two of them: KIND or KIND@DEVICE")
         for end in ends:
-            one_of(MEMORIES)(parse_memory(end).kind)
+            kind, device = parse_memory(end)
+            one_of(MEMORIES)(kind)
+            if kind == "host" and device:
+                raise UsageError(f"{end!r}: host memory is of no device; host or pinned@{device}")
         found.append(":".join(dict.fromkeys(ends)))
     return tuple(dict.fromkeys(found))
 

@@ -3,11 +3,10 @@ line, its help, the reading of plans, docs/options.md and the man page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
-from halftrip.plan import against, expectations, hosts, memory, parsing, vary
-from halftrip.plan.cost import MOST_RANKS, MOST_THREADS
+from halftrip.plan import against, expectations, hosts, memory, option, parsing, vary
+from halftrip.plan.option import Option
 from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
 from halftrip.plan.plan import Placement
@@ -28,96 +27,6 @@ from halftrip.results.configuration import (
     Wait,
 )
 from halftrip.results.patterns import Mode, Pattern
-
-# The groups of the help, by the names that options have for them.
-GROUPS = {
-    "what": "What is measured",
-    "long": "How long",
-    "where": "Where",
-    "output": "Output",
-    "expert": "Expert",
-}
-
-
-class Option(NamedTuple):
-    """`read` converts a value, as written in a file or on the command line, to that of the plan; it
-    raises UsageError, which says what is allowed. `help` has the default in brackets, if there
-    is one; an option without help is a key of plans alone. `short` are the short forms on the
-    command line. A `negatable` flag also has the form --no-NAME. `group` is one of GROUPS."""
-
-    read: Callable[[Any], Any]
-    help: str = ""
-    short: tuple[str, ...] = ()
-    negatable: bool = False
-    group: str = "expert"
-
-    @property
-    def is_flag(self) -> bool:
-        return self.read in (parsing.flag, parsing.flags)
-
-    @property
-    def is_repeated(self) -> bool:
-        """Whether it is a flag that may be given both ways."""
-        return self.read is parsing.flags
-
-    @property
-    def is_list(self) -> bool:
-        """Whether it may be given several times, with a value each."""
-        return self.read is vary.axes
-
-    @property
-    def values(self) -> Collection[str]:
-        """The names of which a value consists; empty if it has none."""
-        return self.read.allowed if isinstance(self.read, parsing.Names) else ()
-
-    @property
-    def metavar(self) -> str:
-        """What stands for the value in the help."""
-        return _METAVARS.get(self.read, "NAME")
-
-
-_RANKS = parsing.at_most(MOST_RANKS, least=2)
-_THREADS = parsing.at_most(MOST_THREADS)
-# Of slices and of launches.
-_REPEATS = parsing.at_most(10_000)
-_RETESTS = parsing.at_most(100, least=0)
-
-_SOCKET_BUFFERS = parsing.several(parsing.socket_buffer)
-_SEGMENTS = parsing.several(parsing.segment)
-_CODE_POINTS = parsing.several(parsing.code_point)
-_POLLS = parsing.several(parsing.microseconds)
-_STREAMS = parsing.several(parsing.at_most(64))
-_DELAYS = parsing.several(parsing.nanoseconds)
-
-_METAVARS: dict[Callable[[Any], Any], str] = {
-    parsing.sizes: "SIZES",
-    parsing.count: "N",
-    parsing.count_or_0: "N",
-    _RANKS: "N",
-    _THREADS: "N",
-    _REPEATS: "N",
-    _RETESTS: "N",
-    parsing.windows: "N",
-    parsing.at_once: "N",
-    parsing.alignments: "BYTES",
-    parsing.rate: "BYTES",
-    parsing.seconds: "TIME",
-    parsing.interval_width: "SHARE",
-    parsing.cores: "LIST",
-    parsing.ports: "FIRST-LAST",
-    expectations.expectations: "LIST",
-    parsing.share: "SHARE",
-    hosts.peer: "HOST",
-    hosts.hosts: "LIST",
-    hosts.hostfile: "FILE",
-    vary.axes: "NAME=VALUES",
-    _SOCKET_BUFFERS: "SIZE",
-    _SEGMENTS: "BYTES",
-    _CODE_POINTS: "N",
-    _POLLS: "TIME",
-    _STREAMS: "N",
-    _DELAYS: "TIME",
-}
 
 
 def _requested(setting: Any) -> tuple[str, ...]:
@@ -205,7 +114,7 @@ OPTIONS: dict[str, Option] = {
         group="long",
     ),
     "slices": Option(
-        _REPEATS,
+        option.REPEATS,
         "Deal the time of a configuration over the run in so many parts. [10]",
         ("-r",),
         group="long",
@@ -215,19 +124,19 @@ OPTIONS: dict[str, Option] = {
         "End the whole run within this time: shorter, then fewer slices. [none]",
         group="long",
     ),
-    "launches": Option(_REPEATS, "Start fresh processes this many times. [1]", group="long"),
+    "launches": Option(option.REPEATS, "Start fresh processes this many times. [1]", group="long"),
     "until_ci": Option(
         parsing.flag, "Launch again until every interval is within --ci.", group="long"
     ),
     "max_launches": Option(
-        _REPEATS, "With --until-ci, at most this many launches. [30]", group="long"
+        option.REPEATS, "With --until-ci, at most this many launches. [30]", group="long"
     ),
     "retest": Option(
-        _RETESTS,
+        option.RETESTS,
         "Measure again, so often, before a host or a link is called slow; 0: never. [1]",
         group="long",
     ),
-    "ranks": Option(_RANKS, "How many ranks. [2]", ("-n",), group="where"),
+    "ranks": Option(option.RANKS, "How many ranks. [2]", ("-n",), group="where"),
     "pairs": Option(
         parsing.pairs_of(get_args(Pairing)),
         "Who talks to whom: halves, neighbours, reciprocal (neighbours, each as initiator), all, "
@@ -240,7 +149,7 @@ OPTIONS: dict[str, Option] = {
         group="where",
     ),
     "threads": Option(
-        _THREADS, "How many threads of each rank talk at the same time. [1]", group="where"
+        option.THREADS, "How many threads of each rank talk at the same time. [1]", group="where"
     ),
     "cores": Option(
         parsing.cores, "A core for each rank, as 0,1, or none. [chosen]", group="where"
@@ -330,7 +239,7 @@ OPTIONS: dict[str, Option] = {
         "Does the peer read what is put, write what is got? none, untimed, timed. [none]",
     ),
     "delay": Option(
-        _DELAYS,
+        option.DELAYS,
         "How long the initiator computes between a ping-pong's send and receive, or a stream's "
         "sends: 0,50us. [0]",
     ),
@@ -369,7 +278,8 @@ OPTIONS: dict[str, Option] = {
         "Who copies between devices in cuda-ipc: driver (its choice), engine. [driver]",
     ),
     "socket_buffer": Option(
-        _SOCKET_BUFFERS, "Room in a socket of tcp, udp, unix, each way: 64K, 4M, system. [system]"
+        option.SOCKET_BUFFERS,
+        "Room in a socket of tcp, udp, unix, each way: 64K, 4M, system. [system]",
     ),
     "nodelay": Option(
         parsing.flags,
@@ -380,15 +290,16 @@ OPTIONS: dict[str, Option] = {
         parsing.several(parsing.algorithm),
         "TCP's congestion control: cubic, reno, bbr, what the kernel has. [system]",
     ),
-    "mss": Option(_SEGMENTS, "Largest TCP segment, with its options. [system]"),
+    "mss": Option(option.SEGMENTS, "Largest TCP segment, with its options. [system]"),
     "dscp": Option(
-        _CODE_POINTS, "Code point of tcp and udp packets: 0 to 63, EF, CS1, AF11 and so on. [0]"
+        option.CODE_POINTS,
+        "Code point of tcp and udp packets: 0 to 63, EF, CS1, AF11 and so on. [0]",
     ),
     "busy_poll": Option(
-        _POLLS, "How long tcp and udp calls poll the device first, as 50us. [system]"
+        option.POLLS, "How long tcp and udp calls poll the device first, as 50us. [system]"
     ),
     "streams": Option(
-        _STREAMS, "TCP connections that a thread uses in turn, message by message. [1]"
+        option.STREAMS, "TCP connections that a thread uses in turn, message by message. [1]"
     ),
     "zerocopy": Option(
         parsing.flags,

@@ -72,4 +72,10 @@ def near_cores(memory: str, reader: Reader = HOST_FILES) -> Sequence[int]:
         pci = find(name).pci
     except Unavailable:
         return ()
-    return parse_list(reader.line(f"{_PCI}/{pci}/local_cpulist") or "")
+    return parse_list(local_cores(pci, reader))
+
+
+def local_cores(pci: str, reader: Reader = HOST_FILES) -> str:
+    """The cores local to the device at a PCI address, as the kernel lists them; empty where it does
+    not tell."""
+    return reader.line(f"{_PCI}/{pci}/local_cpulist") or ""

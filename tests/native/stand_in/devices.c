@@ -1,7 +1,7 @@
 /* Settings, errors, devices and contexts.
  *
- * STANDIN_CUDA_DEVICES, _MEMORY (bytes of each), _VERSION, _NO_PEER, _NO_IPC, _COMPUTE_MODE, _BUSY
- * (another process has the devices), _READABLE (the host reaches device memory, as if a library
+ * STANDIN_CUDA_DEVICES, _MEMORY, _L2 (bytes of each), _VERSION, _NO_PEER, _NO_IPC, _COMPUTE_MODE,
+ * _BUSY (another process has the devices), _READABLE (the host reaches device memory, as if a library
  * knew how to), _LEDGER (a directory in which each process keeps a file of what it holds);
  * _FAIL: "NAME=CODE" or "NAME=CODE@N" (from its Nth call on; then every call fails: the device has
  * fallen off the bus), several with commas; _HANG: "NAME@N", which never returns.
@@ -79,6 +79,7 @@ static void read_settings(void) {
       .busy = (int)number("BUSY", 0),
       .mig = (int)number("MIG", 0),
       .memory = (size_t)number("MEMORY", 256 << 20),
+      .l2 = (int)number("L2", 1 << 20),
       .h2d = delay("H2D"),
       .d2h = delay("D2H"),
       .d2d = delay("D2D"),
@@ -206,7 +207,7 @@ CUresult cuDeviceGetAttribute(int *value, int which, int device) {
     case 33: *value = 0xaa + device; break; /* PCI bus */
     case 34: *value = 0; break;             /* PCI device */
     case 50: *value = 0; break;             /* PCI domain */
-    case 38: *value = 1 << 20; break;       /* L2, bytes */
+    case 38: *value = settings.l2; break;   /* L2, bytes */
     case 83: case 89: *value = 1; break;    /* managed memory, at any time */
     default: *value = 0;
   }

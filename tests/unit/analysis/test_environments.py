@@ -9,7 +9,7 @@ from halftrip.analysis.environments import Change, changes
 from halftrip.results.network_path import Interface, NetworkPath
 from halftrip.results.records import ClockInfo, Connection
 from harness.imports import imported_run
-from harness.runs import environment, run
+from harness.runs import device, environment, run
 
 
 def of(*environments, **changes):
@@ -82,6 +82,44 @@ def test_the_version_that_measured_counts():
 def test_what_is_not_known_of_one_run_is_no_change(field):
     known, unknown = on_each(**{field: "some: thing"}), on_each(**{field: None})
     assert changes(known, unknown) == changes(unknown, known) == []
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "change"),
+    [
+        ({"name": "A"}, {"name": "B"}, ("device", "A", "B")),
+        ({"driver": "550.9"}, {"driver": "570.1"}, ("CUDA driver", "550.9", "570.1")),
+        ({"cuda": "12.4"}, {"cuda": "12.8"}, ("CUDA", "12.4", "12.8")),
+        ({"link_width": 16}, {"link_width": 8}, ("device link", "PCIe 5 x16", "PCIe 5 x8")),
+        ({"link_generation_max": 4}, {}, ("device link", "PCIe 4 x16", "PCIe 5 x16")),
+        ({"power_limit": 400.0}, {}, ("device power limit", "400 W", "700 W")),
+        ({"graphics_clock": 1500.0}, {"memory_clock": None},
+         ("device clocks", "graphics 1500, memory 2619 MHz", "graphics 1980 MHz")),
+        ({"ecc": False}, {"ecc": True}, ("device ECC", "off", "on")),
+    ],
+)  # fmt: skip
+def test_each_difference_of_a_device_is_named(base, new, change):
+    before, after = (on_each(), on_each())
+    before = msgspec.structs.replace(before, devices=(device(**base), device(1)))
+    after = msgspec.structs.replace(after, devices=(device(**new), device(1, **new)))
+    # Of several devices, all values that differ.
+    only = msgspec.structs.replace(before, devices=before.devices[:1])
+    assert changes(only, after) == [Change(*change)]
+    assert changes(before, before) == []
+
+
+def test_what_is_not_known_of_a_device_is_no_change():
+    unknown = dict.fromkeys(("driver", "link_width", "power_limit", "ecc"))
+    unknown |= dict.fromkeys(("graphics_clock", "memory_clock"))
+    first, second = (of(environment(0), devices=(each,)) for each in (device(), device(**unknown)))
+    assert changes(first, second) == changes(second, first) == []
+    # Nor is anything of it where the other run has none.
+    assert changes(of(environment(0)), first) == []
+
+
+def test_what_an_idle_device_lowers_is_no_change():
+    slow = of(environment(0), devices=(device(link_generation=1),))
+    assert changes(slow, of(environment(0), devices=(device(),))) == []
 
 
 def test_different_values_stand_in_a_stable_order():

@@ -10,7 +10,8 @@ import typer
 from halftrip.cli import app
 from halftrip.cli.help import EXAMPLES
 from halftrip.cli.man_page import man_page
-from halftrip.plan.options import GROUPS, OPTIONS
+from halftrip.plan.option import GROUPS
+from halftrip.plan.options import OPTIONS
 from halftrip.plan.recipes import names
 from harness.need import need
 

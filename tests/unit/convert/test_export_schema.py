@@ -9,6 +9,7 @@ import pytest
 from halftrip.convert.export import documents
 from halftrip.report.document import document
 from halftrip.report.expectation import Expectations
+from halftrip.results.device import DeviceCopy, DeviceLatency
 from halftrip.results.records import Aggregate, Failure
 from halftrip.results.reported import Listing, Reported, Source
 from halftrip.results.run_file import FORMAT
@@ -86,6 +87,21 @@ def test_fresh_runs_fit():
         )
     )
     validator().validate(exported(imported()))
+    copied = DeviceCopy(
+        rank=0, memory="cuda", direction="device to host", host="pageable", size=8, ns=1.5
+    )
+    waited = DeviceLatency(rank=0, memory="cuda", synchronize=1.5, refused="no such image")
+    found = exported(
+        runs.run(
+            runs.measurement(memory="cuda", staging=4096),
+            runs.measurement("cuda-ipc", memory="cuda", device_copy="driver"),
+            devices=(runs.device(memory="cuda"), runs.device(numa_node=None, ecc=None)),
+            device_copies=(copied,),
+            device_latencies=(waited,),
+        )
+    )
+    assert all(found[name] for name in ("devices", "device_copies", "device_latencies"))
+    validator().validate(found)
 
 
 def test_what_falls_short_fits():

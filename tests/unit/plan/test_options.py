@@ -9,7 +9,8 @@ import typer
 from halftrip.cli import app
 from halftrip.errors import UsageError
 from halftrip.plan.layers import make_plan, options_layer, plan_layer, python_layer
-from halftrip.plan.options import GROUPS, OPTIONS, STANDS_FOR
+from halftrip.plan.option import GROUPS
+from halftrip.plan.options import OPTIONS, STANDS_FOR
 from halftrip.plan.plan import Plan, plan_record
 from harness.files import ROOT, module
 

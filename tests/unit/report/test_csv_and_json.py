@@ -28,6 +28,7 @@ CASE = (
     *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache"),
     *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
     *("thread", "concurrency", "places", "touch", "delay_ns", "object", "socket", "ownership"),
+    *("staging_bytes", "device_copy"),
     *("socket_buffer_bytes", "nodelay", "congestion", "mss_bytes", "dscp", "socket_busy_poll_us"),
     *("streams", "zerocopy", "variant"),
 )

@@ -1,0 +1,99 @@
+"""What an option of ``halftrip run`` is, and what stands for its value in the help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
+
+from halftrip.plan import expectations, hosts, parsing, vary
+from halftrip.plan.cost import MOST_RANKS, MOST_THREADS
+
+# The groups of the help, by the names that options have for them.
+GROUPS = {
+    "what": "What is measured",
+    "long": "How long",
+    "where": "Where",
+    "output": "Output",
+    "expert": "Expert",
+}
+
+
+class Option(NamedTuple):
+    """`read` converts a value, as written in a file or on the command line, to that of the plan; it
+    raises UsageError, which says what is allowed. `help` has the default in brackets, if there
+    is one; an option without help is a key of plans alone. `short` are the short forms on the
+    command line. A `negatable` flag also has the form --no-NAME. `group` is one of GROUPS."""
+
+    read: Callable[[Any], Any]
+    help: str = ""
+    short: tuple[str, ...] = ()
+    negatable: bool = False
+    group: str = "expert"
+
+    @property
+    def is_flag(self) -> bool:
+        return self.read in (parsing.flag, parsing.flags)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it is a flag that may be given both ways."""
+        return self.read is parsing.flags
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it may be given several times, with a value each."""
+        return self.read is vary.axes
+
+    @property
+    def values(self) -> Collection[str]:
+        """The names of which a value consists; empty if it has none."""
+        return self.read.allowed if isinstance(self.read, parsing.Names) else ()
+
+    @property
+    def metavar(self) -> str:
+        """What stands for the value in the help."""
+        return _METAVARS.get(self.read, "NAME")
+
+
+RANKS = parsing.at_most(MOST_RANKS, least=2)
+THREADS = parsing.at_most(MOST_THREADS)
+# Of slices and of launches.
+REPEATS = parsing.at_most(10_000)
+RETESTS = parsing.at_most(100, least=0)
+
+SOCKET_BUFFERS = parsing.several(parsing.socket_buffer)
+SEGMENTS = parsing.several(parsing.segment)
+CODE_POINTS = parsing.several(parsing.code_point)
+POLLS = parsing.several(parsing.microseconds)
+STREAMS = parsing.several(parsing.at_most(64))
+DELAYS = parsing.several(parsing.nanoseconds)
+
+_METAVARS: dict[Callable[[Any], Any], str] = {
+    parsing.sizes: "SIZES",
+    parsing.count: "N",
+    parsing.count_or_0: "N",
+    RANKS: "N",
+    THREADS: "N",
+    REPEATS: "N",
+    RETESTS: "N",
+    parsing.windows: "N",
+    parsing.at_once: "N",
+    parsing.alignments: "BYTES",
+    parsing.rate: "BYTES",
+    parsing.seconds: "TIME",
+    parsing.interval_width: "SHARE",
+    parsing.cores: "LIST",
+    parsing.ports: "FIRST-LAST",
+    expectations.expectations: "LIST",
+    parsing.share: "SHARE",
+    hosts.peer: "HOST",
+    hosts.hosts: "LIST",
+    hosts.hostfile: "FILE",
+    vary.axes: "NAME=VALUES",
+    SOCKET_BUFFERS: "SIZE",
+    SEGMENTS: "BYTES",
+    CODE_POINTS: "N",
+    POLLS: "TIME",
+    STREAMS: "N",
+    DELAYS: "TIME",
+}

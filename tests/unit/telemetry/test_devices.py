@@ -1,0 +1,173 @@
+"""Devices of a plan's memory as a rank finds them, and the cores near them: a stand-in for the
+driver, and a made-up kernel."""
+
+import json
+
+import pytest
+
+from harness.cuda import python, stand_in
+
+FIRST, SECOND = "sys/bus/pci/devices/0000:aa:00.0", "sys/bus/pci/devices/0000:ab:00.0"
+
+
+@pytest.fixture
+def ask(cuda_libraries, bare_kernel):
+    """Evaluates an expression of `halftrip.telemetry.devices` with a `reader` of the made-up
+    kernel, in a process that has the stand-in."""
+
+    def asked(expression, **settings):
+        program = (
+            "import msgspec; from pathlib import Path\n"
+            "from halftrip.kernel_files import Reader\n"
+            "from halftrip.telemetry.devices import describe, near_cores\n"
+            f"reader = Reader(Path({str(bare_kernel.root)!r}))\n"
+            f"print(msgspec.json.encode({expression}).decode())"
+        )
+        result = python(program, stand_in(cuda_libraries, **settings))
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
+
+    return asked
+
+
+def test_a_device_is_described(bare_kernel, ask):
+    bare_kernel(f"{SECOND}/numa_node", "1\n")
+    found = ask("describe('cuda@1', 3, reader)", devices=3, memory=1 << 30, l2=4096)
+    assert found == {
+        "record": "device",
+        "rank": 3,
+        "memory": "cuda@1",
+        "index": 1,
+        "name": "Stand-in 1",
+        "uuid": "GPU-a15a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a",
+        "pci": "0000:ab:00.0",
+        "cuda": "12.8",
+        "memory_bytes": 1 << 30,
+        "cache_bytes": 4096,
+        "compute_mode": "default",
+        "reaches": [
+            "GPU-a05a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a",
+            "GPU-a25a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a",
+        ],
+        "stand_in": True,
+        "driver": "999.1",
+        "link_generation": 3,
+        "link_generation_max": 5,
+        "link_width": 8,
+        "link_width_max": 16,
+        "numa_node": 1,
+        "power_limit": 300.0,
+        "graphics_clock": 1500.0,
+        "memory_clock": 2000.0,
+        "ecc": True,
+        "mig": False,
+        "launch": 0,
+    }
+
+
+def test_modes_and_peers_are_as_the_driver_says(ask):
+    found = ask("describe('pinned@0', 0, reader)", compute_mode=3, mig=1, no_peer=1)
+    assert (found["compute_mode"], found["mig"]) == ("exclusive process", True)
+    assert found["reaches"] == []
+    # The kernel does not tell.
+    assert found["numa_node"] is None
+
+
+@pytest.mark.parametrize("text", ["-1\n", "x\n", "\n"])
+def test_a_host_without_nodes_has_none_for_a_device(bare_kernel, ask, text):
+    bare_kernel(f"{FIRST}/numa_node", text)
+    known = -1 if text == "-1\n" else None
+    assert ask("describe('cuda@0', 0, reader)")["numa_node"] == known
+
+
+def test_without_nvml_what_it_alone_knows_is_unknown(cuda_libraries, tmp_path, ask):
+    """The driver's library stands in a folder of its own."""
+    (tmp_path / "libcuda.so.1").symlink_to(cuda_libraries / "libcuda.so.1")
+    # So does a library that is none, which is found before one of this machine.
+    (tmp_path / "libnvidia-ml.so.1").write_text("no library")
+    program = (
+        "from halftrip.telemetry.devices import describe\n"
+        "found = describe('cuda@0', 0)\n"
+        "print(found.name, found.driver, found.link_width, found.power_limit, found.ecc)"
+    )
+    result = python(program, {"LD_LIBRARY_PATH": str(tmp_path)})
+    assert result.stdout == "Stand-in 0 None None None None\n", result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("host", {}),
+        ("cuda@2", {}),
+        (f"cuda@{'9' * 5000}", {}),
+        ("cuda@0000:01:00.0", {}),
+        # More than one device.
+        ("cuda@GPU-", {}),
+        ("cuda@0", {"fail": "cuInit=100"}),
+        ("cuda@0", {"compute_mode": 2}),
+        ("cuda@0", {"compute_mode": 3, "busy": 1}),
+        ("cuda@0", {"version": 11000}),
+        ("cuda@0", {"fail": "cuMemGetInfo_v2=719"}),
+    ],
+)
+def test_what_is_not_there_or_not_usable_is_not_described(ask, name, settings):
+    assert ask(f"describe({name!r}, 0, reader)", **settings) is None
+
+
+@pytest.mark.parametrize("name", [
+    "cuda@1", "pinned@1", "managed@1", "cuda@ab:00.0", "cuda@00000000:AB:00.0", "cuda@GPU-a1",
+])  # fmt: skip
+def test_the_near_cores_are_those_of_its_address(bare_kernel, ask, name):
+    bare_kernel(f"{FIRST}/local_cpulist", "0-1\n")
+    bare_kernel(f"{SECOND}/local_cpulist", "2-3,6\n")
+    assert ask(f"near_cores({name!r}, reader)") == [2, 3, 6]
+
+
+def test_where_no_device_or_no_list_is_no_core_is_near(bare_kernel, ask):
+    assert ask("near_cores('cuda@0', reader)") == []
+    bare_kernel(f"{FIRST}/local_cpulist", "\n")
+    assert ask("near_cores('cuda@0', reader)") == []
+    bare_kernel(f"{FIRST}/local_cpulist", "0-1\n")
+    assert ask("near_cores('cuda@0', reader)") == [0, 1]
+    assert ask("[near_cores(each, reader) for each in ('host', 'cuda@7')]") == [[], []]
+    assert ask("near_cores('cuda@0', reader)", fail="cuInit=100") == []
+
+
+SET_UP = """
+import json
+from pathlib import Path
+from halftrip.measure import setup
+from halftrip.kernel_files import Reader
+from halftrip.plan.layers import make_plan, options_layer
+reader = Reader(Path({root!r}))
+plan = make_plan(options_layer({{"transport": "tcp", "sizes": "8", "memory": {memory!r}}}))
+print(json.dumps([
+    [list(setup._near(plan, role, reader)) for role in (0, 1)],
+    [each.memory for each in setup._devices(plan, 0, reader)],
+    [each.cache_bytes for each in setup._device_memories(plan)],
+]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("memory", "near", "found", "caches"),
+    [
+        ("cuda@0:cuda@1", [[0, 1], [2, 3]], ["cuda@0", "cuda@1"], [4096, 4096]),
+        ("cuda@1:host", [[2, 3], []], ["cuda@1"], [4096]),
+        # Pinned memory is of the host, and as near to the device.
+        ("host:pinned@1", [[], [2, 3]], ["pinned@1"], []),
+        # The first that there is; a device that is not there has no place.
+        ("cuda@9,host,cuda@1:cuda@0", [[2, 3], [0, 1]], ["cuda@1", "cuda@0"], [4096, 4096]),
+        # The same device by two names.
+        ("cuda,pinned@0", [[0, 1], [0, 1]], ["cuda"], [4096]),
+        ("host", [[], []], [], []),
+    ],
+)
+def test_what_a_rank_finds_of_a_plan(cuda_libraries, bare_kernel, memory, near, found, caches):
+    """The cores near each end, its devices, each once, and the caches that a cold ring exceeds."""
+    bare_kernel(f"{FIRST}/local_cpulist", "0-1\n")
+    bare_kernel(f"{SECOND}/local_cpulist", "2-3\n")
+    program = SET_UP.format(root=str(bare_kernel.root), memory=memory)
+    result = python(program, stand_in(cuda_libraries, l2=4096))
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) == [near, found, caches]

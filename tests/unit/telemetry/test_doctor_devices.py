@@ -1,0 +1,137 @@
+"""The doctor's question about CUDA devices, answered by a stand-in for the driver.
+
+The stand-in's NVML always says that 8 of 16 lanes are in use."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from halftrip.cuda import driver as cuda
+from halftrip.cuda.nvml import Facts
+from halftrip.telemetry import doctor_devices
+from harness.cuda import python, stand_in
+
+WHOLE = Facts(
+    driver="570.1", link_generation=1, link_generation_max=5, link_width=16, link_width_max=16
+)
+
+
+@pytest.fixture
+def ask(cuda_libraries, bare_kernel):
+    """The answer in a process that has the stand-in."""
+    program = (
+        "import msgspec; from pathlib import Path\n"
+        "from halftrip.kernel_files import Reader\n"
+        "from halftrip.telemetry.doctor_devices import check\n"
+        f"found = check(Reader(Path({str(bare_kernel.root)!r})))\n"
+        "print(msgspec.json.encode(found).decode())"
+    )
+
+    def asked(**settings):
+        result = python(program, stand_in(cuda_libraries, **settings))
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
+
+    return asked
+
+
+@pytest.fixture
+def made_up(monkeypatch, bare_kernel):
+    """The answer for devices that are made up: their compute mode, and what NVML says."""
+
+    def asked(*facts, mode=0):
+        def device(index):
+            return SimpleNamespace(
+                index=index, name="A", pci=f"0000:0{index}:00.0", attribute=lambda _: mode
+            )
+
+        found = [device(index) for index in range(len(facts))]
+        driver = SimpleNamespace(version="12.8", is_stand_in=False)
+        monkeypatch.setattr(doctor_devices, "devices", lambda: found)
+        monkeypatch.setattr(cuda, "driver", lambda: driver)
+        by_address = {each.pci: fact for each, fact in zip(found, facts, strict=True)}
+        monkeypatch.setattr(doctor_devices.nvml, "facts", by_address.__getitem__)
+        return doctor_devices.check(bare_kernel.reader)
+
+    return asked
+
+
+def test_devices_are_named_a_line_for_each(bare_kernel, ask):
+    bare_kernel("sys/bus/pci/devices/0000:ab:00.0/local_cpulist", "0-3\n")
+    found = ask()
+    assert found["name"] == "CUDA devices"
+    assert found["found"].split("\n") == [
+        "cuda@0: Stand-in 0, 0000:aa:00.0, PCIe 3 x8, driver 999.1, CUDA 12.8",
+        "cuda@1: Stand-in 1, 0000:ab:00.0, PCIe 3 x8, near cores 0-3, driver 999.1, CUDA 12.8",
+        "the CUDA driver is a stand-in for tests",
+    ]
+    # And no memory of a device is taken, which a context would.
+    assert ask(fail="cuDevicePrimaryCtxRetain=719") == found
+
+
+def test_fewer_lanes_than_there_could_be_are_a_warning(ask):
+    found = ask(devices=1)
+    assert found["state"] == "warning"
+    assert found["advice"] == "cuda@0 has 8 of 16 lanes to the host: see its slot and riser"
+
+
+def test_mig_is_a_warning(ask):
+    assert "MIG is on for cuda@0, of which" in ask(devices=1, mig=1)["advice"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [(2, "no process may use cuda@0"), (3, "two ranks cannot both use cuda@0")],
+)
+def test_a_compute_mode_that_refuses_processes_is_a_warning(ask, mode, said):
+    advice = ask(devices=1, compute_mode=mode)["advice"]
+    assert said in advice
+    assert "nvidia-smi -i 0000:aa:00.0 -c DEFAULT" in advice
+
+
+def test_an_idle_device_s_slow_link_is_none(made_up):
+    check = made_up(WHOLE)
+    assert (check.state, check.advice) == ("ok", None)
+    assert check.found == "cuda@0: A, 0000:00:00.0, PCIe 1 x16, driver 570.1, CUDA 12.8"
+
+
+def test_what_nvml_does_not_say_is_no_warning(made_up):
+    check = made_up(Facts())
+    assert (check.state, check.found) == ("ok", "cuda@0: A, 0000:00:00.0, driver ?, CUDA 12.8")
+
+
+def test_only_the_device_in_question_is_named(made_up):
+    check = made_up(WHOLE, WHOLE._replace(link_width=8))
+    assert check.state == "warning"
+    assert check.advice.startswith("cuda@1 has 8 of 16 lanes")
+
+
+@pytest.mark.parametrize(
+    ("settings", "state", "found"),
+    [
+        # A host for other work, with the driver installed.
+        ({"devices": 0}, "unknown", "CUDA_ERROR_NO_DEVICE"),
+        ({"fail": "cuInit=100"}, "unknown", "CUDA_ERROR_NO_DEVICE"),
+        ({"version": 11000}, "unknown", "the CUDA driver is too old"),
+        ({"fail": "cuInit=803"}, "warning", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"),
+        ({"fail": "cuDeviceGetAttribute=719@2"}, "warning", "CUDA_ERROR_LAUNCH_FAILED"),
+    ],
+)
+def test_only_a_driver_that_fails_is_a_warning(ask, settings, state, found):
+    answer = ask(**settings)
+    assert answer["state"] == state
+    assert found in answer["found"]
+    assert (answer["advice"] is not None) == (state == "warning")
+
+
+def test_where_is_no_driver_the_answer_is_unknown(tmp_path):
+    # Found before a library of this machine, and none.
+    (tmp_path / "libcuda.so.1").write_text("no library")
+    program = (
+        "from halftrip.telemetry.doctor_devices import check\n"
+        "found = check()\n"
+        "print(found.state, found.advice, found.found)"
+    )
+    result = python(program, {"LD_LIBRARY_PATH": str(tmp_path)})
+    assert result.stdout.startswith("unknown None no CUDA driver: "), result.stderr
