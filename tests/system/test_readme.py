@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from halftrip.results.run_file import load
+from harness import cuda
 from harness.files import ROOT
 from harness.mpi import AS_ROOT, quick_start
 from harness.served import served
@@ -71,12 +72,14 @@ def test_the_readme_has_commands_for_each_question():
 
 @pytest.mark.extended
 @pytest.mark.parametrize("title", SECTIONS)
-def test_every_command_works(title, shell, tmp_path):
+def test_every_command_works(title, shell, tmp_path, cuda_libraries):
     # A ring of buffers that does not fit into the real cache takes seconds to fill.
     environment = shell.small_cache() | AS_ROOT
     if not any("mpiexec.openmpi" in word for words in SECTIONS[title] for word in words):
         # Another Open MPI has other components.
         environment |= quick_start("wheel")
+    if any("cuda" in word for words in SECTIONS[title] for word in words):
+        environment |= cuda.stand_in(cuda_libraries)
     stand_in(tmp_path, name="ssh")
     # What the reader has of another tool.
     shutil.copy(ROOT / "tests/golden/imports/osu/latency.txt", shell.directory / "osu_latency.txt")
