@@ -233,7 +233,8 @@ def _memory_names(plan: Plan) -> list[str]:
 def _devices(plan: Plan, rank: int, reader: Reader) -> list[Device]:
     """The devices of a plan's memory that this rank finds, each once."""
     found: dict[str, Device] = {}
-    for name in _memory_names(plan):
+    # The host's memory that a device is named for is not where the device is looked for first.
+    for name in sorted(_memory_names(plan), key=is_of_host):
         device = describe(name, rank, reader)
         if device is not None:
             found.setdefault(device.uuid, device)
