@@ -8,6 +8,7 @@ import numpy as np
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Configuration, EndSettings
+from halftrip.results.device import Device
 from halftrip.results.host_counters import HostCounters
 from halftrip.results.records import (
     ClockInfo,
@@ -45,6 +46,24 @@ def environment(rank, **changes):
         "variables": {},
     }
     return Environment(**(values | changes))
+
+
+def device(**changes):
+    """Device 0 as rank 0 has found it; `changes` are fields."""
+    values = {
+        "rank": 0,
+        "memory": "cuda@0",
+        "index": 0,
+        "name": "A Device",
+        "uuid": "GPU-a05a5a5a",
+        "pci": "0000:3b:00.0",
+        "cuda": "12.8",
+        "memory_bytes": 1 << 34,
+        "cache_bytes": 1 << 22,
+        "compute_mode": "default",
+        "reaches": [],
+    }
+    return Device(**(values | changes))
 
 
 def configuration(transport="shm", size=8, wait="spin", memory="host", pages="4K", **fields):
@@ -231,6 +250,9 @@ def save(run, path):
         run.thresholds,
         run.clock_comparisons,
         run.copy_times,
+        run.devices,
+        run.device_copies,
+        run.device_latencies,
         run.host_counters,
         run.notices,
     )

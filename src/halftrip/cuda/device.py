@@ -95,6 +95,17 @@ class Device:
         """Makes its context that of the calling thread. Raises Unavailable."""
         self._driver.call("cuCtxSetCurrent", self.context)
 
+    def reach(self, other: Device) -> None:
+        """Lets copies to and from the memory of another device, which it reaches, be direct: else
+        the driver takes them by way of the host. Raises Unavailable."""
+        context = other.context
+        self.enter()
+        try:
+            self._driver.call("cuCtxEnablePeerAccess", context, 0)
+        except cuda.CudaError as error:
+            if error.code != cuda.PEER_ACCESS_ALREADY_ENABLED:
+                raise
+
     def new_stream(self) -> cuda.Handle:
         """A stream that does not wait for the default one. Raises Unavailable."""
         self.enter()
