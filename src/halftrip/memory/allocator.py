@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halftrip.errors import Unavailable
+from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.registry import MEMORIES
 from halftrip.results.configuration import Pages
 from halftrip.results.memory_name import parse_memory
@@ -39,9 +39,10 @@ class Region(ABC):
 
     def array(self, offset: int, size: int) -> Any:
         """`size` bytes from `offset` on, as an object that libraries for Python take: of the
-        buffer protocol, or with `__cuda_array_interface__`."""
+        buffer protocol, or with an interface such as `__cuda_array_interface__`. Raises Unavailable
+        where there is no such object."""
         if self.bytes is None:
-            raise NotImplementedError
+            raise Unavailable("this memory has no arrays that a library for Python takes")
         return self.bytes[offset : offset + size]
 
     def close(self) -> None:  # noqa: B027 (most memory is freed with its object)
@@ -82,9 +83,11 @@ class Memory(ABC):
     Unavailable.
 
     `cache_bytes` is the size of the device's own cache, bytes; 0: the processor's cache it is.
+    `of_host`, an attribute of the class, is whether the processor reaches the memory.
     """
 
     cache_bytes: int = 0
+    of_host: bool = False
 
     @abstractmethod
     def missing(self, pages: Pages) -> str | None:
@@ -111,7 +114,15 @@ class Memory(ABC):
 @cache
 def memory_named(name: str) -> Memory:
     """The memory of a name as a configuration has it: ``host``, ``cuda@0``. Raises Unavailable if
-    it is not there."""
+    it is not there, and UsageError for a plug-in that fails in another way."""
     kind, device = parse_memory(name)
-    found: Memory = MEMORIES.load(kind)(device)
+    make = MEMORIES.load(kind)
+    try:
+        found: Memory = make(device)
+    except Exception as error:
+        if kind in MEMORIES.built_in or isinstance(error, HalftripError):
+            raise
+        said = (str(error) or "no reason given").splitlines()[0]
+        problem = f"{MEMORIES.group} {kind!r}: {type(error).__name__}: {said}"
+        raise UsageError(problem) from None
     return found

@@ -122,7 +122,10 @@ class Capabilities(NamedTuple):
                 )
                 return f"--wait {end.wait}: {reason}"
             if self.of_host and self._is_window(end, configuration) and end.memory != "host":
-                return f"--memory {end.memory}: {configuration.transport} has windows in the host's"
+                return (
+                    f"--memory {end.memory}: {configuration.transport} has windows in the host's "
+                    "memory only"
+                )
             if not self._takes(end.memory, configuration):
                 return self._other_memory(end.memory, configuration.transport)
             if end.pages == "huge" and configuration.mode == "onesided":

@@ -1,14 +1,15 @@
 """Whether the MPI library that mpi4py has loaded takes pointers to a device's memory.
 
-Where the library can be asked, it is: by `MPIX_Query_cuda_support`, which Open MPI and MPICH have.
-Else a process of its own tries it, since a library that does not know the device reads from the
-pointer and crashes.
+Where the library can be asked about CUDA, it is: by `MPIX_Query_cuda_support`, which Open MPI and
+MPICH have. Otherwise, as for every plug-in's memory, a process of its own tries it, since a library
+that does not know the device reads from the pointer and crashes.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 from functools import cache
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from halftrip.errors import Unavailable
+from halftrip.errors import HalftripError, Unavailable
 from halftrip.memory.allocator import memory_named
 from halftrip.mpi import library
 from halftrip.results.configuration import Configuration
@@ -27,8 +28,15 @@ _QUERY = "MPIX_Query_cuda_support"
 # Longer than any library takes to start.
 _TRIAL_SECONDS = 30.0
 _TRIAL_BYTES = 1 << 16
-# Variables by which a launcher tells a process that it is a rank.
-_OF_LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "PMI2_", "PRTE_", "HYDRA_", "MPIR_", "SLURM_", "DRAGON_")
+# Variables by which a launcher tells a process that it is a rank. Those by which a user sets the
+# library up stay: some libraries take device pointers only if they are told to.
+_OF_LAUNCHERS = (
+    *("PMI_", "PMI2_", "PMIX_", "PRTE_", "HYDI_", "HYDRA_", "MPI_LOCAL"),
+    *("PALS_", "SLURM_", "DRAGON_", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE"),
+    *("OMPI_MCA_ess", "OMPI_MCA_orte_", "OMPI_MCA_pmix"),
+)
+# The option of prctl that has a process killed when its parent ends: PR_SET_PDEATHSIG.
+_SET_PARENT_DEATH_SIGNAL = 1
 _ADVICE = "-t mpi --staging whole sends by way of the host's memory"
 
 
@@ -81,9 +89,16 @@ def _trial(memory: str) -> str:
     if ended.returncode == 0:
         return ""
     if ended.returncode < 0:
-        return f"a trial was ended by signal {-ended.returncode}"
+        return f"a trial was ended by {_signal_name(-ended.returncode)}"
     lines = ended.stderr.strip().splitlines()
     return lines[-1] if lines else f"a trial ended with status {ended.returncode}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _try(memory: str, path: str) -> str:
@@ -103,8 +118,13 @@ def _try(memory: str, path: str) -> str:
 
 def main() -> None:
     """The trial: the name of the memory, and the library's file."""
+    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL))
     memory, path = sys.argv[1:]
-    sys.exit(_try(memory, path) or None)
+    try:
+        said = _try(memory, path)
+    except HalftripError as error:
+        said = str(error)
+    sys.exit(said or None)
 
 
 if __name__ == "__main__":

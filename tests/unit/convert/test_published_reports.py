@@ -119,7 +119,7 @@ def test_its_own_style_has_its_figures_to_the_last_digit(runs, number):
 
 
 @pytest.mark.parametrize(("number", "begins"), [
-    (MPI4PY_VE, ("{'dev1'", "|", "$ mpiexec", "Issuing")),
+    (MPI4PY_VE, ("{'dev1'", "|", "$ mpiexec", "Issuing", "Data transfer")),
     (EIGHT, ("Table", "Size", "(Bytes)", *"123456789")),
 ])  # fmt: skip
 def test_its_own_style_has_the_lines_of_the_text(runs, number, begins):

@@ -55,6 +55,21 @@ def test_mpi4py_ve_names_its_tables_where_there_are_several():
     assert len(again.measurements) == 6
 
 
+def test_mpi4py_ve_has_the_host_first_and_then_devices():
+    memories = ("cuda@0:cuda@1", "ve", "host:cuda", "host")
+    run = runs.run(*(
+        each for memory in memories for each in pingpongs(SIZES, "mpi4py", memory=memory)
+    ))  # fmt: skip
+    devices = re.findall(r"'dev1': '(.*?)', 'dev2': '(.*?)'", in_style(run, "mpi4py-ve"))
+    assert devices[:2] == [("vh", "vh"), ("vh", "cuda")]
+    assert sorted(devices[2:]) == [("cuda@0", "cuda@1"), ("ve", "ve")]
+    again = imported_run(in_style(run, "mpi4py-ve"))
+    found = {tuple(end.memory for end in each.configuration.ends) for each in again.measurements}
+    assert found == {
+        ("cuda@0", "cuda@1"), ("ve", "ve"), ("host", "cuda"), ("host", "host"),
+    }  # fmt: skip
+
+
 # eight measurements
 
 

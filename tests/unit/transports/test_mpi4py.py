@@ -109,7 +109,7 @@ def test_a_persistent_ping_pong_starts_and_completes_a_request_at_a_time(peer, i
 
 
 def test_a_closed_endpoint_has_freed_its_requests(peer):
-    ring = SimpleNamespace(slots=3, messages=buffers()[0])
+    ring = SimpleNamespace(slots=3, arrays=buffers()[0])
     requests = PersistentRequests(peer)
     endpoint = PythonEndpoint(
         requests,

@@ -21,6 +21,8 @@ _ARGUMENTS = re.compile(
 )
 _TITLE = re.compile(r"\s*(Issuing .* between|Measured by .+? with) (?P<between>.+?)::\s*")
 _COMMAND = re.compile(r"\s*\$ (?P<command>.*\S)\s*")
+# Said below some tables of devices: memory copy within one, DMA between two.
+_MOVED_BY = re.compile(r"\s*(?P<moved>Data transfer is performed with .*\S)\s*")
 _ROW = re.compile(r"\s*\|([^|]*)\|([^|]*)\|([^|]*)\|\s*")
 # The vector host's memory is that of an ordinary host; other devices have halftrip's names.
 _MEMORIES = {"vh": "host"}
@@ -46,6 +48,9 @@ def _read(lines: Lines) -> Sequence[Table]:
             facts = {}
             # Behind its heading, its rows and its three rules.
             n += len(tables[-1].rows) + 3
+        elif (moved := _MOVED_BY.fullmatch(line)) and tables:
+            last = tables.pop()
+            tables.append(last._replace(facts={**last.facts, "moved": moved["moved"]}))
         elif line.lstrip().startswith("{'dev1'"):
             wrong(n, "no arguments of ping-pong.py that are known")
         elif _ROW.fullmatch(line):

@@ -28,9 +28,16 @@ def render(document: Document) -> str:
         document, TOOL, lambda each: each.pattern == "pingpong" and each.directions == 1,
         "ping-pong", "-p pingpong -n 2",
     )  # fmt: skip
+    # The tool's own tables as they were printed; ours with the host's memory first, as it has them.
+    found.sort(key=lambda curve: 0 if curve.source is not None else _devices(curve))
     has_titles = len(found) > 1
     tables = (_table(document, each, has_titles) for each in found)
     return "\n".join("".join(f"{line}\n" for line in each) for each in tables)
+
+
+def _devices(curve: Curve) -> int:
+    """How many of the ends are in another memory than the host's."""
+    return sum(end.memory not in _DEVICES for end in curve.configuration.ends)
 
 
 def _table(document: Document, curve: Curve, has_title: bool) -> list[str]:
@@ -39,7 +46,8 @@ def _table(document: Document, curve: Curve, has_title: bool) -> list[str]:
         said = [source.facts[name] for name in ("title",) if name in source.facts]
         said += [f"$ {source.facts['command']}"] if "command" in source.facts else []
         rows = [cells(row, TOOL, NAMES) for row in curve.rows]
-        return [*said, *_lines(fact(source, "arguments"), rows)]
+        moved = ["", source.facts["moved"]] if "moved" in source.facts else []
+        return [*said, *_lines(fact(source, "arguments"), rows), *moved]
     rows, loops = [], set()
     for row in curve.rows:
         found = measurements(document, row)

@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
-
 from halftrip.memory.allocator import Bytes
 from halftrip.results.configuration import Configuration
-from halftrip.results.memory_name import is_of_host
+from halftrip.results.memory_name import is_of_host, parse_memory
 from halftrip.transports import mpi
 from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
@@ -54,9 +52,13 @@ class Mpi4pyObjectTransport(Mpi4pyTransport):
         return reason
 
     def obstacle(self, configuration: Configuration, pair: PairContext) -> str | None:
-        """Pickling copies an array of a device to the host, so that any library takes it."""
-        memory = pair.end_of(configuration).memory
-        return None if is_of_host(memory) else objects.no_device_arrays()
+        """Pickling copies an array of a device to the host, so that any library takes it. What has
+        been pickled as an array of a device is one again at the other end, wherever its own are."""
+        others = [end.memory for end in configuration.ends if not is_of_host(end.memory)]
+        for memory in others:
+            if parse_memory(memory).kind != "cuda":
+                return f"--memory {memory}: only an array in a CUDA device's memory is pickled"
+        return objects.no_device_arrays() if others else None
 
     def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
         return ObjectPath(self.process, pair)
@@ -102,14 +104,11 @@ class ObjectRequests(Requests):
     """isend, irecv, waitall."""
 
     def __init__(self, configuration: Configuration, peer: Peer) -> None:
-        from mpi4py import MPI
-
         self._calls = PeerObjectCalls(configuration, peer)
         self.blocking = self._calls
         self._peer = peer
-        payload = np.zeros(configuration.size, dtype=np.uint8)
         # A pickled message that is longer than the buffer of irecv is an error; its own has 32 KiB.
-        self._room = len(MPI.pickle.dumps(objects.made(configuration.object, payload)))
+        self._room = configuration.size + _BESIDE_PAYLOAD
 
     def send(self, message: Bytes) -> _Begun:
         isend = self._peer.communicator.isend

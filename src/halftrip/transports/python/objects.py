@@ -39,7 +39,11 @@ def made(kind: Object, message: Any) -> Any:
 def keep(kind: Object, received: Any, into: Any) -> None:
     """Copies the payload of an object that has been received."""
     payload = received["payload"] if kind == "dict" else received
-    if isinstance(into, np.ndarray):
-        into[:] = np.frombuffer(payload, dtype=np.uint8)
-    else:
-        made(kind, into)[:] = payload
+    if not isinstance(into, np.ndarray):
+        # Only an array of its own is CuPy certain to copy from.
+        made(kind, into)[...] = importlib.import_module(_DEVICE_ARRAYS).asarray(payload)
+        return
+    if hasattr(payload, "get"):
+        # From a peer's device: CuPy does not copy to the host by itself.
+        payload = payload.get()
+    into[:] = np.frombuffer(payload, dtype=np.uint8)

@@ -1,0 +1,142 @@
+"""Pointers to a device's memory in the hands of real MPI libraries. The driver is a stand-in whose
+memory traps when a library that does not know it reads there; READABLE plays one that does."""
+
+import json
+import subprocess
+
+import pytest
+
+from harness.cuda import stand_in
+from harness.mpi import EVERY_MPI, EXTENDED, chosen, quick_start
+
+QUICK = ("-i", "20", "--warmup", "2", "--slices", "1", "--no-message-rate", "--verify")
+STAGED = "-t mpi --staging whole sends by way of the host's memory"
+# The library's own answer, as far as halftrip is concerned.
+TAKES = "from halftrip.transports import device_pointers\ndevice_pointers._query = lambda: True\n"
+# A library without the question.
+UNASKED = "from halftrip.transports import device_pointers\ndevice_pointers._QUERY = 'MPIX_None'\n"
+
+
+@pytest.fixture
+def cuda(cuda_libraries):
+    return lambda **settings: stand_in(cuda_libraries, **settings)
+
+
+def reasons(result, transport):
+    return {skip.reason for skip in result.run.skips if skip.transport == transport}
+
+
+def measured(result, *columns):
+    rows = json.loads(result.show("--format", "json").out)["rows"]
+    return sorted({tuple(row[column] for column in columns) for row in rows}, key=str)
+
+
+@pytest.mark.parametrize("name", EVERY_MPI)
+def test_a_library_that_says_no_stages_beside_the_reason(shell, cuda, name):
+    result = shell.run(
+        *(*chosen(name), "-t", "mpi,mpi4py", "--memory", "cuda,cuda:host,host"),
+        *("--staging", "none,whole,chunk=4K", "-s", "8,10001", *QUICK),
+        **cuda(),
+        **quick_start(name),
+    )
+    assert result.status == 0, result.err
+    assert measured(result, "transport", "memory", "staging_bytes") == [
+        ("mpi", "cuda", 0),
+        ("mpi", "cuda", 4096),
+        ("mpi", "cuda:host", 0),
+        ("mpi", "cuda:host", 4096),
+        ("mpi", "host", None),
+        ("mpi4py", "host", None),
+    ]
+    for transport in ("mpi", "mpi4py"):
+        (reason,) = reasons(result, transport)
+        assert reason.startswith("--memory cuda: ")
+        assert reason.endswith(
+            f" says that it takes no pointers to devices (MPIX_Query_cuda_support); {STAGED}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("transports", "mode", "patterns"),
+    [
+        ("mpi,mpi4py", "blocking", "pingpong,stream,bidirectional,exchange,pingping"),
+        ("mpi,mpi4py", "nonblocking", "pingpong,stream,bidirectional"),
+        ("mpi,mpi4py", "persistent", "pingpong,stream"),
+        ("mpi,mpi4py", "ssend", "pingpong,stream"),
+        ("mpi", "onesided", "put,get"),
+    ],
+)
+def test_a_library_that_takes_device_pointers_gets_them(shell, cuda, transports, mode, patterns):
+    """Every byte arrives, also where one end is in the host's memory."""
+    responders = "cuda:host" if mode == "onesided" else "cuda,cuda@0:cuda@1,host:cuda"
+    result = shell.run(
+        *("-t", transports, "--memory", responders, "-p", patterns, "--mode", mode),
+        *("-s", "8,10001", "-W", "3", *QUICK),
+        **cuda(readable=1),
+        **shell.patched(TAKES),
+        **quick_start("wheel"),
+    )
+    assert result.status == 0, result.err
+    found = measured(result, "transport", "memory", "pattern", "size_bytes")
+    names = [len(each.split(",")) for each in (transports, responders, patterns)]
+    assert len(found) == 2 * names[0] * names[1] * names[2]
+    assert not result.run.skips
+    assert not result.run.failures
+
+
+def test_a_window_is_in_the_memory_of_the_host(shell, cuda):
+    result = shell.run(
+        *("-t", "mpi", "--memory", "cuda:host,host:cuda", "-p", "put", "-s", "8", *QUICK),
+        **cuda(readable=1),
+        **shell.patched(TAKES),
+        **quick_start("wheel"),
+    )
+    assert result.status == 0, result.err
+    assert measured(result, "memory") == [("cuda:host",)]
+    assert reasons(result, "mpi") == {"--memory cuda: mpi has windows in the host's memory only"}
+
+
+@pytest.mark.parametrize("name", EVERY_MPI)
+def test_a_library_that_cannot_be_asked_is_tried(shell, cuda, name):
+    """In a process of its own, which crashes here: the memory traps."""
+    result = shell.run(
+        *(*chosen(name), "-t", "mpi", "--memory", "cuda,host", "-s", "8", *QUICK),
+        **cuda(),
+        **shell.patched(UNASKED),
+        **quick_start(name),
+    )
+    assert result.status == 0, result.err
+    assert measured(result, "memory") == [("host",)]
+    (reason,) = reasons(result, "mpi")
+    assert "does not take its pointers: a trial was ended by SIGSEGV" in reason
+    assert reason.endswith(STAGED)
+    assert "Traceback" not in result.out + result.err
+
+
+@pytest.mark.parametrize("name", EVERY_MPI)
+def test_a_library_whose_trial_succeeds_gets_device_pointers(shell, cuda, name):
+    result = shell.run(
+        *(*chosen(name), "-t", "mpi,mpi4py", "--memory", "cuda", "-s", "8,64K", *QUICK),
+        **cuda(readable=1),
+        **shell.patched(UNASKED),
+        **quick_start(name),
+    )
+    assert result.status == 0, result.err
+    assert not result.run.skips
+    assert measured(result, "transport", "staging_bytes") == [("mpi", None), ("mpi4py", None)]
+
+
+@pytest.mark.parametrize("name", [each for each in EXTENDED if each.values == ("mpich",)])
+def test_the_loaded_library_is_asked(shell, cuda, name, tmp_path):
+    """A function that is loaded before the library's own answers for it."""
+    (tmp_path / "query.c").write_text("int MPIX_Query_cuda_support(void) { return 1; }\n")
+    library = tmp_path / "query.so"
+    subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "query.c", "-o", library], check=True)
+    result = shell.run(
+        *(*chosen(name), "-t", "mpi,mpi4py", "--memory", "cuda@0:cuda@1", "-s", "64K", *QUICK),
+        **cuda(readable=1),
+        LD_PRELOAD=str(library),
+    )
+    assert result.status == 0, result.err
+    assert not result.run.skips
+    assert measured(result, "transport") == [("mpi",), ("mpi4py",)]
