@@ -85,8 +85,8 @@ def measure(shell, cuda_libraries):
     ("mode", "patterns"),
     [
         ("blocking", "pingpong,stream,exchange,pingping"),
-        ("nonblocking", "pingpong,bidirectional"),
-        ("ssend", "stream"),
+        pytest.param("nonblocking", "pingpong,bidirectional", marks=pytest.mark.extended),
+        pytest.param("ssend", "stream", marks=pytest.mark.extended),
     ],
 )
 def test_arrays_of_a_device_are_pickled(measure, mode, patterns):
@@ -101,7 +101,7 @@ def test_arrays_of_a_device_are_pickled(measure, mode, patterns):
     assert not result.run.skips
 
 
-@pytest.mark.parametrize("memory", ["cuda", "host:cuda"])
+@pytest.mark.parametrize("memory", ["host:cuda", pytest.param("cuda", marks=pytest.mark.extended)])
 def test_without_cupy_there_are_no_such_arrays(measure, memory):
     result = measure("--object", "array", "--memory", f"host,{memory}", has_cupy=False)
     assert result.status == 0, result.err
@@ -110,6 +110,7 @@ def test_without_cupy_there_are_no_such_arrays(measure, memory):
     assert {row["memory"] for row in result.rows()} == {"host"}
 
 
+@pytest.mark.extended
 def test_only_an_array_is_in_the_memory_of_a_device(measure):
     result = measure("--object", "bytes,array", "--memory", "cuda")
     assert result.status == 0, result.err

@@ -60,10 +60,15 @@ def test_a_library_that_says_no_stages_beside_the_reason(shell, cuda, name):
     ("transports", "mode", "patterns"),
     [
         ("mpi,mpi4py", "blocking", "pingpong,stream,bidirectional,exchange,pingping"),
-        ("mpi,mpi4py", "nonblocking", "pingpong,stream,bidirectional"),
-        ("mpi,mpi4py", "persistent", "pingpong,stream"),
-        ("mpi,mpi4py", "ssend", "pingpong,stream"),
-        ("mpi", "onesided", "put,get"),
+        *(
+            pytest.param(*values, marks=pytest.mark.extended)
+            for values in (
+                ("mpi,mpi4py", "nonblocking", "pingpong,stream,bidirectional"),
+                ("mpi,mpi4py", "persistent", "pingpong,stream"),
+                ("mpi,mpi4py", "ssend", "pingpong,stream"),
+                ("mpi", "onesided", "put,get"),
+            )
+        ),
     ],
 )
 def test_a_library_that_takes_device_pointers_gets_them(shell, cuda, transports, mode, patterns):
@@ -84,6 +89,7 @@ def test_a_library_that_takes_device_pointers_gets_them(shell, cuda, transports,
     assert not result.run.failures
 
 
+@pytest.mark.extended
 def test_a_window_is_in_the_memory_of_the_host(shell, cuda):
     result = shell.run(
         *("-t", "mpi", "--memory", "cuda:host,host:cuda", "-p", "put", "-s", "8", *QUICK),
@@ -113,6 +119,7 @@ def test_a_library_that_cannot_be_asked_is_tried(shell, cuda, name):
     assert "Traceback" not in result.out + result.err
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", EVERY_MPI)
 def test_a_library_whose_trial_succeeds_gets_device_pointers(shell, cuda, name):
     result = shell.run(

@@ -32,7 +32,7 @@ def reasons(result, transport):
     return {skip.reason for skip in result.run.skips if skip.transport == transport}
 
 
-@pytest.mark.parametrize("takes", [True, False])
+@pytest.mark.parametrize("takes", [True, pytest.param(False, marks=pytest.mark.extended)])
 def test_gpu_paths_are_all_there_are(shell, devices, takes):
     if not takes:
         del devices["PYTHONPATH"]
@@ -51,6 +51,7 @@ def test_gpu_paths_are_all_there_are(shell, devices, takes):
     }
 
 
+@pytest.mark.extended
 def test_without_a_driver_gpu_paths_are_those_of_the_host(shell):
     result = shell.run("gpu-paths", *SHORT, **quick_start("wheel"))
     assert result.status == 0, result.err
@@ -59,6 +60,7 @@ def test_without_a_driver_gpu_paths_are_those_of_the_host(shell):
     assert "--memory pinned: no CUDA driver: there is no libcuda.so.1" in reasons(result, "shm")
 
 
+@pytest.mark.extended
 def test_mpi4py_ve_has_a_table_for_each_pair_of_devices(shell, devices):
     result = shell.run("mpi4py-ve", "-s", "8,64", "--style", "mpi4py-ve", **devices)
     assert result.status == 0, result.err

@@ -6,6 +6,7 @@ import pytest
 
 from harness.cuda import stand_in
 from harness.mpi import quick_start
+from harness.vector_engine import NLCPY, example
 
 QUICK = ("-i", "20", "--warmup", "2", "--slices", "1", "--no-message-rate", "--verify")
 
@@ -84,6 +85,20 @@ WITH_ARRAYS = """
     def array(self, offset, size):
         return self._kept.array(offset, size)
 """
+# What knows itself whether an MPI library takes its pointers; it cannot be tried.
+KNOWING = """
+import sys
+
+from example_arrays import FarMemory
+from halftrip.errors import Unavailable
+
+
+class KnowingMemory(FarMemory):
+    def __init__(self, device):
+        if "device_pointers" in sys.argv[0]:
+            raise Unavailable("tried")
+        self.taken_by_mpi = {"yes": True, "no": False}.get(device)
+"""
 # Memory of a CUDA device, by what halftrip has for such.
 STAGED = """
 from halftrip.memory.cuda import CudaMemory
@@ -111,7 +126,9 @@ def installed(shell):
         "mapped": (MAPPED, "MappedMemory"),
         "far": (FAR, "FarMemory"),
         "arrays": (FAR + WITH_ARRAYS, "FarMemory"),
+        "knowing": (KNOWING, "KnowingMemory"),
         "staged": (STAGED, "StagedMemory"),
+        "ve": (example(), "VectorEngineMemory"),
     } | {name: (code, "Kind") for name, (code, _) in BROKEN.items()}
     lines = ["[halftrip.memory]"]
     for name, (code, kind) in modules.items():
@@ -152,6 +169,7 @@ def test_memory_that_the_processor_reaches_is_for_every_transport(shell, install
     assert "host:mapped@tmp" in result.show().out
 
 
+@pytest.mark.extended
 def test_what_it_says_of_itself_is_the_reason(shell, installed):
     result = shell.run(
         *("-t", "shm", "--memory", "host,mapped,mapped@attic", "--pages", "4K,huge", "-s", "8"),
@@ -180,6 +198,21 @@ def test_memory_that_the_processor_does_not_reach_is_for_mpi(shell, installed):
     assert reasons(result) == {"native code does not know how to copy from and to this memory"}
 
 
+@pytest.mark.extended
+def test_what_it_knows_of_mpi_is_not_tried(shell, installed):
+    result = shell.run(
+        *("-t", "mpi", "--memory", "knowing@yes,knowing@no,knowing", "-s", "8", *QUICK), **installed
+    )
+    assert result.status == 0, result.err
+    assert rows(result, "memory") == {("knowing@yes",)}
+    (refused, tried) = sorted(reasons(result), reverse=True)
+    assert refused.startswith("--memory knowing@no: Open MPI v")
+    assert refused.endswith(" does not take its pointers, as knowing says")
+    assert tried.startswith("--memory knowing: Open MPI v")
+    assert tried.endswith(" does not take its pointers: tried")
+
+
+@pytest.mark.extended
 def test_without_arrays_it_is_for_native_calls_alone(shell, installed):
     result = shell.run(
         *("-t", "mpi,mpi4py,mpi4py-object", "--object", "array", "--memory", "host,far"),
@@ -197,6 +230,7 @@ def test_without_arrays_it_is_for_native_calls_alone(shell, installed):
     }
 
 
+@pytest.mark.extended
 def test_one_with_a_stage_is_for_every_byte_stream(shell, installed, cuda_libraries):
     result = shell.run(
         *("-t", "tcp,shm,mpi", "--memory", "staged@1,host:staged", "--staging", "whole,chunk=4K"),
@@ -210,7 +244,32 @@ def test_one_with_a_stage_is_for_every_byte_stream(shell, installed, cuda_librar
     assert len(rows(result, "transport", "memory", "staging_bytes", "size_bytes")) == 24
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.extended
+def test_the_example_of_a_vector_engine_measures(shell, installed):
+    """With a module that plays nlcpy, whose arrays are in the host's memory."""
+    (shell.directory / "nlcpy.py").write_text(NLCPY)
+    result = shell.run(
+        *("mpi4py-ve", "-t", "mpi4py,mpi", "--memory", "host,host:ve,ve,ve@0:ve@7"),
+        *("-s", "8,10001", "--style", "mpi4py-ve", "--buffers", "separate", "--verify"),
+        **installed,
+    )
+    assert result.status == 0, result.err
+    assert not result.run.failures
+    expected = {(t, m) for t in ("mpi4py", "mpi") for m in ("host", "host:ve", "ve")}
+    assert rows(result, "transport", "memory") == expected
+    assert all(measurement.verified for measurement in result.run.measurements)
+    assert reasons(result) == {"--memory ve@7: no Vector Engine: list index out of range"}
+    assert result.out.count("'dev1': 'vh', 'dev2': 've'") == 2
+    assert result.out.count("'dev1': 've', 'dev2': 've'") == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name == "careless" else pytest.param(name, marks=pytest.mark.extended)
+        for name in BROKEN
+    ],
+)
 def test_one_that_fails_is_a_mistake_in_one_line(shell, installed, name):
     _, said = BROKEN[name]
     result = shell.run("-t", "shm", "--memory", f"host,{name}", "-s", "8", *QUICK, **installed)

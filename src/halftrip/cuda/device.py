@@ -106,6 +106,17 @@ class Device:
             self.enter()
             self._driver.call(name, *arguments)
 
+    def reach(self, other: Device) -> None:
+        """Lets copies to and from the memory of another device, which it reaches, be direct: else
+        the driver takes them by way of the host. Raises Unavailable."""
+        context = other.context
+        self.enter()
+        try:
+            self._driver.call("cuCtxEnablePeerAccess", context, 0)
+        except cuda.CudaError as error:
+            if error.code != cuda.PEER_ACCESS_ALREADY_ENABLED:
+                raise
+
     def new_stream(self) -> cuda.Handle:
         """A stream that does not wait for the default one. Raises Unavailable."""
         self.enter()

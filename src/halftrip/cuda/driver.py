@@ -28,6 +28,8 @@ CONCURRENT_MANAGED_ACCESS = 89
 NO_DEVICE = 100
 # CUcomputemode.
 PROHIBITED, EXCLUSIVE_PROCESS = 2, 3
+# A CUresult that is no failure.
+PEER_ACCESS_ALREADY_ENABLED = 704
 
 Handle = ctypes.c_void_p
 

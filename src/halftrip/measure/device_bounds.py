@@ -7,10 +7,12 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from halftrip import _native
 from halftrip.clock import Clock
+from halftrip.control.collectives import Group
 from halftrip.cuda import driver as cuda
 from halftrip.cuda.device import find
 from halftrip.cuda.stream import Stream
@@ -22,6 +24,7 @@ from halftrip.memory.host import HOST
 from halftrip.memory.pinned import PinnedRegion
 from halftrip.results.block import Times
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency, Direction
+from halftrip.results.memory_name import parse_memory
 from halftrip.stats.median import median
 
 # One figure: this many samples, of this length, ns, or of one copy.
@@ -38,16 +41,66 @@ _KERNEL = b"halftrip_empty"
 _Time = Callable[[int, Times], None]
 
 
+class Measured(msgspec.Struct, frozen=True):
+    """What a rank has measured of its devices; `reason` is why there is no more, or empty."""
+
+    copies: list[DeviceCopy]
+    latencies: list[DeviceLatency]
+    reason: str = ""
+
+
+def measure_devices(
+    group: Group, devices: Sequence[Device], hosts: Sequence[str], largest: int, clock: Clock
+) -> list[Measured]:
+    """The bounds of rank 0's `devices`, for messages of which up to `largest` bytes are under way.
+    All ranks call this; `hosts` is by rank. Rank 0 gets what each rank has measured, in order of
+    rank; the others get nothing."""
+    turns: list[list[Device]] = group.broadcast(turns_of(devices, hosts), list[list[Device]])
+    every = [device for turn in turns for device in turn]
+    copies: list[DeviceCopy] = []
+    latencies: list[DeviceLatency] = []
+    reason = ""
+    for turn in turns:
+        for device in turn:
+            if device.rank != group.rank or reason:
+                continue
+            try:
+                for found in device_bounds(device, every, largest, clock):
+                    if isinstance(found, DeviceCopy):
+                        copies.append(found)
+                    else:
+                        latencies.append(found)
+            except (Unavailable, _native.DeviceError) as error:
+                reason = f"the bounds of {device.memory} are not known: {error}"
+        group.barrier()
+    if not turns:
+        return []
+    return group.gather(Measured(copies, latencies, reason), Measured) or []
+
+
+def turns_of(devices: Sequence[Device], hosts: Sequence[str]) -> list[list[Device]]:
+    """The devices that have memory of the plan's, each once, as the first rank has found it. Those
+    of a turn are of different hosts, so that no copy is beside another one."""
+    once: dict[str, Device] = {}
+    for device in devices:
+        # Of page-locked memory, nothing is on the device.
+        if parse_memory(device.memory).kind != "pinned":
+            once.setdefault(device.uuid, device)
+    of_hosts: dict[str, list[Device]] = {}
+    for device in once.values():
+        of_hosts.setdefault(hosts[device.rank], []).append(device)
+    most = max(map(len, of_hosts.values()), default=0)
+    return [[own[turn] for own in of_hosts.values() if turn < len(own)] for turn in range(most)]
+
+
 def device_bounds(
-    devices: Sequence[Device], largest: int, clock: Clock
+    device: Device, devices: Sequence[Device], largest: int, clock: Clock
 ) -> Iterator[DeviceCopy | DeviceLatency]:
-    """The bounds of the devices that rank 0 has found, for messages of up to `largest` bytes.
-    Raises Unavailable or DeviceError where a device fails."""
-    own = [device for device in devices if device.rank == 0]
-    for device in own:
-        others = [other for other in own if other.uuid in device.reaches]
-        with contextlib.ExitStack() as resources, contextlib.suppress(_NoRoomError):
-            yield from _Bounds(device, others, copy_sizes(largest), clock, resources).all()
+    """The bounds of a device that this rank has found, and of its copies to those of `devices` that
+    it reaches. Raises Unavailable or DeviceError where a device fails."""
+    others = [other for other in devices if other.uuid in device.reaches]
+    with contextlib.ExitStack() as resources, contextlib.suppress(_NoRoomError):
+        yield from _Bounds(device, others, copy_sizes(largest), clock, resources).all()
 
 
 class _NoRoomError(Exception):
@@ -74,7 +127,7 @@ class _Bounds:
         clock: Clock,
         resources: contextlib.ExitStack,
     ) -> None:
-        self._memory = device.memory
+        self._rank, self._memory = device.rank, device.memory
         self._clock = clock
         self._device = find(device.uuid)
         self._resources = resources
@@ -96,7 +149,7 @@ class _Bounds:
         for kind in self._kinds(max(self._sizes)):
             for size in self._sizes:
                 yield DeviceCopy(
-                    rank=0,
+                    rank=self._rank,
                     memory=self._memory,
                     direction=kind.direction,
                     host=kind.host,  # type: ignore[arg-type]
@@ -117,9 +170,11 @@ class _Bounds:
                 yield _Kind("host to device", one, there, name, back=(back, other))
         yield _Kind("device to device", other, one)
         for device in self._others:
-            far = self._on(device.uuid, size)
-            self._device.enter()
-            yield _Kind("device to device", far, one, peer=device.memory)
+            self._device.reach(find(device.uuid))
+            far, farther = self._on(device.uuid, size), self._on(device.uuid, size)
+            one_way = _Kind("device to device", far, one, peer=device.memory)
+            yield one_way
+            yield one_way._replace(back=(other, farther))
 
     def _on(self, uuid: str, size: int) -> int:
         region = CudaRegion(find(uuid), size)
@@ -176,7 +231,7 @@ class _Bounds:
         except Unavailable as error:
             refused = str(error)
         return DeviceLatency(
-            rank=0,
+            rank=self._rank,
             memory=self._memory,
             synchronize=max(idle, 1e-9),
             kernel=kernel,

@@ -15,7 +15,6 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from halftrip import _native
 from halftrip.clock import raw_now
 from halftrip.control.collectives import Group
 from halftrip.errors import Unavailable
@@ -24,7 +23,7 @@ from halftrip.measure.adaptive_sizes import Refinement
 from halftrip.measure.aggregate import aggregate
 from halftrip.measure.budget import Allowed, Budget
 from halftrip.measure.clock_offsets import HostClocks
-from halftrip.measure.device_bounds import device_bounds
+from halftrip.measure.device_bounds import measure_devices
 from halftrip.measure.host_log import IDLE_SECONDS, HostLog, HostRecorder
 from halftrip.measure.part import Turn
 from halftrip.measure.participant import Participant, TurnReport
@@ -163,8 +162,8 @@ class Runner:
             if found.rank not in setup.absent:
                 self._record(msgspec.structs.replace(found, launch=self._launch))
         wanted = settings(self._plan, setup.choices)
-        sizes = [setting.size for setting in wanted if not setting.is_simulated]
-        has_real_time = bool(sizes)
+        real = [setting for setting in wanted if not setting.is_simulated]
+        has_real_time = bool(real)
         self._compare_clocks()
         whole = self._recorder() if len(set(setup.hosts)) > 1 and has_real_time else None
         if self._plan.system_log and has_real_time:
@@ -178,7 +177,7 @@ class Runner:
             whole.record("launch")
         self._compare_clocks()
         if has_real_time and 0 not in setup.absent:
-            self._measure_copies(max(sizes))
+            self._measure_copies(real)
         if self._log is not None:
             self._log.rest("after")
         own = [] if setup.is_absent else setup.meter.reader.take_warnings()
@@ -294,19 +293,26 @@ class Runner:
         for record in self._clocks.compare(self._launch):
             self._record(record)
 
-    def _measure_copies(self, largest: int) -> None:
-        """Measures how fast rank 0 and its devices copy, while the others rest; messages had up to
-        `largest` bytes."""
+    def _measure_copies(self, wanted: Sequence[Configuration]) -> None:
+        """Measures how fast rank 0 copies, while the others rest, and then how fast the devices do
+        whose memory is in the plan. `wanted` is what was measured in real time."""
+        largest = max(each.size for each in wanted)
+        setup = self._setup
         if self._group.rank == 0:
             for size in baselines.copy_sizes(largest):
-                ns = baselines.copy_time(size, self._setup.clock)
+                ns = baselines.copy_time(size, setup.clock)
                 self._record(CopyTime(rank=0, size=size, ns=ns))
-            try:
-                for record in device_bounds(self._setup.devices, largest, self._setup.clock):
-                    self._record(record)
-            except (Unavailable, _native.DeviceError) as error:
-                self._note(0, [f"the bounds of a device are not known: {error}"])
         self._group.barrier()
+        # A device is at its fastest with all messages of a window at once.
+        under_way = max(each.size * each.window for each in wanted)
+        devices = [each for each in setup.devices if each.rank not in setup.absent]
+        found = measure_devices(self._group, devices, setup.hosts, under_way, setup.clock)
+        for rank, measured in enumerate(found):
+            for copy in measured.copies:
+                self._record(copy)
+            for latency in measured.latencies:
+                self._record(latency)
+            self._note(rank, [measured.reason] if measured.reason else [])
 
     # Records, on rank 0.
 

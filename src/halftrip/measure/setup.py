@@ -231,9 +231,10 @@ def _memory_names(plan: Plan) -> list[str]:
 
 
 def _devices(plan: Plan, rank: int, reader: Reader) -> list[Device]:
-    """The devices of a plan's memory that this rank finds, each once."""
+    """The devices of a plan's memory that this rank finds, each once, by the name of memory on it
+    where the plan has any."""
     found: dict[str, Device] = {}
-    for name in _memory_names(plan):
+    for name in sorted(_memory_names(plan), key=is_of_host):
         device = describe(name, rank, reader)
         if device is not None:
             found.setdefault(device.uuid, device)

@@ -83,11 +83,13 @@ class Memory(ABC):
     Unavailable.
 
     `cache_bytes` is the size of the device's own cache, bytes; 0: the processor's cache it is.
-    `of_host`, an attribute of the class, is whether the processor reaches the memory.
+    `of_host`, an attribute of the class, is whether the processor reaches the memory. Where it does
+    not, `taken_by_mpi` is whether the MPI library takes pointers to it; None: that is tried.
     """
 
     cache_bytes: int = 0
     of_host: bool = False
+    taken_by_mpi: bool | None = None
 
     @abstractmethod
     def missing(self, pages: Pages) -> str | None:

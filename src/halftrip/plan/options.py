@@ -38,9 +38,9 @@ OPTIONS: dict[str, Option] = {
     "transport": Option(
         parsing.some_of(TRANSPORTS),
         (
-            "mpi, shm, pipe, unix, tcp, udp; dragon; in Python: mpi4py, mpi4py-object, mp-pipe, "
-            "mp-queue, mp-shm, zmq, zmq-ipc, dragon-pipe, dragon-queue; simulated: in virtual "
-            "time. [the first six]"
+            "mpi, shm, pipe, unix, tcp, udp; dragon; cuda-ipc, nccl; in Python: mpi4py, "
+            "mpi4py-object, mp-pipe, mp-queue, mp-shm, zmq, zmq-ipc, dragon-pipe, dragon-queue; "
+            "simulated: in virtual time. [the first six]"
         ),
         ("-t",),
         group="what",

@@ -1,8 +1,8 @@
 """Whether the MPI library that mpi4py has loaded takes pointers to a device's memory.
 
 Where the library can be asked about CUDA, it is: by `MPIX_Query_cuda_support`, which Open MPI and
-MPICH have. Otherwise, as for every plug-in's memory, a process of its own tries it, since a library
-that does not know the device reads from the pointer and crashes.
+MPICH have; a plug-in's kind of memory may know. Otherwise a process of its own tries it, since a
+library that does not know the device reads from the pointer and crashes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from halftrip.errors import HalftripError, Unavailable
-from halftrip.memory.allocator import memory_named
+from halftrip.memory.allocator import Memory, memory_named
 from halftrip.mpi import library
 from halftrip.results.configuration import Configuration
 from halftrip.results.memory_name import is_of_host, parse_memory
 from halftrip.transports.base import PairContext
 
+_CUDA = "cuda"
 _QUERY = "MPIX_Query_cuda_support"
 # Longer than any library takes to start.
 _TRIAL_SECONDS = 30.0
@@ -37,7 +38,7 @@ _OF_LAUNCHERS = (
 )
 # The option of prctl that has a process killed when its parent ends: PR_SET_PDEATHSIG.
 _SET_PARENT_DEATH_SIGNAL = 1
-_ADVICE = "-t mpi --staging whole sends by way of the host's memory"
+_ADVICE = "; -t mpi --staging whole sends by way of the host's memory"
 
 
 def obstacle(configuration: Configuration, pair: PairContext) -> str | None:
@@ -45,18 +46,25 @@ def obstacle(configuration: Configuration, pair: PairContext) -> str | None:
     memory = pair.end_of(configuration).memory
     if configuration.staging is not None or is_of_host(memory):
         return None
-    said = _refusal(parse_memory(memory).kind, memory)
-    return said and f"--memory {memory}: {said}; {_ADVICE}"
+    said = _refusal(memory)
+    if said is None:
+        return None
+    can_be_staged = type(memory_named(memory)).stage is not Memory.stage
+    return f"--memory {memory}: {said}{_ADVICE if can_be_staged else ''}"
 
 
 @cache
-def _refusal(kind: str, memory: str) -> str | None:
-    name = library.library_version()
-    answer = _query() if kind == "cuda" else None
-    if answer is None:
+def _refusal(memory: str) -> str | None:
+    kind, name = parse_memory(memory).kind, library.library_version()
+    takes = _query() if kind == _CUDA else memory_named(memory).taken_by_mpi
+    if takes is None:
         failed = _trial(memory)
-        return failed and f"{name} does not take its pointers: {failed}"
-    return None if answer else f"{name} says that it takes no pointers to devices ({_QUERY})"
+        return f"{name} does not take its pointers: {failed}" if failed else None
+    if takes:
+        return None
+    if kind == _CUDA:
+        return f"{name} says that it takes no pointers to devices ({_QUERY})"
+    return f"{name} does not take its pointers, as {kind} says"
 
 
 def _query() -> bool | None:

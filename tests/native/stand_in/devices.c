@@ -19,6 +19,7 @@
 struct settings settings;
 static int is_initialised;
 static __thread int current = -1;
+static unsigned reached[MOST_DEVICES]; /* by device, a bit for each that it was let access */
 static pthread_mutex_t failures_lock = PTHREAD_MUTEX_INITIALIZER;
 
 enum { MOST_FAILURES = 8 };
@@ -145,6 +146,10 @@ static const struct {
      "part or all of the requested memory range is already mapped"},
     {NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
      "pointer does not correspond to a registered memory region"},
+    {PEER_ACCESS_UNSUPPORTED, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+     "peer access is not supported between these two devices"},
+    {PEER_ACCESS_ALREADY_ENABLED, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
+     "peer access is already enabled"},
     {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
     {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
@@ -225,6 +230,19 @@ CUresult cuDeviceCanAccessPeer(int *can, int device, int peer) {
   BEGIN();
   if (!is_device(device) || !is_device(peer)) return INVALID_DEVICE;
   *can = device != peer && !settings.no_peer;
+  return SUCCESS;
+}
+
+/* Copies between devices take as long as was planted, enabled or not. */
+CUresult cuCtxEnablePeerAccess(void *context, unsigned flags) {
+  (void)flags;
+  BEGIN();
+  NEEDS_CONTEXT();
+  int peer = (int)(intptr_t)context - 1;
+  if (!is_device(peer) || peer == current) return INVALID_CONTEXT;
+  if (settings.no_peer) return PEER_ACCESS_UNSUPPORTED;
+  if (reached[current] & 1u << peer) return PEER_ACCESS_ALREADY_ENABLED;
+  reached[current] |= 1u << peer;
   return SUCCESS;
 }
 

@@ -1,0 +1,161 @@
+"""A device's own limits: what a stand-in for the driver plants comes out of them."""
+
+import json
+
+import pytest
+
+from halftrip.measure.device_bounds import turns_of
+from harness import runs
+from harness.cuda import python, stand_in
+
+# Another program may take the core in the midst of some samples; then they are taken again.
+TRIES = 3
+# The bounds of devices as JSON, in a process that has the stand-in.
+BOUNDS = """
+import sys
+import msgspec
+from halftrip.clock import Clock
+from halftrip.measure.device_bounds import device_bounds
+from halftrip.telemetry.devices import describe
+
+names, largest = sys.argv[1].split(","), int(sys.argv[2])
+devices = [describe(name, 0) for name in names]
+found = [each for device in devices for each in device_bounds(device, devices, largest, Clock())]
+print(msgspec.json.encode(found).decode())
+"""
+
+
+def bounds(folder, names="cuda@0", largest=8, **settings):
+    """The records that are measured, as dicts; settings are those of the stand-in."""
+    code = f"import sys; sys.argv = ['bounds', {names!r}, '{largest}']\n{BOUNDS}"
+    result = python(code, stand_in(folder, **settings))
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def copies(found):
+    """The times of copies, us, by device, direction, memory of the host, peer, both ways, size."""
+    return {
+        (
+            each["memory"], each["direction"], each["host"], each["peer"], each["both_ways"],
+            each["size"],
+        ): each["ns"] / 1e3
+        for each in found
+        if each["record"] == "device-copy"
+    }  # fmt: skip
+
+
+def latency(found):
+    (record,) = [each for each in found if each["record"] == "device-latency"]
+    return record
+
+
+def seen_within(share, expected, measure):
+    """Whether the figures that `measure` returns are within a share of what is expected, at some
+    try: they have to be the same ones at each."""
+    for _ in range(TRIES):
+        found = measure()
+        assert found.keys() == expected.keys()
+        off = {key: found[key] / expected[key] for key in expected}
+        if all(abs(ratio - 1) <= share for ratio in off.values()):
+            break
+    else:
+        pytest.fail(f"not within {share} of what was planted: {off}")
+
+
+def test_planted_copies_come_out(cuda_libraries):
+    """Both ways at once take as long as the slower of the two."""
+    us = {
+        "host to device": (500, 0.5), "device to host": (300, 1.0), "device to device": (200, 2.0)
+    }  # fmt: skip
+
+    def planted(direction, size):
+        fixed, bytes_per_ns = us[direction]
+        return fixed + size / bytes_per_ns / 1e3
+
+    def expected(size):
+        there, back, within = (planted(direction, size) for direction in us)
+        own = 200 + size / 1.0 / 1e3
+        yield ("host to device", "pageable", "", False), there + own
+        yield ("device to host", "pageable", "", False), back + own
+        yield ("host to device", "pinned", "", False), there
+        yield ("device to host", "pinned", "", False), back
+        yield ("host to device", "pinned", "", True), there
+        yield ("device to device", "", "", False), within
+        for both in (False, True):
+            yield ("device to device", "", "cuda@1", both), 800 + size / 4.0 / 1e3
+
+    settings = {
+        "h2d": "500000,0.5", "d2h": "300000,1", "d2d": "200000,2", "p2p": "800000,4",
+        "pageable": "200000,1",
+    }  # fmt: skip
+    every = {
+        ("cuda@0", *kind, size): time for size in (4096, 65536) for kind, time in expected(size)
+    }
+
+    def measure():
+        found = copies(bounds(cuda_libraries, "cuda@0,cuda@1", **settings))
+        return {key: time for key, time in found.items() if key[0] == "cuda@0"}
+
+    seen_within(0.03, every, measure)
+
+
+def test_planted_latencies_come_out(cuda_libraries):
+    def measure():
+        found = latency(bounds(cuda_libraries, sync="200000", launch="450000"))
+        assert found["refused"] == ""
+        return {name: found[name] / 1e3 for name in ("synchronize", "kernel")}
+
+    # Whoever waits for a kernel has waited for the stream.
+    seen_within(0.03, {"synchronize": 200, "kernel": 450}, measure)
+
+
+def test_a_driver_that_takes_no_kernel_says_why(cuda_libraries):
+    found = latency(bounds(cuda_libraries, fail="cuModuleLoadData=801"))
+    assert found["kernel"] is None
+    assert found["refused"].startswith("cuModuleLoadData: CUDA_ERROR_NOT_SUPPORTED")
+    assert found["synchronize"] > 0
+
+
+def test_copies_are_as_large_as_messages_need(cuda_libraries):
+    sizes = {key[-1] for key in copies(bounds(cuda_libraries, largest=65536))}
+    assert sizes == {4096, 65536, 1 << 20}
+
+
+def test_copies_fit_what_is_left_of_a_device(cuda_libraries):
+    found = bounds(cuda_libraries, largest=65536, memory=1 << 20)
+    assert {key[-1] for key in copies(found)} == {4096, 65536}
+    assert bounds(cuda_libraries, memory=8192) == []
+
+
+def test_devices_that_cannot_reach_each_other_have_no_copies_between_them(cuda_libraries):
+    found = copies(bounds(cuda_libraries, "cuda@0,cuda@1", no_peer=1))
+    assert {key[0] for key in found} == {"cuda@0", "cuda@1"}
+    assert {key[3] for key in found} == {""}
+
+
+# Who measures what, and when.
+
+
+def test_each_device_is_measured_once_and_those_of_a_host_in_turn():
+    hosts = ["n1", "n1", "n2"]
+    found = [
+        runs.device(rank=rank, memory=f"cuda@{index}", uuid=f"{host}-{index}")
+        for rank, host in enumerate(hosts)
+        for index in range(2)
+    ]
+    turns = turns_of(found, hosts)
+    assert [[(each.rank, each.memory) for each in turn] for turn in turns] == [
+        [(0, "cuda@0"), (2, "cuda@0")],
+        [(0, "cuda@1"), (2, "cuda@1")],
+    ]
+
+
+def test_a_device_that_only_another_rank_sees_is_measured_by_that_one():
+    found = [runs.device(rank=0, uuid="GPU-a"), runs.device(rank=1, uuid="GPU-b")]
+    assert [[each.rank for each in turn] for turn in turns_of(found, ["n1", "n1"])] == [[0], [1]]
+
+
+def test_page_locked_memory_alone_has_no_bounds():
+    assert turns_of([runs.device(memory="pinned@0")], ["n1"]) == []
+    assert turns_of([], ["n1"]) == []
