@@ -18,7 +18,7 @@ from halftrip.control.collectives import Group
 from halftrip.control.hosts import host_identity
 from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.kernel_files import Reader
-from halftrip.memory.allocator import Memory, memory_named
+from halftrip.memory.allocator import memory_named
 from halftrip.memory.layout import Layout, layout
 from halftrip.mpi import library
 from halftrip.plan.configurations import Choices
@@ -195,9 +195,9 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     here = hosts[group.rank]
     kept = int(_KEPT_SHARE * available_memory(reader) / hosts.count(here))
     cache = topology.last_level_cache(own[0].core or 0, reader)
-    for memory in _device_memories(plan):
-        cache = max(cache, memory.cache_bytes)
-        kept = min(kept, int(_KEPT_SHARE * memory.available() / hosts.count(here)))
+    for device_cache, available in _device_limits(plan):
+        cache = max(cache, device_cache)
+        kept = min(kept, int(_KEPT_SHARE * available / hosts.count(here)))
     limits: list[tuple[int, int]] = group.allgather((cache, kept), tuple[int, int])
     own_thresholds = [
         msgspec.structs.replace(threshold, rank=group.rank)
@@ -241,13 +241,16 @@ def _devices(plan: Plan, rank: int, reader: Reader) -> list[Device]:
     return list(found.values())
 
 
-def _device_memories(plan: Plan) -> list[Memory]:
-    """The memory of devices that the plan names, as far as it is here."""
+def _device_limits(plan: Plan) -> list[tuple[int, int]]:
+    """The cache and the memory that is left of devices whose memory the plan names, bytes. Those
+    that are not here, or cannot be used, are left out: their configurations are skipped, with the
+    reason."""
     found = []
     for name in _memory_names(plan):
         if not is_of_host(name):
             with contextlib.suppress(Unavailable):
-                found.append(memory_named(name))
+                memory = memory_named(name)
+                found.append((memory.cache_bytes, memory.available()))
     return found
 
 

@@ -94,33 +94,32 @@ def test_without_nvml_what_it_alone_knows_is_unknown(cuda_libraries, tmp_path, a
     assert result.stdout == "Stand-in 0 None None None None\n", result.stderr
 
 
+def test_what_is_not_there_is_not_described(ask):
+    # The last is the beginning of more than one UUID.
+    names = ("host", "cuda@2", f"cuda@{'9' * 5000}", "cuda@0000:01:00.0", "cuda@GPU-")
+    assert ask(f"[describe(each, 0, reader) for each in {names}]") == [None] * len(names)
+
+
 @pytest.mark.parametrize(
-    ("name", "settings"),
+    "settings",
     [
-        ("host", {}),
-        ("cuda@2", {}),
-        (f"cuda@{'9' * 5000}", {}),
-        ("cuda@0000:01:00.0", {}),
-        # More than one device.
-        ("cuda@GPU-", {}),
-        ("cuda@0", {"fail": "cuInit=100"}),
-        ("cuda@0", {"compute_mode": 2}),
-        ("cuda@0", {"compute_mode": 3, "busy": 1}),
-        ("cuda@0", {"version": 11000}),
-        ("cuda@0", {"fail": "cuMemGetInfo_v2=719"}),
+        {"fail": "cuInit=100"},
+        {"compute_mode": 2},
+        {"compute_mode": 3, "busy": 1},
+        {"version": 11000},
+        {"fail": "cuMemGetInfo_v2=719"},
     ],
 )
-def test_what_is_not_there_or_not_usable_is_not_described(ask, name, settings):
-    assert ask(f"describe({name!r}, 0, reader)", **settings) is None
+def test_what_cannot_be_used_is_not_described(ask, settings):
+    assert ask("describe('cuda@0', 0, reader)", **settings) is None
 
 
-@pytest.mark.parametrize("name", [
-    "cuda@1", "pinned@1", "managed@1", "cuda@ab:00.0", "cuda@00000000:AB:00.0", "cuda@GPU-a1",
-])  # fmt: skip
-def test_the_near_cores_are_those_of_its_address(bare_kernel, ask, name):
+def test_the_near_cores_are_those_of_its_address(bare_kernel, ask):
     bare_kernel(f"{FIRST}/local_cpulist", "0-1\n")
     bare_kernel(f"{SECOND}/local_cpulist", "2-3,6\n")
-    assert ask(f"near_cores({name!r}, reader)") == [2, 3, 6]
+    kinds = ("cuda@1", "pinned@1", "managed@1")
+    names = (*kinds, "cuda@ab:00.0", "cuda@00000000:AB:00.0", "cuda@GPU-a1")
+    assert ask(f"[near_cores(each, reader) for each in {names}]") == [[2, 3, 6]] * len(names)
 
 
 def test_where_no_device_or_no_list_is_no_core_is_near(bare_kernel, ask):
@@ -140,34 +139,33 @@ from halftrip.measure import setup
 from halftrip.kernel_files import Reader
 from halftrip.plan.layers import make_plan, options_layer
 reader = Reader(Path({root!r}))
-plan = make_plan(options_layer({{"transport": "tcp", "sizes": "8", "memory": {memory!r}}}))
-print(json.dumps([
-    [list(setup._near(plan, role, reader)) for role in (0, 1)],
-    [each.memory for each in setup._devices(plan, 0, reader)],
-    [each.cache_bytes for each in setup._device_memories(plan)],
-]))
+def found(memory):
+    plan = make_plan(options_layer({{"transport": "tcp", "sizes": "8", "memory": memory}}))
+    return [
+        [list(setup._near(plan, role, reader)) for role in (0, 1)],
+        [each.memory for each in setup._devices(plan, 0, reader)],
+        [cache for cache, _ in setup._device_limits(plan)],
+    ]
+print(json.dumps([found(memory) for memory in {memories!r}]))
 """
 
 
-@pytest.mark.parametrize(
-    ("memory", "near", "found", "caches"),
-    [
-        ("cuda@0:cuda@1", [[0, 1], [2, 3]], ["cuda@0", "cuda@1"], [4096, 4096]),
-        ("cuda@1:host", [[2, 3], []], ["cuda@1"], [4096]),
-        # Pinned memory is of the host, and as near to the device.
-        ("host:pinned@1", [[], [2, 3]], ["pinned@1"], []),
-        # The first that there is; a device that is not there has no place.
-        ("cuda@9,host,cuda@1:cuda@0", [[2, 3], [0, 1]], ["cuda@1", "cuda@0"], [4096, 4096]),
-        # The same device by two names.
-        ("cuda,pinned@0", [[0, 1], [0, 1]], ["cuda"], [4096]),
-        ("host", [[], []], [], []),
-    ],
-)
-def test_what_a_rank_finds_of_a_plan(cuda_libraries, bare_kernel, memory, near, found, caches):
+def test_what_a_rank_finds_of_a_plan(cuda_libraries, bare_kernel):
     """The cores near each end, its devices, each once, and the caches that a cold ring exceeds."""
     bare_kernel(f"{FIRST}/local_cpulist", "0-1\n")
     bare_kernel(f"{SECOND}/local_cpulist", "2-3\n")
-    program = SET_UP.format(root=str(bare_kernel.root), memory=memory)
+    expected = {
+        "cuda@0:cuda@1": [[[0, 1], [2, 3]], ["cuda@0", "cuda@1"], [4096, 4096]],
+        "cuda@1:host": [[[2, 3], []], ["cuda@1"], [4096]],
+        # Pinned memory is of the host, and as near to the device.
+        "host:pinned@1": [[[], [2, 3]], ["pinned@1"], []],
+        # The first that there is; a device that is not there has no place.
+        "cuda@9,host,cuda@1:cuda@0": [[[2, 3], [0, 1]], ["cuda@1", "cuda@0"], [4096, 4096]],
+        # The same device by two names.
+        "cuda,pinned@0": [[[0, 1], [0, 1]], ["cuda"], [4096]],
+        "host": [[[], []], [], []],
+    }
+    program = SET_UP.format(root=str(bare_kernel.root), memories=list(expected))
     result = python(program, stand_in(cuda_libraries, l2=4096))
     assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout) == [near, found, caches]
+    assert dict(zip(expected, json.loads(result.stdout), strict=True)) == expected
