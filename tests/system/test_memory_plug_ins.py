@@ -1,12 +1,14 @@
 """Kinds of memory from another package: one file each is all that is needed."""
 
 import json
+import time
 
 import pytest
 
 from harness.cuda import stand_in
 from harness.mpi import quick_start
 from harness.vector_engine import NLCPY, example
+from harness.victim import Victim
 
 QUICK = ("-i", "20", "--warmup", "2", "--slices", "1", "--no-message-rate", "--verify")
 
@@ -99,6 +101,19 @@ class KnowingMemory(FarMemory):
             raise Unavailable("tried")
         self.taken_by_mpi = {"yes": True, "no": False}.get(device)
 """
+# What is never done with its trial.
+SLOW = """
+import sys
+import time
+
+from example_arrays import FarMemory
+
+
+class SlowMemory(FarMemory):
+    def __init__(self, device):
+        if "device_pointers" in sys.argv[0]:
+            time.sleep(60)
+"""
 # Memory of a CUDA device, by what halftrip has for such.
 STAGED = """
 from halftrip.memory.cuda import CudaMemory
@@ -126,6 +141,7 @@ def installed(shell):
         "mapped": (MAPPED, "MappedMemory"),
         "far": (FAR, "FarMemory"),
         "arrays": (FAR + WITH_ARRAYS, "FarMemory"),
+        "slow": (SLOW, "SlowMemory"),
         "knowing": (KNOWING, "KnowingMemory"),
         "staged": (STAGED, "StagedMemory"),
         "ve": (example(), "VectorEngineMemory"),
@@ -213,6 +229,22 @@ def test_what_it_knows_of_mpi_is_not_tried(shell, installed):
 
 
 @pytest.mark.extended
+@pytest.mark.extended
+def test_a_trial_ends_with_its_rank(shell, installed):
+    work = ("-t", "mpi", "--memory", "slow", "-s", "8", *QUICK)
+    victim = Victim(shell, *work, **installed)
+    trials = {}
+    for _ in range(1200):
+        trials = {pid: words for pid, words in shell.marked.processes().items()
+                  if "device_pointers" in words}  # fmt: skip
+        if len(trials) == 2 or victim.process.poll() is not None:
+            break
+        time.sleep(0.05)
+    assert len(trials) == 2
+    # What is left behind fails the test.
+    victim.kill(victim.rank(1))
+
+
 def test_without_arrays_it_is_for_native_calls_alone(shell, installed):
     result = shell.run(
         *("-t", "mpi,mpi4py,mpi4py-object", "--object", "array", "--memory", "host,far"),
