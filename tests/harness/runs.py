@@ -10,6 +10,7 @@ from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.device import Device
 from halftrip.results.host_counters import HostCounters
+from halftrip.results.memory_name import both_memories
 from halftrip.results.records import (
     ClockInfo,
     CopyTime,
@@ -80,7 +81,8 @@ def configuration(transport="shm", size=8, wait="spin", memory="host", pages="4K
     the responder, as in ``spin:block``; other fields are those of Configuration."""
     initiator, responder = (
         EndSettings(memory=m, pages=p, wait=w)
-        for m, p, w in zip(*(_both(value) for value in (memory, pages, wait)), strict=True)
+        # The address of a device has colons, too.
+        for m, p, w in zip(both_memories(memory), _both(pages), _both(wait), strict=True)
     )
     ends = {"initiator": initiator, "responder": responder}
     return Configuration(transport=transport, size=size, **(ends | fields))

@@ -12,7 +12,9 @@ payload:
   message: one for each buffer that an end sends from or receives into, times the messages of a
   window that have places of their own, for all ends whose cores share the cache. It fills
   gradually: other data is in it, too. Of one that several cores share, other programs hold a part:
-  V / 4 f to V / f;
+  V / 4 f to V / f. Of an end whose buffers are in a device's memory there is only what messages
+  are staged in: one buffer, two where messages go both ways at once, which in chunks is no longer
+  than a chunk;
 - a page: V.
 
 A cache fills gradually, so that it causes no jump, but where sizes are too far apart to tell a jump
@@ -28,9 +30,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from halftrip.analysis.fitted import Bend, PiecewiseFit
-from halftrip.results.configuration import Configuration
+from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.memory_name import is_on_device
-from halftrip.results.patterns import uses_buffers
+from halftrip.results.patterns import is_both_ways, uses_buffers
 from halftrip.results.records import Environment
 from halftrip.results.run import Run
 from halftrip.results.threshold import Acts, Threshold
@@ -130,7 +132,7 @@ def predictions(
             yield Prediction(least / curve.window, most / curve.window)
         case "cache":
             share = _cached_bytes(threshold, curve, ends)
-            if share:
+            if share and not _outgrows_stages(curve, most / share):
                 usable = 1 / 4 if len(threshold.cores) > 1 else 1 / 2
                 yield Prediction(usable * most / share, most / share)
         case "protocol" | "page":
@@ -220,15 +222,28 @@ def _applies(threshold: Threshold, curve: Configuration, ends: Sequence[Environm
             and is_same
             and is_sent
         )
-    if threshold.acts in _GRADUAL and all(is_on_device(end.memory) for end in curve.ends):
-        # Without a stage, no byte of a message is in the host's memory.
-        return curve.staging is not None
+    if threshold.acts in _GRADUAL and not any(_is_in_host(curve, end) for end in curve.ends):
+        return False
     if threshold.acts == "cache":
         # With --verify, each message has a buffer of its own: they take as much whatever its size.
         return curve.cache == "hot" and not curve.verify
     if threshold.acts == "page":
-        return any(_is_page_of(threshold, end.pages) for end in curve.ends)
+        return any(
+            _is_page_of(threshold, end.pages) for end in curve.ends if _is_in_host(curve, end)
+        )
     return True
+
+
+def _is_in_host(curve: Configuration, end: EndSettings) -> bool:
+    """Whether messages of an end are in the host's memory: in its buffers, or in a stage."""
+    return curve.staging is not None or not is_on_device(end.memory)
+
+
+def _outgrows_stages(curve: Configuration, size: float) -> bool:
+    """Whether messages of this size are staged at both ends, in chunks: then they take no more
+    room in the host's memory than shorter ones."""
+    is_staged = curve.staging and all(is_on_device(end.memory) for end in curve.ends)
+    return bool(is_staged) and size > 2 * (curve.staging or 0)
 
 
 def _is_page_of(threshold: Threshold, pages: str) -> bool:
@@ -249,10 +264,20 @@ def _cached_bytes(threshold: Threshold, curve: Configuration, ends: Sequence[Env
     for place, end in enumerate(ends):
         if end.host == here and _core(end, curve) in threshold.cores:
             used = sum(uses_buffers(curve.pattern, place == 0))
+            if is_on_device(curve.ends[place].memory):
+                total += _staged_buffers(curve) if used else 0
+                continue
             if curve.mode == "onesided":
                 used += 1
-            total += min(used, 1) if curve.buffers == "same" else used
-    return total * slots * spread
+            total += (min(used, 1) if curve.buffers == "same" else used) * slots * spread
+    return total
+
+
+def _staged_buffers(curve: Configuration) -> int:
+    """How many buffers of the host an end stages its messages in."""
+    if curve.staging is None:
+        return 0
+    return 2 if is_both_ways(curve.pattern, curve.mode) else 1
 
 
 def _core(end: Environment, curve: Configuration) -> int | None:

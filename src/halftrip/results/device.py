@@ -47,6 +47,20 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     mig: bool | None = None
     launch: Number = 0
 
+    def is_called(self, name: str) -> bool:
+        """Whether a plan means it by what stands behind the ``@``: its index (0 if that is empty),
+        the beginning of its UUID, or its PCI address."""
+        if not name or name.isdecimal():
+            return str(self.index) == (name.lstrip("0") or "0")
+        return self.uuid.lower().startswith(name.lower()) or _address(name) == _address(self.pci)
+
+
+def _address(text: str) -> tuple[str, list[str]]:
+    """A PCI address as its domain, without zeros in front, and the rest: a domain of 0 may be left
+    out, and NVML writes it with eight digits."""
+    parts = text.lower().split(":")
+    return "".join(parts[:-2]).lstrip("0"), parts[-2:]
+
 
 class DeviceCopy(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="device-copy"):
     """The median time of one copy of `size` bytes that rank `rank` has begun and waited for, ns.

@@ -212,3 +212,54 @@ def test_a_prediction_moves_with_the_value_and_the_header_stays():
     assert moved(Candidate(EAGER, limit), 2) == Prediction(8192 - 64, 8192)
     *_, last = predictions(MTU, CURVE)
     assert moved(Candidate(MTU, last), 6) == Prediction(4 * (9000 - 28), 4 * 9000, 4)
+
+
+# Memory of devices.
+
+
+def on_device(memory="cuda@0", staging=None, transport="mpi", **changes):
+    return configuration(transport, 0, memory=memory, staging=staging, **changes)
+
+
+@pytest.mark.parametrize("transport", ["mpi", "cuda-ipc", "nccl"])
+def test_no_cache_or_page_of_the_host_bends_what_goes_from_device_to_device(transport):
+    curve = on_device("cuda@0:cuda@1", transport=transport)
+    bends = bend(4000, 4200), bend(100_000, 600_000, "slope"), bend(4 << 20, 32 << 20, "slope")
+    assert named([PAGE, L2, L3], *bends, curve=curve) == [[], [], []]
+
+
+def test_the_protocol_of_a_library_that_takes_device_pointers_is_still_a_cause():
+    assert named([EAGER, PAGE], bend(4000, 4200), curve=on_device()) == [["the eager limit"]]
+
+
+@pytest.mark.parametrize(
+    ("curve", "buffers"),
+    [
+        (on_device("cuda@0:host"), 2),
+        (on_device("host:cuda@0"), 2),
+        (on_device("cuda@0", 0), 2),
+        (on_device("cuda@0:host", 0), 3),
+        (on_device("cuda@0:host", 0, pattern="stream", window=8, places="own"), 1 + 8),
+        (on_device("cuda@0", 0, pattern="bidirectional", mode="nonblocking"), 4),
+        (on_device("cuda@0", 16 << 20), 2),
+    ],
+)
+def test_a_cache_holds_the_buffers_in_the_host_and_what_is_staged_there(curve, buffers):
+    """Both cores share this one."""
+    (prediction,) = predictions(L3, curve, [environment(0), environment(1)])
+    assert prediction.high == pytest.approx(L3.value / buffers)
+
+
+def test_chunks_of_a_long_message_take_no_more_room_than_those_of_a_shorter_one():
+    ends = [environment(0), environment(1)]
+    assert list(predictions(L3, on_device("cuda@0", 512 << 10), ends)) == []
+    # The other end's buffers are as long as the messages.
+    assert list(predictions(L3, on_device("cuda@0:host", 512 << 10), ends)) != []
+
+
+def test_a_page_is_one_of_the_end_in_the_host():
+    huge = msgspec.structs.replace(PAGE, name="the huge page", value=2 << 20)
+    bends = bend(4000, 4200), bend(2_000_000, 2_200_000)
+    of_host = on_device("cuda@0:host", pages="4K:huge")
+    assert named([PAGE, huge], *bends, curve=of_host) == [[], ["the huge page"]]
+    assert named([PAGE, huge], *bends, curve=on_device(staging=0)) == [["the page"], []]

@@ -3,6 +3,7 @@
 import pytest
 
 from halftrip.analysis.flags import flags_by_configuration
+from halftrip.results.device import DeviceCopy
 from halftrip.results.records import CopyTime
 from harness import runs
 from harness.flags import noise, pingpong, seen
@@ -97,3 +98,111 @@ def test_a_row_of_another_state_than_requested_is_flagged():
     found = flags_by_configuration(run)
     assert [flag.name for flag in found[near.configuration]] == ["other-state"]
     assert found[far.configuration] == ()
+
+
+# above-bound, in the memory of devices
+
+
+def copy(gb_per_s, direction="device to device", **changes):
+    """A copy of 32 MiB of cuda@0, at so many GB/s."""
+    size = 32 << 20
+    values = {"rank": 0, "memory": "cuda@0", "direction": direction, "host": "", "size": size}
+    return DeviceCopy(**(values | {"ns": size / gb_per_s} | changes))
+
+
+def over_link(gb_per_s, direction="host to device", host="pinned", **changes):
+    return copy(gb_per_s, direction, host=host, **changes)
+
+
+# Two devices, as both ranks see them; memcpy is slower than all of their copies.
+TWO = tuple(
+    runs.device(rank=rank, memory=f"cuda@{index}", index=index, uuid=f"GPU-{index}")
+    for rank in range(2)
+    for index in range(2)
+)
+SLOW_MEMCPY = (CopyTime(rank=0, size=65536, ns=65536.0),)
+
+
+def on_device(rate, copies, transport="cuda-ipc", memory="cuda@0", devices=TWO, **changes):
+    """What the flag says of a ping-pong of 1 MB at so many GB/s."""
+    changes = {"memory": memory, "transport": transport, **changes}
+    row = pingpong(noise(middle=1e6 / rate), 1e6 / rate, size=1_000_000, **changes)
+    found = seen(row, copy_times=SLOW_MEMCPY, devices=devices, device_copies=tuple(copies))
+    return found.get("above-bound")
+
+
+def test_within_a_device_its_own_copies_are_the_bound():
+    others = [
+        copy(90.0, peer="cuda@1"), copy(90.0, memory="cuda@1"), over_link(90.0),
+        copy(90.0, both_ways=True), copy(5.0, size=1 << 20, ns=(1 << 20) / 5.0),
+    ]  # fmt: skip
+    copies = [copy(10.0), *others]
+    found = on_device(12.6, copies)
+    assert found == "12.6 GB/s, where cuda@0 copies device to device at 10.0 GB/s at best (32M)"
+    assert on_device(12.4, copies) is None
+    assert on_device(12.6, others[:-1]) is None
+
+
+@pytest.mark.parametrize("memory", ["cuda@0:cuda@1", "cuda@1:cuda@0"])
+def test_between_devices_it_is_the_copies_between_these(memory):
+    copies = [copy(10.0, peer="cuda@1"), copy(90.0), copy(90.0, memory="cuda@1")]
+    found = on_device(12.6, copies, memory=memory)
+    assert found == "12.6 GB/s, where cuda@0 copies to cuda@1 at 10.0 GB/s at best (32M)"
+    assert on_device(12.4, copies, memory=memory) is None
+
+
+@pytest.mark.parametrize("staging", [0, 512 << 10])
+def test_staged_messages_are_bound_by_the_slower_link(staging):
+    copies = [
+        over_link(10.0), over_link(8.0, "device to host"), over_link(90.0, host="pageable"),
+        over_link(20.0, memory="cuda@1"), copy(90.0),
+    ]  # fmt: skip
+
+    def row(rate, memory):
+        return on_device(rate, copies, "shm", memory, staging=staging)
+
+    found = row(12.6, "cuda@0:cuda@1")
+    assert found == "12.6 GB/s, where cuda@0 copies host to device at 10.0 GB/s at best (32M)"
+    assert row(12.4, "cuda@0:cuda@1") is None
+    assert row(12.6, "cuda@0:host") == found
+    assert row(24.0, "cuda@1") is None
+    assert "cuda@1 copies" in row(26.0, "cuda@1")
+
+
+def test_a_library_that_takes_device_pointers_uses_the_link_to_the_host():
+    copies = [over_link(10.0), copy(90.0)]
+    assert "host to device at 10.0" in on_device(12.6, copies, "mpi", "cuda@0:host")
+    assert on_device(12.4, copies, "mpi", "cuda@0:host") is None
+
+
+@pytest.mark.parametrize("memory", ["cuda", "cuda@0", "cuda@GPU-0", "cuda@0000:3b:00.0"])
+def test_a_device_is_known_by_all_of_its_names(memory):
+    devices = tuple(runs.device(rank=rank, uuid="GPU-0") for rank in range(2))
+    assert "at 10.0 GB/s" in on_device(12.6, [copy(10.0)], memory=memory, devices=devices)
+    others = tuple(
+        runs.device(rank=rank, uuid="GPU-1", index=1, pci="0000:5e:00.0", memory="cuda@1")
+        for rank in range(2)
+    )
+    assert on_device(12.6, [copy(10.0)], memory=memory, devices=others) is None
+
+
+def test_no_bound_is_known_without_such_copies_or_of_other_memory():
+    assert on_device(12.6, []) is None
+    assert on_device(12.6, [copy(10.0)], devices=()) is None
+    for memory in ("managed", "managed:cuda@0", "of-a-plug-in", "of-a-plug-in:cuda@0"):
+        assert on_device(90.0, [copy(10.0), over_link(10.0)], "mpi", memory) is None
+    assert "memory is copied at 1.00 GB/s" in on_device(12.6, [copy(90.0)], "shm", "pinned:host")
+
+
+def test_short_copies_do_not_bound_a_window_of_messages():
+    short = [copy(10.0, size=1 << 20, ns=(1 << 20) / 10.0)]
+    assert on_device(12.6, short) is not None
+    assert on_device(12.6, short, pattern="stream", window=64) is None
+
+
+def test_what_a_device_writes_need_not_cross_between_cores():
+    devices = {"devices": TWO, "device_copies": ()}
+    direct = runs.measurement("cuda-ipc", half_ns=10.0, memory="cuda@0")
+    assert "above-bound" not in seen(direct, **devices)
+    staged = runs.measurement("shm", half_ns=10.0, memory="cuda@0", staging=0)
+    assert "a cache line alone takes" in seen(staged, **devices)["above-bound"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from halftrip.analysis.adjustment import probed
+from halftrip.analysis.device_copies import Limit, device_limit, is_direct
 from halftrip.analysis.flags.flag import Evidence, Flag, us
-from halftrip.results.memory_name import is_on_device
+from halftrip.results.memory_name import parse_memory
 from halftrip.results.patterns import is_in_turn
 from halftrip.results.records import Environment
 from halftrip.stats.series import rtt_states
@@ -26,7 +27,8 @@ def ranks_of(row: Evidence) -> list[Environment]:
 
 
 def above_bound(row: Evidence) -> Flag | None:
-    """No message arrives sooner than a cache line, and none has more bandwidth than memcpy."""
+    """No message arrives sooner than a cache line, and none has more bandwidth than memcpy, or, in
+    a device's memory, than that device's copies."""
     if row.rtts and _crosses_once(row):
         trips = 1 if is_in_turn(row.configuration.pattern, row.configuration.mode) else 2
         half = min(row.rtts) / 2
@@ -36,44 +38,42 @@ def above_bound(row: Evidence) -> Flag | None:
                 f"{us(row.summary.latency)} one way, where a cache line alone takes {us(half)}",
                 "doubt the clock, the cores that were probed, or what is counted",
             )
-    copies = _fastest_copies(row)
+    limit = _copy_limit(row)
     if (
-        not copies
+        limit is None
         or not row.configuration.size
         or row.configuration.is_simulated
         or not row.measurements[0].core_to_core_rtts
     ):
         return None
-    fastest = max(copies.values())
     rate = row.summary.bandwidth / 1e9
     # NaN where no time passed.
-    if not rate > _SLACK * fastest:
+    if not rate > _SLACK * limit.rate:
         return None
     return Flag(
         "above-bound",
-        f"{significant(rate, 3)} GB/s, where memory is copied at {significant(fastest, 3)} GB/s at "
-        f"best ({format_size(max(copies, key=lambda size: copies[size]))})",
+        f"{significant(rate, 3)} GB/s, where {limit.what} at {significant(limit.rate, 3)} GB/s at "
+        f"best ({format_size(limit.size)})",
         "look whether the payload is touched at all; --verify tells whether it arrives",
     )
 
 
-def _fastest_copies(row: Evidence) -> dict[int, float]:
-    """The copies that bound a row, GB/s by size: those of the host, or, between buffers in the
-    memory of devices, those of the kind that its messages take; empty where none is known."""
-    on_device = [is_on_device(end.memory) for end in row.configuration.ends]
-    if not any(on_device):
-        return {copy.size: copy.size / copy.ns for copy in row.run.copy_times if copy.ns > 0}
-    found: dict[int, float] = {}
-    is_direct = all(on_device) and row.configuration.staging is None
-    for copy in row.run.device_copies:
-        if is_direct != (copy.direction == "device to device") or copy.both_ways:
-            continue
-        found[copy.size] = max(found.get(copy.size, 0.0), copy.size / copy.ns)
-    return found
+def _copy_limit(row: Evidence) -> Limit | None:
+    """The fastest copy of those that every message of a row needs; None where none is known: where
+    managed memory and that of plug-ins is, only the device knows."""
+    kinds = {parse_memory(end.memory).kind for end in row.configuration.ends}
+    if not kinds <= {"host", "pinned"}:
+        return device_limit(row.run, row.configuration)
+    copies = [copy for copy in row.run.copy_times if copy.ns > 0]
+    found = [Limit(copy.size / copy.ns, copy.size, "memory is copied") for copy in copies]
+    return max(found, default=None)
 
 
 def _crosses_once(row: Evidence) -> bool:
-    """Whether every iteration waits for at least one cache line to cross."""
+    """Whether every iteration waits for at least one cache line to cross from core to core. What a
+    device writes need not."""
+    if is_direct(row.configuration):
+        return False
     return row.configuration.window == 1 and row.configuration.mode != "onesided"
 
 
