@@ -3,6 +3,11 @@
  * STANDIN_CUDA_DEVICES, _MEMORY, _L2 (bytes of each), _VERSION, _NO_PEER, _NO_IPC, _COMPUTE_MODE,
  * _BUSY (another process has the devices), _READABLE (the host reaches device memory, as if a library
  * knew how to), _LEDGER (a directory in which each process keeps a file of what it holds);
+
+ * STANDIN_CUDA_DEVICES, _MEMORY (bytes of each), _VERSION, _NO_PEER, _NO_IPC, _COMPUTE_MODE, _BUSY
+ * (another process has the devices, where the mode is exclusive), _MIG, _READABLE (the host reaches
+ * device memory, as if a library knew how to), _LEDGER (a directory in which each process keeps a
+ * file of what it holds);
  * _FAIL: "NAME=CODE" or "NAME=CODE@N" (from its Nth call on; then every call fails: the device has
  * fallen off the bus), several with commas; _HANG: "NAME@N", which never returns.
  */
@@ -26,7 +31,8 @@ enum { MOST_FAILURES = 8 };
 static struct failure {
   char name[64];
   int code;
-  long from, calls; /* a code of 0: it hangs */
+  long from, calls;
+  int hangs;
 } failures[MOST_FAILURES];
 static int failure_count, fallen;
 
@@ -59,7 +65,7 @@ static struct delay delay(const char *name) {
 static void read_failures(const char *text, int hangs) {
   while (text && *text && failure_count < MOST_FAILURES) {
     struct failure *next = &failures[failure_count];
-    *next = (struct failure){.from = 1};
+    *next = (struct failure){.from = 1, .hangs = hangs};
     const char *format = hangs ? "%63[^=@,]@%ld" : "%63[^=@,]=%d@%ld";
     int read = hangs ? sscanf(text, format, next->name, &next->from)
                      : sscanf(text, format, next->name, &next->code, &next->from);
@@ -101,11 +107,11 @@ CUresult begin_call(const char *name) {
   int code = 0, hangs = 0;
   pthread_mutex_lock(&failures_lock);
   if (fallen) code = fallen;
-  for (int i = 0; i < failure_count && !code; i++) {
+  for (int i = 0; i < failure_count && !code && !hangs; i++) {
     struct failure *each = &failures[i];
     if (strcmp(each->name, name) != 0 || ++each->calls < each->from) continue;
     code = each->code;
-    hangs = code == 0;
+    hangs = each->hangs;
     if (each->from > 1 && code) fallen = code;
   }
   pthread_mutex_unlock(&failures_lock);
@@ -115,11 +121,14 @@ CUresult begin_call(const char *name) {
 
 CUresult cuInit(unsigned flags) {
   (void)flags;
-  read_settings();
+  /* Others in this process call it, too: what was counted until then still counts. */
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, read_settings);
   CUresult failed = begin_call(__func__);
   if (failed) return failed;
+  if (settings.devices < 1) return NO_DEVICE;
   is_initialised = 1;
-  return settings.devices ? SUCCESS : NO_DEVICE;
+  return SUCCESS;
 }
 
 CUresult cuDriverGetVersion(int *version) {
@@ -141,6 +150,7 @@ static const struct {
     {INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
     {ALREADY_REGISTERED, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
      "part or all of the requested memory range is already mapped"},
@@ -226,6 +236,13 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) {
   return SUCCESS;
 }
 
+CUresult cuDeviceGetPCIBusId(char *address, int length, int device) {
+  BEGIN();
+  if (!is_device(device)) return INVALID_DEVICE;
+  int written = snprintf(address, (size_t)length, "0000:%02x:00.0", 0xaa + device);
+  return written < length ? SUCCESS : INVALID_VALUE;
+}
+
 CUresult cuDeviceCanAccessPeer(int *can, int device, int peer) {
   BEGIN();
   if (!is_device(device) || !is_device(peer)) return INVALID_DEVICE;
@@ -246,11 +263,16 @@ CUresult cuCtxEnablePeerAccess(void *context, unsigned flags) {
   return SUCCESS;
 }
 
+/* Of CUcomputemode. */
+enum { PROHIBITED = 2, EXCLUSIVE_PROCESS = 3 };
+
 /* A context's handle is its device's number, and 1. */
 CUresult cuDevicePrimaryCtxRetain(void **context, int device) {
   BEGIN();
   if (!is_device(device)) return INVALID_DEVICE;
-  if (settings.busy) return DEVICE_UNAVAILABLE;
+  int is_denied = settings.compute_mode == PROHIBITED ||
+                  (settings.compute_mode == EXCLUSIVE_PROCESS && settings.busy);
+  if (is_denied) return DEVICE_UNAVAILABLE;
   *context = (void *)(intptr_t)(device + 1);
   return SUCCESS;
 }
@@ -262,7 +284,9 @@ CUresult cuDevicePrimaryCtxRelease_v2(int device) {
 
 CUresult cuCtxSetCurrent(void *context) {
   BEGIN();
-  current = (int)(intptr_t)context - 1;
+  intptr_t device = (intptr_t)context - 1; /* -1: none is current any more */
+  if (device < -1 || device >= settings.devices) return INVALID_CONTEXT;
+  current = (int)device;
   return SUCCESS;
 }
 

@@ -1,5 +1,7 @@
-/* Memory: of devices (a memfd that is mapped twice, where the host may not touch the one whose
- * address is given away), page-locked, managed; and the handles by which others open it. */
+/* Memory: of devices (a memfd that is mapped where the host may not touch it, and once more where this
+ * library reaches it), page-locked, managed; and the handles by which others open it. Addresses of
+ * devices come from a range of their own and are given once, so that one that is no longer
+ * allocated is known as such. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,15 +14,20 @@
 #include "stand_in.h"
 
 enum { MOST_REGIONS = 4096 };
+enum origin { ALLOCATED, OPENED, REGISTERED };
 static struct region {
   CUdeviceptr start;
   size_t size;
   enum kind kind;
-  int device, descriptor, is_opened;
+  enum origin origin;
+  int device, descriptor;
   char *bytes;
 } regions[MOST_REGIONS];
 static int count;
 static size_t held[MOST_DEVICES];
+/* Addresses of devices: reserved, not backed by anything. */
+static const size_t range_bytes = (size_t)1 << 40;
+static CUdeviceptr range_start, range_next;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* What a process says of its memory to those who open it. */
@@ -54,13 +61,15 @@ static CUresult add(struct region new) {
   return result;
 }
 
-/* Takes away the region that starts there, if it is of that kind. */
-static int take(CUdeviceptr start, enum kind kind, struct region *taken) {
+/* Takes away the region that starts there, if it is of that kind and came so. */
+static int take(CUdeviceptr start, enum kind kind, enum origin origin, struct region *taken) {
   int found = 0;
   pthread_mutex_lock(&lock);
   for (int i = 0; i < count && !found; i++) {
-    if (regions[i].start != start || regions[i].kind != kind) continue;
-    *taken = regions[i];
+    const struct region *each = &regions[i];
+    if (each->start != start || each->kind != kind || each->origin != origin) continue;
+    *taken = *each;
+    if (kind == DEVICE && origin == ALLOCATED) held[each->device] -= each->size;
     regions[i] = regions[--count];
     write_ledger();
     found = 1;
@@ -81,27 +90,68 @@ static int find(CUdeviceptr address, struct region *found) {
   return is_there;
 }
 
-struct place find_place(CUdeviceptr address) {
+CUresult find_place(CUdeviceptr address, size_t size, struct place *place) {
   struct region region;
-  if (!find(address, &region)) return (struct place){PAGEABLE, -1, (char *)(uintptr_t)address};
-  return (struct place){region.kind, region.device, region.bytes + (address - region.start)};
+  if (!find(address, &region)) {
+    /* Freed, or never given. */
+    if (range_start && address - range_start < range_bytes) return INVALID_VALUE;
+    *place = (struct place){PAGEABLE, -1, (char *)(uintptr_t)address};
+    return SUCCESS;
+  }
+  size_t offset = address - region.start;
+  if (size > region.size - offset) return INVALID_VALUE;
+  *place = (struct place){region.kind, region.device, region.bytes + offset};
+  return SUCCESS;
 }
 
-/* For a library that moves bytes of this one's devices. */
-void *halftrip_stand_in_bytes(uint64_t address) { return find_place(address).bytes; }
+void *halftrip_stand_in_host_pointer(uint64_t address, size_t size) {
+  struct place place;
+  return find_place(address, size, &place) ? NULL : place.bytes;
+}
 
-static CUresult map(int descriptor, size_t size, int device, int is_opened, CUdeviceptr *pointer) {
-  char *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  char *trap = settings.readable ? bytes
-                                 : mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (bytes == MAP_FAILED || trap == MAP_FAILED) return OUT_OF_MEMORY;
-  *pointer = (CUdeviceptr)(uintptr_t)trap;
-  return add((struct region){*pointer, size, DEVICE, device, descriptor, is_opened, bytes});
+static size_t whole_pages(size_t size) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return (size + page - 1) / page * page;
+}
+
+/* Addresses that trap, with a page between two of them; 0: there are no more. */
+static CUdeviceptr reserve(size_t size) {
+  CUdeviceptr start = 0;
+  pthread_mutex_lock(&lock);
+  if (!range_start) {
+    void *range = mmap(NULL, range_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                       -1, 0);
+    if (range != MAP_FAILED) range_next = range_start = (CUdeviceptr)(uintptr_t)range;
+  }
+  size_t taken = whole_pages(size) + whole_pages(1);
+  if (range_start && taken <= range_bytes - (range_next - range_start)) {
+    start = range_next;
+    range_next += taken;
+  }
+  pthread_mutex_unlock(&lock);
+  return start;
+}
+
+/* Leaves `descriptor` open where it fails. */
+static CUresult map(int descriptor, size_t size, int device, enum origin origin,
+                    CUdeviceptr *pointer) {
+  CUdeviceptr start = reserve(size);
+  if (!start) return OUT_OF_MEMORY;
+  /* Where the host may touch it, both are the same. */
+  int flags = MAP_SHARED | (settings.readable ? MAP_FIXED : 0);
+  void *where = settings.readable ? (void *)(uintptr_t)start : NULL;
+  char *bytes = mmap(where, size, PROT_READ | PROT_WRITE, flags, descriptor, 0);
+  if (bytes == MAP_FAILED) return OUT_OF_MEMORY;
+  *pointer = start;
+  return add((struct region){start, size, DEVICE, origin, device, descriptor, bytes});
 }
 
 static void unmap(const struct region *region) {
-  munmap(region->bytes, region->size);
-  if (!settings.readable) munmap((void *)(uintptr_t)region->start, region->size);
+  if (settings.readable)
+    mmap(region->bytes, region->size, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  else
+    munmap(region->bytes, region->size);
   close(region->descriptor);
 }
 
@@ -109,8 +159,25 @@ CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
   BEGIN();
   NEEDS_CONTEXT();
   *total = settings.memory;
+  pthread_mutex_lock(&lock);
   *free = settings.memory - held[current_device()];
+  pthread_mutex_unlock(&lock);
   return SUCCESS;
+}
+
+/* Counts `size` more bytes of a device as held, if it has so many. */
+static int hold(int device, size_t size) {
+  pthread_mutex_lock(&lock);
+  int fits = size <= settings.memory - held[device];
+  if (fits) held[device] += size;
+  pthread_mutex_unlock(&lock);
+  return fits;
+}
+
+static void let_go(int device, size_t size) {
+  pthread_mutex_lock(&lock);
+  held[device] -= size;
+  pthread_mutex_unlock(&lock);
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t size) {
@@ -118,33 +185,46 @@ CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t size) {
   NEEDS_CONTEXT();
   int device = current_device();
   if (size == 0) return INVALID_VALUE;
-  if (size > settings.memory - held[device]) return OUT_OF_MEMORY;
+  if (!hold(device, size)) return OUT_OF_MEMORY;
+  CUresult result = OUT_OF_MEMORY;
   int descriptor = memfd_create("stand-in", MFD_CLOEXEC);
-  if (descriptor < 0 || ftruncate(descriptor, (off_t)size) != 0) return OUT_OF_MEMORY;
-  held[device] += size;
-  return map(descriptor, size, device, 0, pointer);
+  if (descriptor >= 0 && ftruncate(descriptor, (off_t)size) == 0)
+    result = map(descriptor, size, device, ALLOCATED, pointer);
+  if (result) {
+    if (descriptor >= 0) close(descriptor);
+    let_go(device, size);
+  }
+  return result;
+}
+
+/* The host's memory, of a kind. */
+static CUresult allocate(CUdeviceptr *pointer, size_t size, enum kind kind) {
+  if (size == 0) return INVALID_VALUE;
+  char *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (bytes == MAP_FAILED) return OUT_OF_MEMORY;
+  *pointer = (CUdeviceptr)(uintptr_t)bytes;
+  CUresult result =
+      add((struct region){*pointer, size, kind, ALLOCATED, current_device(), -1, bytes});
+  if (result) munmap(bytes, size);
+  return result;
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr *pointer, size_t size, unsigned flags) {
   (void)flags;
   BEGIN();
   NEEDS_CONTEXT();
-  char *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (bytes == MAP_FAILED) return OUT_OF_MEMORY;
-  *pointer = (CUdeviceptr)(uintptr_t)bytes;
-  return add((struct region){*pointer, size, MANAGED, current_device(), -1, 0, bytes});
+  return allocate(pointer, size, MANAGED);
 }
 
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
   BEGIN();
   NEEDS_CONTEXT();
   struct region region;
-  if (take(pointer, MANAGED, &region)) {
+  if (take(pointer, MANAGED, ALLOCATED, &region)) {
     munmap(region.bytes, region.size);
     return SUCCESS;
   }
-  if (!take(pointer, DEVICE, &region)) return INVALID_VALUE;
-  held[region.device] -= region.size;
+  if (!take(pointer, DEVICE, ALLOCATED, &region)) return INVALID_VALUE;
   unmap(&region);
   return SUCCESS;
 }
@@ -153,17 +233,16 @@ CUresult cuMemHostAlloc(void **pointer, size_t size, unsigned flags) {
   (void)flags;
   BEGIN();
   NEEDS_CONTEXT();
-  char *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (bytes == MAP_FAILED) return OUT_OF_MEMORY;
-  *pointer = bytes;
-  return add((struct region){(CUdeviceptr)(uintptr_t)bytes, size, PINNED, current_device(), -1, 0,
-                             bytes});
+  CUdeviceptr address = 0;
+  CUresult result = allocate(&address, size, PINNED);
+  if (!result) *pointer = (void *)(uintptr_t)address;
+  return result;
 }
 
 CUresult cuMemFreeHost(void *pointer) {
   BEGIN();
   struct region region;
-  if (!take((CUdeviceptr)(uintptr_t)pointer, PINNED, &region)) return INVALID_VALUE;
+  if (!take((CUdeviceptr)(uintptr_t)pointer, PINNED, ALLOCATED, &region)) return INVALID_VALUE;
   munmap(region.bytes, region.size);
   return SUCCESS;
 }
@@ -176,27 +255,79 @@ CUresult cuMemHostRegister_v2(void *pointer, size_t size, unsigned flags) {
   struct region region;
   if (size == 0) return INVALID_VALUE;
   if (find(start, &region)) return ALREADY_REGISTERED;
-  return add((struct region){start, size, PINNED, current_device(), -1, 0, pointer});
+  return add((struct region){start, size, PINNED, REGISTERED, current_device(), -1, pointer});
 }
 
 CUresult cuMemHostUnregister(void *pointer) {
   BEGIN();
   struct region region;
-  return take((CUdeviceptr)(uintptr_t)pointer, PINNED, &region) ? SUCCESS : NOT_REGISTERED;
+  int is_taken = take((CUdeviceptr)(uintptr_t)pointer, PINNED, REGISTERED, &region);
+  return is_taken ? SUCCESS : NOT_REGISTERED;
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *pointer, unsigned flags) {
   (void)flags;
   BEGIN();
-  *device = (CUdeviceptr)(uintptr_t)pointer;
-  return find_place(*device).kind == PINNED ? SUCCESS : INVALID_VALUE;
+  struct region region;
+  CUdeviceptr address = (CUdeviceptr)(uintptr_t)pointer;
+  if (!find(address, &region) || region.kind != PINNED) return INVALID_VALUE;
+  *device = address;
+  return SUCCESS;
+}
+
+/* Where managed memory lies is nothing here: advice is checked, and nothing moves. */
+static CUresult check_managed(CUdeviceptr pointer, size_t size, int device) {
+  struct place place;
+  CUresult result = find_place(pointer, size, &place);
+  if (result) return result;
+  if (place.kind != MANAGED) return INVALID_VALUE;
+  return device >= -1 && device < settings.devices ? SUCCESS : INVALID_DEVICE; /* -1: the host */
+}
+
+CUresult cuMemAdvise(CUdeviceptr pointer, size_t size, int advice, int device) {
+  (void)advice;
+  BEGIN();
+  NEEDS_CONTEXT();
+  return check_managed(pointer, size, device);
+}
+
+CUresult cuMemPrefetchAsync(CUdeviceptr pointer, size_t size, int device, void *stream) {
+  (void)stream;
+  BEGIN();
+  NEEDS_CONTEXT();
+  return check_managed(pointer, size, device);
+}
+
+/* Numbers of CUpointer_attribute, of CUmemorytype. */
+enum { CONTEXT = 1, MEMORY_TYPE, DEVICE_POINTER, HOST_POINTER, IS_MANAGED = 8, DEVICE_ORDINAL };
+enum { TYPE_HOST = 1, TYPE_DEVICE = 2 };
+
+CUresult cuPointerGetAttribute(void *data, int which, CUdeviceptr pointer) {
+  BEGIN();
+  NEEDS_CONTEXT();
+  struct region region;
+  if (!find(pointer, &region)) return INVALID_VALUE;
+  switch (which) {
+    case CONTEXT: *(void **)data = (void *)(intptr_t)(region.device + 1); break;
+    case MEMORY_TYPE: *(unsigned *)data = region.kind == PINNED ? TYPE_HOST : TYPE_DEVICE; break;
+    case DEVICE_POINTER: *(CUdeviceptr *)data = pointer; break;
+    case HOST_POINTER:
+      if (region.kind == DEVICE) return INVALID_VALUE;
+      *(void **)data = (void *)(uintptr_t)pointer;
+      break;
+    case IS_MANAGED: *(unsigned *)data = region.kind == MANAGED; break;
+    case DEVICE_ORDINAL: *(int *)data = region.device; break;
+    default: return NOT_SUPPORTED;
+  }
+  return SUCCESS;
 }
 
 CUresult cuIpcGetMemHandle(struct handle *handle, CUdeviceptr pointer) {
   BEGIN();
   struct region region;
   if (settings.no_ipc) return NOT_SUPPORTED;
-  if (!find(pointer, &region) || region.kind != DEVICE || region.is_opened) return INVALID_VALUE;
+  if (!find(pointer, &region) || region.kind != DEVICE || region.origin != ALLOCATED)
+    return INVALID_VALUE;
   *handle = (struct handle){(int)getpid(), region.descriptor, region.device, 0, region.size, {0}};
   return SUCCESS;
 }
@@ -211,13 +342,15 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pointer, struct handle handle, unsig
   snprintf(path, sizeof path, "/proc/%d/fd/%d", handle.pid, handle.descriptor);
   int descriptor = open(path, O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return INVALID_VALUE;
-  return map(descriptor, handle.size, handle.device, 1, pointer);
+  CUresult result = map(descriptor, handle.size, handle.device, OPENED, pointer);
+  if (result) close(descriptor);
+  return result;
 }
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr pointer) {
   BEGIN();
   struct region region;
-  if (!take(pointer, DEVICE, &region)) return INVALID_VALUE;
+  if (!take(pointer, DEVICE, OPENED, &region)) return INVALID_VALUE;
   unmap(&region);
   return SUCCESS;
 }

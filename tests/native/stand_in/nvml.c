@@ -1,24 +1,55 @@
 /* A stand-in for NVML: what it says of the stand-in's devices. STANDIN_CUDA_MIG: MIG is on. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OK = 0, NOT_FOUND = 6, NOT_SUPPORTED = 3 };
+enum { OK = 0, INVALID_ARGUMENT = 2, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7 };
+enum { FIRST_BUS = 0xaa };
+
+static long number(const char *name, long otherwise) {
+  const char *text = getenv(name);
+  return text ? atol(text) : otherwise;
+}
 
 int nvmlInit_v2(void) { return OK; }
 int nvmlShutdown(void) { return OK; }
-const char *nvmlErrorString(int code) { return code == NOT_FOUND ? "Not Found" : "Error"; }
+const char *nvmlErrorString(int code) {
+  switch (code) {
+    case OK: return "Success";
+    case INVALID_ARGUMENT: return "Invalid Argument";
+    case NOT_FOUND: return "Not Found";
+    case INSUFFICIENT_SIZE: return "Insufficient Size";
+    default: return "Unknown Error";
+  }
+}
 
 int nvmlSystemGetDriverVersion(char *version, unsigned length) {
-  strncpy(version, "999.1", length);
-  return OK;
+  int written = snprintf(version, length, "999.1");
+  return written < (int)length ? OK : INSUFFICIENT_SIZE;
 }
 
 /* A handle is the bus, which the stand-in's devices differ in: 0000:aa:00.0 and on. */
+static int find(long bus, void **device) {
+  long place = bus - FIRST_BUS;
+  if (place < 0 || place >= number("STANDIN_CUDA_DEVICES", 2)) return NOT_FOUND;
+  *device = (void *)bus;
+  return OK;
+}
+
 int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **device) {
   const char *bus = strchr(address, ':');
-  long number = bus ? strtol(bus + 1, NULL, 16) : 0;
-  *device = (void *)number;
-  return number >= 0xaa ? OK : NOT_FOUND;
+  if (!bus) return INVALID_ARGUMENT;
+  return find(strtol(bus + 1, NULL, 16), device);
+}
+
+/* GPU- or MIG-, and the UUID that libcuda.so.1's stand-in gives: its first byte is the device's. */
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
+  const char *kind = number("STANDIN_CUDA_MIG", 0) ? "MIG-" : "GPU-";
+  char first[3] = {0};
+  if (strncmp(uuid, kind, 4) != 0 || strlen(uuid) != 40) return INVALID_ARGUMENT;
+  memcpy(first, uuid + 4, 2);
+  if (strcmp(uuid + 6, "5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a") != 0) return NOT_FOUND;
+  return find(strtol(first, NULL, 16) - 0xa0 + FIRST_BUS, device);
 }
 
 int nvmlDeviceGetCurrPcieLinkGeneration(void *device, unsigned *generation) {
@@ -57,6 +88,16 @@ int nvmlDeviceGetMaxClockInfo(void *device, int which, unsigned *megahertz) {
   return OK;
 }
 
+int nvmlDeviceGetApplicationsClock(void *device, int which, unsigned *megahertz) {
+  return nvmlDeviceGetMaxClockInfo(device, which, megahertz);
+}
+
+int nvmlDeviceGetComputeMode(void *device, int *mode) {
+  (void)device;
+  *mode = (int)number("STANDIN_CUDA_COMPUTE_MODE", 0);
+  return OK;
+}
+
 int nvmlDeviceGetEccMode(void *device, int *current, int *pending) {
   (void)device;
   *current = *pending = 1;
@@ -65,7 +106,6 @@ int nvmlDeviceGetEccMode(void *device, int *current, int *pending) {
 
 int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending) {
   (void)device;
-  const char *is_on = getenv("STANDIN_CUDA_MIG");
-  *current = *pending = is_on && atoi(is_on) ? 1 : 0;
+  *current = *pending = number("STANDIN_CUDA_MIG", 0) ? 1 : 0;
   return OK;
 }

@@ -22,6 +22,7 @@ enum {
   INVALID_CONTEXT = 201,
   PEER_ACCESS_UNSUPPORTED = 217,
   INVALID_HANDLE = 400,
+  NOT_FOUND = 500,
   NOT_READY = 600,
   PEER_ACCESS_ALREADY_ENABLED = 704,
   ALREADY_REGISTERED = 712,
@@ -67,7 +68,10 @@ struct place {
   int device;
   char *bytes; /* where this library reaches it */
 };
-/* Where an address is; what nobody knows is pageable memory of the host. */
-struct place find_place(CUdeviceptr address);
+/* Where `size` bytes are: what nobody knows is pageable memory of the host. INVALID_VALUE where they
+ * go beyond an allocation, or are of a device and in none. */
+CUresult find_place(CUdeviceptr address, size_t size, struct place *place);
+/* For a library that moves bytes of this one's devices: where it reaches them, or NULL. */
+void *halftrip_stand_in_host_pointer(uint64_t address, size_t size);
 
 int64_t now_ns(void);
