@@ -21,17 +21,18 @@ CudaIpcLink ipc_link(CudaStream& stream, Bytes& segment, std::uintptr_t device_s
   return {stream, start, side, device_segment + word, yields};
 }
 
-template <class E>
-void define_ipc(nb::module_& module, const char* name) {
+// `more` are the types of further arguments, which `names` name.
+template <class E, class... More, class... Names>
+void define_ipc(nb::module_& module, const char* name, Names... names) {
   define_endpoint<E>(module, name)
       .def(
           "__init__",
           [](E* self, CudaStream& stream, Bytes segment, std::uintptr_t device_segment,
-             unsigned side, bool yields, Ring& target) {
-            new (self) E(ipc_link(stream, segment, device_segment, side, yields), target);
+             unsigned side, bool yields, Ring& target, More... more) {
+            new (self) E(ipc_link(stream, segment, device_segment, side, yields), target, more...);
           },
           "stream"_a, "segment"_a.noconvert(), "device_segment"_a, "side"_a, "yields"_a, "target"_a,
-          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+          names..., nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
 }
 
 template <class E>
@@ -86,7 +87,7 @@ const Part part("cuda", [](nb::module_& module) {
   define_bounds(module);
   module.attr("cuda_ipc_segment_size") = sizeof(CudaIpcSegment);
   define_ipc<CudaIpc>(module, "CudaIpc");
-  define_ipc<CudaIpcNonblocking>(module, "CudaIpcNonblocking");
+  define_ipc<CudaIpcNonblocking, std::size_t>(module, "CudaIpcNonblocking", "max_window"_a);
   define_endpoint<CudaIpcWindow>(module, "CudaIpcWindow")
       .def(
           "__init__",

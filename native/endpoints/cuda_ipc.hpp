@@ -6,10 +6,12 @@
 // in a stream the same buffer is used again and again.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <vector>
 
 #include "../buffers.hpp"
 #include "../cuda.hpp"
@@ -137,12 +139,24 @@ class CudaIpc : public CudaIpcMessages {
   }
 };
 
-// Calls that only begin: a window of copies is waited for once.
+// Calls that only begin: a window of copies is waited for once. A copy can begin when the peer has
+// said that its buffer is free, which it may do after a send of its own: so no send waits for it
+// before this end has begun all that it begins.
 class CudaIpcNonblocking : public CudaIpcMessages {
  public:
-  using CudaIpcMessages::CudaIpcMessages;
+  // Iterations have at most `most` messages each way.
+  CudaIpcNonblocking(CudaIpcLink link, Ring target, std::size_t most)
+      : CudaIpcMessages(link, target), most_(most) {
+    sends_.reserve(most);
+  }
 
-  void begin_send(const std::byte* out, std::size_t size) { start(out, size); }
+  void check(const Buffers& buffers) const {
+    CudaIpcMessages::check(buffers);
+    if (static_cast<std::size_t>(buffers.window) > most_)
+      throw std::invalid_argument("a window has more messages than this endpoint was made for");
+  }
+
+  void begin_send(const std::byte* out, std::size_t size) { sends_.push_back({out, size}); }
 
   void begin_recv(std::byte*, std::size_t) {
     link_.begin_recv();
@@ -151,6 +165,8 @@ class CudaIpcNonblocking : public CudaIpcMessages {
 
   // The receives that were begun are the oldest; there are no others to wait for but the sends.
   void finish(std::int64_t count) {
+    for (const Send& each : sends_) start(each.out, each.size);
+    sends_.clear();
     for (; count > 0 && receiving_ > 0; --count, --receiving_) link_.finish_recv();
   }
 
@@ -160,6 +176,13 @@ class CudaIpcNonblocking : public CudaIpcMessages {
   }
 
  private:
+  struct Send {
+    const std::byte* out;
+    std::size_t size;
+  };
+
+  std::size_t most_;
+  std::vector<Send> sends_;
   std::int64_t receiving_ = 0;
 };
 

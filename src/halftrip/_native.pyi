@@ -520,7 +520,18 @@ class CudaIpc(_EndpointBase):
         """Copies into the peer's receive buffers, `target`. The device knows `segment` by the
         address `device_segment`."""
 
-class CudaIpcNonblocking(CudaIpc): ...
+class CudaIpcNonblocking(_EndpointBase):
+    def __init__(
+        self,
+        stream: CudaStream,
+        segment: _Bytes,
+        device_segment: int,
+        side: int,
+        yields: bool,
+        target: Ring,
+        max_window: int,
+    ) -> None:
+        """Iterations have at most `max_window` messages each way."""
 
 class CudaIpcWindow(_EndpointBase):
     def __init__(

@@ -21,6 +21,10 @@ _PCI = re.compile(
 _DIGITS = 4
 
 
+# CU_CTX_SCHED_SPIN.
+_SCHED_SPIN = 1
+
+
 class Device:
     """A device of this process, by its number in the driver's order, which CUDA_VISIBLE_DEVICES
     may change."""
@@ -62,6 +66,13 @@ class Device:
         self._driver.call("cuDeviceGetAttribute", ctypes.byref(value), which, self.number)
         return value.value
 
+    @cached_property
+    def memory_bytes(self) -> int:
+        """The size of its memory, for which it needs no context."""
+        total = ctypes.c_size_t()
+        self._driver.call("cuDeviceTotalMem_v2", ctypes.byref(total), self.number)
+        return total.value
+
     def memory(self) -> tuple[int, int]:
         """Free and total bytes of its memory. Raises Unavailable."""
         self.enter()
@@ -84,6 +95,9 @@ class Device:
         if self.attribute(cuda.COMPUTE_MODE) == cuda.PROHIBITED:
             raise Unavailable(f"cuda@{self.index} is in compute mode Prohibited")
         context = cuda.Handle()
+        # Waits poll, as the timed loops of other paths do; else the driver chooses by the number of
+        # cores and contexts.
+        self._driver.call("cuDevicePrimaryCtxSetFlags_v2", self.number, _SCHED_SPIN)
         try:
             self._driver.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.number)
         except cuda.CudaError as error:

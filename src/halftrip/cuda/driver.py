@@ -18,11 +18,9 @@ _OLDEST = 11070
 _STAND_IN = "halftrip_stand_in"
 
 # The attributes of a device that are asked for: CUdevice_attribute.
-CLOCK_RATE = 13
 COMPUTE_MODE = 20
 PCI_BUS_ID, PCI_DEVICE_ID, PCI_DOMAIN_ID = 33, 34, 50
 L2_CACHE_BYTES = 38
-MANAGED_MEMORY = 83
 CONCURRENT_MANAGED_ACCESS = 89
 # The CUresult of a driver without a device.
 NO_DEVICE = 100
@@ -49,7 +47,7 @@ class Driver:
         try:
             self._library = ctypes.CDLL(LIBRARY)
         except OSError as error:
-            missing = "cannot open shared object file" in str(error)
+            missing = str(error).startswith(f"{LIBRARY}: cannot open")
             raise Unavailable(
                 f"no CUDA driver: there is no {LIBRARY}" if missing else f"no CUDA driver: {error}"
             ) from None
@@ -64,10 +62,6 @@ class Driver:
             raise Unavailable(
                 f"the CUDA driver is too old: it has CUDA {self.version}, {oldest} is needed"
             )
-
-    def has(self, name: str) -> bool:
-        """Whether the driver has a function."""
-        return hasattr(self._library, name)
 
     def address(self, name: str) -> int:
         """The address of a function, for native code. Raises Unavailable if there is none."""

@@ -169,7 +169,7 @@ class Pair:
                 self.link.agree(lambda: side.connect(address))
         except Unavailable:
             # One end may have succeeded where the other failed.
-            side.close()
+            self._close(side)
             raise
         self._sides[configuration] = side, needed
         return side
@@ -179,13 +179,22 @@ class Pair:
         so they close the same."""
         while self._sides and needed + sum(size for _, size in self._sides.values()) > self._budget:
             _, (side, _) = self._sides.popitem(last=False)
-            side.close()
+            self._close(side)
+
+    def _close(self, side: Side) -> None:
+        """Closes a side. Both ends have to call it."""
+        is_open = side.close()
+        # An end whose endpoint was not made has nothing open, and the other may not know.
+        if self._setup.transport(side.configuration).capabilities.opens_memory:
+            self.link.agree(lambda: None)
+        if is_open:
+            side.free()
 
     def drop(self, configuration: Configuration) -> None:
         """Closes a side that will not be used again. Both ends have to call it."""
         kept = self._sides.pop(configuration, None)
         if kept is not None:
-            kept[0].close()
+            self._close(kept[0])
 
     def fail(self, configuration: Configuration, problem: Problem, gives_up: bool) -> None:
         """Closes a side that has failed, and its path if that is of no further use. Both ends have
@@ -221,7 +230,7 @@ class Pair:
     def close(self) -> None:
         """Closes all sides and paths. Both ends have to call it."""
         for side, _ in self._sides.values():
-            side.close()
+            self._close(side)
         self._sides.clear()
         for path in self._paths.values():
             if isinstance(path, Path):

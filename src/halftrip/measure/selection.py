@@ -90,7 +90,7 @@ def _no_memory(setup: Setup, configuration: Configuration, end: EndSettings) -> 
         for rank, initiates, other in zip(
             configuration.pair, (True, False), configuration.ends, strict=True
         )
-        if setup.hosts[rank] == here and is_of_host(other.memory) == is_of_host(end.memory)
+        if setup.hosts[rank] == here and _is_same(other.memory, end.memory)
     )
     if needed <= _LITTLE_BYTES:
         return None
@@ -103,6 +103,20 @@ def _no_memory(setup: Setup, configuration: Configuration, end: EndSettings) -> 
         where = "on one host" if is_of_host(end.memory) else f"in {end.memory}"
         return f"buffers need {needed >> 20} MiB {where}, where {left} are left"
     return None
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether memory of two names is taken from the same place: the host, or one device."""
+    if one == other or (is_of_host(one) and is_of_host(other)):
+        return True
+    if is_of_host(one) or is_of_host(other):
+        return False
+    try:
+        devices = [getattr(memory_named(name), "device", name) for name in (one, other)]
+    except Unavailable:
+        # Why not, the rank says whose memory it is.
+        return False
+    return bool(devices[0] is devices[1])
 
 
 def skips(refusals: Sequence[Refusal], settings: Sequence[Configuration], pairs: int) -> list[Skip]:

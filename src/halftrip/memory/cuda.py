@@ -67,9 +67,12 @@ class CudaRegion(Region):
         self.pointer = self.allocation + -self.allocation % mmap.PAGESIZE
         # Any value but zero, as in the host's memory.
         self._call("cuMemsetD8_v2", ctypes.c_ubyte(0xA5), ctypes.c_size_t(size))
+        self._driver.call("cuCtxSynchronize")
 
     def write(self, data: Bytes) -> None:
         self._call("cuMemcpyHtoD_v2", ctypes.c_void_p(data.ctypes.data), _size(data))
+        # It may return before the bytes are there, and other streams do not wait for it.
+        self._driver.call("cuCtxSynchronize")
 
     def read(self, data: Bytes) -> None:
         self._device.enter()

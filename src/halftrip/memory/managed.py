@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 
 import numpy as np
 
@@ -36,15 +37,18 @@ class ManagedRegion(HostRegion):
         pointer = ctypes.c_uint64()
         device.enter()
         driver = cuda.driver()
-        driver.call("cuMemAllocManaged", ctypes.byref(pointer), ctypes.c_size_t(size), _GLOBAL)
-        driver.call("cuMemsetD8_v2", pointer, ctypes.c_ubyte(0xA5), ctypes.c_size_t(size))
+        room = ctypes.c_size_t(size + mmap.PAGESIZE)
+        driver.call("cuMemAllocManaged", ctypes.byref(pointer), room, _GLOBAL)
+        self._allocation = pointer.value
+        driver.call("cuMemsetD8_v2", pointer, ctypes.c_ubyte(0xA5), room)
         driver.call("cuCtxSynchronize")
-        super().__init__(_mapped(pointer.value, size))
+        first = self._allocation + -self._allocation % mmap.PAGESIZE
+        super().__init__(_mapped(first, size))
 
     def close(self) -> None:
-        if self.size:
-            self.size = 0
-            self._device.release("cuMemFree_v2", ctypes.c_uint64(self.pointer))
+        if self._allocation:
+            self._device.release("cuMemFree_v2", ctypes.c_uint64(self._allocation))
+            self._allocation = 0
 
 
 def _mapped(address: int, size: int) -> Bytes:

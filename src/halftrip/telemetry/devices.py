@@ -26,7 +26,6 @@ def describe(memory: str, rank: int, reader: Reader = HOST_FILES) -> Device | No
         return None
     try:
         found = find(name)
-        _, total = found.memory()
         reaches = [
             other.uuid
             for other in devices()
@@ -41,7 +40,7 @@ def describe(memory: str, rank: int, reader: Reader = HOST_FILES) -> Device | No
             uuid=found.uuid,
             pci=found.pci,
             cuda=cuda.driver().version,
-            memory_bytes=total,
+            memory_bytes=found.memory_bytes,
             cache_bytes=found.attribute(cuda.L2_CACHE_BYTES),
             compute_mode=_MODES.get(mode, str(mode)),
             reaches=reaches,

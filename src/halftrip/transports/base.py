@@ -188,6 +188,9 @@ class Endpoint(ABC):
     write. The path itself writes the first `header_size` bytes of each message. One that is not
     `lasting` holds something scarce: it is closed after each slice, at both ends.
 
+    With `is_reached_into`, the peer has opened this end's memory, which is freed when both ends
+    have closed what they opened.
+
     Where `takes_arrivals` is set before `run`, the responder of a ping-pong, if it can, reads its
     clock when each message has arrived.
     """
@@ -196,6 +199,7 @@ class Endpoint(ABC):
     exposed: Region | None = None
     header_size: int = 0
     lasting: bool = True
+    is_reached_into: bool = False
     takes_arrivals: bool = False
 
     def connect(self, address: Any) -> None:  # noqa: B027 (most need no address)
@@ -214,6 +218,9 @@ class Endpoint(ABC):
 
     def close(self) -> None:  # noqa: B027 (most belong to their path)
         """Releases what belongs to this configuration alone."""
+
+    def free(self) -> None:  # noqa: B027 (most expose none)
+        """Frees memory that the peer had opened; both ends have closed."""
 
 
 class VirtualTime(Protocol):

@@ -39,7 +39,8 @@ class Capabilities(NamedTuple):
     `sockets` and `ownerships` are the values of the settings of these names, the default first;
     `tunings` are the settings of its sockets. `lossy`: messages can be lost, so no end waits for
     the other for ever, and every iteration is a sample by itself. `shares_memory`: it needs the
-    pair's segment (`transports.base.PairContext`).
+    pair's segment (`transports.base.PairContext`). `opens_memory`: each end opens memory of the
+    other, which may only be freed when both have closed it.
     `of_host`: messages can be in memory that the processor reaches; `memories` are the kinds of
     other memory that they can be in, where these are few; `staging` is how they can be in any
     other. `device_copies` are the values of that setting.
@@ -68,6 +69,7 @@ class Capabilities(NamedTuple):
     too_large: str = ""
     lossy: bool = False
     shares_memory: bool = False
+    opens_memory: bool = False
     no_verify: str = ""
 
     @property

@@ -277,6 +277,12 @@ CUresult cuDevicePrimaryCtxRetain(void **context, int device) {
   return SUCCESS;
 }
 
+CUresult cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
+  (void)flags;
+  BEGIN();
+  return is_device(device) ? SUCCESS : INVALID_DEVICE;
+}
+
 CUresult cuDevicePrimaryCtxRelease_v2(int device) {
   BEGIN();
   return is_device(device) ? SUCCESS : INVALID_DEVICE;

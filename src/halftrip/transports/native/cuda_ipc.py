@@ -23,10 +23,15 @@ from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, PathS
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import NativeEndpoint, NativeWindow, patterns_of
 
-_HANDLE_BYTES = 64
 # Where two devices can access each other, an opened handle makes them do so:
 # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.
 _ENABLE_PEER_ACCESS = 1
+
+
+class _IpcHandle(ctypes.Structure):
+    """CUipcMemHandle."""
+
+    _fields_ = (("reserved", ctypes.c_ubyte * 64),)
 
 
 class CudaIpcTransport(Transport):
@@ -40,6 +45,7 @@ class CudaIpcTransport(Transport):
         no_other_wait="cuda-ipc polls a word in memory; there is nothing in it to sleep on",
         of_host=False,
         memories=("cuda",),
+        opens_memory=True,
         device_copies=("driver", "engine"),
     )
 
@@ -102,7 +108,7 @@ class _Sharing:
     ) -> Any:
         """What the peer opens. Raises Unavailable where the driver gives no handle, as in some
         containers."""
-        handle = (ctypes.c_ubyte * _HANDLE_BYTES)()
+        handle = _IpcHandle()
         self.device.enter()
         cuda.driver().call(
             "cuIpcGetMemHandle", ctypes.byref(handle), ctypes.c_uint64(region.allocation)
@@ -141,16 +147,13 @@ class _Sharing:
             )
 
     def _open_handle(self, handle: bytes) -> int:
-        class Handle(ctypes.Structure):
-            _fields_ = (("reserved", ctypes.c_ubyte * _HANDLE_BYTES),)
-
         opened = ctypes.c_uint64()
         self.device.enter()
         driver = cuda.driver()
         driver.call(
             "cuIpcOpenMemHandle_v2",
             ctypes.byref(opened),
-            Handle.from_buffer_copy(handle),
+            _IpcHandle.from_buffer_copy(handle),
             _ENABLE_PEER_ACCESS,
         )
         self._resources.callback(self.device.release, "cuIpcCloseMemHandle", opened)
@@ -163,19 +166,27 @@ class _Sharing:
 class CudaIpcMessages(NativeEndpoint):
     """The peer copies into the receive buffers of this end."""
 
+    is_reached_into = True
+
     def __init__(self, pair: PairContext, configuration: Configuration, buffers: Buffers) -> None:
         super().__init__(None, configuration, pair.initiates, buffers)
         self._sharing = _Sharing(pair, configuration)
         region: CudaRegion = buffers.in_.region  # type: ignore[assignment]
-        self.address = self._sharing.address(region, configuration, buffers.in_.shape)
+        try:
+            self.address = self._sharing.address(region, configuration, buffers.in_.shape)
+        except Unavailable:
+            self.close()
+            raise
 
     def connect(self, address: Any) -> None:
         shared = msgspec.convert(address, Shared)
         arguments, first = self._sharing.open(shared)
         target = _native.Ring(first, shared.slots, shared.size, shared.stride)
-        is_begun = self._configuration.mode == "nonblocking"
-        kind = _native.CudaIpcNonblocking if is_begun else _native.CudaIpc
-        self._end = kind(**arguments, target=target)
+        if self._configuration.mode == "nonblocking":
+            window = self._configuration.window
+            self._end = _native.CudaIpcNonblocking(**arguments, target=target, max_window=window)
+        else:
+            self._end = _native.CudaIpc(**arguments, target=target)
 
     def close(self) -> None:
         super().close()
@@ -185,13 +196,20 @@ class CudaIpcMessages(NativeEndpoint):
 class CudaIpcWindow(NativeWindow):
     """The initiator copies into and out of memory that the other end exposes."""
 
+    is_reached_into = True
+
     def __init__(self, pair: PairContext, configuration: Configuration, buffers: Buffers) -> None:
         super().__init__(None, configuration, pair.initiates, buffers)
         self._sharing = _Sharing(pair, configuration)
         self._exposed = CudaRegion(self._sharing.device, buffers.exposed_bytes)
         self.expose(self._exposed)
         shape = (1, self._exposed.size - configuration.align, 0)
-        self.address = self._sharing.address(self._exposed, configuration, shape)
+        try:
+            self.address = self._sharing.address(self._exposed, configuration, shape)
+        except Unavailable:
+            self.close()
+            self.free()
+            raise
 
     def connect(self, address: Any) -> None:
         shared = msgspec.convert(address, Shared)
@@ -201,4 +219,6 @@ class CudaIpcWindow(NativeWindow):
     def close(self) -> None:
         super().close()
         self._sharing.close()
+
+    def free(self) -> None:
         self._exposed.close()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from typing import Any
 
 from halftrip import _native
@@ -36,6 +39,17 @@ class NcclTransport(Transport):
         return NcclPath(pair)
 
 
+@contextlib.contextmanager
+def _any_core() -> Iterator[None]:
+    """NCCL starts threads of its own, which must not share the core that this one polls on."""
+    pinned = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, pinned)
+
+
 class NcclPath(Path):
     """The communicators of the pair: one for each pair of devices, which its first configuration
     makes and all others use."""
@@ -43,9 +57,27 @@ class NcclPath(Path):
     def __init__(self, pair: PairContext) -> None:
         self.pair = pair
         self.communicators: dict[tuple[str, str], nccl.Communicator] = {}
+        # An id that no communicator was made of: NCCL waits for its ranks in a thread.
+        self._unused = b""
 
     def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
         return NcclEndpoint(self, configuration, buffers)
+
+    def unused_id(self) -> bytes:
+        """The id of the next communicator; at the responder, empty. Raises Unavailable."""
+        if self.pair.initiates and not self._unused:
+            self._unused = nccl.nccl().new_id()
+        return self._unused
+
+    def join(self, devices: tuple[str, str], unique_id: bytes) -> nccl.Communicator:
+        """The communicator between these devices, this end's first; both ends call it. Raises
+        Unavailable."""
+        if devices not in self.communicators:
+            rank = 0 if self.pair.initiates else 1
+            self._unused = b""
+            with _any_core():
+                self.communicators[devices] = nccl.nccl().join(unique_id, rank)
+        return self.communicators[devices]
 
     def close(self) -> None:
         for communicator in self.communicators.values():
@@ -61,7 +93,7 @@ class NcclEndpoint(NativeEndpoint):
         self._path = path
         memory: CudaMemory = memory_named(path.pair.end_of(configuration).memory)  # type: ignore[assignment]
         self._device = memory.device
-        self._id = nccl.nccl().new_id() if path.pair.initiates else b""
+        self._id = path.unused_id()
         self._ack = CudaRegion(self._device, 1)
         self._stream = Stream(self._device)
         self.address = {"device": self._device.uuid, "id": self._id}
@@ -73,15 +105,13 @@ class NcclEndpoint(NativeEndpoint):
             raise Unavailable(f"--memory {memory}: NCCL has no two ranks on one device")
         self._device.enter()
         rank = 0 if self._path.pair.initiates else 1
-        communicators = self._path.communicators
-        if (own, other) not in communicators:
-            communicators[own, other] = nccl.nccl().join(self._id or address["id"], rank)
+        communicator = self._path.join((own, other), self._id or address["id"])
         is_begun = self._configuration.mode == "nonblocking"
         kind = _native.NcclNonblocking if is_begun else _native.Nccl
         self._end = kind(
             nccl.nccl().addresses,
             self._stream.native,
-            communicators[own, other].address,
+            communicator.address,
             1 - rank,
             self._ack.pointer,
         )
