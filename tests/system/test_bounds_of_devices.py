@@ -40,11 +40,17 @@ def test_the_copies_of_every_device_are_in_the_file_and_below_the_table(shell, c
     assert found.copy_times
     printed = json.loads(result.show("--format", "json").out)
     assert len(printed["device_copies"]) == len(found.device_copies)
-    lines = result.show("--format", "table").out.splitlines()
-    for own in ("cuda@0", "cuda@1"):
-        bounds = [line for line in lines if line.startswith(f"bound: copies of {own}, ")]
-        assert len(bounds) == 8
-        assert any("host to device, pinned, both ways at once, GB/s: 4K 0.0" in b for b in bounds)
+    lines = result.show("--details").out.splitlines()
+    for own, peer in (("cuda@0", "cuda@1"), ("cuda@1", "cuda@0")):
+        first = lines.index(f"bound: copies of {own}, GB/s, of 4K, 64K, 1M:")
+        block = [line.strip().split(": ") for line in lines[first + 1 : first + 9]]
+        assert [kind for kind, _ in block] == [
+            "host to device, pageable", "device to host, pageable", "host to device, pinned",
+            "device to host, pinned", "host to device, pinned, both ways at once",
+            "device to device", f"to {peer}", f"to {peer}, both ways at once",
+        ]  # fmt: skip
+        assert all(len(rates.split(", ")) == 3 for _, rates in block)
+        assert any(line.startswith(f"bound: {own}: ") for line in lines)
 
 
 def test_the_limits_of_a_row_are_those_of_its_devices(shell, cuda_libraries):
@@ -61,7 +67,7 @@ def test_without_memory_on_a_device_there_are_no_such_bounds(shell, cuda_librari
     assert result.run.copy_times
     assert not result.run.device_copies
     assert not result.run.device_latencies
-    assert "copies of" not in result.show("--format", "table").out
+    assert "copies of" not in result.show("--details").out
 
 
 def test_a_name_of_memory_on_the_device_goes_before_others_of_it(shell, cuda_libraries):
@@ -69,16 +75,23 @@ def test_a_name_of_memory_on_the_device_goes_before_others_of_it(shell, cuda_lib
     assert {copy.memory for copy in result.run.device_copies} == {"cuda@0"}
 
 
-def test_a_device_whose_copies_fail_leaves_the_rows_and_a_reason(shell, cuda_libraries):
-    """What no path asks for fails: the pinned copies at the end."""
-    result = run(shell, cuda_libraries, "cuda@0", "-t", "cuda-ipc", fail="cuModuleGetFunction=719")
+def test_a_device_that_runs_no_kernel_has_copies_and_a_reason(shell, cuda_libraries):
+    fails = {"fail": "cuModuleGetFunction=719"}
+    result = run(shell, cuda_libraries, "cuda@0", "-t", "cuda-ipc", **fails)
+    assert result.run.device_copies
     (latency,) = result.run.device_latencies
     assert latency.refused.startswith("cuModuleGetFunction: CUDA_ERROR_LAUNCH_FAILED")
-    assert f"no kernel was launched: {latency.refused}" in result.show("--format", "table").out
-    result = run(
-        shell, cuda_libraries, "cuda@0:cuda@1", "-t", "cuda-ipc", fail="cuCtxEnablePeerAccess=719"
-    )
+    assert f"no kernel was launched: {latency.refused}" in result.show("--details").out
+
+
+def test_copies_that_fail_leave_the_rows_and_the_bounds_before_them(shell, cuda_libraries):
+    """What no path asks for fails: copies between two devices."""
+    fails = {"fail": "cuCtxEnablePeerAccess=719"}
+    result = run(shell, cuda_libraries, "cuda@0:cuda@1", "-t", "cuda-ipc", **fails)
     assert len(result.run.measurements) == 2
-    notices = [each for each in result.run.notices if "bounds of" in each.text]
-    assert [each.text.split(":")[0] for each in notices] == ["the bounds of cuda@0 are not known"]
+    notices = [each.text for each in result.run.notices if "bounds of" in each.text]
+    assert [text.split(":")[0] for text in notices] == [
+        f"not all bounds of cuda@{index} are known" for index in range(2)
+    ]
+    assert {copy.memory for copy in result.run.device_copies} == {"cuda@0", "cuda@1"}
     assert {copy.peer for copy in result.run.device_copies} == {""}
