@@ -42,11 +42,12 @@ _Time = Callable[[int, Times], None]
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """What a rank has measured of its devices; `reason` is why there is no more, or empty."""
+    """What a rank has measured of its devices; `reasons` is why there is no more of
+    some."""
 
     copies: list[DeviceCopy]
     latencies: list[DeviceLatency]
-    reason: str = ""
+    reasons: list[str]
 
 
 def measure_devices(
@@ -59,10 +60,10 @@ def measure_devices(
     every = [device for turn in turns for device in turn]
     copies: list[DeviceCopy] = []
     latencies: list[DeviceLatency] = []
-    reason = ""
+    reasons: list[str] = []
     for turn in turns:
         for device in turn:
-            if device.rank != group.rank or reason:
+            if device.rank != group.rank:
                 continue
             try:
                 for found in device_bounds(device, every, largest, clock):
@@ -71,11 +72,11 @@ def measure_devices(
                     else:
                         latencies.append(found)
             except (Unavailable, _native.DeviceError) as error:
-                reason = f"the bounds of {device.memory} are not known: {error}"
+                reasons.append(f"not all bounds of {device.memory} are known: {error}")
         group.barrier()
     if not turns:
         return []
-    return group.gather(Measured(copies, latencies, reason), Measured) or []
+    return group.gather(Measured(copies, latencies, reasons), Measured) or []
 
 
 def turns_of(devices: Sequence[Device], hosts: Sequence[str]) -> list[list[Device]]:

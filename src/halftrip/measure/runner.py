@@ -312,7 +312,7 @@ class Runner:
                 self._record(copy)
             for latency in measured.latencies:
                 self._record(latency)
-            self._note(rank, [measured.reason] if measured.reason else [])
+            self._note(rank, measured.reasons)
 
     # Records, on rank 0.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from halftrip.results.device import Device, DeviceCopy
+from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.run import Run
 from halftrip.stats.median import median
 from halftrip.units import format_size, significant
@@ -60,36 +60,63 @@ def _link(device: Device) -> list[str]:
 
 
 def bounds(run: Run) -> list[str]:
-    """The copies of each device, a line for each kind, and what it takes to wait for it."""
-    lines = []
-    by_kind: dict[str, list[DeviceCopy]] = {}
+    """The copies of each device, a line for each kind below that of the sizes, and what it takes to
+    wait for it."""
+    whose = _whose(run)
+    by_device: dict[str, list[DeviceCopy]] = {}
     for copy in run.device_copies:
-        by_kind.setdefault(_kind(copy), []).append(copy)
-    for kind, copies in by_kind.items():
-        figures = [
-            f"{format_size(size)} {significant(size / ns, 3)}" for size, ns in _by_size(copies)
-        ]
-        lines.append(f"bound: {kind}, GB/s: {', '.join(figures)}")
+        by_device.setdefault(whose(copy), []).append(copy)
+    lines = []
+    for name, copies in by_device.items():
+        sizes = sorted({copy.size for copy in copies})
+        lines.append(
+            f"bound: copies of {name}, GB/s, of {', '.join(format_size(size) for size in sizes)}:"
+        )
+        by_kind: dict[str, list[DeviceCopy]] = {}
+        for copy in copies:
+            by_kind.setdefault(_kind(copy), []).append(copy)
+        lines += [f"{_INDENT}{kind}: {_rates(sizes, each)}" for kind, each in by_kind.items()]
+    waits: dict[str, list[DeviceLatency]] = {}
     for latency in run.device_latencies:
-        said = f"{significant(latency.synchronize / 1e3, 3)} us for an idle stream"
-        if latency.kernel is not None:
-            said += f", {significant(latency.kernel / 1e3, 3)} us for an empty kernel"
-        elif latency.refused:
-            said += f"; no kernel was launched: {latency.refused}"
-        lines.append(f"bound: to wait for {latency.memory} takes {said}")
-    return lines
+        waits.setdefault(whose(latency), []).append(latency)
+    return [*lines, *(_wait(name, found) for name, found in waits.items())]
+
+
+_INDENT = "    "
+
+
+def _whose(run: Run) -> Callable[[DeviceCopy | DeviceLatency], str]:
+    """The name of a device, with the rank that has measured it where several ranks have: the same
+    name may stand for another device there."""
+    ranks = {each.rank for each in run.device_copies}
+    several = len(ranks | {each.rank for each in run.device_latencies}) > 1
+    return lambda each: f"{each.memory} of {run.names.rank(each.rank)}" if several else each.memory
 
 
 def _kind(copy: DeviceCopy) -> str:
-    other = f" {copy.peer}" if copy.peer else ""
-    host = f", {copy.host}" if copy.host else ""
-    ways = ", both ways at once" if copy.both_ways else ""
-    return f"copies of {copy.memory}, {copy.direction}{other}{host}{ways}"
+    where = f"to {copy.peer}" if copy.peer else copy.direction
+    parts = [where, copy.host, "both ways at once" if copy.both_ways else ""]
+    return ", ".join(filter(None, parts))
 
 
-def _by_size(copies: Iterable[DeviceCopy]) -> list[tuple[int, float]]:
-    """The median time, ns, of the copies of each size."""
+def _rates(sizes: Iterable[int], copies: Iterable[DeviceCopy]) -> str:
+    """The median bandwidth of the copies of each size, in one direction."""
     times: dict[int, list[float]] = {}
     for copy in copies:
         times.setdefault(copy.size, []).append(copy.ns)
-    return [(size, median(of_size)) for size, of_size in sorted(times.items())]
+    return ", ".join(
+        significant(size / median(times[size]), 3) if size in times else "?" for size in sizes
+    )
+
+
+def _wait(name: str, found: Sequence[DeviceLatency]) -> str:
+    said = f"bound: {name}: {_median_us([each.synchronize for each in found])} for an idle stream"
+    kernels = [each.kernel for each in found if each.kernel is not None]
+    if kernels:
+        return f"{said}, {_median_us(kernels)} for an empty kernel"
+    refused = next((each.refused for each in found if each.refused), "")
+    return f"{said}; no kernel was launched: {refused}" if refused else said
+
+
+def _median_us(times: Sequence[float]) -> str:
+    return f"{significant(median(times) / 1e3, 3)} us"
