@@ -9,6 +9,7 @@ import re
 from functools import cache, cached_property
 
 from halftrip.cuda import driver as cuda
+from halftrip.cuda import nvml
 from halftrip.errors import Unavailable
 
 # As 0000:3b:00.0, 3b:00.0 or, as NVML writes it, 00000000:3B:00.0.
@@ -16,6 +17,8 @@ _PCI = re.compile(
     r"(?:(?P<domain>[0-9a-f]{4,8}):)?(?P<bus>[0-9a-f]{2}):(?P<slot>[0-9a-f]{2})\.(?P<part>[0-7])",
     re.IGNORECASE,
 )
+
+_MOST_DIGITS = 9
 
 
 class Device:
@@ -37,12 +40,14 @@ class Device:
 
     @cached_property
     def uuid(self) -> str:
-        """As nvidia-smi writes it: ``GPU-`` or, of a part of a device, ``MIG-``, and 32 digits."""
+        """As nvidia-smi writes it: ``GPU-`` or, of a part of a device, ``MIG-``, and 32 digits.
+        Where MIG is on, CUDA shows parts only; the driver API does not tell which it is."""
         raw = (ctypes.c_ubyte * 16)()
         self._driver.call("cuDeviceGetUuid_v2", ctypes.byref(raw), self.number)
         digits = bytes(raw).hex()
         cuts = (0, 8, 12, 16, 20, 32)
-        return "GPU-" + "-".join(digits[a:b] for a, b in itertools.pairwise(cuts))
+        kind = "MIG-" if nvml.facts(self.pci).mig else "GPU-"
+        return kind + "-".join(digits[a:b] for a, b in itertools.pairwise(cuts))
 
     @cached_property
     def pci(self) -> str:
@@ -132,7 +137,8 @@ def find(text: str) -> Device:
         raise Unavailable("the CUDA driver shows no device")
     there = f"there is {_named(found)}"
     if not text or text.isdecimal():
-        if int(text or 0) >= len(found):
+        # Python converts no number of thousands of digits.
+        if len(text) > _MOST_DIGITS or int(text or 0) >= len(found):
             raise Unavailable(f"there is no CUDA device {text}; {there}")
         return found[int(text or 0)]
     address = _PCI.fullmatch(text)
