@@ -1,6 +1,7 @@
 """A stand-in for CUDA's driver, NVML and NCCL, built from C: device memory that the host cannot
 touch, and planted times. It proves halftrip's code, never a figure."""
 
+import contextlib
 import subprocess
 import sys
 
@@ -41,3 +42,21 @@ def python(code, environment):
         text=True,
         timeout=60,
     )
+
+
+@contextlib.contextmanager
+def begun_python(code, environment):
+    """The same, begun: its process, with pipes, which does not outlive the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()

@@ -9,6 +9,7 @@ import re
 from functools import cache, cached_property
 
 from halftrip.cuda import driver as cuda
+from halftrip.cuda import nvml
 from halftrip.errors import Unavailable
 
 # As 0000:3b:00.0, 3b:00.0 or, as NVML writes it, 00000000:3B:00.0.
@@ -19,8 +20,6 @@ _PCI = re.compile(
 
 # An index has at most so many.
 _DIGITS = 4
-
-
 # CU_CTX_SCHED_SPIN.
 _SCHED_SPIN = 1
 
@@ -44,12 +43,14 @@ class Device:
 
     @cached_property
     def uuid(self) -> str:
-        """As nvidia-smi writes it: ``GPU-`` or, of a part of a device, ``MIG-``, and 32 digits."""
+        """As nvidia-smi writes it: ``GPU-`` or, of a part of a device, ``MIG-``, and 32 digits.
+        Where MIG is on, CUDA shows parts only; the driver API does not tell which it is."""
         raw = (ctypes.c_ubyte * 16)()
         self._driver.call("cuDeviceGetUuid_v2", ctypes.byref(raw), self.number)
         digits = bytes(raw).hex()
         cuts = (0, 8, 12, 16, 20, 32)
-        return "GPU-" + "-".join(digits[a:b] for a, b in itertools.pairwise(cuts))
+        kind = "MIG-" if nvml.facts(self.pci).mig else "GPU-"
+        return kind + "-".join(digits[a:b] for a, b in itertools.pairwise(cuts))
 
     @cached_property
     def pci(self) -> str:

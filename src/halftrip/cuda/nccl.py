@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from typing import Any
 
 from halftrip import _native
 from halftrip.errors import Unavailable
@@ -28,13 +29,17 @@ class Nccl:
             missing = "cannot open shared object file" in str(error)
             said = f"there is no {LIBRARY}" if missing else str(error)
             raise Unavailable(f"no NCCL: {said}") from None
-        self._library.ncclGetErrorString.restype = ctypes.c_char_p
+        # ncclGetLastError came with NCCL 2.13.
+        for name in ("ncclGetErrorString", "ncclGetLastError"):
+            if hasattr(self._library, name):
+                getattr(self._library, name).restype = ctypes.c_char_p
 
     @property
     def addresses(self) -> list[int]:
-        """The addresses of the functions that native code calls, in its order."""
+        """The addresses of the functions that native code calls, in its order. Raises
+        Unavailable if there is none of a name."""
         return [
-            ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value or 0
+            ctypes.cast(self._function(name), ctypes.c_void_p).value or 0
             for name in _native.nccl_functions
         ]
 
@@ -61,11 +66,30 @@ class Nccl:
         """Frees a communicator."""
         self._call("ncclCommDestroy", handle)
 
+    def _function(self, name: str) -> Any:
+        function = getattr(self._library, name, None)
+        if function is None:
+            raise Unavailable(f"this {LIBRARY} has no {name}")
+        return function
+
     def _call(self, name: str, *arguments: object) -> None:
-        code = getattr(self._library, name)(*arguments)
+        code = self._function(name)(*arguments)
         if code:
-            said = self._library.ncclGetErrorString(code) or b"unknown"
-            raise Unavailable(f"{name}: {said.decode(errors='replace')}")
+            raise Unavailable(f"{name}: {self._error(code)}")
+
+    def _error(self, code: int) -> str:
+        """A ncclResult_t in words, and what NCCL says of the call that failed, in one line."""
+        said = [f"error {code}"]
+        if hasattr(self._library, "ncclGetErrorString"):
+            said = [_text(self._library.ncclGetErrorString(code)) or said[0]]
+        if hasattr(self._library, "ncclGetLastError"):
+            detail = _text(self._library.ncclGetLastError(None))
+            said += [f"({detail})"] if detail else []
+        return " ".join(said)
+
+
+def _text(raw: bytes | None) -> str:
+    return " ".join((raw or b"").decode(errors="replace").split())
 
 
 class Communicator:

@@ -7,7 +7,6 @@ import pytest
 from halftrip.report import csv, devices, table
 from halftrip.report import json as json_report
 from halftrip.report.document import document as document_of
-from halftrip.results.device import DeviceCopy, DeviceLatency
 from harness.runs import device, environment, measurement, run
 from harness.screens import text_of
 
@@ -69,46 +68,6 @@ def test_a_stand_in_is_named_first():
     assert lines(device(), device(1, stand_in=True))[0] == (
         "the CUDA driver of this run is a stand-in for tests: its figures say nothing of a device"
     )
-
-
-def test_copies_stand_by_their_kind():
-    def copy(direction, size, ns, host="pinned", **more):
-        return DeviceCopy(
-            rank=0, memory="cuda@0", direction=direction, host=host, size=size, ns=ns, **more
-        )
-
-    made = run(
-        device_copies=(
-            copy("host to device", 1 << 20, 50_000.0),
-            copy("host to device", 1024, 1024.0),
-            # Of several launches, the median.
-            copy("host to device", 1024, 4096.0),
-            copy("host to device", 1024, 2048.0),
-            copy("device to device", 1024, 512.0, host="", peer="cuda@1", both_ways=True),
-        )
-    )
-    assert devices.bounds(made) == [
-        "bound: copies of cuda@0, host to device, pinned, GB/s: 1K 0.500, 1M 21.0",
-        ("bound: copies of cuda@0, device to device cuda@1, both ways at once, GB/s: 1K 2.00"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"kernel": 4000.0}, ", 4.00 us for an empty kernel"),
-        ({"refused": "no such image"}, "; no kernel was launched: no such image"),
-        ({}, ""),
-    ],
-)
-def test_what_it_takes_to_wait_for_a_device(more, said):
-    latency = DeviceLatency(rank=0, memory="cuda@0", synchronize=1500.0, **more)
-    assert devices.bounds(run(device_latencies=(latency,))) == [
-        f"bound: to wait for cuda@0 takes 1.50 us for an idle stream{said}"
-    ]
-
-
-# In whole documents.
 
 
 @pytest.fixture

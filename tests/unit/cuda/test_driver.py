@@ -1,0 +1,106 @@
+"""The driver, or why there is none: each reason is one line. A stand-in plays it, in a process of
+its own, since a process has one driver."""
+
+import pytest
+
+from halftrip.cuda import driver as cuda
+from halftrip.errors import Unavailable
+from harness.cuda import python, stand_in
+
+_TEST = """
+from halftrip.cuda import driver as cuda
+from halftrip.errors import Unavailable
+"""
+
+
+def said(folder, code, **settings):
+    """What a program prints, in lines, with `cuda` and `Unavailable` at hand."""
+    result = python(_TEST + code, stand_in(folder, **settings))
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout.splitlines()
+
+
+def test_a_driver_that_is_not_there(monkeypatch):
+    monkeypatch.setattr(cuda, "LIBRARY", "libcuda-of-nobody.so.1")
+    with pytest.raises(Unavailable) as raised:
+        cuda.Driver()
+    assert str(raised.value) == "no CUDA driver: there is no libcuda-of-nobody.so.1"
+
+
+def test_a_driver_that_cannot_be_loaded(monkeypatch, tmp_path):
+    """Of a container whose driver was not mounted right, an empty file is left."""
+    (tmp_path / "libcuda.so.1").touch()
+    monkeypatch.setattr(cuda, "LIBRARY", str(tmp_path / "libcuda.so.1"))
+    with pytest.raises(Unavailable, match=r"^no CUDA driver: .*libcuda.so.1: file too short$"):
+        cuda.Driver()
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"version": 11060}, "the CUDA driver is too old: it has CUDA 11.6, 11.7 is needed"),
+        ({"devices": 0}, "cuInit: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)"),
+        (
+            {"fail": "cuInit=803"},
+            (
+                "cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (system has unsupported display driver "
+                "/ cuda driver combination)"
+            ),
+        ),
+    ],
+)
+def test_a_driver_that_cannot_be_used(cuda_libraries, settings, reason):
+    """The reason is the same at every call."""
+    code = """
+print(cuda.missing())
+try:
+    cuda.driver()
+except Unavailable as error:
+    print(error)
+"""
+    assert said(cuda_libraries, code, **settings) == [reason, reason]
+
+
+def test_the_oldest_driver_that_can_be_used(cuda_libraries):
+    assert said(cuda_libraries, "print(cuda.missing())", version=11070) == ["None"]
+
+
+def test_calls_by_name_and_their_errors(cuda_libraries):
+    code = """
+driver = cuda.driver()
+print(driver.address("cuMemcpyAsync") > 0)
+for ask in (driver.address, driver.call):
+    try:
+        ask("cuNobody_v2")
+    except Unavailable as error:
+        print(error)
+print(driver.error(2))
+print(driver.error(12345))
+try:
+    driver.call("cuMemFree_v2", 0)
+except cuda.CudaError as error:
+    print(error.code, error)
+"""
+    assert said(cuda_libraries, code) == [
+        "12.8 True True False",
+        "True",
+        "the CUDA driver has no cuNobody",
+        "the CUDA driver has no cuNobody",
+        "CUDA_ERROR_OUT_OF_MEMORY (out of memory)",
+        "error 12345",
+        "201 cuMemFree: CUDA_ERROR_INVALID_CONTEXT (invalid device context)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "public"),
+    [
+        ("cuMemAlloc_v2", "cuMemAlloc"),
+        ("cuInit", "cuInit"),
+        ("cuStreamGetCaptureInfo_v12", "cuStreamGetCaptureInfo"),
+        ("some_value", "some_value"),
+        ("_v2", "_v2"),
+    ],
+)
+def test_names_without_the_version_of_the_interface(name, public):
+    assert cuda.public_name(name) == public
