@@ -41,10 +41,14 @@ def latencies(result):
 @pytest.mark.parametrize(
     ("transports", "memory", "more"),
     [
-        ("tcp,shm,unix,pipe", "cuda,cuda:host,host:cuda", ("--staging", "whole,chunk=4K")),
+        pytest.param(
+            *("tcp,shm,unix,pipe", "cuda,cuda:host,host:cuda", ("--staging", "whole,chunk=4K")),
+            marks=pytest.mark.extended,
+        ),
+        ("tcp", "cuda:host", ("--staging", "chunk=4K")),
         ("cuda-ipc", "cuda,cuda@0:cuda@1", ("--device-copy", "driver,engine")),
-        ("nccl", "cuda@0:cuda@1", ()),
-        ("shm,tcp", "pinned,managed,host:pinned", ()),
+        pytest.param("nccl", "cuda@0:cuda@1", (), marks=pytest.mark.extended),
+        pytest.param("shm,tcp", "pinned,managed,host:pinned", (), marks=pytest.mark.extended),
     ],
 )
 def test_all_bytes_arrive_between_all_memory(shell, cuda, transports, memory, more):
@@ -58,6 +62,7 @@ def test_all_bytes_arrive_between_all_memory(shell, cuda, transports, memory, mo
     assert not json.loads(result.show("--format", "json").out)["failed"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("mode", ["blocking", "nonblocking", "onesided"])
 def test_calls_that_begin_and_calls_into_memory_carry_every_byte(shell, cuda, mode):
     patterns = "put,get"
@@ -104,6 +109,7 @@ def test_planted_delays_come_out(shell, cuda):
         assert found[path] == pytest.approx(planted, rel=0.03), path
 
 
+@pytest.mark.extended
 def test_chunks_overlap_copies_with_messages(shell, cuda):
     """The copies of 1 MiB take 2 ms there and 2 ms back; in chunks, both go on at the same time."""
     result = shell.run(
@@ -120,6 +126,7 @@ def test_chunks_overlap_copies_with_messages(shell, cuda):
     assert by_chunk[65536] < 0.75 * by_chunk[0]
 
 
+@pytest.mark.extended
 def test_a_run_says_that_its_driver_is_a_stand_in(shell, cuda):
     result = shell.run("-t", "cuda-ipc", "--memory", "cuda@1", "-s", "8", *QUICK, **cuda())
     assert "stand-in for tests" in result.out
@@ -139,6 +146,7 @@ def test_a_run_says_that_its_driver_is_a_stand_in(shell, cuda):
 # What is not there is left out, with the reason.
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("arguments", "settings", "reason"),
     [
@@ -214,7 +222,7 @@ def test_a_run_leaves_nothing_allocated(shell, cuda, tmp_path):
     assert not any(left.values()), left
 
 
-@pytest.mark.parametrize("hangs", [False, True])
+@pytest.mark.parametrize("hangs", [pytest.param(False, marks=pytest.mark.extended), True])
 def test_the_other_end_of_a_killed_one_ends_soon(shell, cuda, hangs):
     """Also where it is inside a call of the driver that never returns."""
     settings = {"hang": "cuStreamSynchronize@5000"} if hangs else {}
