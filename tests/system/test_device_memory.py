@@ -45,7 +45,7 @@ def latencies(result):
             *("tcp,shm,unix,pipe", "cuda,cuda:host,host:cuda", ("--staging", "whole,chunk=4K")),
             marks=pytest.mark.extended,
         ),
-        ("tcp", "cuda:host", ("--staging", "chunk=4K")),
+        ("tcp", "cuda:host", ("--staging", "whole,chunk=4K")),
         ("cuda-ipc", "cuda,cuda@0:cuda@1", ("--device-copy", "driver,engine")),
         pytest.param("nccl", "cuda@0:cuda@1", (), marks=pytest.mark.extended),
         pytest.param("shm,tcp", "pinned,managed,host:pinned", (), marks=pytest.mark.extended),
