@@ -71,7 +71,7 @@ def measure_devices(
                         copies.append(found)
                     else:
                         latencies.append(found)
-            except (Unavailable, _native.DeviceError) as error:
+            except (Unavailable, OSError, _native.DeviceError) as error:
                 reasons.append(f"not all bounds of {device.memory} are known: {error}")
         group.barrier()
     if not turns:

@@ -42,6 +42,8 @@ from halftrip.transports.base import PairContext, ProcessContext, Transport
 # The buffers of configurations that are not being measured may take this share of the memory that
 # is left on a host, and no more than this at a rank, bytes.
 _KEPT_SHARE = 0.25
+# With so many ranks, rank 0 is the initiator and rank 1 the responder.
+_PAIR = 2
 _MOST_KEPT = 1 << 30
 
 
@@ -195,7 +197,9 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     here = hosts[group.rank]
     kept = int(_KEPT_SHARE * available_memory(reader) / hosts.count(here))
     cache = topology.last_level_cache(own[0].core or 0, reader)
-    for device_cache, available in _device_limits(plan):
+    for device_cache, available in _device_limits(
+        plan, (group.rank,) if group.size == _PAIR else (0, 1)
+    ):
         cache = max(cache, device_cache)
         kept = min(kept, int(_KEPT_SHARE * available / hosts.count(here)))
     limits: list[tuple[int, int]] = group.allgather((cache, kept), tuple[int, int])
@@ -223,11 +227,11 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     )
 
 
-def _memory_names(plan: Plan) -> list[str]:
-    """The names of all memory of a plan, in order."""
+def _memory_names(plan: Plan, ends: Sequence[int] = (0, 1)) -> list[str]:
+    """The names of all memory of a plan, in order; or of that of some ends, as in `_near`."""
     parts = plan.part_plans
-    texts = [text for part in parts for text in part.memory]
-    return list(dict.fromkeys(end for text in texts for end in both_memories(text) or ()))
+    pairs = [both_memories(text) for part in parts for text in part.memory]
+    return list(dict.fromkeys(pair[end] for pair in pairs if pair is not None for end in ends))
 
 
 def _devices(plan: Plan, rank: int, reader: Reader) -> list[Device]:
@@ -241,12 +245,12 @@ def _devices(plan: Plan, rank: int, reader: Reader) -> list[Device]:
     return list(found.values())
 
 
-def _device_limits(plan: Plan) -> list[tuple[int, int]]:
-    """The cache and the memory that is left of devices whose memory the plan names, bytes. Those
-    that are not here, or cannot be used, are left out: their configurations are skipped, with the
-    reason."""
+def _device_limits(plan: Plan, ends: Sequence[int] = (0, 1)) -> list[tuple[int, int]]:
+    """The cache and the memory that is left of devices whose memory the plan names for these ends,
+    bytes. Those that are not here, or cannot be used, are left out: their configurations are
+    skipped, with the reason. A process takes a part of each device that it asks."""
     found = []
-    for name in _memory_names(plan):
+    for name in _memory_names(plan, ends):
         if not is_of_host(name):
             with contextlib.suppress(Unavailable):
                 memory = memory_named(name)

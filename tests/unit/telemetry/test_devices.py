@@ -100,18 +100,22 @@ def test_what_is_not_there_is_not_described(ask):
     assert ask(f"[describe(each, 0, reader) for each in {names}]") == [None] * len(names)
 
 
+@pytest.mark.parametrize("settings", [{"fail": "cuInit=100"}, {"version": 11000}])
+def test_without_a_driver_that_can_be_used_no_device_is_described(ask, settings):
+    assert ask("describe('cuda@0', 0, reader)", **settings) is None
+
+
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "mode"),
     [
-        {"fail": "cuInit=100"},
-        {"compute_mode": 2},
-        {"compute_mode": 3, "busy": 1},
-        {"version": 11000},
-        {"fail": "cuMemGetInfo_v2=719"},
+        ({"compute_mode": 2}, "prohibited"),
+        ({"compute_mode": 3, "busy": 1}, "exclusive process"),
+        ({"fail": "cuDevicePrimaryCtxRetain=46"}, "default"),
     ],
 )
-def test_what_cannot_be_used_is_not_described(ask, settings):
-    assert ask("describe('cuda@0', 0, reader)", **settings) is None
+def test_a_device_is_described_without_a_part_of_it(ask, settings, mode):
+    """Also one that another process has: what describes it takes no context."""
+    assert ask("describe('cuda@0', 0, reader)", **settings)["compute_mode"] == mode
 
 
 def test_the_near_cores_are_those_of_its_address(bare_kernel, ask):
