@@ -53,6 +53,7 @@ def test_the_copies_of_every_device_are_in_the_file_and_below_the_table(shell, c
         assert any(line.startswith(f"bound: {own}: ") for line in lines)
 
 
+@pytest.mark.extended
 def test_the_limits_of_a_row_are_those_of_its_devices(shell, cuda_libraries):
     """By memcpy, this machine copies far faster; by its devices no row is too fast."""
     result = run(shell, cuda_libraries, "cuda@0,cuda@0:cuda@1", "-t", "cuda-ipc,shm")
@@ -70,11 +71,13 @@ def test_without_memory_on_a_device_there_are_no_such_bounds(shell, cuda_librari
     assert "copies of" not in result.show("--details").out
 
 
+@pytest.mark.extended
 def test_a_name_of_memory_on_the_device_goes_before_others_of_it(shell, cuda_libraries):
     result = run(shell, cuda_libraries, "pinned@0:cuda@0", "-t", "shm", "--staging", "whole")
     assert {copy.memory for copy in result.run.device_copies} == {"cuda@0"}
 
 
+@pytest.mark.extended
 def test_a_device_that_runs_no_kernel_has_copies_and_a_reason(shell, cuda_libraries):
     fails = {"fail": "cuModuleGetFunction=719"}
     result = run(shell, cuda_libraries, "cuda@0", "-t", "cuda-ipc", **fails)
@@ -84,6 +87,7 @@ def test_a_device_that_runs_no_kernel_has_copies_and_a_reason(shell, cuda_librar
     assert f"no kernel was launched: {latency.refused}" in result.show("--details").out
 
 
+@pytest.mark.extended
 def test_copies_that_fail_leave_the_rows_and_the_bounds_before_them(shell, cuda_libraries):
     """What no path asks for fails: copies between two devices."""
     fails = {"fail": "cuCtxEnablePeerAccess=719"}
