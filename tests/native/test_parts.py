@@ -19,18 +19,20 @@ def test_transports_that_a_build_lacks_are_skipped_with_the_reason(shell, tmp_pa
     sources = [
         path
         for path in BINDINGS
-        if path.stem in ("local", "delayed_local", "module", "start_watch")
+        if path.stem in ("local", "delayed_local", "module", "staged", "start_watch")
     ]
-    assert len(sources) == 4
+    assert len(sources) == 5
     built = built_module(tmp_path, sources)
     result = shell.run(
-        *("-t", "mpi,shm,pipe,unix,tcp,udp", "-s", "8", "--time", "20ms"),
+        *("-t", "mpi,shm,pipe,unix,tcp,udp,cuda-ipc,nccl", "-s", "8", "--time", "20ms"),
         **shell.patched(INSTEAD.format(path=str(built))),
     )
     assert result.status == 0, result.err
     measured = [configuration.transport for configuration in result.run.by_configuration]
     assert sorted(measured) == ["pipe", "shm", "tcp", "unix"]
     reasons = {skip.transport: skip.reason for skip in result.run.skips}
-    assert reasons == dict.fromkeys(("mpi", "udp"), "not in this build of halftrip")
+    assert reasons == dict.fromkeys(
+        ("mpi", "udp", "cuda-ipc", "nccl"), "not in this build of halftrip"
+    )
     for measurement in result.run.measurements:
         assert {usage.instructions for usage in measurement.usage} == {None}
