@@ -11,7 +11,7 @@ from harness.mpi import EVERY_MPI, chosen, quick_start
 
 # A curve that is refined around its bends.
 CURVE = ("--refine", "--time", "60ms", "--slices", "5", "--ci", "none")
-TRIES = 3
+TRIES = 6
 # Before all other programs, in which a bend may drown, where that is allowed.
 FIRST = ("chrt", "--rr", "1") if os.geteuid() == 0 else ()
 
