@@ -12,39 +12,54 @@ namespace halftrip {
 
 namespace {
 
-// `segment` is mapped at both ends; the device knows it by the address `device_segment`.
-CudaIpcLink ipc_link(CudaStream& stream, Bytes& segment, std::uintptr_t device_segment,
-                     unsigned side, bool yields) {
-  if (side > 1) throw std::invalid_argument("side is 0 or 1");
-  auto* start = static_cast<CudaIpcSegment*>(mapped(segment, sizeof(CudaIpcSegment)));
-  const std::size_t word = side * sizeof(CudaIpcEnd) + offsetof(CudaIpcEnd, arrived);
-  return {stream, start, side, device_segment + word, yields};
-}
-
-// `more` are the types of further arguments, which `names` name.
-template <class E, class... More, class... Names>
-void define_ipc(nb::module_& module, const char* name, Names... names) {
-  define_endpoint<E>(module, name)
+// An endpoint has a copy of its link, which counts on by itself: a link serves one.
+void define_ipc(nb::module_& module) {
+  module.attr("cuda_ipc_segment_size") = sizeof(CudaIpcSegment);
+  nb::class_<CudaIpcLink>(module, "CudaIpcLink")
       .def(
           "__init__",
-          [](E* self, CudaStream& stream, Bytes segment, std::uintptr_t device_segment,
-             unsigned side, bool yields, Ring& target, More... more) {
-            new (self) E(ipc_link(stream, segment, device_segment, side, yields), target, more...);
+          [](CudaIpcLink* self, CudaStream& stream, Bytes segment, std::uintptr_t device_segment,
+             unsigned side, bool yields) {
+            if (side > 1) throw std::invalid_argument("side is 0 or 1");
+            void* start = mapped(segment, sizeof(CudaIpcSegment));
+            const std::size_t word = side * sizeof(CudaIpcEnd) + offsetof(CudaIpcEnd, arrived);
+            new (self) CudaIpcLink(stream, static_cast<CudaIpcSegment*>(start), side,
+                                   device_segment + word, yields);
           },
-          "stream"_a, "segment"_a.noconvert(), "device_segment"_a, "side"_a, "yields"_a, "target"_a,
-          names..., nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
-}
-
-template <class E>
-void define_nccl(nb::module_& module, const char* name) {
-  define_endpoint<E>(module, name)
+          "stream"_a, "segment"_a.noconvert(), "device_segment"_a, "side"_a, "yields"_a,
+          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+  define_endpoint<CudaIpc>(module, "CudaIpc")
+      .def(nb::init<const CudaIpcLink&, const Ring&>(), "link"_a, "target"_a,
+           nb::keep_alive<1, 2>());
+  define_endpoint<CudaIpcNonblocking>(module, "CudaIpcNonblocking")
+      .def(nb::init<const CudaIpcLink&, const Ring&, std::size_t>(), "link"_a, "target"_a,
+           "max_window"_a, nb::keep_alive<1, 2>());
+  define_endpoint<CudaIpcWindow>(module, "CudaIpcWindow")
       .def(
           "__init__",
-          [](E* self, const std::vector<std::uintptr_t>& functions, CudaStream& stream,
+          [](CudaIpcWindow* self, const CudaIpcLink& link, std::uintptr_t window,
+             std::size_t size) {
+            new (self) CudaIpcWindow(link, reinterpret_cast<std::byte*>(window), size);
+          },
+          "link"_a, "window"_a, "size"_a, nb::keep_alive<1, 2>());
+}
+
+void define_nccl(nb::module_& module) {
+  nb::list names;
+  for (const char* name : NcclCalls::kNames) names.append(name);
+  module.attr("nccl_functions") = nb::tuple(names);
+  nb::class_<NcclLink>(module, "NcclLink")
+      .def(
+          "__init__",
+          [](NcclLink* self, const std::vector<std::uintptr_t>& functions, CudaStream& stream,
              std::uintptr_t comm, int peer, std::uintptr_t ack) {
-            new (self) E(NcclLink(NcclCalls(functions), stream, comm, peer, ack));
+            new (self) NcclLink(NcclCalls(functions), stream, comm, peer, ack);
           },
           "functions"_a, "stream"_a, "comm"_a, "peer"_a, "ack"_a, nb::keep_alive<1, 3>());
+  define_endpoint<Nccl>(module, "Nccl")
+      .def(nb::init<const NcclLink&>(), "link"_a, nb::keep_alive<1, 2>());
+  define_endpoint<NcclNonblocking>(module, "NcclNonblocking")
+      .def(nb::init<const NcclLink&>(), "link"_a, nb::keep_alive<1, 2>());
 }
 
 template <class... Each>
@@ -85,24 +100,8 @@ void define_bounds(nb::module_& module) {
 
 const Part part("cuda", [](nb::module_& module) {
   define_bounds(module);
-  module.attr("cuda_ipc_segment_size") = sizeof(CudaIpcSegment);
-  define_ipc<CudaIpc>(module, "CudaIpc");
-  define_ipc<CudaIpcNonblocking, std::size_t>(module, "CudaIpcNonblocking", "max_window"_a);
-  define_endpoint<CudaIpcWindow>(module, "CudaIpcWindow")
-      .def(
-          "__init__",
-          [](CudaIpcWindow* self, CudaStream& stream, Bytes segment, std::uintptr_t device_segment,
-             unsigned side, bool yields, std::uintptr_t window, std::size_t size) {
-            new (self) CudaIpcWindow(ipc_link(stream, segment, device_segment, side, yields),
-                                     reinterpret_cast<std::byte*>(window), size);
-          },
-          "stream"_a, "segment"_a.noconvert(), "device_segment"_a, "side"_a, "yields"_a, "window"_a,
-          "size"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
-  nb::list names;
-  for (const char* name : NcclCalls::kNames) names.append(name);
-  module.attr("nccl_functions") = nb::tuple(names);
-  define_nccl<Nccl>(module, "Nccl");
-  define_nccl<NcclNonblocking>(module, "NcclNonblocking");
+  define_ipc(module);
+  define_nccl(module);
 });
 
 }  // namespace

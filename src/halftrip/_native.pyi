@@ -504,62 +504,47 @@ class Staged(_Messages):
         address `stage`: two parts of `part` bytes. Without a stream they are in the host's memory.
         They are sent in pieces of `chunk` bytes; 0: whole."""
 
-# The size of the memory that both ends of CudaIpc map, bytes; zeros at first.
+# The size of the memory that both ends of a CudaIpcLink map, bytes; zeros at first.
 cuda_ipc_segment_size: int
 
-class CudaIpc(_EndpointBase):
+class CudaIpcLink:
+    """One end of what two processes say to each other of memory that both have opened: for one of
+    the endpoints below, which goes on from there."""
+
     def __init__(
-        self,
-        stream: CudaStream,
-        segment: _Bytes,
-        device_segment: int,
-        side: int,
-        yields: bool,
-        target: Ring,
+        self, stream: CudaStream, segment: _Bytes, device_segment: int, side: int, yields: bool
     ) -> None:
-        """Copies into the peer's receive buffers, `target`. The device knows `segment` by the
-        address `device_segment`."""
+        """The device knows `segment` by the address `device_segment`. `side` is 0 or 1."""
+
+class CudaIpc(_EndpointBase):
+    def __init__(self, link: CudaIpcLink, target: Ring) -> None:
+        """Copies into the peer's receive buffers, `target`."""
 
 class CudaIpcNonblocking(_EndpointBase):
-    def __init__(
-        self,
-        stream: CudaStream,
-        segment: _Bytes,
-        device_segment: int,
-        side: int,
-        yields: bool,
-        target: Ring,
-        max_window: int,
-    ) -> None:
+    def __init__(self, link: CudaIpcLink, target: Ring, max_window: int) -> None:
         """Iterations have at most `max_window` messages each way."""
 
 class CudaIpcWindow(_EndpointBase):
-    def __init__(
-        self,
-        stream: CudaStream,
-        segment: _Bytes,
-        device_segment: int,
-        side: int,
-        yields: bool,
-        window: int,
-        size: int,
-    ) -> None:
+    def __init__(self, link: CudaIpcLink, window: int, size: int) -> None:
         """The peer's memory is at the address `window` here, and has `size` bytes."""
 
-# The names of NCCL's functions whose addresses Nccl needs, in their order.
+# The names of NCCL's functions whose addresses NcclLink needs, in their order.
 nccl_functions: tuple[str, ...]
 
-class Nccl(_Messages):
+class NcclLink:
+    """Messages to one other rank, for one of the endpoints below."""
+
     def __init__(
         self, functions: list[int], stream: CudaStream, comm: int, peer: int, ack: int
     ) -> None:
         """`comm` is a communicator in which the other end is rank `peer`; `ack` the address of a
         byte of the device's memory, for acknowledgements."""
 
+class Nccl(_Messages):
+    def __init__(self, link: NcclLink) -> None: ...
+
 class NcclNonblocking(_EndpointBase):
-    def __init__(
-        self, functions: list[int], stream: CudaStream, comm: int, peer: int, ack: int
-    ) -> None: ...
+    def __init__(self, link: NcclLink) -> None: ...
 
 def device_copy(
     stream: CudaStream,

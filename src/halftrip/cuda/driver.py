@@ -7,8 +7,8 @@ names them.
 from __future__ import annotations
 
 import ctypes
-from functools import cache
 
+from halftrip.cuda.library import Once, load
 from halftrip.errors import Unavailable
 
 LIBRARY = "libcuda.so.1"
@@ -44,13 +44,7 @@ class Driver:
     """The driver, initialised. Raises Unavailable where there is none that can be used."""
 
     def __init__(self) -> None:
-        try:
-            self._library = ctypes.CDLL(LIBRARY)
-        except OSError as error:
-            missing = str(error).startswith(f"{LIBRARY}: cannot open")
-            raise Unavailable(
-                f"no CUDA driver: there is no {LIBRARY}" if missing else f"no CUDA driver: {error}"
-            ) from None
+        self._library = load(LIBRARY, "CUDA driver")
         self.is_stand_in = hasattr(self._library, _STAND_IN)
         version = ctypes.c_int()
         self.call("cuInit", 0)
@@ -99,23 +93,5 @@ def public_name(name: str) -> str:
     return base if base and version.isdigit() else name
 
 
-@cache
-def _found() -> Driver | Unavailable:
-    try:
-        return Driver()
-    except Unavailable as error:
-        return error
-
-
-def driver() -> Driver:
-    """This process's driver. Raises Unavailable, with the reason, where there is none."""
-    found = _found()
-    if isinstance(found, Unavailable):
-        raise found
-    return found
-
-
-def missing() -> str | None:
-    """Why CUDA cannot be used here, or None."""
-    found = _found()
-    return str(found) if isinstance(found, Unavailable) else None
+_once = Once(Driver)
+driver, missing = _once.get, _once.missing

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cache
 from typing import Any
 
 from halftrip import _native
+from halftrip.cuda.library import Once, load
 from halftrip.errors import Unavailable
 
 LIBRARY = "libnccl.so.2"
@@ -23,12 +23,7 @@ class Nccl:
     """The library. Raises Unavailable where there is none."""
 
     def __init__(self) -> None:
-        try:
-            self._library = ctypes.CDLL(LIBRARY)
-        except OSError as error:
-            missing = "cannot open shared object file" in str(error)
-            said = f"there is no {LIBRARY}" if missing else str(error)
-            raise Unavailable(f"no NCCL: {said}") from None
+        self._library = load(LIBRARY, "NCCL")
         # ncclGetLastError came with NCCL 2.13.
         for name in ("ncclGetErrorString", "ncclGetLastError"):
             if hasattr(self._library, name):
@@ -109,23 +104,5 @@ class Communicator:
             self._library.leave(handle)
 
 
-@cache
-def _found() -> Nccl | Unavailable:
-    try:
-        return Nccl()
-    except Unavailable as error:
-        return error
-
-
-def nccl() -> Nccl:
-    """This process's NCCL. Raises Unavailable, with the reason, where there is none."""
-    found = _found()
-    if isinstance(found, Unavailable):
-        raise found
-    return found
-
-
-def missing() -> str | None:
-    """Why NCCL cannot be used here, or None."""
-    found = _found()
-    return str(found) if isinstance(found, Unavailable) else None
+_once = Once(Nccl)
+nccl, missing = _once.get, _once.missing

@@ -183,12 +183,10 @@ class Pair:
 
     def _close(self, side: Side) -> None:
         """Closes a side. Both ends have to call it."""
-        is_open = side.close()
-        # An end whose endpoint was not made has nothing open, and the other may not know.
+        side.close()
         if self._setup.transport(side.configuration).capabilities.opens_memory:
             self.link.agree(lambda: None)
-        if is_open:
-            side.free()
+        side.free()
 
     def drop(self, configuration: Configuration) -> None:
         """Closes a side that will not be used again. Both ends have to call it."""

@@ -42,9 +42,9 @@ from halftrip.transports.base import PairContext, ProcessContext, Transport
 # The buffers of configurations that are not being measured may take this share of the memory that
 # is left on a host, and no more than this at a rank, bytes.
 _KEPT_SHARE = 0.25
+_MOST_KEPT = 1 << 30
 # With so many ranks, rank 0 is the initiator and rank 1 the responder.
 _PAIR = 2
-_MOST_KEPT = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class Setup:
     `thresholds` of all ranks' cores and the `devices` of their memory. `cache_bytes` is the largest
     last-level cache of all ranks and devices, and `kept_bytes` what the buffers of configurations
     that are not being measured may take at each rank. Ranks that are `absent` are as in
-    ProcessContext; their environments are those of the processes in their places.
+    ProcessContext; their environments are those of the processes in their places. This rank may use
+    the `allowed_cores`.
     """
 
     plan: Plan
@@ -72,6 +73,7 @@ class Setup:
     absent: Mapping[int, str] = field(default_factory=dict)
     thresholds: list[Threshold] = field(default_factory=list)
     devices: list[Device] = field(default_factory=list)
+    allowed_cores: tuple[int, ...] = ()
 
     @property
     def clock_hosts(self) -> list[str]:
@@ -111,6 +113,7 @@ class Setup:
             listens=self._listens(own, ranks),
             thread=thread,
             core=self.places[own][thread].core if self.plan.threads > 1 else None,
+            allowed_cores=self.allowed_cores,
         )
 
     def _listens(self, own: int, ranks: tuple[int, int]) -> bool | None:
@@ -224,6 +227,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         schedule=schedule,
         transports={name: TRANSPORTS.load(name)(process) for name in plan.transports},
         absent=process.absent,
+        allowed_cores=tuple(core.number for core in own_view.allowed),
     )
 
 

@@ -144,18 +144,14 @@ class Side:
         """Takes the address of the peer's endpoint. Raises Unavailable or OSError."""
         self._opened.connect(address)
 
-    def close(self) -> bool:
-        """Releases what belongs to this configuration alone, but for memory that the peer may have
-        opened: returns whether there is such, which `free` frees. Both ends have to call it."""
-        is_open = self._endpoint is not None and self._endpoint.is_reached_into
+    def close(self) -> None:
+        """Releases what belongs to this configuration alone, but for its memory. Both ends have to
+        call it."""
         if self._endpoint is not None:
             self._endpoint.close()
-        if not is_open:
-            self.free()
-        return is_open
 
     def free(self) -> None:
-        """Frees all memory, after both ends have closed."""
+        """Frees the memory. Where the peer opens it, both ends have closed."""
         if self._endpoint is not None:
             self._endpoint.free()
             self._endpoint = None

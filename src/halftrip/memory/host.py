@@ -20,6 +20,8 @@ HUGE_PAGE = 2 * 1024 * 1024
 class HostMemory(Memory):
     """Anonymous memory of this process."""
 
+    of_host = True
+
     def __init__(self, reader: Reader = HOST_FILES) -> None:
         self._reader = reader
 

@@ -20,6 +20,8 @@ _GLOBAL = 1
 class ManagedMemory(DeviceMemory):
     """The kind ``managed``: cuMemAllocManaged. Its pages begin in the device's memory."""
 
+    of_host = True
+
     def missing(self, pages: Pages) -> str | None:
         if not self.device.attribute(cuda.CONCURRENT_MANAGED_ACCESS):
             return "this device has no managed memory that the processor reaches at any time"

@@ -19,6 +19,8 @@ class PinnedMemory(Memory):
     that it has the pages that were asked for and is first touched by the core that uses it. Raises
     Unavailable where there is no such device."""
 
+    of_host = True
+
     def __init__(self, name: str) -> None:
         self.device = find(name)
 

@@ -104,8 +104,9 @@ class PairContext:
     another rank, so whoever polls has to yield it. `segment` is memory that both map, zeros at
     first, if a transport says that it `shares_memory`; where it is None, `no_segment` says why.
     `thread` is the number of the thread that talks, and `core` the core that it has to run on;
-    None: wherever the rank runs. `listens` is whether this end waits for the other one to connect,
-    where only one of the two can be reached; None: the initiator waits.
+    None: wherever the rank runs; `allowed_cores` are those that the rank may use. `listens` is
+    whether this end waits for the other one to connect, where only one of the two can be reached;
+    None: the initiator waits.
     """
 
     peer: int
@@ -116,6 +117,7 @@ class PairContext:
     no_segment: str = ""
     thread: int = 0
     core: int | None = None
+    allowed_cores: tuple[int, ...] = ()
     listens: bool | None = None
 
     @property
@@ -188,9 +190,6 @@ class Endpoint(ABC):
     write. The path itself writes the first `header_size` bytes of each message. One that is not
     `lasting` holds something scarce: it is closed after each slice, at both ends.
 
-    With `is_reached_into`, the peer has opened this end's memory, which is freed when both ends
-    have closed what they opened.
-
     Where `takes_arrivals` is set before `run`, the responder of a ping-pong, if it can, reads its
     clock when each message has arrived.
     """
@@ -199,7 +198,6 @@ class Endpoint(ABC):
     exposed: Region | None = None
     header_size: int = 0
     lasting: bool = True
-    is_reached_into: bool = False
     takes_arrivals: bool = False
 
     def connect(self, address: Any) -> None:  # noqa: B027 (most need no address)
@@ -219,8 +217,8 @@ class Endpoint(ABC):
     def close(self) -> None:  # noqa: B027 (most belong to their path)
         """Releases what belongs to this configuration alone."""
 
-    def free(self) -> None:  # noqa: B027 (most expose none)
-        """Frees memory that the peer had opened; both ends have closed."""
+    def free(self) -> None:  # noqa: B027 (most expose none that they have allocated)
+        """Frees what it exposes. Where the peer opens it, both ends have closed."""
 
 
 class VirtualTime(Protocol):

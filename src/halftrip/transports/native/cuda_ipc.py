@@ -118,8 +118,8 @@ class _Sharing:
         shared = Shared(self.device.uuid, bytes(handle), offset, *shape, words)
         return msgspec.to_builtins(shared, builtin_types=(bytes,))
 
-    def open(self, shared: Shared) -> tuple[dict[str, Any], int]:
-        """The arguments that all native ends have, and the address of the peer's first buffer.
+    def open(self, shared: Shared) -> tuple[_native.CudaIpcLink, int]:
+        """The words of both ends, for native code, and the address of the peer's first buffer.
         Raises Unavailable."""
         self._check_reach(find(shared.device))
         if self._segment is not None:
@@ -131,14 +131,14 @@ class _Sharing:
         registered = PinnedRegion(self.device, words)
         self._resources.callback(registered.close)
         opened = self._open_handle(shared.handle)
-        arguments = {
-            "stream": self._stream,
-            "segment": words,
-            "device_segment": registered.device_pointer,
-            "side": 0 if self._pair.initiates else 1,
-            "yields": self._pair.shares_core,
-        }
-        return arguments, opened + shared.offset
+        link = _native.CudaIpcLink(
+            stream=self._stream,
+            segment=words,
+            device_segment=registered.device_pointer,
+            side=0 if self._pair.initiates else 1,
+            yields=self._pair.shares_core,
+        )
+        return link, opened + shared.offset
 
     def _check_reach(self, other: Device) -> None:
         if not self.device.reaches(other):
@@ -166,8 +166,6 @@ class _Sharing:
 class CudaIpcMessages(NativeEndpoint):
     """The peer copies into the receive buffers of this end."""
 
-    is_reached_into = True
-
     def __init__(self, pair: PairContext, configuration: Configuration, buffers: Buffers) -> None:
         super().__init__(None, configuration, pair.initiates, buffers)
         self._sharing = _Sharing(pair, configuration)
@@ -180,13 +178,13 @@ class CudaIpcMessages(NativeEndpoint):
 
     def connect(self, address: Any) -> None:
         shared = msgspec.convert(address, Shared)
-        arguments, first = self._sharing.open(shared)
+        link, first = self._sharing.open(shared)
         target = _native.Ring(first, shared.slots, shared.size, shared.stride)
         if self._configuration.mode == "nonblocking":
             window = self._configuration.window
-            self._end = _native.CudaIpcNonblocking(**arguments, target=target, max_window=window)
+            self._end = _native.CudaIpcNonblocking(link, target, max_window=window)
         else:
-            self._end = _native.CudaIpc(**arguments, target=target)
+            self._end = _native.CudaIpc(link, target)
 
     def close(self) -> None:
         super().close()
@@ -196,25 +194,22 @@ class CudaIpcMessages(NativeEndpoint):
 class CudaIpcWindow(NativeWindow):
     """The initiator copies into and out of memory that the other end exposes."""
 
-    is_reached_into = True
-
     def __init__(self, pair: PairContext, configuration: Configuration, buffers: Buffers) -> None:
         super().__init__(None, configuration, pair.initiates, buffers)
         self._sharing = _Sharing(pair, configuration)
-        self._exposed = CudaRegion(self._sharing.device, buffers.exposed_bytes)
-        self.expose(self._exposed)
-        shape = (1, self._exposed.size - configuration.align, 0)
-        try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.close)
+            self._exposed = CudaRegion(self._sharing.device, buffers.exposed_bytes)
+            undo.callback(self._exposed.close)
+            shape = (1, self._exposed.size - configuration.align, 0)
             self.address = self._sharing.address(self._exposed, configuration, shape)
-        except Unavailable:
-            self.close()
-            self.free()
-            raise
+            undo.pop_all()
+        self.expose(self._exposed)
 
     def connect(self, address: Any) -> None:
         shared = msgspec.convert(address, Shared)
-        arguments, first = self._sharing.open(shared)
-        self._end = _native.CudaIpcWindow(**arguments, window=first, size=shared.size)
+        link, first = self._sharing.open(shared)
+        self._end = _native.CudaIpcWindow(link, window=first, size=shared.size)
 
     def close(self) -> None:
         super().close()

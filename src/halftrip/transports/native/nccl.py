@@ -40,10 +40,10 @@ class NcclTransport(Transport):
 
 
 @contextlib.contextmanager
-def _any_core() -> Iterator[None]:
+def _on_cores(allowed: tuple[int, ...]) -> Iterator[None]:
     """NCCL starts threads of its own, which must not share the core that this one polls on."""
     pinned = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    os.sched_setaffinity(0, allowed or pinned)
     try:
         yield
     finally:
@@ -75,7 +75,7 @@ class NcclPath(Path):
         if devices not in self.communicators:
             rank = 0 if self.pair.initiates else 1
             self._unused = b""
-            with _any_core():
+            with _on_cores(self.pair.allowed_cores):
                 self.communicators[devices] = nccl.nccl().join(unique_id, rank)
         return self.communicators[devices]
 
@@ -94,8 +94,12 @@ class NcclEndpoint(NativeEndpoint):
         memory: CudaMemory = memory_named(path.pair.end_of(configuration).memory)  # type: ignore[assignment]
         self._device = memory.device
         self._id = path.unused_id()
-        self._ack = CudaRegion(self._device, 1)
         self._stream = Stream(self._device)
+        try:
+            self._ack = CudaRegion(self._device, 1)
+        except Unavailable:
+            self._stream.close()
+            raise
         self.address = {"device": self._device.uuid, "id": self._id}
 
     def connect(self, address: Any) -> None:
@@ -108,13 +112,14 @@ class NcclEndpoint(NativeEndpoint):
         communicator = self._path.join((own, other), self._id or address["id"])
         is_begun = self._configuration.mode == "nonblocking"
         kind = _native.NcclNonblocking if is_begun else _native.Nccl
-        self._end = kind(
-            nccl.nccl().addresses,
-            self._stream.native,
-            communicator.address,
-            1 - rank,
-            self._ack.pointer,
+        link = _native.NcclLink(
+            functions=nccl.nccl().addresses,
+            stream=self._stream.native,
+            comm=communicator.address,
+            peer=1 - rank,
+            ack=self._ack.pointer,
         )
+        self._end = kind(link)
 
     def close(self) -> None:
         super().close()
