@@ -29,7 +29,7 @@ def first_causes(curve):
 
 
 def tried(shell, named, *arguments, **options):
-    """A run of which the first curve has a bend that is named so, of at most three; its file."""
+    """A run of which the first curve has a bend that is named so, of at most TRIES; its file."""
     seen = []
     for number in range(TRIES):
         name = f"try-{number}.jsonl"
@@ -43,7 +43,7 @@ def tried(shell, named, *arguments, **options):
 
 
 def proved(shell, run, *options, **environment):
-    """Whether `--prove` finds that a bend moves, in one of three tries; the last answer."""
+    """Whether `--prove` finds that a bend moves, in one of TRIES; the last answer."""
     for number in range(TRIES):
         proof = shell.halftrip(
             "explain",
