@@ -99,3 +99,10 @@ def test_copies_that_fail_leave_the_rows_and_the_bounds_before_them(shell, cuda_
     ]
     assert {copy.memory for copy in result.run.device_copies} == {"cuda@0", "cuda@1"}
     assert {copy.peer for copy in result.run.device_copies} == {""}
+
+
+@pytest.mark.extended
+def test_of_managed_memory_the_copies_are_named_for_the_device(shell, cuda_libraries):
+    """They are from and to memory of its own, which is not the plan's."""
+    result = run(shell, cuda_libraries, "managed@1", "-t", "shm")
+    assert {copy.memory for copy in result.run.device_copies} == {"cuda@1"}

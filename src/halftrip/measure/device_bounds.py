@@ -42,8 +42,7 @@ _Time = Callable[[int, Times], None]
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """What a rank has measured of its devices; `reasons` is why there is no more of
-    some."""
+    """What a rank has measured of its devices; `reasons` say why there is no more of some."""
 
     copies: list[DeviceCopy]
     latencies: list[DeviceLatency]
@@ -104,6 +103,12 @@ def device_bounds(
         yield from _Bounds(device, others, copy_sizes(largest), clock, resources).all()
 
 
+def _memory_of(device: Device) -> str:
+    """The name of its memory, which the plan may not have: that of managed memory is another."""
+    is_its_own = parse_memory(device.memory).kind == "cuda"
+    return device.memory if is_its_own else f"cuda@{device.index}"
+
+
 class _NoRoomError(Exception):
     """The device has no memory left for even the smallest copy."""
 
@@ -128,7 +133,7 @@ class _Bounds:
         clock: Clock,
         resources: contextlib.ExitStack,
     ) -> None:
-        self._rank, self._memory = device.rank, device.memory
+        self._rank, self._memory = device.rank, _memory_of(device)
         self._clock = clock
         self._device = find(device.uuid)
         self._resources = resources
@@ -173,7 +178,7 @@ class _Bounds:
         for device in self._others:
             self._device.reach(find(device.uuid))
             far, farther = self._on(device.uuid, size), self._on(device.uuid, size)
-            one_way = _Kind("device to device", far, one, peer=device.memory)
+            one_way = _Kind("device to device", far, one, peer=_memory_of(device))
             yield one_way
             yield one_way._replace(back=(other, farther))
 
