@@ -10,11 +10,13 @@ import msgspec
 
 from halftrip.results.bounds import Amount, Count, Figure, Number, Text
 
-# Busy polling: at least this load, and at most this share of system time or one timer tick of it.
-# The kernel samples at its ticks whether time is user or system time, so one tick means nothing.
+# Busy polling: at least this load, and no clearly larger share of system time than this. The kernel
+# samples at its ticks whether time is user or system time: one tick means nothing, and of the ticks
+# that are expected there are more by two standard deviations (of a Poisson distribution) or less.
 _FULL_LOAD = 0.95
 _NO_SYSTEM_TIME = 0.02
 _TICK_SECONDS = 0.004
+_DEVIATIONS = 2.0
 # Others, or the hypervisor, had much of a core's time: more than this share.
 _MUCH = 0.1
 # The same for an end that sleeps. Going to sleep and waking up counts neither as idle nor as the
@@ -116,11 +118,13 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Whether it polled memory: full load with no system time, of the time in which it neither
         waited for its core nor the hypervisor had it."""
         own = self.elapsed * (1 - (self.waited_share or 0.0) - (self.steal_share or 0.0))
+        ticks = max(_NO_SYSTEM_TIME * own / _TICK_SECONDS, 0.0)
+        most = max(ticks + _DEVIATIONS * math.sqrt(ticks), 1.0) * _TICK_SECONDS
         return (
             self.elapsed > 0
             and self.busy >= _FULL_LOAD * own
             and self.hardly_sleeps
-            and self.system <= max(_NO_SYSTEM_TIME * own, _TICK_SECONDS)
+            and self.system <= most
         )
 
     @property

@@ -30,6 +30,9 @@ def test_full_load_without_system_time_is_busy_polling():
     assert spins(1.0, 0.0).is_busy_poll
     assert spins(0.97, 0.01).is_busy_poll
     assert not spins(1.0, 0.1).is_busy_poll
+    # Ticks of 4 ms: 4 where 3.9 are expected tell nothing, 40 where 20 are tell something.
+    assert spins(0.764, 0.0161, elapsed=0.7807).is_busy_poll
+    assert not spins(3.84, 0.16, elapsed=4.0).is_busy_poll
     assert not spins(0.8, 0.0).is_busy_poll
     # Time without its core does not count.
     assert spins(0.5, 0.0, waited=0.49).is_busy_poll
