@@ -80,7 +80,7 @@ $(VENV)/bin/pip:
 
 # An editable install: Python files are used in place, the native part is rebuilt when it changes.
 $(VENV)/installed: $(VENV)/bin/pip $(NATIVE)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[mpi]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[mpi,plot]'
 	touch $@
 
 $(VENV)/developed: $(VENV)/bin/pip $(NATIVE)

@@ -1,0 +1,1 @@
+"""Pictures of runs: each kind is a pure function from runs to charts."""

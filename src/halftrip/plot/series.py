@@ -1,0 +1,159 @@
+"""What the lines of a picture are called: by what differs between them, and nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+
+from halftrip.plot.chart import Subject, text
+from halftrip.plot.theme import DASHES, HUES, SHAPES
+from halftrip.report.fields import Field, common, curve_name, varying
+from halftrip.report.rows import Row
+from halftrip.results.configuration import Configuration
+
+# Of more lines than these, those that differ only in who talks have one name together: nobody finds
+# one of a hundred colours in a legend.
+_MOST_NAMES = 24
+# What says who talks.
+_WHO = ("ranks", "thread")
+_MOST_IN_A_COLUMN = 12
+
+
+class Line(NamedTuple):
+    """A row of a run in a picture: the run it is from, its row, the `name` of its line in the
+    legend, and a `key` that no other line has."""
+
+    subject: Subject
+    row: Row
+    name: str
+    key: str
+
+    @property
+    def configuration(self) -> Configuration:
+        return self.row.configuration
+
+
+def lines_of(subjects: Sequence[Subject], chosen: Callable[[Row], bool]) -> list[Line]:
+    """The chosen rows of all runs, in their order, with the names of their lines."""
+    rows = [(subject, row) for subject in subjects for row in subject.document.rows if chosen(row)]
+    fields = needed(row.configuration for _, row in rows)
+    names = [_name(subject, row, fields, rows) for subject, row in rows]
+    if len(dict.fromkeys(names)) > _MOST_NAMES:
+        fields = [field for field in fields if field.name not in _WHO]
+        names = [_name(subject, row, fields, rows) for subject, row in rows]
+    names = _with_runs(rows, names)
+    runs = {subject.name: str(number) for number, subject in enumerate(subjects)}
+    curves: dict[Configuration, str] = {}
+    found = []
+    for (subject, row), name in zip(rows, names, strict=True):
+        curve = curves.setdefault(row.configuration.curve, str(len(curves)))
+        found.append(Line(subject, row, text(name), f"{runs[subject.name]}-{curve}"))
+    return found
+
+
+def needed(configurations: Iterable[Configuration]) -> list[Field]:
+    """The fields that it takes, with the transport and the size, to tell all of these apart: one
+    that goes with the others says nothing new."""
+    distinct = [*dict.fromkeys(configurations)]
+    kept = varying(distinct)
+    parts = {field: [field.of(each) for each in distinct] for field in kept}
+    whole = [(each.transport, each.size) for each in distinct]
+
+    def apart(fields: Sequence[Field]) -> int:
+        columns = (parts[field] for field in fields)
+        return len(set(zip(whole, *columns, strict=True)))
+
+    most = apart(kept)
+    for field in reversed(kept):
+        rest = [each for each in kept if each is not field]
+        if apart(rest) == most:
+            kept = rest
+    return kept
+
+
+def _name(subject: Subject, row: Row, fields: Sequence[Any], rows: Sequence[Any]) -> str:
+    """The transport, where there are several, and what differs."""
+    whole = curve_name(row.configuration, fields, subject.document.run.names)
+    alike = len({each.configuration.transport for _, each in rows}) == 1
+    rest = whole.removeprefix(row.configuration.transport).strip().removeprefix(", ")
+    return rest if alike and rest else whole
+
+
+def _with_runs(rows: Sequence[tuple[Subject, Row]], names: Sequence[str]) -> list[str]:
+    """The names, with those of runs where several have a line of the same name; where a line of
+    each run is all there is, the names of runs alone."""
+    of_runs = Counter(
+        name for name, _ in {(n, s.name) for n, (s, _) in zip(names, rows, strict=True)}
+    )
+    if max(of_runs.values(), default=1) < 2:
+        return [*names]
+    if len(of_runs) == 1:
+        return [subject.name for subject, _ in rows]
+    return [f"{name}, {subject.name}" for name, (subject, _) in zip(names, rows, strict=True)]
+
+
+def in_common(lines: Sequence[Line]) -> list[str]:
+    """What all lines have in common and is not usual, and in what they differ besides their names:
+    ``shm, window 64, run a. wait: spin (mpi, shm), block (tcp).``; none where there is nothing."""
+    configurations = [*dict.fromkeys(line.configuration for line in lines)]
+    simulated = all(each.is_simulated for each in configurations)
+    transports = dict.fromkeys(each.transport for each in configurations)
+    said = [*transports] if len(transports) == 1 else []
+    said += [
+        each
+        for each in common(configurations, simulated, brief=True)
+        if not each.startswith("pattern ")
+    ]
+    runs = dict.fromkeys(line.subject.name for line in lines)
+    said += [f"run {next(iter(runs))}"] if len(runs) == 1 else []
+    named_by = needed(configurations)
+    others = [each for each in varying(configurations) if each not in named_by]
+    parts = [", ".join(said), *(_by_transport(each, configurations) for each in others)]
+    whole = ". ".join(filter(None, parts))
+    return [text(whole)] if whole else []
+
+
+def _by_transport(field: Field, configurations: Sequence[Configuration]) -> str:
+    """A field that goes with the transport: ``wait: spin (mpi, shm), block (tcp)``."""
+    found: dict[str, dict[str, None]] = {}
+    for each in configurations:
+        found.setdefault(field.of(each), {})[each.transport] = None
+    said = [f"{value} ({', '.join(of)})" for value, of in found.items() if value]
+    return f"{field.name}: {', '.join(said)}"
+
+
+# How a line is told from others: by its colour, and, for who cannot tell colours, by its shape and
+# its dashes.
+
+
+def colour(names: Sequence[str], legend: bool = True) -> alt.Color:
+    """The colours of series with these names."""
+    columns = -(-len(names) // _MOST_IN_A_COLUMN)
+    return alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=[*names]),
+        legend=alt.Legend(
+            title=None,
+            symbolOpacity=1,
+            symbolLimit=len(names),
+            labelLimit=320,
+            columns=min(max(columns, 1), 3),
+        )
+        if legend and len(names) > 1
+        else None,
+    )
+
+
+def shape(names: Sequence[str]) -> alt.Shape:
+    """The shapes of the points of series with these names."""
+    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(names))]
+    return alt.Shape("series:N", scale=alt.Scale(domain=[*names], range=shapes), legend=None)
+
+
+def dash(names: Sequence[str]) -> alt.StrokeDash:
+    """The dashes of the lines of series with these names: whole ones up to the last colour."""
+    dashes = [DASHES[place // HUES % len(DASHES)] for place in range(len(names))]
+    return alt.StrokeDash("series:N", scale=alt.Scale(domain=[*names], range=dashes), legend=None)

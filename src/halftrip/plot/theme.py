@@ -1,0 +1,68 @@
+"""The colours and fonts of pictures, in light and in dark.
+
+The colours are those of Okabe and Ito, Color Universal Design (2008), which people with any kind of
+colour blindness tell apart; on white without its yellow, on black without its dark blue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal
+
+Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
+
+_FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', 'Liberation Sans', sans-serif"
+_CATEGORIES: Mapping[Theme, list[str]] = MappingProxyType(
+    {
+        "light": ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#A87500", "#2F9BD8", "#555555"],
+        "dark": ["#56B4E9", "#FF8A3D", "#2CC79A", "#E79AC8", "#F0E442", "#8FA8FF", "#BBBBBB"],
+    }
+)
+# How many there are, and how lines are dashed and points are shaped when these come again.
+HUES = 7
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+_INK: Mapping[Theme, tuple[str, str, str, str]] = MappingProxyType(
+    # Background, text, lesser text, lines of a grid.
+    {
+        "light": ("#FFFFFF", "#1B1F24", "#57606A", "#DDE1E6"),
+        "dark": ("#14171C", "#E6EAF0", "#A3ADBA", "#343B45"),
+    }
+)
+
+
+def background(theme: Theme) -> str:
+    """The colour behind everything."""
+    return _INK[theme][0]
+
+
+def config(theme: Theme) -> dict[str, Any]:
+    """The configuration of Vega-Lite."""
+    back, ink, lesser, grid = _INK[theme]
+    labels = {"labelColor": lesser, "titleColor": ink, "labelFontSize": 11, "titleFontSize": 12}
+    return {
+        "background": back,
+        "font": _FONT,
+        "view": {"stroke": None},
+        "range": {
+            "category": _CATEGORIES[theme],
+            # From what is usual to what is slow.
+            "heatmap": ["#F7F4EC", "#F2B96B", "#C2410C", "#5B1A02"]
+            if theme == "light"
+            else ["#20252C", "#7A4A12", "#D97706", "#FDE68A"],
+        },
+        "axis": {**labels, "gridColor": grid, "domainColor": lesser, "tickColor": lesser,
+                 "titleFontWeight": "normal", "titlePadding": 8},
+        "legend": {**labels, "symbolStrokeWidth": 2},
+        "title": {
+            "anchor": "start", "color": ink, "subtitleColor": lesser, "fontSize": 15,
+            "subtitleFontSize": 11, "subtitleLineHeight": 15, "offset": 10,
+            "subtitlePadding": 6, "fontWeight": 600, "frame": "group",
+        },
+        "text": {"color": lesser, "fontSize": 11},
+        "rule": {"color": lesser},
+        "rect": {"color": grid},
+        "concat": {"spacing": 32},
+    }  # fmt: skip

@@ -1,0 +1,138 @@
+"""Writes charts into a file: SVG, PNG, PDF, a page, or the Vega-Lite JSON of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import vl_convert
+
+from halftrip.errors import HalftripError, UsageError, system_reason
+from halftrip.plan.parsing import nearest
+from halftrip.plot.chart import Chart
+from halftrip.plot.theme import Theme, config
+
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+_VERSION = "6.4"
+_WIDTH, _HEIGHT = 640, 300
+# The characters of a line below a title, at that width.
+_COLUMNS = 110
+# Dots of a PNG to a pixel.
+_DOTS = 2.0
+HIDDEN = "hidden"
+
+
+def single(chart: Chart, width: int | str = _WIDTH, titled: bool = True) -> dict[str, Any]:
+    """The Vega-Lite specification of a chart, with its data, of a width in pixels or
+    ``container``."""
+    return {"$schema": _SCHEMA, **_part(chart, width, titled), **_shared([chart])}
+
+
+def joint(charts: Sequence[Chart]) -> dict[str, Any]:
+    """The specification of charts below each other."""
+    if len(charts) == 1:
+        return single(charts[0])
+    parts = [_part(chart, _WIDTH, True) for chart in charts]
+    # Each has its own colours and shapes.
+    resolve = {"scale": dict.fromkeys(("color", "shape", "strokeDash", "fill"), "independent")}
+    return {"$schema": _SCHEMA, "vconcat": parts, "resolve": resolve, **_shared(charts)}
+
+
+def _shared(charts: Sequence[Chart]) -> dict[str, Any]:
+    datasets = {
+        f"{chart.name}-{name}": records for chart in charts for name, records in chart.data.items()
+    }
+    return {"datasets": datasets, "params": [{"name": HIDDEN, "value": []}]}
+
+
+def _part(chart: Chart, width: int | str, titled: bool) -> dict[str, Any]:
+    """A chart whose data sets have its name before theirs."""
+    found: dict[str, Any] = chart.view.to_dict(context={"top_level": False})
+    _rename(found, chart.name)
+    found["width"] = width
+    if chart.height is not None:
+        found["height"] = chart.height
+    if titled:
+        lines = [line for said in chart.lines for line in textwrap.wrap(said, _COLUMNS)]
+        found["title"] = {"text": chart.title, "subtitle": lines}
+    found["description"] = chart.text
+    return found
+
+
+def _rename(part: Any, name: str) -> None:
+    if isinstance(part, dict):
+        data = part.get("data")
+        if isinstance(data, dict) and isinstance(data.get("name"), str):
+            part["data"] = {"name": f"{name}-{data['name']}"}
+        for value in part.values():
+            _rename(value, name)
+    elif isinstance(part, list):
+        for value in part:
+            _rename(value, name)
+
+
+# Files.
+
+
+def _svg(spec: dict[str, Any], theme: Theme) -> bytes:
+    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=_VERSION, config=config(theme))
+    return svg.encode()
+
+
+def _png(spec: dict[str, Any], theme: Theme) -> bytes:
+    return bytes(
+        vl_convert.vegalite_to_png(spec, vl_version=_VERSION, config=config(theme), scale=_DOTS)
+    )
+
+
+def _pdf(spec: dict[str, Any], theme: Theme) -> bytes:
+    return bytes(vl_convert.vegalite_to_pdf(spec, vl_version=_VERSION, config=config(theme)))
+
+
+_FORMATS: Mapping[str, Callable[[dict[str, Any], Theme], bytes]] = MappingProxyType(
+    {"svg": _svg, "png": _png, "pdf": _pdf}
+)
+ENDINGS = (*_FORMATS, "html")
+
+
+def ending(path: str) -> str:
+    """The format that a name asks for by its ending. Raises UsageError for one that is not
+    known."""
+    found = Path(path).suffix.lstrip(".").lower()
+    if found in ENDINGS:
+        return found
+    allowed = ", ".join(f".{each}" for each in ENDINGS)
+    if not found:
+        raise UsageError(f"--output: {path!r} has no ending; allowed: {allowed}")
+    raise UsageError(f"--output: .{found} is not known; {nearest(found, list(ENDINGS))}")
+
+
+def spec_text(charts: Sequence[Chart], theme: Theme) -> str:
+    """The Vega-Lite JSON of charts, for who wants to change it."""
+    return json.dumps({**joint(charts), "config": config(theme)}, indent=1, allow_nan=False) + "\n"
+
+
+def picture(charts: Sequence[Chart], format_: str, theme: Theme) -> bytes:
+    """Charts below each other in the format of an ending."""
+    return _FORMATS[format_](joint(charts), theme)
+
+
+def write(path: str, content: bytes) -> None:
+    """Writes a file, whole or not at all. Raises UsageError where it cannot be written."""
+    parent = os.path.dirname(path) or "."
+    partial = f"{path}.{os.getpid()}.tmp"
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            # A pipe, or /dev/stdout.
+            Path(path).write_bytes(content)
+            return
+        Path(partial).write_bytes(content)
+        os.replace(partial, path)
+    except OSError as error:
+        Path(partial).unlink(missing_ok=True) if os.path.isdir(parent) else None
+        raise HalftripError(f"{path}: {system_reason(error).lower()}") from None
