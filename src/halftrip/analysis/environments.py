@@ -60,6 +60,15 @@ def changes(base: Run, new: Run) -> list[Change]:
     ]
 
 
+def facts(run: Run) -> dict[str, str]:
+    """All that is known of a run's environment, by name, with the states of vulnerabilities in one
+    text, and the variables that describe how ranks communicate."""
+    states = _mitigations(run) or {}
+    joined = "; ".join(f"{name}: {state}" for name, state in states.items())
+    mitigations = {"mitigations": joined} if states else {}
+    return {**_facts(run), **mitigations, **_variables(run.environments)}
+
+
 def _facts(run: Run) -> dict[str, str]:
     """What is known of a run, by name."""
     ranks = run.environments

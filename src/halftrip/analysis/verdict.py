@@ -24,6 +24,8 @@ NOT_OK: tuple[Word, ...] = ("caution", "no")
 
 # The cause of rows of which a source gives single figures.
 NO_INTERVAL = "no interval"
+# That of figures that no machine can have.
+IMPOSSIBLE = "impossible"
 # What to do where another tool has measured, which has no options of ours.
 _TO_OTHERS = "measure it again, several times"
 # The interval's wider side, as a share of the latency, up to which a row is ok, and up to which it
@@ -64,7 +66,7 @@ def verdict(row: Evidence, contradiction: Flag | None = None) -> Verdict:
     """
     impossible = machine.above_bound(row)
     if impossible is not None:
-        return Verdict("no", relative_width(row.summary), _named("impossible", impossible))
+        return Verdict("no", relative_width(row.summary), _named(IMPOSSIBLE, impossible))
     # A bandwidth over all the time has no interval, and needs none.
     width = 0.0 if row.is_over_all_time else relative_width(row.summary)
     word: Word = "ok" if width <= OK_WIDTH else "caution" if width <= CAUTION_WIDTH else "no"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rich.console import Group
@@ -12,7 +12,7 @@ from halftrip.analysis.usage import ENDS, cpu_per_gigabyte
 from halftrip.report.cells import NOTHING, number, percent, whole
 from halftrip.report.columns import SIZE
 from halftrip.report.document import Document
-from halftrip.report.layout import ALWAYS, BRIEF, Column, made_table, view
+from halftrip.report.layout import ALWAYS, BRIEF, Column, Made, made_table, view
 from halftrip.report.row_tables import path_columns
 from halftrip.report.rows import Row
 from halftrip.results.usage import Usage
@@ -97,17 +97,34 @@ _ENERGY_SAYS = "energy: of the whole package that the core is in, first sample t
 
 def render_cost(document: Document, width: int | None = None) -> Group:
     """A table with a line for each end of each row, and its legend."""
-    rows = [row for row in document.rows if row.usage is not None]
     if not document.run.measurements:
         return Group(Text("no cost: nothing was measured"))
-    if not rows:
+    made = cost_table(document)
+    if made is None:
         return Group(Text("no cost: this run has none (simulated, or of an older halftrip)"))
+    return view(made, width, legend(document))
+
+
+def cost_table(document: Document) -> Made | None:
+    """A line for each end of each row whose cost is known; None where that is none."""
+    rows = [row for row in document.rows if row.usage is not None]
+    if not rows:
+        return None
     columns = (
         *(each._replace(cell=_of_row(each.cell)) for each in (*path_columns(rows), SIZE)),
         *_COLUMNS,
     )
-    ends = [End(row, end, usage) for row in rows for end, usage in enumerate(row.usage or ())]
-    legend = [_LEGEND]
-    if any(end.usage.core is not None and end.usage.core.joules is not None for end in ends):
-        legend.append(_ENERGY_SAYS)
-    return view(made_table(ends, columns), width, legend)
+    return made_table(_ends(rows), columns)
+
+
+def legend(document: Document) -> list[str]:
+    """What the columns of the table are."""
+    has_energy = any(
+        end.usage.core is not None and end.usage.core.joules is not None
+        for end in _ends(document.rows)
+    )
+    return [_LEGEND, _ENERGY_SAYS] if has_energy else [_LEGEND]
+
+
+def _ends(rows: Sequence[Row]) -> list[End]:
+    return [End(row, end, usage) for row in rows for end, usage in enumerate(row.usage or ())]

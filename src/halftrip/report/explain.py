@@ -68,14 +68,14 @@ def render(found: Explained, width: int) -> Group:
     if not any(each.knows for _, each in found.curves):
         parts += [*text_lines(NO_THRESHOLDS, width, "yellow"), Text()]
     for name, each in found.curves:
-        for said in _of_curve(name, each, found.at):
+        for said in sentences(name, each, found.at):
             parts += text_lines(said, width)
         parts.append(Text())
     return Group(*parts[:-1])
 
 
-def _of_curve(name: str, found: CurveCauses, at: int | None) -> list[str]:
-    """What is said of a curve, a paragraph each."""
+def sentences(name: str, found: CurveCauses, at: int | None) -> list[str]:
+    """What is said of a curve of this name, a paragraph each."""
     if found.fit.found is None:
         return [f"{name}: {found.fit.reason}"]
     if at is not None:

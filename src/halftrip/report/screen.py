@@ -66,7 +66,7 @@ def render(document: Document, width: int, file: str | None = None) -> Group:
         *notes.losses(document.rows),
     ]
     parts = [
-        Text(_heading(document, width)),
+        Text(heading(document, width)),
         Text(),
         *body,
         *([Text()] if body else []),
@@ -109,7 +109,7 @@ def _table_lines(document: Document, width: int) -> list[Text]:
     return lines
 
 
-def _heading(document: Document, width: int) -> str:
+def heading(document: Document, width: int) -> str:
     """What was measured where, as much as there is room for."""
     run = document.run
     rows = document.rows if run.sources else document.latency_rows or document.rate_rows
@@ -165,12 +165,9 @@ def _short(processor: str) -> str:
 def _trust(document: Document, width: int, file: str | None) -> list[str]:
     """How many rows have which verdict, what explains most of the others, and what to do."""
     lines = wrapped("Trust: ", trust(document), width)
-    again = _again(document, file)
-    # What an interrupted run lacks explains its rows.
-    first = None if document.interrupted and again else advice(document)
-    do = [*filter(None, (first, again))]
+    do = to_do(document, file)
     if do:
-        lines += wrapped("Do:    ", "; then ".join(do), width)
+        lines += wrapped("Do:    ", do, width)
     name = "" if file is None else f" {shlex.quote(file)}"
     views = ["--details", "--why"]
     # What another tool has measured has neither samples nor costs, and this machine no part in it.
@@ -181,6 +178,15 @@ def _trust(document: Document, width: int, file: str | None) -> list[str]:
         views.append("--layers")
     more = f"halftrip show{name} {', '.join(views)}{'; halftrip doctor' if is_own else ''}"
     return [*lines, *wrapped("More:  ", more, width)]
+
+
+def to_do(document: Document, file: str | None) -> str:
+    """The one thing to do about rows that are not ok, and the command that does it; empty where
+    there is nothing to do. `file` is the run file's name; None: a part of the run is shown."""
+    again = _again(document, file)
+    # What an interrupted run lacks explains its rows.
+    first = None if document.interrupted and again else advice(document)
+    return "; then ".join(filter(None, (first, again)))
 
 
 def _again(document: Document, file: str | None) -> str | None:

@@ -102,11 +102,11 @@ def render(documents: Sequence[Document], files: Sequence[str], width: int | Non
     shown.append(Text())
     for line in alone([document.rows for document in documents], letters(len(documents))):
         shown += text_lines(line, of_lines)
-    moved = _moved(documents)
-    return Group(*shown, *text_lines(moved, of_lines, "yellow"), Text(said, style="dim"))
+    said_moved = moved(documents)
+    return Group(*shown, *text_lines(said_moved, of_lines, "yellow"), Text(said, style="dim"))
 
 
-def _moved(documents: Sequence[Document]) -> str:
+def moved(documents: Sequence[Document]) -> str:
     """That the core-to-core round trip was not the same in all runs, if so: their rows differ by
     that, too."""
     known = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from rich.console import Group, RenderableType
@@ -11,7 +11,7 @@ from rich.text import Text
 from halftrip.report.cells import NOTHING, number, percent, whole, wrapped
 from halftrip.report.document import Document
 from halftrip.report.fields import name_of, varying
-from halftrip.report.layout import ALWAYS, BRIEF, WIDTH_OF_LINES, Column, made_table, view
+from halftrip.report.layout import ALWAYS, BRIEF, WIDTH_OF_LINES, Column, Made, made_table, view
 from halftrip.report.notes import warnings
 from halftrip.results.configuration import Configuration
 from halftrip.results.host_counters import HostCounters
@@ -36,14 +36,33 @@ class Line(NamedTuple):
     name: str = ""
 
 
+class HostTable(NamedTuple):
+    """Tables of one host, each with its title, and lines about what has none."""
+
+    tables: Sequence[tuple[str, Made]]
+    notes: Sequence[str]
+
+
 def render_system_log(document: Document, width: int | None = None) -> Group:
     """For each host a table of the whole host, one of its processors, and one of its interfaces."""
     run = document.run
-    # Those of a whole launch are told with the network.
-    records = [record for record in run.host_counters if record.phase != "launch"]
-    if not records:
+    hosts = host_tables(run)
+    if not hosts:
         return Group(Text(f"no system log: {_why_none(run)}"))
     parts: list[RenderableType] = []
+    for host in hosts:
+        parts += [view(made, width, (), title) for title, made in host.tables]
+        parts += [*map(Text, host.notes), Text()]
+    parts += [Text(line, style="dim") for line in wrapped("", LEGEND, width or WIDTH_OF_LINES)]
+    parts += [Text(line) for line in log_cost(run)]
+    parts += [Text(line, style="yellow") for line in warnings(document)]
+    return Group(*parts)
+
+
+def host_tables(run: Run) -> list[HostTable]:
+    """The tables of each host; none where the run has no system log."""
+    # Records of a whole launch are told with the network.
+    records = [record for record in run.host_counters if record.phase != "launch"]
     describe = _describe(
         [configuration for record in records for configuration in record.configurations],
         run.names,
@@ -52,6 +71,7 @@ def render_system_log(document: Document, width: int | None = None) -> Group:
     several = len({record.launch for record in records}) > 1
     # Several hosts may have the same name, as containers do.
     unique = len({name for name, _ in hosts}) == len(hosts)
+    found = []
     for name, rank in hosts:
         own = [record for record in records if (record.host, record.rank) == (name, rank)]
         own.sort(key=lambda record: (record.launch, record.at))
@@ -59,20 +79,18 @@ def render_system_log(document: Document, width: int | None = None) -> Group:
         ranks = [e for e in run.environments if e.host == name]
         cores = [core for e in ranks for core in (e.core, *(e.thread_cores or ()))]
         title = name if unique else f"{name} (rank {rank})"
-        parts += _host(title, lines, cores, several, width)
-    parts += [Text(line, style="dim") for line in wrapped("", _LEGEND, width or WIDTH_OF_LINES)]
-    parts += [Text(line) for line in _cost(run)]
-    parts += [Text(line, style="yellow") for line in warnings(document)]
-    return Group(*parts)
+        found.append(_host(title, lines, cores, several))
+    return found
 
 
 def _host(
-    host: str, lines: Sequence[Line], cores: Sequence[int | None], several: bool, width: int | None
-) -> Iterator[RenderableType]:
+    host: str, lines: Sequence[Line], cores: Sequence[int | None], several: bool
+) -> HostTable:
     """The tables of one host. `cores` are those of its ranks; lines name their launch where there
     are `several`."""
     awake, asleep = _processors(lines, cores)
     busy, quiet = _interfaces(lines)
+    tables = []
     for title, names, figures in (
         ("", [""], (*_CPU, *_HOST)),
         (": each processor", awake, (_named("CPU"), *_CPU, *_SOFTNET)),
@@ -81,12 +99,13 @@ def _host(
         each = [line._replace(name=name) for line in lines for name in names]
         if each:
             made = made_table(each, (*_WHEN[not several :], *figures))
-            yield view(made, width, (), f"host {host}{title}")
+            tables.append((f"host {host}{title}", made))
+    notes = []
     if asleep:
-        yield Text(f"never at a load of {_AWAKE:.0%}: CPU {', '.join(asleep)}")
+        notes.append(f"never at a load of {_AWAKE:.0%}: CPU {', '.join(asleep)}")
     if quiet:
-        yield Text(f"nothing went through {', '.join(quiet)}")
-    yield Text()
+        notes.append(f"nothing went through {', '.join(quiet)}")
+    return HostTable(tables, notes)
 
 
 def _why_none(run: Run) -> str:
@@ -97,7 +116,7 @@ def _why_none(run: Run) -> str:
     return "nothing was measured"
 
 
-def _cost(run: Run) -> list[str]:
+def log_cost(run: Run) -> list[str]:
     """The time that the log took, in all and as a share of the run without its rest."""
     end = run.end
     if end is None or end.logged is None or end.seconds is None:
@@ -260,7 +279,7 @@ _INTERFACE = (
     Column("errors", "out", _interface("errors_out"), is_rare=True),
     Column("interrupts", "CPU: times", _interrupts, True),
 )
-_LEGEND = (
+LEGEND = (
     "at: since the launch began, by rank 0's clock. A configuration: from the line before to its "
     "end, with setting up and warm-up; short ones share a record, so that the log stays below 1 % "
     "of the time. load: all but idle and iowait. memory: used, without buffers and cache. "

@@ -11,7 +11,7 @@ from rich.text import Text
 from halftrip.report.cells import number
 from halftrip.report.columns import SIZE, one_way_times, supported_digits
 from halftrip.report.document import Document
-from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column, made_table, view
+from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column, Made, made_table, view
 from halftrip.report.row_tables import path_columns
 from halftrip.report.rows import Row
 from halftrip.stats.tails import Quantile
@@ -27,11 +27,21 @@ _LEGEND = (
 
 def render_tails(document: Document, width: int | None = None) -> Group:
     """A table with a line for each row, and its legend."""
-    rows = document.rows
-    if not rows:
+    if not document.rows:
         return Group(Text("no tails: nothing was measured"))
-    one_way = one_way_times(document.round_trips)
+    return view(tails_table(document), width, [legend(document)])
+
+
+def legend(document: Document) -> str:
+    """What the columns of the table are."""
     times_of = "round trips" if document.round_trips else "messages one way"
+    return _LEGEND.format(times_of)
+
+
+def tails_table(document: Document) -> Made:
+    """A line for each of its rows, of which there are some."""
+    rows = document.rows
+    one_way = one_way_times(document.round_trips)
 
     def times(row: Row) -> float:
         return (
@@ -52,7 +62,7 @@ def render_tails(document: Document, width: int | None = None) -> Group:
         Column("samples", "", lambda row: f"{row.summary.samples:,}", rank=MORE + 1),
         Column("slices", "", lambda row: str(row.slices), rank=MORE + 2),
     )
-    return view(made_table(rows, columns), width, [_LEGEND.format(times_of)])
+    return made_table(rows, columns)
 
 
 def _quantile(found: Quantile, times: float) -> str:

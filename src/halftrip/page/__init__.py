@@ -1,0 +1,1 @@
+"""The report of runs: what a page says, and the page in HTML and in Markdown."""

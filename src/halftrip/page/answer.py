@@ -1,0 +1,190 @@
+"""The answer of a run, in three sentences with figures."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from halftrip.analysis.verdict import IMPOSSIBLE, NO_INTERVAL
+from halftrip.page.asked import counted
+from halftrip.report.causes import groups
+from halftrip.report.cells import number
+from halftrip.report.columns import supported_digits
+from halftrip.report.document import Document
+from halftrip.report.fields import curve_name, varying_within_patterns
+from halftrip.report.rows import Row
+from halftrip.results.configuration import Configuration
+from halftrip.units import significant, size_in_words
+
+# The size that people compare, bytes.
+_SMALL = 8
+_NONE = "Nothing was measured"
+
+
+def answer(document: Document) -> list[str]:
+    """The lowest latency of small messages, the highest bandwidth or message rate, and how far
+    these can be trusted, each a sentence."""
+    if not document.rows:
+        reason = document.interrupted
+        return [f"{_NONE}: {reason}." if reason else f"{_NONE}."]
+    return [*filter(None, (_latency(document), _most(document), _trusted(document)))]
+
+
+def _latency(document: Document) -> str:
+    known = [row for row in document.latency_rows if _is_plain(row) and row.summary.latency > 0]
+    if not known:
+        return "No row's result is the time of a single message."
+    sizes = {row.configuration.size for row in known if row.configuration.size_known}
+    small = _SMALL if _SMALL in sizes else min((each for each in sizes if each), default=0)
+    at_size = [row for row in known if row.configuration.size == small] or known
+    best = _best(at_size, lambda row: -row.summary.latency)
+    who = _who(best, document)
+    of = _of_size(best)
+    said = f"The lowest latency {of} is {_time(best)} one way, {who}{_interval_of_time(best)}"
+    slowest = max(at_size, key=lambda row: row.summary.latency)
+    if slowest is not best:
+        said += f"; the highest is {_time(slowest)}, {_who(slowest, document)}"
+    return f"{said}."
+
+
+def _most(document: Document) -> str:
+    rows = [row for row in document.rows if _is_plain(row)]
+    known = [row for row in rows if row.bandwidth > 0]
+    if known:
+        best = _best(known, lambda row: row.bandwidth)
+        what, figure = "bandwidth", _per_second(best, best.bandwidth)
+    else:
+        known = [row for row in rows if row.rate > 0]
+        if not known:
+            return ""
+        best = _best(known, lambda row: row.rate)
+        digits = min(supported_digits(best.verdict.width), 4)
+        what, figure = "message rate", f"{significant(best.rate / 1e6, digits)} million/s"
+    ways = ", both ways together" if best.configuration.directions == 2 else ""
+    by = f"{_who(best, document)} by {best.configuration.pattern}{ways}"
+    interval = _interval_of_bandwidth(best) if what == "bandwidth" else _doubt(best)
+    return f"The highest {what} is {figure}, {by} {_of_size(best)}{interval}."
+
+
+def _is_plain(row: Row) -> bool:
+    """Whether its time is the path's alone, without a computation in between."""
+    return not row.configuration.delay
+
+
+def _best(rows: Sequence[Row], goodness: Callable[[Row], float]) -> Row:
+    """The best that is possible; one with an interval, where there are some."""
+    possible = [row for row in rows if not _is_impossible(row)] or rows
+    known = [row for row in possible if math.isfinite(row.verdict.width)]
+    return max(known or possible, key=goodness)
+
+
+def _is_impossible(row: Row) -> bool:
+    return row.verdict.cause is not None and row.verdict.cause.name == IMPOSSIBLE
+
+
+def _who(row: Row, document: Document) -> str:
+    """The path of a row among those of its kind, in words."""
+    configurations = [each.configuration for each in document.rows]
+    fields = [
+        field
+        for field in varying_within_patterns(configurations)
+        if field.name != "wait" or _waits_differ(row, configurations)
+    ]
+    name = curve_name(row.configuration, fields, document.run.names)
+    if any(field.name == "ranks" for field in fields) and not document.run.names.are_hosts:
+        name = name.replace(_ranks(row), f"ranks {_ranks(row)}")
+    return f"over {name}"
+
+
+def _waits_differ(row: Row, configurations: Sequence[Configuration]) -> bool:
+    """Whether its transport has several ways to wait."""
+    own = row.configuration.transport
+    return len({each.both_ends("wait") for each in configurations if each.transport == own}) > 1
+
+
+def _ranks(row: Row) -> str:
+    return "-".join(map(str, row.configuration.pair))
+
+
+def _of_size(row: Row) -> str:
+    if not row.configuration.size_known:
+        return "of messages of a size that is not known"
+    if row.configuration.size == 0:
+        return "of empty messages"
+    return f"of messages of {size_in_words(row.configuration.size)}"
+
+
+def _time(row: Row) -> str:
+    digits = min(supported_digits(row.verdict.width), 4)
+    return f"{number(row.summary.latency, digits, 1e3)} us"
+
+
+def _interval_of_time(row: Row) -> str:
+    low, high = row.summary.low, row.summary.high
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return _doubt(row)
+    digits = supported_digits(row.verdict.width) + 1
+    ends = f"{number(low, digits, 1e3)} to {number(high, digits, 1e3)} us"
+    return f" (95 % interval {ends}){_doubt(row)}"
+
+
+def _per_second(row: Row, value: float) -> str:
+    digits = min(supported_digits(row.verdict.width), 4)
+    scale, unit = (1e9, "GB/s") if value >= 1e9 else (1e6, "MB/s")
+    return f"{significant(value / scale, digits)} {unit}"
+
+
+def _interval_of_bandwidth(row: Row) -> str:
+    summary, value = row.summary, row.bandwidth
+    if row.is_over_all_time:
+        return " (over all the time, so without an interval)"
+    if not (math.isfinite(summary.high) and summary.low > 0):
+        return _doubt(row)
+    scale, unit = (1e9, "GB/s") if value >= 1e9 else (1e6, "MB/s")
+    digits = supported_digits(row.verdict.width) + 1
+    ends = (value * summary.latency / end / scale for end in (summary.high, summary.low))
+    return f" (95 % interval {' to '.join(significant(end, digits) for end in ends)} {unit})" + (
+        _doubt(row)
+    )
+
+
+def _doubt(row: Row) -> str:
+    """That a figure is not to be trusted, where that is so of the best."""
+    if row.verdict.word == "ok":
+        return ""
+    cause = row.verdict.cause
+    if cause is not None and cause.name == NO_INTERVAL:
+        return ", a single figure without an interval"
+    why = "" if cause is None else f": {cause.name}"
+    return (
+        f", to be used with caution{why}"
+        if row.verdict.word == "caution"
+        else (f", which cannot be trusted{why}")
+    )
+
+
+def _trusted(document: Document) -> str:
+    rows = document.rows
+    if all(row.configuration.is_simulated for row in rows):
+        return "All of this is computed from a model; no machine was measured."
+    counts: Counter[str] = Counter(row.verdict.word for row in rows)
+    total = counted(len(rows), "row")
+    if counts["ok"] == len(rows):
+        whole = "The only row" if len(rows) == 1 else f"All {total}"
+        return f"{whole} can be trusted as measured: no interval is wider than 2 %."
+    first = next(iter(groups(document)), None)
+    if first is not None and first.cause.name == NO_INTERVAL and len(first.rows) == len(rows):
+        return (
+            f"How far to trust {'it' if len(rows) == 1 else f'these {total}'} cannot be told: the "
+            "source gives single figures, without intervals."
+        )
+    rest = ", ".join(
+        f"{counts[word]:,} {said}"
+        for word, said in (("caution", "with caution"), ("no", "not at all"))
+        if counts[word]
+    )
+    said = f"Of {total}, {counts['ok']:,} can be trusted as measured, {rest}"
+    if first is not None:
+        said += f"; most often because of {first.cause.name} ({counted(len(first.rows), 'row')})"
+    return f"{said}."

@@ -1,0 +1,102 @@
+"""The pictures of a report: which there are, and how one is written into a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from halftrip.errors import UsageError
+from halftrip.plot import curves
+from halftrip.plot.chart import Chart, Subject
+from halftrip.plot.writing import single
+
+Kind = Callable[[Sequence[Subject]], list[Chart]]
+# Between fewer pixels, a zoom with the wheel is for the page.
+_ZOOM = {
+    "name": "zoom",
+    "bind": "scales",
+    "select": {
+        "type": "interval",
+        # A finger scrolls the page, as does a wheel alone.
+        "translate": "[pointerdown[event.pointerType !== 'touch'], window:pointerup] "
+        "> window:pointermove!",
+        "zoom": "wheel![event.ctrlKey || event.shiftKey]",
+        "clear": "dblclick",
+    },
+}
+_POSITIONS = ("x", "y")
+
+
+def kinds() -> Mapping[str, Kind]:
+    """All kinds of pictures, by name."""
+    if find_spec("halftrip.plot.kinds") is None:
+        return {"latency": curves.latency, "bandwidth": curves.bandwidth, "rate": curves.rate}
+    found: Mapping[str, Kind] = import_module("halftrip.plot.kinds").KINDS
+    return found
+
+
+def charts(subjects: Sequence[Subject], names: Iterable[str]) -> list[Chart]:
+    """The pictures of these kinds, as far as the runs have anything of them."""
+    known = kinds()
+    found: list[Chart] = []
+    for name in names:
+        if name in known:
+            try:
+                found += known[name](subjects)
+            except UsageError:
+                # It says that there is nothing to draw, which the page shows by its absence.
+                continue
+    return found
+
+
+def specification(chart: Chart) -> dict[str, Any]:
+    """What draws a chart as wide as the page, with zoom."""
+    spec = single(chart, width="container", titled=False)
+    # Its text stands beside it.
+    spec.pop("description", None)
+    part = spec["layer"][0] if spec.get("layer") else spec
+    if _can_zoom(spec):
+        found = [*part.get("params", []), _ZOOM]
+        part["params"] = found
+    return spec
+
+
+def _can_zoom(spec: Mapping[str, Any]) -> bool:
+    """Whether both of its axes are of figures, and its marks are one picture."""
+    parts = spec.get("layer") or [spec]
+    if any(name in spec for name in ("hconcat", "vconcat", "concat", "facet", "repeat", "spec")):
+        return False
+    encodings = [each.get("encoding", {}) for each in [spec, *parts]]
+    if any(name in each for each in encodings for name in ("row", "column", "facet")):
+        return False
+    first = {**spec.get("encoding", {}), **parts[0].get("encoding", {})}
+    return all(_is_of_figures(first.get(name, {})) for name in _POSITIONS)
+
+
+def _is_of_figures(channel: Mapping[str, Any]) -> bool:
+    return channel.get("type") == "quantitative" and not channel.get("bin")
+
+
+def script_json(value: Any) -> str:
+    """A value in JSON that may stand in a script element: it cannot end that."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    # U+2028 and U+2029 are line ends to some readers.
+    for character in ("<", ">", "&", "\u2028", "\u2029"):
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def transports(charts: Iterable[Chart]) -> list[str]:
+    """The transports of which any chart has marks that can be hidden."""
+    return list(
+        dict.fromkeys(
+            str(record["transport"])
+            for chart in charts
+            for records in chart.data.values()
+            for record in records
+            if record.get("transport") is not None
+        )
+    )

@@ -1,0 +1,80 @@
+"""The environments of hosts, or of several runs, beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from halftrip.analysis.environments import facts
+from halftrip.page.blocks import Tabled
+from halftrip.report.cells import NOTHING
+from halftrip.report.layout import ALWAYS, Column, Line, Table
+from halftrip.report.side_by_side import letters
+from halftrip.results.run import Run
+from halftrip.texts import printable
+
+# More hosts stand together in one column.
+_MOST_HOSTS = 8
+# Of a longer text, a table has the beginning.
+_LONGEST = 300
+_DIFFER_SAYS = "≠: it is not the same in all columns."
+
+
+def of_hosts(run: Run) -> Tabled | None:
+    """What is known of the hosts of a run, a column for each; None where nothing is."""
+    hosts = [*dict.fromkeys(each.host for each in run.environments)]
+    if not 1 < len(hosts) <= _MOST_HOSTS:
+        known = facts(run)
+        return (
+            _table(f"The hosts of this run{_names(hosts)}", ["value"], [known]) if known else None
+        )
+    parts = [
+        facts(
+            msgspec.structs.replace(
+                run,
+                environments=tuple(each for each in run.environments if each.host == host),
+                connections=(),
+                devices=tuple(each for each in run.devices if each.rank in _ranks_of(run, host)),
+            )
+        )
+        for host in hosts
+    ]
+    return _table("The hosts of this run", hosts, parts)
+
+
+def _names(hosts: Sequence[str]) -> str:
+    if not hosts:
+        return ""
+    return f": {hosts[0]}" if len(hosts) == 1 else f": {len(hosts)} hosts"
+
+
+def _ranks_of(run: Run, host: str) -> set[int]:
+    return {each.rank for each in run.environments if each.host == host}
+
+
+def of_runs(runs: Sequence[Run]) -> Tabled | None:
+    """What is known of several runs, a column for each; None where nothing is."""
+    known = [facts(run) for run in runs]
+    return _table("The environments of these runs", letters(len(runs)), known)
+
+
+def _table(title: str, names: Sequence[str], known: Sequence[Mapping[str, str]]) -> Tabled | None:
+    keys = [*dict.fromkeys(key for each in known for key in each)]
+    if not keys:
+        return None
+    lines = [Line([key, *(printable(each.get(key, NOTHING), _LONGEST) for each in known)])
+             for key in keys]  # fmt: skip
+    differing = frozenset(n for n, line in enumerate(lines) if len(set(line.cells[1:])) > 1)
+    marked = [
+        line._replace(cells=[("≠ " if n in differing else "") + line.cells[0], *line.cells[1:]])
+        for n, line in enumerate(lines)
+    ]
+    columns = [_column("what"), *map(_column, names)]
+    legend = [_DIFFER_SAYS] if differing else []
+    return Tabled(title, Table(columns, marked), legend, differing)
+
+
+def _column(name: str) -> Column:
+    cell: Callable[..., str] = str
+    return Column(printable(name), "", cell, is_text=True, rank=ALWAYS)

@@ -1,0 +1,85 @@
+"""A page that needs nothing but itself: its head, its style, and the scripts that draw."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from halftrip import __version__
+from halftrip.page.bundle import bundle
+from halftrip.page.drawing import script_json
+from halftrip.page.html import choice, escaped, figure
+from halftrip.plot.chart import Chart
+from halftrip.plot.theme import THEMES, config
+
+_HERE = Path(__file__).parent
+_NO_SCRIPT = "Pictures need JavaScript; what they show is in words below each, and in tables."
+
+
+def page(title: str, line: str, body: str, charts: Sequence[Chart]) -> str:
+    """A whole page in HTML: a title, a line below it, and a body that has the figures of these
+    charts. It loads nothing, and runs no scripts but its own two."""
+    scripts = [bundle(), _file("page.js")] if charts else [_file("page.js")]
+    inlined = "\n".join(f'<script type="module">{each}</script>' for each in scripts)
+    subtitle = f'<p class="line">{escaped(line)}</p>' if line else ""
+    configs = {theme: _config(theme) for theme in THEMES}
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="halftrip {__version__}">
+<title>{escaped(title)}</title>
+<link rel="icon" href="data:,">
+<style>
+{_file("page.css")}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header><h1>{escaped(title)}</h1>{subtitle}</header>
+<main id="main" tabindex="-1">
+{_NOSCRIPT if charts else ""}
+{body}
+</main>
+<footer><p>Made by halftrip {__version__}. This page loads nothing from anywhere.</p></footer>
+<script type="application/json" id="configs">{script_json(configs)}</script>
+{inlined}
+</body>
+</html>
+"""
+
+
+_NOSCRIPT = f"<noscript><p>{_NO_SCRIPT}</p></noscript>"
+
+
+def of_charts(title: str, charts: Sequence[Chart]) -> str:
+    """A page with charts only."""
+    return page(title, "", choice(charts) + "\n".join(map(figure, charts)), charts)
+
+
+def _file(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _config(theme: Any) -> dict[str, Any]:
+    # What a picture shows stands beside it in words: to name each mark would only be noise.
+    return {**config(theme), "aria": False}
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """The Content-Security-Policy: these scripts alone, and nothing from anywhere."""
+    hashes = " ".join(f"'{hash_of(each)}'" for each in scripts)
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def hash_of(script: str) -> str:
+    """The hash of a script as a policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
