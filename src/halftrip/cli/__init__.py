@@ -20,6 +20,7 @@ from halftrip.cli import (
     models,
     other_tools,
     over_time,
+    paging,
     several_hosts,
 )
 from halftrip.cli.help import Command, Commands, mistake
@@ -68,10 +69,11 @@ Text = str | None
 def _run(**arguments: Any) -> None:
     """Measure, and print a table. With no argument: six transports, 1 byte to 4 MiB.
 
-    All but --format, -j, --style, --resume, --again, --against, --base-... are also keys of a plan.
-    K, M and G are powers of 1024."""
-    plan, no_config, format_, json, style = (
-        arguments.pop(name) for name in ("plan", "no_config", "format_", "json", "style")
+    All but --format, -j, --style, --report, --open, --resume, --again, --against, --base-... are
+    also keys of a plan. K, M and G are powers of 1024."""
+    plan, no_config, format_, json, style, report, open_ = (
+        arguments.pop(name)
+        for name in ("plan", "no_config", "format_", "json", "style", "report", "open_")
     )
     resume, again, *base = (arguments.pop(name) for name in _OF_A_RUN)
     # Without its flag, an option has the plan's value.
@@ -80,16 +82,18 @@ def _run(**arguments: Any) -> None:
         for name, value in arguments.items()
     }
     from halftrip.cli.against import Asked
+    from halftrip.cli.report import Page
     from halftrip.cli.run import resume_run, run_plan
     from halftrip.cli.show import Form
 
     form = Form("json" if json else format_, style)
+    page = Page(report or open_, open_)
     against = Asked(*base)
     if resume is None and again is None:
-        raise typer.Exit(run_plan(plan, options, form, not no_config, against))
+        raise typer.Exit(run_plan(plan, options, form, not no_config, against, page))
     if against.is_given:
         raise UsageError("--resume takes what --against said from the file; leave that out")
-    raise typer.Exit(resume_run(plan, resume, again, options, form))
+    raise typer.Exit(resume_run(plan, resume, again, options, form, page))
 
 
 def _parameters() -> list[inspect.Parameter]:
@@ -123,10 +127,14 @@ def _format_parameters(title: str) -> list[inspect.Parameter]:
     format_ = Annotated[str, _named("--format", text, title, "NAME")]
     json = Annotated[bool, _named("-j", "As --format json.", title, None)]
     style = Annotated[Text, _named("--style", "As osu, imb, hpcbench... print it.", title, "NAME")]
+    report = Annotated[bool, _named("--report", "Also write a page about it.", title, None)]
+    open_ = Annotated[bool, _named("--open", "The same, and open it in a browser.", title, None)]
     return [
         _parameter("format_", format_, "table"),
         _parameter("json", json, False),
         _parameter("style", style, None),
+        _parameter("report", report, False),
+        _parameter("open_", open_, False),
     ]
 
 
@@ -298,6 +306,7 @@ def doctor(
 
 changes.add_to(app)
 over_time.add_to(app)
+paging.add_to(app)
 models.add_to(app)
 explaining.add_to(app)
 other_tools.add_to(app)

@@ -170,6 +170,7 @@ _OTHERS: dict[str, Callable[[], _Candidates]] = {
     "again": _flags,
     "format_": _names(FORMATS),
     "history_format": lambda: [(name, "") for name in ("table", "json", "csv")],
+    "report_format": lambda: [(name, "") for name in ("html", "md")],
     "explain_format": lambda: [(name, "") for name in ("table", "json")],
     "style": _names(STYLES),
     "tool": _names(IMPORTERS),

@@ -15,6 +15,7 @@ from halftrip.api import measure, resume
 from halftrip.cli.against import Asked, plan_against
 from halftrip.cli.comparing import Compared, compare_sides
 from halftrip.cli.loading import loaded
+from halftrip.cli.report import Page
 from halftrip.cli.show import TABLE, Form, print_first, print_form
 from halftrip.cli.speaker import in_job, speaks
 from halftrip.errors import HalftripError, Interrupted, UsageError
@@ -33,6 +34,7 @@ from halftrip.texts import printable
 
 _QUOTED_LINES = 20
 NOTHING_ASKED = Asked()
+NO_PAGE = Page()
 
 
 def run_plan(
@@ -41,26 +43,28 @@ def run_plan(
     form: Form = TABLE,
     with_config: bool = True,
     asked: Asked = NOTHING_ASKED,
+    page: Page = NO_PAGE,
 ) -> int:
-    """Measures, prints the run in a form, and returns the exit status: 1 if nothing was measured,
-    or a configuration failed. The user's own defaults hold `with_config`, unless what is `asked` is
-    to measure the plan of an earlier run against it."""
+    """Measures, prints the run in a form, writes its page if it is to be, and returns the exit
+    status: 1 if nothing was measured, or a configuration failed. The user's own defaults hold
+    `with_config`, unless what is `asked` is to measure the plan of an earlier run against it."""
     if asked.is_given:
-        return _measure_plan(plan_against(asked, plan_file, options), form)
+        return _measure_plan(plan_against(asked, plan_file, options), form, page)
     layers = [file_layer(find_plan(plan_file))] if plan_file is not None else []
     defaults = config_layer(os.environ, in_job()) if with_config else None
     plan = make_plan(*layers, options_layer(options), defaults=defaults)
     _check_tolerance(plan, options)
-    return _measure_plan(plan, form)
+    return _measure_plan(plan, form, page)
 
 
-def _measure_plan(plan: Plan, form: Form) -> int:
+def _measure_plan(plan: Plan, form: Form, page: Page) -> int:
     baseline = _baseline(plan.baseline, plan)
     path = Path(plan.output or default_name())
     return _measure(
         path,
         plan.quiet,
         form,
+        page,
         lambda view: measure(plan, path, view, sys.argv),
         Expectations.of_plan(plan_record(plan), baseline),
         plan.max_duration,
@@ -92,6 +96,7 @@ def resume_run(
     again: str | None,
     options: Mapping[str, str | bool | None],
     form: Form = TABLE,
+    page: Page = NO_PAGE,
 ) -> int:
     """As `run_plan`, for what is left of the run in the file `path`, and for its rows that have one
     of the flags `again`. Raises UsageError for options that belong to a new run."""
@@ -110,20 +115,22 @@ def resume_run(
         resume(path, flags, view)
         return Path(path)
 
-    return _measure(Path(path), bool(options.get("quiet")), form, go_on, expected)
+    return _measure(Path(path), bool(options.get("quiet")), form, page, go_on, expected)
 
 
 def _measure(
     path: Path,
     quiet: bool,
     form: Form,
+    page: Page,
     work: Callable[[ProgressLine], Path],
     expected: Expectations,
     seconds: float | None = None,
 ) -> int:
     """Calls `work`, which returns the path of the run file, within so many seconds, prints the run
-    in a form, judged by what is `expected`, and returns the exit status."""
+    in a form, judged by what is `expected`, writes its page, and returns the exit status."""
     form.check()
+    page.check()
     if form.format == "nodes" and expected.are_none:
         raise UsageError(NOTHING_EXPECTED)
     # In a job, output goes through the launcher, and some launchers pretend to be a terminal.
@@ -147,6 +154,8 @@ def _measure(
         _print_run(run, path, form, plain, expected)
         for who, lines in view.quotes:
             _print_quote(who, lines)
+    # A program reads all else that is printed.
+    page.write(str(path), sys.stderr if quiet or form != TABLE else sys.stdout)
     if run.interrupted is not None:
         # Not by a signal or a death, which are errors: its time was not enough.
         raise HalftripError(run.interrupted)

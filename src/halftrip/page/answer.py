@@ -14,7 +14,7 @@ from halftrip.report.columns import supported_digits
 from halftrip.report.document import Document
 from halftrip.report.fields import curve_name, varying_within_patterns
 from halftrip.report.rows import Row
-from halftrip.results.configuration import Configuration
+from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.units import significant, size_in_words
 
 # The size that people compare, bytes.
@@ -39,12 +39,17 @@ def _latency(document: Document) -> str:
     small = _SMALL if _SMALL in sizes else min((each for each in sizes if each), default=0)
     at_size = [row for row in known if row.configuration.size == small] or known
     best = _best(at_size, lambda row: -row.summary.latency)
-    who = _who(best, document)
-    of = _of_size(best)
-    said = f"The lowest latency {of} is {_time(best)} one way, {who}{_interval_of_time(best)}"
     slowest = max(at_size, key=lambda row: row.summary.latency)
+    differ = len({row.configuration.pattern for row in at_size}) > 1
+
+    def who(row: Row) -> str:
+        return _who(row, document) + (f" by {row.configuration.pattern}" if differ else "")
+
+    lowest = "lowest latency" if len(at_size) > 1 else "latency"
+    said = f"The {lowest} {_of_size(best)} is {_time(best)} one way, {who(best)}"
+    said += _interval_of_time(best)
     if slowest is not best:
-        said += f"; the highest is {_time(slowest)}, {_who(slowest, document)}"
+        said += f"; the highest is {_time(slowest)}, {who(slowest)}"
     return f"{said}."
 
 
@@ -60,11 +65,12 @@ def _most(document: Document) -> str:
             return ""
         best = _best(known, lambda row: row.rate)
         digits = min(supported_digits(best.verdict.width), 4)
-        what, figure = "message rate", f"{significant(best.rate / 1e6, digits)} million/s"
+        what, figure = "message rate", f"{significant(best.rate, digits)} messages/s"
+    highest = f"highest {what}" if len(known) > 1 else what
     ways = ", both ways together" if best.configuration.directions == 2 else ""
-    by = f"{_who(best, document)} by {best.configuration.pattern}{ways}"
+    by = f"{_who(best, document)} by {best.configuration.pattern} {_of_size(best)}{ways}"
     interval = _interval_of_bandwidth(best) if what == "bandwidth" else _doubt(best)
-    return f"The highest {what} is {figure}, {by} {_of_size(best)}{interval}."
+    return f"The {highest} is {figure}, {by}{interval}."
 
 
 def _is_plain(row: Row) -> bool:
@@ -94,6 +100,8 @@ def _who(row: Row, document: Document) -> str:
     name = curve_name(row.configuration, fields, document.run.names)
     if any(field.name == "ranks" for field in fields) and not document.run.names.are_hosts:
         name = name.replace(_ranks(row), f"ranks {_ranks(row)}")
+    if row.configuration.transport == UNKNOWN:
+        name = name.replace(UNKNOWN, "a path that is not known", 1)
     return f"over {name}"
 
 
@@ -179,12 +187,20 @@ def _trusted(document: Document) -> str:
             f"How far to trust {'it' if len(rows) == 1 else f'these {total}'} cannot be told: the "
             "source gives single figures, without intervals."
         )
-    rest = ", ".join(
+    why = "" if first is None else first.cause.name
+    if len(rows) == 1:
+        how = "can be used with caution" if counts["caution"] else "cannot be trusted"
+        return f"The only row {how}{f': {why}' if why else ''}."
+    parts = [
         f"{counts[word]:,} {said}"
-        for word, said in (("caution", "with caution"), ("no", "not at all"))
+        for word, said in (
+            ("ok", "can be trusted as measured"),
+            ("caution", "can be used with caution"),
+            ("no", "cannot be trusted"),
+        )
         if counts[word]
-    )
-    said = f"Of {total}, {counts['ok']:,} can be trusted as measured, {rest}"
+    ]
+    said = f"Of {total}, {', '.join(parts)}"
     if first is not None:
-        said += f"; most often because of {first.cause.name} ({counted(len(first.rows), 'row')})"
+        said += f"; most often because of {why} ({counted(len(first.rows), 'row')})"
     return f"{said}."

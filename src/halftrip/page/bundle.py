@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 # What page.js uses of it.
-_SNIPPET = "window.vegaEmbed = vegaEmbed; window.vega = vega;"
+_SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
 def bundle() -> str:

@@ -78,7 +78,10 @@ def choice(charts: Sequence[Chart]) -> str:
         f'<label><input type="checkbox" value="{escaped(name)}" checked> {escaped(name)}</label>'
         for name in names
     )
-    return f'<fieldset id="choice" hidden><legend>Shown in pictures</legend>{boxes}</fieldset>\n'
+    return (
+        '<div id="choice" role="group" aria-labelledby="choice-title" hidden>'
+        f'<span id="choice-title">Shown in pictures:</span>{boxes}</div>\n'
+    )
 
 
 class _Names:

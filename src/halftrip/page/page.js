@@ -20,7 +20,7 @@ async function draw(element, spec) {
   const made = await window.vegaEmbed(element, structuredClone(spec), {
     actions: false,
     ast: true,
-    logLevel: window.vega.Error,
+    logLevel: 1, // Errors alone.
     config: narrow.matches ? narrowed(config) : config,
     renderer: "svg",
     tooltip: { theme: dark.matches ? "dark" : "light" },

@@ -34,6 +34,7 @@ def words_after(*typed):
         (("show", "--style", "hp"), ["hpcbench"]),
         (("history", "--format", ""), ["table", "json", "csv"]),
         (("history", "-t", "u"), ["unix", "udp"]),
+        (("report", "--format", ""), ["html", "md"]),
         (("import", "--from", "np"), []),
         (("import", "--from", "netpi"), ["netpipe"]),
         (("export", "--to", "go"), ["google-benchmark"]),

@@ -35,7 +35,7 @@ def test_every_key_of_a_plan_is_an_option_and_the_other_way_round():
 
 
 def test_every_option_with_a_help_is_on_the_command_line():
-    others = {"plan", "format_", "json", "style", *OF_A_RUN, *OF_THE_USER}
+    others = {"plan", "format_", "json", "style", "report", "open_", *OF_A_RUN, *OF_THE_USER}
     assert set(parameters()) == others | ON_THE_COMMAND_LINE
     assert set(OPTIONS) - ON_THE_COMMAND_LINE == {"simulated", "against", "part"}
 
