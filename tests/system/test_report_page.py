@@ -1,0 +1,216 @@
+"""Pages of real runs in a real browser: that pictures are drawn, and that everybody can read it."""
+
+import json
+
+import msgspec
+import pytest
+
+from halftrip.convert.importing import import_file
+from harness.files import ROOT
+from harness.pages import Seen, browser
+from harness.shell import opened_shell
+
+IMPORTS = sorted((ROOT / "tests" / "golden" / "imports").glob("*/*"))
+WIDTHS = (1280, 390)
+THEMES = ("light", "dark")
+HOSTILE = "<script>alert(1)</script>"
+RUN = (
+    *("-t", "shm,tcp", "-p", "pingpong,stream", "-s", "8,4K,64K", "--system-log"),
+    *("--launches", "2", "--slices", "3", "--time", "15ms", "--report"),
+)
+PAIRS = ("-n", "4", "--pairs", "all", "-t", "shm", "-s", "8", "--slices", "3", "--time", "5ms")
+
+
+@pytest.fixture(scope="module")
+def opened():
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    with opened_shell(tmp_path_factory.mktemp("pages")) as shell:
+        yield shell
+
+
+@pytest.fixture(scope="module")
+def measured(directory):
+    """The page of a run, written by the command that has measured it."""
+    result = directory.run(*RUN)
+    assert result.status == 0, result.err
+    page = result.path.with_suffix(".html")
+    assert result.out.splitlines()[-1] == f"report: {page.name}"
+    return page
+
+
+@pytest.fixture(scope="module")
+def axe():
+    from axe_playwright_python.sync_playwright import Axe
+
+    return Axe()
+
+
+def seen(opened, path, width=1280, theme="light", **options):
+    context = opened.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=theme, **options
+    )
+    context.set_default_timeout(60_000)
+    return Seen(context.new_page(), path)
+
+
+def check(opened, path, axe=None, drawn=True):
+    """Opens a page in both widths and both themes; it is drawn, and nobody is shut out."""
+    for width, theme in zip(WIDTHS, THEMES, strict=True):
+        found = seen(opened, path, width, theme)
+        assert found.wrong == []
+        assert [url for url in found.requests if not url.startswith(("file:", "data:"))] == []
+        assert len(found.requests) <= 2
+        assert found.overflow() <= 0
+        marks = found.marks()
+        assert all(marks)
+        assert marks or not drawn
+        if axe is not None:
+            assert violations(axe, found.page) == []
+            found.page.emulate_media(color_scheme=THEMES[theme == "light"])
+            found.page.wait_for_timeout(50)
+            found.drawn()
+            assert violations(axe, found.page) == []
+        found.page.context.close()
+
+
+def violations(axe, page):
+    """What shuts people out, in short."""
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    return [
+        (each["id"], [node["html"][:200] for node in each["nodes"][:3]])
+        for each in axe.run(page).response["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+def test_the_page_of_a_run(opened, measured, axe):
+    check(opened, measured, axe)
+
+
+def test_a_transport_is_hidden_and_shown_again(opened, measured):
+    found = seen(opened, measured)
+    before = found.marks()
+    found.page.get_by_label("tcp", exact=True).uncheck()
+    found.page.wait_for_function(
+        "most => [...document.querySelectorAll('.picture')][0]"
+        ".querySelectorAll(\"[class*='mark-'] > path\").length < most",
+        arg=before[0],
+    )
+    assert found.marks()[0] < before[0]
+    assert found.page.evaluate("document.body.dataset.drawn") == "yes"
+    found.page.get_by_label("tcp", exact=True).check()
+    found.page.wait_for_function(
+        "most => [...document.querySelectorAll('.picture')][0]"
+        ".querySelectorAll(\"[class*='mark-'] > path\").length >= most",
+        arg=before[0],
+    )
+    assert found.wrong == []
+
+
+def test_a_theme_that_changes_is_drawn_again(opened, measured):
+    found = seen(opened, measured)
+    light = found.page.locator(".picture svg .background").first.get_attribute("fill")
+    behind = found.colour()
+    found.page.emulate_media(color_scheme="dark")
+    found.page.wait_for_function(
+        "light => document.querySelector('.picture svg .background')?.getAttribute('fill')"
+        " !== light",
+        arg=light,
+    )
+    assert found.colour() != behind
+
+
+def test_tables_are_sorted_by_click_and_by_key(opened, measured):
+    found = seen(opened, measured)
+    table = found.page.locator("section#table table").first
+    head = table.locator("thead th", has_text="latency")
+    number = head.evaluate("each => each.cellIndex")
+
+    def column():
+        cells = table.locator(f"tbody tr > :nth-child({number + 1})").all_text_contents()
+        return [float(cell.replace(",", "")) for cell in cells]
+
+    assert head.get_attribute("aria-sort") == "none"
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert column() == sorted(column())
+    head.get_by_role("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert column() == sorted(column(), reverse=True)
+
+
+def test_the_wheel_scrolls_the_page_and_zooms_with_a_key(opened, measured):
+    found = seen(opened, measured)
+    picture = found.page.locator(".picture").first
+    picture.scroll_into_view_if_needed()
+    labels = ".role-axis-label text"
+    before = picture.locator(labels).all_text_contents()
+    box = picture.bounding_box()
+    found.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    where = found.page.evaluate("scrollY")
+    found.page.mouse.wheel(0, 200)
+    found.page.wait_for_function("where => scrollY !== where", arg=where)
+    assert picture.locator(labels).all_text_contents() == before
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    found.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    found.page.keyboard.down("Shift")
+    found.page.mouse.wheel(0, -900)
+    found.page.keyboard.up("Shift")
+    found.page.wait_for_function(
+        "before => JSON.stringify([...document.querySelector('.picture')"
+        ".querySelectorAll('.role-axis-label text')].map(each => each.textContent)) !== before",
+        arg=json.dumps(before, ensure_ascii=False, separators=(",", ":")),
+    )
+    assert found.wrong == []
+
+
+def test_without_scripts_there_are_words_and_tables(opened, measured):
+    context = opened.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(measured.as_uri())
+    said = page.locator("body").inner_text()
+    assert "Pictures need JavaScript" in said
+    assert "The lowest latency of messages of 8 B is" in said
+    assert page.locator("#choice").is_hidden()
+    context.close()
+
+
+def test_the_page_of_all_pairs(opened, directory, axe):
+    result = directory.halftrip("run", *PAIRS, "--report", "-o", "pairs.jsonl")
+    assert result.status == 0, result.err
+    check(opened, directory.directory / "pairs.html", axe)
+
+
+def test_two_runs_and_a_host_with_a_hostile_name(opened, directory, measured, axe):
+    """The name is in the environment of every rank, and so all over the page."""
+    run_file = measured.with_suffix(".jsonl")
+    other = directory.directory / "other.jsonl"
+    host = msgspec.json.decode(
+        next(
+            line for line in run_file.read_bytes().splitlines() if b'"record":"environment"' in line
+        )
+    )["host"]
+    text = run_file.read_text().replace(f'"host":"{host}"', f'"host":{json.dumps(HOSTILE)}')
+    other.write_text(text)
+    for files in ([other.name], [run_file.name, other.name]):
+        assert directory.call("report", *files, "-o", "hostile.html").status == 0
+        page = directory.directory / "hostile.html"
+        check(opened, page, axe if len(files) > 1 else None)
+        found = seen(opened, page)
+        assert HOSTILE in found.page.locator("body").inner_text()
+        assert "alert(1)</script>" not in page.read_text()
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("path", IMPORTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_the_page_of_what_is_imported(path, opened, directory, axe):
+    run_file = directory.directory / f"{path.parent.name}-{path.stem}.jsonl"
+    import_file(str(path), None, run_file, ["halftrip", "import", path.name])
+    assert directory.call("report", run_file.name).status == 0
+    check(opened, run_file.with_suffix(".html"), axe, drawn=False)

@@ -1,0 +1,209 @@
+"""The page of a run: what it may run and load, and that nothing of a run can change it."""
+
+import base64
+import hashlib
+import html as entities
+import itertools
+import json
+import re
+from unittest import mock
+
+import msgspec
+import pytest
+
+from halftrip.page import scaffold
+from halftrip.page.bundle import _safe, bundle
+from halftrip.page.drawing import script_json, specification
+from halftrip.page.html import escaped
+from halftrip.results.run_file import load
+from harness import runs
+from harness.files import ROOT
+from harness.imports import imported_run
+from harness.pages import elements, page_of, report_of
+
+HOSTILE = "<script>alert(1)</script>"
+GOLDEN = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
+IMPORTS = sorted((ROOT / "tests" / "golden" / "imports").glob("*/*"))
+# The script that draws is not there: to make it takes seconds.
+BASE_BYTES, BYTES_OF_A_MEASUREMENT = 1_550_000, 1024
+
+
+def several(*hosts):
+    measured = [runs.measurement(name, size) for name in ("shm", "tcp") for size in (8, 1024, 4096)]
+    environments = tuple(runs.environment(rank, host=host) for rank, host in enumerate(hosts))
+    return runs.run(*measured, environments=environments)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def undrawn():
+    """Pages have a short script in place of that which draws."""
+    with mock.patch("halftrip.page.scaffold.bundle", return_value="window.vegaEmbed = undefined;"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def page():
+    return page_of(several("node1", "node2"))
+
+
+def test_the_policy_has_the_hashes_of_exactly_the_scripts_that_run(page):
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    scripts = [text for kind, text in elements(page, "script") if "application/json" not in kind]
+    found = [
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for text in scripts
+    ]
+    directives = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert directives["script-src"].split() == found
+    assert len(found) == 2
+    assert directives["default-src"] == "'none'"
+    assert "unsafe-eval" not in policy
+    assert "unsafe" not in directives["script-src"]
+
+
+def test_the_page_names_nothing_to_load(page):
+    without_scripts = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    addresses = re.findall(r'(?:src|href|action)="([^"]*)"', without_scripts)
+    assert all(each.startswith(("#", "data:")) for each in addresses)
+    assert "url(" not in without_scripts
+    assert "@import" not in without_scripts
+
+
+def test_the_page_says_how_it_is_read(page):
+    assert page.startswith('<!DOCTYPE html>\n<html lang="en">')
+    assert page.count("<h1") == 1
+    assert "<main" in page
+    assert 'href="#main"' in page
+    assert "<noscript>" in page
+    levels = [int(level) for level in re.findall(r"<h(\d)", page)]
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+    assert '<th scope="col"' in page
+    assert '<th scope="row"' in page
+
+
+def test_every_link_leads_to_a_section(page):
+    names = set(re.findall(r'id="([^"]*)"', page))
+    assert set(re.findall(r'href="#([a-z][^"]*)"', page)) <= names
+
+
+def test_no_name_is_given_twice(page):
+    names = re.findall(r' id="([^"]*)"', page)
+    assert len(set(names)) == len(names)
+
+
+def test_each_picture_has_its_words_and_its_data(page):
+    made = report_of(several("node1", "node1"))
+    assert made.charts
+    for chart in made.charts:
+        assert f'id="chart-{chart.name}"' in page
+        assert chart.text.split(".")[0] in page.replace("&nbsp;", " ")
+
+
+@pytest.mark.parametrize("text", [HOSTILE, '"><img src=x onerror=alert(1)>', "\x1b[31m", "a&amp;b"])
+def test_a_text_of_a_run_is_shown_as_it_is(text):
+    made = page_of(several(text, "node2"))
+    outside = re.sub(r"<script.*?</script>", "", made, flags=re.DOTALL)
+    if "<" in text:
+        assert text not in made
+    assert "\x1b" not in made
+    assert escaped(text) in outside.replace("&nbsp;", " ")
+
+
+def test_a_host_cannot_end_the_data_of_a_picture():
+    value = {"name": "</script><!--<script>", "end": "\u2028"}
+    written = script_json(value)
+    assert "<" not in written
+    assert "\u2028" not in written
+    assert json.loads(written) == value
+
+
+def test_no_figure_of_json_is_none():
+    with pytest.raises(ValueError, match="JSON"):
+        script_json({"x": float("nan")})
+
+
+def test_the_script_that_draws_ends_no_element():
+    assert _safe("a</script>b<!--c\r\nd") == "a\\x3c/script>b\\x3c!--c\nd"
+    text = bundle()
+    assert 500_000 < len(text.encode()) < 950_000
+    assert "</script" not in text.lower()
+    assert "<!--" not in text
+
+
+def test_what_is_kept_is_checked(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("vl_convert.javascript_bundle", lambda snippet: f"made; {snippet}")
+    first = bundle()
+    (kept,) = (tmp_path / "halftrip").glob("*.js")
+    monkeypatch.setattr("vl_convert.javascript_bundle", lambda snippet: f"again; {snippet}")
+    assert bundle() == first
+    kept.write_text("alert(1)")
+    assert bundle().startswith("again; ")
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("vl_convert.javascript_bundle", lambda _: "made")
+    assert bundle() == "made"
+
+
+def test_pictures_of_figures_can_be_zoomed_by_hand_and_not_by_a_finger():
+    chart = next(each for each in report_of(several("a", "a")).charts if "latency" in each.name)
+    spec = specification(chart)
+    (zoom,) = spec["layer"][0]["params"]
+    assert zoom["bind"] == "scales"
+    assert "touch" in zoom["select"]["translate"]
+    assert "ctrlKey" in zoom["select"]["zoom"]
+    assert spec["width"] == "container"
+
+
+@pytest.mark.parametrize(
+    "path", [*GOLDEN, *IMPORTS], ids=lambda path: f"{path.parent.name}-{path.name}"
+)
+def test_the_page_of_any_run_is_small(path):
+    run = load(path) if path.suffix == ".jsonl" else imported_run(path.read_bytes())
+    made = page_of(run)
+    most = BASE_BYTES + BYTES_OF_A_MEASUREMENT * len(run.measurements)
+    assert len(made.encode()) < most
+    # Nothing that the page is made of shows through.
+    text = entities.unescape(re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", made, flags=re.DOTALL))
+    for word in ("None", "nan", "NamedTuple", "Tabled("):
+        assert not re.search(rf"\b{re.escape(word)}\b", text), word
+
+
+def test_a_large_run_has_a_small_page():
+    sizes = [8 * number for number in range(1, 201)]
+    run = runs.run(*(runs.measurement(name, size) for name in ("shm", "tcp") for size in sizes))
+    made = page_of(run)
+    assert len(made.encode()) < BASE_BYTES + BYTES_OF_A_MEASUREMENT * len(run.measurements)
+
+
+def test_a_page_of_pictures_alone():
+    charts = report_of(several("a", "a")).charts
+    made = scaffold.of_charts("Pictures", charts)
+    assert made.count("<figure") == len(charts)
+    assert "<h1>Pictures</h1>" in made
+    assert "<section" not in made
+
+
+def test_an_empty_run_has_a_page():
+    made = page_of(runs.run())
+    assert "Nothing was measured" in made
+    assert "<figure" not in made
+    # Without pictures there is nothing to draw with.
+    assert len(made) < 100_000
+
+
+def test_an_interrupted_run_says_so():
+    run = several("a", "a")
+    end = msgspec.structs.replace(run.end, reason="stopped by SIGINT")
+    made = page_of(msgspec.structs.replace(run, end=end))
+    assert "stopped by SIGINT" in made
+    assert "--resume a.jsonl" in made
+
+
+def test_runs_with_nothing_in_common_are_beside_each_other():
+    made = page_of(runs.run(runs.measurement("shm", 8)), runs.run(runs.measurement("tcp", 1024)))
+    assert '<th scope="col">A <small>us</small></th>' in made
+    assert '<th scope="col">B <small>us</small></th>' in made
