@@ -174,7 +174,7 @@ def test_without_scripts_there_are_words_and_tables(opened, measured):
     context = opened.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(measured.as_uri())
-    said = page.locator("body").inner_text()
+    said = page.locator("body").inner_text().replace("\N{NO-BREAK SPACE}", " ")
     assert "Pictures need JavaScript" in said
     assert "The lowest latency of messages of 8 B is" in said
     assert page.locator("#choice").is_hidden()

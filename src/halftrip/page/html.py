@@ -206,7 +206,7 @@ def figure(chart: Chart) -> str:
         f'<figure aria-labelledby="{name}-title">'
         f'<figcaption><h3 id="{name}-title">{escaped(chart.title)}</h3>{lines}</figcaption>'
         f'<div class="picture" id="{name}" role="img" aria-labelledby="{name}-title" '
-        f'aria-describedby="{name}-text"></div>'
+        f'aria-describedby="{name}-text"><div aria-hidden="true"></div></div>'
         f'<details class="words"><summary>In words</summary>'
         f'<p id="{name}-text">{_prose(chart.text)}</p></details>'
         f'<script type="application/json" data-for="{name}">'

@@ -42,7 +42,9 @@ async function hide(view) {
 function pictures() {
   const found = [];
   for (const script of document.querySelectorAll("script[data-for]")) {
-    found.push([document.getElementById(script.dataset.for), JSON.parse(script.textContent)]);
+    // The element around it has the words for who cannot see what is drawn within.
+    const element = document.getElementById(script.dataset.for).firstElementChild;
+    found.push([element, JSON.parse(script.textContent)]);
   }
   return found;
 }
