@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -80,6 +81,13 @@ class Seen:
                     mark => picture.contains(mark)).length)""",
             MARKS,
         )
+
+    def until(self, happened):
+        """Waits until something has happened on the page."""
+        end = time.monotonic() + _DRAWN_MS / 1e3
+        while not happened():
+            assert time.monotonic() < end
+            self.page.wait_for_timeout(50)
 
     def overflow(self):
         """By how many pixels the page is wider than its window."""
