@@ -20,6 +20,7 @@ from halftrip.cli import (
     models,
     other_tools,
     over_time,
+    picturing,
     several_hosts,
 )
 from halftrip.cli.help import Command, Commands, mistake
@@ -296,6 +297,7 @@ def doctor(
     raise typer.Exit(examine(json, load))
 
 
+picturing.add_to(app)
 changes.add_to(app)
 over_time.add_to(app)
 models.add_to(app)

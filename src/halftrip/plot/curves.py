@@ -11,6 +11,7 @@ import altair as alt
 from halftrip.analysis.breakpoints import Breakpoint
 from halftrip.errors import UsageError
 from halftrip.plot.chart import (
+    BYTES,
     EMPTY,
     Chart,
     Curve,
@@ -176,25 +177,27 @@ def _chart(pattern: str, lines: Sequence[Line], figure: _Figure) -> Chart:
     return Chart(
         name=slug(figure.kind, pattern),
         title=title,
-        lines=[*in_common(lines), *_says(lines, figure, bends)],
+        lines=[*in_common(lines), *_without_interval(lines, figure)],
+        marks=_says(figure, bends),
         view=_view(names, x, y, data),
         data=data,
         text=f"{title}. {_in_words(lines, figure)}",
-        drawing=Drawing("bytes", _UNITS[figure.kind], _curves(records), True, True),
+        drawing=Drawing(BYTES, _UNITS[figure.kind], _curves(records), True, True),
     )
 
 
-_UNITS = {"latency": "s", "bandwidth": "B/s", "rate": "messages/s"}
+_UNITS = {"latency": "s", "bandwidth": "B/s", "rate": "/s"}
 
 
-def _says(
-    lines: Sequence[Line], figure: _Figure, bends: Sequence[tuple[Line, Breakpoint]]
-) -> list[str]:
-    said = [f"{_MEANS[figure.kind]} {_BANDS_SAY}", _JOINED_SAYS]
+def _without_interval(lines: Sequence[Line], figure: _Figure) -> list[str]:
     unknown = sum(not math.isfinite(figure.of(line.row)[1]) for line in lines)
-    if unknown:
-        rows = "1 point has" if unknown == 1 else f"{unknown} points have"
-        said.append(f"{rows} no interval.")
+    if not unknown:
+        return []
+    return ["1 point has no interval." if unknown == 1 else f"{unknown} points have no interval."]
+
+
+def _says(figure: _Figure, bends: Sequence[tuple[Line, Breakpoint]]) -> list[str]:
+    said = [f"{_MEANS[figure.kind]} {_BANDS_SAY}", _JOINED_SAYS]
     if bends:
         said.append("Dashed and upright: where a curve bends or jumps.")
     return said
