@@ -44,8 +44,8 @@ BYTES = "bytes"
 
 
 class Drawing(NamedTuple):
-    """A chart for a terminal: the units and the kinds of both axes, and its curves; those that are
-    `points` are not joined."""
+    """A chart for a terminal: the units and the kinds of both axes, and its curves; `points` are
+    not joined."""
 
     x: str
     y: str
@@ -66,8 +66,8 @@ class Grid(NamedTuple):
 class Chart(NamedTuple):
     """What is drawn: `view` is an Altair chart without a size and a title, with the data sets of
     `data` by name. `lines` say what all of it has in common, and what is left out, `marks` what
-    bands, bars and the like mean; `text` says what it shows to who cannot see it. `height` is in pixels, for a width
-    of 640; None: as its marks take."""
+    bands, bars and the like mean; `text` says what it shows to who cannot see it. `height` is in
+    pixels, for a width of 640."""
 
     name: str
     title: str
@@ -77,7 +77,7 @@ class Chart(NamedTuple):
     data: Mapping[str, Sequence[Record]]
     text: str
     drawing: Drawing | Grid
-    height: int | None = 300
+    height: int = 300
 
 
 def slug(*words: object) -> str:

@@ -43,8 +43,8 @@ from halftrip.units import format_size, size_in_words
 _NEAR = 4.1
 _BANDS_SAY = "Bands and bars: 95 % interval of the median. Hollow: not to be trusted (verdict no)."
 _JOINED_SAYS = "Sizes are joined where nothing is between them: no bend, and no size that failed."
-# Bends of more lines than these are not named in the picture.
-_FEW_BENDS = 8
+# Bounds of several runs that differ by less than this factor are one line.
+_SAME_BOUND = 1.4
 
 
 class _Figure(NamedTuple):
@@ -302,16 +302,25 @@ def _bounds(lines: Sequence[Line], figure: _Figure) -> list[Record]:
     """The machine's own limit of latencies, of all runs in which one core has talked to another."""
     if figure.kind != "latency":
         return []
-    found = []
-    subjects = {line.subject.name: line.subject for line in lines}
-    for name, subject in subjects.items():
-        rtts = subject.document.baselines.core_to_core_rtts
-        if rtts and len({e.host for e in subject.document.run.first_ranks}) == 1:
-            half = in_seconds(median(rtts) / 2)
-            of = f" ({name})" if len(subjects) > 1 else ""
-            said = f"half a core-to-core round trip, {median(rtts) / 2:.0f} ns{of}"
-            found.append({"y": half, "what": said})
-    return found
+    documents = {line.subject.name: line.subject.document for line in lines}.values()
+    halves = sorted(
+        median(document.baselines.core_to_core_rtts) / 2
+        for document in documents
+        if document.baselines.core_to_core_rtts
+        and len({each.host for each in document.run.first_ranks}) == 1
+    )
+    groups: list[list[float]] = []
+    for half in halves:
+        if groups and half <= _SAME_BOUND * groups[-1][0]:
+            groups[-1].append(half)
+        else:
+            groups.append([half])
+    return [{"y": in_seconds(median(group)), "what": _bound_in_words(group)} for group in groups]
+
+
+def _bound_in_words(halves: Sequence[float]) -> str:
+    low, high = f"{halves[0]:.0f}", f"{halves[-1]:.0f}"
+    return f"half a core-to-core round trip, {low if low == high else f'{low} to {high}'} ns"
 
 
 # Marks.

@@ -41,6 +41,8 @@ _MOST_SIZES = 3
 _MOST_VIOLINS = 6
 # A violin is this much of the way to the next size wide, on each side of its own.
 _HALF_WIDTH = 0.42
+# Sizes that are further apart than this, in doublings, have violins as if they were not.
+_MOST_APART = 2.0
 # Beside the outermost there is room for this factor of the size.
 _ROOM = 2.0
 # The width of the kernel of a density, of the range of the logarithms of times.
@@ -200,7 +202,7 @@ def _violins(pattern: str, lines: Sequence[Line]) -> list[Chart]:
 def _violin_chart(pattern: str, lines: Sequence[Line]) -> Chart:
     ordered = sorted(lines, key=lambda line: line.configuration.size)
     places = [np.log2(place_of_size(line.configuration.size)) for line in ordered]
-    gap = float(min(np.diff(places))) if len(places) > 1 else 1.0
+    gap = min(_MOST_APART, *np.diff(places).tolist())
     outlines: list[Record] = []
     marks: list[Record] = []
     for line, place in zip(ordered, places, strict=True):

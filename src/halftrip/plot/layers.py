@@ -69,8 +69,8 @@ def _chart(pattern: str, every: Sequence[tuple[Subject, Added]]) -> Chart:
             "Over the layer below, in all else alike.",
         ],
         marks=[
-            "Bars: 95 % interval, from those of both. The axis is linear around 0, up to about "
-            f"{_LINEAR * 1e9:g} ns.",
+            "Bars: 95 % interval, from those of both.",
+            f"The axis is linear around 0, up to about {_LINEAR * 1e9:g} ns.",
         ],
         view=_view(names, records),
         data={"points": records, "zero": [{"y": 0.0}]},

@@ -63,9 +63,7 @@ def _part(chart: Chart, width: int | str, titled: bool) -> dict[str, Any]:
     """A chart whose data sets have its name before theirs."""
     found: dict[str, Any] = chart.view.to_dict(context={"top_level": False})
     _rename(found, chart.name)
-    found["width"] = width
-    if chart.height is not None:
-        found["height"] = chart.height
+    found["width"], found["height"] = width, chart.height
     if titled:
         lines = [line for said in said_of(chart) for line in textwrap.wrap(said, _COLUMNS)]
         found["title"] = {"text": chart.title, "subtitle": lines}
