@@ -21,8 +21,10 @@ def _caveats(subject: Subject, several: bool) -> list[str]:
     document = subject.document
     run = f"Run {subject.name}: " if several else ""
     said = [] if document.interrupted is None else [f"interrupted: {document.interrupted}"]
-    reasons = {f"{skip.transport} was skipped ({skip.reason})": None for skip in document.skips}
-    failed = [f"{each.configuration.title} failed ({each.reason})" for each in document.failures]
+    reasons = dict.fromkeys(
+        f"not measured: {skip.transport} ({skip.reason})" for skip in document.skips
+    )
+    failed = [f"failed: {each.configuration.title} ({each.reason})" for each in document.failures]
     missing = [*reasons, *dict.fromkeys(failed)]
     said += missing[:_MOST]
     if len(missing) > _MOST:

@@ -15,6 +15,7 @@ _HEIGHT = 20
 # The characters of curves; of more, these come again.
 _MARKERS = "ox+*#@%&=~"
 _TICKS = 8
+_FEW_DECADES = 4
 # From usual to slow, a character for a field of a heat map, by the position between both.
 _SHADES = " .:-=+*#%@"
 # The units that have prefixes, and these.
@@ -95,11 +96,15 @@ def _ticks(values: Sequence[float], is_log: bool, is_binary: bool) -> list[float
     if not is_log:
         step = (high - low) / _TICKS
         return [low + n * step for n in range(_TICKS + 1)] if step > 0 else [low]
-    base = 2.0 if is_binary else 10.0
-    first, last = math.log(low, base), math.log(high, base)
-    step = max(1, math.ceil((last - first) / _TICKS))
-    powers = range(math.floor(first), math.ceil(last) + 1, step)
-    return [each for power in powers if low <= (each := base**power) <= high] or [low, high]
+    if is_binary:
+        found = [2.0**power for power in range(math.floor(math.log2(low)), 64)]
+    else:
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        found = [10.0**power for power in decades]
+        if len(found) <= _FEW_DECADES:
+            found = [step * decade for decade in found for step in (1, 2, 5)]
+    inside = [each for each in found if low <= each <= high]
+    return inside[:: math.ceil(len(inside) / _TICKS)] if inside else [low]
 
 
 def _label(value: float, unit: str) -> str:

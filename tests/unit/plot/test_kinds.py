@@ -172,7 +172,7 @@ def test_sizes_are_joined_only_where_nothing_is_between_them():
         pieces.setdefault(record["piece"], []).append(record["x"])
     # Empty messages stand alone; 64 is far from 4; between 64 and 256 a size has failed.
     assert sorted(pieces.values()) == [[EMPTY], [1, 4], [64], [256]]
-    assert any("128 failed (it broke)" in line for line in chart.lines)
+    assert any("Failed: shm pingpong 128 (it broke)" in line for line in chart.lines)
 
 
 def test_what_was_not_measured_is_said():
@@ -181,7 +181,7 @@ def test_what_was_not_measured_is_said():
     run = runs.run(*sized(8, 16), skips=(skip,), end=end)
     (chart,) = charts_of("latency", [subject(run)])
     assert "Interrupted: stopped by SIGINT." in chart.lines
-    assert "Tcp was skipped (no network)." in chart.lines
+    assert "Not measured: tcp (no network)." in chart.lines
 
 
 def test_a_legend_names_what_differs_and_nothing_else():
