@@ -21,6 +21,7 @@ from halftrip.cli import (
     other_tools,
     over_time,
     paging,
+    picturing,
     several_hosts,
 )
 from halftrip.cli.help import Command, Commands, mistake
@@ -304,6 +305,7 @@ def doctor(
     raise typer.Exit(examine(json, load))
 
 
+picturing.add_to(app)
 changes.add_to(app)
 over_time.add_to(app)
 paging.add_to(app)

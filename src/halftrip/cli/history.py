@@ -43,7 +43,7 @@ def show_history(paths: Sequence[str], asked: Asked) -> int:
         raise UsageError(f"--all: --format {asked.format} has all rows; leave it out")
     if asked.wide and asked.format != "table":
         raise UsageError(f"--wide: --format {asked.format} has all columns; leave it out")
-    runs = _dated([*_loaded(_files(paths or ["."]))])
+    runs = _dated([*_loaded(files_in(paths or ["."]))])
     if not runs:
         where = ", ".join(map(printable, paths or ["."]))
         raise UsageError(f"{where}: no run with rows; name run files, or a directory of them")
@@ -77,7 +77,7 @@ def _selected(run: RunFigures, selection: Selection) -> dict[Configuration, Figu
 # Which runs.
 
 
-def _files(paths: Sequence[str]) -> Iterator[str]:
+def files_in(paths: Sequence[str]) -> Iterator[str]:
     """The files that these paths name, or directories hold, each once. Raises UsageError for a path
     that there is not, and a directory that cannot be read."""
     seen = set()

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
-from importlib.util import find_spec
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from halftrip.errors import UsageError
-from halftrip.plot import curves
 from halftrip.plot.chart import Chart, Subject
+from halftrip.plot.kinds import KINDS
 from halftrip.plot.writing import single
 
-Kind = Callable[[Sequence[Subject]], list[Chart]]
-# Between fewer pixels, a zoom with the wheel is for the page.
 _ZOOM = {
     "name": "zoom",
     "bind": "scales",
@@ -30,25 +26,15 @@ _ZOOM = {
 _POSITIONS = ("x", "y")
 
 
-def kinds() -> Mapping[str, Kind]:
-    """All kinds of pictures, by name."""
-    if find_spec("halftrip.plot.kinds") is None:
-        return {"latency": curves.latency, "bandwidth": curves.bandwidth, "rate": curves.rate}
-    found: Mapping[str, Kind] = import_module("halftrip.plot.kinds").KINDS
-    return found
-
-
 def charts(subjects: Sequence[Subject], names: Iterable[str]) -> list[Chart]:
     """The pictures of these kinds, as far as the runs have anything of them."""
-    known = kinds()
     found: list[Chart] = []
     for name in names:
-        if name in known:
-            try:
-                found += known[name](subjects)
-            except UsageError:
-                # It says that there is nothing to draw, which the page shows by its absence.
-                continue
+        try:
+            found += KINDS[name](subjects)
+        except UsageError:
+            # It says that there is nothing to draw, which the page shows by its absence.
+            continue
     return found
 
 

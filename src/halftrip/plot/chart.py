@@ -39,16 +39,20 @@ class Curve(NamedTuple):
     y: Sequence[float]
 
 
+# The unit of message sizes in a terminal; empty messages stand at EMPTY.
+BYTES = "bytes"
+
+
 class Drawing(NamedTuple):
-    """A chart for a terminal: the titles and the kinds of both axes, and its curves; with `bars`,
-    from the foot up."""
+    """A chart for a terminal: the units and the kinds of both axes, and its curves; `points` are
+    not joined."""
 
     x: str
     y: str
     curves: Sequence[Curve]
     x_is_log: bool = False
     y_is_log: bool = False
-    bars: bool = False
+    points: bool = False
 
 
 class Grid(NamedTuple):
@@ -61,18 +65,19 @@ class Grid(NamedTuple):
 
 class Chart(NamedTuple):
     """What is drawn: `view` is an Altair chart without a size and a title, with the data sets of
-    `data` by name. `lines` say what all of it has in common, what bands and bars mean, and what
-    is left out; `text` says what it shows to who cannot see it. `height` is in pixels, for a width
-    of 640; None: as its marks take."""
+    `data` by name. `lines` say what all of it has in common, and what is left out, `marks` what
+    bands, bars and the like mean; `text` says what it shows to who cannot see it. `height` is in
+    pixels, for a width of 640."""
 
     name: str
     title: str
     lines: Sequence[str]
+    marks: Sequence[str]
     view: View
     data: Mapping[str, Sequence[Record]]
     text: str
-    drawing: Drawing | Grid | None
-    height: int | None = 300
+    drawing: Drawing | Grid
+    height: int = 300
 
 
 def slug(*words: object) -> str:
@@ -103,12 +108,13 @@ def visible(chart: alt.Chart) -> alt.Chart:
 # Axes.
 
 
-def log_scale(values: Iterable[float]) -> alt.Scale:
-    """A logarithmic scale with room for these values; all others are left out."""
+def log_scale(values: Iterable[float], room: float = _ROOM) -> alt.Scale:
+    """A logarithmic scale for these values, and for a factor of `room` on both sides; those that
+    have no place on one are left out."""
     known = [each for each in values if 0 < each < math.inf]
     if not known:
         return alt.Scale(type="log")
-    return alt.Scale(type="log", domain=[min(known) / _ROOM, max(known) * _ROOM], nice=False)
+    return alt.Scale(type="log", domain=[min(known) / room, max(known) * room], nice=False)
 
 
 def _mantissas(values: Iterable[float]) -> str:
@@ -121,11 +127,8 @@ def _mantissas(values: Iterable[float]) -> str:
 _POWER = "pow(10, floor(log(datum.value) / LN10 + 1e-9))"
 
 
-def si_axis(title: str, unit: str, values: Iterable[float], is_log: bool = True) -> alt.Axis:
-    """An axis in a unit with SI prefixes: ``1µs``, ``20GB/s``."""
-    label = f"format(datum.value, '~s') + '{unit}'"
-    if not is_log:
-        return alt.Axis(title=title, labelExpr=label, tickCount=6)
+def _log_axis(title: str, label: str, values: Iterable[float]) -> alt.Axis:
+    """A logarithmic axis with this expression for its labels."""
     is_labelled = f"indexof({_mantissas(values)}, round(datum.value / {_POWER})) >= 0"
     return alt.Axis(
         title=title,
@@ -135,6 +138,19 @@ def si_axis(title: str, unit: str, values: Iterable[float], is_log: bool = True)
         tickCount=8,
         gridOpacity=alt.condition(is_labelled, alt.value(1), alt.value(0.25)),
     )
+
+
+def si_axis(title: str, unit: str, values: Iterable[float], is_log: bool = True) -> alt.Axis:
+    """An axis in a unit with SI prefixes: ``1µs``, ``20GB/s``."""
+    label = f"format(datum.value, '~s') + '{unit}'"
+    if is_log:
+        return _log_axis(title, label, values)
+    return alt.Axis(title=title, labelExpr=label, tickCount=6)
+
+
+def ratio_axis(title: str, values: Iterable[float]) -> alt.Axis:
+    """A logarithmic axis of ratios."""
+    return _log_axis(title, "format(datum.value, '.3~f')", values)
 
 
 def time_axis(title: str, values: Iterable[float]) -> alt.Axis:
@@ -147,8 +163,9 @@ def bandwidth_axis(title: str, values: Iterable[float]) -> alt.Axis:
     return si_axis(title, "B/s", values)
 
 
-def size_axis(sizes: Iterable[float]) -> alt.X:
-    """The axis of message sizes, bytes, by powers of two; empty messages stand left of all."""
+def size_axis(sizes: Iterable[float], field: str = "x", room: float = _ROOM) -> alt.X:
+    """The axis of message sizes, bytes, by powers of two, for a `field` of records, with `room`
+    beside the outermost as `log_scale` has it; empty messages stand left of all."""
     known = sorted({max(each, EMPTY) for each in sizes}) or [1.0]
     low, high = (math.log2(each) for each in (max(known[0], 1.0), max(known[-1], 1.0)))
     step = max(1, math.ceil((high - low) / 12))
@@ -166,10 +183,8 @@ def size_axis(sizes: Iterable[float]) -> alt.X:
         "format(datum.value, '.4~r')"
     )
     return alt.X(
-        "x:Q",
-        scale=log_scale(known).copy()
-        if len(known) > 1
-        else log_scale([known[0] / 2, known[0] * 2]),
+        f"{field}:Q",
+        scale=log_scale(known if len(known) > 1 else [known[0] / 2, known[0] * 2], room),
         axis=alt.Axis(
             title="message size, bytes (K, M, G: powers of 1024)",
             values=ticks,

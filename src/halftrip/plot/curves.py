@@ -11,6 +11,7 @@ import altair as alt
 from halftrip.analysis.breakpoints import Breakpoint
 from halftrip.errors import UsageError
 from halftrip.plot.chart import (
+    BYTES,
     EMPTY,
     Chart,
     Curve,
@@ -42,8 +43,8 @@ from halftrip.units import format_size, size_in_words
 _NEAR = 4.1
 _BANDS_SAY = "Bands and bars: 95 % interval of the median. Hollow: not to be trusted (verdict no)."
 _JOINED_SAYS = "Sizes are joined where nothing is between them: no bend, and no size that failed."
-# Bends of more lines than these are not named in the picture.
-_FEW_BENDS = 8
+# Bounds of several runs that differ by less than this factor are one line.
+_SAME_BOUND = 1.4
 
 
 class _Figure(NamedTuple):
@@ -176,25 +177,27 @@ def _chart(pattern: str, lines: Sequence[Line], figure: _Figure) -> Chart:
     return Chart(
         name=slug(figure.kind, pattern),
         title=title,
-        lines=[*in_common(lines), *_says(lines, figure, bends)],
+        lines=[*in_common(lines), *_without_interval(lines, figure)],
+        marks=_says(figure, bends),
         view=_view(names, x, y, data),
         data=data,
         text=f"{title}. {_in_words(lines, figure)}",
-        drawing=Drawing("bytes", _UNITS[figure.kind], _curves(records), True, True),
+        drawing=Drawing(BYTES, _UNITS[figure.kind], _curves(records), True, True),
     )
 
 
-_UNITS = {"latency": "s", "bandwidth": "B/s", "rate": "messages/s"}
+_UNITS = {"latency": "s", "bandwidth": "B/s", "rate": "/s"}
 
 
-def _says(
-    lines: Sequence[Line], figure: _Figure, bends: Sequence[tuple[Line, Breakpoint]]
-) -> list[str]:
-    said = [f"{_MEANS[figure.kind]} {_BANDS_SAY}", _JOINED_SAYS]
+def _without_interval(lines: Sequence[Line], figure: _Figure) -> list[str]:
     unknown = sum(not math.isfinite(figure.of(line.row)[1]) for line in lines)
-    if unknown:
-        rows = "1 point has" if unknown == 1 else f"{unknown} points have"
-        said.append(f"{rows} no interval.")
+    if not unknown:
+        return []
+    return ["1 point has no interval." if unknown == 1 else f"{unknown} points have no interval."]
+
+
+def _says(figure: _Figure, bends: Sequence[tuple[Line, Breakpoint]]) -> list[str]:
+    said = [f"{_MEANS[figure.kind]} {_BANDS_SAY}", _JOINED_SAYS]
     if bends:
         said.append("Dashed and upright: where a curve bends or jumps.")
     return said
@@ -299,16 +302,25 @@ def _bounds(lines: Sequence[Line], figure: _Figure) -> list[Record]:
     """The machine's own limit of latencies, of all runs in which one core has talked to another."""
     if figure.kind != "latency":
         return []
-    found = []
-    subjects = {line.subject.name: line.subject for line in lines}
-    for name, subject in subjects.items():
-        rtts = subject.document.baselines.core_to_core_rtts
-        if rtts and len({e.host for e in subject.document.run.first_ranks}) == 1:
-            half = in_seconds(median(rtts) / 2)
-            of = f" ({name})" if len(subjects) > 1 else ""
-            said = f"half a core-to-core round trip, {median(rtts) / 2:.0f} ns{of}"
-            found.append({"y": half, "what": said})
-    return found
+    documents = {line.subject.name: line.subject.document for line in lines}.values()
+    halves = sorted(
+        median(document.baselines.core_to_core_rtts) / 2
+        for document in documents
+        if document.baselines.core_to_core_rtts
+        and len({each.host for each in document.run.first_ranks}) == 1
+    )
+    groups: list[list[float]] = []
+    for half in halves:
+        if groups and half <= _SAME_BOUND * groups[-1][0]:
+            groups[-1].append(half)
+        else:
+            groups.append([half])
+    return [{"y": in_seconds(median(group)), "what": _bound_in_words(group)} for group in groups]
+
+
+def _bound_in_words(halves: Sequence[float]) -> str:
+    low, high = f"{halves[0]:.0f}", f"{halves[-1]:.0f}"
+    return f"half a core-to-core round trip, {low if low == high else f'{low} to {high}'} ns"
 
 
 # Marks.

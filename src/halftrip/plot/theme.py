@@ -48,14 +48,12 @@ def config(theme: Theme) -> dict[str, Any]:
         "view": {"stroke": None},
         "range": {
             "category": _CATEGORIES[theme],
-            # From what is usual to what is slow.
-            "heatmap": ["#F7F4EC", "#F2B96B", "#C2410C", "#5B1A02"]
-            if theme == "light"
-            else ["#20252C", "#7A4A12", "#D97706", "#FDE68A"],
+            # From what is usual to what is slow; figures stand on them.
+            "heatmap": ["#F7F4EC", "#F2B96B", "#C2410C", "#5B1A02"],
         },
         "axis": {**labels, "gridColor": grid, "domainColor": lesser, "tickColor": lesser,
                  "titleFontWeight": "normal", "titlePadding": 8},
-        "legend": {**labels, "symbolStrokeWidth": 2},
+        "legend": {**labels, "symbolStrokeWidth": 2, "titleFontWeight": "normal"},
         "title": {
             "anchor": "start", "color": ink, "subtitleColor": lesser, "fontSize": 15,
             "subtitleFontSize": 11, "subtitleLineHeight": 15, "offset": 10,

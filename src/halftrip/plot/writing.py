@@ -22,6 +22,8 @@ _VERSION = "6.4"
 _WIDTH, _HEIGHT = 640, 300
 # The characters of a line below a title, at that width.
 _COLUMNS = 110
+# More charts than these stand in two columns.
+_MOST_BELOW = 4
 # Dots of a PNG to a pixel.
 _DOTS = 2.0
 HIDDEN = "hidden"
@@ -34,13 +36,20 @@ def single(chart: Chart, width: int | str = _WIDTH, titled: bool = True) -> dict
 
 
 def joint(charts: Sequence[Chart]) -> dict[str, Any]:
-    """The specification of charts below each other."""
+    """The specification of charts below each other, many in two columns."""
     if len(charts) == 1:
         return single(charts[0])
     parts = [_part(chart, _WIDTH, True) for chart in charts]
+    columns = 1 if len(charts) <= _MOST_BELOW else 2
     # Each has its own colours and shapes.
     resolve = {"scale": dict.fromkeys(("color", "shape", "strokeDash", "fill"), "independent")}
-    return {"$schema": _SCHEMA, "vconcat": parts, "resolve": resolve, **_shared(charts)}
+    return {
+        "$schema": _SCHEMA,
+        "concat": parts,
+        "columns": columns,
+        "resolve": resolve,
+        **_shared(charts),
+    }
 
 
 def _shared(charts: Sequence[Chart]) -> dict[str, Any]:
@@ -54,14 +63,17 @@ def _part(chart: Chart, width: int | str, titled: bool) -> dict[str, Any]:
     """A chart whose data sets have its name before theirs."""
     found: dict[str, Any] = chart.view.to_dict(context={"top_level": False})
     _rename(found, chart.name)
-    found["width"] = width
-    if chart.height is not None:
-        found["height"] = chart.height
+    found["width"], found["height"] = width, chart.height
     if titled:
-        lines = [line for said in chart.lines for line in textwrap.wrap(said, _COLUMNS)]
+        lines = [line for said in said_of(chart) for line in textwrap.wrap(said, _COLUMNS)]
         found["title"] = {"text": chart.title, "subtitle": lines}
     found["description"] = chart.text
     return found
+
+
+def said_of(chart: Chart) -> list[str]:
+    """All that stands below the title of a chart."""
+    return [*filter(None, [*chart.lines, *chart.marks])]
 
 
 def _rename(part: Any, name: str) -> None:
@@ -97,7 +109,7 @@ def _pdf(spec: dict[str, Any], theme: Theme) -> bytes:
 _FORMATS: Mapping[str, Callable[[dict[str, Any], Theme], bytes]] = MappingProxyType(
     {"svg": _svg, "png": _png, "pdf": _pdf}
 )
-ENDINGS = (*_FORMATS, "html")
+ENDINGS = tuple(_FORMATS)
 
 
 def ending(path: str) -> str:

@@ -31,7 +31,7 @@ _LEGEND = (
 )
 
 
-class _Figure(NamedTuple):
+class Figure(NamedTuple):
     """What a matrix shows of a row: its name and unit, the value, and whether more is better."""
 
     name: str
@@ -40,17 +40,17 @@ class _Figure(NamedTuple):
     more_is_better: bool
 
 
-_LATENCY = _Figure("latency", "us", lambda row: row.summary.latency / 1e3, False)
-_BANDWIDTH = _Figure("bandwidth", "MB/s", lambda row: row.bandwidth / 1e6, True)
-_RATE = _Figure("messages", "10^6/s", lambda row: row.rate / 1e6, True)
+_LATENCY = Figure("latency", "us", lambda row: row.summary.latency / 1e3, False)
+_BANDWIDTH = Figure("bandwidth", "MB/s", lambda row: row.bandwidth / 1e6, True)
+_RATE = Figure("messages", "10^6/s", lambda row: row.rate / 1e6, True)
 
 
-class _Matrix(NamedTuple):
+class Matrix(NamedTuple):
     """A figure of all pairs of hosts, by the names of both, in order of name. Several pairs of
     ranks of the same hosts count by their median. `hosts` are in order."""
 
     title: str
-    figure: _Figure
+    figure: Figure
     hosts: list[str]
     values: Mapping[tuple[str, str], float]
 
@@ -99,7 +99,7 @@ def links(document: Document) -> list[dict[str, Any]]:
             _KEYS[matrix.figure.name]: matrix.values[one, other] * _SCALES[matrix.figure.name]
             for matrix in matrices
         }
-        for setting, matrices in _by_setting(document)
+        for setting, matrices in by_setting(document)
         for one, other in matrices[0].values
     ]
 
@@ -112,11 +112,11 @@ _KEYS = {
 _SCALES = {"latency": 1.0, "bandwidth": 1e6, "messages": 1e6}
 
 
-def _matrices(document: Document) -> list[_Matrix]:
-    return [matrix for _, matrices in _by_setting(document) for matrix in matrices]
+def _matrices(document: Document) -> list[Matrix]:
+    return [matrix for _, matrices in by_setting(document) for matrix in matrices]
 
 
-def _by_setting(document: Document) -> list[tuple[Configuration, list[_Matrix]]]:
+def by_setting(document: Document) -> list[tuple[Configuration, list[Matrix]]]:
     """The matrices of each configuration, whatever the pair, with the most pairs that talked at the
     same time."""
     where = _names(document)
@@ -141,9 +141,7 @@ def _by_setting(document: Document) -> list[tuple[Configuration, list[_Matrix]]]
     return found
 
 
-def _matrix(
-    title: str, figure: _Figure, rows: Sequence[Row], where: Callable[[int], str]
-) -> _Matrix:
+def _matrix(title: str, figure: Figure, rows: Sequence[Row], where: Callable[[int], str]) -> Matrix:
     values: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         one, other = sorted(map(where, row.configuration.pair), key=_natural)
@@ -152,7 +150,7 @@ def _matrix(
             values.setdefault((one, other), []).append(value)
     hosts = sorted({host for pair in values for host in pair}, key=_natural)
     medians = {pair: median(each) for pair, each in values.items()}
-    return _Matrix(f"{title}: {figure.name}, {figure.unit}", figure, hosts, medians)
+    return Matrix(f"{title}: {figure.name}, {figure.unit}", figure, hosts, medians)
 
 
 def _names(document: Document) -> Callable[[int], str]:
@@ -168,12 +166,12 @@ def _natural(name: str) -> list[tuple[int, str]]:
     ]
 
 
-def _typical_slowness(matrix: _Matrix, host: str) -> float:
+def _typical_slowness(matrix: Matrix, host: str) -> float:
     values = list(matrix.of_host(host).values())
     return matrix.slowness(median(values)) if values else 0.0
 
 
-def _table(matrix: _Matrix, hosts: Sequence[str], width: int | None) -> list[Text]:
+def _table(matrix: Matrix, hosts: Sequence[str], width: int | None) -> list[Text]:
     """The figures, or characters where there is no room for them."""
 
     def cell(other: str) -> Callable[[str], str]:
@@ -194,7 +192,7 @@ def _table(matrix: _Matrix, hosts: Sequence[str], width: int | None) -> list[Tex
     return [*lines, *text_lines(_LEGEND, width, "dim")]
 
 
-def _shade(matrix: _Matrix, host: str, other: str) -> str:
+def _shade(matrix: Matrix, host: str, other: str) -> str:
     value = None if host == other else matrix.between(host, other)
     if value is None:
         return " "
@@ -202,7 +200,7 @@ def _shade(matrix: _Matrix, host: str, other: str) -> str:
     return next(shade for most, shade in _SHADES if slowness <= most)
 
 
-def _summary(matrix: _Matrix, hosts: Sequence[str], width: int | None) -> list[Text]:
+def _summary(matrix: Matrix, hosts: Sequence[str], width: int | None) -> list[Text]:
     """For each host the median of its links, and its slowest."""
 
     def slowest(host: str) -> str:

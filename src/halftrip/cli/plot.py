@@ -1,0 +1,124 @@
+"""``halftrip plot``: pictures of runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from halftrip.cli.history import files_in
+from halftrip.cli.loading import loaded
+from halftrip.cli.output import screen, writing
+from halftrip.errors import NotARunError, UsageError
+from halftrip.plan.parsing import nearest
+from halftrip.report.document import document
+from halftrip.report.selection import Selection, selected
+from halftrip.results.run_file import newest
+from halftrip.texts import printable, printable_lines
+
+if TYPE_CHECKING:
+    from halftrip.plot.chart import Subject
+
+_HISTORY = "history"
+
+
+class Asked(NamedTuple):
+    """What to draw, and where: see the options of ``halftrip plot``."""
+
+    output: str | None = None
+    kind: str | None = None
+    theme: str = "light"
+    tty: bool = False
+    spec: bool = False
+    selection: Selection = Selection()
+
+
+def plot(paths: Sequence[str], asked: Asked) -> int:
+    """Draws the runs in these files (none: the newest in this directory; of a history, also those
+    in directories) and returns the exit status. Raises UsageError for what cannot be drawn."""
+    _check(asked)
+    try:
+        from halftrip.plot import kinds
+        from halftrip.plot import writing as files
+        from halftrip.plot.caveats import with_caveats
+        from halftrip.plot.theme import THEMES
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"pictures need Vega-Altair, vl-convert and plotext ({error.name} is missing): "
+            "pip install 'halftrip[plot]'"
+        ) from None
+    theme = next((each for each in THEMES if each == asked.theme), None)
+    if theme is None:
+        raise UsageError(
+            f"--theme: {asked.theme!r} is not known; {nearest(asked.theme, [*THEMES])}"
+        )
+    kind = None if asked.kind is None else kinds.kind_named(asked.kind)
+    format_ = None if asked.output is None or asked.spec else files.ending(asked.output)
+    subjects = _subjects(paths, asked)
+    kind = kind or kinds.kind_named(kinds.usual_kind(subjects))
+    charts = with_caveats(kind(subjects), subjects)
+    if asked.spec:
+        spec = files.spec_text(charts, theme)
+        if asked.output is None:
+            with writing():
+                print(spec, end="")
+            return 0
+        files.write(asked.output, spec.encode())
+    elif asked.output is None or format_ is None:
+        from halftrip.plot.terminal import render
+
+        with writing():
+            print(printable_lines(render(charts, screen().width)), end="")
+        return 0
+    else:
+        files.write(asked.output, files.picture(charts, format_, theme))
+    print(f"{printable(asked.output)}: {_named(charts)}")
+    return 0
+
+
+def _check(asked: Asked) -> None:
+    """Raises UsageError for options that exclude each other."""
+    if asked.tty and (asked.output is not None or asked.spec):
+        other = "--spec" if asked.spec else "--output"
+        raise UsageError(f"--tty draws in the terminal, {other} does not; leave one out")
+
+
+def _named(charts: Sequence[object]) -> str:
+    return "1 chart" if len(charts) == 1 else f"{len(charts)} charts"
+
+
+def _subjects(paths: Sequence[str], asked: Asked) -> list[Subject]:
+    """The runs, each by a name that no other one has. Raises UsageError where there is none, and
+    where nothing is selected."""
+    from halftrip.plot.chart import Subject
+
+    files = _runs_in(paths) if asked.kind == _HISTORY else [*paths] or [str(newest())]
+    stems = [Path(file).stem for file in files]
+    names = stems if len(set(stems)) == len(stems) else files
+    if len(set(map(os.path.realpath, files))) < len(files):
+        raise UsageError("the same run file twice; name each once")
+    found = []
+    for file, name in zip(files, names, strict=True):
+        made = document(loaded(file), flags=False)
+        if not made.rows:
+            reason = f": {made.interrupted}" if made.interrupted is not None else ""
+            raise UsageError(f"{printable(file)}: nothing was measured{reason}")
+        found.append(Subject(printable(name), selected(made, asked.selection)))
+    return found
+
+
+def _runs_in(paths: Sequence[str]) -> list[str]:
+    """The run files that these paths name or hold; a line for what is none of them."""
+    found = []
+    for file in files_in(paths or ["."]):
+        try:
+            loaded(file)
+        except NotARunError:
+            print(f"halftrip: {printable(file)} is no run file; left out", file=sys.stderr)
+            continue
+        found.append(file)
+    if not found:
+        raise UsageError("no run file there; name run files, or a directory of them")
+    return found

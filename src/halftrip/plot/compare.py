@@ -1,0 +1,197 @@
+"""What has changed from one run to others: ratios of times, with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import altair as alt
+
+from halftrip.analysis.comparison import Comparison, Side, sides_of
+from halftrip.analysis.comparison import compare as compare_sides
+from halftrip.analysis.row_change import RowChange
+from halftrip.errors import UsageError
+from halftrip.plot.chart import (
+    BYTES,
+    Chart,
+    Curve,
+    Drawing,
+    Record,
+    Subject,
+    View,
+    known,
+    layered,
+    log_scale,
+    named,
+    place_of_size,
+    ratio_axis,
+    size_axis,
+    slug,
+    text,
+    visible,
+)
+from halftrip.plot.series import colour, needed, shape
+from halftrip.report.fields import curve_name
+from halftrip.results.names import Names
+from halftrip.units import size_in_words
+
+# An axis reaches at least so far from 1.
+_NARROWEST = 0.05
+# Rows of one size stand side by side, each this factor further right.
+_SHIFT = 1.07
+_WORDS = {"cannot tell": "not told apart"}
+
+
+def compare(subjects: Sequence[Subject]) -> list[Chart]:
+    """The ratio of times of each further run to the first one, or of the sides of a single one, a
+    chart for each pattern. Raises UsageError for what cannot be compared."""
+    if len(subjects) == 1:
+        sides = sides_of(subjects[0].document.run)
+        if sides is None:
+            raise UsageError("--kind compare: name two runs, BASE and NEW")
+    else:
+        sides = [_side(each) for each in subjects]
+    found = compare_sides(sides[0], sides[1:])
+    patterns = dict.fromkeys(
+        row.configuration.pattern for each in found for row in each.rows if _is_drawn(row)
+    )
+    if not patterns:
+        raise UsageError("--kind compare: no row of known size has a ratio")
+    return [_chart(pattern, found) for pattern in patterns]
+
+
+def _side(subject: Subject) -> Side:
+    shown = {row.configuration for row in subject.document.rows}
+    return Side.of(subject.document.run, subject.name, shown.__contains__)
+
+
+def _is_drawn(row: RowChange) -> bool:
+    return row.configuration.size_known and 0 < row.difference.ratio < math.inf
+
+
+class _Point(NamedTuple):
+    name: str
+    row: RowChange
+
+
+def _points(pattern: str, comparisons: Sequence[Comparison]) -> list[_Point]:
+    rows = [
+        (each.new.name, row)
+        for each in comparisons
+        for row in each.rows
+        if row.configuration.pattern == pattern and _is_drawn(row)
+    ]
+    fields = needed(row.configuration for _, row in rows)
+    several = len(comparisons) > 1
+    return [
+        _Point(text(curve_name(row.configuration, fields, Names({})) + (f", {new}" * several)), row)
+        for new, row in rows
+    ]
+
+
+def _chart(pattern: str, comparisons: Sequence[Comparison]) -> Chart:
+    points = _points(pattern, comparisons)
+    names = [*dict.fromkeys(point.name for point in points)]
+    records = [_record(point, _SHIFT ** names.index(point.name)) for point in points]
+    base = text(comparisons[0].base.name)
+    news = text(", ".join(each.new.name for each in comparisons))
+    threshold = comparisons[0].threshold
+    title = f"Time of {news} / time of {base}: {pattern}"
+    counts = {
+        word: sum(point.row.word == word for point in points)
+        for word in ("slower", "faster", "same", "cannot tell")
+    }
+    said = ", ".join(f"{count} {_WORDS.get(word, word)}" for word, count in counts.items() if count)
+    alone = sum(
+        len(each.only_base) + len(each.only_new) + len(each.refused) for each in comparisons
+    )
+    return Chart(
+        name=slug("compare", pattern),
+        title=title,
+        lines=[
+            f"Rows: {said}. Above 1: slower than {base}.",
+            *(
+                [f"{alone} rows of one run only, or of another kind, are left out."]
+                if alone
+                else []
+            ),
+        ],
+        marks=[
+            f"Bars: 95 % interval. Shaded: within the threshold of {100 * threshold:g} %.",
+            "Hollow: not told apart. Rows of a size stand side by side.",
+        ],
+        view=_view(names, records),
+        data={
+            "points": records,
+            "same": [{"low": 1 / (1 + threshold), "high": 1 + threshold, "y": 1.0}],
+        },
+        text=f"{title}. Rows: {said}.",
+        drawing=Drawing(
+            BYTES,
+            "ratio",
+            [
+                Curve(
+                    name,
+                    [each["x"] for each in records if each["series"] == name],
+                    [each["y"] for each in records if each["series"] == name],
+                )
+                for name in names
+            ],
+            x_is_log=True,
+            points=True,
+        ),
+        height=260,
+    )
+
+
+def _record(point: _Point, shift: float) -> Record:
+    configuration, difference = point.row.configuration, point.row.difference
+    return {
+        "series": point.name,
+        "transport": configuration.transport,
+        "x": place_of_size(configuration.size) * shift,
+        "y": difference.ratio,
+        "low": known(difference.low),
+        "high": known(difference.high),
+        "word": point.row.word,
+        "size": size_in_words(configuration.size),
+        "change": f"{100 * (difference.ratio - 1):+.2g} %",
+    }
+
+
+def _view(names: Sequence[str], records: Sequence[Record]) -> View:
+    ends = [each[end] for each in records for end in ("low", "y", "high") if each[end]]
+    scale = log_scale([*ends, 1 - _NARROWEST, 1 + _NARROWEST])
+    axis = ratio_axis("ratio of times", ends)
+    x = size_axis(each["x"] for each in records)
+    points = visible(alt.Chart(named("points")))
+    same = alt.Chart(named("same"))
+    hues = colour(names)
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", scale=scale, axis=axis)
+
+    tip = [
+        alt.Tooltip("series:N", title="what"),
+        alt.Tooltip("size:N"),
+        alt.Tooltip("change:N"),
+        alt.Tooltip("word:N", title="verdict"),
+    ]
+    return layered(
+        same.mark_rect(opacity=0.5).encode(y=y("low"), y2="high:Q"),
+        same.mark_rule().encode(y=y("y")),
+        points.mark_rule(strokeWidth=1.5).encode(x=x, y=y("low"), y2="high:Q", color=hues),
+        points.mark_point(size=40, opacity=1, strokeWidth=1.5).encode(
+            x=x,
+            y=y("y"),
+            color=hues,
+            shape=shape(names),
+            fill=alt.condition(
+                "datum.word === 'cannot tell'",
+                alt.value("transparent"),
+                alt.Fill("series:N", scale=alt.Scale(domain=[*names]), legend=None),
+            ),
+            tooltip=tip,
+        ),
+    )

@@ -1,0 +1,145 @@
+"""Charts in a terminal, drawn by plotext."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import plotext
+
+from halftrip.plot.chart import BYTES, Chart, Curve, Drawing, Grid
+from halftrip.report.cells import wrapped
+from halftrip.units import format_size, significant
+
+_HEIGHT = 20
+# The characters of curves; of more, these come again.
+_MARKERS = "ox+*#@%&=~"
+_TICKS = 8
+_FEW_DECADES = 4
+# From usual to slow, a character for a field of a heat map, by the position between both.
+_SHADES = " .:-=+*#%@"
+# The units that have prefixes, and these.
+_WITH_PREFIX = ("s", "B/s", "/s")
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n"))
+
+
+def render(charts: Sequence[Chart], width: int) -> str:
+    """The charts in lines of `width` columns, without colours: curves are told apart by their
+    characters."""
+    parts = []
+    for chart in charts:
+        said = [line for each in (chart.title, *chart.lines) for line in wrapped("", each, width)]
+        parts.append("\n".join([*said, _drawn(chart, width)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _drawn(chart: Chart, width: int) -> str:
+    if isinstance(chart.drawing, Grid):
+        return _grid(chart.drawing)
+    return _curves(chart.drawing, width)
+
+
+# Curves.
+
+
+def _curves(drawing: Drawing, width: int) -> str:
+    figure = plotext.figure
+    figure.clear()
+    figure.plot_size(width, _HEIGHT)
+    for number, curve in enumerate(drawing.curves):
+        for x, y in _pieces(curve, drawing):
+            signal = figure.signal(x, y, marker=_MARKERS[number % len(_MARKERS)])
+            figure.draw(signal.lines(len(x) > 1 and not drawing.points))
+    for axis, unit, is_log in (
+        ("x", drawing.x, drawing.x_is_log),
+        ("y", drawing.y, drawing.y_is_log),
+    ):
+        every = [value for curve in drawing.curves for value in getattr(curve, axis)]
+        ticks = _ticks([each for each in every if _fits(each, is_log)], is_log, unit == BYTES)
+        if ticks:
+            figure.ruler(axis).ticks(
+                [_place(each, is_log) for each in ticks], [_label(each, unit) for each in ticks]
+            )
+    built = str(figure.build().string(colorless=True)).rstrip("\n")
+    named = [
+        f"{_MARKERS[number % len(_MARKERS)]} {curve.name}"
+        for number, curve in enumerate(drawing.curves)
+    ]
+    legend = [f"across: {drawing.x}, up: {drawing.y}; {', '.join(named)}"]
+    return "\n".join([built, *(line for each in legend for line in wrapped("", each, width))])
+
+
+def _fits(value: float, is_log: bool) -> bool:
+    return math.isfinite(value) and (value > 0 or not is_log)
+
+
+def _place(value: float, is_log: bool) -> float:
+    return math.log10(value) if is_log else value
+
+
+def _pieces(curve: Curve, drawing: Drawing) -> list[tuple[list[float], list[float]]]:
+    """The stretches of a curve that are joined."""
+    found: list[tuple[list[float], list[float]]] = [([], [])]
+    for x, y in zip(curve.x, curve.y, strict=True):
+        if _fits(x, drawing.x_is_log) and _fits(y, drawing.y_is_log):
+            found[-1][0].append(_place(x, drawing.x_is_log))
+            found[-1][1].append(_place(y, drawing.y_is_log))
+        elif found[-1][0]:
+            found.append(([], []))
+    return [piece for piece in found if piece[0]]
+
+
+def _ticks(values: Sequence[float], is_log: bool, is_binary: bool) -> list[float]:
+    if not values:
+        return []
+    low, high = min(values), max(values)
+    if not is_log:
+        step = (high - low) / _TICKS
+        return [low + n * step for n in range(_TICKS + 1)] if step > 0 else [low]
+    if is_binary:
+        found = [2.0**power for power in range(math.floor(math.log2(low)), 64)]
+    else:
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        found = [10.0**power for power in decades]
+        if len(found) <= _FEW_DECADES:
+            found = [step * decade for decade in found for step in (1, 2, 5)]
+    inside = [each for each in found if low <= each <= high]
+    return inside[:: math.ceil(len(inside) / _TICKS)] if inside else [low]
+
+
+def _label(value: float, unit: str) -> str:
+    if unit == BYTES:
+        return format_size(int(value)) if value >= 1 else "0"
+    if unit not in _WITH_PREFIX:
+        return _short(value)
+    for scale, prefix in _PREFIXES:
+        if abs(value) >= 0.999 * scale:
+            return f"{_short(value / scale)} {prefix}{unit}"
+    return f"0 {unit}"
+
+
+def _short(value: float) -> str:
+    text = significant(value, 3)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+# Heat maps.
+
+
+def _grid(grid: Grid) -> str:
+    known = [value for line in grid.values for value in line if math.isfinite(value)]
+    low, high = min(known), max(known)
+    longest = max(map(len, grid.names))
+
+    def shade(value: float) -> str:
+        if not math.isfinite(value):
+            return " "
+        position = (value - low) / (high - low) if high > low else 0.0
+        return _SHADES[round(position * (len(_SHADES) - 1))] if position > 0 else "."
+
+    lines = [
+        f"{name:{longest}}  {''.join(map(shade, line))}"
+        for name, line in zip(grid.names, grid.values, strict=True)
+    ]
+    said = f"from . ({low:.2f} times as slow as the median pair) to @ ({high:.2f})"
+    return "\n".join([*lines, said])

@@ -1,0 +1,85 @@
+"""`halftrip plot` as it is called."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from harness.files import ROOT
+
+RUN = ROOT / "tests" / "golden" / "formats" / "9.jsonl"
+BEGINS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
+
+
+@pytest.fixture
+def run_file(shell):
+    return shutil.copy(RUN, shell.directory / "run.jsonl")
+
+
+@pytest.mark.parametrize("ending", BEGINS)
+def test_the_ending_of_a_name_is_the_format(shell, run_file, ending):
+    result = shell.call("plot", run_file, "-o", f"picture.{ending}")
+    assert result.status == 0, result.err
+    assert result.out == f"picture.{ending}: 1 chart\n"
+    assert (shell.directory / f"picture.{ending}").read_bytes().startswith(BEGINS[ending])
+
+
+def test_without_a_name_it_is_drawn_in_the_terminal(shell, run_file):
+    shutil.copy(RUN, shell.directory / "halftrip-1.jsonl")
+    for arguments in ((), (run_file,), ("run.jsonl", "--tty")):
+        result = shell.halftrip("plot", *arguments, COLUMNS="90")
+        assert result.status == 0, result.err
+        assert result.out.startswith("One-way latency by message size: pingpong\n")
+        assert max(map(len, result.out.splitlines())) <= 90
+        assert "o shm" in result.out
+
+
+def test_the_specification_can_be_changed(shell, run_file):
+    shown = shell.call("plot", run_file, "--spec", "-k", "bandwidth")
+    assert shown.status == 0, shown.err
+    spec = json.loads(shown.out)
+    assert "vega-lite" in spec["$schema"]
+    result = shell.call("plot", run_file, "--spec", "-k", "bandwidth", "-o", "spec.json")
+    assert result.status == 0, result.err
+    assert json.loads((shell.directory / "spec.json").read_text()) == spec
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "status"),
+    [
+        (("nothing.jsonl",), "nothing.jsonl: no such file", 2),
+        (("run.jsonl", "run.jsonl"), "the same run file twice; name each once", 2),
+        (("run.jsonl", "-k", "latencies"), "--kind: 'latencies' is not known; did you mean", 2),
+        (("run.jsonl", "-o", "x.gif"), "--output: .gif is not known", 2),
+        (("run.jsonl", "-o", "none/x.svg"), "none/x.svg: no such file or directory", 1),
+        (("run.jsonl", "--theme", "drak"), "--theme: 'drak' is not known; did you mean dark", 2),
+        (("run.jsonl", "--tty", "--spec"), "--tty draws in the terminal, --spec does not", 2),
+        (("run.jsonl", "-t", "mpi4py"), "nothing to show; the run has -t", 2),
+        (("run.jsonl", "-k", "compare"), "--kind compare: name two runs, BASE and NEW", 2),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_line(shell, run_file, arguments, said, status):
+    result = shell.call("plot", *arguments)
+    assert result.status == status
+    assert result.out == ""
+    assert said in result.err
+    assert len(result.err.splitlines()) == 1
+    assert [*shell.directory.glob("*.tmp")] == []
+
+
+def test_without_the_library_it_says_how_to_get_it(run_file, tmp_path):
+    code = (
+        "import sys; sys.modules['altair'] = None; sys.argv = ['halftrip', *sys.argv[1:]];"
+        "from halftrip.cli import main; main()"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, "plot", run_file],
+        capture_output=True, text=True, cwd=tmp_path, timeout=100, check=False,
+    )  # fmt: skip
+    assert result.returncode == 2
+    assert result.stderr == (
+        "halftrip: pictures need Vega-Altair, vl-convert and plotext (altair is missing): "
+        "pip install 'halftrip[plot]'\n"
+    )

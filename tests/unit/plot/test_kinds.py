@@ -1,0 +1,241 @@
+"""Every kind of picture of every kind of run: charts that can be drawn, or one line that says what
+the run lacks."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from halftrip.errors import UsageError
+from halftrip.plot import writing
+from halftrip.plot.caveats import with_caveats
+from halftrip.plot.chart import EMPTY, Grid, Subject
+from halftrip.plot.kinds import KINDS, kind_named, usual_kind
+from halftrip.plot.terminal import render
+from halftrip.report.document import document
+from halftrip.results.records import Failure, RunEnd, Skip
+from halftrip.results.run_file import load
+from harness import runs
+from harness.imports import imported_run, reference
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+IMPORTS = sorted(
+    path for path in (GOLDEN / "imports").glob("*/*") if path.suffix in (".txt", ".json")
+)
+# Marks that are drawn, in an SVG.
+MARKS = re.compile(r'<g class="mark-(?!group|text)[a-z]+ role-mark[^>]*>(?:<path|<line|<g>)')
+
+
+def subject(run, name="run"):
+    return Subject(name, document(run, flags=False))
+
+
+def sized(*sizes, seed=1, transport="shm", **changes):
+    """Measurements of a transport in three slices of each size."""
+    return [
+        runs.measurement(
+            transport, size, half_ns=100.0 + size / 8, seed=seed + size + slice_, slice=slice_,
+            **changes,
+        )
+        for size in sizes
+        for slice_ in range(3)
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def usual():
+    """Two transports of which one is built on the other, two patterns, and a system log."""
+    measured = [
+        *sized(0, 1, 64, 4096, usage=(runs.usage(0.9, 0.05), runs.usage(0.4, 0.2))),
+        *sized(0, 1, 64, 4096, transport="mp-shm", seed=90),
+        *sized(64, 4096, pattern="stream", window=16),
+    ]
+    counters = [
+        runs.counters(
+            at=float(number),
+            seconds=1.0,
+            phase="during",
+            launch=number // 3,
+            cpus={"all": {"user": 0.5, "system": 0.2, "idle": 1.3}},
+            counts={"interrupts": 500, "context_switches": 900},
+            interfaces={"lo": {"bytes_in": 1000, "bytes_out": 1000}},
+        )
+        for number in range(6)
+    ]
+    return runs.run(*measured, host_counters=tuple(counters))
+
+
+def charts_of(kind, subjects):
+    """The charts; an empty list where there is one line instead."""
+    try:
+        return with_caveats(KINDS[kind](subjects), subjects)
+    except UsageError as error:
+        said = str(error)
+    assert said
+    assert "\n" not in said
+    return []
+
+
+def check(charts):
+    """That charts can be drawn: names differ, and every figure has a place."""
+    assert len({chart.name for chart in charts}) == len(charts)
+    for chart in charts:
+        assert chart.title
+        assert chart.text
+        assert all(re.fullmatch(r"[a-z0-9-]+", chart.name) for chart in charts)
+        assert any(chart.data.values())
+        for records in chart.data.values():
+            for value in (value for record in records for value in record.values()):
+                assert not isinstance(value, float) or math.isfinite(value)
+    json.loads(writing.spec_text(charts, "light"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_a_usual_run(usual, kind):
+    subjects = [subject(usual, "a"), subject(usual, "b")]
+    if kind == "pairs":
+        with pytest.raises(UsageError, match="one pair has been measured"):
+            KINDS[kind](subjects)
+        return
+    charts = charts_of(kind, subjects)
+    assert charts
+    check(charts)
+    assert all(chart.title in render(charts, 100) for chart in charts)
+    # More of them would only take longer.
+    svg = writing.picture(charts[:2], "svg", "dark").decode()
+    assert len(MARKS.findall(svg)) >= len(charts[:2])
+    assert "NaN" not in svg
+
+
+@pytest.mark.parametrize(
+    "version", [*(pytest.param(n, marks=pytest.mark.extended) for n in range(1, 9)), 9]
+)
+def test_of_runs_of_every_format(version):
+    run = subject(load(GOLDEN / "formats" / f"{version}.jsonl"))
+    for kind in KINDS:
+        charts = charts_of(kind, [run])
+        if charts:
+            check(charts)
+            render(charts, 80)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("path", IMPORTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_of_imported_runs(path):
+    found = subject(imported_run(path.read_bytes(), path.parent.name))
+    drawn = {kind: charts_of(kind, [found]) for kind in KINDS}
+    for charts in drawn.values():
+        if charts:
+            check(charts)
+    # Whoever has printed it, its rows have a picture, unless nothing says their size.
+    has_sizes = any(row.configuration.size_known for row in found.document.rows)
+    assert drawn[usual_kind([found])] or drawn["bandwidth"] or not has_sizes
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_of_published_tables(number):
+    found = subject(imported_run(reference(number)))
+    charts = charts_of(usual_kind([found]), [found]) or charts_of("bandwidth", [found])
+    assert charts
+    check(charts)
+
+
+def test_pairs_are_a_map_with_the_slowest_named():
+    pairs = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
+    measured = [
+        runs.measurement(
+            half_ns=300.0 if pair == (1, 3) else 100.0, pair=pair, seed=n, slice=slice_
+        )
+        for n, pair in enumerate(pairs)
+        for slice_ in range(3)
+    ]
+    environments = tuple(runs.environment(rank, host=f"n{rank + 8}") for rank in range(4))
+    run = subject(runs.run(*measured, environments=environments))
+    assert usual_kind([run]) == "pairs"
+    (chart,) = charts_of("pairs", [run])
+    check([chart])
+    assert "Slowest: n9 and n11" in chart.lines[1]
+    assert isinstance(chart.drawing, Grid)
+    # n8 before n10.
+    assert chart.drawing.names == ["n8", "n9", "n10", "n11"]
+    assert len(chart.data["pairs"]) == 2 * len(pairs)
+
+
+def test_sizes_are_joined_only_where_nothing_is_between_them():
+    failed = Failure(configuration=runs.configuration(size=128), reason="it broke", slice=0)
+    run = runs.run(*sized(0, 1, 4, 64, 256), failures=(failed,))
+    (chart,) = charts_of("latency", [subject(run)])
+    pieces = {}
+    for record in chart.data["points"]:
+        pieces.setdefault(record["piece"], []).append(record["x"])
+    # Empty messages stand alone; 64 is far from 4; between 64 and 256 a size has failed.
+    assert sorted(pieces.values()) == [[EMPTY], [1, 4], [64], [256]]
+    assert any("Failed: shm pingpong 128 (it broke)" in line for line in chart.lines)
+
+
+def test_what_was_not_measured_is_said():
+    skip = Skip(transport="tcp", reason="no network")
+    end = RunEnd(reason="stopped by SIGINT", clock_drift=None)
+    run = runs.run(*sized(8, 16), skips=(skip,), end=end)
+    (chart,) = charts_of("latency", [subject(run)])
+    assert "Interrupted: stopped by SIGINT." in chart.lines
+    assert "Not measured: tcp (no network)." in chart.lines
+
+
+def test_a_legend_names_what_differs_and_nothing_else():
+    measured = [*sized(8, 64), *sized(8, 64, transport="tcp", wait="block")]
+    (chart,) = charts_of("latency", [subject(runs.run(*measured))])
+    assert {record["series"] for record in chart.data["points"]} == {"shm", "tcp"}
+    assert "wait: spin (shm), block (tcp)" in chart.lines[0]
+    both = [subject(runs.run(*sized(8, 64)), name) for name in ("one", "two")]
+    (chart,) = charts_of("latency", both)
+    assert {record["series"] for record in chart.data["points"]} == {"one", "two"}
+    waits = [*sized(8, 64), *sized(8, 64, wait="block")]
+    (chart,) = charts_of("latency", [subject(runs.run(*waits))])
+    assert {record["series"] for record in chart.data["points"]} == {"spin", "block"}
+
+
+def test_a_single_row_and_rows_without_an_interval_are_drawn():
+    (chart,) = charts_of("latency", [subject(runs.run(runs.measurement()))])
+    check([chart])
+    assert len(chart.data["points"]) == 1
+    assert chart.data["points"][0]["interval"] == "none"
+    assert "1 point has no interval." in chart.lines
+
+
+def test_names_that_somebody_has_written_are_texts():
+    name = "<script>alert(1)</script>\x1b[2J"
+    environments = tuple(runs.environment(rank, host=f"{name}{rank}") for rank in range(2))
+    run = subject(runs.run(*sized(8, 64), environments=environments), "r")
+    (chart,) = charts_of("latency", [run])
+    svg = writing.picture([chart], "svg", "light").decode()
+    assert "<script" not in svg
+    assert "\x1b" not in svg
+
+
+def test_what_cannot_be_drawn_is_one_line():
+    with pytest.raises(UsageError, match="'latencies' is not known; did you mean latency"):
+        kind_named("latencies")
+    nothing = subject(runs.run())
+    for kind in KINDS:
+        assert charts_of(kind, [nothing]) == []
+    one, other = subject(runs.run(*sized(8)), "a"), subject(runs.run(*sized(16)), "b")
+    with pytest.raises(UsageError, match="have no row in common"):
+        KINDS["compare"]([one, other])
+    with pytest.raises(UsageError, match="have no row in common"):
+        KINDS["history"]([one, other])
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("picture.gif", ".gif is not known"),
+        ("picture", "has no ending; allowed: .svg"),
+        ("picture.sgv", "did you mean svg?"),
+    ],
+)
+def test_an_unknown_ending_is_refused(name, said):
+    with pytest.raises(UsageError, match=re.escape(said)):
+        writing.ending(name)
