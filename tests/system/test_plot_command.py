@@ -10,7 +10,7 @@ import pytest
 from harness.files import ROOT
 
 RUN = ROOT / "tests" / "golden" / "formats" / "9.jsonl"
-BEGINS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
+BEGINS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>"}
 
 
 @pytest.fixture

@@ -72,6 +72,11 @@ def plot(paths: Sequence[str], asked: Asked) -> int:
         with writing():
             print(printable_lines(render(charts, screen().width)), end="")
         return 0
+    elif format_ == files.PAGE:
+        from halftrip.page.scaffold import of_charts
+
+        title = ", ".join(subject.name for subject in subjects)
+        files.write(asked.output, of_charts(title, charts).encode())
     else:
         files.write(asked.output, files.picture(charts, format_, theme))
     print(f"{printable(asked.output)}: {_named(charts)}")

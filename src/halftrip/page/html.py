@@ -22,6 +22,7 @@ from halftrip.page.blocks import (
 )
 from halftrip.page.drawing import script_json, specification, transports
 from halftrip.plot.chart import Chart
+from halftrip.plot.writing import said_of
 from halftrip.report.layout import Column, Line
 from halftrip.texts import printable, printable_lines
 
@@ -201,7 +202,7 @@ def _class(*names: str) -> str:
 def figure(chart: Chart) -> str:
     """A picture with its title, its lines, and what it shows in words; a script draws it."""
     name = f"chart-{chart.name}"
-    lines = "".join(f"<p>{_prose(line)}</p>" for line in chart.lines)
+    lines = "".join(f"<p>{_prose(line)}</p>" for line in said_of(chart))
     return (
         f'<figure aria-labelledby="{name}-title">'
         f'<figcaption><h3 id="{name}-title">{escaped(chart.title)}</h3>{lines}</figcaption>'

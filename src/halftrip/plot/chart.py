@@ -208,6 +208,11 @@ def in_seconds(ns: float) -> float | None:
     return ns * 1e-9 if math.isfinite(ns) else None
 
 
+def rounded(value: float) -> float:
+    """A figure to be drawn, to five digits: no picture shows more, and a page would be larger."""
+    return float(f"{value:.5g}")
+
+
 def known(value: float | None) -> float | None:
     """A figure; None where it is not known: JSON has no other word for it."""
     return value if value is not None and math.isfinite(value) else None

@@ -21,6 +21,7 @@ from halftrip.plot.chart import (
     log_scale,
     named,
     place_of_size,
+    rounded,
     size_axis,
     slug,
     time_axis,
@@ -108,8 +109,8 @@ def _share_chart(pattern: str, size: int, lines: Sequence[Line]) -> Chart | None
                 "series": line.name,
                 "transport": line.configuration.transport,
                 "key": line.key,
-                "x": float(times[rank]),
-                "y": float((rank + 1) / times.size),
+                "x": rounded(times[rank]),
+                "y": rounded((rank + 1) / times.size),
             }
             for rank in ranks(times.size, _MOST_POINTS)
         ]
@@ -214,7 +215,12 @@ def _violin_chart(pattern: str, lines: Sequence[Line]) -> Chart:
                 "size": format_size(line.configuration.size),
             }
             outlines += [
-                common | {"y": y, "left": 2 ** (place - gap * w), "right": 2 ** (place + gap * w)}
+                common
+                | {
+                    "y": rounded(y),
+                    "left": rounded(2 ** (place - gap * w)),
+                    "right": rounded(2 ** (place + gap * w)),
+                }
                 for y, w in _density(times)
             ]
             marks.append(common | _mark(times, float(2**place)))

@@ -19,6 +19,7 @@ from halftrip.plot.chart import (
     layered,
     log_scale,
     named,
+    rounded,
     slug,
     text,
     time_axis,
@@ -33,7 +34,7 @@ from halftrip.units import format_size
 # So many rows have a chart each, the least trusted first.
 MOST_ROWS = 6
 # So many samples of a row are drawn.
-_MOST_SAMPLES = 1500
+_MOST_SAMPLES = 1000
 _WORST_FIRST = {"no": 0, "caution": 1, "ok": 2}
 
 
@@ -145,8 +146,7 @@ def _records(
             {
                 **common,
                 "x": first + int(place) + 1,
-                "y": float(times[place]),
-                "slice": f"slice {each.slice + 1} of launch {each.launch + 1}",
+                "y": rounded(times[place]),
             }
             for place in extremes(times, most)
             if times[place] > 0
@@ -156,7 +156,7 @@ def _records(
                 **common,
                 "low": first + 1,
                 "high": first + times.size,
-                "y": float(np.median(times)),
+                "y": rounded(np.median(times)),
                 "slice": f"slice {each.slice + 1} of launch {each.launch + 1}",
                 "shade": number % 2,
             }
@@ -181,7 +181,10 @@ def _view(names: Sequence[str], values: Sequence[float]) -> View:
             x=x,
             y=y,
             color=hues,
-            tooltip=[alt.Tooltip("slice:N"), alt.Tooltip("y:Q", format="~s", title="s")],
+            tooltip=[
+                alt.Tooltip("series:N", title="of"),
+                alt.Tooltip("y:Q", format=".4s", title="s"),
+            ],
         ),
         slices.mark_rule(strokeWidth=3).encode(
             x="low:Q",

@@ -86,6 +86,8 @@ def check(charts):
         assert chart.text
         assert all(re.fullmatch(r"[a-z0-9-]+", chart.name) for chart in charts)
         assert any(chart.data.values())
+        # It is as Vega-Lite's schema says.
+        chart.view.to_dict(validate=True, context={"top_level": False})
         for records in chart.data.values():
             for value in (value for record in records for value in record.values()):
                 assert not isinstance(value, float) or math.isfinite(value)
