@@ -95,6 +95,7 @@ def transports(charts: Iterable[Chart]) -> list[str]:
             for chart in charts
             for records in chart.data.values()
             for record in records
-            if record.get("transport") is not None
+            # What belongs to no transport, as the load of a host, has none.
+            if record.get("transport")
         )
     )
