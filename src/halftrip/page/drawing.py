@@ -38,6 +38,18 @@ def charts(subjects: Sequence[Subject], names: Iterable[str]) -> list[Chart]:
     return found
 
 
+def within(charts: Sequence[Chart], most: int) -> list[Chart]:
+    """Those that together take no more than so many bytes; a large one makes room for later ones
+    that are smaller."""
+    kept = []
+    for chart in charts:
+        size = len(script_json(specification(chart)))
+        if size <= most:
+            most -= size
+            kept.append(chart)
+    return kept
+
+
 def specification(chart: Chart) -> dict[str, Any]:
     """What draws a chart as wide as the page, with zoom."""
     spec = single(chart, width="container", titled=False)
@@ -83,6 +95,7 @@ def transports(charts: Iterable[Chart]) -> list[str]:
             for chart in charts
             for records in chart.data.values()
             for record in records
-            if record.get("transport") is not None
+            # What belongs to no transport, as the load of a host, has none.
+            if record.get("transport")
         )
     )

@@ -10,7 +10,7 @@ from halftrip.page import environments, tables
 from halftrip.page.answer import answer
 from halftrip.page.asked import asked, counted, repeat
 from halftrip.page.blocks import Block, Code, Drawn, Folded, Items, Report, Ruled, Said, Section
-from halftrip.page.drawing import charts
+from halftrip.page.drawing import charts, within
 from halftrip.page.rules import rules
 from halftrip.plot.chart import Subject
 from halftrip.report import notes, pairs, screen, side_by_side
@@ -23,7 +23,9 @@ from halftrip.report.side_by_side import letters
 _CURVES = ("latency", "bandwidth")
 _RATES = ("rate",)
 _OTHERS = ("compare", "pairs", "layers")
-_DISTRIBUTION = ("samples", "distribution")
+_DISTRIBUTION = ("distribution", "samples")
+# A page has to open: so many bytes of pictures that have a point for each of many samples.
+_MOST_BYTES = 700_000
 _USAGE = ("usage",)
 _SYSTEM = ("system",)
 _COLUMNS = 100
@@ -123,8 +125,13 @@ def _rest(subjects: Sequence[Subject]) -> Iterable[Section]:
     """What is behind the figures."""
     documents = [subject.document for subject in subjects]
     one = documents[0] if len(documents) == 1 else None
-    spread: list[Block] = [Drawn(each) for each in charts(subjects, _DISTRIBUTION)]
-    cost: list[Block] = [Drawn(each) for each in charts(subjects, _USAGE)]
+    spread = _spread(subjects)
+    cost: list[Block] = [
+        Drawn(each)
+        for each in charts(subjects, _USAGE)
+        # The same bandwidths are above.
+        if not each.name.startswith(_CURVES)
+    ]
     log: list[Block] = [Drawn(each) for each in charts(subjects, _SYSTEM)]
     if one is not None:
         spread += tables.of_tails(one)
@@ -136,6 +143,18 @@ def _rest(subjects: Sequence[Subject]) -> Iterable[Section]:
     runs = [document.run for document in documents]
     found = environments.of_runs(runs) if one is None else environments.of_hosts(one.run)
     yield Section("environment", "Environment", [] if found is None else [found])
+
+
+def _spread(subjects: Sequence[Subject]) -> list[Block]:
+    """How single times differ, in as many pictures as there is room for."""
+    every = charts(subjects, _DISTRIBUTION)
+    kept = within(every, _MOST_BYTES)
+    blocks: list[Block] = [Drawn(each) for each in kept]
+    if len(kept) < len(every):
+        left = counted(len(every) - len(kept), "more picture")
+        said = f"{left}: halftrip plot -k samples, halftrip plot -k distribution."
+        blocks.append(Said(said))
+    return blocks
 
 
 def _trust(shown: Shown) -> list[Block]:
