@@ -116,6 +116,7 @@ def test_what_is_set_is_what_is_read(shell):
 
 
 @pytest.mark.extended
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("mpi", "named", "sizes", "place"),
     [

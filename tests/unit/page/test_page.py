@@ -158,9 +158,10 @@ def test_pictures_of_figures_can_be_zoomed_by_hand_and_not_by_a_finger():
     assert spec["width"] == "container"
 
 
-@pytest.mark.parametrize(
-    "path", [*GOLDEN, *IMPORTS], ids=lambda path: f"{path.parent.name}-{path.name}"
-)
+ANY = [*GOLDEN, *(pytest.param(path, marks=pytest.mark.extended) for path in IMPORTS)]
+
+
+@pytest.mark.parametrize("path", ANY, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_the_page_of_any_run_is_small(path):
     run = load(path) if path.suffix == ".jsonl" else imported_run(path.read_bytes())
     made = page_of(run)
