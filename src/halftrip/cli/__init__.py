@@ -192,6 +192,7 @@ _signature = inspect.Signature(_parameters())
 _run.__signature__ = _signature  # type: ignore[attr-defined]
 _run.__annotations__ = {name: each.annotation for name, each in _signature.parameters.items()}
 app.command("run", cls=Command)(_run)
+showing.add_to(app)
 
 
 @app.command()
@@ -210,7 +211,6 @@ def doctor(
     raise typer.Exit(examine(json, load))
 
 
-showing.add_to(app)
 picturing.add_to(app)
 changes.add_to(app)
 over_time.add_to(app)

@@ -45,7 +45,7 @@ def plot(
         bool, typer.Option("--spec", help="Write the Vega-Lite JSON of it, to change it.")
     ] = False,
 ) -> None:
-    """Draw runs: curves, samples, distributions, pairs, what changed."""
+    """Draw runs: in the terminal, or into a file."""
     from halftrip.cli.plot import Asked
     from halftrip.cli.plot import plot as draw
     from halftrip.cli.show import selection_of
