@@ -37,9 +37,8 @@ def plot(
     sizes: Sizes = None,
     pair: Pairs = None,
     theme: Annotated[
-        str,
-        typer.Option("--theme", metavar="NAME", help="light or dark. [light]", show_default=False),
-    ] = "light",
+        Text, typer.Option("--theme", metavar="NAME", help="Of a picture: light or dark. [light]")
+    ] = None,
     tty: Annotated[bool, typer.Option("--tty", help="Draw in the terminal.")] = False,
     spec: Annotated[
         bool, typer.Option("--spec", help="Write the Vega-Lite JSON of it, to change it.")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from halftrip.cli.history import files_in
-from halftrip.cli.loading import loaded
+from halftrip.cli.loading import check_output, loaded, run_names
 from halftrip.cli.output import screen, writing
 from halftrip.errors import NotARunError, UsageError
 from halftrip.plan.parsing import nearest
@@ -20,6 +18,7 @@ from halftrip.texts import printable, printable_lines
 
 if TYPE_CHECKING:
     from halftrip.plot.chart import Subject
+    from halftrip.plot.theme import Theme
 
 _HISTORY = "history"
 
@@ -29,7 +28,7 @@ class Asked(NamedTuple):
 
     output: str | None = None
     kind: str | None = None
-    theme: str = "light"
+    theme: str | None = None
     tty: bool = False
     spec: bool = False
     selection: Selection = Selection()
@@ -49,11 +48,7 @@ def plot(paths: Sequence[str], asked: Asked) -> int:
             f"pictures need Vega-Altair, vl-convert and plotext ({error.name} is missing): "
             "pip install 'halftrip[plot]'"
         ) from None
-    theme = next((each for each in THEMES if each == asked.theme), None)
-    if theme is None:
-        raise UsageError(
-            f"--theme: {asked.theme!r} is not known; {nearest(asked.theme, [*THEMES])}"
-        )
+    theme = _theme(asked.theme, THEMES)
     kind = None if asked.kind is None else kinds.kind_named(asked.kind)
     format_ = None if asked.output is None or asked.spec else files.ending(asked.output)
     subjects = _subjects(paths, asked)
@@ -83,11 +78,23 @@ def plot(paths: Sequence[str], asked: Asked) -> int:
     return 0
 
 
+def _theme(name: str | None, known: Sequence[Theme]) -> Theme:
+    """The theme of this name; the first one where none is named."""
+    found = next((each for each in known if name in (None, each)), None)
+    if found is None:
+        raise UsageError(f"--theme: {name!r} is not known; {nearest(str(name), [*known])}")
+    return found
+
+
 def _check(asked: Asked) -> None:
     """Raises UsageError for options that exclude each other."""
     if asked.tty and (asked.output is not None or asked.spec):
         other = "--spec" if asked.spec else "--output"
         raise UsageError(f"--tty draws in the terminal, {other} does not; leave one out")
+    if asked.theme is not None and asked.output is None and not asked.spec:
+        raise UsageError("--theme: the terminal has its own colours; only with --output")
+    if asked.theme is not None and (asked.output or "").lower().endswith(".html"):
+        raise UsageError("--theme: a page is light or dark as its reader's system is; leave it out")
 
 
 def _named(charts: Sequence[object]) -> str:
@@ -100,17 +107,15 @@ def _subjects(paths: Sequence[str], asked: Asked) -> list[Subject]:
     from halftrip.plot.chart import Subject
 
     files = _runs_in(paths) if asked.kind == _HISTORY else [*paths] or [str(newest())]
-    stems = [Path(file).stem for file in files]
-    names = stems if len(set(stems)) == len(stems) else files
-    if len(set(map(os.path.realpath, files))) < len(files):
-        raise UsageError("the same run file twice; name each once")
+    if asked.output is not None:
+        check_output(asked.output, files)
     found = []
-    for file, name in zip(files, names, strict=True):
+    for file, name in zip(files, run_names(files), strict=True):
         made = document(loaded(file), flags=False)
         if not made.rows:
             reason = f": {made.interrupted}" if made.interrupted is not None else ""
             raise UsageError(f"{printable(file)}: nothing was measured{reason}")
-        found.append(Subject(printable(name), selected(made, asked.selection)))
+        found.append(Subject(name, selected(made, asked.selection)))
     return found
 
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from halftrip.cli.loading import loaded
+from halftrip.cli.loading import check_output, loaded, run_names
 from halftrip.cli.output import writing
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
@@ -59,16 +59,17 @@ def report_runs(files: Sequence[str], asked: Asked) -> int:
     _check(asked)
     check_needed()
     paths = list(files) or [str(newest())]
-    twice = next((path for n, path in enumerate(paths) if path in paths[:n]), None)
-    if twice is not None:
-        raise UsageError(f"{printable(twice)}: named twice; leave one out")
-    text = _text(paths, asked)
     output = asked.output
-    if output == _STANDARD_OUTPUT or (output is None and asked.format == "md"):
+    if output is None and asked.format == "html":
+        output = page_name(paths[0])
+    if output is not None:
+        check_output(output, paths)
+    text = _text(paths, asked)
+    if output is None or output == _STANDARD_OUTPUT:
         with writing():
             print(text, end="")
         return 0
-    write_page(text, output or page_name(paths[0]), asked.open, sys.stdout)
+    write_page(text, output, asked.open, sys.stdout)
     return 0
 
 
@@ -80,7 +81,7 @@ def check_needed() -> None:
 
 def page_name(path: str) -> str:
     """The page of a run file, beside it: ``run.html`` of ``run.jsonl``."""
-    return str(Path(path).with_suffix(".html"))
+    return f"{path.removesuffix('.jsonl')}.html"
 
 
 def write_page(text: str, path: str, is_opened: bool, stream: TextIO) -> None:
@@ -114,7 +115,7 @@ def _text(paths: Sequence[str], asked: Asked) -> str:
         Shown(
             Subject(name, selected(document(loaded(path)), asked.selection)), printable(path), whole
         )
-        for name, path in zip(names(paths), paths, strict=True)
+        for name, path in zip(run_names(paths), paths, strict=True)
     ]
     made = report(shown, ", ".join(each.subject.name for each in shown))
     makers: Mapping[str, Callable[[Report], str]] = {"html": _html, "md": _markdown}
@@ -131,9 +132,3 @@ def _markdown(made: Report) -> str:
     from halftrip.page import markdown
 
     return markdown.render(made)
-
-
-def names(paths: Sequence[str]) -> list[str]:
-    """What runs are called: by their files, by all of their paths where files have one name."""
-    short = [printable(Path(path).name.removesuffix(".jsonl")) for path in paths]
-    return short if len(set(short)) == len(short) else [*map(printable, paths)]

@@ -50,7 +50,7 @@ def _block(block: Block) -> str:
         Items: _items,
         Code: lambda code: f"{escaped(code.title)}:\n\n{_fenced(code.text)}",
         Tabled: _table,
-        Drawn: lambda drawn: f"### {escaped(drawn.chart.title)}\n\n{escaped(drawn.chart.text)}",
+        Drawn: _drawn,
         Ruled: lambda ruled: "\n".join(
             f"{number}. {_rule(rule)}" for number, rule in enumerate(ruled.rules, 1)
         ),
@@ -59,6 +59,14 @@ def _block(block: Block) -> str:
         ),
     }
     return made[type(block)](block)
+
+
+def _drawn(block: Drawn) -> str:
+    """What a picture shows, in words."""
+    chart = block.chart
+    words = chart.text.removeprefix(f"{chart.title}. ")
+    parts = [f"### {escaped(chart.title)}", *map(escaped, filter(None, [*chart.lines, words]))]
+    return "\n\n".join(parts)
 
 
 def _said(block: Said) -> str:

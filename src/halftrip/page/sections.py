@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from halftrip.analysis.flags import NAMES
+from halftrip.errors import UsageError
 from halftrip.page import environments, tables
 from halftrip.page.answer import answer
 from halftrip.page.asked import asked, counted, repeat
@@ -13,6 +14,7 @@ from halftrip.page.blocks import Block, Code, Drawn, Folded, Items, Report, Rule
 from halftrip.page.drawing import charts, within
 from halftrip.page.rules import rules
 from halftrip.plot.chart import Subject
+from halftrip.plot.kinds import KINDS
 from halftrip.report import notes, pairs, screen, side_by_side
 from halftrip.report.causes import trust
 from halftrip.report.counterparts import alone
@@ -22,7 +24,8 @@ from halftrip.report.side_by_side import letters
 # The kinds of pictures, by the section that they stand in.
 _CURVES = ("latency", "bandwidth")
 _RATES = ("rate",)
-_OTHERS = ("compare", "pairs", "layers")
+_OTHERS = ("pairs", "layers")
+_COMPARISON = "compare"
 _DISTRIBUTION = ("distribution", "samples")
 # A page has to open: so many bytes of pictures that have a point for each of many samples.
 _MOST_BYTES = 700_000
@@ -101,11 +104,21 @@ def _pictures(subjects: Sequence[Subject]) -> Iterable[Section]:
     found += charts([*map(_with_rates, subjects)], _RATES)
     found += charts(subjects, _OTHERS)
     blocks: list[Block] = [Drawn(each) for each in found]
+    if len(subjects) > 1:
+        blocks += _compared(subjects)
     if len(documents) == 1 and pairs.has_pairs(documents[0].rows):
         blocks.append(_pairs(documents[0]))
     if not blocks:
         blocks.append(Said("There is nothing to draw."))
     yield Section("curves", "Pictures", blocks)
+
+
+def _compared(subjects: Sequence[Subject]) -> list[Block]:
+    """What has changed from the first run to the others, or why that cannot be told."""
+    try:
+        return [Drawn(each) for each in KINDS[_COMPARISON](subjects)]
+    except UsageError as error:
+        return [Said(f"Nothing is compared: {error}.")]
 
 
 def _with_rates(subject: Subject) -> Subject:
@@ -151,8 +164,9 @@ def _spread(subjects: Sequence[Subject]) -> list[Block]:
     kept = within(every, _MOST_BYTES)
     blocks: list[Block] = [Drawn(each) for each in kept]
     if len(kept) < len(every):
-        left = counted(len(every) - len(kept), "more picture")
-        said = f"{left}: halftrip plot -k samples, halftrip plot -k distribution."
+        left = counted(len(every) - len(kept), "picture")
+        said = f"{left} left out, as the page would be large: halftrip plot -k samples, or -k "
+        said += "distribution, draws them."
         blocks.append(Said(said))
     return blocks
 

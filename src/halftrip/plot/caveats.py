@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from halftrip.plot.chart import Chart, Subject, text
 
-# So many reasons are named, and so many configurations for one.
+# So many reasons are named.
 _MOST = 3
 
 
 def with_caveats(charts: Sequence[Chart], subjects: Sequence[Subject]) -> list[Chart]:
     """The charts, with lines in the first about what these runs lack."""
-    said = [line for subject in subjects for line in _caveats(subject, len(subjects) > 1)]
+    runs: dict[str, list[str]] = {}
+    for subject in subjects:
+        for said in dict.fromkeys(_lacks(subject)):
+            runs.setdefault(said, []).append(subject.name)
+    several = len(subjects) > 1
+    lines = [
+        f"{said}, in {', '.join(names)}." if several else f"{said}." for said, names in runs.items()
+    ]
+    if len(lines) > _MOST:
+        lines = [*lines[:_MOST], f"{len(lines) - _MOST} more are missing: halftrip show."]
     first, *others = charts
-    return [first._replace(lines=[*filter(None, first.lines), *said]), *others]
+    return [first._replace(lines=[*filter(None, first.lines), *map(text, lines)]), *others]
 
 
-def _caveats(subject: Subject, several: bool) -> list[str]:
+def _lacks(subject: Subject) -> Iterator[str]:
     document = subject.document
-    run = f"Run {subject.name}: " if several else ""
-    said = [] if document.interrupted is None else [f"interrupted: {document.interrupted}"]
-    reasons = dict.fromkeys(
-        f"not measured: {skip.transport} ({skip.reason})" for skip in document.skips
-    )
-    failed = [f"failed: {each.configuration.title} ({each.reason})" for each in document.failures]
-    missing = [*reasons, *dict.fromkeys(failed)]
-    said += missing[:_MOST]
-    if len(missing) > _MOST:
-        said.append(f"{len(missing) - _MOST} more are missing: halftrip show")
-    return [text(f"{run}{each[0].upper() + each[1:] if not run else each}.") for each in said]
+    if document.interrupted is not None:
+        yield f"Interrupted: {document.interrupted}"
+    for skip in document.skips:
+        yield f"Not measured: {skip.transport} ({skip.reason})"
+    for failure in document.failures:
+        yield f"Failed: {failure.configuration.title} ({failure.reason})"

@@ -17,8 +17,12 @@ Record = dict[str, Any]
 View = alt.Chart | alt.LayerChart
 # The place of empty messages on an axis of sizes, which is logarithmic, bytes.
 EMPTY = 0.5
+# Of so many sizes, each has a label.
+_MOST_SIZES = 13
 # An axis over more decades than these has labels at powers of ten only.
 _FEW_DECADES = 3
+# An axis of less than this factor has a label at each tick.
+_NARROW = 8.0
 # Beside the outermost figures on a logarithmic axis there is room for this factor.
 _ROOM = 1.4
 
@@ -37,6 +41,19 @@ class Curve(NamedTuple):
     name: str
     x: Sequence[float]
     y: Sequence[float]
+
+
+def curves_of(
+    records: Sequence[Record], names: Sequence[str], x: str = "x", y: str = "y"
+) -> list[Curve]:
+    """A curve of the records of each of these series, of the fields `x` and `y`."""
+    found: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in names}
+    for each in records:
+        if each["series"] in found:
+            xs, ys = found[each["series"]]
+            xs.append(each[x])
+            ys.append(each[y])
+    return [Curve(name, *columns) for name, columns in found.items()]
 
 
 # The unit of message sizes in a terminal; empty messages stand at EMPTY.
@@ -117,10 +134,19 @@ def log_scale(values: Iterable[float], room: float = _ROOM) -> alt.Scale:
     return alt.Scale(type="log", domain=[min(known) / room, max(known) * room], nice=False)
 
 
-def _mantissas(values: Iterable[float]) -> str:
+def _is_labelled(values: Iterable[float]) -> str:
+    """An expression: whether a tick of a logarithmic axis for these values has a label. Between few
+    of them, all have one; over some decades 1, 2 and 5; over many, powers of ten."""
     known = [each for each in values if 0 < each < math.inf]
-    few = not known or math.log10(max(known) / min(known)) <= _FEW_DECADES
-    return "[1, 2, 5]" if few else "[1]"
+    ratio = max(known) / min(known) if known else 1.0
+    if ratio <= _NARROW:
+        return "true"
+    mantissas = "[1, 2, 5]" if math.log10(ratio) <= _FEW_DECADES else "[1]"
+    mantissa = f"datum.value / {_POWER}"
+    return (
+        f"(indexof({mantissas}, round({mantissa})) >= 0 && "
+        f"abs({mantissa} - round({mantissa})) < 0.001)"
+    )
 
 
 # Of a tick on a logarithmic axis, the power of ten at or below it.
@@ -129,7 +155,7 @@ _POWER = "pow(10, floor(log(datum.value) / LN10 + 1e-9))"
 
 def _log_axis(title: str, label: str, values: Iterable[float]) -> alt.Axis:
     """A logarithmic axis with this expression for its labels."""
-    is_labelled = f"indexof({_mantissas(values)}, round(datum.value / {_POWER})) >= 0"
+    is_labelled = _is_labelled(values)
     return alt.Axis(
         title=title,
         labelExpr=f"{is_labelled} ? {label} : ''",
@@ -142,7 +168,7 @@ def _log_axis(title: str, label: str, values: Iterable[float]) -> alt.Axis:
 
 def si_axis(title: str, unit: str, values: Iterable[float], is_log: bool = True) -> alt.Axis:
     """An axis in a unit with SI prefixes: ``1µs``, ``20GB/s``."""
-    label = f"format(datum.value, '~s') + '{unit}'"
+    label = f"format(datum.value, '.3~s') + '{unit}'"
     if is_log:
         return _log_axis(title, label, values)
     return alt.Axis(title=title, labelExpr=label, tickCount=6)
@@ -167,20 +193,17 @@ def size_axis(sizes: Iterable[float], field: str = "x", room: float = _ROOM) -> 
     """The axis of message sizes, bytes, by powers of two, for a `field` of records, with `room`
     beside the outermost as `log_scale` has it; empty messages stand left of all."""
     known = sorted({max(each, EMPTY) for each in sizes}) or [1.0]
-    low, high = (math.log2(each) for each in (max(known[0], 1.0), max(known[-1], 1.0)))
-    step = max(1, math.ceil((high - low) / 12))
-    first = step * math.ceil(low / step)
-    ticks = [2.0**power for power in range(first, math.floor(high) + 1, step)]
-    if len(ticks) < 2:
-        ticks = [each for each in known if each >= 1][:12]
-    if known[0] < 1:
-        ticks = [EMPTY, *ticks]
+    ticks = known
+    if len(known) > _MOST_SIZES:
+        low, high = (math.log2(max(each, 1.0)) for each in (known[0], known[-1]))
+        step = max(1, math.ceil((high - low) / _MOST_SIZES))
+        powers = range(math.ceil(low), math.floor(high) + 1, step)
+        ticks = [*known[: known[0] < 1], *(2.0**power for power in powers)]
     label = (
         "datum.value < 1 ? '0' : "
-        "datum.value >= 1073741824 ? format(datum.value / 1073741824, '.4~r') + 'G' : "
-        "datum.value >= 1048576 ? format(datum.value / 1048576, '.4~r') + 'M' : "
-        "datum.value >= 1024 ? format(datum.value / 1024, '.4~r') + 'K' : "
-        "format(datum.value, '.4~r')"
+        "datum.value % 1073741824 === 0 ? datum.value / 1073741824 + 'G' : "
+        "datum.value % 1048576 === 0 ? datum.value / 1048576 + 'M' : "
+        "datum.value % 1024 === 0 ? datum.value / 1024 + 'K' : format(datum.value, 'd')"
     )
     return alt.X(
         f"{field}:Q",

@@ -15,11 +15,11 @@ from halftrip.errors import UsageError
 from halftrip.plot.chart import (
     BYTES,
     Chart,
-    Curve,
     Drawing,
     Record,
     Subject,
     View,
+    curves_of,
     known,
     layered,
     log_scale,
@@ -31,15 +31,15 @@ from halftrip.plot.chart import (
     text,
     visible,
 )
-from halftrip.plot.series import colour, needed, shape
+from halftrip.plot.series import colour, fill, needed, shape
 from halftrip.report.fields import curve_name
 from halftrip.results.names import Names
 from halftrip.units import size_in_words
 
 # An axis reaches at least so far from 1.
 _NARROWEST = 0.05
-# Rows of one size stand side by side, each this factor further right.
-_SHIFT = 1.07
+# Rows of one size stand side by side: each this factor further right, all within the second.
+_SHIFT, _MOST_SHIFTED = 1.07, 1.4
 _WORDS = {"cannot tell": "not told apart"}
 
 
@@ -52,7 +52,11 @@ def compare(subjects: Sequence[Subject]) -> list[Chart]:
             raise UsageError("--kind compare: name two runs, BASE and NEW")
     else:
         sides = [_side(each) for each in subjects]
-    found = compare_sides(sides[0], sides[1:])
+    try:
+        found = compare_sides(sides[0], sides[1:])
+    except UsageError as error:
+        hint = "halftrip compare --anyway compares"
+        raise UsageError(str(error).replace("--anyway compares", hint)) from None
     patterns = dict.fromkeys(
         row.configuration.pattern for each in found for row in each.rows if _is_drawn(row)
     )
@@ -93,7 +97,11 @@ def _points(pattern: str, comparisons: Sequence[Comparison]) -> list[_Point]:
 def _chart(pattern: str, comparisons: Sequence[Comparison]) -> Chart:
     points = _points(pattern, comparisons)
     names = [*dict.fromkeys(point.name for point in points)]
-    records = [_record(point, _SHIFT ** names.index(point.name)) for point in points]
+    step = min(_SHIFT, _MOST_SHIFTED ** (1 / max(1, len(names) - 1)))
+    middle = (len(names) - 1) / 2
+    shifts = {name: step ** (place - middle) for place, name in enumerate(names)}
+    records = [_record(point, shifts[point.name]) for point in points]
+    sizes = [place_of_size(point.row.configuration.size) for point in points]
     base = text(comparisons[0].base.name)
     news = text(", ".join(each.new.name for each in comparisons))
     threshold = comparisons[0].threshold
@@ -103,25 +111,27 @@ def _chart(pattern: str, comparisons: Sequence[Comparison]) -> Chart:
         for word in ("slower", "faster", "same", "cannot tell")
     }
     said = ", ".join(f"{count} {_WORDS.get(word, word)}" for word, count in counts.items() if count)
-    alone = sum(
-        len(each.only_base) + len(each.only_new) + len(each.refused) for each in comparisons
-    )
+    others = [
+        configuration
+        for each in comparisons
+        for configuration in (
+            *each.only_base, *each.only_new, *(refused.configuration for refused in each.refused)
+        )
+    ]  # fmt: skip
+    alone = sum(configuration.pattern == pattern for configuration in others)
+    rows = "1 row" if alone == 1 else f"{alone} rows"
     return Chart(
         name=slug("compare", pattern),
         title=title,
         lines=[
             f"Rows: {said}. Above 1: slower than {base}.",
-            *(
-                [f"{alone} rows of one run only, or of another kind, are left out."]
-                if alone
-                else []
-            ),
+            *([f"Left out: {rows} of one run only, or that cannot be compared."] if alone else []),
         ],
         marks=[
             f"Bars: 95 % interval. Shaded: within the threshold of {100 * threshold:g} %.",
             "Hollow: not told apart. Rows of a size stand side by side.",
         ],
-        view=_view(names, records),
+        view=_view(names, records, sizes),
         data={
             "points": records,
             "same": [{"low": 1 / (1 + threshold), "high": 1 + threshold, "y": 1.0}],
@@ -130,14 +140,7 @@ def _chart(pattern: str, comparisons: Sequence[Comparison]) -> Chart:
         drawing=Drawing(
             BYTES,
             "ratio",
-            [
-                Curve(
-                    name,
-                    [each["x"] for each in records if each["series"] == name],
-                    [each["y"] for each in records if each["series"] == name],
-                )
-                for name in names
-            ],
+            curves_of(records, names),
             x_is_log=True,
             points=True,
         ),
@@ -160,11 +163,11 @@ def _record(point: _Point, shift: float) -> Record:
     }
 
 
-def _view(names: Sequence[str], records: Sequence[Record]) -> View:
+def _view(names: Sequence[str], records: Sequence[Record], sizes: Sequence[float]) -> View:
     ends = [each[end] for each in records for end in ("low", "y", "high") if each[end]]
     scale = log_scale([*ends, 1 - _NARROWEST, 1 + _NARROWEST])
     axis = ratio_axis("ratio of times", ends)
-    x = size_axis(each["x"] for each in records)
+    x = size_axis(sizes)
     points = visible(alt.Chart(named("points")))
     same = alt.Chart(named("same"))
     hues = colour(names)
@@ -187,11 +190,7 @@ def _view(names: Sequence[str], records: Sequence[Record]) -> View:
             y=y("y"),
             color=hues,
             shape=shape(names),
-            fill=alt.condition(
-                "datum.word === 'cannot tell'",
-                alt.value("transparent"),
-                alt.Fill("series:N", scale=alt.Scale(domain=[*names]), legend=None),
-            ),
+            fill=fill(names, "datum.word === 'cannot tell'"),
             tooltip=tip,
         ),
     )

@@ -32,7 +32,7 @@ from halftrip.plot.chart import (
     time_axis,
     visible,
 )
-from halftrip.plot.series import Line, colour, dash, in_common, lines_of, shape
+from halftrip.plot.series import Line, colour, dash, fill, in_common, lines_of, shape
 from halftrip.report.cells import number
 from halftrip.report.rows import Row
 from halftrip.stats.median import median
@@ -41,8 +41,9 @@ from halftrip.units import format_size, size_in_words
 # Two sizes are joined if the larger is at most this many times the smaller: between others, more
 # may have happened than anybody has measured.
 _NEAR = 4.1
-_BANDS_SAY = "Bands and bars: 95 % interval of the median. Hollow: not to be trusted (verdict no)."
-_JOINED_SAYS = "Sizes are joined where nothing is between them: no bend, and no size that failed."
+_JOINED_SAYS = (
+    "Sizes at most four times apart are joined, if there is no bend between them, and none failed."
+)
 # Bounds of several runs that differ by less than this factor are one line.
 _SAME_BOUND = 1.4
 
@@ -97,7 +98,7 @@ _RATE = _Figure(
     True,
 )
 _TITLES = {
-    "latency": "one-way latency (median)",
+    "latency": "one-way latency",
     "bandwidth": "bandwidth (1 GB = 10^9 B)",
     "rate": "messages per second",
 }
@@ -177,8 +178,8 @@ def _chart(pattern: str, lines: Sequence[Line], figure: _Figure) -> Chart:
     return Chart(
         name=slug(figure.kind, pattern),
         title=title,
-        lines=[*in_common(lines), *_without_interval(lines, figure)],
-        marks=_says(figure, bends),
+        lines=[*in_common(lines), *_doubts(lines, figure)],
+        marks=_says(lines, figure, records, bends),
         view=_view(names, x, y, data),
         data=data,
         text=f"{title}. {_in_words(lines, figure)}",
@@ -189,15 +190,40 @@ def _chart(pattern: str, lines: Sequence[Line], figure: _Figure) -> Chart:
 _UNITS = {"latency": "s", "bandwidth": "B/s", "rate": "/s"}
 
 
-def _without_interval(lines: Sequence[Line], figure: _Figure) -> list[str]:
-    unknown = sum(not math.isfinite(figure.of(line.row)[1]) for line in lines)
-    if not unknown:
-        return []
-    return ["1 point has no interval." if unknown == 1 else f"{unknown} points have no interval."]
+def _doubts(lines: Sequence[Line], figure: _Figure) -> list[str]:
+    """How many points have no interval, and how many others are not to be trusted."""
+    unknown = [line for line in lines if not math.isfinite(figure.of(line.row)[1])]
+    bad = sum(line.row.verdict.word == "no" for line in lines if line not in unknown)
+    said = []
+    if unknown:
+        said.append(f"{_points(len(unknown), len(lines))} no interval.")
+    if bad:
+        said.append(f"{_points(bad, len(lines))} the verdict no: do not rely on them.")
+    return said
 
 
-def _says(figure: _Figure, bends: Sequence[tuple[Line, Breakpoint]]) -> list[str]:
-    said = [f"{_MEANS[figure.kind]} {_BANDS_SAY}", _JOINED_SAYS]
+def _points(count: int, every: int) -> str:
+    if count == every:
+        return "The point has" if every == 1 else f"All {every} points have"
+    return f"{count} of {every} points {'has' if count == 1 else 'have'}"
+
+
+def _says(
+    lines: Sequence[Line],
+    figure: _Figure,
+    records: Sequence[Record],
+    bends: Sequence[tuple[Line, Breakpoint]],
+) -> list[str]:
+    """What the figures are, and what bands, bars and lines mean, as far as there are any."""
+    statistics = dict.fromkeys(
+        "median" if line.row.source is None else line.row.source.statistic for line in lines
+    )
+    said = [f"{_MEANS[figure.kind]} Points: the {' or '.join(statistics)}."]
+    if any(each["low"] is not None for each in records):
+        said.append("Bands and bars: its 95 % interval.")
+    said = [" ".join([*said, "Hollow: the verdict no, or no interval."])]
+    if len({each["piece"] for each in records}) < len(records):
+        said.append(_JOINED_SAYS)
     if bends:
         said.append("Dashed and upright: where a curve bends or jumps.")
     return said
@@ -351,11 +377,7 @@ def _view(
             x=x,
             y=y("y"),
             color=hues,
-            fill=alt.condition(
-                "datum.verdict === 'no'",
-                alt.value("transparent"),
-                alt.Fill("series:N", scale=alt.Scale(domain=[*names]), legend=None),
-            ),
+            fill=fill(names, "datum.verdict === 'no'"),
             shape=shape(names),
             tooltip=tip,
         ),

@@ -17,6 +17,7 @@ from halftrip.plot.chart import (
     Record,
     Subject,
     View,
+    curves_of,
     layered,
     log_scale,
     named,
@@ -146,14 +147,7 @@ def _share_chart(pattern: str, size: int, lines: Sequence[Line]) -> Chart | None
         drawing=Drawing(
             "s",
             "share",
-            [
-                Curve(
-                    name,
-                    [each["x"] for each in records if each["series"] == name],
-                    [each["y"] for each in records if each["series"] == name],
-                )
-                for name in names
-            ],
+            curves_of(records, names),
             x_is_log=True,
         ),
         height=240,

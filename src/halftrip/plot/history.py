@@ -12,11 +12,11 @@ from halftrip.analysis.history import History, RowHistory, RunFigures, run_figur
 from halftrip.errors import UsageError
 from halftrip.plot.chart import (
     Chart,
-    Curve,
     Drawing,
     Record,
     Subject,
     View,
+    curves_of,
     known,
     layered,
     log_scale,
@@ -25,9 +25,9 @@ from halftrip.plot.chart import (
     text,
     visible,
 )
-from halftrip.plot.series import colour, needed
+from halftrip.plot.series import colour
 from halftrip.plot.theme import HUES
-from halftrip.report.fields import name_of
+from halftrip.report.fields import name_of, varying
 from halftrip.report.history import answer
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
@@ -49,7 +49,7 @@ def history(subjects: Sequence[Subject]) -> list[Chart]:
     if not rows:
         raise UsageError("--kind history: these runs have no row in common")
     chosen = [row for row in rows if row.changes] or rows
-    fields = needed(row.configuration for row in rows)
+    fields = varying(row.configuration for row in rows)
     names = {
         row.configuration: text(name_of(row.configuration, fields, Names({})))
         for row in chosen[:_MOST_NAMED]
@@ -57,9 +57,7 @@ def history(subjects: Sequence[Subject]) -> list[Chart]:
     records = [record for row in rows for record in _records(found, row, names)]
     # The last colour is grey.
     series = [*names.values(), *([_OTHERS] if len(names) < len(rows) else [])]
-    said = [
-        f"{len(rows)} rows; each: its latency or bandwidth / the median of its own over all runs."
-    ]
+    said = [f"{len(rows)} rows are drawn: latency or bandwidth / its median over all runs."]
     return [
         Chart(
             name="history",
@@ -75,15 +73,7 @@ def history(subjects: Sequence[Subject]) -> list[Chart]:
             drawing=Drawing(
                 "run",
                 "ratio",
-                [
-                    Curve(
-                        each,
-                        [r["run"] for r in records if r["series"] == each],
-                        [r["y"] for r in records if r["series"] == each],
-                    )
-                    for each in series
-                    if each != _OTHERS
-                ],
+                curves_of(records, [*names.values()], x="run"),
             ),
             height=300,
         )

@@ -11,11 +11,11 @@ from halftrip.errors import UsageError
 from halftrip.plot.chart import (
     BYTES,
     Chart,
-    Curve,
     Drawing,
     Record,
     Subject,
     View,
+    curves_of,
     known,
     layered,
     named,
@@ -78,14 +78,7 @@ def _chart(pattern: str, every: Sequence[tuple[Subject, Added]]) -> Chart:
         drawing=Drawing(
             BYTES,
             "s",
-            [
-                Curve(
-                    each,
-                    [r["x"] for r in records if r["series"] == each],
-                    [r["y"] for r in records if r["series"] == each],
-                )
-                for each in names
-            ],
+            curves_of(records, names),
             x_is_log=True,
         ),
         height=280,

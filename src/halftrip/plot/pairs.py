@@ -25,10 +25,13 @@ def pairs(subjects: Sequence[Subject]) -> list[Chart]:
     """A heat map for each configuration that several pairs have measured. Raises UsageError where
     there is none."""
     charts = []
-    for subject in subjects:
+    for run, subject in enumerate(subjects):
         every = [each for each in by_setting(subject.document) if len(each[1][0].values) > 1]
         chosen = _outermost(every)
-        made = [_chart(subject, setting, matrices[0]) for setting, matrices in chosen]
+        made = [
+            _chart(subject, slug("pairs", run, place), matrices[0])
+            for place, (_, matrices) in enumerate(chosen)
+        ]
         if len(chosen) < len(every):
             said = (
                 f"{len(chosen)} of {len(every)} configurations are drawn, of the smallest and the "
@@ -57,7 +60,7 @@ def _outermost(
     return found
 
 
-def _chart(subject: Subject, setting: Configuration, matrix: Matrix) -> Chart:
+def _chart(subject: Subject, name: str, matrix: Matrix) -> Chart:
     (one, other), slowest = max(matrix.values.items(), key=lambda each: matrix.slowness(each[1]))
     factor = matrix.slowness(slowest)
     unit = matrix.figure.unit
@@ -67,10 +70,10 @@ def _chart(subject: Subject, setting: Configuration, matrix: Matrix) -> Chart:
     )
     title = text(matrix.title.rpartition(":")[0])
     return Chart(
-        name=slug("pairs", subject.name, matrix.title, setting.concurrency),
+        name=name,
         title=f"All pairs: {title}",
         lines=[f"{matrix.figure.name}, {unit}. run {subject.name}", said],
-        marks=["Framed: the slowest pair."],
+        marks=["Framed: the slowest pair. Blank: not measured."],
         view=_view(matrix),
         data={"pairs": _records(matrix)},
         text=f"All pairs of {len(matrix.hosts)}: {title}. {said}",
@@ -131,7 +134,11 @@ def _view(matrix: Matrix) -> View:
     hues = alt.Color(
         "slowness:Q",
         scale=scale,
-        legend=alt.Legend(title=["times as slow as", "the median pair"], format=".2~f"),
+        legend=alt.Legend(
+            title=["times as slow as", "the median pair"],
+            format=".2~f",
+            values=[_least(matrix), 1.0, _top(matrix)],
+        ),
     )
     x = alt.X("other:N", sort=names, scale=alt.Scale(domain=names), axis=axis(""))
     y = alt.Y("one:N", sort=names, scale=alt.Scale(domain=names), axis=axis(""))

@@ -11,11 +11,11 @@ from halftrip.analysis.summaries import configuration_times
 from halftrip.errors import UsageError
 from halftrip.plot.chart import (
     Chart,
-    Curve,
     Drawing,
     Record,
     Subject,
     View,
+    curves_of,
     layered,
     log_scale,
     named,
@@ -114,19 +114,12 @@ def _chart(line: Line) -> Chart:
         drawing=Drawing(
             "sample",
             "s",
-            [
-                Curve(name, *_columns([each for each in points if each["series"] == name]))
-                for name in names
-            ],
+            curves_of(points, names),
             y_is_log=True,
             points=True,
         ),
         height=220,
     )  # fmt: skip
-
-
-def _columns(records: Sequence[Record]) -> tuple[list[float], list[float]]:
-    return [each["x"] for each in records], [each["y"] for each in records]
 
 
 def _records(
@@ -168,7 +161,7 @@ def _records(
 def _view(names: Sequence[str], values: Sequence[float]) -> View:
     launches = [name for name in names if name != "warming up"]
     hues = colour([*launches, *(["warming up"] if len(launches) < len(names) else [])])
-    x = alt.X("x:Q", axis=alt.Axis(title="sample, in time order", grid=False, format=","),
+    x = alt.X("x:Q", axis=alt.Axis(title="sample, in time order", grid=False, format=",d"),
               scale=alt.Scale(nice=False))  # fmt: skip
     y = alt.Y("y:Q", scale=log_scale(values), axis=time_axis("one-way time of a sample", values))
     slices = visible(alt.Chart(named("slices")))

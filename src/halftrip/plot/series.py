@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -79,6 +80,8 @@ def _name(subject: Subject, row: Row, fields: Sequence[Any], rows: Sequence[Any]
     whole = curve_name(row.configuration, fields, subject.document.run.names)
     alike = len({each.configuration.transport for _, each in rows}) == 1
     rest = whole.removeprefix(row.configuration.transport).strip().removeprefix(", ")
+    if re.fullmatch(r"\d+-\d+", rest):
+        rest = f"ranks {rest}"
     return rest if alike and rest else whole
 
 
@@ -129,31 +132,44 @@ def _by_transport(field: Field, configurations: Sequence[Configuration]) -> str:
 # its dashes.
 
 
-def colour(names: Sequence[str], legend: bool = True) -> alt.Color:
-    """The colours of series with these names."""
-    columns = -(-len(names) // _MOST_IN_A_COLUMN)
-    return alt.Color(
-        "series:N",
-        scale=alt.Scale(domain=[*names]),
-        legend=alt.Legend(
-            title=None,
-            symbolOpacity=1,
-            symbolLimit=len(names),
-            labelLimit=320,
-            columns=min(max(columns, 1), 3),
-        )
-        if legend and len(names) > 1
-        else None,
+def legend(names: Sequence[str]) -> Any:
+    """The legend of series; None where there is one. All channels of a series share it."""
+    if len(names) < 2:
+        return None
+    columns = min(-(-len(names) // _MOST_IN_A_COLUMN), 3)
+    return alt.Legend(
+        title=None,
+        symbolOpacity=1,
+        symbolDash=[1, 0],
+        symbolLimit=len(names),
+        labelLimit=320,
+        columns=columns,
     )
+
+
+def colour(names: Sequence[str]) -> alt.Color:
+    """The colours of series with these names."""
+    return alt.Color("series:N", scale=alt.Scale(domain=[*names]), legend=legend(names))
+
+
+def fill(names: Sequence[str], hollow: str) -> Any:
+    """The same for what points are filled with; nothing where the expression `hollow` is true."""
+    filled = alt.Fill("series:N", scale=alt.Scale(domain=[*names]), legend=legend(names))
+    return alt.condition(hollow, alt.value("transparent"), filled)
 
 
 def shape(names: Sequence[str]) -> alt.Shape:
     """The shapes of the points of series with these names."""
-    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(names))]
-    return alt.Shape("series:N", scale=alt.Scale(domain=[*names], range=shapes), legend=None)
+    # Where a colour comes again, it has another shape.
+    shapes = [SHAPES[(place + place // HUES) % len(SHAPES)] for place in range(len(names))]
+    return alt.Shape(
+        "series:N", scale=alt.Scale(domain=[*names], range=shapes), legend=legend(names)
+    )
 
 
 def dash(names: Sequence[str]) -> alt.StrokeDash:
     """The dashes of the lines of series with these names: whole ones up to the last colour."""
     dashes = [DASHES[place // HUES % len(DASHES)] for place in range(len(names))]
-    return alt.StrokeDash("series:N", scale=alt.Scale(domain=[*names], range=dashes), legend=None)
+    return alt.StrokeDash(
+        "series:N", scale=alt.Scale(domain=[*names], range=dashes), legend=legend(names)
+    )

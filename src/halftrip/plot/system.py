@@ -10,11 +10,11 @@ import altair as alt
 from halftrip.errors import UsageError
 from halftrip.plot.chart import (
     Chart,
-    Curve,
     Drawing,
     Record,
     Subject,
     View,
+    curves_of,
     layered,
     named,
     si_axis,
@@ -33,19 +33,20 @@ def system(subjects: Sequence[Subject]) -> list[Chart]:
     """For each host its load, its interrupts and context switches, and its interfaces. Raises
     UsageError where no run has a system log."""
     charts: list[Chart] = []
-    for subject in subjects:
+    for number, subject in enumerate(subjects):
         records = [each for each in subject.document.run.host_counters if each.phase != "launch"]
         hosts = dict.fromkeys((each.host, each.rank) for each in records)
         for host, rank in hosts:
             own = [each for each in records if (each.host, each.rank) == (host, rank)]
-            charts += _of_host(subject, host, rank, sorted(own, key=lambda e: (e.launch, e.at)))
+            own.sort(key=lambda each: (each.launch, each.at))
+            charts += _of_host(subject, ("system", number, rank), host, own)
     if not charts:
         raise UsageError("--kind system: no run has a system log; measure with --system-log")
     return charts
 
 
 def _of_host(
-    subject: Subject, host: str, rank: int, records: Sequence[HostCounters]
+    subject: Subject, name: tuple[object, ...], host: str, records: Sequence[HostCounters]
 ) -> Iterator[Chart]:
     spans = _spans(records)
     launches = len({each.launch for each in records})
@@ -54,7 +55,6 @@ def _of_host(
     if launches > 1:
         lines.append(f"{launches} launches, one after the other.")
     loads = _loads(records, spans)
-    name = ("system", subject.name, host, rank)
     if loads:
         yield _chart(
             slug(*name, "load"),
@@ -195,14 +195,7 @@ def _chart(
         drawing=Drawing(
             "s",
             "share" if stacked else unit,
-            [
-                Curve(
-                    each,
-                    [r["first"] for r in records if r["series"] == each],
-                    [r["y"] for r in records if r["series"] == each],
-                )
-                for each in names
-            ],
+            curves_of(records, names, x="first"),
         ),
         height=180,
     )

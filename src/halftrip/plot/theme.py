@@ -49,7 +49,7 @@ def config(theme: Theme) -> dict[str, Any]:
         "range": {
             "category": _CATEGORIES[theme],
             # From what is usual to what is slow; figures stand on them.
-            "heatmap": ["#F7F4EC", "#F2B96B", "#C2410C", "#5B1A02"],
+            "heatmap": ["#F8E3A8", "#EFA24A", "#C2410C", "#5B1A02"],
         },
         "axis": {**labels, "gridColor": grid, "domainColor": lesser, "tickColor": lesser,
                  "titleFontWeight": "normal", "titlePadding": 8},

@@ -32,7 +32,7 @@ _ENDS = ("initiator", "responder")
 _DASHES = ([1, 0], [5, 4])
 _LOAD_SAYS = (
     "Load: CPU time as a share of the time; above 100 % where several threads ran. An end that "
-    "polls has 100 %, however little it sends."
+    "polls uses its core whenever it has it, however little it sends."
 )
 
 
@@ -47,7 +47,7 @@ def usage(subjects: Sequence[Subject]) -> list[Chart]:
     )
     if not patterns:
         raise UsageError("--kind usage: no row has the resource usage of its ends")
-    throughput = {chart.title.rpartition(": ")[2]: chart for chart in _bandwidths(subjects)}
+    throughput = {chart.name: chart for chart in _bandwidths(subjects)}
     charts = []
     for pattern in patterns:
 
@@ -55,8 +55,8 @@ def usage(subjects: Sequence[Subject]) -> list[Chart]:
             return _has_usage(row) and row.configuration.pattern == pattern
 
         charts.append(_chart(pattern, lines_of(subjects, drawn)))
-        if pattern in throughput:
-            charts.append(throughput[pattern])
+        beside = throughput.get(slug("bandwidth", pattern))
+        charts += [] if beside is None else [beside]
     return charts
 
 
@@ -69,7 +69,8 @@ def _bandwidths(subjects: Sequence[Subject]) -> list[Chart]:
 
 
 def _has_usage(row: Row) -> bool:
-    return row.usage is not None and row.configuration.size_known
+    ends = row.usage or ()
+    return row.configuration.size_known and any(known(spent.load) is not None for spent in ends)
 
 
 def _chart(pattern: str, lines: Sequence[Line]) -> Chart:
@@ -135,7 +136,7 @@ def _records(line: Line) -> list[Record]:
 def _view(names: Sequence[str], records: Sequence[Record]) -> View:
     points = visible(alt.Chart(named("points")))
     x = size_axis(each["x"] for each in records)
-    top = max(1.05, *(each["y"] for each in records))
+    top = max([1.05, *(each["y"] for each in records)])
     y = alt.Y("y:Q", scale=alt.Scale(domain=[0, top]), axis=alt.Axis(title="CPU load", format="%"))
     dashes = alt.StrokeDash(
         "end:N",

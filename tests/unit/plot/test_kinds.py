@@ -186,6 +186,34 @@ def test_what_was_not_measured_is_said():
     assert "Not measured: tcp (no network)." in chart.lines
 
 
+def test_runs_of_similar_names_have_charts_of_their_own(usual):
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    run = runs.run(
+        *(runs.measurement(pair=pair, slice=n) for pair in pairs for n in range(3)),
+        environments=tuple(runs.environment(rank, host=f"n{rank}") for rank in range(3)),
+    )
+    for kind, found in (("pairs", run), ("system", usual)):
+        charts = charts_of(kind, [subject(found, "a-b"), subject(found, "a_b")])
+        assert len({chart.name for chart in charts}) == len(charts) > 1
+
+
+def test_what_another_tool_has_printed_is_called_what_it_is():
+    text = (GOLDEN / "imports" / "osu" / "latency.txt").read_bytes()
+    (chart,) = charts_of("latency", [subject(imported_run(text))])
+    assert any("Points: the mean" in line for line in chart.marks)
+    assert not any("95 % interval" in line for line in chart.marks)
+
+
+def test_a_comparison_has_the_sizes_that_were_measured():
+    both = [subject(runs.run(*sized(8, 1024), *sized(8, 1024, transport="tcp"))) for _ in "ab"]
+    both[1] = both[1]._replace(name="b")
+    (chart,) = charts_of("compare", both)
+    axis = chart.view.to_dict(context={"top_level": False})["layer"][2]["encoding"]["x"]["axis"]
+    assert axis["values"] == [8, 1024]
+    places = sorted({record["x"] for record in chart.data["points"]})
+    assert 8 / 1.2 < places[0] < 8 < places[1] < 8 * 1.2
+
+
 def test_a_legend_names_what_differs_and_nothing_else():
     measured = [*sized(8, 64), *sized(8, 64, transport="tcp", wait="block")]
     (chart,) = charts_of("latency", [subject(runs.run(*measured))])
@@ -204,7 +232,7 @@ def test_a_single_row_and_rows_without_an_interval_are_drawn():
     check([chart])
     assert len(chart.data["points"]) == 1
     assert chart.data["points"][0]["interval"] == "none"
-    assert "1 point has no interval." in chart.lines
+    assert "The point has no interval." in chart.lines
 
 
 def test_names_that_somebody_has_written_are_texts():
