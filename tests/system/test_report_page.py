@@ -158,12 +158,14 @@ def test_without_scripts_there_are_words_and_tables(opened, measured):
     context.close()
 
 
+@pytest.mark.extended
 def test_the_page_of_all_pairs(opened, directory, axe):
     result = directory.halftrip("run", *PAIRS, "--report", "-o", "pairs.jsonl")
     assert result.status == 0, result.err
     check(opened, directory.directory / "pairs.html", axe)
 
 
+@pytest.mark.extended
 def test_two_runs_and_a_host_with_a_hostile_name(opened, directory, measured, axe):
     """The name is in the environment of every rank, and so all over the page."""
     run_file = measured.with_suffix(".jsonl")

@@ -184,6 +184,7 @@ def _chart(
 ) -> Chart:
     highest = max(records, key=lambda each: each["high"] if stacked else each["y"])
     value = f"{100 * highest['high']:.0f} %" if stacked else f"{highest['y']:,.0f} {unit}"
+    records = [each | {"is_wide": each["series"] == names[0]} for each in records]
     return Chart(
         name=name,
         title=title,
@@ -229,11 +230,7 @@ def _view(names: Sequence[str], stacked: bool, unit: str) -> View:
     return layered(
         # Where two are equal, as what went in and out of loopback, both are seen.
         spans.mark_rule().encode(
-            strokeWidth=alt.StrokeWidth(
-                "series:N",
-                scale=alt.Scale(domain=[*names], range=[5, 2]),
-                legend=None,
-            ),
+            strokeWidth=alt.condition("datum.is_wide", alt.value(5), alt.value(2)),
             x=x,
             x2="last:Q",
             y=alt.Y("y:Q", axis=si_axis("per second", unit, [], is_log=False)),
