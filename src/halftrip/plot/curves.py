@@ -12,7 +12,6 @@ from halftrip.analysis.breakpoints import Breakpoint
 from halftrip.errors import UsageError
 from halftrip.plot.chart import (
     BYTES,
-    EMPTY,
     Chart,
     Curve,
     Drawing,
@@ -20,7 +19,6 @@ from halftrip.plot.chart import (
     Subject,
     View,
     bandwidth_axis,
-    in_seconds,
     known,
     layered,
     log_scale,
@@ -32,20 +30,18 @@ from halftrip.plot.chart import (
     time_axis,
     visible,
 )
+from halftrip.plot.landmarks import bend_record, bends_of, bounds
 from halftrip.plot.series import Line, colour, dash, fill, in_common, lines_of, shape
 from halftrip.report.cells import number
 from halftrip.report.rows import Row
-from halftrip.stats.median import median
-from halftrip.units import format_size, size_in_words
+from halftrip.units import size_in_words
 
 # Two sizes are joined if the larger is at most this many times the smaller: between others, more
 # may have happened than anybody has measured.
 _NEAR = 4.1
 _JOINED_SAYS = (
-    "Sizes at most four times apart are joined, if there is no bend between them, and none failed."
+    "Sizes at most four times apart are joined, if there is no jump between them, and none failed."
 )
-# Bounds of several runs that differ by less than this factor are one line.
-_SAME_BOUND = 1.4
 
 
 class _Figure(NamedTuple):
@@ -158,12 +154,12 @@ def _charts(subjects: Sequence[Subject], figure: _Figure) -> list[Chart]:
 
 def _chart(pattern: str, lines: Sequence[Line], figure: _Figure) -> Chart:
     names = [*dict.fromkeys(line.name for line in lines)]
-    bends = _bends(lines)
+    bends = bends_of(lines)
     records = _records(lines, figure, bends)
     data = {
         "points": records,
-        "bends": [_bend_record(*each) for each in bends],
-        "bounds": _bounds(lines, figure),
+        "bends": [bend_record(*each) for each in bends],
+        "bounds": bounds(lines) if figure is _LATENCY else [],
     }
     values = [value for each in records for value in (each["y"], each["low"], each["high"])]
     values += [each["y"] for each in data["bounds"]]
@@ -286,67 +282,14 @@ def _joined(one: Line, other: Line, jumps: Sequence[Breakpoint]) -> bool:
     low, high = one.configuration.size, other.configuration.size
     if low == 0 or high > _NEAR * low:
         return False
-    jumped = any(jump.low <= low and high <= jump.high for jump in jumps)
+    # One that is known less precisely is a change of slope, which lines follow.
+    jumped = Breakpoint(low, high) in jumps
     failed = any(
         failure.configuration.curve == one.configuration.curve
         and low < failure.configuration.size < high
         for failure in one.subject.document.failures
     )
     return not jumped and not failed
-
-
-def _bends(lines: Sequence[Line]) -> list[tuple[Line, Breakpoint]]:
-    """The breakpoints of the curves that have been refined, each with a line of that curve."""
-    found: dict[tuple[str, Breakpoint], Line] = {}
-    by_row = {(line.subject.name, line.configuration): line for line in lines}
-    for subject in dict.fromkeys(line.subject.name for line in lines):
-        document = next(line.subject.document for line in lines if line.subject.name == subject)
-        for curve in document.curves:
-            of_curve = [
-                by_row[key]
-                for row in curve.rows.values()
-                if (key := (subject, row.configuration)) in by_row
-            ]
-            for bend in curve.breakpoints if of_curve else ():
-                found.setdefault((of_curve[0].key, bend), of_curve[0])
-    return [(line, bend) for (_, bend), line in found.items()]
-
-
-def _bend_record(line: Line, bend: Breakpoint) -> Record:
-    low, high = (max(float(each), EMPTY) for each in bend)
-    return {
-        "series": line.name,
-        "transport": line.configuration.transport,
-        "x": math.sqrt(low * high),
-        "low": low,
-        "high": high,
-        "what": f"{line.name} bends from {format_size(bend.low)} to {format_size(bend.high)} bytes",
-    }
-
-
-def _bounds(lines: Sequence[Line], figure: _Figure) -> list[Record]:
-    """The machine's own limit of latencies, of all runs in which one core has talked to another."""
-    if figure.kind != "latency":
-        return []
-    documents = {line.subject.name: line.subject.document for line in lines}.values()
-    halves = sorted(
-        median(document.baselines.core_to_core_rtts) / 2
-        for document in documents
-        if document.baselines.core_to_core_rtts
-        and len({each.host for each in document.run.first_ranks}) == 1
-    )
-    groups: list[list[float]] = []
-    for half in halves:
-        if groups and half <= _SAME_BOUND * groups[-1][0]:
-            groups[-1].append(half)
-        else:
-            groups.append([half])
-    return [{"y": in_seconds(median(group)), "what": _bound_in_words(group)} for group in groups]
-
-
-def _bound_in_words(halves: Sequence[float]) -> str:
-    low, high = f"{halves[0]:.0f}", f"{halves[-1]:.0f}"
-    return f"half a core-to-core round trip, {low if low == high else f'{low} to {high}'} ns"
 
 
 # Marks.

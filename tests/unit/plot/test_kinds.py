@@ -6,6 +6,7 @@ import math
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from halftrip.errors import UsageError
@@ -175,6 +176,25 @@ def test_sizes_are_joined_only_where_nothing_is_between_them():
     # Empty messages stand alone; 64 is far from 4; between 64 and 256 a size has failed.
     assert sorted(pieces.values()) == [[EMPTY], [1, 4], [64], [256]]
     assert any("Failed: shm pingpong 128 (it broke)" in line for line in chart.lines)
+
+
+def test_a_curve_is_cut_where_it_jumps():
+    sizes = [64 * number for number in range(1, 17)]
+    measured = [
+        runs.measurement(
+            "shm", size, half_ns=100.0 + size / 8 + 900 * (size > 512), seed=size + n, slice=n
+        )
+        for size in sizes
+        for n in range(10)
+    ]
+    header = runs.run().header
+    refined = msgspec.structs.replace(header, plan=header.plan | {"refine": True})
+    (chart,) = charts_of("latency", [subject(runs.run(*measured, header=refined))])
+    check([chart])
+    assert [(each["low"], each["high"]) for each in chart.data["bends"]] == [(512, 576)]
+    pieces = {record["x"]: record["piece"] for record in chart.data["points"]}
+    assert pieces[64] == pieces[512] != pieces[576] == pieces[1024]
+    assert "Dashed and upright: where a curve bends or jumps." in chart.marks
 
 
 def test_what_was_not_measured_is_said():
