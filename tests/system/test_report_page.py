@@ -104,6 +104,12 @@ def test_a_theme_that_changes_is_drawn_again(opened, measured):
     found.page.emulate_media(color_scheme="dark")
     found.until(lambda: label.get_attribute("fill") != ink)
     assert found.colour() != behind
+    # Paper is white.
+    picture = found.page.locator(".picture svg").first
+    drawn = "each => getComputedStyle(each).filter"
+    assert picture.evaluate(drawn) == "none"
+    found.page.emulate_media(media="print", color_scheme="dark")
+    assert "invert" in picture.evaluate(drawn)
 
 
 def test_tables_are_sorted_by_click_and_by_key(opened, measured):

@@ -51,6 +51,7 @@ function pictures() {
 
 async function drawAll() {
   document.body.dataset.drawn = "no";
+  document.body.dataset.theme = dark.matches ? "dark" : "light";
   for (const [element, spec] of pictures()) {
     try {
       await draw(element, spec);

@@ -113,8 +113,9 @@ def of_flag(document: Document, name: str) -> list[Block]:
         alike = [(row, flag) for row, flag in found if flag.advice == advice]
         lines = [_line(name_of(row.configuration, fields, names), flag.seen) for row, flag in alike]
         table = Table([_text("row"), _text("seen")], lines)
-        title = f"{name}: {counted(len(lines), 'row')}"
         made = _part(table, _MOST_LINES)
+        part = f", {len(made.lines)} of them" if len(made.lines) < len(lines) else ""
+        title = f"{name}: {counted(len(lines), 'row')}{part}"
         blocks += [Said(advice, f"{name}"), Folded(f"{counted(len(lines), 'row')} with {name}",
                                                    [Tabled(title, made)])]  # fmt: skip
     return blocks
