@@ -46,6 +46,18 @@ def test_the_specification_can_be_changed(shell, run_file):
     assert json.loads((shell.directory / "spec.json").read_text()) == spec
 
 
+def test_a_history_is_of_the_runs_in_a_directory(shell, run_file):
+    lines = RUN.read_bytes().splitlines(keepends=True)
+    (shell.directory / "other.jsonl").write_bytes(b"".join(lines))
+    (shell.directory / "rowless.jsonl").write_bytes(lines[0])
+    (shell.directory / "notes.txt").write_text("none\n")
+    result = shell.call("plot", ".", "-k", "history")
+    assert result.status == 0, result.err
+    assert result.out.startswith("History of 2 runs\n")
+    assert "notes.txt is no run file; left out" in result.err
+    assert "rowless.jsonl has no rows; left out" in result.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said", "status"),
     [

@@ -120,15 +120,17 @@ def _subjects(paths: Sequence[str], asked: Asked) -> list[Subject]:
 
 
 def _runs_in(paths: Sequence[str]) -> list[str]:
-    """The run files that these paths name or hold; a line for what is none of them."""
+    """The run files with rows that these paths name or hold; a line for each other file."""
     found = []
     for file in files_in(paths or ["."]):
         try:
-            loaded(file)
+            lacks = "" if loaded(file).measurements else "has no rows"
         except NotARunError:
-            print(f"halftrip: {printable(file)} is no run file; left out", file=sys.stderr)
-            continue
-        found.append(file)
+            lacks = "is no run file"
+        if lacks:
+            print(f"halftrip: {printable(file)} {lacks}; left out", file=sys.stderr)
+        else:
+            found.append(file)
     if not found:
         raise UsageError("no run file there; name run files, or a directory of them")
     return found
