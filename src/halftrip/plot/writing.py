@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import textwrap
@@ -138,7 +139,6 @@ def picture(charts: Sequence[Chart], format_: str, theme: Theme) -> bytes:
 
 def write(path: str, content: bytes) -> None:
     """Writes a file, whole or not at all. Raises UsageError where it cannot be written."""
-    parent = os.path.dirname(path) or "."
     partial = f"{path}.{os.getpid()}.tmp"
     try:
         if os.path.exists(path) and not os.path.isfile(path):
@@ -148,5 +148,7 @@ def write(path: str, content: bytes) -> None:
         Path(partial).write_bytes(content)
         os.replace(partial, path)
     except OSError as error:
-        Path(partial).unlink(missing_ok=True) if os.path.isdir(parent) else None
+        with contextlib.suppress(OSError):
+            # What was written of it; there may not even be a directory.
+            os.unlink(partial)
         raise HalftripError(f"{path}: {system_reason(error).lower()}") from None
