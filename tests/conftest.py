@@ -4,6 +4,7 @@ import sys
 import pytest
 from hypothesis import settings
 
+from harness.budget import Budget
 from harness.cuda import build_stand_in
 from harness.shell import opened_shell
 
@@ -29,6 +30,10 @@ def cuda_libraries(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cuda")
     build_stand_in(folder)
     return folder
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Budget())
 
 
 def pytest_unconfigure():
