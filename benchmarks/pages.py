@@ -28,7 +28,7 @@ from halftrip.results.run_file import encode, load
 
 HALFTRIP = Path(sys.executable).with_name("halftrip")
 # A run of halftrip's, by which others are made.
-_LIKE = Path(__file__).parents[1] / "tests" / "golden" / "formats" / "9.jsonl"
+_LIKE = Path(__file__).parents[1] / "tests" / "golden" / "formats" / "1.jsonl"
 # What each may take, s.
 _WANTED = {"file": 5.0, "pairs": 20.0}
 _NOISE = 0.02

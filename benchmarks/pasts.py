@@ -18,7 +18,7 @@ from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
-_HEADER = Header(format=10, halftrip="", started=_START.isoformat(), command=[], plan={})
+_HEADER = Header(version=1, halftrip="", started=_START.isoformat(), command=[], plan={})
 _END = EndSettings(wait="spin")
 _STEP = 1.1
 _SLICES = 10

@@ -2,7 +2,7 @@
 
 N is the version of the run file's format, with which the JSON changes.
 
-python scripts/json_schema.py > docs/schema/halftrip-10.schema.json
+python scripts/json_schema.py > docs/schema/halftrip-1.schema.json
 """
 
 from __future__ import annotations

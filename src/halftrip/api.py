@@ -106,8 +106,6 @@ def resume(
     the verdicts or flags `again`, into the same file, as a further launch. Raises what `run`
     does."""
     before = run_file.load(path)
-    if before.header.format != FORMAT:
-        raise UsageError(f"{path}: written by an older halftrip; it can be read, but not resumed")
     if before.sources:
         raise UsageError(f"{path}: what {before.sources[0].tool} has measured cannot be resumed")
     plan = make_plan(python_layer(before.header.plan))
@@ -223,7 +221,7 @@ def _create(path: Path, plan: Plan, command: list[str]) -> RunFile:
     """A new run file, with its first record. Raises HalftripError if it cannot be written."""
     run_file = RunFile(path)
     header = Header(
-        format=FORMAT,
+        version=FORMAT,
         halftrip=__version__,
         started=utc_now(),
         # A word may be any bytes.

@@ -105,7 +105,7 @@ def check(draw: random.Random, directory: Path) -> None:
     if plan is not None:
         # A run file can hold it, and it can be made.
         encode(
-            records.Header(format=1, halftrip="", started="", command=[], plan=plan_record(plan))
+            records.Header(version=1, halftrip="", started="", command=[], plan=plan_record(plan))
         )
         assert cost_of(plan, plan.ranks or 2).configurations <= MOST_CONFIGURATIONS
     took = time.process_time() - began

@@ -213,7 +213,7 @@ def run(*measurements, **changes):
     """A complete run of these measurements; `changes` are its other fields."""
     values = {
         "header": Header(
-            format=FORMAT,
+            version=FORMAT,
             halftrip="0.1.0",
             started="2026-01-31T12:00:00+00:00",
             command=["halftrip", "run"],

@@ -80,11 +80,10 @@ def test_another_installation_measures_the_launches_of_the_base(shell, base):
 
 
 @pytest.mark.extended
-def test_a_file_of_an_older_format_is_one_of_this(shell, base):
-    """Whatever the other installation writes, it is read as any run file is."""
+def test_the_file_of_another_installation_is_read_as_any_run_file(shell, base):
     golden = shell.directory / "golden.jsonl"
     golden.write_bytes((Path(__file__).parents[1] / "golden/formats/1.jsonl").read_bytes())
-    command = shell.directory / "old"
+    command = shell.directory / "other"
     command.write_text(f'#!/bin/bash\ncp {golden} "$4"\n')
     command.chmod(0o755)
     result = shell.run("--against", base, *QUICK, "--base-command", command)

@@ -9,7 +9,7 @@ import pytest
 
 from harness.files import ROOT
 
-RUN = ROOT / "tests" / "golden" / "formats" / "9.jsonl"
+RUN = ROOT / "tests" / "golden" / "formats" / "1.jsonl"
 BEGINS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>"}
 
 

@@ -13,7 +13,7 @@ NAMESPACE = "http://www.w3.org/2000/svg"
 @pytest.fixture
 def pictures():
     made = module("scripts/terminal_picture.py")
-    run = ROOT / "tests" / "golden" / "formats" / "6.jsonl"
+    run = ROOT / "tests" / "golden" / "formats" / "1.jsonl"
     return made.picture(str(run)), (ROOT / "docs" / "terminal.svg").read_text()
 
 

@@ -121,7 +121,7 @@ def records(tables: Sequence[Table], file: str, command: Sequence[str]) -> list[
 def _header(tables: Sequence[Table], command: Sequence[str]) -> Header:
     dates = [table.date for table in tables if table.date is not None]
     header = Header(
-        format=FORMAT,
+        version=FORMAT,
         halftrip=__version__,
         # When nobody knows when it was measured, the file at least sorts by when it was imported.
         started=min(dates, default=utc_now()),

@@ -58,7 +58,7 @@ def measure_elsewhere(
     limit: Limit | None,
 ) -> None:
     """Has ``COMMAND run PLAN -o FILE`` measure the plan of one launch, and writes what is in its
-    file, whatever format it has, as the launch of this number. Raises HalftripError where it
+    file as the launch of this number. Raises HalftripError where it
     fails, and Stopped."""
     view.update(0, 1, f"all of it by {command}")
     with tempfile.TemporaryDirectory(prefix="halftrip-", ignore_cleanup_errors=True) as directory:

@@ -101,7 +101,7 @@ def render_cost(document: Document, width: int | None = None) -> Group:
         return Group(Text("no cost: nothing was measured"))
     made = cost_table(document)
     if made is None:
-        return Group(Text("no cost: this run has none (simulated, or of an older halftrip)"))
+        return Group(Text("no cost: this run has none (simulated, or of another tool)"))
     return view(made, width, legend(document))
 
 

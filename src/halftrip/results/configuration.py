@@ -243,7 +243,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def message_places(self) -> Places:
         """`places` in effect: a single message has its own, and so has each with `verify` or in a
-        cold cache, which older runs do not say."""
+        cold cache."""
         each = self.window == 1 or self.verify or self.cache == "cold"
         return "own" if each else self.places
 

@@ -7,21 +7,20 @@ sensible. The time and the memory that this takes are in proportion to the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import BinaryIO, NamedTuple
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple, TypeGuard
 
 import msgspec
 
 from halftrip.errors import NotARunError, UsageError
 from halftrip.results import records, sensible
 from halftrip.results.block import decode_array
-from halftrip.results.migration import migrate
 from halftrip.results.records import Record
 from halftrip.results.sensible import Read
 from halftrip.texts import printable
 
-FORMAT = 10
+# The newest version of the format. Every one that was released is read.
+FORMAT = 1
 
 # Bytes. A slice of a million samples, with the times of both ends, takes less than half of this.
 LONGEST_LINE = 128 << 20
@@ -45,7 +44,7 @@ class Content(NamedTuple):
 
 
 def decode(line: bytes) -> Record:
-    """The record in a line of the present format. Raises msgspec.DecodeError if it is none."""
+    """The record in a line of a run file. Raises msgspec.DecodeError if it is none."""
     return _decoder.decode(line)
 
 
@@ -56,17 +55,15 @@ def read(file: BinaryIO, name: str) -> Content:
     header = _header(file.readline(_LONGEST_HEADER), name)
     found: list[Read] = []
     problems = _Problems(name)
-    decoder = decode if header.format == FORMAT else partial(migrate, version=header.format)
     for number, line in _lines(file):
         try:
-            found.append(Read(number, _record(line, decoder)))
+            found.append(Read(number, _record(line)))
         except _CutOffError:
             problems.add_cut_off(number)
         except _NoRecordError as error:
             problems.add(number, str(error))
-    # A rank may have been described in a line that is lost. Older files do not describe all.
-    ranks_known = header.format == FORMAT and not problems.count
-    reasons = dict(sensible.misplaced(found, ranks_known))
+    # A rank may have been described in a line that is lost.
+    reasons = dict(sensible.misplaced(found, ranks_known=not problems.count))
     for number, reason in reasons.items():
         problems.add(number, reason)
     return Content(
@@ -124,13 +121,13 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
         yield number, None if is_long else line
 
 
-def _record(line: bytes | None, decoder: Callable[[bytes], Record]) -> Record:
+def _record(line: bytes | None) -> Record:
     """The record in a line, which makes sense by itself. Raises _NoRecordError, or _CutOffError
     for the last line of a file that ends in it."""
     if line is None:
         raise _NoRecordError(f"it has more than {LONGEST_LINE:,} bytes")
     try:
-        record = decoder(line)
+        record = decode(line)
         sensible.check(record)
         return record
     except RecursionError:
@@ -144,15 +141,19 @@ def _record(line: bytes | None, decoder: Callable[[bytes], Record]) -> Record:
 
 
 def _header(line: bytes, name: str) -> records.Header:
-    """The header in the first line. Raises UsageError if this is no run file, or its format is
-    newer than this halftrip."""
+    """The header in the first line. Raises UsageError if this is no run file, or one that is newer
+    than this halftrip, or older than its first release."""
     try:
         head = msgspec.json.decode(line)
     except (msgspec.DecodeError, ValueError, RecursionError):
         head = None
-    version = head.get("format") if isinstance(head, dict) and head.get("record") == "run" else None
-    # A bool is an int.
-    if type(version) is not int or version < 1:
+    if not isinstance(head, dict) or head.get("record") != "run":
+        head = {}
+    # The name of the field then: its numbers are not those of versions.
+    if "version" not in head and _is_version(head.get("format")):
+        raise UsageError(f"{name}: written before the first release of halftrip; it is not read")
+    version = head.get("version")
+    if not _is_version(version):
         raise NotARunError(f"{name}: not a run file of halftrip")
     if version > FORMAT:
         newer = printable(str(version), 20) if version < 1 << 64 else "of many digits"
@@ -164,3 +165,8 @@ def _header(line: bytes, name: str) -> records.Header:
         reason = printable(str(error), _LONGEST_REASON)
         raise UsageError(f"{name}: line 1 is not a record: {reason}") from None
     return header
+
+
+def _is_version(value: Any) -> TypeGuard[int]:
+    # A bool is an int.
+    return type(value) is int and value >= 1

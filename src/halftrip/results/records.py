@@ -243,9 +243,9 @@ class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):
 class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="environment"):
     """Where one rank ran in one launch: host, core, software. `thread_cores` are the cores of its
     threads, where several talk. `poll_pause` is how many pauses its polling loops make between two
-    polls (None: before format 5). `mitigations` is what the kernel does about the vulnerabilities
+    polls (None: not known). `mitigations` is what the kernel does about the vulnerabilities
     of the processor: ``name: state`` of each that it has, with `MITIGATIONS_GAP` between them
-    (None: not known, as before format 10). `halftrip` is the version that has measured, where that
+    (None: not known). `halftrip` is the version that has measured, where that
     is not the run's own: another installation's (--base-command)."""
 
     rank: Rank
@@ -340,9 +340,9 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="run"):
-    """The first record of a run file."""
+    """The first record of a run file. `version` is that of its format."""
 
-    format: int
+    version: int
     halftrip: Text
     started: Text
     command: list[Text]

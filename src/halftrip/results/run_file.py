@@ -2,7 +2,7 @@
 
 Records (`records`), in the order in which they come:
 
-- ``run``: format version, plan, command; always the first line;
+- ``run``: the format's version, plan, command; always the first line;
 - ``source``: a table of another tool's output that was imported;
 - ``environment``: one for each rank;
 - ``skip``: a request that cannot be measured, with the reason;
@@ -25,28 +25,7 @@ Records (`records`), in the order in which they come:
   less of than was asked for;
 - ``end``: complete, or why not. A file without one was cut off.
 
-Format versions, newest first; every version that was ever released can be read (`migration`):
-
-- 10: record ``source``, ``reported`` in ``measurement``, ``variant`` of a configuration, and values
-  that are not known, for what other tools have measured; records ``launch`` and ``launch-failure``,
-  and ``variant`` of a ``skip``, for what is varied; ``mitigations`` and ``halftrip`` in
-  ``environment``; ``delay``, ``staging`` and ``device_copy`` of a configuration; records
-  ``threshold``, ``device``, ``device-copy`` and ``device-latency``. Older files have none of these.
-- 9: ``tuning`` of a configuration, ``kind`` of a ``notice``, records ``connection`` and ``clocks``,
-  and ``end``, ``peer_start`` and ``arrivals`` of a block. Older files have sockets as the system
-  makes them, with TCP_NODELAY, and notices of what could not be read.
-- 8: ``object``, ``socket`` and ``ownership`` of a configuration. Older files have messages that are
-  buffers.
-- 7: other names of fields (`migration`).
-- 6: slices, dealt over the launch, for repetitions; ``places`` and ``touch`` in a configuration.
-- 5: one record of each block in ``measurement``; ``initiator`` and ``responder`` in a
-  configuration; the names ``aggregate``, ``concurrency``, ``busiest_task``.
-- 4: ``usage`` and ``preemptions`` in ``measurement``, ``logged`` in ``end``; records ``system`` and
-  ``notice``. The context switches in older files are not read.
-- 3: launches: a number in most records, and cores of threads in ``environment``; blocks of samples,
-  and the core-to-core round trip after each, in ``measurement``. Older files have one launch, 0.
-- 2: patterns other than ping-pong, and their settings; records ``failure`` and ``together``.
-- 1: the first. Fields that are newer have defaults that describe what it measured.
+The first release writes version 1 of the format. Every version that was released is read.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def test_without_samples_there_is_no_figure():
     assert run_figures("a", runs.run(empty)).figures == {}
 
 
-def test_runs_of_every_format_are_read_together():
+def test_runs_of_every_kind_are_read_together():
     paths = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
     found = history(run_figures(path.name, load(path)) for path in paths)
     assert len(found.runs) == len(paths)

@@ -157,14 +157,16 @@ def test_markdown_has_a_table(files):
         (["a.jsonl", "b.jsonl", "--format", "jsn"], "--format: 'jsn' is not known; did you mean"),
         (["a.jsonl", "b.jsonl", "--launch-spread", "x"], "--launch-spread: 'x' is not a share"),
         (["a.jsonl", "plain.txt"], "plain.txt: "),
-        (["a.jsonl", "newer.jsonl"], "newer.jsonl: "),
+        (["a.jsonl", "newer.jsonl"], "newer.jsonl: format 99 is newer than 1; "),
+        (["a.jsonl", "older.jsonl"], "older.jsonl: written before the first release of halftrip;"),
         (["a.jsonl", "empty.jsonl"], "empty.jsonl: it has no rows to compare"),
     ],
 )
 def test_what_cannot_be_compared(files, words, said):
     (files / "plain.txt").write_text("not a run\n")
     whole = (files / "a.jsonl").read_text()
-    (files / "newer.jsonl").write_text(whole.replace('"format":10', '"format":99', 1))
+    (files / "newer.jsonl").write_text(whole.replace('"version":1', '"version":99', 1))
+    (files / "older.jsonl").write_text(whole.replace('"version":1', '"format":10', 1))
     (files / "empty.jsonl").write_text(whole.splitlines()[0] + "\n")
     result = compare(files, *words)
     assert result.status == 2

@@ -11,7 +11,7 @@ from harness.files import ROOT
 
 
 def golden():
-    return load(ROOT / "tests" / "golden" / "formats" / "9.jsonl")
+    return load(ROOT / "tests" / "golden" / "formats" / "1.jsonl")
 
 
 @pytest.mark.parametrize("name", ["json", "markdown", "latex"])

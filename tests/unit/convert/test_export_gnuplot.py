@@ -82,7 +82,7 @@ def test_a_stream_of_which_nothing_arrived_is_drawn(gnuplot, tmp_path):
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_runs_of_every_format_are_drawn(gnuplot, tmp_path, path):
+def test_runs_of_every_kind_are_drawn(gnuplot, tmp_path, path):
     draw(gnuplot, tmp_path, load(path))
 
 

@@ -114,7 +114,7 @@ def test_a_wrong_option_is_named_with_what_is_allowed(options, message):
     ("content", "message"),
     [
         ("sizes = ", "not TOML"),
-        ('{"record":"run","format":7}', "a run file, not a plan; halftrip show "),
+        ('{"record":"run","version":1}', "a run file, not a plan; halftrip show "),
         ('hue = "red"', "hue: no such key; allowed: transport"),
         ("quiet = 1", "quiet: 1 is neither true nor false"),
         ("slices = true", "slices: True is not a whole number"),

@@ -21,7 +21,7 @@ from halftrip.results.records import (
     LostHost,
     Notice,
 )
-from halftrip.results.run_file import FORMAT, encode, load
+from halftrip.results.run_file import encode, load
 from harness import runs
 
 FORMATS = Path(__file__).parents[2] / "golden" / "formats"
@@ -140,7 +140,7 @@ def test_what_is_left_out_is_named_when_the_run_is_shown(tmp_path, line, why, ca
 
 
 def test_old_measurements_without_samples_are_loaded(tmp_path, capsys):
-    lines = (FORMATS / "4.jsonl").read_bytes()
+    lines = (FORMATS / "1.jsonl").read_bytes()
     path = tmp_path / "run.jsonl"
     path.write_bytes(re.sub(rb'"samples":\[[^]]*\]', b'"samples":[]', lines))
     assert len(load(path).measurements) == 9
@@ -165,14 +165,19 @@ def header(**changes):
 
 
 @pytest.mark.parametrize(("line", "why"), [
-    (b'{"record":"run","format":4}\n', "missing required field"),
+    (b'{"record":"run","version":1}\n', "missing required field"),
+    (b'{"record":"run","version":true}\n', "not a run file"),
+    (b'{"record":"run","version":0}\n', "not a run file"),
+    (b'{"record":"run","version":-1,"format":4}\n', "not a run file"),
+    (b'{"record":"run","version":null}\n', "not a run file"),
+    (b'{"record":"run","version":"1"}\n', "not a run file"),
+    (b'{"record":"run"}\n', "not a run file"),
     (b'{"record":"run","format":true}\n', "not a run file"),
-    (b'{"record":"run","format":0}\n', "not a run file"),
-    (b'{"record":"run","format":-1}\n', "not a run file"),
-    (b'{"record":"run","format":' + b"9" * 4000 + b"}\n", "newer than"),
-    (b'{"record":"run","format":' + b"9" * 5000 + b"}\n", "not a run file"),
-    (b'{"record":"run\xff","format":8}\n', "not a run file"),
-    (b'{"record":"run","format":8,"plan":' + DEEP + b"}\n", "not a run file"),
+    (b'{"record":"end","format":4}\n', "not a run file"),
+    (b'{"record":"run","version":' + b"9" * 4000 + b"}\n", "newer than"),
+    (b'{"record":"run","version":' + b"9" * 5000 + b"}\n", "not a run file"),
+    (b'{"record":"run\xff","version":1}\n', "not a run file"),
+    (b'{"record":"run","version":1,"plan":' + DEEP + b"}\n", "not a run file"),
     (DEEP, "not a run file"),
     (header(plan={"sizes": [[[[[[[[1]]]]]]]]}), "nested too deep"),
     (header(plan={"slices": "many"}), "slices"),
@@ -263,7 +268,3 @@ def test_texts_of_a_file_do_nothing_on_a_terminal(tmp_path, capsys, text, shown)
     for each in (printed.out, printed.err):
         assert each.replace("\n", "").isprintable()
     assert load(path).notices[0].text == text
-
-
-def test_the_present_format_is_the_one_that_is_written():
-    assert HEADER.format == FORMAT

@@ -197,7 +197,7 @@ others = st.one_of(
 )
 
 HEADER = Header(
-    format=FORMAT,
+    version=FORMAT,
     halftrip="0",
     started="2026-01-31T12:00:00+00:00",
     command=["halftrip", "run"],

@@ -5,7 +5,6 @@ import os
 import re
 import threading
 from datetime import datetime
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -18,9 +17,8 @@ from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, loa
 from harness import runs
 from harness.threads import in_thread
 
-FORMATS = Path(__file__).parents[2] / "golden" / "formats"
 HEADER = Header(
-    format=FORMAT,
+    version=FORMAT,
     halftrip="0",
     started=utc_now(),
     command=["halftrip", "run"],
@@ -78,27 +76,12 @@ def test_times_that_are_no_whole_numbers_are_left_out(tmp_path, times):
     assert run.measurements == ()
 
 
-@pytest.mark.parametrize("version", [4, FORMAT])
-def test_a_time_of_more_than_64_bits_is_left_out(tmp_path, version):
-    lines = (FORMATS / "4.jsonl").read_bytes()
-    if version == FORMAT:
-        write(tmp_path / "run.jsonl", *load(FORMATS / "4.jsonl").measurements)
-        lines = (tmp_path / "run.jsonl").read_bytes()
-    damaged = re.sub(rb'("times"|"samples"):\[', rb"\1:[99999999999999999999,", lines)
-    assert damaged != lines
-    (tmp_path / "damaged.jsonl").write_bytes(damaged)
-    run = load(tmp_path / "damaged.jsonl")
-    assert len(run.problems) == len(load(FORMATS / "4.jsonl").measurements)
-    assert all(re.search(r"line \d+ was left out: .*64 bits", line) for line in run.problems)
+def test_a_time_of_more_than_64_bits_is_left_out(tmp_path):
+    line = encode(a_measurement()).replace(b"[1,2,3]", b"[99999999999999999999,1]")
+    run = load(write(tmp_path / "run.jsonl", tail=line))
+    (problem,) = run.problems
+    assert re.search(r"line 2 was left out: .*64 bits", problem)
     assert run.measurements == ()
-
-
-@pytest.mark.parametrize("version", ["null", '"5"'])
-def test_a_format_that_is_no_number_is_no_run_file(tmp_path, version):
-    path = tmp_path / "run.jsonl"
-    path.write_text(f'{{"record":"run","format":{version}}}\n')
-    with pytest.raises(UsageError, match="not a run file of halftrip"):
-        load(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"hello\n", b"[1, 2]\n", b'{"record": "end"}\n'])
@@ -111,7 +94,7 @@ def test_other_files_are_refused(tmp_path, content):
 
 def test_a_newer_format_is_refused(tmp_path):
     path = tmp_path / "run.jsonl"
-    newer = msgspec.structs.replace(HEADER, format=FORMAT + 1)
+    newer = msgspec.structs.replace(HEADER, version=FORMAT + 1)
     path.write_bytes(encode(newer) + b'{"record": "unheard of"}\n')
     with pytest.raises(UsageError, match=f"format {FORMAT + 1} is newer"):
         load(path)

@@ -42,7 +42,7 @@ def simulate(model: PathModel, configurations: Sequence[Configuration], plan: Pl
         measurements += _Launch(SimulatedTransport(process), plan, configurations).measure(launch)
     return Run(
         header=Header(
-            format=FORMAT,
+            version=FORMAT,
             halftrip=__version__,
             started=utc_now(),
             command=[],
