@@ -265,6 +265,7 @@ def save(run, path):
         run.device_copies,
         run.device_latencies,
         run.host_counters,
+        run.counted_slices,
         run.notices,
     )
     records = [run.header, *(record for kind in kinds for record in kind)]

@@ -37,7 +37,8 @@ class Batch(msgspec.Struct, frozen=True):
 
     `cold`: this is the first iteration of the configuration, so no untimed one precedes it, and the
     initiator gives its peer time to get ready. `keep`: the times become a block of the measurement.
-    `arrivals`: the responder of a ping-pong says when each message arrived.
+    `arrivals`: the responder of a ping-pong says when each message arrived. `counts`: hardware
+    counters count meanwhile, so that the times are of no use.
     """
 
     iterations: int
@@ -46,6 +47,7 @@ class Batch(msgspec.Struct, frozen=True):
     cold: bool = False
     keep: bool = False
     arrivals: bool = False
+    counts: bool = False
 
     @property
     def total_iterations(self) -> int:

@@ -19,8 +19,9 @@ from halftrip.measure.setup import Setup
 from halftrip.measure.side import Side
 from halftrip.measure.slices import Slice, finish, serve
 from halftrip.plan.plan import Plan
-from halftrip.plan.slices import planned_slices
+from halftrip.plan.slices import slice_seconds
 from halftrip.results.configuration import Configuration
+from halftrip.results.counts import CountedSlice
 from halftrip.results.records import Connection, Failure, Measurement
 from halftrip.results.threshold import Threshold
 from halftrip.results.usage import CoreUse
@@ -35,7 +36,7 @@ class Turn(msgspec.Struct, frozen=True):
     """What all ranks do next: slice `number` of `setting`, in a round of the schedule. `iterations`
     is how many iterations the slice has exactly; None: as many as its time allows, which is
     `seconds`, or, where that is None, its part of the plan's. It is not over before it has sampled
-    for `least` seconds."""
+    for `least` seconds. A slice that `counts` is not timed: hardware counters count."""
 
     round: int
     setting: Configuration
@@ -43,10 +44,11 @@ class Turn(msgspec.Struct, frozen=True):
     iterations: int | None = None
     least: float = 0.0
     seconds: float | None = None
+    counts: bool = False
 
     def time(self, plan: Plan) -> float:
         """The time that the slice may sample for, s."""
-        return plan.time / planned_slices(plan) if self.seconds is None else self.seconds
+        return slice_seconds(plan, self.counts) if self.seconds is None else self.seconds
 
 
 class Started(NamedTuple):
@@ -123,7 +125,8 @@ class Part:
         if self._pair.initiates:
             sampler = self._started().sampler
             sampler.allow(self._turn.time(self._plan))
-            self._slice = Slice(self._pair, self._side, sampler, self._placement)
+            counts = self._turn.counts
+            self._slice = Slice(self._pair, self._side, sampler, self._placement, counts)
             spread = self._started().progress.spread
             self._slice.warm_up(self._turn.iterations, spread, self._turn.least)
             if several:
@@ -161,16 +164,23 @@ class Part:
         seconds = self._turn.time(self._plan)
         return raw_now() + round((_MOST_WALL * seconds + _LEAST_WALL_SECONDS) * 1e9)
 
-    def result(self, launch: int, began: float, last: bool) -> Measurement | Failure | None:
+    def result(
+        self, launch: int, began: float, last: bool
+    ) -> Measurement | CountedSlice | Failure | None:
         """The record of the slice, on the initiator; None where it has none and may have one
         later. `last`: no slice is planned after it. The launch began at that time.monotonic."""
         if self._slice is None:
             return None
-        measured = self._slice.measurement(self._turn.number, launch, began, self._cores)
         progress = self._started().progress
-        if measured is not None:
-            progress.add(measured)
-            return measured
+        if self._turn.counts:
+            counted = self._slice.counted(self._turn.number, launch)
+            if counted is not None:
+                return counted
+        else:
+            measured = self._slice.measurement(self._turn.number, launch, began, self._cores)
+            if measured is not None:
+                progress.add(measured)
+                return measured
         reason = None if self._slice.ended is None else self._slice.ended.problem.reason
         if reason is None and last and not progress.medians and self._placement is not None:
             reason = self._placement.why_nothing

@@ -65,7 +65,8 @@ class Participant:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._keeps_pairs = setup.schedule.partners() <= _MOST_PARTNERS
         self._pairs: dict[tuple[tuple[int, int], int], Pair] = {}
-        self._started: dict[Configuration, Started] = {}
+        # By configuration, and whether its slices are counted, not timed.
+        self._started: dict[tuple[Configuration, bool], Started] = {}
         self._shortfalls: set[str] = set()
         # Of each, all but its value.
         self._thresholds: set[tuple[str, bool | None, Tuning, str]] = set()
@@ -105,17 +106,19 @@ class Participant:
     def _part(self, turn: Turn, ranks: tuple[int, int], thread: int, at_once: int) -> Part:
         configuration = configuration_of(self._plan, turn.setting, ranks, thread, at_once)
         placement = None
-        if self._plan.placement_state is not None and ranks[0] == self._setup.group.rank:
+        # What is counted depends little on the state of the machine.
+        state = None if turn.counts else self._plan.placement_state
+        if state is not None and ranks[0] == self._setup.group.rank:
             key = ranks, configuration.is_simulated
             if key not in self._placements:
-                self._placements[key] = PlacementFilter(self._plan.placement_state)
+                self._placements[key] = PlacementFilter(state)
             placement = self._placements[key]
         return Part(
             self._setup,
             self._pair(ranks, thread),
             turn,
             configuration,
-            lambda: self._started_of(configuration),
+            lambda: self._started_of(configuration, turn.counts),
             placement,
         )
 
@@ -149,18 +152,19 @@ class Participant:
 
     # What is kept of a configuration.
 
-    def _started_of(self, configuration: Configuration) -> Started:
-        if configuration not in self._started:
-            self._started[configuration] = Started(self._sampler(configuration), Progress())
-        return self._started[configuration]
+    def _started_of(self, configuration: Configuration, counts: bool) -> Started:
+        key = configuration, counts
+        if key not in self._started:
+            self._started[key] = Started(self._sampler(configuration, counts), Progress())
+        return self._started[key]
 
-    def _sampler(self, configuration: Configuration) -> Sampler:
+    def _sampler(self, configuration: Configuration, counts: bool) -> Sampler:
         rule = stopping(self._setup.plans.of(configuration))
         cost, resolution = self._setup.clock_figures(configuration)
         alone = configuration.concurrency == 1
         return Sampler(
             # Those who talk at the same time end at the same time, too.
-            rule if alone else msgspec.structs.replace(rule, ci=None),
+            rule if alone and not counts else msgspec.structs.replace(rule, ci=None),
             clock_cost=cost,
             clock_resolution=resolution,
             first_block=FIRST_BLOCK_SHARE if alone else _FIRST_BLOCK_OF_SEVERAL,
@@ -218,8 +222,8 @@ class Participant:
             paths += self._of_path(part)
             is_over = part.refused is not None or part.is_silent or isinstance(record, Failure)
             if part.initiates and not is_over:
-                progress = self._started_of(part.configuration).progress
-                unfinished += not progress.is_enough(plan)
+                progress = self._started_of(part.configuration, turn.counts).progress
+                unfinished += turn.counts or not progress.is_enough(plan)
                 late |= progress.is_late(plan, slices)
                 if progress.iteration_ns is not None:
                     of_curve = self._iteration_ns.setdefault(part.configuration.setting.curve, {})

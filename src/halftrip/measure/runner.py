@@ -33,7 +33,7 @@ from halftrip.measure.walk import Item, Walk
 from halftrip.plan.configurations import configuration_of, settings
 from halftrip.plan.pairing import AtOnce
 from halftrip.plan.plan import Plan
-from halftrip.plan.slices import planned_slices
+from halftrip.plan.slices import counting_slices, planned_slices, slice_seconds
 from halftrip.results.configuration import Configuration
 from halftrip.results.device import Device
 from halftrip.results.records import (
@@ -47,6 +47,7 @@ from halftrip.results.records import (
 )
 from halftrip.results.run_file import decode, encode
 from halftrip.results.threshold import Threshold
+from halftrip.telemetry import perf_counters
 from halftrip.transports.base import ProcessContext
 
 # Rank 0 reports progress at most this often, s.
@@ -57,6 +58,8 @@ _COLLECT_SECONDS = 0.25
 _AFTER_SECONDS = 0.4
 # With --refine, a walk may take this share of the time that is left.
 _REFINED_SHARE = 0.5
+# With --counters, what is timed may take this share of the time that is left.
+_TIMED_SHARE = 0.8
 
 
 class Sink(Protocol):
@@ -165,6 +168,7 @@ class Runner:
         real = [setting for setting in wanted if not setting.is_simulated]
         has_real_time = bool(real)
         self._compare_clocks()
+        self._counts = self._plan.counters and has_real_time and self._can_count()
         whole = self._recorder() if len(set(setup.hosts)) > 1 and has_real_time else None
         if self._plan.system_log and has_real_time:
             self._log = HostLog(setup, self._clocks, self._record, self._began_raw, self._launch)
@@ -188,6 +192,15 @@ class Runner:
         if drifts is not None:
             self._record_end(drifts)
 
+    def _can_count(self) -> bool:
+        """Whether a rank can count instructions and cycles, for --counters."""
+        own = None if self._setup.is_absent else perf_counters.missing()
+        reasons = self._group.gather(own, str | None) or []
+        for rank, reason in enumerate(reasons):
+            if reason is not None:
+                self._note(rank, [f"--counters: {reason}"], "shortfall")
+        return None in reasons
+
     def _recorder(self) -> HostRecorder:
         """Counts from now on on every host."""
         return HostRecorder(self._setup, self._clocks, self._record, self._began_raw, self._launch)
@@ -197,9 +210,12 @@ class Runner:
     def _lead(self, wanted: Sequence[Configuration]) -> None:
         items = [item for item in self._items(wanted) if not self._is_done(*item)]
         refinement = Refinement(wanted) if self._plan.refine else None
+        timed: list[Item] = []
         while items:
-            self._walk(items, refinement)
+            timed += self._walk(items, refinement)
             items = refinement.more() if refinement is not None else []
+        if self._counts:
+            self._walk([item for item in timed if not item[1].is_simulated], None, counts=True)
         log = self._log is not None and self._log.has_configurations
         self._give(Order(log=log))
 
@@ -227,11 +243,14 @@ class Runner:
             for thread in range(plan.threads)
         )
 
-    def _walk(self, items: Sequence[Item], refinement: Refinement | None) -> None:
-        """Measures all slices of these items."""
-        budget = self._budget(items, refinement is not None)
-        walk = Walk(self._setup.plans, items, budget=budget)
+    def _walk(
+        self, items: Sequence[Item], refinement: Refinement | None, counts: bool = False
+    ) -> list[Item]:
+        """Measures all slices of these items, or has them counted; those that can be measured."""
+        budget = self._budget(items, refinement is not None, counts)
+        walk = Walk(self._setup.plans, items, budget=budget, counts=counts)
         refusals: list[Refusal] = []
+        possible: dict[Item, None] = {}
         for done, turn in enumerate(walk.turns()):
             # With this one.
             self._show(done + 1, done + 1 + walk.left, turn.setting)
@@ -239,18 +258,22 @@ class Runner:
             reports = self._give(Order(turn, self._log_is_due, compare_clocks=is_stale))
             measured = self._take(turn, reports)
             refusals += [refusal for report in reports for refusal in report.refusals]
+            if measured:
+                possible[turn.round, turn.setting] = None
             if not any(report.unfinished for report in reports):
                 walk.close(spares=measured > 0)
             elif any(report.late for report in reports):
                 walk.close(spares=False)
             if refinement is not None:
                 refinement.take(turn.round, [line for report in reports for line in report.lines])
-        self._missing += walk.missing
+        if not counts:
+            self._missing += walk.missing
         wanted = [setting for _, setting in items]
         for skip in skips(refusals, wanted, self._setup.schedule.pairs_in_all):
             self._skip(skip)
+        return list(possible)
 
-    def _budget(self, items: Sequence[Item], others_follow: bool) -> Budget | None:
+    def _budget(self, items: Sequence[Item], others_follow: bool, counts: bool) -> Budget | None:
         """What a walk over these items may take of what is left of --max-duration."""
         if self._allowed is None:
             return None
@@ -259,9 +282,12 @@ class Runner:
             gone += IDLE_SECONDS
         share = self._allowed.share - gone
         part = share * _REFINED_SHARE if others_follow else share
-        slices = max(planned_slices(self._setup.plans.of(setting)) for _, setting in items)
+        if self._counts and not counts:
+            part *= _TIMED_SHARE
+        number = counting_slices if counts else planned_slices
+        slices = max((number(self._setup.plans.of(setting)) for _, setting in items), default=1)
         allowed = Allowed(part, self._allowed.most - gone)
-        return Budget(allowed, len(items), slices, self._plan.time / slices)
+        return Budget(allowed, len(items), slices, slice_seconds(self._plan, counts))
 
     def _follow(self) -> None:
         while True:

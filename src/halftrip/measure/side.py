@@ -18,10 +18,11 @@ from halftrip.memory.allocator import memory_named
 from halftrip.memory.ring import Ring, WrongByte, allocate_ring
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.configuration import Configuration
+from halftrip.results.counts import Counts
 from halftrip.results.delivery import Delivery
 from halftrip.results.patterns import uses_buffers
 from halftrip.results.usage import CoreUse, Usage, add_usages
-from halftrip.telemetry import environment
+from halftrip.telemetry import environment, perf_counters
 from halftrip.telemetry.process import CoreWatch
 from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Problem, Timed
 
@@ -38,6 +39,7 @@ class Report(msgspec.Struct, frozen=True):
     `times`, `start`, `end`, `receive_times`, `arrivals`, `timed_out` and `delivery` are those of
     `transports.base.Timed`; arrays are packed, see `unpack_times`. `verified` is how many messages
     arrived as they were sent. `usage` is what this end spent on the batch; None in virtual time.
+    `counts` is what its hardware counters counted, where they were asked to and can.
     `problem` is why the batch failed, and `gives_up` whether the path is of no further use.
     """
 
@@ -50,6 +52,7 @@ class Report(msgspec.Struct, frozen=True):
     delivery: Delivery | None = None
     verified: int = 0
     usage: Usage | None = None
+    counts: Counts | None = None
     problem: Problem | None = None
     gives_up: bool = False
 
@@ -189,7 +192,7 @@ class Side:
         if self._context.core is not None:
             os.sched_setaffinity(0, {self._context.core})
         try:
-            timed, usage = self._time(batch)
+            timed, usage, counts = self._time(batch)
             self._opened.synchronize()
             verified = self._verify(batch, timed)
         except WrongByte as error:
@@ -213,6 +216,7 @@ class Side:
             delivery=timed.delivery,
             verified=verified,
             usage=usage,
+            counts=counts,
         )
 
     def _broken(self, error: Exception) -> Report:
@@ -231,17 +235,26 @@ class Side:
         # The peer is in the middle of an iteration and would wait for ever.
         raise HalftripError(f"{self._name} failed: {self._failure(said)}") from None
 
-    def _time(self, batch: Batch) -> tuple[Timed, Usage | None]:
-        """The times of a batch, and what this end spent on it."""
+    def _time(self, batch: Batch) -> tuple[Timed, Usage | None, Counts | None]:
+        """The times of a batch, what this end spent on it, and what it counted."""
         numbers = (batch.warm_up, batch.iterations, batch.samples)
         if self.configuration.is_simulated:
-            return self._opened.run(*numbers), None
+            return self._opened.run(*numbers), None, None
         if batch.cold and self._context.initiates:
             time.sleep(_READY_SECONDS)
         self._opened.takes_arrivals = batch.arrivals
+        if batch.counts:
+            return self._count(batch, numbers)
         before = self._meter.read()
         timed = self._opened.run(*numbers)
-        return timed, self._meter.since(before, batch.total_iterations)
+        return timed, self._meter.since(before, batch.total_iterations), None
+
+    def _count(
+        self, batch: Batch, numbers: tuple[int, int, int]
+    ) -> tuple[Timed, None, Counts | None]:
+        opened = self._opened
+        timed, counts = perf_counters.count(lambda: opened.run(*numbers), batch.total_iterations)
+        return timed, None, counts
 
     def _verify(self, batch: Batch, timed: Timed) -> int:
         if self._verification is None:

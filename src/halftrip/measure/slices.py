@@ -17,6 +17,7 @@ from halftrip.measure.placement_filter import PlacementFilter
 from halftrip.measure.sampler import Sampler
 from halftrip.measure.side import Report, Side, unpack_times
 from halftrip.results.block import Block, RoundTrips
+from halftrip.results.counts import CountedSlice, Counts, add_counts
 from halftrip.results.records import Measurement
 from halftrip.results.usage import CoreUse
 from halftrip.transports.base import Problem
@@ -66,10 +67,16 @@ def finish(pair: Pair, side: Side) -> None:
 class Slice:
     """The initiator's part in a slice. `warm_up` and `sample` are called in this order, then
     `measurement` has the result, unless the slice has `ended` early. `timed_ns` is the time of all
-    batches so far. With `placement`, blocks count only in the requested state of the machine."""
+    batches so far. With `placement`, blocks count only in the requested state of the machine. A
+    slice that `counts` is not timed: hardware counters count, and `counted` has the result."""
 
     def __init__(
-        self, pair: Pair, side: Side, sampler: Sampler, placement: PlacementFilter | None
+        self,
+        pair: Pair,
+        side: Side,
+        sampler: Sampler,
+        placement: PlacementFilter | None,
+        counts: bool = False,
     ) -> None:
         self.ended: Ended | None = None
         self.timed_ns = 0
@@ -78,6 +85,9 @@ class Slice:
         self._configuration = side.configuration
         self._sampler = sampler
         self._placement = placement
+        self._counts = counts
+        # What both ends have counted in each batch that was kept.
+        self._counted: tuple[list[Counts], list[Counts]] = ([], [])
         self._virtual = pair.path(side.configuration).virtual_time
         self._blocks: list[Block] = []
         self._verified = 0
@@ -143,8 +153,23 @@ class Slice:
             cores=None if self._configuration.is_simulated else cores,
         )
 
+    def counted(self, number: int, launch: int) -> CountedSlice | None:
+        """What both ends have counted in slice `number`; None where neither can, and where it
+        failed."""
+        initiator, responder = map(add_counts, self._counted)
+        if self.ended is not None or (initiator is None and responder is None):
+            return None
+        return CountedSlice(
+            configuration=self._configuration,
+            slice=number,
+            launch=launch,
+            ends=(initiator, responder),
+        )
+
     def _run(self, batch: Batch, probe: bool = False) -> Block:
         """A batch at both ends, after a probe."""
+        if self._counts and batch.keep:
+            batch = msgspec.structs.replace(batch, counts=True)
         probe &= self._can_probe
         self._pair.link.send(Request(batch, probe=probe))
         if probe:
@@ -154,6 +179,9 @@ class Slice:
         peer: Report = self._pair.link.receive(Report)
         self.ended = self._ended(own, peer)
         self._verified += own.verified + peer.verified
+        for counted, report in zip(self._counted, (own, peer), strict=True):
+            if report.counts is not None:
+                counted.append(report.counts)
         block = _block(own, peer)
         self.timed_ns += block.elapsed
         return block

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from halftrip.measure.budget import Budget
 from halftrip.measure.part import Turn
 from halftrip.plan.part_plans import PartPlans
-from halftrip.plan.slices import iterations_of, planned_slices
+from halftrip.plan.slices import counting_slices, iterations_of, planned_slices
 from halftrip.results.configuration import Configuration
 
 # A configuration that is not within its interval may have this many times the planned slices, as
@@ -28,7 +28,7 @@ class Walk:
     of its own, so that what wanders meets all alike. After every turn, `close` says which item
     needs no more. What these would have had then goes to those that are left, but for those with a
     fixed count. `plans` says how many slices an item has; `generator` draws the orders; a `budget`
-    ends the walk when the time is up."""
+    ends the walk when the time is up. With `counts`, slices are counted, not timed."""
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class Walk:
         items: Sequence[Item],
         generator: random.Random | None = None,
         budget: Budget | None = None,
+        counts: bool = False,
     ) -> None:
         self._items = list(items)
         self._plans = [plans.of(setting) for _, setting in items]
@@ -43,7 +44,9 @@ class Walk:
         self._budget = budget
         # How many turns each has had, and how many there may be still.
         self._taken = [0] * len(items)
-        self._slices = [planned_slices(plan) for plan in self._plans]
+        self._counts = counts
+        slices = counting_slices if counts else planned_slices
+        self._slices = [slices(plan) for plan in self._plans]
         self._spare = 0
         self._left = sum(self._slices)
         self._random = generator or random.Random()  # noqa: S311 (not a secret)
@@ -107,11 +110,11 @@ class Walk:
         """The next turn of an item, which samples for so long (None: as planned)."""
         plan, slices = self._plans[index], self._slices[index]
         least = 0.0
-        if plan.ci is not None:
+        if plan.ci is not None and not self._counts:
             share = _LEAST_RUN_SECONDS / len(self._items)
             least = min(plan.time, share) / slices
         if seconds is not None:
             least = min(least, seconds)
         round_, setting = self._items[index]
         iterations = iterations_of(plan, self._number)
-        return Turn(round_, setting, self._number, iterations, least, seconds)
+        return Turn(round_, setting, self._number, iterations, least, seconds, self._counts)

@@ -226,6 +226,12 @@ OPTIONS: dict[str, Option] = {
         negatable=True,
         group="output",
     ),
+    "counters": Option(
+        parsing.flag,
+        "Count instructions and cycles as well, in slices of their own, which are not timed. [no]",
+        negatable=True,
+        group="output",
+    ),
     "perturb": Option(
         parsing.count_or_0, "Also measure each size minus and plus this many bytes. [0]"
     ),

@@ -128,7 +128,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     ("near"), or in its slowest ("far"). `simulated` is the path model of the transport of that
     name; with it, only that transport is measured unless others are named. With `system_log`, every
     host's counters are recorded: for a second before and after all configurations, and after each
-    configuration, or after several short ones.
+    configuration, or after several short ones. With `counters`, each configuration also has slices
+    in which instructions and cycles are counted, and nothing is timed.
     """
 
     transport: tuple[str, ...] = DEFAULT_TRANSPORTS
@@ -182,6 +183,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     placement_state: Placement | None = None
     simulated: PathModel | None = None
     system_log: bool = False
+    counters: bool = False
     pairs: Pairs = "halves"
     concurrent_pairs: tuple[AtOnce, ...] = ("all",)
     threads: int = 1

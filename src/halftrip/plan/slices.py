@@ -6,6 +6,10 @@ from halftrip.plan.plan import Plan
 
 # A slice takes this long at least, s: a shorter one would be all warm-up.
 LEAST_SLICE_SECONDS = 0.001
+# With --counters, a configuration has so many slices in which hardware counters count, as many as
+# an interval needs, each this share as long as one that is timed: counts hardly vary.
+COUNTING_SLICES = 6
+_COUNTING_SHARE = 0.2
 
 
 def planned_slices(plan: Plan) -> int:
@@ -13,6 +17,17 @@ def planned_slices(plan: Plan) -> int:
     if plan.iterations is not None:
         return min(plan.slices, plan.iterations)
     return max(1, min(plan.slices, int(plan.time / LEAST_SLICE_SECONDS)))
+
+
+def counting_slices(plan: Plan) -> int:
+    """How many slices of each configuration are counted, not timed."""
+    return min(planned_slices(plan), COUNTING_SLICES)
+
+
+def slice_seconds(plan: Plan, counts: bool = False) -> float:
+    """For how long a slice samples, s; `counts`: one that is counted, not timed."""
+    seconds = plan.time / planned_slices(plan)
+    return max(_COUNTING_SHARE * seconds, LEAST_SLICE_SECONDS) if counts else seconds
 
 
 def iterations_of(plan: Plan, number: int) -> int | None:

@@ -8,14 +8,17 @@ from typing import NamedTuple
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.counters import MessageCost
 from halftrip.analysis.usage import ENDS, cpu_per_gigabyte
 from halftrip.report.cells import NOTHING, number, percent, whole
 from halftrip.report.columns import SIZE
 from halftrip.report.document import Document
+from halftrip.report.estimates import with_interval
 from halftrip.report.layout import ALWAYS, BRIEF, Column, Made, made_table, view
 from halftrip.report.row_tables import path_columns
 from halftrip.report.rows import Row
 from halftrip.results.usage import Usage
+from halftrip.stats.estimate import Estimate
 
 
 class End(NamedTuple):
@@ -51,6 +54,28 @@ def _of_core(name: str, digits: int, scale: float = 1.0) -> Callable[[End], str]
     )
 
 
+def _counted(cell: Callable[[MessageCost], str]) -> Callable[[End], str]:
+    """A cell about what an end has counted."""
+
+    def found(end: End) -> str:
+        cost = end.row.costs[end.number]
+        return NOTHING if cost is None else cell(cost)
+
+    return found
+
+
+def _of_message(figure: Callable[[MessageCost], Estimate]) -> Callable[[End], str]:
+    return _counted(lambda cost: with_interval(figure(cost), 1.0))
+
+
+def _of_byte(figure: Callable[[MessageCost], Estimate]) -> Callable[[End], str]:
+    def cell(end: End) -> str:
+        cost, size = end.row.costs[end.number], end.row.configuration.size
+        return number(figure(cost).value / size) if cost is not None and size else NOTHING
+
+    return cell
+
+
 _COLUMNS = (
     Column("bandwidth", "MB/s", _of_row(lambda row: number(row.bandwidth, 3, 1e6))),
     Column(
@@ -76,10 +101,16 @@ _COLUMNS = (
     Column("major", "faults", lambda end: whole(end.usage.major_faults), is_rare=True),
     Column("peak memory", "MiB", lambda end: number(end.usage.peak_memory, 3, 1 << 20)),
     Column("frequency", "GHz", _of_core("hertz", 3, 1e9)),
-    Column("instructions", "per cycle", lambda end: number(end.usage.instructions_per_cycle)),
     Column("energy", "J", _of_core("joules", 3)),
     Column("suspect", "samples", _of_row(lambda row: whole(row.suspect))),
     Column("", "", _busy_poll, True),
+)
+# Only of runs that have counted.
+_COUNTED_COLUMNS = (
+    Column("instructions", "per message", _of_message(lambda cost: cost.instructions), rank=BRIEF),
+    Column("cycles", "per message", _of_message(lambda cost: cost.cycles), rank=BRIEF),
+    Column("instructions", "per byte", _of_byte(lambda cost: cost.instructions), rank=BRIEF),
+    Column("instructions", "per cycle", _counted(lambda cost: number(cost.per_cycle))),
 )
 _LEGEND = (
     "Of the kept samples and what leads in to them. end: which, and its rank. load: user + system "
@@ -91,6 +122,10 @@ _LEGEND = (
     "it; both in steps of 10 ms. peak memory: of the process, since it began. suspect: samples "
     "taken while an end had no core, as far as can be told. busy-poll: full load with no system "
     "time."
+)
+_COUNTED_SAYS = (
+    "instructions, cycles: of its hardware counters in slices that were not timed; of each message "
+    "that it sent or received, with the 95 % interval, and of each byte of payload."
 )
 _ENERGY_SAYS = "energy: of the whole package that the core is in, first sample to last."
 
@@ -112,7 +147,9 @@ def cost_table(document: Document) -> Made | None:
         return None
     columns = (
         *(each._replace(cell=_of_row(each.cell)) for each in (*path_columns(rows), SIZE)),
-        *_COLUMNS,
+        *_COLUMNS[:-1],
+        *(_COUNTED_COLUMNS if _has_counted(rows) else ()),
+        _COLUMNS[-1],
     )
     return made_table(_ends(rows), columns)
 
@@ -123,7 +160,16 @@ def legend(document: Document) -> list[str]:
         end.usage.core is not None and end.usage.core.joules is not None
         for end in _ends(document.rows)
     )
-    return [_LEGEND, _ENERGY_SAYS] if has_energy else [_LEGEND]
+    said = [_LEGEND]
+    if has_energy:
+        said.append(_ENERGY_SAYS)
+    if _has_counted(document.rows):
+        said.append(_COUNTED_SAYS)
+    return said
+
+
+def _has_counted(rows: Sequence[Row]) -> bool:
+    return any(cost is not None for row in rows for cost in row.costs)
 
 
 def _ends(rows: Sequence[Row]) -> list[End]:

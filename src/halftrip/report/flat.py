@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from halftrip.analysis.counters import cost_fields
 from halftrip.analysis.usage import usage_figures
 from halftrip.report.rows import Row
 from halftrip.results.configuration import (
@@ -129,6 +130,7 @@ def flat(row: Row) -> dict[str, Any]:
         "clock_error": way.error if way else None,
         "suspect_samples": row.suspect,
         **usage_figures(row.configuration, row.usage, row.delivered),
+        **cost_fields(row.configuration, row.costs),
         "verdict": row.verdict.word,
         "cause": row.verdict.cause.name if row.verdict.cause else None,
         "flags": " ".join(flag.name for flag in row.flags),

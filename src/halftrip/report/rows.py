@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from halftrip.analysis.counters import MessageCost, message_costs
 from halftrip.analysis.flags import Evidence, Flag, contradictions, evidences, flags_of
 from halftrip.analysis.one_way import Clocks, OneWay, one_way
 from halftrip.analysis.summaries import is_over_all_time, launch_components
@@ -40,7 +41,8 @@ class Row(NamedTuple):
     initiator, each until the last receive of a window completed. `verified` is how many messages
     were checked and found intact; None without --verify. `one_way` are the times there and back by
     the clocks of both ends; None where these were not taken, or not compared. `usage` is the
-    resource usage of the initiator and the responder (None: not known, or virtual time), and
+    resource usage of the initiator and the responder (None: not known, or virtual time), `costs`
+    what a message costs them by their hardware counters (None: not counted), and
     `suspect` how many samples were probably taken while one of them had lost its core (None: not
     known, or not asked for).
     `launches` is how many launches have samples, and `components` by how much they differ. `slices`
@@ -63,6 +65,7 @@ class Row(NamedTuple):
     verified: int | None
     one_way: OneWay | None
     usage: tuple[Usage, Usage] | None
+    costs: tuple[MessageCost | None, MessageCost | None]
     suspect: int | None
     slices: int
     left_out: int
@@ -174,6 +177,7 @@ def _row(evidence: Evidence, beside: Sequence[Flag], clocks: Clocks) -> Row:
         verified=_total([m.verified for m in measurements]),
         one_way=_one_way(evidence, clocks),
         usage=evidence.usage,
+        costs=message_costs(evidence.run.counted_by_configuration.get(evidence.configuration, ())),
         suspect=None,
         slices=sum(evidence.times.counted),
         left_out=len(evidence.times.counted) - sum(evidence.times.counted),

@@ -25,6 +25,7 @@ from halftrip.results.bounds import (
     Window,
 )
 from halftrip.results.configuration import Configuration
+from halftrip.results.counts import CountedSlice
 from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.host_counters import HostCounters
@@ -369,6 +370,7 @@ Record = (
     | DeviceCopy
     | DeviceLatency
     | HostCounters
+    | CountedSlice
     | Notice
     | RunEnd
 )

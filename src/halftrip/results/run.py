@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
+from typing import TypeVar
 
 import msgspec
 
 from halftrip.results.configuration import Configuration
+from halftrip.results.counts import CountedSlice
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.host_counters import HostCounters
 from halftrip.results.names import Names
@@ -31,6 +34,8 @@ from halftrip.results.reported import Source, Variant
 from halftrip.results.sides import Sides, sides
 from halftrip.results.threshold import Threshold
 
+_Slice = TypeVar("_Slice", Measurement, CountedSlice)
+
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything that a run file holds. `problems` are lines about what could not be read of it."""
@@ -54,6 +59,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     device_copies: tuple[DeviceCopy, ...] = ()
     device_latencies: tuple[DeviceLatency, ...] = ()
     host_counters: tuple[HostCounters, ...] = ()
+    counted_slices: tuple[CountedSlice, ...] = ()
     notices: tuple[Notice, ...] = ()
     end: RunEnd | None = None
     problems: tuple[str, ...] = ()
@@ -161,11 +167,19 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def by_configuration(self) -> dict[Configuration, list[Measurement]]:
         """The measurements of each configuration that count, in the order of the file, which is
         that of launch and slice; configurations in the order of their first measurement."""
-        configurations: dict[Configuration, list[Measurement]] = {}
-        for measurement in self.measurements:
-            configurations.setdefault(measurement.configuration, []).append(measurement)
+        return self._that_count(self.measurements)
+
+    @cached_property
+    def counted_by_configuration(self) -> dict[Configuration, list[CountedSlice]]:
+        """The same of slices that were counted, not timed."""
+        return self._that_count(self.counted_slices)
+
+    def _that_count(self, found: Iterable[_Slice]) -> dict[Configuration, list[_Slice]]:
+        configurations: dict[Configuration, list[_Slice]] = {}
+        for each in found:
+            configurations.setdefault(each.configuration, []).append(each)
         for again in self.again:
-            for configuration, found in configurations.items():
-                newer = [m for m in found if m.launch >= again.launch]
-                configurations[configuration] = newer or found
+            for configuration, slices in configurations.items():
+                newer = [each for each in slices if each.launch >= again.launch]
+                configurations[configuration] = newer or slices
         return configurations

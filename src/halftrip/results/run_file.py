@@ -21,6 +21,8 @@ Records (`records`), in the order in which they come:
 - ``device-copy``, ``device-latency``: the times of its copies and of waiting for it;
 - ``system``: the counters of a host, before all configurations, after each or after several short
   ones, and after all;
+- ``hardware-counters``: what both ends of a configuration took in a slice that was counted, not
+  timed;
 - ``notice``: what could not be read in the kernel's files and was left out, or what the kernel gave
   less of than was asked for;
 - ``end``: complete, or why not. A file without one was cut off.
@@ -43,6 +45,7 @@ import msgspec
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.results import records
 from halftrip.results.block import encode_array
+from halftrip.results.counts import CountedSlice
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.host_counters import HostCounters
 from halftrip.results.reading import FORMAT, decode, read
@@ -233,6 +236,7 @@ def assemble(header: records.Header, found: Iterable[Record], problems: Iterable
         device_copies=of(DeviceCopy),
         device_latencies=of(DeviceLatency),
         host_counters=of(HostCounters),
+        counted_slices=of(CountedSlice),
         notices=of(records.Notice),
         end=ends[-1] if ends else None,
         problems=tuple(problems),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Literal, cast
+from typing import cast
 
 import msgspec
 
@@ -69,8 +69,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     bytes.
 
     The other figures are of the thread that talks: `voluntary` and `involuntary` context switches;
-    `waited`, the time in which it was ready to run but had no core, s; `instructions` and `cycles`,
-    in user mode or in all modes, as `counted` says. None: cannot be read.
+    `waited`, the time in which it was ready to run but had no core, s. None: cannot be read.
     """
 
     iterations: Count
@@ -83,9 +82,6 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     major_faults: Count
     peak_memory: Count
     waited: Figure | None = None
-    instructions: Count | None = None
-    cycles: Count | None = None
-    counted: Literal["user", "all"] | None = None
     core: CoreUse | None = None
 
     @property
@@ -126,12 +122,6 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             and self.hardly_sleeps
             and self.system <= most
         )
-
-    @property
-    def instructions_per_cycle(self) -> float | None:
-        if self.instructions is None or not self.cycles:
-            return None
-        return self.instructions / self.cycles
 
     @property
     def waited_share(self) -> float | None:
@@ -200,7 +190,6 @@ def add_usages(usages: Sequence[Usage]) -> Usage:
         # Of a block, and many a measurement is a single block.
         return usages[0]
     cores = [usage.core for usage in usages]
-    counted = {usage.counted for usage in usages}
     return Usage(
         iterations=sum([usage.iterations for usage in usages]),
         elapsed=sum([usage.elapsed for usage in usages]),
@@ -212,9 +201,6 @@ def add_usages(usages: Sequence[Usage]) -> Usage:
         major_faults=sum([usage.major_faults for usage in usages]),
         peak_memory=max([usage.peak_memory for usage in usages]),
         waited=_sum([usage.waited for usage in usages]),
-        instructions=_whole_sum([usage.instructions for usage in usages]),
-        cycles=_whole_sum([usage.cycles for usage in usages]),
-        counted=counted.pop() if len(counted) == 1 else None,
         core=_add_cores([c for c in cores if c is not None]) if None not in cores else None,
     )
 
@@ -244,8 +230,3 @@ def _add_cores(cores: Sequence[CoreUse]) -> CoreUse | None:
 
 def _sum(values: Sequence[float | None]) -> float | None:
     return None if None in values else sum(cast("Sequence[float]", values))
-
-
-def _whole_sum(values: Sequence[int | None]) -> int | None:
-    total = _sum(values)
-    return None if total is None else int(total)

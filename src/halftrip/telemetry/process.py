@@ -12,7 +12,6 @@ from halftrip.kernel_files import Reader
 from halftrip.results.usage import BusiestTask, CoreUse, Usage
 from halftrip.telemetry.busiest_task import busiest_task
 from halftrip.telemetry.energy import Energy
-from halftrip.telemetry.perf_counters import HardwareCounters, HardwareReading, counted_between
 from halftrip.telemetry.processors import read_core
 
 _SCHEDULED = "/proc/thread-self/schedstat"
@@ -32,7 +31,6 @@ class Reading(NamedTuple):
     spent: resource.struct_rusage
     thread: resource.struct_rusage
     waited: int | None
-    hardware: HardwareReading | None
 
 
 class Meter:
@@ -48,14 +46,6 @@ class Meter:
         # When a core was first watched, and its times then.
         self._since: dict[int, tuple[float, dict[str, float]]] = {}
 
-    @property
-    def _hardware(self) -> HardwareCounters:
-        """The counters of the calling thread, which end with it."""
-        if not hasattr(self._threads, "hardware"):
-            self._threads.hardware = HardwareCounters()
-        counters: HardwareCounters = self._threads.hardware
-        return counters
-
     def _waited(self) -> int | None:
         """For how long this thread was ready to run but had no core, ns; None where the kernel does
         not say."""
@@ -67,20 +57,16 @@ class Meter:
         return figures.get("waited") if figures.get("turns") else None
 
     def read(self) -> Reading:
-        hardware, waited = self._hardware.read(), self._waited()
+        waited = self._waited()
         thread, spent = resource.getrusage(resource.RUSAGE_THREAD), resource.getrusage(self._who)
-        return Reading(time.perf_counter_ns(), spent, thread, waited, hardware)
+        return Reading(time.perf_counter_ns(), spent, thread, waited)
 
     def since(self, before: Reading, iterations: int) -> Usage:
         """The resources used since the reading `before`, on this number of iterations."""
         # In the opposite order: what `read` reads first is read last here.
         at, spent = time.perf_counter_ns(), resource.getrusage(self._who)
         thread = resource.getrusage(resource.RUSAGE_THREAD)
-        waited, hardware = self._waited(), self._hardware.read()
-        instructions = cycles = None
-        if hardware is not None and before.hardware is not None:
-            instructions = counted_between(before.hardware.instructions, hardware.instructions)
-            cycles = counted_between(before.hardware.cycles, hardware.cycles)
+        waited = self._waited()
         known = waited is not None and before.waited is not None
         return Usage(
             iterations=iterations,
@@ -94,9 +80,6 @@ class Meter:
             # The kernel counts in KiB.
             peak_memory=spent.ru_maxrss * 1024,
             waited=((waited or 0) - (before.waited or 0)) * 1e-9 if known else None,
-            instructions=instructions,
-            cycles=cycles,
-            counted=None if instructions is None else self._hardware.counted,
         )
 
     def watch_core(self, core: int | None = None) -> CoreWatch | None:

@@ -20,8 +20,15 @@ USAGE = (
     *("load", "elapsed_s", "user_s", "system_s", "kernel_share", "cpu_s_per_gb", "busy_poll"),
     *("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"),
     *("peak_memory_bytes", "waited_share", "others_share", "steal_share"),
-    *("instructions", "cycles", "instructions_per_cycle", "counted", "core", "busiest_task"),
-    *("frequency_hz", "energy_j"),
+    *("core", "busiest_task", "frequency_hz", "energy_j"),
+)
+COSTS = (
+    *(
+        f"{kind}_per_{of}"
+        for kind in ("instructions", "cycles")
+        for of in ("message", "message_low", "message_high", "byte")
+    ),
+    *("instructions_per_cycle", "counted"),
 )
 ORIGIN = ("run", "date", "host", "mpi")
 CASE = (
@@ -76,7 +83,7 @@ def test_names_end_in_their_unit_keep_their_order_and_are_documented():
         *("core_to_core_low_ns", "core_to_core_high_ns"),
         *(f"adjusted_latency{of}_ns" for of in ("", "_low", "_high")),
         *("there_ns", "back_ns", "clock_error_ns", "suspect_samples"),
-        *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
+        *(f"{end}_{figure}" for names in (USAGE, COSTS) for end in ENDS for figure in names),
         *("verdict", "cause", "flags"),
     ]
     document = from_json(a_run())

@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as nps
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Configuration, EndSettings
+from halftrip.results.counts import CountedSlice, Counts
 from halftrip.results.delivery import Delivery
 from halftrip.results.records import (
     Aggregate,
@@ -50,6 +51,7 @@ cores = st.builds(
     joules=maybe,
     busiest_task=st.none() | st.builds(BusiestTask, name=names, share=numbers),
 )
+COUNTED = ("iterations", "instructions", "cycles")
 usages = st.builds(
     Usage,
     **dict.fromkeys(
@@ -58,8 +60,6 @@ usages = st.builds(
     ),
     **dict.fromkeys(("elapsed", "user", "system"), numbers),
     waited=maybe,
-    **dict.fromkeys(("instructions", "cycles"), st.none() | counts),
-    counted=st.sampled_from([None, "user", "all"]),
 )
 deliveries = st.builds(Delivery, sent=counts, lost=counts, reordered=counts, jitter=maybe).filter(
     lambda delivery: delivery.lost <= delivery.sent
@@ -174,6 +174,13 @@ others = st.one_of(
             launch=launches,
         )
     ),
+    st.builds(
+        CountedSlice,
+        configuration=configurations,
+        slice=st.integers(0, 9),
+        launch=st.integers(0, 9),
+        ends=st.tuples(*[st.none() | st.builds(Counts, **dict.fromkeys(COUNTED, counts))] * 2),
+    ),
     st.builds(CopyTime, rank=st.integers(0, 9), size=st.integers(1, 1 << 40), ns=positive),
     st.builds(
         HostCounters,
@@ -235,6 +242,7 @@ def test_a_whole_run(tmp_path_factory, records, reason):
     assert list(run.clock_comparisons) == [r for r in records if isinstance(r, ClockComparison)]
     assert list(run.copy_times) == [r for r in records if isinstance(r, CopyTime)]
     assert list(run.host_counters) == [r for r in records if isinstance(r, HostCounters)]
+    assert list(run.counted_slices) == [r for r in records if isinstance(r, CountedSlice)]
     assert list(run.notices) == [r for r in records if isinstance(r, Notice)]
     assert run.interrupted == reason
     assert run.problems == ()

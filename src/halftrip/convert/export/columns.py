@@ -106,15 +106,33 @@ peak_memory_bytes | whole? | Largest resident set so far, bytes
 waited_share | number? | Share of the elapsed time in which it was ready and had no core
 others_share | number? | Share of the time in which other programs had its core
 steal_share | number? | Share of the time in which the hypervisor had its core
-instructions | whole? | Instructions
-cycles | whole? | Cycles of the core
-instructions_per_cycle | number? | Instructions for each cycle
-counted | text? | Where instructions and cycles were counted: user or all
 core | whole? | Number of its core
 busiest_task | text? | The task of other programs that used its core most
 frequency_hz | number? | Frequency of its core, hertz
 energy_j | number? | Energy of its processor, joules
 """)
+COSTS = _columns("""
+instructions_per_message | number? | Instructions for each message
+instructions_per_message_low | number? | Lower end of the 95 % confidence interval of these
+instructions_per_message_high | number? | Upper end of the 95 % confidence interval of these
+instructions_per_byte | number? | Instructions for each byte of payload
+cycles_per_message | number? | Cycles of the core for each message
+cycles_per_message_low | number? | Lower end of the 95 % confidence interval of these
+cycles_per_message_high | number? | Upper end of the 95 % confidence interval of these
+cycles_per_byte | number? | Cycles of the core for each byte of payload
+instructions_per_cycle | number? | Instructions for each cycle
+counted | text? | Where instructions and cycles were counted: user or all
+""")
+
+
+def _of_ends(columns: dict[str, Column]) -> dict[str, Column]:
+    return {
+        f"{end}_{name}": column._replace(description=f"{column.description}; of the {end}")
+        for end in ENDS
+        for name, column in columns.items()
+    }
+
+
 ROW = {
     **CONFIGURATION,
     **SUMMARY,
@@ -144,11 +162,8 @@ back_ns | number? | Time to the initiator by the clocks of both ends, ns
 clock_error_ns | number? | How far the clocks may be apart in there_ns and back_ns, ns
 suspect_samples | whole? | Samples probably taken while an end had lost its core
 """),
-    **{
-        f"{end}_{name}": column._replace(description=f"{column.description}; of the {end}")
-        for end in ENDS
-        for name, column in USAGE.items()
-    },
+    **_of_ends(USAGE),
+    **_of_ends(COSTS),
     **_columns("""
 verdict | text | Whether its figures can be trusted: ok, caution or no
 cause | text? | The cause that explains best why not
@@ -182,7 +197,7 @@ core_to_core_low_ns | number? | Lowest core-to-core round trip beside its sample
 core_to_core_high_ns | number? | Highest core-to-core round trip beside its samples, ns
 suspect_samples | whole? | Samples probably taken while an end had lost its core
 """),
-    **{name: column for name, column in ROW.items() if name.startswith(ENDS)},
+    **_of_ends(USAGE),
     **_columns("""
 verdict | text | The verdict on its row, of all slices and launches: ok, caution or no
 cause | text? | The cause that explains best why that is not ok
