@@ -17,6 +17,7 @@ from halftrip.errors import (
     UsageError,
     shortage,
 )
+from halftrip.job import forks
 from halftrip.job.connected import guests
 from halftrip.job.deaths import HostsLost, LaunchFailed
 from halftrip.job.launch_environment import environment
@@ -200,6 +201,9 @@ class _Starter:
         HostsLost where others can go on."""
         plan, absent = self._plan, self._absent
         launcher: Launcher = LAUNCHERS.load(self._name)(plan)
+        launcher.may_fork = number == 0 and _is_only(plan)
+        if not (launcher.may_fork and self._name == "local"):
+            forks.discard()
         if self._is_first and _uses_dragon(plan):
             view.warn(dragon_command.notes(plan.dragon))
         self._is_first = False
@@ -217,6 +221,12 @@ class _Starter:
             if supervisor.lost and launcher.hosts and _have_pairs(plan, launcher.hosts, absent):
                 raise HostsLost(str(error), _ranks_of(supervisor.lost, launcher)) from None
             raise
+
+
+def _is_only(plan: Plan) -> bool:
+    """Whether a launch of the plan is the only one, as far as is known before it. Launches are
+    independent of each other, and all alike."""
+    return plan.launches == 1 and not plan.until_ci and not plan.variant
 
 
 def _ranks_of(hosts: Collection[str], launcher: Launcher) -> dict[str, list[int]]:
