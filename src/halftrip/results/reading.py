@@ -8,7 +8,7 @@ sensible. The time and the memory that this takes are in proportion to the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import BinaryIO, NamedTuple
 
 import msgspec
@@ -16,7 +16,6 @@ import msgspec
 from halftrip.errors import NotARunError, UsageError
 from halftrip.results import records, sensible
 from halftrip.results.block import decode_array
-from halftrip.results.migration import migrate
 from halftrip.results.records import Record
 from halftrip.results.sensible import Read
 from halftrip.texts import printable
@@ -33,7 +32,11 @@ _MOST_PROBLEMS = 100
 # Messages of msgspec quote what they read.
 _LONGEST_REASON = 200
 
-_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record, dec_hook=decode_array)
+
+@cache
+def _decoder() -> msgspec.json.Decoder[Record]:
+    """Made when it is first needed: that takes as long as to import ten modules."""
+    return msgspec.json.Decoder(Record, dec_hook=decode_array)
 
 
 class Content(NamedTuple):
@@ -46,7 +49,14 @@ class Content(NamedTuple):
 
 def decode(line: bytes) -> Record:
     """The record in a line of the present format. Raises msgspec.DecodeError if it is none."""
-    return _decoder.decode(line)
+    return _decoder().decode(line)
+
+
+def _decoder_of(version: int) -> Callable[[bytes], Record]:
+    """What decodes lines of an older format."""
+    from halftrip.results.migration import migrate
+
+    return partial(migrate, version=version)
 
 
 def read(file: BinaryIO, name: str) -> Content:
@@ -56,7 +66,7 @@ def read(file: BinaryIO, name: str) -> Content:
     header = _header(file.readline(_LONGEST_HEADER), name)
     found: list[Read] = []
     problems = _Problems(name)
-    decoder = decode if header.format == FORMAT else partial(migrate, version=header.format)
+    decoder = decode if header.format == FORMAT else _decoder_of(header.format)
     for number, line in _lines(file):
         try:
             found.append(Read(number, _record(line, decoder)))
