@@ -1,7 +1,7 @@
 """The process of which the ranks of a launch are forks: ``python -m halftrip.job.fork_server``.
 
 Its arguments are the descriptors of two pipes. From the first it reads what to fork, into the
-second it writes the processes' IDs. It never has a thread, a device or a library that a fork could
+second it writes an empty line when it is ready to, and then the processes' IDs. It never has a thread, a device or a library that a fork could
 not use: all of that is loaded by a rank itself, when it is one.
 """
 
@@ -26,6 +26,8 @@ def main() -> None:
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     try:
         _prepare()
+        # From now on it sleeps.
+        os.write(answers, b"\n")
         with open(requests, "rb") as stream:
             text = stream.read()
     except (ImportError, MemoryError, OSError):
@@ -53,6 +55,8 @@ def _prepare() -> None:
     """Imports what ranks need."""
     # Imports leave no garbage.
     gc.disable()
+    # As in `halftrip.__main__`; a fork would lack the threads.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from halftrip.job import worker  # noqa: F401
     from halftrip.registry import TRANSPORTS
 

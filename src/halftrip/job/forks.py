@@ -21,6 +21,8 @@ _MODULE = "halftrip.job.fork_server"
 SERVER_VARIABLE = "HALFTRIP_FORK_SERVER"
 # How often it is asked whether the forks are still wanted, while they are waited for, s.
 _LOOK_SECONDS = 0.05
+# How long it may take to import everything, where that is waited for, s.
+_SETTLE_SECONDS = 10.0
 # From linux/prctl.h. A process whose parent ends becomes a child of the nearest of its ancestors
 # that is a "subreaper".
 _PR_SET_CHILD_SUBREAPER = 36
@@ -108,7 +110,7 @@ class ForkServer:
                 self.end()
                 return []
             try:
-                pids = json.loads(self._ask(request, wanted) or b"[]")
+                pids = json.loads(self._ask(request, wanted).strip() or b"[]")
             finally:
                 self._close()
                 if not wanted():
@@ -139,6 +141,12 @@ class ForkServer:
                     return answer
                 answer += part
         return b""
+
+    def settle(self) -> None:
+        """Returns when it has imported everything, and waits."""
+        import select
+
+        select.select([self._answers], [], [], _SETTLE_SECONDS)
 
     def end(self) -> None:
         """Ends it without forks."""
@@ -212,6 +220,12 @@ def take(token: str) -> ForkServer | None:
 def early_token() -> str | None:
     """The token of the server that was begun."""
     return _early[0].token if _early else None
+
+
+def settle() -> None:
+    """Returns when the server that was begun keeps no core busy."""
+    for server in _early:
+        server.settle()
 
 
 def discard() -> None:

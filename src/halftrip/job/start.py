@@ -66,6 +66,7 @@ def launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
             if view.takes_warnings and not first.spans_hosts and is_worthwhile(first):
                 from halftrip.job.machine import look_before_launch
 
+                forks.settle()
                 look_before_launch(first, first.ranks or DEFAULT_RANKS, view)
             _launch(plan, run_file, view, left, limit)
     except UsageError:
