@@ -1,8 +1,9 @@
 """The process of which the ranks of a launch are forks: ``python -m halftrip.job.fork_server``.
 
-Its arguments are the descriptors of two pipes. From the first it reads what to fork, into the
-second it writes an empty line when it is ready to, and then the processes' IDs. It never has a thread, a device or a library that a fork could
-not use: all of that is loaded by a rank itself, when it is one.
+Its arguments are the descriptors of two pipes. From the first it reads what to fork. Into the
+second it writes an empty line when it is ready to, and then the processes' IDs. It never has a
+thread, a device or a library that a fork could not use: a rank loads all of that by itself, when
+it is one.
 """
 
 # Not `signal`: as in `halftrip.__main__`.
