@@ -72,10 +72,12 @@ class ForkServer:
     def __init__(self, token: str) -> None:
         self.token = token
         self._environ = dict(os.environ)
+        self._requests = self._answers = -1
         requests, self._requests = os.pipe()
-        self._answers, answers = os.pipe()
-        ends = (requests, answers)
+        ends = [requests]
         try:
+            self._answers, answers = os.pipe()
+            ends.append(answers)
             if min(*ends, self._requests, self._answers) <= 2:
                 raise OSError("a standard stream is closed")
             self._process = subprocess.Popen(

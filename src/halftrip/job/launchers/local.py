@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import time
 from functools import cached_property
 
 from halftrip.control.listener import Reach
 from halftrip.errors import Interrupted, Stopped
 from halftrip.job import forks
-from halftrip.job.deaths import how_ended
+from halftrip.job.deaths import LaunchFailed, how_ended
 from halftrip.job.launchers.base import RANK_COMMAND, Launcher
-from halftrip.job.processes import Started
+from halftrip.job.processes import START_SECONDS, Started
 from halftrip.job.spec import RANK_VARIABLE, Job, new_token
 from halftrip.plan.plan import Plan
 
@@ -44,11 +45,19 @@ def _fork_ranks(job: Job, started: Started) -> bool:
     server = forks.take(job.token)
     if server is None:
         return False
+    deadline = time.monotonic() + START_SECONDS
+
+    def is_wanted() -> bool:
+        return started.stopped is None and time.monotonic() < deadline
+
     try:
-        forked = server.fork(job.environment(), job.ranks, lambda: started.stopped is None)
+        forked = server.fork(job.environment(), job.ranks, is_wanted)
     except forks.Killed as error:
         name = f"the process that forks ranks (process {error.pid})"
         raise Interrupted(f"{name} {how_ended(-error.number)}") from None
+    if not forked and time.monotonic() >= deadline:
+        # Fresh ranks might meet forks that nobody knows of.
+        raise LaunchFailed(f"no rank has started within {START_SECONDS:.0f} s")
     for rank, process in enumerate(forked):
         # All of them exist already; the supervisor sees itself that it has to end them.
         with contextlib.suppress(Stopped):
