@@ -57,6 +57,11 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Imports leave no garbage, and looking for it is a tenth of the time that --help takes.
     gc.disable()
+    from halftrip.job import forks
+
+    if sys.argv[1:2] == ["run"] and _RANKS.keys().isdisjoint(os.environ):
+        # While this process imports the rest, another one imports what ranks need.
+        forks.begin(sys.argv[2:])
     try:
         from halftrip.cli import main as run
     except (ImportError, MemoryError) as error:
@@ -66,7 +71,10 @@ def main() -> None:
         os._exit(1)
 
     gc.enable()
-    run()
+    try:
+        run()
+    finally:
+        forks.discard()
 
 
 if __name__ == "__main__":

@@ -14,12 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from halftrip import __version__
-from halftrip.analysis.flags import NAMES, flags_by_configuration
-from halftrip.analysis.network import FEWEST_HOSTS, suspect_rows
-from halftrip.analysis.verdict import NOT_OK, verdicts
 from halftrip.errors import HalftripError, UsageError
 from halftrip.job.existing import existing_job
-from halftrip.job.join import join
 from halftrip.job.mpi_start import shared
 from halftrip.job.resumption import Resumption, resumption
 from halftrip.job.rounds import resumption_of_variants
@@ -144,6 +140,9 @@ def _go_on(
 def _named(run: results.Run, names: set[str]) -> list[Configuration]:
     """The configurations of the rows that have one of these verdicts or flags. Raises UsageError
     for an unknown one."""
+    from halftrip.analysis.flags import NAMES, flags_by_configuration
+    from halftrip.analysis.verdict import NOT_OK, verdicts
+
     unknown = names.difference(NAMES, NOT_OK)
     if unknown:
         allowed = ", ".join([*NOT_OK, *NAMES])
@@ -180,6 +179,8 @@ def _retest(plan: Plan, path: Path, view: View, began: float) -> None:
     have measured all of it again already, and their interval would be lost."""
     if existing_job(os.environ) is not None or plan.launches > 1 or plan.until_ci:
         return
+    from halftrip.analysis.network import FEWEST_HOSTS, suspect_rows
+
     if len(run_file.hosts(path)) < FEWEST_HOSTS:
         return
     for _ in range(plan.retest):
@@ -209,6 +210,9 @@ def _measure(
     check_possible(plan)
     job = existing_job(os.environ)
     if job is not None:
+        # What a rank needs: this process starts none, but is one.
+        from halftrip.job.join import join
+
         return join(job, plan, create, view, left)
     for each in plans_of_variants(plan):
         check_ranks(each, each.ranks or DEFAULT_RANKS)

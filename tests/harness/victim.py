@@ -25,6 +25,8 @@ UNSAID = "the run ended without saying why"
 _LOOK_SECONDS = 0.005
 # What a rank runs.
 _RANK = "halftrip.job.worker"
+# What a rank is called that is a fork of the process that runs this.
+_FORKED, _FORKS = "halftrip:", "halftrip.job.fork_server"
 # What a node of a Dragon runtime runs, and how its pool is named.
 _SERVICE, _POOL = "dragon-localservices", "inf"
 
@@ -59,8 +61,8 @@ class Victim:
         self._await(lambda: self._count(b"\n"), "no run file")
 
     def await_process(self):
-        """Until the command has started a rank, or the mpiexec that starts them."""
-        self._await(lambda: self._started(lambda words: _RANK in words), "no process")
+        """Until the command has started a rank, the process that forks them, or the mpiexec."""
+        self._await(lambda: self._started(lambda words: {_RANK, _FORKS} & {*words}), "no process")
 
     def await_runtime(self):
         """Until the command has started a runtime of Dragon."""
@@ -72,6 +74,8 @@ class Victim:
 
         def is_there():
             found.extend(self._started(lambda words: words[-2:] == ["-m", _RANK]))
+            forks = self._started(lambda words: _FORKS in words)
+            found.extend(each for each in forks if each.name().startswith(_FORKED))
             return found
 
         self._await(is_there, "no rank")

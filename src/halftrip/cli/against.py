@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from halftrip.errors import UsageError
-from halftrip.job.other_installation import words_of
 from halftrip.mpi.launcher import find_mpiexec
 from halftrip.plan.against import SIDES, Against, variables
 from halftrip.plan.layer import Layer, at
@@ -49,6 +48,8 @@ class Asked(NamedTuple):
         if self.mpiexec is not None:
             at("--base-mpiexec", _program, self.mpiexec)
         if self.command is not None:
+            from halftrip.job.other_installation import words_of
+
             at("--base-command", words_of, self.command)
         return Against(
             file=printable(self.file), env=env, mpiexec=self.mpiexec, command=self.command

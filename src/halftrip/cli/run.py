@@ -10,10 +10,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from halftrip.analysis.comparison import Side, sides_of
 from halftrip.api import measure, resume
 from halftrip.cli.against import Asked, plan_against
-from halftrip.cli.comparing import Compared, compare_sides
 from halftrip.cli.loading import loaded
 from halftrip.cli.report import Page
 from halftrip.cli.show import TABLE, Form, print_first, print_form
@@ -169,6 +167,11 @@ def _against(run: Run, shown: bool) -> int:
     """The status of a run that was measured against an earlier one: 1 if anything is slower than
     the base, which was measured in turn with it (`run.sides`), or is in the file that it names;
     prints the comparison if it is to be `shown`. 0 for any other run."""
+    if run.sides is None and run.base_file is None:
+        return 0
+    from halftrip.analysis.comparison import Side, sides_of
+    from halftrip.cli.comparing import Compared, compare_sides
+
     sides = sides_of(run)
     if sides is None and run.base_file is not None:
         sides = [Side.of(load(run.base_file), run.base_file), Side.of(run, "new")]

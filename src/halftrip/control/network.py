@@ -8,7 +8,6 @@ import socket
 from collections.abc import Iterable
 
 import msgspec
-import psutil
 
 from halftrip.errors import UsageError
 from halftrip.texts import printable
@@ -107,6 +106,9 @@ def interface_addresses(spec: str) -> tuple[str, ...]:
 
 def addresses_by_interface() -> dict[str, list[str]]:
     """The IP addresses of each interface."""
+    # Ranks on one host need no addresses.
+    import psutil
+
     found: dict[str, list[str]] = {}
     for label, addresses in psutil.net_if_addrs().items():
         # An address of IPv4 may have a label, as eth0:1, in place of the interface's name.

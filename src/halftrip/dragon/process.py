@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
 from functools import cache
@@ -29,9 +28,12 @@ def is_installed() -> bool:
 
 def version() -> str:
     """The release of Dragon, such as ``0.15.0``. Raises Unavailable if it is not installed."""
+    # It takes longer to import than most of halftrip.
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return importlib.metadata.version("dragonhpc")
-    except importlib.metadata.PackageNotFoundError:
+        return version("dragonhpc")
+    except PackageNotFoundError:
         raise Unavailable(NO_DRAGON) from None
 
 

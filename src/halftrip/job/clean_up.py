@@ -74,12 +74,15 @@ class CleanUp:
     def await_end(self, seconds: float) -> bool:
         """Waits until no process of the job is left, at most `seconds`. Returns whether none is."""
         deadline = time.monotonic() + seconds
-        # The ranks of an mpiexec are not children of this process, and can outlive it.
-        while not self._started.wait(0.0) or job_processes(self._job.token):
+        while True:
+            # The end of the last child is noticed at once.
+            if self._started.wait(POLL_SECONDS):
+                # The ranks of an mpiexec are not children of this process, and can outlive it.
+                if not job_processes(self._job.token):
+                    return True
+                time.sleep(POLL_SECONDS)
             if time.monotonic() > deadline:
                 return False
-            time.sleep(POLL_SECONDS)
-        return True
 
     def close(self) -> None:
         """Closes what was kept open for the end."""

@@ -11,14 +11,12 @@ import msgspec
 from halftrip.control.collectives import Group
 from halftrip.control.hosts import host_identity
 from halftrip.errors import HalftripError
+from halftrip.job.look import is_worthwhile
 from halftrip.job.view import View
 from halftrip.measure.setup import places
 from halftrip.plan.pairing import Schedules
 from halftrip.plan.plan import Plan
 from halftrip.telemetry import load, topology
-
-# Before a run that samples for less than this, s, nobody looks.
-_LEAST_SECONDS = 0.5
 
 
 class _Here(msgspec.Struct, frozen=True):
@@ -31,15 +29,13 @@ class _Here(msgspec.Struct, frozen=True):
 def look_before_launch(plan: Plan, ranks: int, view: View) -> None:
     """Warns of whoever has the cores that so many ranks would get. To be called before they are
     started: they are busy then."""
-    # Ranks on other hosts are none of this one's.
-    if view.takes_warnings and not plan.spans_hosts and _is_worthwhile(plan):
-        _warn(plan, [topology.view(host_identity())] * ranks, (), view)
+    _warn(plan, [topology.view(host_identity())] * ranks, (), view)
 
 
 def look_in_job(plan: Plan, group: Group, view: View) -> None:
     """The same in a job that another launcher has started, for the host of rank 0. All ranks call
     it: meanwhile they sleep, and none of them counts."""
-    if not group.broadcast(view.takes_warnings and _is_worthwhile(plan), bool):
+    if not group.broadcast(view.takes_warnings and is_worthwhile(plan), bool):
         return
     here = _Here(os.getpid(), topology.view(host_identity()))
     ranks: list[_Here] | None = group.gather(here, _Here)
@@ -48,16 +44,6 @@ def look_in_job(plan: Plan, group: Group, view: View) -> None:
         return
     own = [rank.pid for rank in ranks if rank.view.host == here.view.host]
     _warn(plan, [rank.view for rank in ranks], own, view)
-
-
-def _is_worthwhile(plan: Plan) -> bool:
-    """Whether anything is measured in real time, and for so long that a look before it costs
-    little; the verdicts on a shorter run say who had the cores just as soon."""
-    parts = plan.part_plans
-    rows = sum(len(part.transport) * len(part.pattern) * len(part.sizes) for part in parts)
-    has_count = any(part.iterations is not None for part in parts)
-    is_short = not has_count and rows * plan.launches * plan.time < _LEAST_SECONDS
-    return not is_short and any(name != "simulated" for name in plan.transports)
 
 
 def _warn(plan: Plan, views: Sequence[topology.View], own: Sequence[int], view: View) -> None:

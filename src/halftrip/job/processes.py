@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import select
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from halftrip.control.protocol import Channel
 from halftrip.errors import Stopped
@@ -53,6 +52,22 @@ class Output:
         return None if found is None else found.strip().removeprefix("halftrip: ")
 
 
+class Process(Protocol):
+    """A child of this process: a Popen, or a forked rank."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    def poll(self) -> int | None: ...
+
+    def terminate(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
 @dataclass
 class Started:
     """The processes that a launcher has started, each with its name in messages, and the output of
@@ -68,8 +83,8 @@ class Started:
     ranks have finished, `until_end` when no process is left.
     """
 
-    processes: dict[subprocess.Popen[bytes], str] = field(default_factory=dict)
-    ranks: dict[subprocess.Popen[bytes], tuple[int, ...]] = field(default_factory=dict)
+    processes: dict[Process, str] = field(default_factory=dict)
+    ranks: dict[Process, tuple[int, ...]] = field(default_factory=dict)
     hosts: dict[int, str] = field(default_factory=dict)
     local_hosts: frozenset[str] = frozenset()
     dialled: dict[int, Channel] = field(default_factory=dict)
@@ -85,7 +100,7 @@ class Started:
 
     def add(
         self,
-        process: subprocess.Popen[bytes],
+        process: Process,
         name: str,
         output: Output | None = None,
         ranks: tuple[int, ...] = (),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from halftrip.control.listener import Listener
-from halftrip.dragon import command as dragon_command
 from halftrip.errors import (
     HalftripError,
     Interrupted,
@@ -17,12 +16,12 @@ from halftrip.errors import (
     UsageError,
     shortage,
 )
+from halftrip.job import forks
 from halftrip.job.connected import guests
 from halftrip.job.deaths import HostsLost, LaunchFailed
 from halftrip.job.launch_environment import environment
 from halftrip.job.limit import Limit
-from halftrip.job.machine import look_before_launch
-from halftrip.job.other_installation import measure_elsewhere
+from halftrip.job.look import is_worthwhile
 from halftrip.job.processes import Started
 from halftrip.job.resumption import Done, Due, Resumption
 from halftrip.job.series import LaunchRecords, launch_all
@@ -63,7 +62,12 @@ def launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
         with catching(interrupt):
             limit = Limit.of(plan)
             first = plans_of_variants(plan)[0]
-            look_before_launch(first, first.ranks or DEFAULT_RANKS, view)
+            # Ranks on other hosts have none of this one's cores.
+            if view.takes_warnings and not first.spans_hosts and is_worthwhile(first):
+                from halftrip.job.machine import look_before_launch
+
+                forks.settle()
+                look_before_launch(first, first.ranks or DEFAULT_RANKS, view)
             _launch(plan, run_file, view, left, limit)
     except UsageError:
         run_file.discard()
@@ -136,6 +140,8 @@ def _launch_variants(
         failed: LaunchFailed | None = None
         command = _other_command(of_variant)
         if command is not None:
+            from halftrip.job.other_installation import measure_elsewhere
+
             with environment(of_variant.variables):
                 measure_elsewhere(command, of_variant, number, due, records, view, limit)
             return
@@ -200,7 +206,12 @@ class _Starter:
         HostsLost where others can go on."""
         plan, absent = self._plan, self._absent
         launcher: Launcher = LAUNCHERS.load(self._name)(plan)
+        launcher.may_fork = number == 0 and _is_only(plan)
+        if not (launcher.may_fork and self._name == "local"):
+            forks.discard()
         if self._is_first and _uses_dragon(plan):
+            from halftrip.dragon import command as dragon_command
+
             view.warn(dragon_command.notes(plan.dragon))
         self._is_first = False
         token = launcher.token
@@ -217,6 +228,12 @@ class _Starter:
             if supervisor.lost and launcher.hosts and _have_pairs(plan, launcher.hosts, absent):
                 raise HostsLost(str(error), _ranks_of(supervisor.lost, launcher)) from None
             raise
+
+
+def _is_only(plan: Plan) -> bool:
+    """Whether a launch of the plan is the only one, as far as is known before it. Launches are
+    independent of each other, and all alike."""
+    return plan.launches == 1 and not plan.until_ci and not plan.variant
 
 
 def _ranks_of(hosts: Collection[str], launcher: Launcher) -> dict[str, list[int]]:

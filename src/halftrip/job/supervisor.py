@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import subprocess
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -32,7 +31,7 @@ from halftrip.job.clean_up import CleanUp
 from halftrip.job.connected import ConnectedRank, Heartbeat
 from halftrip.job.deaths import LaunchFailed, Lost, first_death
 from halftrip.job.limit import Limit
-from halftrip.job.processes import Started
+from halftrip.job.processes import Process, Started
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
 from halftrip.job.view import View
@@ -318,7 +317,7 @@ class Supervisor:
         if hosts.isdisjoint({None, *self._started.local_hosts}):
             self.lost = frozenset(filter(None, hosts))
 
-    def _stood_for(self, process: subprocess.Popen[bytes]) -> set[int]:
+    def _stood_for(self, process: Process) -> set[int]:
         """The ranks that a process has started, or is."""
         return set(self._started.ranks[process] or range(self._job.ranks))
 

@@ -71,6 +71,8 @@ _GROUP_SECONDS = 30.0
 # A launcher that exits by itself waits longer than this for its ranks.
 _EXIT_SECONDS = 0.2
 _LAUNCHER = "the launcher"
+# Of a rank's process; its number follows. The kernel keeps 15 characters.
+PROCESS_NAME = "halftrip:"
 
 
 class LauncherSink:
@@ -137,10 +139,17 @@ def main() -> NoReturn:
         rank = communicator.Get_rank()
     else:
         rank = int(os.environ[RANK_VARIABLE])
+    _name_process(rank)
     _run(job, rank, communicator)
     # The process is over: to look for garbage, and free it, would take 30 ms.
     gc.freeze()
     sys.exit(0)
+
+
+def _name_process(rank: int) -> None:
+    """What tools such as top call this process. A fork has its parent's command line."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/comm").write_text(f"{PROCESS_NAME}{rank}")
 
 
 def _give_up(job: Job, reason: str) -> NoReturn:
@@ -307,7 +316,8 @@ def _stderr_of(launcher: int) -> int:
         return sys.stderr.fileno()
 
 
-if __name__ == "__main__":
+def run() -> NoReturn:
+    """As `main`, in a process that is nothing but a rank."""
     try:
         main()
     except SHORTAGES as found:
@@ -315,3 +325,7 @@ if __name__ == "__main__":
             raise
         # Nobody may be connected who could be told more.
         os._exit(SHORTAGE_STATUS)
+
+
+if __name__ == "__main__":
+    run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,6 +24,9 @@ from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration, Tuning
 from halftrip.results.records import Failure
 from halftrip.results.run_file import encode
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 # Where several pairs talk at once, each samples in one block: between blocks nothing is sent.
 _FIRST_BLOCK_OF_SEVERAL = 1.0
@@ -52,6 +55,12 @@ class TurnReport(msgspec.Struct, frozen=True, omit_defaults=True):
     shortfalls: list[str] = []
 
 
+def _pool(threads: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(threads)
+
+
 class Participant:
     """This rank in all turns of a launch, which began at the time.monotonic `began`."""
 
@@ -62,7 +71,7 @@ class Participant:
         self._launch = launch
         self._began = began
         threads = setup.plan.threads
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._pool = _pool(threads) if threads > 1 else None
         self._keeps_pairs = setup.schedule.partners() <= _MOST_PARTNERS
         self._pairs: dict[tuple[tuple[int, int], int], Pair] = {}
         # By configuration, and whether its slices are counted, not timed.

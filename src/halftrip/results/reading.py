@@ -8,6 +8,7 @@ sensible. The time and the memory that this takes are in proportion to the file.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, BinaryIO, NamedTuple, TypeGuard
 
 import msgspec
@@ -32,7 +33,11 @@ _MOST_PROBLEMS = 100
 # Messages of msgspec quote what they read.
 _LONGEST_REASON = 200
 
-_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record, dec_hook=decode_array)
+
+@cache
+def _decoder() -> msgspec.json.Decoder[Record]:
+    """Made when it is first needed: that takes as long as to import ten modules."""
+    return msgspec.json.Decoder(Record, dec_hook=decode_array)
 
 
 class Content(NamedTuple):
@@ -45,7 +50,7 @@ class Content(NamedTuple):
 
 def decode(line: bytes) -> Record:
     """The record in a line of a run file. Raises msgspec.DecodeError if it is none."""
-    return _decoder.decode(line)
+    return _decoder().decode(line)
 
 
 def read(file: BinaryIO, name: str) -> Content:

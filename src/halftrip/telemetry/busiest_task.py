@@ -16,6 +16,8 @@ _LEAST_SHARE = 0.1
 # In /proc/PID/task/TID/stat, counted from the state, which follows the name: the core that it ran
 # on last.
 _PROCESSOR = 36
+# Bytes; both files are shorter.
+_LONGEST = 4096
 # The process that all threads of the kernel descend from.
 _KTHREADD = 2
 
@@ -59,33 +61,43 @@ def tasks(proc: Path, without: Collection[int], core: int | None = None) -> dict
     """The tasks of all processes but these, by number; only those that ran last on this core, if
     one is given."""
     found = {}
-    for directory in _numbered(proc):
-        if int(directory.name) in without:
+    for pid in _numbered(str(proc)):
+        if pid in without:
             continue
-        for task in _numbered(directory / "task"):
-            read = _task(int(directory.name), task, core)
+        for tid in _numbered(f"{proc}/{pid}/task"):
+            read = _task(pid, f"{proc}/{pid}/task/{tid}", core)
             if read is not None:
-                found[int(task.name)] = read
+                found[tid] = read
     return found
 
 
-def _numbered(directory: Path) -> list[Path]:
+def _numbered(directory: str) -> list[int]:
     """The entries of a directory whose names are numbers."""
     try:
-        return [entry for entry in directory.iterdir() if entry.name.isdigit()]
+        return [int(name) for name in os.listdir(directory) if name.isdigit()]
     except OSError:  # it has ended meanwhile, or may not be read
         return []
 
 
-def _task(pid: int, directory: Path, core: int | None) -> Task | None:
+def _text(path: str) -> str:
+    """The content of a file of the kernel's. There are hundreds, and other ways to read one take
+    several times as long."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, _LONGEST).decode(errors="replace")
+    finally:
+        os.close(descriptor)
+
+
+def _task(pid: int, directory: str, core: int | None) -> Task | None:
     """None if it ran on another core, has ended meanwhile, or has malformed files."""
     try:
-        before, _, after = (directory / "stat").read_text(errors="replace").rpartition(")")
+        before, _, after = _text(f"{directory}/stat").rpartition(")")
         fields = after.split()
         ran_on = int(fields[_PROCESSOR])
         if core is not None and ran_on != core:
             return None
-        ran = (directory / "schedstat").read_text().split()[0]
+        ran = _text(f"{directory}/schedstat").split()[0]
         is_kernel = _KTHREADD in (pid, int(fields[1]))
         return Task(pid, before.partition("(")[2], is_kernel, ran_on, int(ran))
     except (OSError, ValueError, IndexError):

@@ -19,9 +19,11 @@ RANK_COMMAND = (*RUN_MODULE, "halftrip.job.worker")
 
 class Launcher(ABC):
     """One way to start ranks. The constructor raises Unavailable if it cannot be used here.
-    `starts_dragon`: its ranks are processes of a Dragon runtime."""
+    `starts_dragon`: its ranks are processes of a Dragon runtime. `may_fork`: its ranks may be forks
+    of one process, since no other launch of the run has to be independent of this one."""
 
     starts_dragon: bool = False
+    may_fork: bool = False
 
     @cached_property
     def token(self) -> str:

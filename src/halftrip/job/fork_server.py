@@ -1,0 +1,110 @@
+"""The process of which the ranks of a launch are forks: ``python -m halftrip.job.fork_server``.
+
+Its arguments are the descriptors of two pipes. From the first it reads what to fork. Into the
+second it writes an empty line when it is ready to, and then the processes' IDs. It never has a
+thread, a device or a library that a fork could not use: a rank loads all of that by itself, when
+it is one.
+"""
+
+# Not `signal`: as in `halftrip.__main__`.
+import _signal  # type: ignore[import-not-found]
+import gc
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# Transports that need nothing but what every rank has: most runs have some of them.
+_TRANSPORTS = ("shm", "pipe", "unix", "tcp", "udp")
+
+
+def main() -> None:
+    """Returns in a rank only, which goes on as a fresh process would."""
+    requests, answers = map(int, sys.argv[1:])
+    # An interrupt of this process ends it without a traceback, as it does a rank.
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    try:
+        _prepare()
+        # From now on it sleeps.
+        os.write(answers, b"\n")
+        with open(requests, "rb") as stream:
+            text = stream.read()
+    except (ImportError, MemoryError, OSError):
+        # Fresh ranks will say what is wrong.
+        os._exit(1)
+    if not text:
+        # No ranks are wanted, or the launcher is dead.
+        os._exit(0)
+    import json
+
+    request = json.loads(text)
+    # A user's own settings may have given numpy's BLAS threads, which a fork would lack.
+    may_fork = len(os.listdir("/proc/self/task")) == 1
+    forks = _fork_all(request["ranks"] if may_fork else 0)
+    if isinstance(forks, int):
+        os.close(answers)
+        _become_rank(forks, request["environment"])
+        return
+    os.write(answers, json.dumps(forks).encode())
+    # Without the time that it takes to free what has been imported: its end is waited for.
+    os._exit(0)
+
+
+def _prepare() -> None:
+    """Imports what ranks need."""
+    # Imports leave no garbage.
+    gc.disable()
+    # As in `halftrip.__main__`; a fork would lack the threads.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from halftrip.job import worker  # noqa: F401
+    from halftrip.registry import TRANSPORTS
+
+    for name in _TRANSPORTS:
+        TRANSPORTS.load(name)
+    # A collection in a rank would write to each object's head, and so copy all pages.
+    gc.freeze()
+
+
+def _fork_all(ranks: int) -> "int | Sequence[int]":
+    """The IDs of so many forks, none if there cannot be as many; the rank's number in each."""
+    forks: list[int] = []
+    for rank in range(ranks):
+        try:
+            pid = os.fork()
+        except OSError:
+            for each in forks:
+                os.kill(each, _signal.SIGKILL)
+                os.waitpid(each, 0)
+            return []
+        if pid == 0:
+            return rank
+        forks.append(pid)
+    return forks
+
+
+def _become_rank(rank: int, environment: "Mapping[str, str]") -> None:
+    """Makes this fork what a fresh process of a rank is."""
+    from halftrip.job.forks import SERVER_VARIABLE
+    from halftrip.job.spec import RANK_VARIABLE
+
+    os.setsid()
+    del sys.argv[1:], os.environ[SERVER_VARIABLE]
+    os.environ.update(environment)
+    os.environ[RANK_VARIABLE] = str(rank)
+    # `random` does this by itself.
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()
+    gc.enable()
+
+
+def _run_rank() -> NoReturn:
+    from halftrip.job.worker import run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()
+    _run_rank()

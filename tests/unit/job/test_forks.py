@@ -1,0 +1,124 @@
+"""Ranks as forks of one process: it gives its forks away, and ends whatever happens."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from halftrip.control.protocol import Address
+from halftrip.job import forks
+from halftrip.job.spec import RANK_VARIABLE, Job
+from harness.limits import AMPLE_SECONDS
+
+TOKEN = "0" * 32
+
+
+def environment():
+    """That of a job whose launcher does not listen: its ranks end at once, with status 1."""
+    address = Address(unix=f"halftrip-test-{os.getpid()}")
+    job = Job(address=address, token=TOKEN, launcher=os.getpid(), ranks=2, mpi=False)
+    return job.environment()
+
+
+def await_end(rank):
+    deadline = time.monotonic() + AMPLE_SECONDS
+    while rank.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return rank.returncode
+
+
+@pytest.fixture
+def server():
+    started = forks.ForkServer(TOKEN)
+    yield started
+    started.end()
+
+
+def test_forks_are_children_of_whoever_asked(server):
+    ranks = server.fork(environment(), 2, lambda: True)
+    assert len(ranks) == 2
+    for rank in ranks:
+        assert psutil.Process(rank.pid).ppid() == os.getpid()
+        assert TOKEN.encode() in Path(f"/proc/{rank.pid}/environ").read_bytes()
+    assert [await_end(rank) for rank in ranks] == [1, 1]
+    # What has ended is not signalled: its number may be another process's.
+    ranks[0].kill()
+
+
+def test_how_a_fork_was_killed_is_known(server):
+    first, second = server.fork(environment(), 2, lambda: True)
+    os.kill(first.pid, signal.SIGSTOP)
+    second.terminate()
+    first.kill()
+    assert await_end(first) == -signal.SIGKILL
+    assert await_end(second) in (-signal.SIGTERM, 1)
+
+
+def test_a_killed_server_is_named(server):
+    pid = psutil.Process().children()[-1].pid
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(forks.Killed) as raised:
+        server.fork(environment(), 2, lambda: True)
+    assert (raised.value.pid, raised.value.number) == (pid, signal.SIGKILL)
+
+
+def test_a_run_that_is_over_gets_no_forks(server):
+    assert server.fork(environment(), 2, lambda: False) == []
+    assert psutil.Process().children() == []
+
+
+def test_a_server_serves_the_environment_that_it_was_started_in(monkeypatch):
+    monkeypatch.setattr(forks, "_early", [forks.ForkServer(TOKEN)])
+    assert forks.early_token() == TOKEN
+    early = forks._early[0]
+    monkeypatch.setenv(RANK_VARIABLE, "7")
+    other = forks.take(TOKEN)
+    assert other is not early
+    assert forks.early_token() is None
+    other.end()
+    assert psutil.Process().children() == []
+
+
+def test_a_server_that_is_not_taken_is_ended(monkeypatch):
+    monkeypatch.setattr(forks, "_early", [forks.ForkServer(TOKEN)])
+    forks.discard()
+    assert psutil.Process().children() == []
+    forks.discard()
+
+
+def test_without_processes_there_are_no_forks(monkeypatch):
+    def fail(*_, **__):
+        raise BlockingIOError
+
+    before = os.listdir("/proc/self/fd")
+    monkeypatch.setattr(forks.subprocess, "Popen", fail)
+    assert forks.take(TOKEN) is None
+    assert os.listdir("/proc/self/fd") == before
+
+
+@pytest.mark.parametrize(
+    ("words", "is_begun"),
+    [
+        ("-t shm", True),
+        ("-s 8 --transport=shm,mp-pipe --time 0.1s", True),
+        ("", False),
+        ("-s 8", False),
+        ("-t shm,mpi", False),
+        ("--transport mpi4py", False),
+        ("-t dragon", False),
+        ("-t shm --launches 2", False),
+        ("-t shm --launcher=ssh", False),
+        ("-t shm --vary window=1,2", False),
+        ("-t shm --help", False),
+    ],
+)
+def test_a_server_is_begun_for_a_run_that_will_want_it(monkeypatch, words, is_begun):
+    begun = []
+    monkeypatch.setattr(forks, "_early", [])
+    monkeypatch.setattr(forks, "ForkServer", lambda token: begun.append(token))
+    forks.begin(words.split())
+    assert len(begun) == is_begun
