@@ -10,6 +10,8 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]
 
 _NAMES = {_signal.SIGINT: "SIGINT", _signal.SIGTERM: "SIGTERM", _signal.SIGHUP: "SIGHUP"}
+# With less address space, bytes, no run can begin, and some libraries crash while they are loaded.
+_LEAST_ADDRESS_SPACE = 128 << 20
 # The variables in which launchers set a rank's number and the size of the job, as in
 # `halftrip.job.existing`. In the shell of a Slurm batch job there is a number but no size.
 _RANKS = {
@@ -51,7 +53,14 @@ for _number in _NAMES:
 def main() -> None:
     """Runs the command line and exits; see `halftrip.cli.main`."""
     import gc
+    import resource
 
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if 0 <= most < _LEAST_ADDRESS_SPACE:
+        allowed, needed = most >> 20, _LEAST_ADDRESS_SPACE >> 20
+        said = f"no memory: ulimit -v allows {allowed} MiB, halftrip needs {needed}"
+        os.write(2, f"halftrip: {said}\n".encode())
+        os._exit(1)
     # numpy's BLAS would start a thread per core in every process, the ranks included, for nothing:
     # halftrip multiplies no large matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
