@@ -61,6 +61,7 @@ def device(rank=0, memory="cuda@0", **changes):
         "cache_bytes": 50 << 20,
         "compute_mode": "default",
         "reaches": [],
+        "stand_in": False,
         "driver": "570.1",
         "link_generation": 5,
         "link_generation_max": 5,

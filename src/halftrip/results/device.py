@@ -33,7 +33,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     cache_bytes: Size
     compute_mode: Text
     reaches: list[Text]
-    stand_in: bool = False
+    stand_in: bool
     driver: Text | None = None
     link_generation: Count | None = None
     link_generation_max: Count | None = None

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Tuning
+from halftrip.results.counts import CountedSlice, Counts
 from halftrip.results.delivery import Delivery
 from halftrip.results.device import DeviceCopy, DeviceLatency
 from halftrip.results.network_path import Interface, NetworkPath, TcpInfo
@@ -84,8 +85,8 @@ COPIED = runs.configuration(
 def _shm(launch, number, middles, rtts):
     """Blocks before and after the cores move away from each other. The responder lost its core."""
     initiator = runs.usage(
-        0.04, 0.0, elapsed=0.04, iterations=2600, waited=1e-4, instructions=4_000_000,
-        cycles=2_000_000, counted="user", involuntary=1, voluntary=0, minor_faults=0,
+        0.04, 0.0, elapsed=0.04, iterations=2600, waited=1e-4, involuntary=1, voluntary=0,
+        minor_faults=0,
     )  # fmt: skip
     responder = runs.usage(
         0.03, 0.01, elapsed=0.04, iterations=2600, waited=0.0078, involuntary=2, major_faults=1
@@ -110,6 +111,14 @@ def _shm(launch, number, middles, rtts):
         SHM, blocks, slice=number, launch=launch, iterations=10, stopped="time",
         cores=tuple(runs.usage(core=each).core for each in cores),
     )  # fmt: skip
+
+
+def _counted(launch, number):
+    """A hundred ping-pongs; the responder's counters cannot be read."""
+    counts = Counts(
+        iterations=100, instructions=60_000 + 500 * launch, cycles=20_000, counted="user"
+    )
+    return CountedSlice(configuration=SHM, slice=number, launch=launch, ends=(counts, None))
 
 
 def _udp(launch):
@@ -240,6 +249,7 @@ def measured():
         _shm(0, 1, [20_000, 20_000, 50_000], moved),
         *map(_tcp, range(2)),
         _copied(),
+        *(_counted(launch, number) for launch in range(2) for number in range(6)),
         Connection(transport="tcp", rank=0, peer=1, path=path),
         *(comparison(BOOTED + n * SECOND, 5_000_000, 2000) for n in range(-1, 3)),
         _shm(1, 0, [20_300] * 2, near),

@@ -22,6 +22,7 @@ from harness import runs
 from harness.imports import imported_run, reference
 
 GOLDEN = Path(__file__).parents[2] / "golden"
+FORMATS = sorted((GOLDEN / "formats").glob("*.jsonl"))
 IMPORTS = sorted(
     path for path in (GOLDEN / "imports").glob("*/*") if path.suffix in (".txt", ".json")
 )
@@ -112,11 +113,9 @@ def test_of_a_usual_run(usual, kind):
     assert "NaN" not in svg
 
 
-@pytest.mark.parametrize(
-    "version", [*(pytest.param(n, marks=pytest.mark.extended) for n in range(1, 9)), 9]
-)
-def test_of_runs_of_every_format(version):
-    run = subject(load(GOLDEN / "formats" / f"{version}.jsonl"))
+@pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.stem)
+def test_of_runs_of_every_format(path):
+    run = subject(load(path))
     for kind in KINDS:
         charts = charts_of(kind, [run])
         if charts:

@@ -59,9 +59,9 @@ def test_a_file_of_version_1_has_the_figures_that_were_chosen():
     assert moved.core_to_core_rtts == [149.0, 150.5, 300.0, 301.0]
     initiator, responder = moved.usage
     assert (initiator.involuntary, responder.involuntary) == (3, 6)
-    assert (initiator.instructions, initiator.cycles, initiator.counted) == (
-        12_000_000, 6_000_000, "user",
-    )  # fmt: skip
+    counts, missing = run.counted_slices[0].ends
+    assert (counts.instructions, counts.cycles, counts.counted) == (60_000, 20_000, "user")
+    assert missing is None
     assert initiator.core.joules == 0.75
     assert responder.core.busiest_task.name == "stress (process 1234)"
     both = next(m for m in run.measurements if m.configuration.pattern == "bidirectional")

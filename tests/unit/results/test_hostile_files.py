@@ -139,11 +139,11 @@ def test_what_is_left_out_is_named_when_the_run_is_shown(tmp_path, line, why, ca
     assert "1 row" in printed.out
 
 
-def test_old_measurements_without_samples_are_loaded(tmp_path, capsys):
+def test_measurements_without_samples_are_loaded(tmp_path, capsys):
     lines = (FORMATS / "1.jsonl").read_bytes()
     path = tmp_path / "run.jsonl"
     path.write_bytes(re.sub(rb'"samples":\[[^]]*\]', b'"samples":[]', lines))
-    assert len(load(path).measurements) == 9
+    assert len(load(path).measurements) == 12
     for views in ([], ["details"], ["flags"], ["tails"], ["cost"]):
         show_runs([str(path)], Shown(views=views))
 
