@@ -14,8 +14,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 HEADERS := $(wildcard native/*.hpp native/*/*.hpp)
 SOURCES := $(wildcard native/bindings/*.cpp)
-NATIVE := CMakeLists.txt pyproject.toml $(SOURCES) $(HEADERS)
-FORMATTED := $(SOURCES) $(HEADERS) $(wildcard benchmarks/*.c) $(wildcard tests/native/*.cpp)
+BARE := $(wildcard native/bare/*)
+NATIVE := CMakeLists.txt pyproject.toml $(SOURCES) $(HEADERS) $(BARE)
+FORMATTED := $(SOURCES) $(HEADERS) $(BARE) $(wildcard benchmarks/*.c) $(wildcard tests/native/*.cpp)
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
 .PHONY: run check test test-all fuzz soak format bench docs man clean

@@ -206,8 +206,22 @@ def doctor(
             "--load", metavar="TIME", help="Look for so long at who has the cores. [0.2s]"
         ),
     ] = None,
+    loops: Annotated[
+        bool,
+        typer.Option("--loops", help="Instead, compare halftrip with loops written by hand; 20 s."),
+    ] = False,
+    transport: Annotated[
+        Text,
+        typer.Option("-t", "--transport", metavar="NAMES", help="With --loops: only over these."),
+    ] = None,
 ) -> None:
     """Say what on this machine will spoil the numbers; exit with 1 if anything will."""
+    if loops:
+        from halftrip.cli.loops import examine_loops
+
+        raise typer.Exit(examine_loops(transport, json))
+    if transport is not None:
+        raise UsageError("-t: goes with --loops")
     from halftrip.cli.doctor import examine
 
     raise typer.Exit(examine(json, load))

@@ -1,0 +1,36 @@
+/* Bare loops: what somebody writes by hand to see how fast a path is. `halftrip doctor --loops`
+   compares halftrip with them, so they share nothing with it: memory comes from malloc, is paged as
+   the system does, and the process is pinned and no more. */
+#ifndef BARE_H
+#define BARE_H
+
+#include <stddef.h>
+
+/* One end of a path. `side` 0 begins; `number` counts the messages of a shared memory path. */
+struct end {
+  int side, in, out;
+  unsigned long number;
+  struct segment* segment;
+};
+
+/* `count` iterations of one end. A stream's iteration is `window` messages and one byte back. */
+typedef void pingpong(struct end*, char* out, char* in, size_t size, long count);
+typedef void stream(struct end*, char* out, char* in, size_t size, long window, long count);
+
+struct path {
+  const char* name;
+  pingpong* pingpong;
+  stream* stream;
+  /* Makes both ends, in two processes; leaves in `end` that of this one. */
+  void (*connect)(struct end* end);
+};
+
+pingpong mpi_pingpong;
+stream mpi_stream;
+void mpi_connect(struct end* end);
+void mpi_finish(void);
+
+/* Says why on standard error, and ends the process with status 1. */
+_Noreturn void fail(const char* what);
+
+#endif

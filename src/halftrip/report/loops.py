@@ -1,0 +1,107 @@
+"""The table of bare loops beside halftrip, and its JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Group
+from rich.text import Text
+
+from halftrip.analysis.loop_ratios import STEADY, TOLERANCE, LoopRatio
+from halftrip.report.cells import NOTHING, number, text_lines
+from halftrip.report.estimates import finite
+from halftrip.report.layout import ALWAYS, Column, made_table, view
+from halftrip.units import format_size, significant
+
+_STYLES = {"slower": "yellow", "unknown": "dim"}
+
+
+def render(ratios: Sequence[LoopRatio], missing: Mapping[str, str], width: int) -> Group:
+    """A line for each path, pattern and size, in lines of at most `width` columns."""
+    columns = [
+        Column("path", "", lambda each: each.row.path, True, rank=ALWAYS),
+        Column("pattern", "", lambda each: each.row.pattern, True, rank=ALWAYS),
+        Column("size", "bytes", lambda each: format_size(each.row.size), rank=ALWAYS),
+        Column("bare loop", "us", lambda each: number(each.bare, 3, 1e3), rank=ALWAYS),
+        Column("halftrip", "us", lambda each: number(each.halftrip, 3, 1e3), rank=ALWAYS),
+        Column("ratio", "", _ratio, True, rank=ALWAYS),
+        Column("of p99", "", lambda each: _two_digits(each.p99), rank=ALWAYS),
+        Column("verdict", "", _verdict, True, rank=ALWAYS),
+    ]
+    parts: list[Text | Group] = []
+    if ratios:
+        made = made_table(
+            ratios,
+            columns,
+            style=lambda each: _STYLES.get(each.word, ""),
+            section=lambda each: (each.row.path, each.row.pattern),
+        )
+        parts.append(view(made._replace(zero=[], unknown=[]), width, _legend(ratios)))
+    for path, reason in missing.items():
+        parts += text_lines(f"{path}: left out: {reason}", width)
+    return Group(*parts)
+
+
+def _legend(ratios: Sequence[LoopRatio]) -> list[str]:
+    turns = max(each.turns for each in ratios)
+    found = [
+        (
+            "bare loop: some thirty lines of C, in a process of its own, on the same cores; what a "
+            "message takes one way: half of a round trip, or its part of a window."
+        ),
+        (
+            f"ratio: halftrip / bare loop, median of {turns} turns, with its 95 % interval over "
+            f"turns. adds nothing: within {100 * (TOLERANCE - 1):.0f} %."
+        ),
+    ]
+    if any(each.word == "unknown" for each in ratios):
+        found.append(
+            "not told: the interval is too wide, or in too many turns the bare loop itself changed "
+            f"by more than {100 * (STEADY - 1):.0f} %: this machine is busy, or its cores move."
+        )
+    return found
+
+
+def _ratio(each: LoopRatio) -> str:
+    if math.isnan(each.ratio):
+        return NOTHING
+    return f"{_two_digits(each.ratio)} [{_two_digits(each.low)}, {_two_digits(each.high)}]"
+
+
+def _two_digits(value: float) -> str:
+    return NOTHING if math.isnan(value) else f"{value:.2f}"
+
+
+def _verdict(each: LoopRatio) -> str:
+    match each.word:
+        case "same":
+            return "adds nothing"
+        case "slower":
+            return f"adds {significant(100 * (each.ratio - 1), 2)} %"
+        case "faster":
+            return "is faster"
+    return "not told"
+
+
+def content(ratios: Sequence[LoopRatio], missing: Mapping[str, str]) -> dict[str, Any]:
+    """The same as an object for JSON; names end in units."""
+    return {
+        "loops": [
+            {
+                **each.row._asdict(),
+                "bare_ns": each.bare,
+                "halftrip_ns": each.halftrip,
+                "ratio": finite(each.ratio),
+                "ratio_low": finite(each.low),
+                "ratio_high": finite(each.high),
+                "p99_ratio": finite(each.p99),
+                "steady_turns": each.steady,
+                "turns": each.turns,
+                "verdict": each.word,
+            }
+            for each in ratios
+        ],
+        "left_out": dict(missing),
+    }
