@@ -83,6 +83,10 @@ def _facts(run: Run) -> dict[str, str]:
         **_known("governor", (each.governor for each in ranks)),
         **_known("transparent huge pages", (each.thp for each in ranks)),
         **_known("clock source", (each.clock.source for each in ranks)),
+        **_known("idle states", (each.idle for each in ranks)),
+        **_known("timer slack", (_slack(each.timer_slack) for each in ranks)),
+        **_known("TCP slow start after idle", (_on(each.slow_start_after_idle) for each in ranks)),
+        **_known("hardware counters", (_on(each.counters) for each in ranks)),
         **_devices(run.devices),
         **_cores(ranks),
         **_network(run),
@@ -111,6 +115,14 @@ def _in_order(text: str) -> list[tuple[int, str]]:
 
 
 _DIGITS = re.compile(r"(\d{1,18})", re.ASCII)
+
+
+def _slack(slack: int | None) -> str | None:
+    return None if slack is None else f"{slack / 1000:g} us"
+
+
+def _on(state: bool | None) -> str | None:
+    return None if state is None else "on" if state else "off"
 
 
 def _devices(devices: Sequence[Device]) -> dict[str, str]:
@@ -145,7 +157,7 @@ def _clocks(device: Device) -> str | None:
 
 
 def _ecc(device: Device) -> str | None:
-    return None if device.ecc is None else "on" if device.ecc else "off"
+    return _on(device.ecc)
 
 
 def _cores(ranks: Sequence[Environment]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from halftrip.cli.output import screen, writing
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import seconds
 from halftrip.report.cells import wrapped
-from halftrip.telemetry import doctor_devices, doctor_mpi
+from halftrip.telemetry import doctor_devices, doctor_mpi, doctor_sleep
 from halftrip.telemetry.doctor import Check, load, machine_checks
 from halftrip.telemetry.load import LOOK_SECONDS
 
@@ -28,7 +28,13 @@ def examine(as_json: bool, duration: str | None = None) -> int:
     except UsageError as error:
         raise UsageError(f"--load: {error}") from None
     # First the load: the ranks of the check of MPI would be part of it.
-    checks = [load(seconds=looked), *machine_checks(), doctor_devices.check(), doctor_mpi.check()]
+    checks = [
+        load(seconds=looked),
+        *machine_checks(),
+        *doctor_sleep.checks(),
+        doctor_devices.check(),
+        doctor_mpi.check(),
+    ]
     with writing():
         if as_json:
             print(msgspec.json.format(msgspec.json.encode(checks), indent=2).decode())

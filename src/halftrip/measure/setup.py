@@ -32,7 +32,7 @@ from halftrip.results.memory_name import both_memories, is_of_host
 from halftrip.results.patterns import SHAPES, is_in_turn, uses_buffers
 from halftrip.results.records import ClockInfo, Environment
 from halftrip.results.threshold import Threshold
-from halftrip.telemetry import environment, topology
+from halftrip.telemetry import environment, perf_counters, topology
 from halftrip.telemetry.devices import describe, near_cores
 from halftrip.telemetry.machine_thresholds import machine_thresholds
 from halftrip.telemetry.memory import available_memory
@@ -336,6 +336,10 @@ def _environment(
         governor=environment.governor(core, reader),
         hypervisor=environment.hypervisor(reader),
         mitigations=environment.mitigations(reader),
+        idle=environment.idle(reader),
+        timer_slack=environment.timer_slack(reader),
+        slow_start_after_idle=environment.slow_start_after_idle(reader),
+        counters=perf_counters.missing() is None,
         mpi=library.library_version() if has_mpi else None,
         mpi_library=library.library_path() if has_mpi else None,
         variables=environment.variables(os.environ, named),

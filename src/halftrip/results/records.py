@@ -247,7 +247,12 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     polls (None: not known). `mitigations` is what the kernel does about the vulnerabilities
     of the processor: ``name: state`` of each that it has, with `MITIGATIONS_GAP` between them
     (None: not known). `halftrip` is the version that has measured, where that
-    is not the run's own: another installation's (--base-command)."""
+    is not the run's own: another installation's (--base-command).
+
+    What ends that sleep depend on, None where it is not known: `idle` is the driver and the
+    governor of idle cores, `timer_slack` by how much a sleep may be prolonged, ns,
+    `slow_start_after_idle` whether TCP begins with a small window after a silence, and `counters`
+    whether the rank could count with hardware counters."""
 
     rank: Rank
     host: Text
@@ -270,6 +275,10 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     poll_pause: Count | None = None
     mitigations: Text | None = None
     halftrip: Text | None = None
+    idle: Text | None = None
+    timer_slack: Count | None = None
+    slow_start_after_idle: bool | None = None
+    counters: bool | None = None
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):

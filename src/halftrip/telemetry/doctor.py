@@ -44,14 +44,15 @@ class Check(msgspec.Struct, frozen=True):
     load: Load | None = None
 
 
-def _unknown(name: str, why: str = "the kernel does not say") -> Check:
+def unknown(name: str, why: str = "the kernel does not say") -> Check:
+    """The answer to a question that has none here."""
     return Check(name, "unknown", why)
 
 
 def clock(reader: Reader) -> Check:
     source = kernel_clock_source(reader)
     if not source:
-        return _unknown("clock source")
+        return unknown("clock source")
     if source in ("tsc", "arch_sys_counter"):
         return Check("clock source", "ok", source)
     return Check(
@@ -66,7 +67,7 @@ def clock(reader: Reader) -> Check:
 def governor(reader: Reader) -> Check:
     name = environment.governor(0, reader)
     if not name:
-        return _unknown("frequency governor", "none to choose (a virtual machine, as a rule)")
+        return unknown("frequency governor", "none to choose (a virtual machine, as a rule)")
     if name == "performance":
         return Check("frequency governor", "ok", name)
     return Check("frequency governor", "warning", name, "cpupower frequency-set -g performance")
@@ -78,7 +79,7 @@ def turbo(reader: Reader) -> Check:
     found = [(reader.line(path), off) for path, off in switches]
     known = [value == off for value, off in found if value is not None]
     if not known:
-        return _unknown("turbo")
+        return unknown("turbo")
     if all(known):
         return Check("turbo", "ok", "off")
     return Check(
@@ -89,7 +90,7 @@ def turbo(reader: Reader) -> Check:
 def smt(reader: Reader) -> Check:
     active = reader.line(f"{_CPU}/smt/active")
     if active is None:
-        return _unknown("SMT")
+        return unknown("SMT")
     if active == "0":
         return Check("SMT", "ok", "off, or hidden by the hypervisor")
     return Check("SMT", "ok", "on; ranks get a physical core each, keep its sibling idle")
@@ -98,7 +99,7 @@ def smt(reader: Reader) -> Check:
 def isolated(reader: Reader) -> Check:
     cores = reader.line(f"{_CPU}/isolated")
     if cores is None:
-        return _unknown("isolated cores")
+        return unknown("isolated cores")
     if cores:
         return Check("isolated cores", "ok", f"{cores}; name them with --cores")
     return Check(
@@ -113,7 +114,7 @@ def isolated(reader: Reader) -> Check:
 def hypervisor(reader: Reader) -> Check:
     name = environment.hypervisor(reader)
     if name is None:
-        return _unknown("hypervisor")
+        return unknown("hypervisor")
     if name == "none":
         return Check("hypervisor", "ok", name)
     return Check(
@@ -130,7 +131,7 @@ def steal(reader: Reader) -> Check:
     total = sum(times.values())
     # Without all kinds the total is unknown.
     if len(times) < len(KINDS) or not total:
-        return _unknown("steal")
+        return unknown("steal")
     share = times["steal"] / total
     found = f"{share:.2%} of all time since boot"
     if share <= _STEAL_SHARE:
@@ -147,7 +148,7 @@ def memory(reader: Reader) -> Check:
     text = reader.text("/proc/meminfo")
     match = re.search(r"^MemAvailable:\s*(\d+) kB", text or "", re.MULTILINE)
     if match is None:
-        return _unknown("memory")
+        return unknown("memory")
     available = int(match[1]) << 10
     found = f"{available / (1 << 30):.1f} GiB available"
     if available >= _MEMORY_NEEDED:
@@ -158,7 +159,7 @@ def memory(reader: Reader) -> Check:
 def thp(reader: Reader) -> Check:
     mode = environment.thp(reader)
     if mode is None:
-        return _unknown("transparent huge pages")
+        return unknown("transparent huge pages")
     if mode == "never":
         return Check("transparent huge pages", "warning", mode, "--pages huge cannot be measured")
     return Check("transparent huge pages", "ok", mode)
@@ -189,7 +190,7 @@ def ptrace(reader: Reader) -> Check:
         settings = reader.root / "proc/sys/kernel"
         if settings.is_dir() and not (settings / "yama").exists():
             return Check(name, "ok", "allowed (no Yama)")
-        return _unknown(name)
+        return unknown(name)
     if scope == "0":
         return Check(name, "ok", "allowed (ptrace_scope 0)")
     return Check(
@@ -206,10 +207,10 @@ def limits(reader: Reader) -> Check:
     quota = reader.line(f"{group}/cpu.max")
     memory_limit = reader.line(f"{group}/memory.max")
     if quota is None and memory_limit is None:
-        return _unknown("container limits", "no control group limits to be seen")
+        return unknown("container limits", "no control group limits to be seen")
     found = f"processor {quota or 'unknown'}, memory {memory_limit or 'unknown'}"
     if quota is None:
-        return _unknown("container limits", found)
+        return unknown("container limits", found)
     if not quota.startswith("max"):
         return Check(
             "container limits",
@@ -227,7 +228,7 @@ def interfaces(reader: Reader) -> Check:
         if mtu is not None:
             mtus[interface] = mtu
     if not mtus:
-        return _unknown("network MTU")
+        return unknown("network MTU")
     found = ", ".join(f"{name} {mtu}" for name, mtu in mtus.items())
     return Check("network MTU", "ok", found)
 
@@ -253,7 +254,7 @@ def load(reader: Reader = HOST_FILES, seconds: float = LOOK_SECONDS) -> Check:
     """Who has the cores that this process may use, in a look of so many seconds."""
     seen = look(seconds, reader=reader)
     if not seen.is_known:
-        return _unknown("load")
+        return unknown("load")
     cores = [core.core for core in seen.cores]
     lines = seen.lines(cores)
     found = "; ".join(lines) or f"nobody has much of a core (a look of {seconds:g} s)"

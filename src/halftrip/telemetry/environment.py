@@ -12,6 +12,7 @@ from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.results.records import MITIGATIONS_GAP
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
+CPUIDLE = "/sys/devices/system/cpu/cpuidle"
 VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities"
 # Variables with these prefixes are known to change how fast ranks talk. Others are never recorded:
 # they may be private.
@@ -95,6 +96,29 @@ def mitigations(reader: Reader = HOST_FILES) -> str | None:
         if state != "Not affected"
     ]
     return MITIGATIONS_GAP.join(found) or "none needed"
+
+
+def idle(reader: Reader = HOST_FILES) -> str | None:
+    """What puts a core without work to sleep, and what chooses how deeply: ``haltpoll, governor
+    haltpoll``; None where the kernel does not say."""
+    driver = reader.line(f"{CPUIDLE}/current_driver")
+    chooser = reader.line(f"{CPUIDLE}/current_governor") or reader.line(
+        f"{CPUIDLE}/current_governor_ro"
+    )
+    if driver is None:
+        return None
+    return f"{driver}, governor {chooser}" if chooser else driver
+
+
+def timer_slack(reader: Reader = HOST_FILES) -> int | None:
+    """By how much a sleep of this process may be prolonged, ns."""
+    return reader.number("/proc/self/timerslack_ns")
+
+
+def slow_start_after_idle(reader: Reader = HOST_FILES) -> bool | None:
+    """Whether a TCP connection begins with a small window again after a silence."""
+    found = reader.number("/proc/sys/net/ipv4/tcp_slow_start_after_idle")
+    return None if found is None else found != 0
 
 
 def host() -> str:
