@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -21,6 +21,7 @@ from halftrip.results.configuration import (
     EndSettings,
     Object,
     Ownership,
+    Pages,
     Places,
     Socket,
     Tuning,
@@ -201,8 +202,9 @@ def _requested_core(plan: Plan, rank: int, thread: int) -> int | None:
 
 def _ends(memory: str, pages: str, wait: str) -> tuple[EndSettings, EndSettings]:
     """Both ends with the settings in texts such as ``spin`` or ``spin:block``."""
+    # Not by msgspec: it can crash where two threads are the first to convert to a type with choices.
     initiator, responder = (
-        msgspec.convert({"memory": m, "pages": p, "wait": w}, EndSettings)
+        EndSettings(memory=m, pages=cast(Pages, p), wait=cast(Wait, w))
         for m, p, w in zip(_both_of(memory), _both(pages), _both(wait), strict=True)
     )
     return initiator, responder
