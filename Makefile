@@ -1,8 +1,8 @@
 # make run       installs halftrip and runs `halftrip run`
-# make test      installs halftrip and runs the tests that every change should pass
-# make test-all  runs the rest of them
+# make test      installs halftrip and runs the tests that every change should pass: four minutes
+# make test-all  runs the rest of them: a quarter of an hour
 # make fuzz      tries a million plans, run files, greetings and imports that nobody would write
-# make soak      for half an hour: kills processes, pulls a cable, has slow hosts and links found
+# make soak      before a release: every case of what the others draw samples from, for hours
 # make check     format, lint, types, import contracts, compiler warnings
 # make format    formats all files
 # make bench     halftrip beside its peers
@@ -46,12 +46,11 @@ fuzz: $(VENV)/developed
 	$(BIN)/python tests/fuzz/greetings.py --inputs 1000000
 	$(BIN)/python tests/fuzz/imports.py --inputs 1000000
 
-# 200 processes killed or stopped at drawn moments; a cable pulled for a minute; a host, a link or
-# none slow, and a build slower or unchanged, 20 times each.
+# All settings with all others, every MPI with every pattern, 200 processes killed or stopped at drawn
+# moments, a cable pulled for a minute, and 20 of each of what is drawn: slow hosts, links and builds.
 soak: $(VENV)/developed
-	KILLS=200 $(BIN)/pytest -k dies tests/system/test_random_kills.py tests/lab/test_slurm.py
-	CABLE_SECONDS=60 $(BIN)/pytest tests/lab/test_cable.py
-	TRIALS=20 $(BIN)/pytest tests/lab/test_who_is_slow.py tests/system/test_gate.py
+	FULL=1 $(BIN)/pytest -n 2 --timeout 1800 tests/native tests/unit
+	FULL=1 KILLS=200 CABLE_SECONDS=60 TRIALS=20 $(BIN)/pytest --timeout 1800 tests/system tests/lab
 
 check: $(VENV)/developed
 	$(BIN)/ruff format --check

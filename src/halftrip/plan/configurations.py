@@ -202,9 +202,9 @@ def _requested_core(plan: Plan, rank: int, thread: int) -> int | None:
 
 def _ends(memory: str, pages: str, wait: str) -> tuple[EndSettings, EndSettings]:
     """Both ends with the settings in texts such as ``spin`` or ``spin:block``."""
-    # Not by msgspec: it can crash where two threads are the first to convert to a type with choices.
+    # Not by msgspec, which can crash where two threads are the first to convert to a type.
     initiator, responder = (
-        EndSettings(memory=m, pages=cast(Pages, p), wait=cast(Wait, w))
+        EndSettings(memory=m, pages=cast("Pages", p), wait=cast("Wait", w))
         for m, p, w in zip(_both_of(memory), _both(pages), _both(wait), strict=True)
     )
     return initiator, responder
