@@ -1,6 +1,7 @@
 """The patterns in Python: they send the same messages as the native ones, and a transport needs
 nothing else."""
 
+import resource
 import socket
 import threading
 from functools import partial
@@ -190,9 +191,22 @@ def test_python_has_every_two_sided_pattern():
     assert set(patterns.PATTERNS) == two_sided
 
 
+def test_memory_for_timestamps_is_there_before_the_first():
+    faults = []
+
+    def iterate(count):
+        if count == 7:
+            faults.append(resource.getrusage(resource.RUSAGE_THREAD).ru_minflt)
+
+    timestamps(iterate, 7, 1, 50_000)
+    after = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+    # An object for each would be more than 390 pages.
+    assert after - faults[0] < 100
+
+
 def test_timestamps_are_taken_after_each_batch_of_iterations():
     counts = []
-    moments = timestamps(counts.append, 2, 5, 3)
+    moments = list(timestamps(counts.append, 2, 5, 3))
     assert counts == [2, 5, 5, 5]
     assert len(moments) == 4
     assert moments == sorted(moments)

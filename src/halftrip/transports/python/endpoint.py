@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from abc import abstractmethod
+from array import array
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
@@ -108,14 +109,17 @@ class ObjectCalls(Calls):
         return recv
 
 
-def timestamps(iterate: Iterate, untimed: int, iterations: int, samples: int) -> list[int]:
+def timestamps(iterate: Iterate, untimed: int, iterations: int, samples: int) -> array[int]:
     """Makes `untimed` iterations first, then `iterations` between each two of the moments that it
     returns, ns of CLOCK_MONOTONIC_RAW; as native/timing.hpp does."""
+    # A list would grow, and keep an object for each moment: a page fault for every hundred samples,
+    # inside one of them.
+    moments = array("q", bytes(8 * (samples + 1)))
     iterate(untimed)
-    moments = [_now()]
-    for _ in range(samples):
+    moments[0] = _now()
+    for number in range(1, samples + 1):
         iterate(iterations)
-        moments.append(_now())
+        moments[number] = _now()
     return moments
 
 
