@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 # A rank that is about to be asked by its partner polls for so long before it sleeps: to wake up
 # takes longer than most messages, above all on a virtual core.
 _POLL_SECONDS = 1e-3
-# MPI has no wait that sleeps, so a rank sleeps this long between two polls.
-_NAP_SECONDS = 50e-6
+# MPI has no wait that sleeps, so a rank sleeps between two polls: so long at first, and longer where
+# it has waited for long.
+_NAP_SECONDS, _LONGEST_NAP_SECONDS = 50e-6, 5e-3
 # How long a rank waits for its partner's connection. Longer than the partner tries to connect.
 _MEET_SECONDS = 15.0
 # With more ranks, a connection between two that are not neighbours in the tree is closed when they
@@ -301,6 +302,13 @@ def join_socket_group(
     return SocketGroup(rank, token, listener, addresses, {0: channel}, network)
 
 
+def _nap(began: float) -> None:
+    """Sleeps for a part of what has been waited since that time.monotonic: a message that comes soon
+    is found soon, and a rank that others keep waiting hardly wakes up."""
+    waited = time.monotonic() - began
+    time.sleep(min(max(_NAP_SECONDS, waited / 8), _LONGEST_NAP_SECONDS))
+
+
 class MpiGroup(Group):
     """A group over MPI_COMM_WORLD, with tags of its own."""
 
@@ -315,15 +323,16 @@ class MpiGroup(Group):
 
     def send(self, to: int, payload: bytes, thread: int = 0) -> None:
         request = self.communicator.Isend((payload, self._byte), dest=to, tag=group_tag(thread))
+        began = time.monotonic()
         while not request.Test():
-            time.sleep(_NAP_SECONDS)
+            _nap(began)
 
     def receive(self, source: int, thread: int = 0, polls: bool = False) -> bytes:
         tag, status = group_tag(thread), self._new_status()
         sleeps_from = time.monotonic() + (_POLL_SECONDS if polls else 0.0)
         while not self.communicator.Iprobe(source=source, tag=tag, status=status):
             if time.monotonic() >= sleeps_from:
-                time.sleep(_NAP_SECONDS)
+                _nap(sleeps_from)
         payload = bytearray(status.Get_count(self._byte))
         self.communicator.Recv((payload, self._byte), source=source, tag=tag)
         return bytes(payload)
