@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # A rank that is about to be asked by its partner polls for so long before it sleeps: to wake up
 # takes longer than most messages, above all on a virtual core.
 _POLL_SECONDS = 1e-3
-# MPI has no wait that sleeps, so a rank sleeps between two polls: so long at first, and longer where
+# MPI has no wait that sleeps, so a rank sleeps between two polls: so long at first, longer where
 # it has waited for long.
 _NAP_SECONDS, _LONGEST_NAP_SECONDS = 50e-6, 5e-3
 # How long a rank waits for its partner's connection. Longer than the partner tries to connect.
@@ -303,7 +303,7 @@ def join_socket_group(
 
 
 def _nap(began: float) -> None:
-    """Sleeps for a part of what has been waited since that time.monotonic: a message that comes soon
+    """Sleeps for a part of what was waited since that time.monotonic: a message that comes soon
     is found soon, and a rank that others keep waiting hardly wakes up."""
     waited = time.monotonic() - began
     time.sleep(min(max(_NAP_SECONDS, waited / 8), _LONGEST_NAP_SECONDS))
