@@ -159,7 +159,7 @@ class Victim:
         found = []
         for child in self._command().children(recursive=True):
             with contextlib.suppress(psutil.Error):
-                found += [child] * is_wanted(child.cmdline())
+                found += [child] * bool(is_wanted(child.cmdline()))
         return found
 
     def youngest(self):
