@@ -57,24 +57,6 @@ def test_an_abort_says_why_a_rank_s_work_ended(error, abort):
     assert Abort.of(error, rank=3) == abort
 
 
-def test_an_abort_is_raised_as_the_kind_of_error_that_it_was():
-    assert type(Abort("no space left").error()) is HalftripError
-    error = Abort("--ranks: 1 is too few", usage=True).error()
-    assert (type(error), str(error)) == (UsageError, "--ranks: 1 is too few")
-
-
-def test_messages_keep_their_order_and_boundaries(pair):
-    for size in (0, 1, 5, 1000):
-        pair[0].send_bytes(b"x" * size)
-    assert [len(pair[1].receive_bytes()) for _ in range(4)] == [0, 1, 5, 1000]
-
-
-def test_receiving_from_a_closed_channel_raises_closed(pair):
-    pair[0].close()
-    with pytest.raises(Closed):
-        pair[1].receive()
-
-
 @pytest.mark.parametrize(
     "payload",
     [
