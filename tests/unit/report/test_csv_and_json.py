@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,39 +11,10 @@ from halftrip.report import json as json_style
 from halftrip.report.frame import frame
 from halftrip.results.records import Aggregate, Failure, WarmUp
 from harness import runs
+from harness.files import ROOT
 from harness.screens import text
 
-ROOT = Path(__file__).parents[3]
-ENDS = ("initiator", "responder")
-USAGE = (
-    *("load", "elapsed_s", "user_s", "system_s", "kernel_share", "cpu_s_per_gb", "busy_poll"),
-    *("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"),
-    *("peak_memory_bytes", "waited_share", "others_share", "steal_share"),
-    *("core", "busiest_task", "frequency_hz", "energy_j"),
-)
-COSTS = (
-    *(
-        f"{kind}_per_{of}"
-        for kind in ("instructions", "cycles")
-        for of in ("message", "message_low", "message_high", "byte")
-    ),
-    *("instructions_per_cycle", "counted"),
-)
 ORIGIN = ("run", "date", "host", "mpi")
-CASE = (
-    *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache"),
-    *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
-    *("thread", "concurrency", "places", "touch", "delay_ns", "object", "socket", "ownership"),
-    *("staging_bytes", "device_copy"),
-    *("socket_buffer_bytes", "nodelay", "congestion", "mss_bytes", "dscp", "socket_busy_poll_us"),
-    *("streams", "zerocopy", "variant"),
-)
-SUMMARY = (
-    *("latency_ns", "low_ns", "high_ns"),
-    *(f"{name}{of}_ns" for name in ("p90", "p99", "p999") for of in ("", "_low", "_high")),
-    *("max_ns",),
-    *("bandwidth_bytes_per_s", "first_message_ns", "samples"),
-)
 
 
 def a_run():
@@ -59,9 +29,13 @@ def from_json(run):
     return json.loads(text(json_style.render, run))
 
 
+def from_csv(run):
+    return list(csv.DictReader(io.StringIO(text(csv_style.render, run))))
+
+
 def test_csv_and_json_have_the_same_rows():
     document = from_json(a_run())
-    table = list(csv.DictReader(io.StringIO(text(csv_style.render, a_run()))))
+    table = from_csv(a_run())
     assert len(document["rows"]) == len(table) == 3
     for row, line in zip(document["rows"], table, strict=True):
         assert row.keys() == line.keys()
@@ -71,23 +45,10 @@ def test_csv_and_json_have_the_same_rows():
     assert document["interrupted"] is None
 
 
-def test_names_end_in_their_unit_keep_their_order_and_are_documented():
+def test_every_name_is_documented():
+    """Their order is that of tests/golden/formats/1.csv."""
     heading = text(csv_style.render, a_run()).splitlines()[0].split(",")
-    assert heading == [
-        *CASE,
-        *SUMMARY,
-        *("statistic", "slices", "left_out_slices", "iterations_per_sample", "messages_per_s"),
-        *("total_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s"),
-        *("bandwidth_there_bytes_per_s", "bandwidth_back_bytes_per_s", "sent", "lost", "reordered"),
-        *("jitter_ns", "verified", "launches", "between_launches", "within_launches"),
-        *("core_to_core_low_ns", "core_to_core_high_ns"),
-        *(f"adjusted_latency{of}_ns" for of in ("", "_low", "_high")),
-        *("there_ns", "back_ns", "clock_error_ns", "suspect_samples"),
-        *(f"{end}_{figure}" for names in (USAGE, COSTS) for end in ENDS for figure in names),
-        *("verdict", "cause", "flags"),
-    ]
     document = from_json(a_run())
-    assert set(document["rows"][0]) == set(heading)
     assert document["copies"] == [{"size_bytes": 65536, "ns": 2000.0}]
     documented = (ROOT / "docs" / "run-file.md").read_text()
     assert [name for name in heading if f"`{name}`" not in documented] == []
@@ -96,7 +57,7 @@ def test_names_end_in_their_unit_keep_their_order_and_are_documented():
 def test_settings_of_each_end_are_in_one_column():
     measured = runs.measurement("tcp", wait="spin:block", pages="4K:huge", memory="host:device")
     run = runs.run(measured, runs.measurement("shm"))
-    table = list(csv.DictReader(io.StringIO(text(csv_style.render, run))))
+    table = from_csv(run)
     assert [(row["wait"], row["pages"], row["memory"]) for row in table] == [
         ("spin", "4K", "host"), ("spin:block", "4K:huge", "host:device"),
     ]  # fmt: skip
@@ -110,7 +71,7 @@ def test_figures_that_do_not_exist_are_null_or_empty():
     (row,) = from_json(run)["rows"]
     assert row["low_ns"] is None
     assert row["core_to_core_low_ns"] is None
-    (line,) = csv.DictReader(io.StringIO(text(csv_style.render, run)))
+    (line,) = from_csv(run)
     assert line["low_ns"] == line["core_to_core_low_ns"] == ""
     assert text(csv_style.render, runs.run()) == ""
 
@@ -166,10 +127,7 @@ def test_a_frame_has_the_rows_of_csv():
 def test_a_frame_of_slices_has_one_row_for_each():
     again = runs.measurement("shm", 8, slice=1, seed=2, usage=(runs.usage(), runs.usage()))
     table = frame(runs.run(runs.measurement("shm", 8), again), slices=True)
-    assert list(table.columns) == [
-        *ORIGIN, *CASE, "slice", "at_s", *SUMMARY, "suspect_samples",
-        *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
-    ]  # fmt: skip
+    assert {*ORIGIN, "slice", "at_s", "size_bytes", "p99_ns"} < {*table.columns}
     assert table["slice"].tolist() == [0, 1]
     assert table["latency_ns"].tolist() == pytest.approx([100, 100], rel=0.01)
     assert table["initiator_load"].isna().tolist() == [True, False]

@@ -13,7 +13,7 @@ from halftrip.report.flags import render_flags
 from halftrip.report.system_log import render_system_log
 from halftrip.results.records import Aggregate, CopyTime, Failure, Notice, Skip
 from harness import runs
-from harness.screens import text
+from harness.screens import rows_under, text
 
 SIZES = [2**power for power in range(5, 15)]
 
@@ -60,13 +60,9 @@ def test_curves_have_their_breakpoints_where_refine_was_requested():
     assert shm.breakpoints == (Breakpoint(512, 1024),)
     assert tcp.breakpoints == ()
     assert not shm.is_rate
-
-
-def test_a_curve_of_windows_is_one_of_a_rate():
-    measured = curve("shm", pattern="stream", window=10)
-    (only,) = document(runs.run(*measured, header=refined())).curves
-    assert only.is_rate
-    assert only.name == "shm stream"
+    windows = curve("shm", pattern="stream", window=10)
+    (only,) = document(runs.run(*windows, header=refined())).curves
+    assert (only.is_rate, only.name) == (True, "shm stream")
 
 
 def test_aggregates_are_in_the_order_of_a_table():
@@ -90,37 +86,40 @@ def test_baselines_are_those_of_all_launches_without_simulated_paths():
     assert document(runs.run(copy_times=())).baselines == Baselines([], {})
 
 
-def test_warnings_of_several_launches_are_there_once():
+def test_what_went_wrong_is_there_once():
     notices = [
         Notice(rank=0, host="node1", text="odd", launch=0),
         Notice(rank=0, host="node1", text="odd", launch=1),
         Notice(rank=1, host="node2", text="odd"),
+        # What the kernel gave less of was not left out.
+        Notice(rank=0, host="node1", text="tcp: less", kind="shortfall"),
     ]
-    made = document(runs.run(notices=tuple(notices)))
-    assert made.warnings == ["left out: node1: odd", "left out: node2: odd"]
-
-
-def test_what_the_kernel_gave_less_of_was_not_left_out():
-    notice = Notice(rank=0, host="node1", text="tcp: less", kind="shortfall")
-    assert document(runs.run(notices=(notice,))).warnings == ["node1: tcp: less"]
-
-
-def test_skips_failures_and_why_the_run_ended_are_kept():
     skip = Skip(transport="tcp", reason="because")
     failure = Failure(configuration=runs.configuration(), slice=0, reason="a wrong byte")
-    made = document(runs.run(skips=(skip,), failures=(failure,), end=None))
-    assert made.skips == [skip]
-    assert made.failures == [failure]
+    found = runs.run(notices=tuple(notices), skips=(skip,), failures=(failure,), end=None)
+    made = document(found)
+    assert made.warnings == ["left out: node1: odd", "left out: node2: odd", "node1: tcp: less"]
+    assert (made.skips, made.failures) == ([skip], [failure])
     assert made.interrupted == "the run ended without saying why"
     assert document(runs.run()).interrupted is None
 
 
-@pytest.mark.parametrize(("asked", "planned"), [(True, False), (False, True), (False, False)])
-def test_round_trips_are_shown_if_asked_for_or_planned(asked, planned):
-    run = runs.run(runs.measurement())
-    run.header.plan["rtt"] = planned
-    assert document(run, asked).round_trips == (asked or planned)
-    assert ("round trip" in text(table.render, run, asked).split("\n\n")[1]) == (asked or planned)
+@pytest.mark.parametrize(("asked", "planned"), [(True, False), (False, True)])
+def test_round_trips_are_shown_if_asked_for_or_planned(tmp_path, capsys, asked, planned):
+    def printed(rtt, planned=False):
+        run = runs.run(runs.measurement("tcp", 64, half_ns=12_345.0))
+        run.header.plan["rtt"] = planned
+        show_runs([str(runs.save(run, tmp_path / "run.jsonl"))], Shown(views=["details"], rtt=rtt))
+        (row,) = rows_under(capsys.readouterr().out.splitlines(), "size")
+        return row
+
+    one_way, whole = printed(False), printed(asked, planned)
+    assert float(one_way["latency"]) == pytest.approx(12.3, abs=0.1)
+    assert float(whole["round trip"]) == pytest.approx(2 * float(one_way["latency"]), abs=0.11)
+    assert "latency" not in whole
+    assert "round trip" not in one_way
+    # A message has the time of one way.
+    assert whole["bandwidth"] == one_way["bandwidth"]
 
 
 def everything():
@@ -134,17 +133,15 @@ def everything():
     )
 
 
-@pytest.mark.parametrize(
-    "style",
-    [table.render, csv.render, json.render, render_flags, render_cost, render_system_log],
-    ids=lambda style: f"{style.__module__}.{style.__name__}",
-)
-def test_a_style_changes_neither_the_document_nor_its_output(style):
+def test_a_style_changes_neither_the_document_nor_its_output():
     run = everything()
     made, other = document(run), document(run)
-    style(made)
-    assert made == other
-    assert text(style, run) == text(style, run)
+    for style in (
+        table.render, csv.render, json.render, render_flags, render_cost, render_system_log,
+    ):  # fmt: skip
+        style(made)
+        assert made == other
+        assert text(style, run) == text(style, run)
 
 
 def names(made):

@@ -1,12 +1,8 @@
 """What is said of packets that hosts have lost, and segments that they sent again."""
 
-import json
-
 import msgspec
 
-from halftrip.report import json as json_format
 from halftrip.report import network
-from halftrip.report.document import document
 from halftrip.report.system_log import render_system_log
 from halftrip.results.network_path import Interface, NetworkPath
 from halftrip.results.records import Connection
@@ -97,14 +93,6 @@ def test_of_many_hosts_those_that_lost_most_are_named():
     lines = said(*records, ranks=8)
     assert [line.split(": ")[1] for line in lines] == [
         "h7", "h6", "h5", "h4", "h3", "and 2 more hosts, with less",
-    ]  # fmt: skip
-
-
-def test_programs_get_all_of_it():
-    content = json.loads(json_format.render(document(run_of(counted(0)))))
-    assert content["losses"] == [
-        {"host": "h0", "interfaces": [], "segments": 0, "resent": 0, "no_room": 0, "refused": 0,
-         "softnet": 0}
     ]  # fmt: skip
 
 
