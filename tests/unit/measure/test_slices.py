@@ -5,11 +5,8 @@ import os
 import pytest
 
 from halftrip.measure.batch import Stopping
-from halftrip.memory.ring import Ring
 from halftrip.results.configuration import EndSettings
-from halftrip.results.records import Measurement
 from harness.bench import measure
-from harness.plans import skip_baselines, walk
 from harness.runs import configuration
 
 
@@ -74,30 +71,23 @@ def test_a_blocking_end_that_sends_and_receives_at_once_polls():
     assert modes == {0: {False}, 1: {False}}
 
 
-def test_a_plan_whose_ends_wait_in_different_ways_is_measured_over_every_such_path(monkeypatch):
-    skip_baselines(monkeypatch)
-    records, _ = walk(transport=",".join(BLOCKING), wait="spin:block", sizes="8")
-    measured = {
-        found.configuration.transport: found.configuration for found in records.of(Measurement)
-    }
-    assert set(measured) == set(BLOCKING)
-    for found in measured.values():
-        assert (found.initiator.wait, found.responder.wait) == ("spin", "block")
-        assert found.both_ends("wait") == "spin:block"
-
-
 # Slices.
 
 
-def test_the_time_of_all_batches_is_counted():
-    found = measure(configuration("unix"))
+def test_the_time_of_all_batches_is_counted_and_what_both_ends_spent():
+    found = measure(configuration("unix", 64))
     measured = found.only
     assert measured.first > 0
+    for block in measured.blocks:
+        initiator, responder = block.usage
+        assert initiator.iterations == responder.iterations
+        assert initiator.iterations == 1 + block.times.size * measured.iterations
+        assert initiator.elapsed > 0
     kept = int(measured.samples.sum())
     assert found.timed_ns == [kept + measured.first + measured.warm_up.ns]
 
 
-@pytest.mark.parametrize("transport", ["shm", "tcp", "udp"])
+@pytest.mark.parametrize("transport", ["shm", "udp"])
 def test_a_configuration_is_measured_slice_after_slice(transport):
     the_configuration = configuration(transport, 64, "spin", verify=True)
     found = measure(the_configuration, slices=4, stopping=Stopping(time=0.005, slices=4))
@@ -124,32 +114,10 @@ def test_slices_of_a_count_have_that_many_iterations():
     assert [each.samples.size * each.iterations for each in found.slices] == [40] * 3
 
 
-def test_blocks_follow_each_other():
-    # Where others have the cores, a block may take a few tenths of a second.
-    measured = measure(configuration("unix", 64), stopping=Stopping(ci=None, time=1.0)).only
+def test_blocks_follow_each_other(monkeypatch):
+    monkeypatch.setattr("halftrip.measure.sampler.LONGEST_CALL_NS", 100_000)
+    measured = measure(configuration("unix", 64), iterations=400, clock_cost=1.0).only
     assert len(measured.blocks) > 1
     starts = [block.start for block in measured.blocks]
     ends = [block.start + block.elapsed for block in measured.blocks]
     assert all(end <= start for end, start in zip(ends[:-1], starts[1:], strict=True))
-
-
-def test_both_ends_say_what_they_spent():
-    measured = measure(configuration("unix", 64)).only
-    for block in measured.blocks:
-        initiator, responder = block.usage
-        assert initiator.iterations == responder.iterations
-        assert initiator.iterations == 1 + block.times.size * measured.iterations
-        assert initiator.elapsed > 0
-
-
-def test_a_wrong_message_ends_its_slice_with_a_problem_and_no_result(monkeypatch):
-    fill = Ring.fill
-
-    def spoilt(ring, slots, seeds):
-        fill(ring, slots, seeds)
-        ring.region.bytes[slots * 1024 + 500] ^= 0x10
-
-    monkeypatch.setattr(Ring, "fill", spoilt)
-    found = measure(configuration("unix", 1024, verify=True))
-    assert found.slices == [None]
-    assert found.problem.startswith(("rank 0: byte 500 is 0x", "rank 1: byte 500 is 0x"))

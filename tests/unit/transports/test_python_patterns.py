@@ -11,19 +11,13 @@ import pytest
 
 from halftrip import _native
 from halftrip.clock import best_source
-from halftrip.registry import TRANSPORTS
 from halftrip.results.patterns import SHAPES
-from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.python import patterns
 from halftrip.transports.python.endpoint import (
     MessageCalls,
-    PythonPath,
-    PythonTransport,
     clock_figures,
     timestamps,
 )
-from harness import runs
-from harness.bench import measure
 from harness.ends import messages
 from harness.threads import in_thread
 
@@ -126,6 +120,7 @@ def sequence(pattern, first, second):
 def test_python_and_native_patterns_send_the_same_messages(pattern):
     native = sequence(pattern, native_part, native_part)
     assert sum(map(len, native)) > 0
+    assert "blocking" in SHAPES[pattern].modes
     assert sequence(pattern, python_part, python_part) == native
     assert sequence(pattern, native_part, python_part) == native
     assert sequence(pattern, python_part, native_part) == native
@@ -185,68 +180,12 @@ def test_a_window_of_one_buffer_has_a_request_for_each_message():
     assert made == [("send 7",) * 3] * 3
 
 
-def test_python_has_every_two_sided_pattern():
-    two_sided = {name for name, shape in SHAPES.items() if "blocking" in shape.modes}
-    assert set(patterns.PATTERNS) == two_sided
-
-
 def test_timestamps_are_taken_after_each_batch_of_iterations():
     counts = []
     moments = timestamps(counts.append, 2, 5, 3)
     assert counts == [2, 5, 5, 5]
     assert len(moments) == 4
     assert moments == sorted(moments)
-
-
-# A transport of another package: a socket of a pair that this process shares.
-
-
-class PairPath(PythonPath):
-    def __init__(self, pair, ends):
-        super().__init__(pair)
-        self._end = ends[0 if pair.initiates else 1]
-
-    def connect(self, address):
-        self.messages = PythonMessages(self._end)
-
-    def close(self):
-        self._end.close()
-
-
-class PairTransport(PythonTransport):
-    capabilities = Capabilities(patterns={"blocking": patterns.PATTERNS}, waits=("block",))
-    ends = ()
-
-    def missing(self, pair):
-        return None
-
-    def path(self, pair, settings):
-        return PairPath(pair, self.ends)
-
-
-@pytest.fixture
-def pair_transport(monkeypatch):
-    monkeypatch.setattr(
-        PairTransport, "ends", socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    )
-    monkeypatch.setitem(TRANSPORTS.built_in, "pair", f"{__name__}:PairTransport")
-
-
-@pytest.mark.usefixtures("pair_transport")
-@pytest.mark.parametrize("pattern", patterns.PATTERNS)
-def test_a_transport_of_python_calls_is_measured_and_verified(pattern):
-    threads = threading.active_count()
-    window = 4 if SHAPES[pattern].window else 1
-    configuration = runs.configuration(
-        "pair", 100, "block", pattern=pattern, window=window, verify=True
-    )
-    measured = measure(configuration).only
-    assert measured.verified > 0
-    block = measured.blocks[0]
-    assert (block.times > 0).all()
-    # The responder takes times, too, but not in a pattern whose messages go in turn.
-    assert (block.peer_times.size > 0) == (pattern != "pingpong")
-    assert threading.active_count() == threads
 
 
 def test_the_clock_of_python_has_a_cost_and_a_resolution():
