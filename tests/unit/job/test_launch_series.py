@@ -136,17 +136,6 @@ def test_a_launch_that_measures_rows_again_goes_on_with_these(tmp_path):
     assert load(again.path).interrupted == "without c: rank 2 on c died"
 
 
-def test_what_a_refined_run_lacks_is_not_known(tmp_path):
-    run_file = created(tmp_path)
-
-    def launch(number, due, records, view, limit):
-        records.append(encode(runs.environment(rank=0)))
-        raise HostsLost("rank 2 on c died", {"c": [2]})
-
-    with pytest.raises(Interrupted, match=r"^rank 2 on c died; which sizes a run with refine"):
-        launch_all(Plan(refine=True), run_file, NoView(), launch, Resumption())
-
-
 # With --until-ci.
 
 
@@ -163,17 +152,11 @@ def test_launches_are_enough_when_their_medians_agree():
     assert not launched(intervals, [100, 100]).are_narrow(2)
     assert launched(intervals, [100, 100, 100]).are_narrow(3)
     assert not launched(Intervals(UNTIL), [100, 120, 90, 110]).are_narrow(4)
-
-
-def test_every_row_needs_a_narrow_interval():
-    intervals = launched(Intervals(UNTIL), [100, 100, 100, 100])
-    assert intervals.are_narrow(4)
-    assert not launched(intervals, [100, 120, 90, 110], size=64).are_narrow(4)
-
-
-def test_a_row_that_was_measured_in_too_few_launches_is_not_enough():
-    intervals = launched(Intervals(UNTIL), [100] * 4)
-    assert not launched(intervals, [100, 100], size=64).are_narrow(4)
+    # In every row, of as many launches.
+    assert not launched(intervals, [100, 120, 90], size=64).are_narrow(3)
+    few = launched(Intervals(UNTIL), [100] * 4)
+    assert few.are_narrow(4)
+    assert not launched(few, [100, 100], size=512).are_narrow(4)
 
 
 def test_a_row_that_only_failed_is_not_enough_and_one_that_failed_once_may_be():
