@@ -16,9 +16,7 @@ def test_figures_have_significant_digits_and_grouped_thousands():
     )
     assert percent(0.12345) == "12.3"
     assert whole(12345) == "12,345"
-
-
-def test_a_figure_that_does_not_exist_is_nothing():
+    # One that does not exist is nothing.
     assert [number(None), number(math.nan)] == [NOTHING, NOTHING]
     assert [percent(None), percent(math.nan), whole(None)] == [NOTHING, NOTHING, NOTHING]
 

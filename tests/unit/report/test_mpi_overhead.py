@@ -66,6 +66,8 @@ def test_mpi_may_be_faster_and_the_fastest_way_to_wait_counts():
     )
     assert "a message of 8 B takes 0.10 us less (" in told
     assert ": 0.50 times as long)" in told
+    content = document(runs.run(*slices("mpi", 8, 400.0), *slices("shm", 8, 200.0)))
+    assert "what MPI adds to shm: " in text_of(screen.render(content, 100), 100)
 
 
 def test_other_runs_say_nothing_of_it():
@@ -74,8 +76,3 @@ def test_other_runs_say_nothing_of_it():
     assert said(mpi, shm, slices("unix", 8, 5000.0)) == []
     assert said(mpi, slices("shm", 16, 200.0)) == []
     assert said(mpi, shm, slices("shm", 8, 200.0, pair=(2, 3))) == []
-
-
-def test_the_screen_says_it():
-    content = document(runs.run(*slices("mpi", 8, 400.0), *slices("shm", 8, 200.0)))
-    assert "what MPI adds to shm: " in text_of(screen.render(content, 100), 100)

@@ -55,10 +55,7 @@ def test_why_there_are_no_times_is_said_on_request(tmp_path, capsys):
     printed = " ".join(capsys.readouterr().out.split())
     assert said in printed
     assert "clock error" not in printed
-
-
-def test_known_times_have_columns(tmp_path, capsys):
-    path = runs.save(run_of(50_000, 60_000, OTHER), tmp_path / "run.jsonl")
+    path = runs.save(run_of(50_000, 60_000, OTHER), tmp_path / "known.jsonl")
     show_runs([str(path)], Shown(views=["details"], wide=True))
     printed = " ".join(capsys.readouterr().out.split())
     assert "there back clock error" in printed

@@ -48,8 +48,6 @@ def test_rows_are_named_by_the_fields_in_which_they_differ():
     def names(*measurements):
         return [line.split(":")[0] for line in flags_of(*measurements)[1:3]]
 
-    by_buffers = names(slow(buffers="same"), slow(buffers="separate"))
-    assert by_buffers == ["  shm same 8", "  shm separate 8"]
     by_window = names(*(slow(pattern="stream", window=window) for window in (1, 64)))
     assert by_window == ["  shm window 1 8", "  shm window 64 8"]
     windows = ((places, touch) for places in ("own", "same") for touch in ("none", "timed"))
@@ -58,8 +56,5 @@ def test_rows_are_named_by_the_fields_in_which_they_differ():
         for places, touch in windows
     ))  # fmt: skip
     assert by_places == ["  shm own none 8", "  shm own timed 8"]
-
-
-def test_square_brackets_are_no_markup():
-    """The name of an unknown transport is printed as it stands."""
+    # The name of an unknown transport is printed as it stands.
     assert flags_of(slow("[bold]new[/bold]"))[1].startswith("  [bold]new[/bold] 8:")

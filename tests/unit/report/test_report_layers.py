@@ -92,7 +92,6 @@ def test_layers_subtract(everything):
         true = (310 + size / 11.5 - size / 12) / 1e3
         assert low <= added <= high
         assert low <= true <= high
-        assert float(row["latency"]) - float(row["below"]) == pytest.approx(added, abs=high - low)
         ratio = float(row["latency"]) / float(row["below"])
         assert float(row["ratio"]) == pytest.approx(ratio, rel=0.01)
 
@@ -130,7 +129,7 @@ def test_each_layer_has_a_line_before_the_tables(everything):
     assert said[4].count("not told apart") == 2
 
 
-@pytest.mark.parametrize("width", [80, 100, 130])
+@pytest.mark.parametrize("width", [80, 130])
 def test_it_fits_the_terminal(everything, width):
     lines = lines_of(everything, width)
     assert max(map(len, lines)) <= width
@@ -143,15 +142,10 @@ def test_it_fits_the_terminal(everything, width):
     # An interval stays on one line.
     assert "at 8 B" in whole(lines)
     assert not any(line.endswith(" to") for line in lines)
-
-
-def test_a_narrow_terminal_keeps_what_was_asked_for(everything):
-    lines = lines_of(everything, 80)
-    rows = rows_under(lines, "adds")
-    assert {"layer", "over", "size", "latency", "below", "adds", "95 % interval"} <= rows[0].keys()
-    assert any("its interval" in line for line in lines if line.startswith("no room for "))
-    narrow = rows_under(lines_of(everything, 50), "adds")
-    assert {"layer", "over", "size", "adds"} <= narrow[0].keys()
+    # A wait that belongs to each layer gives way to figures.
+    first = rows_under(lines, "adds")[0]
+    assert {"layer", "size", "latency", "below", "adds", "95 % interval"} <= first.keys()
+    assert ("wait" in first) == (width > 80)
 
 
 def test_what_is_not_told_apart_says_so():
@@ -169,10 +163,9 @@ def test_what_is_not_told_apart_says_so():
 def test_without_an_interval_nothing_is_told_apart():
     lines = lines_of(run_of("unix", "mp-pipe", count=1))
     assert "time not told apart (no interval) at 8 B" in lines[0]
-    for row in rows_under(lines, "adds"):
-        assert row["adds"].endswith("?")
-        assert row["latency"].endswith("!")
-        assert "95 % interval" not in row
+    row = rows_under(lines, "adds")[0]
+    assert (row["adds"][-1], row["latency"][-1]) == ("?", "!")
+    assert "95 % interval" not in row
 
 
 def test_rows_have_the_signs_of_their_verdicts():
@@ -186,22 +179,6 @@ def test_rows_have_the_signs_of_their_verdicts():
     assert "~" not in "".join(lines_of(run_of("unix", "mp-pipe")))
 
 
-def test_a_layer_that_was_not_measured_is_named_by_its_absence():
-    lines = lines_of(run_of("mpi", "mpi4py-object"))
-    assert lines[0].startswith("mpi4py-object over mpi: +3.398 us (3.372 to 3.428) at 8 B, ")
-    assert {row["over"] for row in rows_under(lines, "adds")} == {"mpi"}
-
-
-def test_a_lower_row_that_waits_otherwise_is_named():
-    run = runs.run(
-        *run_of("unix", wait="spin").measurements, *run_of("mp-pipe", wait="block").measurements
-    )
-    lines = lines_of(run)
-    assert lines[0].startswith("mp-pipe block over unix spin: +5.0")
-    row = rows_under(lines, "adds")[0]
-    assert (row["layer"], row["over"]) == ("mp-pipe block", "unix spin")
-
-
 def test_a_setting_of_which_a_layer_has_several_has_a_column_and_a_line():
     both = [m for wait in ("block", "spin") for m in run_of("mp-pipe", wait=wait).measurements]
     lines = lines_of(runs.run(*run_of("unix").measurements, *both))
@@ -213,12 +190,8 @@ def test_a_setting_of_which_a_layer_has_several_has_a_column_and_a_line():
     assert {(row["layer"], row["wait"], row["over"]) for row in rows} == {
         ("mp-pipe", "block", "unix")
     }
+    # A lower row that waits otherwise is named.
     assert any(line.split()[:4] == ["mp-pipe", "spin", "unix", "block"] for line in lines)
-
-
-def test_a_wait_that_belongs_to_each_layer_gives_way_to_figures(everything):
-    assert "wait" in rows_under(lines_of(everything, 200), "adds")[0]
-    assert "wait" not in rows_under(lines_of(everything, 80), "adds")[0]
 
 
 def test_several_patterns_are_told_apart():
@@ -229,8 +202,6 @@ def test_several_patterns_are_told_apart():
     lines = lines_of(runs.run(*changed))
     assert " at 8 B (pingpong), " in lines[0]
     assert {row["pattern"] for row in rows_under(lines, "adds")} == {"exchange"}
-    (only, *_) = lines_of(run_of("unix", "mp-pipe", sizes=(8,), pattern="exchange"))
-    assert only.endswith(" at 8 B")
 
 
 def test_streams_of_small_messages_do_not_stand_for_bandwidth():
@@ -248,8 +219,6 @@ def test_empty_messages_have_no_bandwidth():
     lines = lines_of(run_of("unix", "mp-pipe", sizes=(0,), pattern="stream", window=64))
     assert lines[0].endswith(" at 0 B")
     assert "bandwidth" not in lines[0]
-    latency = lines_of(run_of("unix", "mp-pipe", sizes=(0,)))
-    assert "?" not in "".join(latency)
 
 
 def test_round_trips_are_shown_where_the_plan_says_so():
@@ -267,22 +236,15 @@ def test_round_trips_are_shown_where_the_plan_says_so():
 def test_a_selection_chooses_what_is_compared(everything):
     chosen = Selection(transports=["mpi", "mpi4py-object"], sizes=[(8, 8)])
     lines = lines_of(everything, select=chosen)
-    assert lines[0].startswith("mpi4py-object over mpi: ")
-    assert {row["size"] for row in rows_under(lines, "adds")} == {"8"}
+    assert lines[0].startswith("mpi4py-object over mpi: +3.398 us (3.372 to 3.428) at 8 B")
+    assert {(row["size"], row["over"]) for row in rows_under(lines, "adds")} == {("8", "mpi")}
 
 
 @pytest.mark.parametrize(
     ("run", "said"),
     [
         (runs.run(), "no layers: nothing was measured"),
-        (
-            run_of("mpi", "tcp"),
-            f"{NO_TWO} mpi: mpi4py, mpi4py-object; with tcp: zmq",
-        ),
-        (
-            run_of("mp-queue"),
-            f"{NO_TWO} mp-queue: mp-pipe, unix",
-        ),
+        (run_of("mpi", "tcp"), f"{NO_TWO} mpi: mpi4py, mpi4py-object; with tcp: zmq"),
         (
             runs.run(
                 *run_of("mpi").measurements, *run_of("mpi4py", mode="nonblocking").measurements
@@ -342,25 +304,14 @@ def test_a_difference_has_as_many_digits_as_its_interval_supports(low, value, hi
     assert (figure(estimate), bounds(estimate)) == said
 
 
-@pytest.mark.parametrize(
-    ("files", "shown", "said"),
-    [
+def test_the_command_prints_it(tmp_path, capsys):
+    path = str(runs.save(run_of("unix", "mp-pipe"), tmp_path / "run.jsonl"))
+    show_runs([path], Shown(views=["layers"], wide=True, rtt=True))
+    assert capsys.readouterr().out.startswith("mp-pipe over unix: +10.0")
+    for files, shown, said in (
         ((), Shown("csv", ["layers"]), "--layers: --format csv has the rows of both layers"),
         ((), Shown("markdown", ["layers"]), "--layers: --format markdown has no views"),
         (("a", "b"), Shown(views=["layers"]), "--layers shows one run; name one file"),
-    ],
-)
-def test_other_formats_and_several_runs_have_no_layers(files, shown, said):
-    with pytest.raises(UsageError, match=said.replace("(", r"\(")):
-        show_runs(files, shown)
-
-
-def test_the_command_prints_it(tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    path = runs.save(run_of("unix", "mp-pipe"), tmp_path / "run.jsonl")
-    show_runs([str(path)], Shown(views=["layers"]))
-    narrow = capsys.readouterr().out
-    assert narrow.startswith("mp-pipe over unix: +5.0")
-    assert max(map(len, narrow.splitlines())) <= 80
-    show_runs([str(path)], Shown(views=["layers"], wide=True, rtt=True))
-    assert "no room" not in capsys.readouterr().out
+    ):
+        with pytest.raises(UsageError, match=said):
+            show_runs(files, shown)

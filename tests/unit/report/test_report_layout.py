@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column, as_latex, as_markdown, as_text
+from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column, as_markdown, as_text
 from halftrip.report.layout import made_table as made
 
 words = st.text(st.characters(whitelist_categories=("Lu", "Ll", "Nd")), min_size=1, max_size=12)
@@ -73,10 +73,3 @@ def test_sections_are_apart():
 def test_markdown_escapes_bars():
     table = made(["a|b"], [Column("x", "us", str, rank=ALWAYS)]).table
     assert as_markdown(table) == "| x (us) |\n| ---: |\n| a\\|b |\n"
-
-
-def test_latex_escapes_what_it_would_read():
-    table = made([r"50 % & a_b ± \ ^"], [Column("x", "", str, is_text=True, rank=ALWAYS)]).table
-    (line,) = (line for line in as_latex(table).splitlines() if "50" in line)
-    assert line == r"50 \% \& a\_b $\pm$ \textbackslash{} \textasciicircum{} \\"
-    assert as_latex(table).startswith("\\begin{tabular}{l}\n\\toprule\n")

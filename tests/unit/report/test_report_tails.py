@@ -49,16 +49,9 @@ def test_a_quantile_that_is_not_known_is_left_out():
     assert "p50" in several[0]
 
 
-def test_round_trips_are_shown_where_the_plan_says_so():
+def test_round_trips_where_the_plan_says_so_and_windows_are_shown_whole():
     header = runs.run().header
     header.plan["rtt"] = True
     assert 20 < quantile(tails(*slices(), header=header), "p50")[0] < 22
-
-
-def test_windows_are_shown_whole():
     of_window = slices(pattern="stream", window=10)
     assert 20 < quantile(tails(*of_window), "p50")[0] < 22
-
-
-def test_a_run_without_rows_says_so():
-    assert tails() == ["no tails: nothing was measured"]
