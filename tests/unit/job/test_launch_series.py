@@ -136,6 +136,17 @@ def test_a_launch_that_measures_rows_again_goes_on_with_these(tmp_path):
     assert load(again.path).interrupted == "without c: rank 2 on c died"
 
 
+def test_what_a_refined_run_lacks_is_not_known(tmp_path):
+    run_file = created(tmp_path)
+
+    def launch(number, due, records, view, limit):
+        records.append(encode(runs.environment(rank=0)))
+        raise HostsLost("rank 2 on c died", {"c": [2]})
+
+    with pytest.raises(Interrupted, match=r"^rank 2 on c died; which sizes a run with refine"):
+        launch_all(Plan(refine=True), run_file, NoView(), launch, Resumption())
+
+
 # With --until-ci.
 
 
