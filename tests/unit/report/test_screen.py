@@ -53,9 +53,6 @@ def test_lost_datagrams_are_told():
     assert "lost: udp" not in screen(whole)
 
 
-# Pairs.
-
-
 def pair(first, second, half_ns, size=8):
     return slices("tcp", size, "block", half_ns=half_ns, pair=(first, second))
 
@@ -73,9 +70,6 @@ def test_pairs_are_a_matrix_and_the_slowest_is_named():
     assert any(
         line.startswith("slowest: ranks 1-3 (node1): 3.00; median of 6 pairs: 1") for line in lines
     )
-
-
-def test_a_slowest_pair_within_its_interval_is_told_as_such():
     measured = [m for (a, b), ns in ALL.items() for m in pair(a, b, ns * (1 + 1e-4 * (a + b)))]
     assert "within its interval" in screen(*measured)
 
@@ -107,9 +101,6 @@ def test_many_rounds_share_a_line():
     assert "aggregate: tcp pingpong 8, 7 rounds of pairs: 1.14 to 8.00 MB/s, median 2.00" in shown
 
 
-# Selections.
-
-
 def test_a_selection_keeps_what_was_chosen():
     run = runs.run(
         *slices("shm", 8, "spin"), *slices("tcp", 8, "spin"), *slices("tcp", 4096, "spin"),
@@ -127,9 +118,6 @@ def test_a_selection_keeps_what_was_chosen():
         selected(whole, Selection(patterns=("stream",)))
 
 
-# Side by side.
-
-
 def two_runs():
     first = runs.run(*slices("tcp", 8, "block"), *slices("tcp", 64, "block"))
     second = runs.run(*slices("tcp", 64, "block", half_ns=200.0), *slices("tcp", 512, "block"))
@@ -143,6 +131,7 @@ def test_runs_stand_side_by_side():
     assert cells(shown, "size") == ["8", "64", "512"]
     assert [cell[:4] for cell in cells(shown, "A")] == ["0.09", "0.09", "-"]
     assert [cell[:4] for cell in cells(shown, "B")] == ["-", "0.19", "0.09"]
+    assert side_by_side.letters(28)[24:] == ["Y", "Z", "A2", "B2"]
 
 
 def test_several_runs_in_other_formats():
@@ -157,12 +146,7 @@ def test_several_runs_in_other_formats():
     ] == files
 
 
-def test_letters_do_not_end():
-    assert side_by_side.letters(28)[24:] == ["Y", "Z", "A2", "B2"]
-
-
 def test_of_a_table_of_thousands_of_rows_some_are_shown():
-    """Integers one by one: 10,000 lines told nothing, and scrolled the rest away."""
     content = document(runs.run(*(runs.measurement(size=size) for size in range(4, 1608, 4))))
     shown = text_of(render(content, 100), 100)
     assert "40 of 401 rows, evenly chosen: --details has all" in shown
