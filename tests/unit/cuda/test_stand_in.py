@@ -1,6 +1,5 @@
 """The stand-in itself: what other tests take from it is as they believe."""
 
-import json
 import os
 import signal
 
@@ -10,7 +9,6 @@ from harness.cuda import begun_python, python, stand_in
 
 _TEST = """
 import ctypes
-import json
 import time
 from halftrip.cuda import driver as cuda
 from halftrip.cuda.device import find
@@ -60,30 +58,6 @@ def test_the_host_cannot_touch_memory_of_a_device(cuda_libraries, touch):
     assert (result.returncode, result.stdout) == (-signal.SIGSEGV, "allocated\n")
 
 
-def test_memory_that_a_library_reaches(cuda_libraries):
-    code = """
-address, host = allocate(8), ctypes.create_string_buffer(b"1234567")
-ctypes.memmove(address.value, host, 8)
-back = ctypes.create_string_buffer(8)
-driver.call("cuMemcpyDtoH_v2", back, address, size(8))
-print(back.value.decode())
-"""
-    assert said(cuda_libraries, code, readable=1) == ["1234567"]
-
-
-def test_bytes_go_everywhere_and_only_there(cuda_libraries):
-    code = """
-near, far, host = allocate(16), allocate(16, other), pinned(16)
-ctypes.memset(host.value, 0x2E, 16)
-driver.call("cuMemsetD8_v2", near, ctypes.c_ubyte(0x61), size(16))
-driver.call("cuMemsetD8_v2", far, ctypes.c_ubyte(0x62), size(16))
-driver.call("cuMemcpyAsync", at(far, 4), at(near), size(4), None)
-driver.call("cuMemcpyAsync", at(host, 2), at(far, 2), size(8), None)
-print(ctypes.string_at(host.value, 16).decode())
-"""
-    assert said(cuda_libraries, code) == ["..bbaaaabb......"]
-
-
 def test_what_the_driver_refuses(cuda_libraries):
     """Beyond an allocation, freed, freed as what it is not, too much, without a context."""
     code = """
@@ -120,43 +94,6 @@ print("no context", code_of("cuMemcpyDtoH_v2", own, address, size(1)))
         "all is free True",
         "no context 201",
     ]
-
-
-# Long beside what a call from Python costs on a busy machine.
-_PLANTED_NS = {"h2d": 1.2e6, "d2h": 1.3e6, "d2d": 1.4e6, "p2p": 1.5e6, "pageable": 0.5e6}
-
-
-def test_what_was_planted_is_what_a_copy_takes(cuda_libraries):
-    """Of 100 000 bytes at 2 a ns, 50 us more. Never less; and on a machine that others use, more by
-    what they take, so the shortest of many is compared: with two cores and three busy processes,
-    medians came out 6 % longer, the shortest 1.4 %."""
-    code = """
-count = 100_000
-here, there, far = allocate(count), allocate(count), allocate(count, other)
-host, plain = pinned(count), ctypes.create_string_buffer(count)
-stream = device.new_stream()
-
-plain = ctypes.c_void_p(ctypes.addressof(plain))
-ends = {"h2d": (here, host), "d2h": (host, here), "d2d": (there, here), "p2p": (far, here),
-        "pageable": (here, plain)}
-found = {name: [] for name in ends}
-# In turn, so that a stretch in which this process has no core is not all of one kind of copy.
-for _ in range(41):
-    for name, (to, source) in ends.items():
-        start = time.perf_counter_ns()
-        driver.call("cuMemcpyAsync", at(to), at(source), size(count), stream)
-        driver.call("cuStreamSynchronize", stream)
-        found[name].append(time.perf_counter_ns() - start)
-print(json.dumps(found))
-"""
-    settings = {name: f"{ns},2" for name, ns in _PLANTED_NS.items()}
-    (line,) = said(cuda_libraries, code, **settings)
-    measured = json.loads(line)
-    planted = {name: ns + 50e3 for name, ns in _PLANTED_NS.items()}
-    # The driver's own copy comes on top.
-    planted["pageable"] += planted["h2d"]
-    for name, times in measured.items():
-        assert planted[name] <= min(times) <= 1.03 * planted[name], name
 
 
 def test_streams_go_on_at_the_same_time_and_what_is_in_one_in_order(cuda_libraries):
@@ -208,22 +145,6 @@ print(passed() >= 1)
         "600",
         "True",
     ]
-
-
-def test_a_batch_names_the_copy_that_failed(cuda_libraries):
-    code = """
-address, host = allocate(8), pinned(16)
-stream, failed = device.new_stream(), ctypes.c_size_t()
-targets = (ctypes.c_uint64 * 2)(address.value, address.value)
-sources = (ctypes.c_uint64 * 2)(host.value, host.value)
-attributes, first = (ctypes.c_int * 6)(), ctypes.c_size_t(0)
-for lengths in ((8, 8), (8, 9)):
-    sizes = (ctypes.c_size_t * 2)(*lengths)
-    code = code_of("cuMemcpyBatchAsync", targets, sources, sizes, size(2), attributes,
-                   ctypes.byref(first), size(1), ctypes.byref(failed), stream)
-    print(code, failed.value == 2**64 - 1 or failed.value)
-"""
-    assert said(cuda_libraries, code) == ["0 True", "1 1"]
 
 
 def test_a_device_that_falls_off_the_bus_stays_off(cuda_libraries):
@@ -285,14 +206,6 @@ def test_what_a_killed_process_held_is_told(cuda_libraries, tmp_path):
         os.kill(owner.pid, signal.SIGKILL)
         assert owner.wait(timeout=60) == -signal.SIGKILL
     assert (tmp_path / str(owner.pid)).read_text() == "2 8\n"
-
-
-def test_memory_cannot_be_opened_in_a_container(cuda_libraries):
-    code = """
-handle = (ctypes.c_char * 64)()
-print(code_of("cuIpcGetMemHandle", ctypes.byref(handle), allocate(8)))
-"""
-    assert said(cuda_libraries, code, no_ipc=1) == ["801"]
 
 
 def test_a_call_that_never_returns(cuda_libraries):
