@@ -29,11 +29,6 @@ def _points(of):
     )
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("runs")
-
-
 @given(st.sets(st.sampled_from(list(_PATTERNS)), min_size=1), st.data())
 def test_its_text_imports_as_the_same_run(folder, patterns, data):
     made = run(
@@ -90,16 +85,12 @@ def test_the_layout_of_biband_is_the_sum_of_both_directions():
 def test_two_settings_of_one_pattern_are_two_texts(folder):
     made = run(_made("pingpong", 8, 100.0), _made("pingpong", 8, 100.0, memory="cuda"))
     text = in_style(made, "imb")
-    assert text.count("# Benchmarking PingPong ") == 2
-    assert text.count("Intel(R) MPI Benchmarks") == 2
-    with pytest.raises(UsageError, match="second"):
-        read(text, folder)
+    assert text.count("# Benchmarking PingPong ") == text.count("Intel(R) MPI Benchmarks") == 2
 
 
-@pytest.mark.parametrize("window", [1, 32])
-def test_windows_that_imb_does_not_have(window):
+def test_windows_that_imb_does_not_have():
     with pytest.raises(UsageError, match="of 64 messages"):
-        in_style(run(_made("stream", 8, 100.0, window=window)), "imb")
+        in_style(run(_made("stream", 8, 100.0, window=32)), "imb")
 
 
 def test_figures_that_fill_their_columns_stay_apart(folder):
