@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from halftrip.cli.against import Asked, plan_against
 from halftrip.errors import UsageError
-from halftrip.plan.against import Against, variables
+from halftrip.plan.against import Against
 from halftrip.plan.layers import file_layer, make_plan, python_layer
 from halftrip.plan.plan import plan_record
 from halftrip.plan.toml_text import plan_text
@@ -61,7 +61,6 @@ def test_both_sides_have_five_rounds_in_the_time_of_the_base(tmp_path):
     [
         ({}, {"time": "10ms"}, 5, 0.01),
         ({}, {"launches": "2"}, 2, 0.3),
-        ({}, {"max_duration": "9s"}, 5, 0.3),
         ({"launches": 10}, {}, 10, 0.3),
         ({"launches": 2}, {}, 5, 0.12),
         ({"iterations": 100}, {}, 5, 0.3),
@@ -79,15 +78,11 @@ def test_an_mpiexec_of_the_base_is_for_its_launches_alone(tmp_path):
     assert [each.mpiexec for each in plans_of_variants(plan)] == [PROGRAM, "new"]
 
 
-def test_what_the_base_varied_is_varied_on_both_sides(tmp_path):
-    file = base_file(tmp_path, {"vary": {"env.X": ["1", "2"]}})
-    plan = planned(file, env=["Y=1"])
-    assert len(variants(plan)) == 4
-    assert {dict(each)["side"] for each in variants(plan)} == {"base", "new"}
-
-
-def test_a_difference_in_what_the_base_varies_is_refused(tmp_path):
+def test_what_the_base_varied_is_varied_on_both_sides_and_stays(tmp_path):
     file = base_file(tmp_path, {"vary": {"env.X": ["1", "2"], "mpiexec": ["a", "b"]}})
+    plan = planned(file, env=["Y=1"])
+    assert [dict(each)["side"] for each in variants(plan)].count("base") == 4
+    assert len(variants(plan)) == 8
     with pytest.raises(UsageError, match=r"^--base-env: X: .*base.jsonl has varied it on its own"):
         planned(file, env=["X=1"])
     with pytest.raises(UsageError, match=r"^--base-mpiexec: .* has varied mpiexec on its own"):
@@ -95,11 +90,8 @@ def test_a_difference_in_what_the_base_varies_is_refused(tmp_path):
 
 
 def test_a_run_against_another_may_be_a_base_itself(tmp_path):
-    plan = planned(base_file(tmp_path), env=["X=1"])
-    record = plan_record(plan)
+    record = plan_record(planned(base_file(tmp_path), env=["X=1"]))
     assert record["against"]["env"] == [["X", "1"]]
-    again = make_plan(python_layer(record))
-    assert (again.against, again.vary) == (plan.against, plan.vary)
     path = tmp_path / "again.jsonl"
     header = msgspec.structs.replace(runs.run(runs.measurement()).header, plan=record)
     path.write_bytes(encode(header))
@@ -112,7 +104,6 @@ def test_a_run_against_another_may_be_a_base_itself(tmp_path):
     [
         ({"sizes": "8"}, "--sizes: --against measures what {} has measured; leave it out"),
         ({"vary": ["env.X=1"]}, "--vary: --against measures what"),
-        ({"ranks": "4"}, "--ranks: --against measures what"),
         ({"max_launches": "1"}, "--max-launches: only --until-ci has such a limit"),
     ],
 )
@@ -120,12 +111,10 @@ def test_options_that_change_what_is_measured_are_refused(tmp_path, options, sai
     file = base_file(tmp_path)
     with pytest.raises(UsageError, match=f"^{re.escape(said.format(file))}"):
         planned(file, options)
-
-
-def test_options_of_how_long_and_of_output_are_not(tmp_path):
-    options = {"time": "1s", "launches": "3", "output": "x", "quiet": True, "rtt": True, "ci": "2%"}
-    plan = planned(base_file(tmp_path), options, env=["X=1"])
-    assert (plan.time, plan.launches, plan.output, plan.rtt) == (1.0, 3, "x", True)
+    # What says how long, and what is put out, does not change it.
+    options = {"time": "1s", "output": "x", "quiet": True, "rtt": True, "ci": "2%"}
+    plan = planned(file, options, env=["X=1"])
+    assert (plan.time, plan.output, plan.rtt) == (1.0, "x", True)
 
 
 @pytest.mark.parametrize(
@@ -153,6 +142,8 @@ def test_what_has_no_plan_that_can_be_made_again_is_refused(tmp_path):
     source = Source(tool="osu", file="o", place=0, statistic="mean")
     with pytest.raises(UsageError, match=r"base.jsonl: what osu has measured cannot be measured"):
         planned(base_file(tmp_path, {}, source))
+    with pytest.raises(UsageError, match=r"^--against: X: with --peer, halftrip serve starts"):
+        planned(base_file(tmp_path, {"peer": "b", "transport": "tcp"}), env=["X=1"])
     header = msgspec.structs.replace(runs.run(runs.measurement()).header, plan={"cases": 3})
     path = tmp_path / "old.jsonl"
     path.write_bytes(encode(header))
@@ -171,17 +162,6 @@ def test_a_side_is_no_axis_of_a_plan():
         make_plan(python_layer({"against": {"mpiexec": 3}}))
 
 
-def test_with_a_peer_the_environment_of_a_base_is_not_ours(tmp_path):
-    with pytest.raises(UsageError, match=r"^--against: X: with --peer, halftrip serve starts"):
-        planned(base_file(tmp_path, {"peer": "b", "transport": "tcp"}), env=["X=1"])
-
-
-@given(st.dictionaries(st.from_regex(r"[A-Z_]{1,9}", fullmatch=True), st.text(max_size=9)))
-def test_variables_are_read_as_they_are(found):
-    texts = [f"{name}={value}" for name, value in found.items()]
-    assert dict(variables(texts)) == found
-
-
 # The plan for another installation.
 
 PLANS = st.fixed_dictionaries(
@@ -198,16 +178,13 @@ PLANS = st.fixed_dictionaries(
 ).filter(lambda keys: not {"ci", "iterations"} <= keys.keys())
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(PLANS)
 def test_a_plan_is_the_same_from_its_text(tmp_path, keys):
     plan = make_plan(python_layer(keys))
     path = tmp_path / "plan.toml"
     path.write_text(plan_text(plan), encoding="utf-8")
     assert make_plan(file_layer(path)) == plan
-
-
-def test_the_text_has_no_key_that_says_nothing():
-    """An older halftrip need not know it."""
+    # An older halftrip need not know a key that says nothing.
     text = plan_text(make_plan(python_layer({"transport": "shm", "sizes": "8"})))
     assert text == 'transport = ["shm"]\nsizes = "8"\npairs = "halves"\n'
