@@ -156,17 +156,6 @@ def test_a_malformed_figure_is_left_out_with_one_warning_and_all_others_are_read
     assert psutil.PROCFS_PATH == "/proc"
 
 
-def test_a_file_that_cannot_be_read_is_one_warning(kernel):
-    """Root can read any file, but not a directory as one."""
-    (kernel.root / "proc/net/snmp").unlink()
-    (kernel.root / "proc/net/snmp").mkdir()
-    counters = Counters(kernel.reader)
-    assert "tcp_retransmits" not in counters.advance().counts
-    assert kernel.reader.take_warnings() == ["/proc/net/snmp: is a directory"]
-    counters.advance()
-    assert kernel.reader.take_warnings() == []
-
-
 def test_a_counter_that_became_smaller_is_left_out(kernel):
     fewer = FILES["proc/net/dev"].replace("1000 10", "900 11")
     lo = moved(kernel, "proc/net/dev", fewer).interfaces["lo"]

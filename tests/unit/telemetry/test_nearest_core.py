@@ -19,23 +19,24 @@ def cores_of(found):
     return [each.core for each in found]
 
 
-def test_two_ranks_of_one_device_are_near_it_and_share_a_cache():
-    assert cores_of(place([see(SECOND, SECOND)] * 2, roles=[0, 1])) == [4, 5]
-
-
-def test_each_end_is_near_its_own_device():
-    view = see(FIRST, SECOND)
-    assert cores_of(place([view, view], roles=[0, 1])) == [0, 4]
-    assert cores_of(place([view, view], roles=[1, 0])) == [4, 0]
-
-
-def test_an_end_whose_memory_is_of_the_host_goes_where_the_other_is():
-    assert cores_of(place([see((), SECOND)] * 2, roles=[0, 1])) == [4, 5]
-    assert cores_of(place([see(SECOND, ())] * 2, roles=[0, 1])) == [4, 5]
-
-
-def test_without_a_role_a_rank_is_an_initiator():
-    assert cores_of(place([see(SECOND, FIRST)] * 2)) == [4, 5]
+@pytest.mark.parametrize(
+    ("views", "roles", "cores"),
+    [
+        # Two ranks of one device share a cache.
+        ([see(SECOND, SECOND)] * 2, [0, 1], [4, 5]),
+        # Each end is near its own device.
+        ([see(FIRST, SECOND)] * 2, [0, 1], [0, 4]),
+        ([see(FIRST, SECOND)] * 2, [1, 0], [4, 0]),
+        # An end whose memory is of the host goes where the other is.
+        ([see((), SECOND)] * 2, [0, 1], [4, 5]),
+        ([see(SECOND, ())] * 2, [0, 1], [4, 5]),
+        # Without a role, a rank is an initiator.
+        ([see(SECOND, FIRST)] * 2, None, [4, 5]),
+        ([see(SECOND, (), host="a"), see((), FIRST[2:], host="b")], [0, 1], [4, 2]),
+    ],
+)
+def test_ranks_are_near_their_devices(views, roles, cores):
+    assert cores_of(place(views, roles=roles) if roles else place(views)) == cores
 
 
 def test_only_allowed_cores_count():
@@ -62,11 +63,6 @@ def test_where_too_few_cores_are_near_placement_is_as_before():
 def test_cores_that_were_asked_for_are_kept(requested):
     wanted = [None, None] if requested == "none" else [2, 6]
     assert cores_of(place([see(SECOND, SECOND)] * 2, requested, roles=[0, 1])) == wanted
-
-
-def test_each_host_has_devices_of_its_own():
-    views = [see(SECOND, (), host="a"), see((), FIRST[2:], host="b")]
-    assert cores_of(place(views, roles=[0, 1])) == [4, 2]
 
 
 def test_the_role_of_a_rank_is_that_of_the_first_round():
