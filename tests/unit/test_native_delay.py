@@ -66,21 +66,16 @@ def test_what_a_delay_takes_longer_is_not_counted():
     assert (taken < Clock().hertz).all()
 
 
-@pytest.mark.parametrize("pattern", ["exchange", "pingping", "bidirectional", "put"])
-def test_other_patterns_have_no_delay(pattern):
+def test_other_patterns_and_one_sided_endpoints_have_no_delay():
     (first, _), _ = shm_pair()
+    (window, _), _, release = window_pair(64)
     rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
-    with pytest.raises(ValueError, match="this endpoint cannot do that pattern"):
-        _native.initiate_delayed(first, pattern, *rings, 1, 0, 1, np.zeros(2, np.int64), CLOCK,
-                                 10, 0)  # fmt: skip
-
-
-def test_one_sided_endpoints_have_no_delay():
-    (first, _), _, release = window_pair(64)
-    rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
+    rest = (*rings, 1, 0, 1, np.zeros(2, np.int64), CLOCK, 10, 0)
+    for pattern in ("exchange", "pingping", "bidirectional", "put"):
+        with pytest.raises(ValueError, match="this endpoint cannot do that pattern"):
+            _native.initiate_delayed(first, pattern, *rest)
     with pytest.raises(TypeError):
-        _native.initiate_delayed(first, "pingpong", *rings, 1, 0, 1, np.zeros(2, np.int64), CLOCK,
-                                 10, 0)  # fmt: skip
+        _native.initiate_delayed(window, "pingpong", *rest)
     release()
 
 

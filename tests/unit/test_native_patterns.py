@@ -161,13 +161,6 @@ def test_large_windows_do_not_lock_each_other_out(path):
     run(ends, pattern, 300_000, window=8, timing=(1, 1, 2))
 
 
-def test_the_other_end_may_begin():
-    for make in PAIRS.values():
-        ends, release = make()
-        run(ends[::-1], "pingpong", 100, timing=(0, 2, 100))
-        release()
-
-
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("window", [1, 5])
 def test_one_sided_patterns_reach_into_the_peer_s_memory(size, window):
