@@ -37,16 +37,13 @@ def test_memory_is_read(text, read):
     [
         ("cuda@", f"'cuda@'{NO_KIND}"),
         ("@0", f"'@0'{NO_KIND}"),
-        ("", f"''{NO_KIND}"),
         ("host:", f"'host:'{NO_KIND}"),
-        ("cuda@0@1", f"'cuda@0@1'{NO_KIND}"),
         (
             "pinned:cuda@0000:3b:00.0:x",
             f"'pinned:cuda@0000:3b:00.0:x'{NO_KIND}",
         ),
         ("gpu", "'gpu' is not known; allowed: host, pinned, cuda, managed"),
         ("host:gpu@0", "'gpu' is not known; allowed: host, pinned, cuda, managed"),
-        ("host@0", "'host@0': host memory is of no device; host or pinned@0"),
         ("cuda@0:host@1", "'host@1': host memory is of no device; host or pinned@1"),
     ],
 )
@@ -69,30 +66,14 @@ def test_staging_is_read(text, read):
     ("text", "said"),
     [
         ("512K", "'512K' is not none, whole or chunk=SIZE"),
-        ("", "'' is not none, whole or chunk=SIZE"),
-        ("chunk", "'chunk' is not none, whole or chunk=SIZE"),
         ("chunk=", "'chunk=' has no size; write it as chunk=512K"),
         ("chunk=0", "'chunk=0': a chunk has at least one byte"),
-        ("whole,chunk=0", "'chunk=0': a chunk has at least one byte"),
     ],
 )
 def test_other_stagings_are_refused(text, said):
     with pytest.raises(UsageError) as caught:
         make_plan(options_layer({"staging": text}))
     assert str(caught.value) == f"--staging: {said}"
-
-
-@pytest.mark.parametrize("text", ["chunk=x", "chunk=-1", "chunk=1.5", "chunk=99999999999999P"])
-def test_the_size_of_a_chunk_is_a_size(text):
-    with pytest.raises(UsageError, match=r"^--staging: .*\S") as caught:
-        make_plan(options_layer({"staging": text}))
-    assert "\n" not in str(caught.value)
-
-
-def test_a_way_of_copying_has_a_name():
-    with pytest.raises(UsageError) as caught:
-        make_plan(options_layer({"device_copy": "dma"}))
-    assert str(caught.value) == "--device-copy: 'dma' is not known; allowed: driver, engine"
 
 
 # With transports and memory that they do not go with.
@@ -103,20 +84,12 @@ def test_a_way_of_copying_has_a_name():
     [
         ({"transport": "tcp", "device_copy": "engine"}, "--device-copy: tcp has no choice of it"),
         (
-            {"transport": "tcp,shm", "device_copy": "driver"},
-            "--device-copy: tcp, shm has no choice of it",
-        ),
-        (
             {"transport": "udp", "memory": "cuda", "staging": "whole"},
             "--staging: udp has no staged messages",
         ),
         (
             {"transport": "cuda-ipc", "memory": "cuda", "staging": "chunk=512K"},
             "--staging: cuda-ipc has no staged messages",
-        ),
-        (
-            {"transport": "tcp", "staging": "whole"},
-            "--staging: no end is in the memory of a device, as with --memory cuda",
         ),
         (
             {"transport": "tcp", "memory": "pinned,host:managed", "staging": "none,chunk=4K"},
@@ -133,10 +106,9 @@ def test_settings_that_nothing_of_the_plan_has_are_refused(options, said):
 @pytest.mark.parametrize(
     "options",
     [
-        {"transport": "tcp", "memory": "host:cuda", "staging": "whole,chunk=512K"},
         {"transport": "cuda-ipc,tcp", "memory": "cuda", "device_copy": "engine"},
+        {"transport": "tcp,udp", "memory": "host,cuda", "staging": "whole,chunk=512K"},
         {"transport": "tcp", "staging": "none"},
-        {"transport": "tcp,udp", "memory": "host,cuda", "staging": "whole"},
     ],
 )
 def test_settings_that_something_of_the_plan_has_are_accepted(options):

@@ -34,12 +34,6 @@ def test_every_key_of_a_plan_is_an_option_and_the_other_way_round():
     assert set(STANDS_FOR.values()) <= keys
 
 
-def test_every_option_with_a_help_is_on_the_command_line():
-    others = {"plan", "format_", "json", "style", "report", "open_", *OF_A_RUN, *OF_THE_USER}
-    assert set(parameters()) == others | ON_THE_COMMAND_LINE
-    assert set(OPTIONS) - ON_THE_COMMAND_LINE == {"simulated", "against", "part"}
-
-
 @pytest.mark.parametrize("name", sorted(ON_THE_COMMAND_LINE))
 def test_forms_and_help_on_the_command_line(name):
     option, parameter = OPTIONS[name], parameters()[name]
@@ -64,14 +58,6 @@ def test_the_default_in_the_help_is_that_of_a_plan(name):
 def test_the_page_of_options_is_made_from_the_table():
     """If not: .venv/bin/python scripts/options_page.py > docs/options.md"""
     assert (ROOT / "docs" / "options.md").read_text() == options_page.page()
-
-
-def test_the_page_has_every_option():
-    page = options_page.page()
-    for name in ON_THE_COMMAND_LINE:
-        assert f"| `--{name.replace('_', '-')}`" in page
-    assert "Keys of plans alone: `simulated`, `against`, `part`." in page
-    assert "](docs/options.md)" in (ROOT / "README.md").read_text()
 
 
 # Settings of each end.
@@ -99,14 +85,6 @@ def test_settings_of_each_end_are_read(option, text, read):
     assert record[option] == list(read)
     assert getattr(make_plan(python_layer(record)), option) == read
     assert make_plan(plan_layer(plan)) == plan
-
-
-@pytest.mark.parametrize("setting", ["spin:", ":spin", "spin:block:spin", "a:spin", ":", ""])
-def test_other_settings_of_the_ends_are_refused(setting):
-    with pytest.raises(
-        UsageError, match=r"^--wait: '.*' is not known; allowed: block, spin, adaptive$"
-    ):
-        make_plan(options_layer({"wait": setting}))
 
 
 # Sockets.
@@ -165,17 +143,6 @@ def test_other_settings_of_sockets_are_refused(option, text, said):
         make_plan(options_layer({option: text}))
 
 
-def test_a_flag_with_two_rows_is_given_both_ways():
-    command = typer.main.get_command(app).get_command(None, "run")
-    for words, read in (
-        ([], None),
-        (["--no-nodelay"], (False,)),
-        (["--nodelay", "--no-nodelay"], (True, False)),
-    ):
-        context = command.make_context("run", words)
-        assert (context.params["nodelay"] or None) == read
-
-
 # Pairs.
 
 
@@ -220,8 +187,3 @@ def test_pairs_are_a_rule_or_a_list(text, pairs):
 def test_other_pairs_are_refused(text, said):
     with pytest.raises(UsageError, match=f"^--pairs: {said}"):
         make_plan(options_layer({"pairs": text}))
-
-
-def test_listed_pairs_need_their_ranks():
-    with pytest.raises(UsageError, match="there is no rank 3: 2 ranks are 0 to 1"):
-        make_plan(options_layer({"pairs": "0-3", "ranks": "2"}))

@@ -49,6 +49,10 @@ def test_values_with_units_and_dashes_in_names():
         gap=0.5e-6,
     )
     assert parse_path_model(path_model_record(model)) == model
+    plan = make_plan(python_layer({"simulated": path_model_record(model)}))
+    assert (plan.simulated, plan.transport) == (model, ("simulated",))
+    assert make_plan(plan_layer(plan)).simulated == model
+    assert make_plan(python_layer(plan_record(plan))).simulated == model
 
 
 @pytest.mark.parametrize(
@@ -57,7 +61,6 @@ def test_values_with_units_and_dashes_in_names():
         ('[simulated]\nlatncy = "2us"', "simulated: latncy: no such key; did you mean latency?"),
         ("[simulated.noise]\nx = 1", "simulated: noise.x: no such key; allowed: kind, spread,"),
         ('[simulated]\nlatency = "2 parsec"', "simulated: latency: '2 parsec' is not a time"),
-        ('[simulated]\nbandwidth = "4Q"', "simulated: bandwidth: '4Q' is not a size"),
         ("[simulated]\nlatency = -1.0", "simulated: latency: -1.0 is out of range; more than 0"),
         (
             '[simulated]\nlatency = "1us"\nsend-overhead = "0.7us"\nreceive-overhead = "0.4us"',
@@ -67,13 +70,10 @@ def test_values_with_units_and_dashes_in_names():
         ('[simulated]\nloss = "101%"', "simulated: loss: 1.01 is out of range; from 0 to less"),
         ("[simulated]\nseed = 1.5", "simulated: seed: expected int, got float"),
         ("[simulated.modes]\nshare = 0.4\ndwell = 0", "simulated: modes.dwell: 0 is out of range"),
-        ("[simulated.wander]\ntime-constant = 0", "simulated: wander.time_constant: 0 is out of"),
         ('[simulated.ramp]\nslower = "-30%"', "simulated: ramp.slower: -0.3 is out of range; from"),
         ('[simulated.noise]\nkind = "pink"', "simulated: noise.kind: 'pink' is not known; allowed"),
         ("simulated = [1, 2]", "simulated: [1, 2] is not a table"),
-        ('simulated = "fast"', "simulated: 'fast' is not a table"),
         ('[simulated]\nnoise = "loud"', "simulated: noise: 'loud' is not a table"),
-        ("[simulated]\nsegments = {}", "simulated: segments: {} is not a list of tables"),
         ("[simulated]\nsegments = [3]", "simulated: segments[0]: 3 is not a table"),
         ("[simulated]\nsegments = [{from = -3}]", "simulated: segments[0].from: -3 is out of"),
         ("[simulated]\nsegments = [{latency = 1.0}]", "simulated: segments[0]: object missing"),
@@ -165,12 +165,3 @@ def test_a_model_is_read_from_its_record(model):
     assert parse_path_model(path_model_record(model)) == model
     written = msgspec.json.decode(msgspec.json.encode(path_model_record(model)))
     assert parse_path_model(written) == model
-
-
-@given(models)
-def test_a_plan_keeps_its_model(model):
-    plan = make_plan(python_layer({"simulated": path_model_record(model)}))
-    assert plan.simulated == model
-    assert plan.transport == ("simulated",)
-    assert make_plan(plan_layer(plan)).simulated == model
-    assert make_plan(python_layer(plan_record(plan))).simulated == model
