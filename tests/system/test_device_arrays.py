@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from harness.choice import extended
 from harness.cuda import stand_in
 from harness.mpi import quick_start
 
@@ -85,8 +86,7 @@ def measure(shell, cuda_libraries):
     ("mode", "patterns"),
     [
         ("blocking", "pingpong,stream,exchange,pingping"),
-        pytest.param("nonblocking", "pingpong,bidirectional", marks=pytest.mark.extended),
-        pytest.param("ssend", "stream", marks=pytest.mark.extended),
+        *extended(("nonblocking", "pingpong,bidirectional"), ("ssend", "stream")),
     ],
 )
 def test_arrays_of_a_device_are_pickled(measure, mode, patterns):
@@ -101,9 +101,9 @@ def test_arrays_of_a_device_are_pickled(measure, mode, patterns):
     assert not result.run.skips
 
 
-@pytest.mark.parametrize("memory", ["host:cuda", pytest.param("cuda", marks=pytest.mark.extended)])
-def test_without_cupy_there_are_no_such_arrays(measure, memory):
-    result = measure("--object", "array", "--memory", f"host,{memory}", has_cupy=False)
+@pytest.mark.extended
+def test_without_cupy_there_are_no_such_arrays(measure):
+    result = measure("--object", "array", "--memory", "host,host:cuda", has_cupy=False)
     assert result.status == 0, result.err
     reasons = {skip.reason for skip in result.run.skips}
     assert reasons == {"arrays in a device's memory are CuPy's: No module named 'cupy'"}

@@ -1,7 +1,6 @@
 """Several launches of fresh processes into one file."""
 
 import json
-import os
 import re
 import shlex
 import signal
@@ -12,16 +11,17 @@ import pytest
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.stats.interval import between_medians
 from halftrip.stats.summary import relative_width
-from harness.mpi import EXTENDED, ONE_HOST, chosen, job, mpiexec, quick_start
+from harness.choice import extended
+from harness.mpi import ONE_HOST, chosen, mpiexec, quick_start
 from harness.shell import opened_shell
 from harness.victim import Victim
 
 QUICK = ("--time", "10ms")
 # A second launch takes long enough for something to happen to it, and is not the last.
-LONG = ("-t", "shm", "-s", "8", "--launches", "3", "--ci", "none", "--time", "0.5s")
+LONG = ("-t", "shm", "-s", "8", "--launches", "3", "--ci", "none", "--time", "0.3s")
 
 SIMULATED = """
-sizes = "{sizes}"
+sizes = "8"
 [simulated]
 latency = "2us"
 noise = {{ kind = "lognormal", spread = 0.02 }}
@@ -29,10 +29,15 @@ launch = {launch}
 """
 
 
-def plan(shell, launch=0.0, sizes="8"):
+def plan(shell, launch=0.0):
     """A plan of a path whose latency differs from launch to launch by this share."""
-    (shell.directory / "simulated.toml").write_text(SIMULATED.format(launch=launch, sizes=sizes))
+    (shell.directory / "simulated.toml").write_text(SIMULATED.format(launch=launch))
     return "simulated.toml"
+
+
+def launches_of(run):
+    """The launches that measured something, in the order of the file."""
+    return list(dict.fromkeys(measurement.launch for measurement in run.measurements))
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +49,7 @@ def launched(tmp_path_factory):
         )
 
 
-def test_every_launch_is_of_fresh_processes(launched):
+def test_every_launch_is_of_fresh_processes_and_has_an_order_of_its_own(launched):
     result, _ = launched
     assert result.status == 0
     run = result.run
@@ -52,10 +57,6 @@ def test_every_launch_is_of_fresh_processes(launched):
     ranks = [(e.launch, e.rank) for e in run.environments]
     assert ranks == [(launch, rank) for launch in range(3) for rank in range(2)]
     assert len({e.pid for e in run.environments}) == 6
-
-
-def test_every_launch_measures_everything_in_an_order_of_its_own(launched):
-    run = launched[0].run
     sizes = [2**n for n in range(5)]
     configurations = [
         *(("shm", size) for size in (*sizes, 128 << 10)),
@@ -94,11 +95,6 @@ def test_the_file_is_of_one_run(launched):
     assert len(run.copy_times) == 9
     details = result.show("--details").out
     assert details.count("bound: memcpy") == details.count(", 1M ") == 1
-
-
-def launches_of(run):
-    """The launches that measured something, in the order of the file."""
-    return list(dict.fromkeys(measurement.launch for measurement in run.measurements))
 
 
 def test_a_terminal_shows_which_launch_it_is_and_how_far(launched):
@@ -153,6 +149,7 @@ def test_launches_go_on_until_the_interval_is_narrow(shell):
     assert all(width(most) > 0.02 for most in range(3, count))
 
 
+@pytest.mark.extended
 def test_launches_end_where_they_have_to(shell):
     result = shell.run(plan(shell, 0.2), "--until-ci", "--max-launches", "4", *QUICK)
     assert result.status == 0, result.err
@@ -161,28 +158,21 @@ def test_launches_end_where_they_have_to(shell):
     assert "not-converged" in result.show("--flags").out
 
 
-@pytest.mark.extended
-def test_a_rank_that_dies_in_a_later_launch_ends_the_run_and_the_first_stays(shell):
+@pytest.mark.parametrize("who", extended("a rank", "the user"))
+def test_what_ends_a_later_launch_ends_the_run_and_the_first_stays(shell, who):
     victim = Victim(shell, *LONG)
     pids = victim.await_launch(1)
-    ended = victim.kill(pids[1])
-    assert ended.status == 1
+    if who == "a rank":
+        ended = victim.kill(pids[1])
+        status, reason = 1, f"rank 1 (process {pids[1]}) was killed by SIGKILL"
+    else:
+        ended = victim.interrupt()
+        status, reason = 128 + signal.SIGINT, "stopped by SIGINT"
+    assert ended.status == status
     assert launches_of(ended.run) == [0]
-    reason = f"rank 1 (process {pids[1]}) was killed by SIGKILL"
     assert ended.run.interrupted == reason
     assert ended.err == f"halftrip: {reason}\n"
-
-
-@pytest.mark.extended
-def test_an_interrupt_in_a_later_launch_ends_the_run_and_the_first_stays(shell):
-    victim = Victim(shell, *LONG)
-    victim.await_launch(1)
-    ended = victim.interrupt()
-    assert ended.status == 128 + signal.SIGINT
-    assert launches_of(ended.run) == [0]
-    assert ended.run.interrupted == "stopped by SIGINT"
-    assert ended.err == "halftrip: stopped by SIGINT\n"
-    assert "interrupted: stopped by SIGINT" in ended.out
+    assert f"interrupted: {reason}" in ended.out
 
 
 @pytest.mark.extended
@@ -209,8 +199,7 @@ def test_a_launch_that_does_not_start_is_named(shell):
     assert "launch 2: mpiexec-once" in result.run.interrupted
 
 
-@pytest.mark.extended
-@pytest.mark.parametrize("name", ["wheel", "mpich"])
+@pytest.mark.parametrize("name", extended("wheel", "mpich"))
 def test_an_mpiexec_starts_every_launch(shell, name):
     result = shell.run(
         *("-t", "mpi", "-s", "8", "--launches", "2", *QUICK, *chosen(name)), **quick_start(name)
@@ -218,14 +207,3 @@ def test_an_mpiexec_starts_every_launch(shell, name):
     assert result.status == 0, result.err
     assert launches_of(result.run) == [0, 1]
     assert len({e.pid for e in result.run.environments}) == 4
-
-
-@pytest.mark.parametrize("name", EXTENDED)
-@pytest.mark.parametrize("option", [("--launches", "2"), ("--until-ci",)])
-def test_a_job_that_was_started_once_is_launched_once(shell, option, name):
-    result = shell.run("-t", "shm", "-s", "8", *option, prefix=job(name))
-    assert result.status == 2
-    said = f"halftrip: {option[0]}: this job was started once; start it again as often by itself"
-    assert result.err.splitlines()[0] == said
-    assert result.err.count("halftrip:") == 1
-    assert not os.path.exists(result.path)

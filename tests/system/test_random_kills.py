@@ -17,9 +17,9 @@ from harness.limits import END_SECONDS
 from harness.mpi import chosen, job, quick_start
 from harness.victim import LOCAL, WITH_MPI, Victim
 
-KILLS = int(os.environ.get("KILLS", "20"))
+KILLS = int(os.environ.get("KILLS", "12"))
 # So many of them are of every change's tests.
-QUICK_KILLS = 6
+QUICK_KILLS = 3
 LATEST_SECONDS = 1.5
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # What a launch with --launches has between its launches, too.

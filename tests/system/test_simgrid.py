@@ -1,24 +1,15 @@
 """SimGrid replays what was measured: a ping-pong takes as long on the exported platform as by the
 fitted pieces."""
 
-import re
-import shutil
-from pathlib import Path
-
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from halftrip.analysis.piecewise_fits import piecewise_fits
 from halftrip.convert.export.fitted_curve import FittedCurve
 from halftrip.convert.export.simgrid import platform
 from halftrip.report.document import document
-from halftrip.results.run_file import load
 from harness import runs
-from harness.files import ROOT
-from harness.pieces import curves, pieces, sizes_on, time_on
-from harness.shell import HALFTRIP
+from harness.pieces import pieces, sizes_on, time_on
 from harness.smpi import Smpi, need_simgrid
-from harness.ssh import stand_in
 
 pytestmark = pytest.mark.extended
 
@@ -75,19 +66,6 @@ def test_a_ping_pong_takes_as_long_as_by_the_pieces(smpi, of, tmp_path):
     check(smpi, exported(curve, tmp_path), curve, sizes_on(curve))
 
 
-@settings(
-    max_examples=20,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(curves())
-def test_so_it_does_on_any_pieces(smpi, tmp_path, curve):
-    # Else a sender is busy for 1 ns at least.
-    fine = "--cfg=surf/precision:1e-12"
-    check(smpi, exported(curve, tmp_path), curve, sizes_on(curve), fine)
-
-
 def test_a_run_is_measured_fitted_exported_and_replayed(smpi, shell):
     plan = shell.directory / "two.toml"
     plan.write_text(PLAN)
@@ -106,40 +84,3 @@ def test_a_run_is_measured_fitted_exported_and_replayed(smpi, shell):
         (1 << 20, 9000, 1e10),
     ):
         assert replayed[size] == pytest.approx(latency + size / bandwidth * 1e9, rel=0.05), size
-
-
-def commands():
-    """The commands of the document, in order."""
-    text = (ROOT / "docs" / "simgrid.md").read_text()
-    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
-    return re.findall(r"^    ((?:halftrip|smpi\w+|sed) .*)$", text, re.MULTILINE)
-
-
-# For the slowest of them, which is 1,024 ranks, on a busy machine.
-LONGEST = 400
-
-
-@pytest.mark.timeout(900)
-def test_the_document_predicts_a_thousand_ranks(smpi, shell, tmp_path):
-    """All its commands, as they stand there; two nodes are two names of this one."""
-    lines = commands()
-    assert len(lines) == 8
-    stand_in(tmp_path, name="ssh")
-    shutil.copytree(ROOT / "benchmarks", shell.directory / "benchmarks")
-    path = f"{Path(HALFTRIP).parent}:{tmp_path}:{shell.environment['PATH']}"
-    printed = {}
-    for line in lines:
-        # It has to be a curve, not a good one.
-        brief = " --time 30ms --slices 2" if line.startswith("halftrip run") else ""
-        done = shell.execute("sh", "-c", line + brief, environment={"PATH": path}, timeout=LONGEST)
-        assert done.status == 0, f"{line}: {done.err}"
-        printed[line] = done.out
-    (fit,) = piecewise_fits(load(shell.directory / "network.jsonl"))
-    (replayed,) = (out for line, out in printed.items() if "./pingpong" in line)
-    for size, ns in map(str.split, replayed.splitlines()):
-        # An overhead of less than 1 ns takes that long.
-        assert float(ns) == pytest.approx(time_on(fit.found, int(size)), rel=1e-3, abs=1.1)
-    (predicted,) = (out for line, out in printed.items() if "./all_pairs" in line)
-    took = float(re.fullmatch(r"1024 ranks, 1024 bytes .*: (\S+) s\n", predicted)[1])
-    # Nobody shares a link with anybody.
-    assert took * 1e9 == pytest.approx(1023 * time_on(fit.found, 1024), rel=2e-3)
