@@ -97,8 +97,8 @@ print("no context", code_of("cuMemcpyDtoH_v2", own, address, size(1)))
 
 
 def test_streams_go_on_at_the_same_time_and_what_is_in_one_in_order(cuda_libraries):
-    """With 200 ms a copy: whoever asks is told that it is not over. A flag, an event and the
-    context wait for the copies before; those of two streams end at about the same time."""
+    """With 200 ms a copy: whoever asks is told that it is not over. A flag and the context wait for
+    the copies before; those of two streams end at about the same time."""
     code = """
 address, host = allocate(8), pinned(8)
 flag = ctypes.c_uint32.from_address(host.value)
@@ -130,20 +130,12 @@ start = time.perf_counter()
 copy(first)
 driver.call("cuStreamWriteValue32_v2", first, at(host), 7, 0)
 print(flag.value, passed() >= 1)
-start = time.perf_counter()
-copy(first)
-driver.call("cuStreamWaitEvent", second, recorded(first), 0)
-print(code_of("cuStreamQuery", second))
-driver.call("cuStreamSynchronize", second)
-print(passed() >= 1)
 """
     assert said(cuda_libraries, code, h2d="200000000") == [
         "600 0",
         "0 0 True",
         "True",
         "7 True",
-        "600",
-        "True",
     ]
 
 
@@ -160,43 +152,10 @@ print(code_of("cuInit", 0), code_of("cuCtxSynchronize"))
 
 
 _OWNER = """
-address, host = allocate(8), ctypes.create_string_buffer(b"ab.....")
-driver.call("cuMemcpyHtoD_v2", address, host, size(8))
-handle = (ctypes.c_char * 64)()
-driver.call("cuIpcGetMemHandle", ctypes.byref(handle), address)
-print(bytes(handle).hex(), flush=True)
+address = allocate(8)
+print("held", flush=True)
 input()
-driver.call("cuMemcpyDtoH_v2", host, address, size(8))
-print(host.value.decode())
-driver.call("cuMemFree_v2", address)
 """
-_OPENER = """
-class Handle(ctypes.Structure):
-    _fields_ = (("bytes", ctypes.c_char * 64),)
-
-handle = Handle.from_buffer_copy(bytes.fromhex(input()))
-opened, host = ctypes.c_uint64(), ctypes.create_string_buffer(8)
-driver.call("cuIpcOpenMemHandle_v2", ctypes.byref(opened), handle, 1)
-driver.call("cuMemcpyDtoH_v2", host, opened, size(8))
-print(host.value.decode())
-driver.call("cuMemcpyHtoD_v2", at(opened, 2), ctypes.create_string_buffer(b"cd"), size(2))
-print(code_of("cuMemFree_v2", opened), code_of("cuIpcCloseMemHandle", opened))
-"""
-
-
-def test_another_process_opens_memory_of_a_device(cuda_libraries, tmp_path):
-    environment = stand_in(cuda_libraries, ledger=tmp_path)
-    with begun_python(_TEST + _OWNER, environment) as owner:
-        handle = owner.stdout.readline()
-        # What it holds is told while it holds it: of memory of a device, 8 bytes.
-        assert (tmp_path / str(owner.pid)).read_text() == "2 8\n"
-        with begun_python(_TEST + _OPENER, environment) as opener:
-            assert opener.communicate(handle, timeout=60) == ("ab.....\n1 0\n", "")
-        assert owner.communicate("\n", timeout=60) == ("abcd...\n", "")
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        map(str, (owner.pid, opener.pid))
-    )
-    assert not any(path.read_text() for path in tmp_path.iterdir())
 
 
 def test_what_a_killed_process_held_is_told(cuda_libraries, tmp_path):
