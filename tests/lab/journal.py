@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,15 +32,13 @@ assert KEPT.itemsize == RECORD.size
 
 class Datagram(NamedTuple):
     """One of UDP: of `size` bytes of payload, in so many IP packets. `dropped`: one of these was,
-    so that it did not come. `went` is when its last was written, in the count of all writes, and
-    `written` by the clock, ns."""
+    so that it did not come. `went` is when its last was written, in the count of all writes."""
 
     ports: tuple[int, int]
     size: int
     packets: int
     dropped: bool
     went: int
-    written: int
     payload: bytes  # the first of it
 
     @property
@@ -54,12 +51,6 @@ class Datagram(NamedTuple):
         """The kind, batch and `end` of a control message; None where it is data."""
         beginning = read_beginning(self.payload)
         return beginning and (beginning.kind, beginning.batch, beginning.end)
-
-    @property
-    def transit(self) -> int:
-        """How long after halftrip sent it the last of it was written, ns; of a stream's, that have
-        room to say when that was."""
-        return self.written - int.from_bytes(self.payload[8:16], "little")
 
 
 class Batch(NamedTuple):
@@ -134,7 +125,6 @@ def _join(parts: list[tuple[np.void, bytes]]) -> Datagram:
         packets=len(parts),
         dropped=any(packet["fate"] == DROPPED for packet, _ in parts),
         went=max(int(packet["went"]) for packet, _ in parts),
-        written=max(int(packet["written"]) for packet, _ in parts),
         payload=head[at + 8 :],
     )
 
@@ -179,18 +169,3 @@ def overtaken(datagrams: list[Datagram]) -> set[int]:
             late.add(datagram.number)
         highest = max(highest, datagram.number)
     return late
-
-
-def jitter(datagrams: list[Datagram], window: int) -> float:
-    """That of RFC 3550, 6.4.1, ns, as the relay handed on the last batch of a stream."""
-    last = batches(datagrams)[-1]
-    numbers = range(last.first + window, last.end)
-    arrived = [
-        each
-        for each in sorted(datagrams, key=lambda each: each.went)
-        if each.control is None and not each.dropped and each.number in numbers
-    ]
-    smoothed = 0.0
-    for before, after in pairwise(arrived):
-        smoothed += (abs(after.transit - before.transit) - smoothed) / 16
-    return smoothed
