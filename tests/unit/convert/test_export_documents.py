@@ -33,7 +33,6 @@ def test_latex_has_the_rules_of_booktabs():
 
 
 def test_a_table_of_latex_is_below_its_title_and_does_not_touch_the_next():
-    """Compiled once: titles were comments, and the rules of two tables met."""
     measured = (runs.measurement("tcp", 8), runs.stream())
     text = documents.latex(document(runs.run(*measured)))[".tex"]
     assert text.count("\\end{tabular}\n\\par\\bigskip\n") == 2
@@ -54,9 +53,9 @@ def test_a_table_of_latex_that_is_longer_than_a_page_can_be_broken():
 
 def test_latex_escapes_what_it_would_obey():
     column = Column("a_b", "%", str, is_text=True)
-    text = as_latex(Table([column], [Line(["&%$#_{}~^\\<>"], "", False)]))
+    text = as_latex(Table([column], [Line(["&%$#_{}~^\\<>±"], "", False)]))
     assert "a\\_b (\\%)" in text
     row = text.split("\\midrule\n")[1].split(" \\\\\n")[0]
     assert row == (
-        "\\&\\%\\$\\#\\_\\{\\}\\textasciitilde{}\\textasciicircum{}\\textbackslash{}$<$$>$"
+        "\\&\\%\\$\\#\\_\\{\\}\\textasciitilde{}\\textasciicircum{}\\textbackslash{}$<$$>$$\\pm$"
     )

@@ -59,23 +59,15 @@ def test_repetitions_are_slices_and_aggregates_are_over_them():
     assert aggregates["mean"]["name"] == "tcp/pingpong/blocking/wait:block/size:8_mean"
     # Half a second of CPU time for 4000 round trips.
     assert repetitions[0]["cpu_time"] == pytest.approx(0.5e9 / 8000)
-
-
-def test_a_single_repetition_has_no_aggregates():
+    # A single repetition has no aggregates.
     made = [each for each in exported(a_run())["benchmarks"] if each["size_bytes"] == 4096]
     assert [each["run_type"] for each in made] == ["iteration"]
 
 
 def test_names_of_rows_do_not_depend_on_other_rows_and_are_unique():
     alone = exported(runs.run(runs.measurement()))["benchmarks"][0]["name"]
-    several = exported(
-        runs.run(
-            runs.measurement(),
-            runs.measurement(wait="block"),
-            runs.measurement(pages="huge"),
-            runs.measurement(pair=(0, 2)),
-        )
-    )["benchmarks"]
-    names = [each["name"] for each in several]
+    settings = ({}, {"wait": "block"}, {"pages": "huge"}, {"pair": (0, 2)})
+    several = runs.run(*(runs.measurement(**each) for each in settings))
+    names = [each["name"] for each in exported(several)["benchmarks"]]
     assert alone in names
     assert len(set(names)) == 4
