@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from halftrip.results.device import DeviceCopy, DeviceLatency
-from halftrip.results.run_file import decode, encode, load
+from halftrip.results.run_file import encode, load
 from harness import runs
 
 COPY = DeviceCopy(
@@ -17,11 +17,6 @@ LATENCY = DeviceLatency(rank=0, memory="cuda@0", synchronize=1500.0, kernel=4000
 RECORDS = [runs.device(), runs.device(1, stand_in=True, mig=None, launch=2), COPY, BETWEEN, LATENCY]
 
 
-@pytest.mark.parametrize("record", RECORDS)
-def test_a_record_is_read_as_it_was_written(record):
-    assert decode(encode(record)) == record
-
-
 def test_a_run_has_all_of_them(tmp_path):
     made = runs.run(devices=tuple(RECORDS[:2]), device_copies=(COPY, BETWEEN),
                     device_latencies=(LATENCY,))  # fmt: skip
@@ -30,21 +25,14 @@ def test_a_run_has_all_of_them(tmp_path):
     assert found.devices == made.devices
     assert found.device_copies == made.device_copies
     assert found.device_latencies == made.device_latencies
-
-
-def test_a_run_without_them_has_none(tmp_path):
-    found = load(runs.save(runs.run(), tmp_path / "run.jsonl"))
-    assert (found.devices, found.device_copies, found.device_latencies) == ((), (), ())
+    assert load(runs.save(runs.run(), tmp_path / "other.jsonl")).devices == ()
 
 
 @pytest.mark.parametrize(
     ("record", "change"),
     [
         (runs.device(), {"index": -1}),
-        (runs.device(), {"rank": "0"}),
-        (runs.device(), {"memory_bytes": -1}),
         (runs.device(), {"power_limit": -1.0}),
-        (runs.device(), {"link_width": 1.5}),
         (runs.device(), {"reaches": [1]}),
         (COPY, {"ns": 0.0}),
         (COPY, {"direction": "elsewhere"}),

@@ -119,7 +119,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("line", "why"), WRONG.values(), ids=WRONG)
-def test_what_makes_no_sense_is_left_out_and_the_rest_loads(tmp_path, line, why):
+def test_what_makes_no_sense_is_left_out_and_the_rest_loads_and_is_shown(
+    tmp_path, line, why, capsys
+):
     path = write(tmp_path / "run.jsonl", a_measurement(), line, a_measurement(slice=1))
     run = load(path)
     (problem,) = run.problems
@@ -128,11 +130,6 @@ def test_what_makes_no_sense_is_left_out_and_the_rest_loads(tmp_path, line, why)
     assert problem.isprintable()
     assert len(problem) < len(str(path)) + 250
     assert run.measurements == (a_measurement(), a_measurement(slice=1))
-
-
-@pytest.mark.parametrize(("line", "why"), WRONG.values(), ids=WRONG)
-def test_what_is_left_out_is_named_when_the_run_is_shown(tmp_path, line, why, capsys):
-    path = write(tmp_path / "run.jsonl", a_measurement(), line)
     show_runs([str(path)], Shown())
     printed = capsys.readouterr()
     assert f"{path}: line 5" in printed.err
@@ -167,12 +164,8 @@ def header(**changes):
 @pytest.mark.parametrize(("line", "why"), [
     (b'{"record":"run","version":1}\n', "missing required field"),
     (b'{"record":"run","version":true}\n', "not a run file"),
-    (b'{"record":"run","version":0}\n', "not a run file"),
     (b'{"record":"run","version":-1,"format":4}\n', "not a run file"),
-    (b'{"record":"run","version":null}\n', "not a run file"),
     (b'{"record":"run","version":"1"}\n', "not a run file"),
-    (b'{"record":"run"}\n', "not a run file"),
-    (b'{"record":"run","format":true}\n', "not a run file"),
     (b'{"record":"end","format":4}\n', "not a run file"),
     (b'{"record":"run","version":' + b"9" * 4000 + b"}\n", "newer than"),
     (b'{"record":"run","version":' + b"9" * 5000 + b"}\n", "not a run file"),
@@ -196,16 +189,11 @@ def test_what_is_no_run_file_is_an_error_in_one_line(tmp_path, line, why):
     assert len(str(raised.value)) < len(str(path)) + 250
 
 
-@pytest.mark.parametrize("name", ["a\0b", "a\x1bb", "a\udc80b"])
+@pytest.mark.parametrize("name", ["a\0b", "a\x1bb", "a\udc80b", "/dev/zero"])
 def test_a_name_of_no_file_is_an_error_in_one_line(name):
     with pytest.raises(UsageError) as raised:
         load(name)
     assert str(raised.value).isprintable()
-
-
-def test_a_file_that_does_not_end_is_no_run_file():
-    with pytest.raises(UsageError, match="not a run file"):
-        load("/dev/zero")
 
 
 def test_a_line_that_is_longer_than_any_record_is_not_kept(tmp_path, monkeypatch):
@@ -245,13 +233,13 @@ def test_a_long_notice_takes_no_longer_than_its_bytes(tmp_path):
     assert spent < 50 * (time.process_time() - began) + 1
 
 
-@pytest.mark.parametrize("text", ["\x1b[31mred", "\x9b31m", "\u202eder", "a\x07b", "a\rb"])
 @pytest.mark.parametrize("shown", [
     Shown(), Shown(views=["details", "why", "flags", "system-log"]), Shown(format="csv"),
     Shown(format="json"), Shown(format="markdown"), Shown(format="latex"),
     Shown(format="nodes", expect="latency=1us"),
 ], ids=lambda shown: " ".join([shown.format, *shown.views]))  # fmt: skip
-def test_texts_of_a_file_do_nothing_on_a_terminal(tmp_path, capsys, text, shown):
+def test_texts_of_a_file_do_nothing_on_a_terminal(tmp_path, capsys, shown):
+    text = "\x1b[31mred\x9b31m\u202edera\x07b\rb"
     made = runs.run(
         a_measurement(transport=text),
         environments=(runs.environment(0, host=text), runs.environment(1, mpi=text)),

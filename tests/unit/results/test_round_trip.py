@@ -13,24 +13,13 @@ from hypothesis.extra import numpy as nps
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Configuration, EndSettings
-from halftrip.results.counts import CountedSlice, Counts
 from halftrip.results.delivery import Delivery
 from halftrip.results.records import (
-    Aggregate,
-    ClockComparison,
-    ClockInfo,
-    CopyTime,
-    Environment,
-    Failure,
     Header,
-    HostCounters,
     Measurement,
-    Notice,
-    RunEnd,
-    Skip,
     WarmUp,
 )
-from halftrip.results.run_file import FORMAT, assemble, decode, encode, load
+from halftrip.results.run_file import FORMAT, decode, encode, load
 from halftrip.results.usage import BusiestTask, CoreUse, Usage
 from harness import runs
 
@@ -51,7 +40,6 @@ cores = st.builds(
     joules=maybe,
     busiest_task=st.none() | st.builds(BusiestTask, name=names, share=numbers),
 )
-COUNTED = ("iterations", "instructions", "cycles")
 usages = st.builds(
     Usage,
     **dict.fromkeys(
@@ -122,87 +110,6 @@ measurements = st.builds(
     verified=st.none() | counts,
     cores=st.none() | st.tuples(st.none() | cores, st.none() | cores),
 )
-environments = st.builds(
-    Environment,
-    rank=st.integers(0, 9),
-    host=names,
-    pid=counts,
-    core=st.none() | st.integers(0, 9),
-    allowed_cores=st.lists(st.integers(0, 9), max_size=3),
-    oversubscribed=st.booleans(),
-    **dict.fromkeys(("processor", "kernel", "python"), names),
-    clock=st.builds(ClockInfo, source=names, hertz=numbers, cost=numbers, resolution=numbers),
-    **dict.fromkeys(("thp", "governor", "hypervisor", "mpi", "mpi_library"), st.none() | names),
-    variables=st.dictionaries(names, names, max_size=2),
-    launch=launches,
-    thread_cores=st.none() | st.lists(st.none() | st.integers(0, 9), max_size=2),
-    poll_pause=st.none() | counts,
-)
-others = st.one_of(
-    environments,
-    st.builds(
-        Skip,
-        transport=names,
-        reason=names,
-        sizes=st.none() | st.lists(counts, max_size=3),
-        pairs=st.none() | st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3),
-    ),
-    st.builds(
-        ClockComparison,
-        rank=st.just(3),
-        ranks=st.lists(st.integers(1, 9), max_size=3).map(lambda others: [3, *others]),
-        at=moments,
-        ahead=moments,
-        round_trip=st.integers(0, 1 << 56),
-        launch=launches,
-    ),
-    st.builds(
-        Failure,
-        configuration=configurations,
-        slice=st.integers(0, 9),
-        reason=names,
-        launch=launches,
-    ),
-    st.lists(st.tuples(counts, numbers), max_size=3).flatmap(
-        lambda moments: st.builds(
-            Aggregate,
-            configuration=configurations,
-            slice=st.integers(0, 9),
-            pairs=st.lists(st.tuples(ranks, ranks), min_size=1, max_size=3),
-            spans=st.just([span for span, _ in moments]),
-            messages=st.just([count for _, count in moments]),
-            launch=launches,
-        )
-    ),
-    st.builds(
-        CountedSlice,
-        configuration=configurations,
-        slice=st.integers(0, 9),
-        launch=st.integers(0, 9),
-        ends=st.tuples(*[st.none() | st.builds(Counts, **dict.fromkeys(COUNTED, counts))] * 2),
-    ),
-    st.builds(CopyTime, rank=st.integers(0, 9), size=st.integers(1, 1 << 40), ns=positive),
-    st.builds(
-        HostCounters,
-        host=names,
-        rank=st.integers(0, 9),
-        phase=st.sampled_from(["before", "during", "after"]),
-        at=numbers,
-        seconds=positive,
-        cpus=st.dictionaries(names, st.dictionaries(names, numbers, max_size=2), max_size=2),
-        memory_used=st.none() | counts,
-        memory_total=st.none() | counts,
-        counts=st.dictionaries(names, counts, max_size=2),
-        interfaces=st.dictionaries(names, st.dictionaries(names, counts, max_size=2), max_size=2),
-        interrupts=st.just({}),
-        softnet=st.just({}),
-        configurations=st.lists(configurations, max_size=2),
-        slices=st.lists(st.integers(0, 9), max_size=2),
-        launch=launches,
-    ),
-    st.builds(Notice, rank=st.integers(0, 9), host=names, text=names, launch=launches),
-)
-
 HEADER = Header(
     version=FORMAT,
     halftrip="0",
@@ -222,30 +129,6 @@ def test_a_measurement(measurement):
             assert isinstance(array, np.ndarray)
             assert array.dtype == np.int64
             assert np.array_equal(array, getattr(written, name))
-
-
-@given(st.lists(st.one_of(measurements, others), max_size=6), st.none() | names)
-def test_a_whole_run(tmp_path_factory, records, reason):
-    path = tmp_path_factory.mktemp("run") / "run.jsonl"
-    end = RunEnd(reason=reason)
-    # All of the ranks that records name.
-    records = [*records, *map(runs.environment, range(10))]
-    path.write_bytes(b"".join(encode(record) for record in (HEADER, *records, end)))
-    run = load(path)
-    assert run == assemble(HEADER, [*records, end])
-    assert run.header == HEADER
-    assert list(run.measurements) == [r for r in records if isinstance(r, Measurement)]
-    assert list(run.environments) == [r for r in records if isinstance(r, Environment)]
-    assert list(run.skips) == [r for r in records if isinstance(r, Skip)]
-    assert list(run.failures) == [r for r in records if isinstance(r, Failure)]
-    assert list(run.aggregates) == [r for r in records if isinstance(r, Aggregate)]
-    assert list(run.clock_comparisons) == [r for r in records if isinstance(r, ClockComparison)]
-    assert list(run.copy_times) == [r for r in records if isinstance(r, CopyTime)]
-    assert list(run.host_counters) == [r for r in records if isinstance(r, HostCounters)]
-    assert list(run.counted_slices) == [r for r in records if isinstance(r, CountedSlice)]
-    assert list(run.notices) == [r for r in records if isinstance(r, Notice)]
-    assert run.interrupted == reason
-    assert run.problems == ()
 
 
 def test_blocks_are_compared_by_their_times():

@@ -2,7 +2,6 @@
 
 import math
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,9 +75,3 @@ def test_a_sum_has_the_mean_frequency_over_time_and_the_busiest_task_of_the_wors
     total = add_usages([one, two]).core
     assert total.hertz == pytest.approx(1.25e9)
     assert total.busiest_task == B
-
-
-def test_unknown_figures_are_absent_from_a_file():
-    written = msgspec.json.decode(msgspec.json.encode(runs.usage(core={})))
-    assert "waited" not in written
-    assert written["core"] == {"number": 1, "watched": 1.0}
