@@ -22,10 +22,6 @@ def plan(**options):
     ("options", "reasons"),
     [
         (
-            {"transport": "tcp,unix", "rate": "1MB"},
-            "tcp, unix: --rate: only a stream of udp has one",
-        ),
-        (
             {"transport": "mpi,shm", "mode": "onesided"},
             "mpi, shm: no onesided pingpong, only put, get",
         ),
@@ -62,25 +58,13 @@ def plan(**options):
             ),
         ),
         (
-            {"transport": "mp-queue", "object": "buffer"},
-            "mp-queue: --object buffer: mp-queue has bytes, array, dict",
-        ),
-        (
             {"transport": "zmq", "pattern": "stream", "socket": "req"},
             "zmq: --socket req: a request has to be answered before the next, as in a pingpong",
-        ),
-        (
-            {"transport": "mp-shm", "wait": "spin"},
-            "mp-shm: --wait spin: semaphores of multiprocessing have blocking calls only",
         ),
         # A simulated path.
         (
             {"transport": "simulated", "wait": "block"},
             "simulated: --wait block: a simulated path runs in virtual time, where nothing waits",
-        ),
-        (
-            {"transport": "simulated", "verify": True},
-            "simulated: --verify: a simulated path transfers no bytes",
         ),
     ],
 )  # fmt: skip

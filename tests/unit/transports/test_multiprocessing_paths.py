@@ -70,18 +70,6 @@ def test_a_queue_whose_peer_has_gone_ends_without_a_word(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_queue_whose_peer_takes_nothing_is_left_to_the_end_of_the_process(monkeypatch):
-    monkeypatch.setattr(mp_objects, "_FEEDER_SECONDS", 0.01)
-    with opened("mp-queue") as (initiator, _):
-        initiator._out.put(bytes(1 << 20))
-        initiator.close()
-        feeders = [t for t in threading.enumerate() if t.name == "QueueFeederThread"]
-        assert [thread.daemon for thread in feeders] == [True]
-    # The peer has closed the pipe.
-    feeders[0].join(10)
-    assert not feeders[0].is_alive()
-
-
 def test_a_queue_without_memory_for_its_semaphores_closes_its_pipes(monkeypatch):
     def no_memory(size):
         raise Unavailable("no shared memory: none is left")

@@ -263,16 +263,6 @@ def test_an_end_that_is_closed_first_closes_only_its_own_part(name, rank):
 # Which address, and whose socket.
 
 
-@pytest.mark.parametrize("same_host", [True, False])
-def test_datagrams_go_between_the_addresses_that_work(same_host):
-    with opened("udp", ("block", "block"), same_host=same_host) as ends:
-        here, there = (path._socket for path in ends)
-        assert there.getpeername() == here.getsockname()
-        assert here.getpeername() == there.getsockname()
-        here.send(b"x")
-        assert there.recv(10) == b"x"
-
-
 def test_datagrams_of_strangers_are_not_taken():
     """Neither those that were there before the peer, nor later ones."""
     initiator, responder = make_paths("udp", ("block", "block"))

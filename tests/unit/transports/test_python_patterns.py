@@ -73,32 +73,6 @@ def native_part(connection, pattern, initiates, out, in_):
     call(end, pattern, _native.Ring(out), _native.Ring(in_), 4, 1, 2, np.zeros(3, np.int64), CLOCK)
 
 
-class Waiting(patterns.Requests):
-    """Requests over a socket: sends are begun at once, and receives completed after them."""
-
-    def __init__(self, connection, in_turn):
-        self.blocking = MessageCalls(PythonMessages(connection))
-        self.in_turn = in_turn
-
-    def send(self, message):
-        return 0, self.blocking.send(message)
-
-    def recv(self, into):
-        return 1, self.blocking.recv(into)
-
-    def window(self, requests):
-        return [call for _, call in sorted(requests, key=lambda request: request[0])]
-
-
-def requests_part(in_turn):
-    def part(connection, pattern, initiates, out, in_):
-        requests = Waiting(connection, in_turn)
-        iterate = patterns.nonblocking(requests, pattern, initiates, out, in_, 4)
-        timestamps(iterate, 1, 2, 2)
-
-    return part
-
-
 def python_part(connection, pattern, initiates, out, in_):
     calls = MessageCalls(PythonMessages(connection))
     iterate = patterns.blocking(calls, pattern, initiates, out, in_, 4)
@@ -124,13 +98,6 @@ def test_python_and_native_patterns_send_the_same_messages(pattern):
     assert sequence(pattern, python_part, python_part) == native
     assert sequence(pattern, native_part, python_part) == native
     assert sequence(pattern, python_part, native_part) == native
-
-
-@pytest.mark.parametrize("in_turn", [False, True])
-@pytest.mark.parametrize("pattern", patterns.PATTERNS)
-def test_patterns_of_requests_send_the_same_messages(pattern, in_turn):
-    part = requests_part(in_turn)
-    assert sequence(pattern, part, part) == sequence(pattern, native_part, native_part)
 
 
 class Named(patterns.Requests):
@@ -186,9 +153,4 @@ def test_timestamps_are_taken_after_each_batch_of_iterations():
     assert counts == [2, 5, 5, 5]
     assert len(moments) == 4
     assert moments == sorted(moments)
-
-
-def test_the_clock_of_python_has_a_cost_and_a_resolution():
-    cost, resolution = clock_figures()
-    assert cost > 0
-    assert resolution > 0
+    assert all(figure > 0 for figure in clock_figures())

@@ -1,6 +1,5 @@
 """The udp transport, measured with both ranks in one process."""
 
-import msgspec
 import pytest
 
 from halftrip.transports.native.udp import UdpTransport
@@ -34,7 +33,6 @@ def test_a_dead_path_is_a_problem_of_the_configuration(pattern, window):
         (configuration(size=65508), "a datagram holds at most 65507 bytes"),
         (configuration(rate=1e6), "--rate: only a stream of udp has one"),
         (configuration("stream", rate=1e6, window=64), None),
-        (configuration("bidirectional"), "udp has no bidirectional, only pingpong, stream"),
         (configuration("put", mode="onesided"), "a datagram has no memory to reach into"),
     ],
 )
@@ -43,19 +41,15 @@ def test_what_it_cannot_do_is_refused(the_configuration, reason):
 
 
 @pytest.mark.parametrize(
-    ("the_configuration", "sizes", "headers"),
-    [
-        # With a rate, a number and when the message was sent; else a number.
-        (configuration("stream", rate=1e6), (1, 8, 12, 16, 100), [1, 8, 8, 16, 16]),
-        (configuration("stream"), (1, 8, 12, 16, 100), [1, 8, 8, 8, 8]),
-        (configuration(), (1, 8, 100), [1, 8, 8]),
-    ],
+    ("rate", "headers"),
+    # With a rate, a number and when the message was sent; else a number.
+    [(1e6, [1, 8, 8, 16, 16]), (None, [1, 8, 8, 8, 8])],
 )
-def test_the_header_is_what_the_path_writes_itself(the_configuration, sizes, headers):
+def test_the_header_is_what_the_path_writes_itself(rate, headers):
     with opened("udp") as ends:
-        configurations = [msgspec.structs.replace(the_configuration, size=size) for size in sizes]
         found = [
-            OneEnd(ends[0], each, initiates=True).endpoint.header_size for each in configurations
+            OneEnd(ends[0], configuration("stream", size, rate=rate), True).endpoint.header_size
+            for size in (1, 8, 12, 16, 100)
         ]
     assert found == headers
 
