@@ -99,13 +99,6 @@ def test_the_first_iteration_of_every_configuration_is_cold():
         assert measurement.samples.max() < 1e6
 
 
-def test_each_launch_is_a_path_of_its_own():
-    model = msgspec.structs.replace(STILL, launch=0.1)
-    run = simulate(model, [configuration()], Plan(launches=3, slices=2))
-    medians = {(m.launch, float(np.median(m.samples))) for m in run.measurements}
-    assert len(medians) == 3
-
-
 def test_samples_are_long_where_the_clock_claims_to_be_coarse():
     coarse = msgspec.structs.replace(STILL, clock=ClockModel(step=1e-6, claimed=1e-6))
     claimed, *_ = slices_of(coarse, Plan())
@@ -144,13 +137,3 @@ def test_a_window_takes_its_messages_and_an_acknowledgement():
     measurement, *_ = slices_of(STILL, Plan(), stream)
     expected = 16 * (1 << 20) / 10e9 + 2 * 10e-6
     assert np.median(measurement.samples) == pytest.approx(expected * 1e9, abs=1)
-
-
-def test_a_run_depends_on_the_seed_alone():
-    noisy = msgspec.structs.replace(STILL, noise=Noise(kind="ar1", spread=0.1, correlation=0.6))
-    one, other = (simulate(noisy, [configuration()], Plan()).measurements for _ in range(2))
-    assert one == other
-    another = simulate(
-        msgspec.structs.replace(noisy, seed=2), [configuration()], Plan()
-    ).measurements
-    assert not np.array_equal(another[0].samples, one[0].samples)

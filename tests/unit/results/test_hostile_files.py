@@ -12,6 +12,7 @@ import pytest
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
 from halftrip.results import reading
+from halftrip.results.device import DeviceCopy
 from halftrip.results.records import (
     Aggregate,
     ClockComparison,
@@ -34,6 +35,9 @@ COUNTERS = HostCounters(
 )  # fmt: skip
 AGGREGATE = Aggregate(
     configuration=runs.configuration(), slice=0, pairs=[(0, 1)], spans=[5], messages=[2.0]
+)
+COPY = DeviceCopy(
+    rank=0, memory="cuda@0", direction="host to device", host="pinned", size=4096, ns=812.5
 )
 COMPARISON = ClockComparison(rank=1, ranks=[1, 2], at=5, ahead=-7, round_trip=3)
 
@@ -112,6 +116,11 @@ WRONG = {
     "copy": (CopyTime(rank=0, size=8, ns=0.0), "ns"),
     "seconds": (msgspec.structs.replace(COUNTERS, seconds=0.0), "seconds"),
     "long notice": (Notice(rank=0, host="a", text="b" * 200_000), "length"),
+    "index of a device": (changed(runs.device(), (b'"index":0', b'"index":-1')), "index"),
+    "power of a device": (changed(runs.device(), (b":700.0", b":-1.0")), "power_limit"),
+    "rank of a device": (runs.device(7), "rank 7 is none"),
+    "time of a device's copy": (changed(COPY, (b":812.5", b":0.0")), "ns"),
+    "direction of a device's copy": (changed(COPY, (b"host to", b"here to")), "direction"),
     "second header": (HEADER, "begins once"),
     "empty": (b"\n", ""),
     "another value": (b"[1, 2]\n", "object"),
