@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.plan.configurations import Choices, outlasts, settings
+from halftrip.plan.configurations import Choices, settings
 from halftrip.plan.layers import file_layer, make_plan, options_layer, plan_layer, python_layer
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan, PlanPart, plan_record
@@ -137,15 +137,6 @@ def test_configurations_are_those_of_the_parts_as_plans_of_their_own(parts, iter
         # Whoever measures it.
         measured = msgspec.structs.replace(each, pair=(3, 1), thread=2, concurrency=4)
         assert plans.of(measured) == plans.of(each)
-
-
-def test_only_a_part_without_a_count_may_be_too_long_for_its_time():
-    parts = [{"sizes": "1K"}, {"sizes": "2K", "iterations": 1}]
-    plan = made({"transport": "tcp", "rate": 1.0, "time": 0.01, "part": parts})
-    plans = PartPlans(plan, CHOICES)
-    first, last = settings(plan, CHOICES)
-    assert outlasts(plans.of(first), first) is not None
-    assert outlasts(plans.of(last), last) is None
 
 
 # Which layer wins.

@@ -53,22 +53,6 @@ def test_the_hypervisor_is_known_where_the_kernel_tells(bare_kernel, files, name
 
 
 @pytest.mark.parametrize(
-    ("text", "mode"),
-    [
-        ("always [madvise] never\n", "madvise"),
-        ("[always] madvise never\n", "always"),
-        ("always madvise never\n", None),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_the_choice_in_brackets_is_in_force(bare_kernel, text, mode):
-    if text is not None:
-        bare_kernel(environment.THP, text)
-    assert environment.thp(bare_kernel.reader) == mode
-
-
-@pytest.mark.parametrize(
     ("core", "name"), [(0, "powersave"), (3, "performance"), (7, None), (None, "powersave")]
 )
 def test_the_governor_is_that_of_the_core(bare_kernel, core, name):

@@ -79,19 +79,6 @@ def test_tcp_and_udp_over_loopback(stack, ends):
     assert (path.tcp, path.congestion, path.no_delay) == (None, None, None)
 
 
-def test_a_peer_at_another_address_of_this_host_is_reached_through_loopback(stack):
-    others = [
-        each.address
-        for name, addresses in psutil.net_if_addrs().items()
-        for each in addresses
-        if name != "lo" and each.family == V4
-    ]
-    need(bool(others), "this host has loopback alone")
-    path = network_path(connect(stack, V4, others[0]))
-    assert path.peer == path.local == others[0]
-    assert path.interface.name == "lo"
-
-
 def test_the_descriptor_of_a_socket_serves_and_stays_as_it_is(stack):
     own = connect(stack, V4, "127.0.0.1", socket.SOCK_DGRAM)
     own.setblocking(False)

@@ -106,6 +106,7 @@ def test_the_time_of_others_is_neither_idle_nor_steal_nor_its_own(tmp_path, virt
     stat = f"cpu{one_core} 10 0 0 {{idle:.0f}} 0 0 0 {{steal:.0f}}\n"
     kernel = Kernel(tmp_path, {"proc/stat": stat.format(idle=0, steal=0)})
     kernel("proc/thread-self/schedstat", "0 1000000000 1\n")
+    kernel(f"sys/devices/system/cpu/cpu{one_core}/cpufreq/scaling_cur_freq", "3200000\n")
     meter = Meter(kernel.reader, whole=True)
     watch, before = meter.watch_core(), meter.read()
     virtual.now, virtual.process = 2.0, {"utime": 0.5}
@@ -115,7 +116,7 @@ def test_the_time_of_others_is_neither_idle_nor_steal_nor_its_own(tmp_path, virt
     kernel("proc/thread-self/schedstat", "500000000 2200000000 9\n")
     usage, core = meter.since(before, 1), watch.close()
     assert core.number == one_core
-    assert core.watched == 2.0
+    assert (core.watched, core.hertz) == (2.0, 3.2e9)
     assert core.steal == pytest.approx(0.1)
     assert core.others == pytest.approx(1.2)
     assert usage.waited_share == pytest.approx(0.6)
@@ -144,13 +145,6 @@ def test_times_that_a_kernel_does_not_count_are_not_known(tmp_path, monkeypatch,
     assert usage.waited is None
     assert (core.others, core.steal, core.hertz, core.joules) == (None, None, None, None)
     assert core.watched > 0
-
-
-def test_the_frequency_is_that_of_the_core(tmp_path, one_core):
-    path = f"sys/devices/system/cpu/cpu{one_core}/cpufreq/scaling_cur_freq"
-    kernel = Kernel(tmp_path, {path: "3200000\n"})
-    watch = Meter(kernel.reader, whole=True).watch_core()
-    assert watch.close().hertz == 3.2e9
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import Unavailable, UsageError
-from halftrip.telemetry.topology import Core, View, last_level_cache, parse_list, place, view
+from halftrip.telemetry.topology import Core, View, last_level_cache, place, view
 
 
 def machine(caches=1, cores=2, threads=1, host="h"):
@@ -97,17 +97,6 @@ def test_a_core_is_shared_only_where_that_cannot_be_avoided(data):
     assert any(where.shared for where in places) == (not possible)
 
 
-def test_kernel_lists_are_read():
-    assert parse_list("0-3,8,10-11\n") == [0, 1, 2, 3, 8, 10, 11]
-    assert parse_list("") == []
-
-
-def test_where_the_kernel_tells_nothing_cores_are_apart_and_share_a_cache(bare_kernel):
-    seen = view("here", bare_kernel.reader)
-    assert len({core.physical for core in seen.allowed}) == len(seen.allowed)
-    assert len({core.cache for core in seen.allowed}) == 1
-
-
 CPUS = "sys/devices/system/cpu"
 
 
@@ -137,6 +126,9 @@ def test_cores_are_known_by_package_core_and_last_cache(bare_kernel, monkeypatch
 
 
 def test_without_caches_cores_share_their_package(bare_kernel, monkeypatch):
+    seen = view("here", bare_kernel.reader)
+    assert len({core.physical for core in seen.allowed}) == len(seen.allowed)
+    assert len({core.cache for core in seen.allowed}) == 1
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {2})
     show_core(bare_kernel, 2, 1, 7, [])
     assert view("here", bare_kernel.reader) == View("here", (Core(2, "1:7", "1"),), (2,))
