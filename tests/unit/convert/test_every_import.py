@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from halftrip.errors import UsageError
 from halftrip.registry import FORMATS
 from halftrip.report.document import document
 from harness.samples import SAMPLES, measured, read
@@ -27,17 +26,3 @@ def test_it_is_shown(path, tmp_path):
     sizes = {"" if point.known_size is None else str(point.size) for point in points}
     assert {row["size_bytes"] for row in rows} == sizes
     json.loads(FORMATS.load("json")(content))
-
-
-def test_what_a_message_quotes_is_short():
-    text = (SAMPLES / "qperf" / "sizes.txt").read_text().replace("10.4 us", "10.4 " + "x" * 1000)
-    with pytest.raises(UsageError, match="is in none of ns, us") as caught:
-        measured(text)
-    assert len(str(caught.value)) < 200
-
-
-def test_a_message_is_short_whatever_a_text_says():
-    said = {"start": {"version": "iperf 3.12"}, "error": "unable to connect: " + "x " * 1000}
-    with pytest.raises(UsageError, match="iperf3 has failed: unable to connect: x") as caught:
-        measured(json.dumps(said))
-    assert len(str(caught.value)) < 400

@@ -64,17 +64,13 @@ def test_numbers_are_read_back_as_they_were(curve):
     assert steps("smpi/os") == steps("smpi/ois") == told.overheads
 
 
-def test_thresholds_are_those_of_the_curve():
+def test_settings_are_those_of_the_curve_and_what_is_not_measured_is_switched_off():
     found = settings_of(made_platform(TWO_PROTOCOLS))
     assert found["smpi/async-small-thresh"] == found["smpi/send-is-detached-thresh"] == "1025"
-    found = settings_of(made_platform(pieces((1, 4096, 1000.0, 0.1))))
-    assert not [name for name in found if name.endswith("-thresh")]
-
-
-def test_what_is_not_in_measured_times_is_switched_off():
-    found = settings_of(made_platform(TWO_PROTOCOLS))
     assert found["network/crosstraffic"] == found["smpi/simulate-computation"] == "no"
     assert found["network/TCP-gamma"] == found["smpi/wtime"] == "0"
+    found = settings_of(made_platform(pieces((1, 4096, 1000.0, 0.1))))
+    assert not [name for name in found if name.endswith("-thresh")]
 
 
 def test_the_head_says_what_it_is_and_what_was_done():
@@ -85,6 +81,7 @@ def test_the_head_says_what_it_is_and_what_was_done():
     assert "sends of fewer than 2147483647 bytes do not." in " ".join(text.split())
     assert "No jump to longer times" in text
     assert "Sends of up to 1024 bytes are taken to be eager" in made_platform(TWO_PROTOCOLS)
+    assert len(divisions(STEEP)) == len(re.findall(r"^  from \d+ ", text, re.MULTILINE))
 
 
 def test_there_are_as_many_hosts_as_ranks():
@@ -97,7 +94,6 @@ def test_there_are_as_many_hosts_as_ranks():
 
 
 def test_a_text_of_a_run_stays_a_text():
-    """A host may be called anything."""
     host = 'a--><cluster id="x"/>é\x1b]0;\n&--'
     run = runs.run(
         *measured(8, 64, 512),
@@ -123,9 +119,6 @@ def test_a_run_is_fitted_and_written():
     assert 2 * float(cluster.get("lat").removesuffix("s")) == pytest.approx(998e-9, rel=0.02)
 
 
-FORMATS = (simgrid, loggopsim)
-
-
 def said(to, *measurements, selection=Selection()):  # noqa: B008
     with pytest.raises(UsageError) as error:
         to.files(selected(document(runs.run(*measurements)), selection))
@@ -133,7 +126,7 @@ def said(to, *measurements, selection=Selection()):  # noqa: B008
     return line
 
 
-@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("to", [simgrid, loggopsim])
 def test_of_several_curves_one_is_chosen(to):
     two = [*measured(*SIZES), *measured(*SIZES, transport="tcp")]
     assert said(to, *two).endswith("is of one curve, and there are 2; choose one: -t mpi, tcp")
@@ -146,7 +139,7 @@ def test_of_several_curves_one_is_chosen(to):
     assert "measure one of them by itself: mpi/pingpong/blocking" in said(to, *waits)
 
 
-@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("to", [simgrid, loggopsim])
 def test_what_cannot_be_fitted_says_what_to_measure(to):
     assert re.search(r"^--to \w+: mpi/\S+: .*measure", said(to, *measured(8, 64)))
     rates = [each for size in SIZES for each in measured(size, pattern="stream", window=64)]
@@ -168,6 +161,9 @@ def test_loggopsim_has_the_time_of_a_byte_and_that_of_each_further_one():
     assert (told.latency, told.overhead, told.gap) == (1000.5, 0.0, 0.0)
     assert (told.gap_per_byte, told.eager_limit) == (0.1, 1024)
     assert scale == (1000, {"L": 1000500, "o": 0, "g": 0, "G": 100}, 0.0)
+    # Overhead and gap are put in where they are known.
+    told = loggopsim.parameters(TWO_PROTOCOLS, Seen(overhead=100.0, gap=150.0))
+    assert told.times == {"L": 800.5, "o": 100.0, "g": 150.0, "G": 0.1}
 
 
 def test_the_unit_is_as_fine_as_whole_numbers_need_it():
@@ -179,11 +175,6 @@ def test_the_unit_is_as_fine_as_whole_numbers_need_it():
     _, scale = options_of(pieces((1, 1024, 1e9, 0.3)))
     assert (scale.unit, scale.times["G"], scale.rounding) == ("ns", 0, 1.0)
     assert options_of(pieces((1, 1024, 1e10, 0.3)))[1] is None
-
-
-def test_overhead_and_gap_are_put_in_where_they_are_known():
-    told = loggopsim.parameters(TWO_PROTOCOLS, Seen(overhead=100.0, gap=150.0))
-    assert told.times == {"L": 800.5, "o": 100.0, "g": 150.0, "G": 0.1}
 
 
 def test_the_file_is_a_command_line_under_comments():
@@ -205,8 +196,3 @@ def test_the_gap_is_that_of_a_stream_of_the_same_run():
     # 64 messages in 25,600 ns.
     assert gap / latency == pytest.approx(0.4, rel=0.03)
     assert "of the streams of the same run" in text
-
-
-def test_every_division_of_the_head_is_in_the_platform():
-    text = made_platform(STEEP)
-    assert len(divisions(STEEP)) == len(re.findall(r"^  from \d+ ", text, re.MULTILINE))

@@ -11,7 +11,7 @@ from halftrip.convert.export.smpi import factors
 from harness.pieces import curves, pieces, sizes_on, smpi_time, time_on
 
 
-@settings(max_examples=500)
+@settings(max_examples=100)
 @given(curves(), st.lists(st.integers(1, 1 << 30), max_size=5))
 def test_the_formula_gives_the_pieces(curve, more):
     assert problem(curve) is None
@@ -36,8 +36,7 @@ def test_segments_have_no_gap_and_each_piece_has_its_sizes(curve):
 @given(curves())
 def test_thresholds_are_what_smpi_accepts(curve):
     told = factors(curve)
-    assert told.latency > 0
-    assert told.bandwidth > 0
+    assert min(told.latency, told.bandwidth) > 0
     assert all(factor >= 0 for _, factor in told.latency_factors)
     assert all(factor > 0 for _, factor in told.bandwidth_factors)
     boundaries = [boundary for boundary, _ in told.latency_factors]
@@ -70,6 +69,10 @@ def test_pieces_that_meet_between_their_sizes_end_there():
     assert first.up_to == second.above == 2005
     assert first.at(2005) == pytest.approx(second.at(2005), rel=1e-3)
     assert eager_limit(curve) is None
+    # A jump to shorter times is no eager limit.
+    curve = pieces((1, 8, 5000.0, 1.0), (16, 64, 1000.0, 1.0), (128, 1 << 20, 3000.0, 1.0))
+    assert [bend.kind for bend in curve.bends] == ["jump", "jump"]
+    assert eager_limit(curve) == 64
 
 
 def test_pieces_that_nearly_meet_do_so_where_they_are_closest():
@@ -91,12 +94,6 @@ def test_a_steep_piece_makes_the_sender_busy_which_does_not_wait():
     assert some[0] == segments(curve)[1].above
     assert told.detached == LARGEST
     assert smpi_time(told, 1 << 20) == pytest.approx(0.5 * (1 << 20))
-
-
-def test_a_jump_to_shorter_times_is_no_eager_limit():
-    curve = pieces((1, 8, 5000.0, 1.0), (16, 64, 1000.0, 1.0), (128, 1 << 20, 3000.0, 1.0))
-    assert [bend.kind for bend in curve.bends] == ["jump", "jump"]
-    assert eager_limit(curve) == 64
 
 
 @pytest.mark.parametrize(
