@@ -8,7 +8,6 @@ long as it takes, the relay says what it drops, and bounds of times are the rela
 import socket
 import time
 
-import numpy as np
 import pytest
 
 from halftrip import _native
@@ -213,49 +212,3 @@ def test_numbers_go_on_from_batch_to_batch(clock):
             end.datagrams.restart()
         run_batch(ends, "pingpong", 2)
     assert numbers == list(range(6))
-
-
-# Which of the sender's buffers a received message comes from.
-
-
-def fill(end, seed):
-    generator = np.random.default_rng(seed)
-    end.out_bytes[:] = generator.integers(0, 256, end.out_bytes.shape, dtype=np.uint8)
-
-
-def check_sources(receiver, sender, header):
-    """Every buffer whose source is known holds that message; returns how many there are."""
-    known = np.flatnonzero(receiver.source_slots)
-    for slot in known:
-        sent = sender.out_bytes[receiver.source_slots[slot] - 1]
-        assert np.array_equal(receiver.in_bytes[slot][header:], sent[header:])
-    return len(known)
-
-
-@pytest.mark.parametrize("size", [8, 56, 57, 1000])
-@pytest.mark.parametrize("slots", [1, 4, 64])
-@pytest.mark.parametrize("jitter", [True, False])
-def test_the_source_of_every_message_is_known(clock, size, slots, jitter):
-    def drop(index, datagram):
-        if index % 7 != 5:
-            return [0.0]
-        return relay.drop() if ends[0].window == 1 else []
-
-    with Relay(there=drop) as relay:
-        ends = ends_of(relay, clock, size, slots=slots, jitter=jitter)
-        for turn in range(3):
-            for end in ends:
-                fill(end, turn)
-            run_batch(ends, "pingpong", 10, untimed=1, verify=True)
-            assert check_sources(ends[0], ends[1], 8) >= min(slots, 6)
-            assert check_sources(ends[1], ends[0], 8) >= min(slots, 6)
-        for end in ends:
-            end.window = 16
-            end.datagrams.restart()
-        for turn in range(3):
-            fill(ends[0], 10 + turn)
-            run_batch(ends, "stream", 4, untimed=1, verify=True)
-            # The window's last buffers hold what arrived; some of the earlier was overwritten.
-            header = min(size, 16) if jitter else 8
-            assert check_sources(ends[1], ends[0], header) >= min(slots, 48)
-            assert not ends[0].source_slots.any()

@@ -156,11 +156,6 @@ def test_buffers_are_used_in_turn(path):
         assert np.array_equal(in_, back)
 
 
-def test_large_windows_do_not_lock_each_other_out(path):
-    ends, pattern = path
-    run(ends, pattern, 300_000, window=8, timing=(1, 1, 2))
-
-
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("window", [1, 5])
 def test_one_sided_patterns_reach_into_the_peer_s_memory(size, window):
@@ -207,23 +202,6 @@ def respond_to(end, pattern):
 
 def numbers(*values):
     return np.array(values, dtype=np.int64)
-
-
-@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 4095, 1 << 20])
-def test_a_wrong_byte_is_found_wherever_it_is(size):
-    array = np.empty((1, size), dtype=np.uint8)
-    _native.fill(array, size, 8, numbers(0), numbers(5))
-    look = partial(_native.first_difference, array, size, 8, numbers(0))
-    assert look(numbers(5), 0) is None
-    for at in {0, size // 2, size - 1} if size else ():
-        right = int(array[0, at])
-        array[0, at] ^= 0x10
-        assert look(numbers(5), 0) == (at, right, right ^ 0x10)
-        assert look(numbers(5), at) == (at, right, right ^ 0x10)
-        assert look(numbers(5), at + 1) is None
-        array[0, at] = right
-    if size >= 8:
-        assert look(numbers(6), 0) is not None
 
 
 @pytest.mark.parametrize("step", [8, 16])

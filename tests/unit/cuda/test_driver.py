@@ -1,9 +1,10 @@
-"""The driver, or why there is none: each reason is one line. A stand-in plays it, in a process of
-its own, since a process has one driver."""
+"""The driver and NCCL, or why there is none: each reason is one line. A stand-in plays the driver,
+in a process of its own, since a process has one."""
 
 import pytest
 
 from halftrip.cuda import driver as cuda
+from halftrip.cuda import nccl
 from halftrip.errors import Unavailable
 from harness.cuda import python, stand_in
 
@@ -29,6 +30,19 @@ def test_a_driver_that_is_not_there_or_cannot_be_loaded(monkeypatch, tmp_path):
     monkeypatch.setattr(cuda, "LIBRARY", str(tmp_path / "libcuda.so.1"))
     with pytest.raises(Unavailable, match=r"^no CUDA driver: .*libcuda.so.1: file too short$"):
         cuda.Driver()
+
+
+def test_an_nccl_that_is_not_there_or_lacks_its_functions(monkeypatch):
+    """One that is too old, or is something else, is told in one line."""
+    monkeypatch.setattr(nccl, "LIBRARY", "libnccl-of-nobody.so.2")
+    with pytest.raises(Unavailable, match=r"^no NCCL: there is no libnccl-of-nobody.so.2$"):
+        nccl.Nccl()
+    monkeypatch.setattr(nccl, "LIBRARY", None)
+    library = nccl.Nccl()
+    with pytest.raises(Unavailable, match=r"^this None has no ncclGetUniqueId$"):
+        library.new_id()
+    with pytest.raises(Unavailable, match=r"^this None has no nccl"):
+        _ = library.addresses
 
 
 @pytest.mark.parametrize(

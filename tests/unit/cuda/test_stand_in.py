@@ -165,16 +165,3 @@ def test_what_a_killed_process_held_is_told(cuda_libraries, tmp_path):
         os.kill(owner.pid, signal.SIGKILL)
         assert owner.wait(timeout=60) == -signal.SIGKILL
     assert (tmp_path / str(owner.pid)).read_text() == "2 8\n"
-
-
-def test_a_call_that_never_returns(cuda_libraries):
-    code = """
-print(code_of("cuCtxSynchronize"), flush=True)
-driver.call("cuCtxSynchronize")
-print("returned", flush=True)
-"""
-    with begun_python(_TEST + code, stand_in(cuda_libraries, hang="cuCtxSynchronize@2")) as hung:
-        assert hung.stdout.readline() == "0\n"
-        os.kill(hung.pid, signal.SIGTERM)
-        assert hung.wait(timeout=60) == -signal.SIGTERM
-        assert hung.stdout.read() == ""

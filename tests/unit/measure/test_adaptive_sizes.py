@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from halftrip.analysis.breakpoints import Breakpoint, breakpoints
@@ -71,21 +71,19 @@ def test_a_straight_curve_needs_one_middle_of_each_interval(noise, spread, seed)
     assert refine(line, noise=noise, spread=spread, seed=seed) == ((), 18)
 
 
-@pytest.mark.parametrize("share", [0.1, 3.0, -0.3])
-@pytest.mark.parametrize("at", [65, 65536, 65537, 4194304])
-def test_a_jump_is_located(at, share):
-    found, added = refine(jump(at, share))
-    assert located(found, at)
-    assert added <= 30
-
-
 @settings(max_examples=25)
 @given(st.floats(6, 22), st.floats(0.15, 3.0), st.floats(0, 20_000), st.floats(0.001, 1))
+@example(16, 0.15, 499, 0.1)  # a scheduled size, and the next one
+@example(math.log2(65537), 3.0, 499, 0.1)
+@example(math.log2(70_000), -0.3, 499, 0.1)
 def test_any_jump_is_located(power, share, latency, byte_time):
     at = round(2**power)
-    found, added = refine(jump(at, share, lambda size: 1 + latency + size * byte_time))
+    curve = jump(at, share, lambda size: 1 + latency + size * byte_time)
+    found, added = refine(curve)
     assert located(found, at)
     assert added <= 40
+    # Never more than the budget.
+    assert refine(curve, budget=5)[1] == 5
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -105,8 +103,8 @@ def test_two_jumps_are_located(places, noise):
     assert added <= 40
 
 
-@pytest.mark.parametrize("share", [0.5, 1.0, -0.5])
-@pytest.mark.parametrize("at", [5000, 65536, 100_000, 1_000_000, 3_000_000])
+@pytest.mark.parametrize("share", [0.5, -0.5])
+@pytest.mark.parametrize("at", [5000, 65536, 3_000_000])
 def test_a_change_of_slope_is_located_even_on_a_scheduled_size(at, share):
     found, added = refine(slope(at, share))
     assert located(found, at)
@@ -138,15 +136,6 @@ def test_a_jump_with_a_change_of_slope_is_one_breakpoint_and_a_slow_size_two(cur
 def test_without_intervals_only_large_jumps_are_found(spread):
     assert refine(jump(70_000, 0.1), spread=spread) == ((), 18)
     assert located(refine(jump(70_000, 3.0), spread=spread)[0], 70_000)
-
-
-@pytest.mark.parametrize("budget", [0, 17, 20])
-def test_no_more_sizes_are_added_than_the_budget(budget):
-    def stairs(size):
-        return 500 + 1000 * (size // 1460) + size / 10
-
-    _, added = refine(stairs, budget=budget)
-    assert added == budget
 
 
 def test_the_clearest_breakpoint_comes_first():
@@ -201,26 +190,17 @@ def wanted(*sizes):
 
 def test_the_next_configurations_of_each_curve_are_like_its_others():
     refinement = Refinement(wanted(1024, 4096))
-    for transport in ("shm", "tcp"):
+    for round_, transport in ((0, "shm"), (0, "tcp"), (1, "shm")):
         for size in (1024, 4096):
             for _ in range(3):
-                taken(refinement, transport, size, pairs=((0, 2), (1, 3)))
+                taken(refinement, transport, size, round_, pairs=((0, 2), (1, 3)))
     more = refinement.more()
+    # Each round has its own curves.
     assert [(round_, each.transport, each.size) for round_, each in more] == [
-        (0, "shm", 2560), (0, "tcp", 2560),
+        (0, "shm", 2560), (0, "tcp", 2560), (1, "shm", 2560),
     ]  # fmt: skip
     # Settings: whoever talks in the round measures them.
     assert all(configuration.setting == configuration for _, configuration in more)
-
-
-def test_each_round_has_its_own_curves():
-    refinement = Refinement(wanted(1024, 4096))
-    for round_, pair in enumerate([(0, 1), (0, 2), (1, 2)]):
-        for size in (1024, 4096):
-            taken(refinement, "shm", size, round_, pairs=(pair,))
-    assert [(round_, configuration.size) for round_, configuration in refinement.more()] == [
-        (0, 2560), (1, 2560), (2, 2560),
-    ]  # fmt: skip
 
 
 def test_a_curve_is_refined_between_its_own_sizes():

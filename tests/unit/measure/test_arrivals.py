@@ -4,7 +4,7 @@ import pytest
 
 from halftrip.measure.arrivals import Arrivals
 from halftrip.measure.batch import CLOCK_SHARE, Stopping
-from harness.sampling import Sampling, noisy, sample, steady
+from harness.sampling import sample, steady
 
 COST = 40.0
 LIMIT = COST / CLOCK_SHARE
@@ -18,17 +18,6 @@ def test_only_where_that_costs_little_of_a_sample(ns, asked):
     assert sampling.sampler.iterations == 1
     assert {batch.arrivals for batch in sampling.batches if batch.keep} == {asked}
     assert not any(batch.arrivals for batch in sampling.batches if not batch.keep)
-
-
-def test_once_for_all_slices():
-    """The reading is in the times: with and without it, they would differ."""
-    sampling = Sampling(STOPPING, clock_cost=COST / 2, arrivals_cost=COST)
-    asked = []
-    for seed in range(10):
-        sampling.sample(noisy(LIMIT, 0.2, seed))
-        asked += [batch.arrivals for batch in sampling.batches if batch.keep]
-        sampling.begin()
-    assert len(set(asked)) == 1
 
 
 def test_the_first_batch_decides_and_has_to_be_of_one_iteration():

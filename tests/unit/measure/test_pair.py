@@ -101,7 +101,12 @@ def waits(initiator, responder):
 # Paths.
 
 
-def test_configurations_that_wait_alike_at_both_ends_share_a_path():
+def test_configurations_that_wait_alike_at_both_ends_share_a_path(monkeypatch):
+    order = []
+    monkeypatch.setattr(
+        NotedPath, "connect", lambda path, address: order.append((path.address, address))
+    )
+
     def take_part(rank, own, transport):
         alike = [own.path(waits("spin", "block")) for _ in range(2)]
         others = [own.path(waits(*each)) for each in (("block", "spin"), ("spin", "spin"))]
@@ -115,22 +120,8 @@ def test_configurations_that_wait_alike_at_both_ends_share_a_path():
         (["spin", "block", "spin"], 3),
         (["block", "spin", "spin"], 3),
     ]
-
-
-def test_the_responder_connects_first_and_each_end_gets_the_other_s_address(monkeypatch):
-    order = []
-
-    def connect(path, address):
-        order.append((path.address["rank"], address["rank"]))
-
-    monkeypatch.setattr(NotedPath, "connect", connect)
-
-    def take_part(rank, own, transport):
-        own.path(waits("spin", "spin"))
-        own.close()
-
-    on_pair(take_part)
-    assert order == [(1, 0), (0, 1)]
+    # The responder connects first, and each end gets the other's address.
+    assert order == [({"rank": 1}, {"rank": 0}), ({"rank": 0}, {"rank": 1})] * 3
 
 
 @pytest.mark.parametrize("failing", [0, 1])
@@ -154,14 +145,6 @@ def test_a_path_that_cannot_be_opened_is_refused_at_both_ends_and_closed(failing
 # Shared memory.
 
 
-def test_ranks_of_different_hosts_share_no_memory():
-    def take_part(rank, own, transport):
-        return own.context.segment, own.context.no_segment, own.has_probe, own.probe()
-
-    found = on_pair(take_part, same_host=False)
-    assert found == [(None, "the ranks are on different hosts", False, None)] * 2
-
-
 def test_where_one_end_cannot_map_memory_neither_has_any(monkeypatch):
     def open_offer(offer):
         raise PermissionError(1, "Operation not permitted")
@@ -169,9 +152,11 @@ def test_where_one_end_cannot_map_memory_neither_has_any(monkeypatch):
     monkeypatch.setattr("halftrip.measure.pair.open_offer", open_offer)
 
     def take_part(rank, own, transport):
-        return own.context.segment, own.context.no_segment
+        return own.context.segment, own.context.no_segment, own.has_probe and own.probe()
 
-    assert on_pair(take_part) == [(None, "Operation not permitted")] * 2
+    assert on_pair(take_part) == [(None, "Operation not permitted", False)] * 2
+    found = on_pair(take_part, same_host=False)
+    assert found == [(None, "the ranks are on different hosts", False)] * 2
 
 
 def test_memory_is_shared_only_where_something_needs_it(monkeypatch):

@@ -11,7 +11,7 @@ from halftrip.analysis.summaries import summarize_configuration
 from halftrip.measure.placement_filter import PlacementFilter, PlacementState
 from halftrip.plan.path_model_table import parse_path_model
 from halftrip.results.block import RoundTrips
-from halftrip.results.records import Failure, Measurement, Skip
+from halftrip.results.records import Failure, Measurement
 from halftrip.stats.series import rtt_states
 from harness import runs
 from harness.plans import walk
@@ -67,14 +67,6 @@ def test_only_the_requested_state_is_measured(requested, seed):
         assert np.mean(np.abs(times / np.median(times) - 1.0) < 0.2) > 0.95
 
 
-@pytest.mark.parametrize("requested", ["near", "far"])
-def test_a_single_state_is_near_and_far(requested):
-    table = moving(0.0)
-    measured = measure(table, placement_state=requested).of(Measurement)
-    times = np.concatenate([each.series.times for each in measured])
-    assert np.median(times) == pytest.approx(one_way_ns(table), rel=0.01)
-
-
 def surveyed(monkeypatch, *rtts):
     """Every pair is surveyed with these round trips."""
 
@@ -108,13 +100,6 @@ def test_blocks_kept_before_a_better_state_was_known_are_dropped(monkeypatch):
     times = np.concatenate([each.series.times for each in measured])
     assert np.median(times) == pytest.approx(one_way_ns(table), rel=0.01)
     assert all(each.samples.sum() >= 0.9 * ALLOWED / 2 * 1e9 for each in measured)
-
-
-def test_ranks_that_share_a_core_are_skipped():
-    records, _ = walk((0, 0), placement_state="near")
-    assert records.of(Measurement) == []
-    (skip,) = records.of(Skip)
-    assert skip.reason == "--placement-state: no core-to-core round trip: the ranks share a core"
 
 
 def test_the_round_trips_of_a_real_pair_are_probed(monkeypatch):

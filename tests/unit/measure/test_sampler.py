@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from halftrip.control.watchdog import GRACE_SECONDS
 from halftrip.measure.batch import Batch, Sampled, Stopping
-from halftrip.measure.sampler import CLOCK_SHARE, LONGEST_CALL_NS, MOST_SAMPLES
+from halftrip.measure.sampler import CLOCK_SHARE, LONGEST_CALL_NS
 from halftrip.stats.median import half_width
 from harness.sampling import CLOCK_COST, Sampling, noisy, sample, settling, steady
 
@@ -54,20 +54,6 @@ def test_a_count_is_met_or_rounded_up_to_whole_batches(count, ns):
         assert timed == count
 
 
-def test_a_large_count_makes_no_more_samples_than_can_be_kept():
-    sampling = Sampling(Stopping(), iterations=10 * MOST_SAMPLES)
-    while (batch := sampling.next()) is not None and not sampling.sampler.warm_up.settled:
-        sampling.give(batch, np.full(batch.samples, 5000 * batch.iterations))
-    assert sampling.sampler.iterations == 10
-
-
-def test_warm_up_lasts_as_long_as_the_drift():
-    short = sample(Stopping(time=0.3), settling(2500.0, extra=1, length=100)).sampler
-    long = sample(Stopping(time=0.3), settling(2500.0, extra=1, length=5000)).sampler
-    assert long.warm_up.iterations > 5 * short.warm_up.iterations
-    assert long.warm_up.settled
-
-
 def test_an_endless_drift_has_not_settled():
     def drifting(start, count):
         return 2500.0 * (1 + np.arange(start, start + count) / 300)
@@ -77,20 +63,11 @@ def test_an_endless_drift_has_not_settled():
     assert sampler.stopped == "time"
 
 
-def test_a_slow_path_makes_few_iterations():
-    # 0.2 s for one iteration, 0.3 s allowed.
-    sampling = sample(Stopping(time=0.3), steady(2e8))
-    assert sum(batch.total_iterations for batch in sampling.batches) <= 12
-    assert sampling.samples.size >= 1
-
-
-def test_blocks_grow_so_that_there_are_few():
-    assert len(sample(Stopping(ci=None, time=0.3), steady(2500.0)).batches) < 30
-
-
 def test_a_kernel_call_is_shorter_than_half_the_grace_period():
     batches = sample(Stopping(ci=None, time=20), steady(20e6)).batches
     longest = max(batch.samples * batch.iterations * 20e6 for batch in batches)
+    # Blocks grow, so that there are few.
+    assert len(batches) < 300
     assert longest <= LONGEST_CALL_NS
     assert LONGEST_CALL_NS * 1e-9 <= GRACE_SECONDS / 2
 
@@ -114,12 +91,6 @@ def test_after_a_cold_start_samples_are_long_enough_for_a_coarse_clock():
     )
     assert len(sampling.batches) < 1000
     assert np.median(sampling.samples) >= 0.9 * 1000 / CLOCK_SHARE
-
-
-def test_a_cold_start_does_not_make_more_samples_than_can_be_kept(monkeypatch):
-    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
-    sampling = sample(Stopping(ci=None, time=0.05), settling(2500.0, extra=20, length=50))
-    assert sampling.samples.size <= 1010
 
 
 def test_a_path_that_has_slowed_down_gets_shorter_calls():
@@ -157,19 +128,6 @@ def test_the_expected_time_only_sets_where_calibration_begins(expected_ns):
     assert batches[0] == 1
     # Before warm-up, no sample is longer than a hundred readings of the clock need.
     assert batches[1] <= 3 * 2000
-
-
-def test_the_interval_is_computed_a_few_times_however_short_the_batches(monkeypatch):
-    looks = []
-
-    def look(samples):
-        looks.append(samples.size)
-        return half_width(samples)
-
-    monkeypatch.setattr("halftrip.measure.sampler.half_width", look)
-    sampling = sample(Stopping(ci=1e-9, time=0.01), noisy(1000), most_iterations=11)
-    assert len(sampling.batches) > 100
-    assert len(looks) < 30
 
 
 def test_the_interval_is_computed_once_more_when_time_is_up():
@@ -224,18 +182,6 @@ def test_a_later_slice_warms_up_for_as_long_as_its_own_drift():
             2500 * sampling.sampler.iterations, rel=0.02
         )
     assert warmed[1] > 2 * warmed[0]
-
-
-def test_each_slice_ends_for_its_own_reason():
-    stopping = Stopping(ci=0.02, time=0.01, slices=10)
-    sampling = sample(stopping, steady(5000.0))
-    ended = [sampling.sampler.stopped]
-    for exchange in (noisy(5000.0, 1.0), steady(5000.0), noisy(5000.0, 1.0)):
-        sampling.begin()
-        assert sampling.sampler.stopped is None
-        sampling.sample(exchange)
-        ended.append(sampling.sampler.stopped)
-    assert ended == ["converged", "time", "converged", "time"]
 
 
 def test_samples_of_a_path_that_got_faster_hold_more_iterations_and_never_fewer():
@@ -294,6 +240,10 @@ def test_an_iteration_longer_than_a_call_may_be_settles_all_the_same():
     sampling = sample(Stopping(ci=None, time=60), steady(0.4e9))
     assert sampling.sampler.warm_up.settled
     assert sampling.sampler.warm_up.iterations < 10
+    # 0.2 s for one iteration, 0.3 s allowed.
+    sampling = sample(Stopping(time=0.3), steady(2e8))
+    assert sum(batch.total_iterations for batch in sampling.batches) <= 12
+    assert sampling.samples.size >= 1
 
 
 # A fixed warm-up.

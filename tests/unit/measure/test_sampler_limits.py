@@ -98,19 +98,6 @@ def test_single_iterations_end_when_the_most_samples_are_kept(monkeypatch, itera
     assert {batch.iterations for batch in sampling.batches} == {1}
 
 
-def test_a_count_of_just_the_most_samples_ends_as_a_count(monkeypatch):
-    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
-    sampling, _ = lossy(Stopping(), 0.1, iterations=1000)
-    assert (sampling.sampler.stopped, sampling.samples.size) == ("count", 1000)
-
-
-def test_a_count_beyond_the_most_samples_makes_no_longer_batches(monkeypatch):
-    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 50)
-    sampling = sample(Stopping(), steady(300), most_iterations=3, iterations=900)
-    assert all(batch.total_iterations <= 3 for batch in sampling.batches)
-    assert sampling.samples.size * sampling.sampler.iterations >= 900
-
-
 # Rejected batches.
 
 
@@ -173,17 +160,6 @@ def test_the_sampler_gives_up_soon_where_little_time_is_left():
         rejected += 1
         assert rejected <= 4000
     assert sampling.sampler.stopped == "time"
-
-
-def test_earlier_batches_that_are_rejected_make_room_for_as_much_time_again():
-    """They counted until the latest showed that they were of another state."""
-    sampling, batch = warmed(Stopping(ci=None, time=0.1))
-    sampling.give(batch, np.full(900, 100_000))
-    early, latest = sampling.kept.pop(), Sampled(np.full(10, 100_000))
-    sampling.kept.append(latest)
-    sampling.sampler.keep(latest, sampling.kept, [early])
-    sampling.run(lambda batch: (np.full(batch.samples, 100_000), 0))
-    assert sampling.samples.sum() == pytest.approx(0.1e9, rel=0.01)
 
 
 def test_the_interval_is_computed_anew_after_earlier_batches_were_rejected(monkeypatch):

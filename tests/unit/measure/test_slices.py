@@ -21,15 +21,6 @@ def test_receives_are_timed_only_where_a_sample_is_one_iteration(size, clock_cos
             assert times.size == (block.times.size if timed else 0)
 
 
-@pytest.mark.parametrize("pattern", ["pingpong", "stream"])
-def test_the_responder_takes_times_where_they_do_not_lengthen_the_initiator_s(pattern):
-    found = measure(
-        configuration("unix", 64, pattern=pattern, window=1 if pattern == "pingpong" else 8)
-    )
-    block = found.only.blocks[-1]
-    assert block.peer_times.size == (block.times.size if pattern == "stream" else 0)
-
-
 # Ends that wait in different ways.
 
 BLOCKING = ("unix", "tcp", "pipe", "udp")
@@ -106,12 +97,6 @@ def test_a_configuration_is_measured_slice_after_slice(transport):
         assert each.warm_up.iterations > 0
         assert each.verified > 0
         assert each.stopped in ("converged", "time")
-
-
-def test_slices_of_a_count_have_that_many_iterations():
-    found = measure(configuration("unix"), slices=3, iterations=40, clock_cost=1.0)
-    assert [each.stopped for each in found.slices] == ["count"] * 3
-    assert [each.samples.size * each.iterations for each in found.slices] == [40] * 3
 
 
 def test_blocks_follow_each_other(monkeypatch):

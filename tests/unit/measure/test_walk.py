@@ -91,15 +91,6 @@ def test_each_pass_has_an_order_of_its_own():
     assert max(firsts.values()) < 6
 
 
-def test_two_walks_differ_unless_their_generator_does_not():
-    def orders(*generator):
-        walk = Walk(PartPlans(Plan(), CHOICES), ITEMS, *generator)
-        return [(turn.round, turn.setting.size, turn.number) for turn in walk.turns()]
-
-    assert orders(random.Random(5)) == orders(random.Random(5))
-    assert orders() != orders()
-
-
 def mixed(**keys):
     """A plan whose sizes 1 and 2 have 25 iterations, 4 has 3, and 8 has its time."""
     counts = {1: 25, 2: 25, 4: 3, 8: None}
@@ -172,11 +163,6 @@ def test_one_item_has_three_times_its_slices_at_most():
     )
     numbers = numbers_of(found)
     assert numbers[ITEMS[0]] == list(range(30))
-
-
-def test_an_item_that_needs_no_more_after_its_last_slice_leaves_nothing():
-    found = turns_of(Plan(slices=4), closes=lambda item, number: True if number == 3 else None)
-    assert numbers_of(found) == {item: [0, 1, 2, 3] for item in ITEMS}
 
 
 @given(st.data())

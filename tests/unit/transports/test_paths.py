@@ -33,7 +33,7 @@ from harness.paths import (
     usual,
 )
 from harness.runs import configuration
-from harness.strangers import as_nobody, record_greeting
+from harness.strangers import as_nobody, is_dropped, record_greeting
 
 # Where the initiator takes the first connection of a peer that knows the token.
 LISTENING = ("unix", "tcp", "udp", "mp-pipe")
@@ -193,22 +193,11 @@ def test_only_the_peer_is_let_in(name):
 def test_another_user_does_not_keep_the_peer_out(name):
     need_root("to be another user")
     initiator, responder = make_paths(name)
-    assert as_nobody(is_dropped, listener_of(initiator))
+    claim = record_greeting(TOKEN, PEER).claim
+    assert as_nobody(is_dropped, listener_of(initiator), claim)
     paths.connect((initiator, responder))
     for path in (initiator, responder):
         path.close()
-
-
-def is_dropped(address):
-    """Whether a connection to this Unix socket is closed at once, even with the token."""
-    with closing(socket.socket(socket.AF_UNIX)) as end:
-        end.settimeout(10)
-        end.connect(f"\0{address.unix}")
-        try:
-            end.sendall(record_greeting(TOKEN, PEER).claim)
-            return end.recv(1) == b""
-        except ConnectionError:
-            return True
 
 
 @pytest.mark.usefixtures("leaves_nothing")
