@@ -1,16 +1,10 @@
 """The history of rows over several runs."""
 
-import math
-
-import msgspec
 import pytest
 
 from halftrip.analysis.environments import Change
-from halftrip.analysis.history import CORE_TO_CORE, history, run_figures
-from halftrip.results.records import Measurement
-from halftrip.results.run_file import load
+from halftrip.analysis.history import CORE_TO_CORE, history
 from harness import histories, runs
-from harness.files import ROOT
 from harness.histories import KERNELS, dated, figures, weekly
 
 
@@ -83,25 +77,6 @@ def test_less_bandwidth_is_slower():
     assert event.factors[0] == pytest.approx(1 / 1.3, rel=0.01)
 
 
-def test_of_empty_messages_the_time_counts():
-    made = runs.run(runs.measurement("tcp", 0, pattern="stream", window=4))
-    ((_, figure),) = run_figures("a", made).figures.items()
-    assert 0 < figure.value < math.inf
-
-
-def test_requested_cores_do_not_tell_rows_apart():
-    def on(core):
-        made = runs.measurement()
-        configuration = made.configuration
-        end = msgspec.structs.replace(configuration.initiator, core=core)
-        return msgspec.structs.replace(
-            made, configuration=msgspec.structs.replace(configuration, initiator=end)
-        )
-
-    found = history(figures([dated(runs.run(on(0)), 0), dated(runs.run(on(3)), 1)]))
-    assert len(found.rows) == 1
-
-
 def test_another_core_to_core_round_trip_is_named():
     def run(number):
         far = number >= 8
@@ -131,19 +106,6 @@ def test_changes_in_other_directions_are_events_of_their_own():
 
     found = history(figures(map(run, range(16))))
     assert {event.direction for event in found.events} == {"slower", "faster"}
-
-
-def test_without_samples_there_is_no_figure():
-    empty = msgspec.structs.replace(runs.measurement(), blocks=[])
-    assert isinstance(empty, Measurement)
-    assert run_figures("a", runs.run(empty)).figures == {}
-
-
-def test_runs_of_every_kind_are_read_together():
-    paths = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
-    found = history(run_figures(path.name, load(path)) for path in paths)
-    assert len(found.runs) == len(paths)
-    assert found.rows
 
 
 def test_the_samples_of_a_run_are_not_kept():
