@@ -27,8 +27,6 @@ _LOOK_SECONDS = 0.005
 _RANK = "halftrip.job.worker"
 # What a rank is called that is a fork of the process that runs this.
 _FORKED, _FORKS = "halftrip:", "halftrip.job.fork_server"
-# What a node of a Dragon runtime runs, and how its pool is named.
-_SERVICE, _POOL = "dragon-localservices", "inf"
 
 
 def _is_runtime(words):
@@ -79,17 +77,6 @@ class Victim:
             return found
 
         self._await(is_there, "no rank")
-        return found[0].pid
-
-    def await_pools(self):
-        """Until a service of Dragon on one of several nodes has a pool; that service."""
-        found = []
-
-        def is_there():
-            found[:] = self._started(lambda words: any(each.endswith(_SERVICE) for each in words))
-            return found and any(_POOL in path for path in self.shell.marked.segments())
-
-        self._await(is_there, "no pool of a service")
         return found[0].pid
 
     def await_listener(self):

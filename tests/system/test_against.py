@@ -7,7 +7,6 @@ import pytest
 
 from halftrip.results.run_file import load
 from harness.shell import HALFTRIP, opened_shell
-from harness.victim import Victim
 
 BASE = ("-t", "shm", "-s", "8,64", "--time", "10ms", "-r", "2", "--ci", "none")
 QUICK = ("--launches", "2", "--time", "10ms", "-r", "2")
@@ -73,18 +72,6 @@ def test_base_and_new_are_measured_in_turn(shell, base):
 
 
 @pytest.mark.extended
-def test_without_a_difference_the_plan_of_the_base_is_measured(shell, base):
-    result = shell.run("--against", base, "--time", "10ms")
-    assert result.status in MEASURED
-    assert result.err == ""
-    run = result.run
-    assert (run.sides, run.base_file, run.launches) == (None, base, ())
-    assert f"base: {base}, " in result.out
-    assert "within one launch each" in result.out
-    assert run.by_configuration.keys() == load(shell.directory / base).by_configuration.keys()
-
-
-@pytest.mark.extended
 def test_another_installation_measures_the_launches_of_the_base(shell, base):
     command = program(shell, "old halftrip", f'echo "$*" >> calls\nexec {HALFTRIP} "$@"')
     result = shell.run("--against", base, *QUICK, "--base-command", command)
@@ -100,31 +87,6 @@ def test_another_installation_measures_the_launches_of_the_base(shell, base):
     assert all(e.halftrip == run.header.halftrip for e in sides.base.environments)
     assert {e.halftrip for e in sides.new.environments} == {None}
     assert max(len(found) for found in sides.base.by_configuration.values()) == 4
-
-
-@pytest.mark.extended
-def test_another_installation_that_fails_is_a_side_that_fails(shell, base):
-    script = "echo 'halftrip: retest: no such key' >&2\nexit 2"
-    command = program(shell, "broken", script)
-    result = shell.run("--against", base, *QUICK, "--base-command", command)
-    assert result.status == 1
-    (failure,) = result.run.launch_failures
-    assert failure.variant == (("side", "base"),)
-    assert failure.reason == f"{command}: ended with status 2: halftrip: retest: no such key"
-    assert "failed: side base: " in result.out
-    assert len(result.run.sides.new.launches) == 2
-
-
-@pytest.mark.extended
-def test_a_signal_ends_the_other_installation_too(shell, base):
-    """And what it has started: the shell fails if anything is left."""
-    work = ("--launches", "2", "--time", "60s", "--ci", "none")
-    victim = Victim(shell, "--against", base, *work, "--base-command", HALFTRIP)
-    victim.await_file()
-    victim.await_rank()
-    ended = victim.interrupt()
-    assert ended.status == 130
-    assert ended.run.interrupted == "stopped by SIGINT"
 
 
 def test_what_cannot_be_is_one_line(shell, base):

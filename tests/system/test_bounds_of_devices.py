@@ -69,16 +69,3 @@ def test_there_are_bounds_of_what_is_on_a_device(shell, cuda_libraries, memory, 
     assert result.run.copy_times
     assert {copy.memory for copy in result.run.device_copies} == named
     assert not any("above-bound" in row["flags"] for row in result.rows())
-
-
-@pytest.mark.extended
-def test_copies_that_fail_leave_the_rows_and_the_bounds_before_them(shell, cuda_libraries):
-    """What no path asks for fails: copies between two devices."""
-    fails = {"fail": "cuCtxEnablePeerAccess=719"}
-    result = run(shell, cuda_libraries, "cuda@0:cuda@1", "-t", "cuda-ipc", **fails)
-    assert len(result.run.measurements) == 2
-    notices = [each.text for each in result.run.notices if "bounds of" in each.text]
-    assert [text.split(":")[0] for text in notices] == [
-        f"not all bounds of cuda@{index} are known" for index in range(2)
-    ]
-    assert {copy.peer for copy in result.run.device_copies} == {""}

@@ -7,14 +7,9 @@ import os
 import pytest
 
 import halftrip
-from halftrip.analysis.breakpoints import breakpoints
 from halftrip.analysis.one_way import one_way_times
 from halftrip.analysis.summaries import summarize_configuration
-from halftrip.errors import Unavailable, UsageError
-from halftrip.measure.adaptive_sizes import next_sizes
-from halftrip.memory.host import HOST
-from halftrip.results.usage import add_both_ends
-from halftrip.stats.piecewise import Point
+from halftrip.errors import UsageError
 
 QUICK = ("--time", "10ms", "--slices", "2")
 LOCAL = ("shm", "pipe", "unix", "tcp")
@@ -87,21 +82,6 @@ def test_latencies_fit_the_machine(measured):
     assert latency["shm", 8] > 0.4 * rtt
 
 
-def test_programs_get_what_it_cost(measured):
-    rows = json.loads(measured.show("--format", "json").out)["rows"]
-    frame = halftrip.load(measured.path).frame()
-    costs = [row["initiator_cpu_s_per_gb"] for row in rows]
-    assert frame["initiator_cpu_s_per_gb"].tolist() == pytest.approx(costs)
-    for configuration, measurements in measured.run.by_configuration.items():
-        of_configuration = (configuration.transport, configuration.size)
-        (row,) = (row for row in rows if (row["transport"], row["size_bytes"]) == of_configuration)
-        initiator, responder = add_both_ends(m.usage for m in measurements)
-        assert row["initiator_load"] == pytest.approx(initiator.load)
-        assert row["responder_system_s"] == pytest.approx(responder.system)
-        assert row["initiator_busy_poll"] == initiator.is_busy_poll
-        assert initiator.user + initiator.system > 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -146,28 +126,6 @@ def test_each_way_to_wait_and_to_buffer_is_a_row(shell):
     assert "round trip" in result.out
     assert "round trip" in result.show().out
     assert '"latency_ns"' in result.show("--format", "json").out
-
-
-@pytest.mark.extended
-def test_huge_pages_are_huge_or_refused(shell):
-    result = shell.run("-t", "shm", "-s", "4M", "--pages", "4K,huge", *QUICK)
-    measured = {m.configuration.both_ends("pages") for m in result.run.measurements}
-    reasons = [skip.reason for skip in result.run.skips]
-    # What this machine gives to us it gives to ranks as well.
-    size = 4 << 20
-    # Out and in, at both ends.
-    refused = HOST.missing("huge") is not None or HOST.available() < 4 * size
-    try:
-        if not refused:
-            HOST.allocate(size, "huge")
-    except Unavailable:
-        refused = True
-    if refused:
-        assert measured == {"4K"}
-        assert ["huge page" in reason for reason in reasons] == [True]
-    else:
-        assert measured == {"4K", "huge"}
-        assert reasons == []
 
 
 def test_options_win_over_a_plan_and_that_over_the_defaults_of_a_user(shell):
@@ -220,24 +178,6 @@ def test_slices_are_shuffled_and_count_exactly(shell):
         assert {m.stopped for m in measured} == {"count"}
 
 
-def test_sizes_are_added_until_every_breakpoint_is_located(shell):
-    """Whatever this machine's curve is: in the end nothing is left to ask for."""
-    result = shell.run("-t", "shm", "--time", "10ms", "-s", "1K..64K*4", "--refine", "-r", "4")
-    assert result.status == 0, result.err
-    run = result.run
-    schedule = [1024, 4096, 16384, 65536]
-    middles = {2560, 10240, 40960}
-    assert {*schedule, *middles} <= set(sizes(run))
-    assert len(run.by_configuration) == len(set(sizes(run)))
-    points = [
-        Point.of(configuration.size, summarize_configuration(m))
-        for configuration, m in run.by_configuration.items()
-    ]
-    assert set(next_sizes(points, schedule)) <= set(sizes(run))
-    for found in breakpoints(points):
-        assert found.low < found.high
-
-
 def test_cores_are_what_was_asked_for(shell):
     """Two ranks on one core still get along, are flagged, and have no core-to-core round trip."""
     core = max(os.sched_getaffinity(0))
@@ -258,12 +198,3 @@ def test_python_measures_and_loads(shell):
     frame = run.frame()
     assert sorted(frame["size_bytes"]) == [8, 64]
     assert (frame["latency_ns"] > 0).all()
-
-
-@pytest.mark.extended
-def test_the_doctor_knows_which_mpi_and_how_it_talks(shell):
-    result = shell.halftrip("doctor")
-    warned = [line for line in result.out.splitlines() if line.startswith("warning ")]
-    assert result.status == int(bool(warned))
-    assert "Open MPI v5" in result.out
-    assert "pml ob1" in result.out.replace("\n", " ")

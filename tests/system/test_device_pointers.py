@@ -106,22 +106,3 @@ def test_a_library_that_cannot_be_asked_is_tried(shell, cuda, name):
         assert bool(reasons(result, "mpi")) == (not readable)
         assert "Traceback" not in result.out + result.err
         result.path.unlink()
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize("takes", [True, False])
-def test_the_recipe_for_devices_measures_all_paths_there_are(shell, cuda, takes):
-    """No recipe is told otherwise which paths and memory it measures."""
-    environment = cuda(readable=1) | (shell.patched(TAKES) if takes else {}) | quick_start("wheel")
-    result = shell.run("gpu-paths", "-s", "8,10001", *QUICK, **environment)
-    assert result.status == 0, result.err
-    on_devices = ("pinned:cuda", "cuda", "cuda@0:cuda@1")
-    assert not result.run.failures
-    assert set(measured(result, "transport", "memory", "staging_bytes", "device_copy")) == {
-        *((t, m, None, None) for t in ("mpi", "shm", "tcp") for m in ("host", "pinned", "managed")),
-        *((t, m, 0, None) for t in ("mpi", "shm", "tcp") for m in on_devices),
-        *((t, "cuda", 512 << 10, None) for t in ("mpi", "shm", "tcp")),
-        *(("mpi", memory, None, None) for memory in on_devices if takes),
-        *(("cuda-ipc", m, None, c) for m in on_devices[1:] for c in ("driver", "engine")),
-        ("nccl", "cuda@0:cuda@1", None, None),
-    }

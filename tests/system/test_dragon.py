@@ -71,16 +71,6 @@ def test_a_command_that_dragon_has_started_measures_in_its_runtime(shell):
     assert "verdict" in result.out
 
 
-@pytest.mark.extended
-def test_two_mpi_ranks_have_channels_too(shell):
-    result = shell.run("-t", "mpi,dragon,dragon-queue", "-s", "8", *BRIEFLY)
-    assert result.status == 0, result.err
-    assert [row["transport"] for row in result.rows()] == ["mpi", "dragon", "dragon-queue"]
-    # At least DRAGON_CHANNEL_MINIMUM_BYTES_PER_BLOCK: it was read where the library has it.
-    (block,) = {each.value for each in result.run.thresholds if each.transport == "dragon"}
-    assert 256 <= block <= 1 << 20
-
-
 # What fails.
 
 _SAYS_WHY = """#!/bin/sh
@@ -107,18 +97,6 @@ def test_a_runtime_that_does_not_start_is_quoted_and_the_rest_measured(shell, la
     (skip,) = result.run.skips
     assert skip.transport == "dragon"
     assert skip.reason.endswith(said)
-
-
-@pytest.mark.parametrize("launcher", LAUNCHERS.values(), ids=LAUNCHERS)
-def test_a_runtime_that_is_no_program_is_refused(shell, launcher):
-    result = shell.call(
-        *("run", "-o", "run.jsonl", "-t", "dragon", "-s", "8", "--dragon", "no-such-dragon -s"),
-        *launcher,
-    )
-    assert (result.status, result.err) == (
-        2, "halftrip: --dragon: 'no-such-dragon -s' is not a program that can be run\n",
-    )  # fmt: skip
-    assert not result.path.exists()
 
 
 # What is killed. Each case starts a runtime: of some there is one, with FULL=1 all.
@@ -185,13 +163,3 @@ def test_the_runtime_of_a_killed_command_ends(shell, launcher, seconds):
     ended = victim.kill(victim.process.pid, seconds=DRAGON_SECONDS)
     assert ended.status == -signal.SIGKILL
     assert seconds is not None or "the launcher" in ended.err
-
-
-@pytest.mark.extended
-def test_messages_that_the_pool_has_no_room_for_are_skipped(shell):
-    result = shell.run("-t", "dragon", "-p", "stream", "-W", "64", "-s", "64M,8", *BRIEFLY)
-    assert result.status == 0, result.err
-    (measured,) = result.run.by_configuration
-    assert measured.size == 8
-    (skip,) = result.run.skips
-    assert skip.reason == "its messages do not fit into the runtime's pool"

@@ -100,15 +100,6 @@ def test_a_run_is_stopped_between_states(shell, launcher, milliseconds):
     assert stopped(victim.interrupt())
 
 
-@pytest.mark.parametrize("state", extended("file", "ranks"))
-def test_many_ranks_are_stopped_while_they_start(shell, state):
-    victim = Victim(shell, "-t", "shm", "--launcher", "local", "-n", "24", "-s", "8")
-    STATES[state](victim)
-    ended = victim.interrupt()
-    assert stopped(ended)
-    assert ended.run.interrupted == "stopped by SIGINT"
-
-
 @pytest.mark.parametrize(
     "state", ["rank", *extended(*drawn(["process", "connection", "ranks", "measurement"], 2))]
 )
@@ -116,17 +107,6 @@ def test_whoever_dies_while_ranks_start_is_named(shell, state):
     """The youngest process of the run: its mpiexec, or one of its daemons or ranks."""
     victim = Victim(shell, *WITH_MPI, **ONE_HOST)
     STATES[state](victim)
-    ended = victim.kill(victim.youngest())
-    assert ended.status == 1
-    assert re.search(NAMED, ended.err)
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize("milliseconds", drawn([100, 400, 700, 1000, 1400, 1800], 2))
-def test_whoever_dies_between_states_is_named(shell, milliseconds):
-    victim = Victim(shell, *WITH_MPI, **ONE_HOST)
-    victim.await_process()
-    time.sleep(milliseconds / 1000)
     ended = victim.kill(victim.youngest())
     assert ended.status == 1
     assert re.search(NAMED, ended.err)
@@ -177,23 +157,3 @@ def test_a_signal_that_is_ignored_at_the_start_stays_ignored(shell, number):
     victim.process.send_signal(number)
     victim.await_measurements(3)
     assert stopped(victim.kill(victim.process.pid, signal.SIGTERM), signal.SIGTERM)
-
-
-@pytest.mark.extended
-def test_a_stopped_run_is_an_exception_in_python(shell):
-    program = (
-        "import os, pathlib, signal, threading, time, halftrip\n"
-        "def stop():\n"
-        "    path = pathlib.Path('run.jsonl')\n"
-        "    while not (path.exists() and 'environment' in path.read_text()):\n"
-        "        time.sleep(0.05)\n"
-        "    os.kill(os.getpid(), signal.SIGTERM)\n"
-        "threading.Thread(target=stop, daemon=True).start()\n"
-        "try:\n"
-        "    halftrip.run(transport='shm', sizes='8', ci='none', time='60s', output='run.jsonl')\n"
-        "except halftrip.errors.Interrupted as error:\n"
-        "    print(error, halftrip.load('run.jsonl').interrupted, sep='; ')\n"
-    )
-    result = shell.program(program)
-    assert (result.status, result.err) == (0, "")
-    assert result.out == "stopped by SIGTERM; stopped by SIGTERM\n"

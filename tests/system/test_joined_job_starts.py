@@ -61,15 +61,6 @@ def test_a_mistake_of_one_rank_is_that_of_all(shell, name, mistaken):
     assert result.err.count("halftrip: ") == 1
 
 
-@pytest.mark.parametrize("name", extended("wheel", "mpich"))
-def test_a_mistake_of_all_ranks_names_none(shell, name):
-    both = (HALFTRIP, "run", "--szes", "8")
-    result = run_pair(shell, name, both, both)
-    assert result.status == 2, result.err
-    assert "halftrip: --szes: no such option; did you mean --sizes?\n" in result.err
-    assert result.err.count("halftrip: ") == 1
-
-
 @pytest.mark.parametrize(
     ("name", "first"),
     [("wheel", True), *extended(("wheel", False), ("openmpi", True), ("mpich", False))],
@@ -89,16 +80,6 @@ def test_a_rank_that_left_before_anybody_saw_it_is_missed(shell, name):
     assert "halftrip: of 2 ranks on this host only 1 is left; " in result.err
     assert "ended before MPI had started" in result.err
     assert not shell.path.exists()
-
-
-@pytest.mark.extended
-def test_a_script_around_a_rank_is_no_missing_rank(shell):
-    """It has one child."""
-    slow = (sys.executable, "-c", f"import os, time; time.sleep(5); os.execv({HALFTRIP!r}, {WORK})")
-    script = ("sh", "-c", '"$0" "$@"; exit $?', *WORK, "-o", "run.jsonl")
-    result = run_pair(shell, "wheel", script, slow)
-    assert result.status == 0, result.err
-    assert result.run.measurements
 
 
 @pytest.mark.parametrize(
@@ -132,15 +113,3 @@ def waiting_rank(pid):
                 continue
         time.sleep(0.02)
     raise AssertionError("no rank")
-
-
-@pytest.mark.extended
-def test_other_options_of_another_rank_are_said_to_count_for_nothing(shell):
-    same, others = (*WORK, "-o", str(shell.path)), (*WORK, "--slices", "3", "-o", str(shell.path))
-    for second, count in ((same, 0), (others, 1)):
-        result = run_pair(shell, "wheel", same, second)
-        assert (result.status, result.err) == (0, "")
-        found = [line for line in result.warnings if "other options" in line]
-        assert len(found) == count
-        assert all("rank 1 has other options than rank 0, " in line for line in found)
-        shell.path.unlink()

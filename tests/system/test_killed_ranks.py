@@ -55,39 +55,19 @@ def test_a_rank_notices_whatever_it_waits_in(shell, transport, wait):
 
 
 @pytest.mark.parametrize(
-    ("name", "rank"),
-    [("wheel", 0), *extended(("wheel", 1), *drawn([("openmpi", 0), ("mpich", 1)], 1))],
+    ("name", "rank", "transports"),
+    [
+        ("wheel", 0, "mpi,shm"),
+        *extended(("wheel", 1, "mpi4py"), ("wheel", 0, "mpi4py-object"), ("mpich", 1, "mpi")),
+    ],
 )
-def test_a_killed_rank_of_mpi_is_named(shell, name, rank):
-    victim = Victim(shell, *WITH_MPI, *chosen(name), **quick_start(name))
+def test_a_killed_rank_of_mpi_is_named(shell, name, rank, transports):
+    victim = Victim(shell, *WITH_MPI, "-t", transports, *chosen(name), **quick_start(name))
     victim.await_measurements(2)
     pid = victim.rank(rank)
     ended = victim.kill(pid)
     assert (ended.status, ended.err) == (1, f"halftrip: rank {rank} (process {pid}) died\n")
     assert ended.run.interrupted == f"rank {rank} (process {pid}) died"
-
-
-@pytest.mark.parametrize(
-    ("transport", "mode", "name"),
-    extended(
-        *drawn(
-            [
-                ("mpi4py", "blocking", "wheel"),
-                ("mpi4py", "persistent", "wheel"),
-                ("mpi4py-object", "blocking", "wheel"),
-                ("mpi4py-object", "nonblocking", "mpich"),
-            ],
-            2,
-        )
-    ),
-)
-def test_a_rank_notices_within_a_call_of_mpi4py(shell, transport, mode, name):
-    work = ("--ci", "none", "--time", "60s", "-s", "1M", "-t", transport, "-c", mode)
-    victim = Victim(shell, *work, *chosen(name), **quick_start(name))
-    victim.await_work(0)
-    pid = victim.rank(1)
-    ended = victim.kill(pid)
-    assert (ended.status, ended.err) == (1, f"halftrip: rank 1 (process {pid}) died\n")
 
 
 @pytest.mark.extended
@@ -148,16 +128,6 @@ def test_a_stranger_who_connects_is_not_let_in(shell):
     victim.interrupt()
 
 
-@pytest.mark.parametrize("transport", extended("tcp", "zmq"))
-def test_an_interrupt_of_a_rank_alone_is_a_signal_like_others(shell, transport):
-    victim = Victim(shell, "-t", transport, "-s", "8", "--ci", "none", "--time", "60s")
-    victim.await_work(0)
-    pid = victim.rank(0)
-    ended = victim.kill(pid, signal.SIGINT)
-    said = f"rank 0 (process {pid}) was killed by SIGINT"
-    assert (ended.status, ended.err) == (1, f"halftrip: {said}\n")
-
-
 # Jobs that an mpiexec has started and halftrip has joined.
 
 
@@ -175,20 +145,6 @@ def test_a_killed_rank_of_a_joined_job_is_named(shell, name, rank):
     assert f"halftrip: {named}\n" in ended.err
     # Rank 0 writes the file; if it is the one that died, the file just stops.
     assert ended.run.interrupted == (UNSAID if rank == 0 else named)
-
-
-@pytest.mark.extended
-def test_a_killed_rank_of_mpich_is_named_by_its_launcher(shell):
-    """MPICH's launcher says itself who died. It sends the other rank SIGKILL within the millisecond
-    in which it learns of the death, so what that rank has said and written by then is a race that
-    it cannot win for certain: the file says who died, or just stops."""
-    victim = Victim(shell, *WITH_MPI, prefix=job("mpich"))
-    victim.await_measurements(2)
-    pid = victim.rank(1)
-    ended = victim.kill(pid)
-    assert ended.status != 0
-    assert f"PID {pid}" in ended.out
-    assert ended.run.interrupted in (f"rank 1 (process {pid}) died", UNSAID)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,8 @@ import re
 import shlex
 import signal
 
-import numpy as np
 import pytest
 
-from halftrip.analysis.summaries import summarize_configuration
-from halftrip.stats.interval import between_medians
-from halftrip.stats.summary import relative_width
 from harness.choice import extended
 from harness.mpi import ONE_HOST, chosen, mpiexec, quick_start
 from harness.shell import opened_shell
@@ -19,20 +15,6 @@ from harness.victim import Victim
 QUICK = ("--time", "10ms")
 # A second launch takes long enough for something to happen to it, and is not the last.
 LONG = ("-t", "shm", "-s", "8", "--launches", "3", "--ci", "none", "--time", "0.3s")
-
-SIMULATED = """
-sizes = "8"
-[simulated]
-latency = "2us"
-noise = {{ kind = "lognormal", spread = 0.02 }}
-launch = {launch}
-"""
-
-
-def plan(shell, launch=0.0):
-    """A plan of a path whose latency differs from launch to launch by this share."""
-    (shell.directory / "simulated.toml").write_text(SIMULATED.format(launch=launch))
-    return "simulated.toml"
 
 
 def launches_of(run):
@@ -106,56 +88,6 @@ def test_a_terminal_shows_which_launch_it_is_and_how_far(launched):
     # Two slices of six sizes of both, one of which udp refuses.
     assert b"slice 1 of 24" in seen
     assert seen.rstrip().endswith(b"\x1b[2K")
-
-
-@pytest.mark.extended
-def test_the_interval_is_over_the_medians_of_launches(shell):
-    result = shell.run(plan(shell, 0.05), "--launches", "7", "-r", "2", *QUICK)
-    assert result.status == 0, result.err
-    ((configuration, measurements),) = result.run.by_configuration.items()
-    assert configuration.transport == "simulated"
-    assert len(measurements) == 14
-    medians = [
-        float(np.median([np.median(m.series.times) for m in measurements if m.launch == k]))
-        for k in range(7)
-    ]
-    # Each launch has a factor of its own.
-    assert len({round(median) for median in medians}) == 7
-    summary = summarize_configuration(measurements)
-    interval = between_medians(np.sort(medians))
-    assert (
-        (summary.low, summary.high) == (interval.low, interval.high) == (min(medians), max(medians))
-    )
-    assert summary.latency == float(np.median(medians))
-    row = json.loads(result.show("--format", "json").out)["rows"][0]
-    assert row["low_ns"] == interval.low
-
-
-@pytest.mark.extended
-def test_launches_go_on_until_the_interval_is_narrow(shell):
-    result = shell.run(plan(shell, 0.02), "--until-ci", "--ci", "2%", *QUICK)
-    assert result.status == 0, result.err
-    ((_, measurements),) = result.run.by_configuration.items()
-    launches = {m.launch for m in measurements}
-    count = len(launches)
-    assert launches == set(range(count))
-    assert 3 <= count < 30
-
-    def width(most):
-        return relative_width(summarize_configuration([m for m in measurements if m.launch < most]))
-
-    assert width(count) <= 0.02
-    # It stopped as soon as it could.
-    assert all(width(most) > 0.02 for most in range(3, count))
-
-
-@pytest.mark.extended
-def test_launches_end_where_they_have_to(shell):
-    result = shell.run(plan(shell, 0.2), "--until-ci", "--max-launches", "4", *QUICK)
-    assert result.status == 0, result.err
-    assert launches_of(result.run) == [0, 1, 2, 3]
-    assert result.run.interrupted is None
-    assert "not-converged" in result.show("--flags").out
 
 
 @pytest.mark.parametrize("who", extended("a rank", "the user"))

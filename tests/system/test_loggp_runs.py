@@ -5,7 +5,6 @@ import math
 import pytest
 
 from halftrip.analysis.loggp import loggp_fits
-from halftrip.analysis.max_rate import max_rate_fits
 from harness.choice import extended
 from harness.mpi import ONE_HOST
 
@@ -100,17 +99,3 @@ def test_rows_with_and_without_a_delay_are_told_apart(shell):
     assert "0 us" in shown
     assert "50 us" in shown
     assert "delay: the initiator computes so long after each send" in shown
-
-
-@pytest.mark.extended
-def test_one_run_has_several_numbers_of_pairs(shell):
-    """Two cores, so that pairs talk beside each other at best in turn: the figures are asserted
-    elsewhere (tests/unit/analysis/test_max_rate_fits.py)."""
-    result = shell.run(
-        *("-t", "pipe", "-n", "4", "--cores", "none", "--concurrent-pairs", "1,2"),
-        *("-s", "64,4K,64K", "--time", "20ms", "--slices", "6"),
-    )
-    assert result.status == 0, result.err
-    (fit,) = max_rate_fits(result.run)
-    assert fit.pairs == (1, 2)
-    assert fit.found is not None or fit.reason

@@ -51,22 +51,7 @@ def test_what_does_not_end_by_itself_is_stopped(shell, prefix):
     assert "interrupted: --max-duration: 5 s " in result.out
 
 
-@pytest.mark.extended
-def test_launches_share_the_time(shell):
-    result = run_within(shell, 12, *LONG, "--launches", "2")
-    assert (result.status, result.err) == (0, "")
-    assert len({m.launch for m in result.run.measurements}) == 2
-
-
 def test_too_little_time_for_anything_is_one_line(shell):
     result = shell.run(*LONG, "--max-duration", "10ms")
     assert result.status == 1
     assert result.err == "halftrip: --max-duration: 0.01 s are over\n"
-
-
-@pytest.mark.extended
-def test_the_quick_preset_ends_in_ten_seconds(shell):
-    began = time.monotonic()
-    result = shell.run("--preset", "quick")
-    assert time.monotonic() - began < TOLERANCE * 10
-    assert result.run.header.plan["max_duration"] == 10

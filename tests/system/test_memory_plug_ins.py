@@ -8,7 +8,6 @@ import pytest
 
 from harness.mpi import quick_start
 from harness.packages import install
-from harness.vector_engine import NLCPY, example
 
 QUICK = ("-i", "20", "--warmup", "2", "--slices", "1", "--no-message-rate", "--verify")
 
@@ -89,20 +88,6 @@ WITH_ARRAYS = """
     def array(self, offset, size):
         return self._kept.array(offset, size)
 """
-# What knows itself whether an MPI library takes its pointers; it cannot be tried.
-KNOWING = """
-import sys
-
-from example_arrays import FarMemory
-from halftrip.errors import Unavailable
-
-
-class KnowingMemory(FarMemory):
-    def __init__(self, device):
-        if "device_pointers" in sys.argv[0]:
-            raise Unavailable("tried")
-        self.taken_by_mpi = {"yes": True, "no": False}.get(device)
-"""
 # What is never done with its trial.
 SLOW = """
 import sys
@@ -121,11 +106,8 @@ CARELESS = "class Kind:\n    of_host = True\n    def __init__(self, device): 1 /
 
 MODULES = {
     "mapped": (MAPPED, "MappedMemory"),
-    "far": (FAR, "FarMemory"),
     "arrays": (FAR + WITH_ARRAYS, "FarMemory"),
     "slow": (SLOW, "SlowMemory"),
-    "knowing": (KNOWING, "KnowingMemory"),
-    "ve": (example(), "VectorEngineMemory"),
     "careless": (CARELESS, "Kind"),
 }
 
@@ -179,23 +161,6 @@ def test_memory_that_the_processor_does_not_reach_is_for_mpi(shell, installed):
 
 
 @pytest.mark.extended
-def test_what_it_knows_of_mpi_is_not_tried(shell, installed):
-    """And without arrays it is for native calls alone."""
-    memories = "knowing@yes,knowing@no,knowing,far"
-    result = shell.run("-t", "mpi,mpi4py", "--memory", memories, "-s", "8", *QUICK, **installed)
-    assert result.status == 0, result.err
-    assert rows(result, "transport", "memory") == {
-        *((transport, "knowing@yes") for transport in ("mpi", "mpi4py")),
-        ("mpi", "far"),
-    }
-    found = reasons(result)
-    assert "this memory has no arrays that a library for Python takes" in found
-    for memory, said in (("knowing@no", "as knowing says"), ("knowing", "tried")):
-        start = f"--memory {memory}: Open MPI v"
-        assert any(each.startswith(start) and each.endswith(said) for each in found), found
-
-
-@pytest.mark.extended
 def test_a_trial_ends_with_its_process(shell, installed):
     """Whatever kills that: no launcher sees to it here."""
     code = "from halftrip.transports import device_pointers; device_pointers._trial('slow')"
@@ -217,25 +182,6 @@ def test_a_trial_ends_with_its_process(shell, installed):
             break
         time.sleep(0.05)
     assert not trials()
-
-
-@pytest.mark.extended
-def test_the_example_of_a_vector_engine_measures(shell, installed):
-    """With a module that plays nlcpy, whose arrays are in the host's memory."""
-    (shell.directory / "nlcpy.py").write_text(NLCPY)
-    result = shell.run(
-        *("mpi4py-ve", "-t", "mpi4py,mpi", "--memory", "host,host:ve,ve,ve@0:ve@7"),
-        *("-s", "8,10001", "--style", "mpi4py-ve", "--buffers", "separate", "--verify"),
-        **installed,
-    )
-    assert result.status == 0, result.err
-    assert not result.run.failures
-    expected = {(t, m) for t in ("mpi4py", "mpi") for m in ("host", "host:ve", "ve")}
-    assert rows(result, "transport", "memory") == expected
-    assert all(measurement.verified for measurement in result.run.measurements)
-    assert reasons(result) == {"--memory ve@7: no Vector Engine: list index out of range"}
-    assert result.out.count("'dev1': 'vh', 'dev2': 've'") == 2
-    assert result.out.count("'dev1': 've', 'dev2': 've'") == 2
 
 
 def test_one_that_fails_is_a_mistake_in_one_line(shell, installed):

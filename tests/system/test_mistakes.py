@@ -36,6 +36,10 @@ MISTAKES = [
     ),
     (("run", "-t", "shm", "--delay", "2s"), "'2s' is too long to compute between two calls"),
     (("run", "which-link"), "--pairs across: all ranks are on one host; --hosts a,b names several"),
+    (
+        ("run", "-t", "dragon", "--dragon", "no-such-dragon -s"),
+        "--dragon: 'no-such-dragon -s' is not a program that can be run",
+    ),
     (("run", "none.toml"), "none.toml: no such file or directory"),
     (("run", "wrong.toml"), "wrong.toml: szes: no such key; did you mean sizes?"),
     (("run", "model.toml"), "model.toml: simulated: latncy: no such key; did you mean latency?"),

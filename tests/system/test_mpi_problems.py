@@ -105,21 +105,3 @@ def test_why_a_requested_mpiexec_fails_is_said_once(shell, transports, script, s
     assert result.err.count("\n") == 1
     if status == 1:
         assert result.run.interrupted in result.err
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize(
-    ("transports", "script", "interpreter", "said"),
-    [
-        ("mpi", "echo no frobnicator >&2; exit 1", "/bin/sh", "no frobnicator"),
-        ("mpi,shm", "", "/nowhere/sh", "no such file or directory"),
-    ],
-)
-def test_why_an_mpiexec_that_was_found_fails_is_said_once(
-    shell, transports, script, interpreter, said
-):
-    found = found_instead(shell, script, interpreter)
-    result = shell.run("-t", transports, *QUICK, **found)
-    assert result.status == (0 if "shm" in transports else 1)
-    assert (result.out + result.err).count(said) == 1
-    assert "not measured: mpi: " in result.out

@@ -55,13 +55,6 @@ def test_a_job_that_has_been_started_is_joined(shell, name):
     )
 
 
-@pytest.mark.extended
-def test_a_job_of_four_is_two_pairs(shell):
-    result = shell.run("-t", "shm,tcp", *QUICK, prefix=job("mpich", ranks=4))
-    assert result.status == 0, result.err
-    assert {m.configuration.pair for m in result.run.measurements} == {(0, 2), (1, 3)}
-
-
 @pytest.mark.parametrize("name", extended("wheel", "mpich"))
 def test_a_python_program_gets_the_run_on_every_rank(shell, name):
     program = shell.directory / "program.py"

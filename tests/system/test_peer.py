@@ -3,8 +3,6 @@
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 from contextlib import closing
 
@@ -61,18 +59,6 @@ def test_a_peer_is_measured(shell, tmp_path):
         assert len(re.findall(r"^\S+ 127\.0\.0\.1: ok, \d+\.\d s$", said, re.MULTILINE)) == 2
 
 
-@pytest.mark.extended
-def test_several_pairs_and_launches(shell, tmp_path):
-    secret = tmp_path / "secret"
-    secret.write_text("s e c r e t\n")
-    with served(tmp_path, "--secret-file", str(secret)) as server:
-        options = (*server.peer, "--secret-file", str(secret), "-n", "4", "--launches", "2")
-        result = shell.run("-t", "tcp", *QUICK, *options)
-        assert (result.status, result.err) == (0, "")
-        assert {m.configuration.pair for m in result.run.measurements} == {(0, 2), (1, 3)}
-        assert {m.launch for m in result.run.measurements} == {0, 1}
-
-
 # Who is not served.
 
 
@@ -90,14 +76,6 @@ def test_nothing_is_done_for_who_does_not_have_the_secret(shell, tmp_path, secre
         assert (result.status, result.err) == (1, f"halftrip: {server.peer[1]}: {said}\n")
         assert server.ranks() == []
         assert "ok" not in server.said
-
-
-@pytest.mark.extended
-def test_an_open_server_needs_no_secret(shell, tmp_path):
-    with served(tmp_path, "--open", "--once") as server:
-        result = shell.run("-t", "tcp", *QUICK, *server.peer)
-        assert (result.status, result.err) == (0, "")
-        assert server.process.wait(AMPLE_SECONDS) == 0
 
 
 @pytest.mark.extended
@@ -203,14 +181,3 @@ def test_a_rank_of_the_server_that_dies_is_named(shell, tmp_path):
         said = f"halftrip: rank 1 on {server.peer[1]} (process {rank.pid}) died\n"
         assert (ended.status, ended.err) == (1, said)
         server.await_line("rank 1 was killed by SIGKILL")
-
-
-@pytest.mark.extended
-def test_a_port_that_is_taken_is_named(tmp_path):
-    with served(tmp_path) as server:
-        program = [sys.executable, "-m", "halftrip", "serve", "--port", str(server.port)]
-        done = subprocess.run(
-            [*program, "--bind", "127.0.0.1"], check=False, capture_output=True, text=True
-        )
-        assert done.returncode == 1
-        assert done.stderr == f"halftrip: port {server.port}: it is taken\n"

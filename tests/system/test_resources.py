@@ -4,7 +4,6 @@ possible is measured, the rest has a reason, and the file is whole."""
 import os
 import pty
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -102,32 +101,6 @@ def under(shell, setting, *arguments):
         script = f'{setting}; "$0" "$@"; {kept if "cd disk" in setting else "exit $?"}'
         return shell.execute("unshare", "--mount", "bash", "-c", script, HALFTRIP, *arguments)
     return shell.execute("bash", "-c", script, HALFTRIP, *arguments)
-
-
-@pytest.fixture
-def half_a_cpu():
-    """The setting to have no more than half of a processor's time."""
-    old, new = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
-    place, limit, text = (old, "cpu.cfs_quota_us", "50000")
-    if not (old / limit).exists():
-        place, limit, text = (new, "cpu.max", "50000 100000")
-    group = place / f"halftrip-test-{os.getpid()}"
-    try:
-        group.mkdir()
-        (group / limit).write_text(text)
-    except OSError as error:
-        need(False, f"limiting processor time: {error}")
-    yield f"echo $$ >{group}/cgroup.procs"
-    group.rmdir()
-
-
-@pytest.mark.extended
-def test_a_run_with_half_a_processor_is_whole_and_says_so(shell, half_a_cpu):
-    result = under(shell, half_a_cpu, *WORK, "--time", "200ms")
-    assert (result.status, result.err) == (0, "")
-    assert {m.configuration.transport for m in result.run.measurements} == EVERY
-    spinning = [row["flags"] for row in result.rows() if row["transport"] == "shm"]
-    assert all("disturbed" in flags for flags in spinning), spinning
 
 
 @pytest.mark.parametrize("name", extended("wheel", "mpich"))

@@ -115,23 +115,6 @@ def test_what_a_plan_with_parts_lacks_is_measured_as_its_parts_say(shell):
     assert numbers.items() <= {("pingpong", 8): 20, ("pingpong", 64): 20, ("stream", 64): 6}.items()
 
 
-def test_rows_with_a_flag_are_measured_again(shell):
-    first = shell.run("-t", "shm,simulated", "-s", "8", "--ci", "0.001%", "--time", "10ms")
-    assert first.status == 0, first.err
-    before = shell.path.read_bytes()
-    result = shell.halftrip("run", "--resume", shell.path, "--again", "not-converged", "-q")
-    assert (result.status, result.out) == (0, f"{shell.path}\n"), result.err
-    assert shell.path.read_bytes().startswith(before)
-    again = {configuration.transport for configuration in slices(result.run, 1)}
-    flagged = {
-        row["transport"]
-        for row in json.loads(first.show("--format", "json").out)["rows"]
-        if "not-converged" in row["flags"].split()
-    }
-    assert "shm" in again <= {"shm", "simulated"}
-    assert again >= flagged & {"shm"}
-
-
 def test_mistakes_are_one_line_and_change_no_file(shell):
     assert shell.run("-t", "shm", "-s", "8", "--time", "1ms").status == 0
     whole = shell.path.read_bytes()

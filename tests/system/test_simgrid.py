@@ -1,6 +1,8 @@
 """SimGrid replays what was measured: a ping-pong takes as long on the exported platform as by the
 fitted pieces."""
 
+import shutil
+
 import pytest
 
 from halftrip.analysis.piecewise_fits import piecewise_fits
@@ -8,8 +10,9 @@ from halftrip.convert.export.fitted_curve import FittedCurve
 from halftrip.convert.export.simgrid import platform
 from halftrip.report.document import document
 from harness import runs
+from harness.files import ROOT
+from harness.need import need
 from harness.pieces import pieces, sizes_on, time_on
-from harness.smpi import Smpi, need_simgrid
 
 pytestmark = pytest.mark.extended
 
@@ -24,49 +27,44 @@ noise = { kind = "lognormal", spread = "1%" }
 """
 
 
-@pytest.fixture(scope="module")
-def smpi(tmp_path_factory):
-    need_simgrid()
-    return Smpi(tmp_path_factory.mktemp("smpi"))
+@pytest.fixture
+def replay(shell):
+    """Half of the round trip, ns, of messages of these sizes between two ranks on a platform."""
+    needed = (shutil.which("smpicc"), shutil.which("smpirun"))
+    need(None not in needed, "needs SimGrid: apt-get install libsimgrid-dev")
+    source = ROOT / "benchmarks" / "smpi_pingpong.c"
+    done = shell.execute("smpicc", "-O2", source, "-o", "pingpong")
+    assert (done.status, done.err) == (0, "")
+
+    def replayed(platform, sizes):
+        on_two = ("smpirun", "-platform", platform, "-np", "2")
+        done = shell.execute(*on_two, "./pingpong", *map(str, sizes))
+        assert done.status == 0, done.err
+        return {int(size): float(ns) for size, ns in map(str.split, done.out.splitlines())}
+
+    return replayed
 
 
-def check(smpi, platform, curve, sizes, *options):
-    replayed = smpi.replayed(platform, sizes, *options)
+def check(replay, platform, curve):
+    sizes = sizes_on(curve)
+    replayed = replay(platform, sizes)
     assert list(replayed) == sizes
     for size, ns in replayed.items():
         # It prints nanoseconds to six places.
         assert ns == pytest.approx(time_on(curve, size), rel=1e-3, abs=1e-6), size
 
 
-def exported(curve, directory):
-    """The platform of a run with these pieces."""
+def test_a_ping_pong_takes_as_long_as_by_the_pieces(replay, tmp_path):
+    """Steeper and steeper, without a start-up: the sender takes what a network cannot."""
+    curve = pieces((1, 4096, 0.0, 0.1), (8192, 1 << 16, 0.0, 0.3), (1 << 17, 1 << 23, 0.0, 2.0))
     measured = runs.measurement("mpi")
     found = FittedCurve(measured.configuration.curve, curve)
-    path = directory / "network.xml"
+    path = tmp_path / "network.xml"
     path.write_text(platform(document(runs.run(measured)), found))
-    return path
+    check(replay, path, curve)
 
 
-@pytest.mark.parametrize(
-    "of",
-    [
-        # A line, an eager limit, and another time per byte.
-        [(0, 1 << 20, 1000.0, 0.1)],
-        [(1, 1024, 150.0, 0.05), (2048, 65536, 900.0, 0.2), (1 << 17, 1 << 22, 9000.0, 0.08)],
-        # Short messages that all take the same time; faster ones above; a latency of some ns.
-        [(1, 256, 800.0, 0.0), (512, 1 << 20, 400.0, 1.0)],
-        [(1, 64, 5.0, 0.2), (128, 1 << 20, 15.0, 0.05)],
-        # Steeper and steeper, without a start-up: the sender takes what a network cannot.
-        [(1, 4096, 0.0, 0.1), (8192, 1 << 16, 0.0, 0.3), (1 << 17, 1 << 23, 0.0, 2.0)],
-        [(1, 4096, 1e6, 100.0), (8192, 1 << 20, 0.0, 1000.0)],
-    ],
-)
-def test_a_ping_pong_takes_as_long_as_by_the_pieces(smpi, of, tmp_path):
-    curve = pieces(*of)
-    check(smpi, exported(curve, tmp_path), curve, sizes_on(curve))
-
-
-def test_a_run_is_measured_fitted_exported_and_replayed(smpi, shell):
+def test_a_run_is_measured_fitted_exported_and_replayed(replay, shell):
     plan = shell.directory / "two.toml"
     plan.write_text(PLAN)
     result = shell.run(plan.name)
@@ -75,8 +73,8 @@ def test_a_run_is_measured_fitted_exported_and_replayed(smpi, shell):
     assert (done.status, done.err) == (0, "")
     (fit,) = piecewise_fits(result.run)
     platform = shell.directory / f"{result.path.stem}-simgrid.xml"
-    check(smpi, platform, fit.found, sizes_on(fit.found))
-    replayed = smpi.replayed(platform, [8, 8192, 20000, 1 << 20])
+    check(replay, platform, fit.found)
+    replayed = replay(platform, [8, 8192, 20000, 1 << 20])
     for size, latency, bandwidth in (
         (8, 2000, 2e9),
         (8192, 2000, 2e9),

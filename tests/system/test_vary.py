@@ -73,24 +73,6 @@ def test_cores_are_varied_in_a_plan(shell):
 
 
 @pytest.mark.extended
-def test_one_mpi_against_the_other_is_one_command_and_one_table(shell):
-    result = shell.run(
-        *("-t", "mpi", "-s", "8,64K", "--time", "10ms", "-r", "2"),
-        *("--vary", f"mpiexec={','.join(MPIS)}"),
-    )
-    assert (result.status, result.err) == (0, "")
-    software = {v[0][1]: ranks[0].mpi for v, ranks in result.run.first_environments.items()}
-    assert software["mpiexec.openmpi"].startswith("Open MPI")
-    assert software["mpiexec.mpich"].startswith("MPICH")
-    (head,) = (line for line in result.out.splitlines() if line.startswith("transport"))
-    assert [word for word in head.split() if word.startswith("mpiexec.")] == list(MPIS)
-    for name in MPIS:
-        assert f"{name}: {software[name]}" in result.out
-    rows = [line.split() for line in result.out.splitlines() if line.startswith("mpi ")]
-    assert [row[1] for row in rows] == ["8", "64K"]
-
-
-@pytest.mark.extended
 @pytest.mark.parametrize("way", ["openmpi", "mpich", "ssh"])
 def test_a_variable_reaches_ranks_however_they_are_started(shell, tmp_path, way):
     options = ("--mpiexec", f"mpiexec.{way}")

@@ -123,31 +123,6 @@ def test_windows_that_the_peer_touches_are_verified(shell, name):
     }
 
 
-@pytest.mark.extended
-def test_windows_in_one_place_and_in_places_of_their_own(shell):
-    """A single message has one place, whatever is asked for; a persistent request is bound to its
-    own."""
-    result = shell.run(
-        *("--time", "1ms", "-s", "1021", "-t", "shm,tcp,mpi", "-p", "pingpong,stream,put"),
-        *("-c", "blocking,nonblocking,persistent,onesided", "--window", "1,3", "-r", "2"),
-        *("--places", "own,same"),
-        **ONE_HOST,
-    )
-    assert result.status == 0, result.err
-    assert result.run.failures == ()
-    places = {}
-    for each in result.run.by_configuration:
-        if each.pattern != "pingpong":
-            found = places.setdefault((each.transport, each.pattern, each.mode), [])
-            found.append((each.window, each.places))
-    assert all(sorted(of) == [(1, "same"), (3, "own"), (3, "same")] for of in places.values())
-    assert places.keys() == {
-        *(("mpi", "stream", mode) for mode in ("blocking", "nonblocking", "persistent")),
-        *(("mpi", "put", "onesided"), ("shm", "put", "onesided")),
-        *(("shm", "stream", "blocking"), ("tcp", "stream", "blocking")),
-    }
-
-
 @pytest.mark.parametrize("name", extended("wheel", "mpich"))
 def test_datatypes_bring_their_blocks_and_nothing_else(shell, name):
     patterns = ("pingpong", "stream", "bidirectional", "put", "get")
