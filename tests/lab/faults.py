@@ -11,8 +11,6 @@ from lab.hosts import Host, Lab
 # only from one address, and let all else pass (0).
 _DROP_LONGER = "4,128 0 0 0,37 0 1 {length},6 0 0 2,6 0 0 0"
 _DROP_LONGER_FROM = "6,128 0 0 0,37 0 3 {length},32 0 0 26,21 0 1 {source},6 0 0 2,6 0 0 0"
-# TCP with SYN and without ACK.
-_DROP_SYN = "7,48 0 0 23,21 0 4 6,48 0 0 47,84 0 0 18,21 0 1 2,6 0 0 2,6 0 0 0"
 _ETHERNET_HEADER = 14
 
 
@@ -29,14 +27,6 @@ def narrow(lab: Lab, host: Host, mtu: int) -> None:
         program = _DROP_LONGER if each is host else _DROP_LONGER_FROM
         each.tc("filter", "add", "dev", each.device, "ingress", "protocol", "ip", "bpf", "da",
                 "bytecode", program.format(length=length, source=source))  # fmt: skip
-
-
-def drop_new_connections(host: Host) -> None:
-    """Drops what would open a TCP connection to this host, in silence, as a firewall does whose
-    table is full. Connections that exist stay."""
-    host.tc("qdisc", "add", "dev", host.device, "clsact")
-    host.tc("filter", "add", "dev", host.device, "ingress", "protocol", "ip", "bpf", "da",
-            "bytecode", _DROP_SYN)  # fmt: skip
 
 
 def close_ports(

@@ -1,33 +1,15 @@
 """What lies between hosts keeps some of it back: ports, packets above a size, a name server."""
 
 import re
-import time
 
 import pytest
 
-from harness.limits import AMPLE_SECONDS
-from harness.victim import Victim
-from lab.faults import close_ports, drop_new_connections, narrow, processes
+from lab.faults import close_ports, narrow, processes
 
 PORTS = (47130, 47150)
 OPTIONS = ("--time", "50ms", "--data-ports", "-".join(map(str, PORTS)))
 # What 1200 bytes with all headers fit into, and 2 KiB do not.
 NARROW_MTU = 1300
-# The process that connects for the fourth time waits: a rank that has called its launcher, rank 0,
-# and, for a first path, rank 0 again.
-WAIT_BEFORE_FOURTH = """
-import os, socket, time
-connect, count = socket.socket.connect, 0
-def waiting(self, address):
-    global count
-    count += self.family == socket.AF_INET
-    if count == 4:
-        open("{at}/waits", "w").close()
-        while not os.path.exists("{at}/go"):
-            time.sleep(0.01)
-    return connect(self, address)
-socket.socket.connect = waiting
-"""
 
 
 @pytest.mark.extended
@@ -45,30 +27,6 @@ def test_two_of_three_hosts_that_do_not_reach_each_other(three, shell):
         assert skip.pairs == [(1, 2)]
         assert f"rank 2 has not reached rank 1 at {b.address} port 471" in skip.reason
         assert "--data-ports" in skip.reason
-
-
-@pytest.mark.extended
-def test_new_connections_are_dropped_half_way(lab, shell, tmp_path):
-    here, there = lab.hosts
-    work = ("-t", "tcp", "-s", "8", "--nodelay", "--no-nodelay", "--time", "50ms")
-    environment = shell.patched(WAIT_BEFORE_FOURTH.format(at=tmp_path))
-    victim = Victim(shell, *work, *lab.by_ssh, prefix=here.prefix(), **environment)
-    deadline = time.monotonic() + AMPLE_SECONDS
-    while not (tmp_path / "waits").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    drop_new_connections(here)
-    (tmp_path / "go").touch()
-    result = victim.wait()
-    assert (result.status, result.err) == (0, "")
-    run = result.run
-    assert run.interrupted is None
-    assert len(run.by_configuration) == 1
-    (skip,) = run.skips
-    assert skip.reason.startswith("no way to port ")
-    assert f"{here.address}: timed out" in skip.reason
-    assert "--data-ports" in skip.reason
-    assert processes(there) == set()
 
 
 def test_datagrams_alone_are_dropped(lab, shell):

@@ -8,7 +8,6 @@ from halftrip.control.link import Link
 from halftrip.control.protocol import Closed
 from halftrip.errors import Interrupted, Unavailable
 from harness.groups import in_group, on_two_ranks
-from harness.threads import in_thread
 
 
 def agreed(steps):
@@ -72,21 +71,3 @@ def test_the_other_ranks_of_a_group_take_no_part():
         return [link.agree(partial(pow, group.rank, number)) for number in (1, 2, 3)]
 
     assert in_group(4, work) == [[peer, peer**2, peer**3] for peer in (3, 2, 1, 0)]
-
-
-def test_threads_agree_at_the_same_time():
-    def take_part(rank, group):
-        found = {}
-
-        def agree(thread):
-            link = Link(group, 1 - rank, initiates=rank == 0, thread=thread)
-            for _ in range(10):
-                found[thread] = link.agree(lambda: f"{rank}.{thread}")
-
-        for finish in [in_thread(partial(agree, thread)) for thread in range(4)]:
-            assert finish() is None
-        return found
-
-    assert on_two_ranks(take_part, threads=4) == [
-        {thread: f"{peer}.{thread}" for thread in range(4)} for peer in (1, 0)
-    ]

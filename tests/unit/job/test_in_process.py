@@ -99,17 +99,6 @@ def test_the_first_iteration_of_every_configuration_is_cold():
         assert measurement.samples.max() < 1e6
 
 
-def test_samples_are_long_where_the_clock_claims_to_be_coarse():
-    coarse = msgspec.structs.replace(STILL, clock=ClockModel(step=1e-6, claimed=1e-6))
-    claimed, *_ = slices_of(coarse, Plan())
-    # A step is then no more than 1 % of a sample.
-    assert claimed.iterations * 2 * STILL.one_way(8) >= 100e-6
-    unclaimed = msgspec.structs.replace(STILL, clock=ClockModel(step=1e-6))
-    measurement, *_ = slices_of(unclaimed, Plan())
-    assert measurement.iterations == 1
-    assert {sample % 1000 for sample in measurement.samples} == {0}
-
-
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_warm_up_settles_where_the_clock_cannot_read_an_iteration(seed):
     """The first samples are then made long by a guess; the next few show how long they are."""
@@ -120,16 +109,6 @@ def test_warm_up_settles_where_the_clock_cannot_read_an_iteration(seed):
     measured = slices_of(path, Plan())
     assert sum(m.warm_up.settled for m in measured) >= 0.8 * len(measured)
     assert all(m.warm_up.ns < 0.03e9 for m in measured)
-
-
-def test_lost_iterations_are_counted_and_no_samples():
-    model = msgspec.structs.replace(STILL, loss=0.05)
-    (measurement,) = slices_of(model, Plan(ci=None, timeout=1e-3, slices=1))
-    delivery = measurement.delivery
-    assert delivery.sent == measurement.samples.size + delivery.lost
-    # Five standard errors.
-    assert abs(delivery.lost / delivery.sent - 0.05) < 5 * (0.05 * 0.95 / delivery.sent) ** 0.5
-    assert set(measurement.series.times) == {round(2 * STILL.one_way(8) * 1e9) / 2}
 
 
 def test_a_window_takes_its_messages_and_an_acknowledgement():

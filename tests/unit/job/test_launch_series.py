@@ -4,16 +4,13 @@ happens if one cannot begin."""
 import msgspec
 import pytest
 
-from halftrip import registry
-from halftrip.errors import Interrupted, Unavailable
-from halftrip.job import start as launching
+from halftrip.errors import Interrupted
 from halftrip.job.deaths import HostsLost
 from halftrip.job.resumption import Resumption
 from halftrip.job.series import Intervals, LaunchRecords, launch_all
-from halftrip.job.spec import Job
 from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
-from halftrip.results.records import Again, CopyTime, Failure, LostHost, RunEnd, Skip
+from halftrip.results.records import CopyTime, Failure, LostHost, RunEnd, Skip
 from halftrip.results.run_file import RunFile, encode, load
 from harness import runs
 
@@ -104,38 +101,6 @@ def test_a_launch_that_loses_a_host_is_followed_by_one_that_measures_what_it_lac
     assert run.lost_hosts == {"c": "rank 2 on c died"}
 
 
-def test_a_launch_that_measures_rows_again_goes_on_with_these(tmp_path):
-    """The file was complete before."""
-    run_file = created(tmp_path)
-    for rank in range(2):
-        run_file.append(encode(runs.environment(rank=rank)))
-    small, large = runs.measurement("tcp", 8), runs.measurement("tcp", 64)
-    for each in (small, large):
-        run_file.append(encode(each))
-    run_file.end(RunEnd(reason=None))
-    run_file.close()
-    again = RunFile(run_file.path, resumed=True)
-    again.append(encode(Again(launch=1)))
-    left_out = frozenset({runs.measurement("tcp", 1024).configuration})
-    calls = []
-
-    def launch(number, due, records, view, limit):
-        calls.append((number, due.done))
-        if len(calls) == 1:
-            for rank in range(2):
-                records.append(encode(runs.environment(rank=rank, launch=1)))
-            for each in range(10):
-                records.append(encode(runs.measurement("tcp", 8, slice=each, launch=1)))
-            raise HostsLost("rank 2 on c died", {"c": [2]})
-        records.append(encode(RunEnd(reason=None)), last=True)
-
-    left = Resumption(1, 1, left_out, RunEnd(reason=None))
-    launch_all(Plan(transport=("tcp",)), again, NoView(), launch, left)
-    again.close()
-    assert calls == [(1, left_out), (2, left_out | {small.configuration})]
-    assert load(again.path).interrupted == "without c: rank 2 on c died"
-
-
 def test_what_a_refined_run_lacks_is_not_known(tmp_path):
     run_file = created(tmp_path)
 
@@ -195,44 +160,3 @@ def test_launches_end_at_the_first_that_are_narrow(tmp_path):
 
 
 # A launch that fails.
-
-
-def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
-    """Only at the first launch is it a reason to measure the rest with local processes."""
-    made = []
-
-    class GoneLauncher:
-        reach = "unix"
-        token = "token"
-        hosts = ()
-
-        def __init__(self, plan):
-            made.append(plan)
-            if len(made) == 2:
-                raise Unavailable("the mpiexec was removed")
-
-        def job(self, listener, token, ranks):
-            listener.close()
-            return Job(listener.address, token, launcher=0, ranks=ranks, mpi=False)
-
-        def start(self, job, started):
-            raise AssertionError("there is no supervisor to call it")
-
-    class NoSupervisor:
-        def __init__(self, job, listener, records, view):
-            pass
-
-        def run(self, plan, start, number, done, limit):
-            pass
-
-    monkeypatch.setattr(registry.LAUNCHERS, "load", lambda name: GoneLauncher)
-    monkeypatch.setattr(launching, "Supervisor", NoSupervisor)
-    run_file = created(tmp_path)
-    plan = msgspec.structs.replace(Plan(), transport=("mpi", "shm"), launches=3)
-    with pytest.raises(Interrupted, match="launch 2: the mpiexec was removed"):
-        launching.launch(plan, run_file, NoView(), Resumption(launches=3))
-    run_file.close()
-    run = load(run_file.path)
-    assert len(made) == 2
-    assert run.skips == ()
-    assert run.interrupted == "launch 2: the mpiexec was removed"

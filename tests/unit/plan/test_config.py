@@ -29,18 +29,6 @@ def test_defaults_are_weaker_than_a_preset_a_plan_and_options(config):
     assert (plan.time, plan.slices, plan.cores) == (2.0, 4, "none")
 
 
-def test_defaults_may_name_a_preset(config):
-    defaults = config_layer(config('preset = "quick"\nsizes = "8"\n'))
-    plan = make_plan(options_layer({"preset": "paper"}), defaults=defaults)
-    assert (plan.preset, plan.launches, plan.sizes) == ("paper", 10, (8,))
-
-
-def test_a_default_count_yields_to_a_time(config):
-    defaults = config_layer(config("iterations = 100\n"))
-    assert make_plan(defaults=defaults).iterations == 100
-    assert make_plan(options_layer({"ci": "2%"}), defaults=defaults).iterations is None
-
-
 @pytest.mark.parametrize(
     "text", ['time = "1s"\n', "slices = 3\n", 'time = "1s"\npreset = "quick"\n']
 )
@@ -50,14 +38,6 @@ def test_a_default_length_leaves_a_preset_its_limit(config, text):
     assert make_plan(quick, defaults=defaults).max_duration == 10
     longer = options_layer({"preset": "quick", "slices": "4"})
     assert make_plan(longer, defaults=defaults).max_duration is None
-
-
-def test_a_default_window_is_for_patterns_that_have_one(config):
-    defaults = config_layer(config("window = 8\n"))
-    assert make_plan(options_layer({"pattern": "stream"}), defaults=defaults).window == (8,)
-    assert make_plan(defaults=defaults).window == ()
-    with pytest.raises(UsageError, match=r"^--window: pingpong has no window"):
-        make_plan(options_layer({"window": "4"}), defaults=defaults)
 
 
 @pytest.mark.parametrize(

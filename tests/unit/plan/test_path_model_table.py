@@ -1,8 +1,6 @@
 """The table [simulated] of a plan: what it may hold, its errors, and its record."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
 from halftrip.plan.layers import file_layer, make_plan, plan_layer, python_layer
@@ -103,26 +101,3 @@ def test_an_error_is_one_line_with_file_and_key(tmp_path, content, said):
         make_plan(file_layer(path))
     assert str(caught.value).startswith(f"{path}: {said}")
     assert "\n" not in str(caught.value)
-
-
-tables = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["latency", "segments", "from", "noise", "kind", "modes", "x"]),
-            inner,
-            max_size=3,
-        )
-    ),
-)
-
-
-@given(tables)
-def test_any_table_is_a_model_or_an_error_of_one_line(table):
-    said = ""
-    try:
-        parse_path_model(table)
-    except UsageError as error:
-        said = str(error)
-    assert len(said.splitlines()) <= 1

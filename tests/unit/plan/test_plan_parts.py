@@ -89,16 +89,6 @@ def test_transports_are_those_of_all_parts():
     assert made({"part": [{"transport": "tcp"}]}).without("tcp").transports == ()
 
 
-def test_a_message_rate_is_that_of_every_transport_of_the_parts():
-    keys = {"sizes": "64", "part": [{"transport": "tcp"}, {"transport": "shm"}]}
-    rates = [
-        (each.transport, each.size)
-        for each in settings(made(keys, {"message_rate": True}), CHOICES)
-        if each.pattern == "stream"
-    ]
-    assert rates == [("tcp", 8), ("shm", 8)]
-
-
 counts = st.none() | st.integers(1, 1000)
 tables = st.fixed_dictionaries(
     {},

@@ -64,13 +64,10 @@ def changed(record, *changes):
 
 WRONG = {
     "invalid UTF-8": (changed(Notice(rank=0, host="a", text="b"), (b'"b"', b'"\xff"')), "utf-8"),
-    "nested": (changed(Notice(rank=0, host="a", text="b"), (b'"b"', DEEP)), "got `array`"),
     "nested where nobody looks": (b'{"record":"end","x":' + DEEP + b"}\n", "nested too deep"),
     "window": (changed(a_measurement(), (b'"window":1', b'"window":0')), "window"),
     "size": (changed(a_measurement(), (b'"size":8', b'"size":-8')), "size"),
-    "large size": (changed(a_measurement(), (b'"size":8', b'"size":%d' % 10**30)), "size"),
     "times": (changed(a_measurement(), (b"[1,2,3]", b"[1,-2,3]")), "expected times"),
-    "long times": (changed(a_measurement(), (b"[1,2,3]", b"[1,%d]" % 10**18)), "expected times"),
     "many times": (changed(a_measurement(), (b"[1,2,3]", b"[%d,%d]" % ((9 * 10**16,) * 2))), "tim"),
     "iterations": (changed(a_measurement(), (b'"iterations":1,', b'"iterations":0,')), "iteration"),
     "messages": (
@@ -82,8 +79,6 @@ WRONG = {
         "messages",
     ),
     "at": (changed(a_measurement(), (b'"at":0.5', b'"at":1e308')), "at"),
-    "not a number": (changed(a_measurement(), (b'"at":0.5', b'"at":NaN')), "malformed"),
-    "digits": (changed(a_measurement(), (b'"at":0.5', b'"at":' + b"9" * 5000)), "out of range"),
     "exponent": (changed(a_measurement(), (b'"at":0.5', b'"at":1e999')), "out of range"),
     "rank": (a_measurement(pair=(0, 7)), "rank 7 is none of this run"),
     "negative rank": (changed(a_measurement(), (b'"pair":[0,1]', b'"pair":[-1,1]')), "pair"),
@@ -91,7 +86,6 @@ WRONG = {
         Failure(configuration=runs.configuration(pair=(0, 9)), slice=0, reason="x"),
         "rank 9 is none",
     ),
-    "rank of an aggregate": (msgspec.structs.replace(AGGREGATE, pairs=[(0, 1), (5, 6)]), "rank 5"),
     "no pairs": (msgspec.structs.replace(AGGREGATE, pairs=[]), "no pairs"),
     "spans": (msgspec.structs.replace(AGGREGATE, spans=[1, 2]), "not as many"),
     "arrivals": (
@@ -111,7 +105,6 @@ WRONG = {
     ),
     "rank of a clock": (COMPARISON, "rank 2 is none"),
     "clock of rank 0": (msgspec.structs.replace(COMPARISON, ranks=[0, 1]), "not rank 0's"),
-    "clock of other ranks": (msgspec.structs.replace(COMPARISON, ranks=[2]), "of its own ranks"),
     "round trip": (msgspec.structs.replace(COMPARISON, ranks=[1], round_trip=-1), "round_trip"),
     "copy": (CopyTime(rank=0, size=8, ns=0.0), "ns"),
     "seconds": (msgspec.structs.replace(COUNTERS, seconds=0.0), "seconds"),
@@ -124,6 +117,7 @@ WRONG = {
     "second header": (HEADER, "begins once"),
     "empty": (b"\n", ""),
     "another value": (b"[1, 2]\n", "object"),
+    "another record": (b'{"record":"poem"}\n', "poem"),
 }
 
 
@@ -158,10 +152,7 @@ def test_ranks_may_be_missing_where_their_line_is_lost(tmp_path):
     path = write(tmp_path / "run.jsonl", b"lost\n", a_measurement(pair=(0, 7)))
     run = load(path)
     assert len(run.problems) == len(run.measurements) == 1
-
-
-def test_a_run_without_any_environment_has_its_measurements(tmp_path):
-    path = tmp_path / "run.jsonl"
+    # Without any environment, there is none to miss.
     path.write_bytes(encode(HEADER) + encode(a_measurement()))
     assert load(path).problems == ()
 

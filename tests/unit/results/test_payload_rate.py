@@ -73,16 +73,6 @@ def test_where_the_path_is_unknown_there_is_no_rate():
         assert datagram_rate(unknown, 100) is None
 
 
-@given(MTUS, FAMILIES, st.booleans(), SPEEDS)
-def test_a_full_segment_is_a_packet_of_the_mtu(mtu, family, timestamps, speed):
-    """What the frame has more than its payload is 38 bytes, and what the MTU has more than the
-    segment."""
-    made = stream(mtu, family, timestamps, speed)
-    rate = payload_rate(made)
-    assert rate == pytest.approx(speed / 8 * made.tcp.snd_mss / (mtu + 38))
-    assert 0.9 * speed / 8 < rate < speed / 8
-
-
 @given(MTUS, FAMILIES, SPEEDS, st.integers(0, 65507))
 # The last fragment takes one byte more than the others.
 @example(1280, "ipv4", 10**8, 6273)

@@ -9,7 +9,6 @@ from datetime import datetime
 import msgspec
 import pytest
 
-import halftrip
 from halftrip.errors import UsageError
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results.records import Header, RunEnd
@@ -50,15 +49,6 @@ def test_a_last_line_that_lacks_only_its_newline_counts(tmp_path):
     run = load(path)
     assert len(run.measurements) == 2
     assert run.problems == ()
-
-
-@pytest.mark.parametrize("line", [b"{}", b"nonsense", b'{"record":"poem"}', b"\xff\xfe", b""])
-def test_a_line_before_the_last_that_is_no_record_is_left_out(tmp_path, line):
-    path = write(tmp_path / "run.jsonl", tail=line + b"\n" + encode(a_measurement()))
-    run = load(path)
-    (problem,) = run.problems
-    assert problem.startswith(f"{path}: line 2 was left out: ")
-    assert run.measurements == (a_measurement(),)
 
 
 @pytest.mark.parametrize(
@@ -146,16 +136,3 @@ def test_default_names_are_new(tmp_path, monkeypatch):
     assert default_name(now) == "halftrip-20260131-120000.jsonl"
     (tmp_path / "halftrip-20260131-120000.jsonl").touch()
     assert default_name(now) == "halftrip-20260131-120000-2.jsonl"
-
-
-def test_a_loaded_run_has_a_frame_with_a_row_for_each_slice(tmp_path):
-    path = write(tmp_path / "run.jsonl", a_measurement(), a_measurement())
-    assert len(halftrip.load(path).frame()) == 1
-    frame = halftrip.load(path).frame(slices=True)
-    assert len(frame) == 2
-    assert frame["latency_ns"].tolist() == [1.0, 1.0]
-    assert frame["size_bytes"].tolist() == [8, 8]
-    assert set(frame["run"]) == {"run.jsonl"}
-    assert {"transport", "wait", "buffers", "pages", "p99_ns", "bandwidth_bytes_per_s"} <= set(
-        frame.columns
-    )

@@ -76,20 +76,6 @@ def test_modes_and_peers_are_as_the_driver_says_and_nodes_as_the_kernel_does(bar
     assert (first["numa_node"], second["numa_node"]) == (None, -1)
 
 
-def test_without_nvml_what_it_alone_knows_is_unknown(cuda_libraries, tmp_path, ask):
-    """The driver's library stands in a folder of its own."""
-    (tmp_path / "libcuda.so.1").symlink_to(cuda_libraries / "libcuda.so.1")
-    # So does a library that is none, which is found before one of this machine.
-    (tmp_path / "libnvidia-ml.so.1").write_text("no library")
-    program = (
-        "from halftrip.telemetry.devices import describe\n"
-        "found = describe('cuda@0', 0)\n"
-        "print(found.name, found.driver, found.link_width, found.power_limit, found.ecc)"
-    )
-    result = python(program, {"LD_LIBRARY_PATH": str(tmp_path)})
-    assert result.stdout == "Stand-in 0 None None None None\n", result.stderr
-
-
 def test_what_is_not_there_is_not_described(ask):
     # The last is the beginning of more than one UUID.
     names = ("host", "cuda@2", f"cuda@{'9' * 5000}", "cuda@0000:01:00.0", "cuda@GPU-")

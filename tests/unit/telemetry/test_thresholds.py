@@ -115,8 +115,3 @@ def test_a_socket_has_its_buffers_and_the_packets_of_its_path(connected, kind):
         assert first.name in ("the TCP segment", "the MTU of lo")
         assert first.header <= 100
         assert "--mss" in first.setting
-
-
-def test_a_socket_that_is_not_connected_has_none():
-    with socket.socket() as alone, pytest.raises(OSError, match="not connected"):
-        socket_thresholds(alone.fileno())
