@@ -95,37 +95,28 @@ def test_json_has_aggregates_and_failures():
     assert failed["configuration"]["pair"] == "0-2"
 
 
-@pytest.mark.parametrize("slices", [False, True])
-def test_a_frame_says_where_its_rows_come_from(slices):
+def test_a_frame_says_where_its_rows_come_from():
     first = runs.environment(0, mpi="Open MPI v5.0.11")
-    run = runs.run(
-        runs.measurement("shm", 8),
-        environments=(first, runs.environment(1, host="n2"), runs.environment(0, launch=1)),
-    )
-    (row,) = frame(run, slices, "mine.jsonl").to_dict("records")
-    assert (row["run"], row["host"], row["mpi"]) == (
-        "mine.jsonl", f"{first.host}:n2", "Open MPI v5.0.11",
-    )  # fmt: skip
-    assert row["date"].isoformat() == run.header.started
-    (row,) = frame(runs.run(runs.measurement("shm", 8))).to_dict("records")
-    assert (row["run"], row["host"]) == (run.header.started, first.host)
+    ranks = (first, runs.environment(1, host="n2"), runs.environment(0, launch=1))
+    run = runs.run(runs.measurement("shm", 8), environments=ranks)
+    for slices in (False, True):
+        (row,) = frame(run, slices, "mine.jsonl").to_dict("records")
+        origin = ("mine.jsonl", f"{first.host}:n2", "Open MPI v5.0.11")
+        assert (row["run"], row["host"], row["mpi"]) == origin
+        assert row["date"].isoformat() == run.header.started
     # A simulated run has no ranks.
     (row,) = frame(runs.run(runs.measurement("shm", 8), environments=())).to_dict("records")
-    assert row["host"] is None
+    assert (row["run"], row["host"]) == (run.header.started, None)
 
 
-def test_a_frame_has_the_rows_of_csv():
-    again = runs.measurement("shm", 8, slice=1, seed=2)
-    run = runs.run(runs.measurement("shm", 8), again, runs.measurement("tcp", 8))
-    table = frame(run)
-    (header, *lines) = text(csv_style.render, run).splitlines()
-    assert list(table.columns) == [*ORIGIN, *header.split(",")]
-    assert table["transport"].tolist() == [line.split(",")[0] for line in lines]
-    assert table["slices"].tolist() == [2, 1]
-
-
-def test_a_frame_of_slices_has_one_row_for_each():
+def test_a_frame_has_the_rows_of_csv_or_one_for_each_slice():
     again = runs.measurement("shm", 8, slice=1, seed=2, usage=(runs.usage(), runs.usage()))
+    run = runs.run(runs.measurement("shm", 8), again, runs.measurement("tcp", 8))
+    rows = frame(run)
+    (header, *lines) = text(csv_style.render, run).splitlines()
+    assert list(rows.columns) == [*ORIGIN, *header.split(",")]
+    assert rows["transport"].tolist() == [line.split(",")[0] for line in lines]
+    assert rows["slices"].tolist() == [2, 1]
     table = frame(runs.run(runs.measurement("shm", 8), again), slices=True)
     assert {*ORIGIN, "slice", "at_s", "size_bytes", "p99_ns"} < {*table.columns}
     assert table["slice"].tolist() == [0, 1]

@@ -19,11 +19,6 @@ def lines(*found, **changes):
     return devices.devices(run(devices=found, **changes))
 
 
-def test_a_run_without_devices_says_nothing_of_them():
-    assert lines() == []
-    assert devices.bounds(run()) == []
-
-
 def test_what_differs_from_what_is_usual_is_said():
     odd = device(
         link_generation=3, link_width=8, ecc=False, mig=True, compute_mode="exclusive process"
@@ -53,9 +48,7 @@ def test_of_several_hosts_each_device_has_its_host():
     hosts = tuple(environment(rank, host=f"n{rank}") for rank in (0, 1))
     found = lines(device(0), device(1), environments=hosts)
     assert found == [WHOLE.replace(":", " on n0:", 1), WHOLE.replace(":", " on n1:", 1)]
-
-
-def test_a_stand_in_is_named_first():
+    assert lines() == devices.bounds(run()) == []
     assert lines(device(), device(1, stand_in=True))[0] == (
         "the CUDA driver of this run is a stand-in for tests: its figures say nothing of a device"
     )

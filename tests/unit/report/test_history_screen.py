@@ -48,11 +48,6 @@ def test_a_few_runs_or_rows_of_other_runs_are_no_history():
     assert "no row is in 6 of them" in line
 
 
-def test_runs_of_one_day_have_times():
-    found = history(figures(dated(runs.run(runs.measurement()), n / 24) for n in range(8)))
-    assert "2026-01-05 03:00 to 2026-01-05 10:00" in answer(found)[0]
-
-
 def stepping(*levels):
     """One row, with eight runs of each of these levels."""
     measured = [
@@ -98,6 +93,9 @@ def test_bandwidths_are_said_as_such():
     found = history(figures(map(run, range(16))))
     assert "tcp 1M got slower from run 9 of 16 on, 2026-01-13: bandwidth -23 %" in answer(found)[0]
     assert "MB/s" in shown(found)
+    # Runs of one day have times.
+    found = history(figures(dated(runs.run(runs.measurement()), n / 24) for n in range(8)))
+    assert "2026-01-05 03:00 to 2026-01-05 10:00" in answer(found)[0]
 
 
 def test_for_programs_runs_rows_and_events_have_places(changed):
@@ -113,9 +111,6 @@ def test_for_programs_runs_rows_and_events_have_places(changed):
         assert change["ratio_low"] < change["ratio"] < change["ratio_high"]
         assert len(row["figures"]) == 20
         assert row["figures"][0]["latency_ns"] > 0
-
-
-def test_as_csv_each_row_and_run_is_a_line(changed):
     found = lines(changed)
     assert len(found) == 4 * 20
     assert [line["change"] for line in found].count("slower") == 2

@@ -100,12 +100,6 @@ def test_a_row_of_each_table_stands_beside_ours_and_a_line_says_why_others_stand
         assert any(reason in line for line in lines)
 
 
-def test_nothing_is_said_of_runs_that_were_not_imported_or_all_were():
-    both = [document(imported_run(OSU)), document(imported_run(OSU))]
-    shown = text_of(side_by_side.render(both, ["a.jsonl", "b.jsonl"], 120), 120)
-    assert "stand beside" not in shown
-
-
 def test_a_text_of_many_tables_has_a_line_for_each():
     """Streams and ping-pongs of several networks have no size in common to be compared by."""
     shown = shown_of(imported_run(reference(4)), 110)
@@ -119,10 +113,7 @@ def test_a_text_of_many_tables_has_a_line_for_each():
     assert "1 to 64M" in line
     assert "33.1! at 32K" in line
     assert "pingpong, stream" in shown.splitlines()[0]
-
-
-def test_rows_of_a_table_stand_together():
+    # Rows of a table stand together.
     found = document(imported_run(reference(4)))
     names = [dict(row.configuration.variant)["network"] for row in found.latency_rows]
-    changes = sum(a != b for a, b in pairwise(names))
-    assert changes < 10
+    assert sum(a != b for a, b in pairwise(names)) < 10

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from halftrip.analysis.loggp import Figure, LogGPFit, Overheads, loggp_fits
-from halftrip.analysis.max_rate import MaxRateFit, max_rate_fits
-from halftrip.analysis.netpipe_figures import NetpipeFigures, SizeFound, netpipe_figures
+from halftrip.analysis.loggp import Figure, LogGPFit, Overheads
+from halftrip.analysis.max_rate import MaxRateFit
+from halftrip.analysis.netpipe_figures import NetpipeFigures, SizeFound
 from halftrip.report import loggp, max_rate
 from halftrip.report import netpipe_figures as netpipe_report
 from halftrip.results.names import Names
@@ -140,13 +140,3 @@ def test_the_max_rate_model():
     assert one["R_N_bytes_per_s"] is None
     assert one["R_N_least_bytes_per_s"] == 3.9e9
     assert other["reason"] == "one pair at a time"
-
-
-def test_a_plain_run_prints_reasons_alone():
-    run = runs.run(runs.measurement("shm"), runs.measurement("tcp", wait="block"))
-    for text in (
-        shown(loggp.lines(loggp_fits(run), run.names, 80), 80),
-        shown(max_rate.lines(max_rate_fits(run), run.names, 80), 80),
-        shown(netpipe_report.lines(netpipe_figures(run), run.names, 80), 80),
-    ):
-        assert "measure" in text

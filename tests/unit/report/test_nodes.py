@@ -88,13 +88,6 @@ def test_of_a_slow_link_either_host_may_be_at_fault():
     assert [each["other_host"] for each in found["n1"]["slow"]] == ["n3"]
 
 
-def test_of_two_hosts_it_is_not_known_which():
-    found = of(hosts_run(2, ("n1",)))
-    assert verdicts(found) == ["short", "short"]
-    assert found["n0"]["reason"].endswith("on its only link, to n1; either host may be at fault")
-    assert found["n0"]["slow"] is None
-
-
 def test_hosts_that_talk_with_one_alone():
     pairs = [(0, 1), (0, 2), (0, 3)]
     assert verdicts(of(hosts_run(4, ("n2",), pairs=pairs))) == ["ok", "ok", "short", "ok"]
@@ -107,6 +100,11 @@ def test_what_may_be_chance_is_unsure():
     wide = [row._replace(verdict=row.verdict._replace(width=0.9)) for row in found.rows]
     said = nodes.render(found._replace(rows=wide, latency_rows=wide))
     assert [json.loads(line)["verdict"] for line in said.splitlines()] == ["unsure"] * 2
+    # Of two hosts it is not known which.
+    found = of(hosts_run(2, ("n1",)))
+    assert verdicts(found) == ["short", "short"]
+    assert found["n0"]["reason"].endswith("on its only link, to n1; either host may be at fault")
+    assert found["n0"]["slow"] is None
 
 
 def test_several_ranks_of_a_host_are_one():
@@ -137,9 +135,7 @@ def test_a_host_whose_links_failed_is_not_measured_and_the_others_are():
     assert found["n3"]["verdict"] == "not measured"
     assert "3 of its 3 links failed: no answer" in found["n3"]["reason"]
     assert verdicts(found)[:3] == ["ok"] * 3
-
-
-def test_a_link_that_failed_leaves_both_hosts_unsure():
+    # A link that failed leaves both hosts unsure.
     pairs = [pair for pair in combinations(range(4), 2) if pair != (0, 1)]
     found = of(hosts_run(4, pairs=pairs, failures=(failure((0, 1)),)))
     assert verdicts(found) == ["unsure", "unsure", "ok", "ok"]
@@ -147,13 +143,10 @@ def test_a_link_that_failed_leaves_both_hosts_unsure():
 
 
 def test_where_nothing_was_measured_the_reason_is_said():
-    stopped = hosts_run(2, pairs=[(0, 1)], end=RunEnd(reason="stopped by SIGINT"))
+    stopped = hosts_run(2, end=RunEnd(reason="stopped by SIGINT"))
     found = of(msgspec.structs.replace(stopped, measurements=()))
     assert verdicts(found) == ["not measured"] * 2
     assert "stopped by SIGINT" in found["n0"]["reason"]
-
-
-def test_a_figure_that_nothing_measures_is_not_measured():
     found = of(hosts_run(2), Expectations({"latency": 1.0, "messages": 1e6}))
     assert verdicts(found) == ["not measured"] * 2
     assert found["n0"]["reason"] == "messages was expected, and no row has it"

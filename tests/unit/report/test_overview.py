@@ -62,9 +62,7 @@ def test_the_whole_screen(width):
 def test_why_rows_are_not_ok():
     shown = text_of(render_why(document(made(), flags=False), 80), 80)
     assert shown == (GOLDEN / "why-80.txt").read_text()
-
-
-def test_what_is_missing_is_said_before_the_verdict():
+    # What is missing is said before the verdict.
     run = made(end=RunEnd(reason="stopped by SIGINT"))
     shown = text_of(render(document(run, flags=False), 100), 100)
     assert "not measured: udp 1M: a datagram is smaller\ninterrupted: stopped by SIGINT\n" in shown
@@ -76,20 +74,6 @@ def test_few_sizes_one_path_or_several_pairs_have_their_table():
     pairs = [*one, *(each for size in SIZES for each in slices("shm", size, 50.0, pair=(2, 3)))]
     for measured in (few, one, pairs):
         assert not has_overview(document(runs.run(*measured)).rows)
-
-
-def test_paths_are_named_by_what_tells_them_apart():
-    both = [
-        each
-        for size in SIZES
-        for wait in ("block", "spin")
-        for each in [
-            runs.measurement("tcp", size, wait, 9000.0, seed=n, slice=n) for n in range(10)
-        ]
-    ]
-    lines = text_of(render(document(runs.run(*both), flags=False), 100), 100).splitlines()
-    assert sum(line.startswith("tcp block") for line in lines) == 2
-    assert sum(line.startswith("tcp spin") for line in lines) == 2
 
 
 def moving(line_of):

@@ -40,17 +40,12 @@ def test_one_path_is_a_table_of_its_sizes():
     assert cells(lines, "verdict") == ["ok"] * 3
     assert all(cell.startswith("± 0.") for cell in cells(lines, "95 %"))
     assert "Trust: 3 of 3 rows ok." in lines
+    lossy = runs.measurement("udp", 64, delivery=Delivery(sent=400, lost=10, reordered=0))
+    assert "lost: udp pingpong 64: 10 of 400 datagrams (2.5 %)" in screen(lossy)
     # What is the default is not told, what is not is.
     assert "buffers" not in shown
     same = [runs.measurement("tcp", wait="block", buffers="same", slice=n) for n in range(8)]
     assert "buffers same" in screen(*same)
-
-
-def test_lost_datagrams_are_told():
-    lossy = runs.measurement("udp", 64, delivery=Delivery(sent=400, lost=10, reordered=0))
-    assert "lost: udp pingpong 64: 10 of 400 datagrams (2.5 %)" in screen(lossy)
-    whole = runs.measurement("udp", 64, delivery=Delivery(sent=400, lost=0, reordered=0))
-    assert "lost: udp" not in screen(whole)
 
 
 def pair(first, second, half_ns, size=8):
@@ -71,7 +66,16 @@ def test_pairs_are_a_matrix_and_the_slowest_is_named():
         line.startswith("slowest: ranks 1-3 (node1): 3.00; median of 6 pairs: 1") for line in lines
     )
     measured = [m for (a, b), ns in ALL.items() for m in pair(a, b, ns * (1 + 1e-4 * (a + b)))]
-    assert "within its interval" in screen(*measured)
+    rounds = tuple(
+        Aggregate(
+            configuration=measured[0].configuration, slice=0, pairs=[(0, n), (n + 1, n + 2)],
+            spans=[1_000_000 * n], messages=[1000.0],
+        )
+        for n in range(1, 8)
+    )  # fmt: skip
+    shown = screen(*measured, aggregates=rounds)
+    assert "within its interval" in shown
+    assert "aggregate: tcp pingpong 8, 7 rounds of pairs: 1.14 to 8.00 MB/s, median 2.00" in shown
 
 
 def test_few_or_too_many_pairs_are_a_list_with_the_slowest_first():
@@ -86,19 +90,6 @@ def test_few_or_too_many_pairs_are_a_list_with_the_slowest_first():
     lines = screen(*many).splitlines()
     assert cells(lines, "ranks") == [f"{a}-29" for a in range(28, 18, -1)]
     assert max(map(len, lines)) <= 80
-
-
-def test_many_rounds_share_a_line():
-    configuration = pair(0, 1, 1000.0)[0].configuration
-    rounds = tuple(
-        Aggregate(
-            configuration=configuration, slice=0, pairs=[(0, n), (n + 1, n + 2)],
-            spans=[1_000_000 * n], messages=[1000.0],
-        )
-        for n in range(1, 8)
-    )  # fmt: skip
-    shown = screen(*pair(0, 1, 1000.0), *pair(2, 3, 1000.0), aggregates=rounds)
-    assert "aggregate: tcp pingpong 8, 7 rounds of pairs: 1.14 to 8.00 MB/s, median 2.00" in shown
 
 
 def test_a_selection_keeps_what_was_chosen():

@@ -75,6 +75,10 @@ def test_variants_stand_side_by_side_in_the_order_of_the_plan(both):
     assert "Open MPI v5.0.1 and MPICH 4.2" in shown.splitlines()[0]
     assert "mpiexec.openmpi: Open MPI v5.0.1\n" in shown
     assert "mpiexec.mpich: MPICH 4.2\n" in shown
+    found = frame(both)
+    assert dict(zip(found["variant"], found["mpi"], strict=True)) == {
+        "mpiexec mpiexec.openmpi": "Open MPI v5.0.1", "mpiexec mpiexec.mpich": "MPICH 4.2",
+    }  # fmt: skip
 
 
 def test_numbers_say_of_what_they_are_and_long_values_are_letters_with_a_key():
@@ -82,6 +86,11 @@ def test_numbers_say_of_what_they_are_and_long_values_are_letters_with_a_key():
     run = a_run(*measured(numbers[0], 0), *measured(numbers[1], 1), planned=numbers)
     (part,) = variants.parts(document(run))
     assert [c.name for c in part.made.table.columns][2::2] == ["N 1", "N 2"]
+    # Many variants have a column for each axis.
+    many = tuple((("env.N", f"v{n}"),) for n in range(6))
+    run = a_run(*(m for n, v in enumerate(many) for m in measured(v, n)), planned=many)
+    shown = text_of(render(document(run), 120), 120)
+    assert any(line.split()[:1] == ["N"] for line in shown.splitlines())
     long = tuple((("env.UCX_TLS", f"{name},self,cuda_copy,cma"),) for name in ("posix", "sysv"))
     run = a_run(*measured(long[0], 0), *measured(long[1], 1), planned=long)
     (part,) = variants.parts(document(run))
@@ -116,13 +125,6 @@ def test_a_plan_that_makes_no_sense_is_shown_all_the_same(both, vary):
     assert "mpiexec.mpich" in text_of(render(document(run), 200), 200)
 
 
-def test_many_variants_have_a_column_for_each_axis():
-    many = tuple((("env.N", f"v{n}"),) for n in range(6))
-    run = a_run(*(m for n, v in enumerate(many) for m in measured(v, n)), planned=many)
-    shown = text_of(render(document(run), 120), 120)
-    assert any(line.split()[:1] == ["N"] for line in shown.splitlines())
-
-
 def test_what_failed_or_was_skipped_is_named_with_its_variant(both):
     failures = tuple(LaunchFailure(launch=n, variant=MPICH, reason="it aborts") for n in (1, 3))
     # One of all variants has nothing to do with them.
@@ -136,13 +138,6 @@ def test_what_failed_or_was_skipped_is_named_with_its_variant(both):
         "not measured: udp: no route",
         "mpiexec mpiexec.mpich: not measured: mpi: it has no window",
     ]
-
-
-def test_a_frame_has_the_mpi_of_each_variant(both):
-    found = frame(both)
-    assert dict(zip(found["variant"], found["mpi"], strict=True)) == {
-        "mpiexec mpiexec.openmpi": "Open MPI v5.0.1", "mpiexec mpiexec.mpich": "MPICH 4.2",
-    }  # fmt: skip
 
 
 def test_rows_of_different_variants_do_not_contradict_each_other():
