@@ -4,10 +4,13 @@ happens if one cannot begin."""
 import msgspec
 import pytest
 
-from halftrip.errors import Interrupted
+from halftrip import registry
+from halftrip.errors import Interrupted, Unavailable
+from halftrip.job import start as launching
 from halftrip.job.deaths import HostsLost
 from halftrip.job.resumption import Resumption
 from halftrip.job.series import Intervals, LaunchRecords, launch_all
+from halftrip.job.spec import Job
 from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
 from halftrip.results.records import CopyTime, Failure, LostHost, RunEnd, Skip
@@ -160,3 +163,44 @@ def test_launches_end_at_the_first_that_are_narrow(tmp_path):
 
 
 # A launch that fails.
+
+
+def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
+    """Only at the first launch is it a reason to measure the rest with local processes."""
+    made = []
+
+    class GoneLauncher:
+        reach = "unix"
+        token = "token"
+        hosts = ()
+
+        def __init__(self, plan):
+            made.append(plan)
+            if len(made) == 2:
+                raise Unavailable("the mpiexec was removed")
+
+        def job(self, listener, token, ranks):
+            listener.close()
+            return Job(listener.address, token, launcher=0, ranks=ranks, mpi=False)
+
+        def start(self, job, started):
+            raise AssertionError("there is no supervisor to call it")
+
+    class NoSupervisor:
+        def __init__(self, job, listener, records, view):
+            pass
+
+        def run(self, plan, start, number, done, limit):
+            pass
+
+    monkeypatch.setattr(registry.LAUNCHERS, "load", lambda name: GoneLauncher)
+    monkeypatch.setattr(launching, "Supervisor", NoSupervisor)
+    run_file = created(tmp_path)
+    plan = msgspec.structs.replace(Plan(), transport=("mpi", "shm"), launches=3)
+    with pytest.raises(Interrupted, match="launch 2: the mpiexec was removed"):
+        launching.launch(plan, run_file, NoView(), Resumption(launches=3))
+    run_file.close()
+    run = load(run_file.path)
+    assert len(made) == 2
+    assert run.skips == ()
+    assert run.interrupted == "launch 2: the mpiexec was removed"
