@@ -3,8 +3,6 @@ table. A stand-in for the driver plants their times."""
 
 import json
 
-import pytest
-
 from harness.cuda import stand_in
 
 QUICK = ("-s", "8,64K", "-i", "20", "--warmup", "2", "--slices", "1", "--no-message-rate")
@@ -51,21 +49,3 @@ def test_the_copies_of_every_device_are_in_the_file_and_below_the_table(shell, c
         ]  # fmt: skip
         assert all(len(rates.split(", ")) == 3 for _, rates in block)
         assert any(line.startswith(f"bound: {own}: ") for line in lines)
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize(
-    ("memory", "named"),
-    [
-        ("host", set()),
-        ("pinned", set()),
-        ("pinned@0:cuda@0", {"cuda@0"}),
-        ("managed@1", {"cuda@1"}),
-    ],
-)
-def test_there_are_bounds_of_what_is_on_a_device(shell, cuda_libraries, memory, named):
-    """By memcpy, this machine copies far faster; by its devices no row is too fast."""
-    result = run(shell, cuda_libraries, memory, "-t", "shm")
-    assert result.run.copy_times
-    assert {copy.memory for copy in result.run.device_copies} == named
-    assert not any("above-bound" in row["flags"] for row in result.rows())

@@ -98,16 +98,6 @@ def test_a_view_that_a_format_has_not_says_where_it_is(measured, arguments, said
     assert result.err.count("\n") == 1
 
 
-def test_several_views_are_shown_one_after_the_other(measured):
-    every = measured.show("--cost", "--system-log", "--layers")
-    assert (every.status, every.err) == (0, "")
-    places = [
-        every.out.index(said)
-        for said in ("busy-poll:", "no layers: no two of these transports are", "no system log: ")
-    ]
-    assert places == sorted(places)
-
-
 def test_each_way_to_wait_and_to_buffer_is_a_row(shell):
     """With ``spin:block`` the initiator polls and the responder sleeps. And the table has round
     trips where that was asked for, also when it is shown again."""

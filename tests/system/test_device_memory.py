@@ -140,19 +140,6 @@ def test_without_a_driver_other_memory_is_measured(shell):
 # A device that fails, and ends that die.
 
 
-@pytest.mark.extended
-def test_a_device_that_falls_off_the_bus_ends_the_run_with_its_error(shell, cuda):
-    result = shell.run(
-        *("-t", "cuda-ipc", "--memory", "cuda", "-s", "8", "-i", "100000", "--slices", "1"),
-        **cuda(fail="cuStreamSynchronize=719@2000"),
-    )
-    assert result.status == 1
-    assert (
-        "cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)" in result.err
-    )
-    assert "Traceback" not in result.err
-
-
 def test_a_run_leaves_nothing_allocated(shell, cuda, tmp_path):
     """And says what was measured with, which was a stand-in."""
     ledger = tmp_path / "ledger"

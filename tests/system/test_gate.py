@@ -10,20 +10,7 @@ import pytest
 pytestmark = pytest.mark.extended
 
 TRIALS = int(os.environ.get("TRIALS", "1"))
-WORK = [
-    "-t",
-    "unix",
-    "-s",
-    "8,1K",
-    "--wait",
-    "spin",
-    "--launches",
-    "5",
-    "--time",
-    "20ms",
-    "-r",
-    "3",
-]
+WORK = ("-t", "unix", "-s", "8,1K", "--wait", "spin", "--launches", "5", "--time", "20ms")
 # What is slower in the new build: each message takes as long as this many bytes of memory take to
 # be written, on whatever machine.
 SLOWER = """

@@ -85,21 +85,6 @@ def test_an_interrupt_of_a_terminal_reaches_ranks_as_well(shell):
     assert shell.marked.await_end(END_SECONDS) == []
 
 
-MILLISECONDS = (50, 150, 300, 500, 700, 900, 1100, 1400, 1800, 2300)
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize(
-    ("launcher", "milliseconds"), drawn(itertools.product(LAUNCHERS, MILLISECONDS), 5)
-)
-def test_a_run_is_stopped_between_states(shell, launcher, milliseconds):
-    """Where nothing is to be seen from outside."""
-    victim = Victim(shell, *LAUNCHERS[launcher], **ONE_HOST)
-    victim.await_handler()
-    time.sleep(milliseconds / 1000)
-    assert stopped(victim.interrupt())
-
-
 @pytest.mark.parametrize(
     "state", ["rank", *extended(*drawn(["process", "connection", "ranks", "measurement"], 2))]
 )

@@ -3,7 +3,6 @@ and leaves nothing behind but a file that holds all that was measured."""
 
 import re
 import signal
-import socket
 from pathlib import Path
 
 import pytest
@@ -70,23 +69,6 @@ def test_a_killed_rank_of_mpi_is_named(shell, name, rank, transports):
     assert ended.run.interrupted == f"rank {rank} (process {pid}) died"
 
 
-@pytest.mark.extended
-def test_a_rank_that_is_killed_in_the_midst_of_many_rounds_ends_all(shell):
-    """Two pairs measure in every round: three rounds of all pairs, 10 sizes, ten slices."""
-    rounds = ("--pairs", "all", "-s", "0..18+2", "--iterations", "200", "-t", "shm")
-    victim = Victim(shell, "-n", "4", *rounds)
-    measured = 200
-    victim.await_measurements(measured)
-    pid = victim.rank(3)
-    ended = victim.kill(pid)
-    said = f"rank 3 (process {pid}) was killed by SIGKILL"
-    assert (ended.status, ended.err) == (1, f"halftrip: {said}\n")
-    assert ended.run.interrupted == said
-    assert measured <= len(ended.run.measurements) < 2 * 300
-    pairs = {measurement.configuration.pair for measurement in ended.run.measurements}
-    assert len(pairs) == 6
-
-
 @pytest.mark.parametrize("name", extended("wheel", *drawn(["openmpi", "mpich"], 1)))
 def test_a_killed_mpiexec_is_named(shell, name):
     victim = Victim(shell, *WITH_MPI, *chosen(name), **quick_start(name))
@@ -106,26 +88,6 @@ def test_the_ranks_of_a_killed_command_say_so_and_end(shell, arguments):
     assert ended.status == -signal.SIGKILL
     assert ended.err == f"halftrip: the launcher (process {victim.process.pid}) died\n"
     assert ended.run.interrupted == UNSAID
-
-
-@pytest.mark.extended
-def test_a_stranger_who_connects_is_not_let_in(shell):
-    """Whoever finds the launcher's socket but has no token learns nothing and breaks nothing."""
-    victim = Victim(shell, *LOCAL)
-    victim.await_listener()
-    connected = 0
-    for name in shell.marked.sockets():
-        with socket.socket(socket.AF_UNIX) as stranger:
-            try:
-                stranger.connect(name.replace("@", "\0"))
-                connected += 1
-                stranger.sendall(b"\0\0\0\5hello")
-                assert stranger.recv(100) == b""
-            except ConnectionError:
-                continue
-    assert connected
-    victim.await_measurements(2)
-    victim.interrupt()
 
 
 # Jobs that an mpiexec has started and halftrip has joined.

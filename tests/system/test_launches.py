@@ -2,13 +2,11 @@
 
 import json
 import re
-import shlex
 import signal
 
 import pytest
 
 from harness.choice import extended
-from harness.mpi import ONE_HOST, chosen, mpiexec, quick_start
 from harness.shell import opened_shell
 from harness.victim import Victim
 
@@ -105,37 +103,3 @@ def test_what_ends_a_later_launch_ends_the_run_and_the_first_stays(shell, who):
     assert ended.run.interrupted == reason
     assert ended.err == f"halftrip: {reason}\n"
     assert f"interrupted: {reason}" in ended.out
-
-
-@pytest.mark.extended
-def test_a_launch_that_does_not_start_is_named(shell):
-    """The mpiexec works once."""
-    script = shell.directory / "mpiexec-once"
-    script.write_text(
-        f"#!/bin/sh\ncd {shlex.quote(str(shell.directory))}\n"
-        # To be asked for its version is no launch.
-        'case "$*" in *halftrip.job.worker*)\n'
-        '[ -e used ] && { echo "no more slots" >&2; exit 3; }; touch used;; esac\n'
-        f'exec {shlex.quote(mpiexec("wheel"))} "$@"\n'
-    )
-    script.chmod(0o755)
-    result = shell.run(
-        *("-t", "shm", "-s", "8", "--launches", "3", *QUICK),
-        *("--mpiexec", shlex.quote(str(script))),
-        **ONE_HOST,
-    )
-    assert result.status == 1
-    said = r"halftrip: launch 2: mpiexec-once .* ended with status 3: no more slots"
-    assert re.search(said, result.err)
-    assert launches_of(result.run) == [0]
-    assert "launch 2: mpiexec-once" in result.run.interrupted
-
-
-@pytest.mark.parametrize("name", extended("wheel", "mpich"))
-def test_an_mpiexec_starts_every_launch(shell, name):
-    result = shell.run(
-        *("-t", "mpi", "-s", "8", "--launches", "2", *QUICK, *chosen(name)), **quick_start(name)
-    )
-    assert result.status == 0, result.err
-    assert launches_of(result.run) == [0, 1]
-    assert len({e.pid for e in result.run.environments}) == 4

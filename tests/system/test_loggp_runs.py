@@ -1,12 +1,8 @@
 """LogGP of real ranks, and of a path that has it planted, as a person calls the command."""
 
-import math
-
 import pytest
 
 from halftrip.analysis.loggp import loggp_fits
-from harness.choice import extended
-from harness.mpi import ONE_HOST
 
 PLANTED = """
 sizes = "1,64,1K,16K"
@@ -28,8 +24,6 @@ pattern = "stream"
 window = "1,16"
 delay = "0,50us"
 """
-# Longer than a round trip, also beside two busy loops, where nothing else helps a rank that sleeps.
-DELAYS = {"shm": "0,20us,5ms", "tcp": "0,1ms,20ms", "mpi": "0,50us,20ms"}
 
 
 def test_a_planted_path_has_what_was_planted_and_is_exported_so(shell):
@@ -54,39 +48,6 @@ def test_a_planted_path_has_what_was_planted_and_is_exported_so(shell):
     assert "# One unit of time is 1 ps," in text
     for letter, truth in (("L", 2500), ("o", 750), ("g", 1000), ("G", 0.2)):
         assert int(options[f"-{letter}"]) / 1000 == pytest.approx(truth, rel=0.05), letter
-
-
-@pytest.mark.parametrize("transport", ["shm", *extended("tcp", "mpi")])
-def test_the_parts_of_a_half_round_trip_make_it_up(shell, transport):
-    """Of real ranks nothing but relations is certain: a send takes some time; both overheads are
-    what a delay leaves over; they and L are half a round trip."""
-    result = shell.run(
-        *("-t", transport, "-p", "pingpong,stream", "--window", "1,8", "-s", "8", "--ci", "none"),
-        *("--delay", DELAYS[transport], "--time", "60ms"),
-        **(ONE_HOST if transport == "mpi" else {}),
-    )
-    assert result.status == 0, result.err
-    (fit,) = loggp_fits(result.run)
-    found = fit.smallest
-    assert found.size == 8
-    if found.delay is None or found.send.estimate is None:
-        # Where other programs have the cores, no delay is surely longer than a round trip.
-        reasons = found.both.reason + found.send.reason
-        assert "round trip of" in reasons or "with a delay above its round trip" in reasons
-        return
-    both = found.both.estimate
-    assert both.low <= both.value <= both.high
-    # A delay never takes less than it should.
-    assert both.value > 0
-    send = found.send.estimate
-    assert send.low <= send.value <= send.high
-    assert send.high > 0
-    receive = found.receive.estimate
-    assert receive.value == pytest.approx(both.value - send.value)
-    # Without streams of three sizes G is not known, nor what 7 bytes take of it.
-    assert fit.latency.estimate is None
-    assert fit.per_byte.reason.startswith("streams with windows of 1 and of 8 of 1 sizes")
-    assert not math.isnan(found.half.low)
 
 
 def test_rows_with_and_without_a_delay_are_told_apart(shell):

@@ -1,6 +1,5 @@
 """`halftrip plot` as it is called."""
 
-import json
 import sys
 
 import pytest
@@ -32,16 +31,6 @@ def test_without_a_name_it_is_drawn_in_the_terminal(shell, run_file):
     assert "o shm" in result.out
     (shell.directory / run_file).rename(shell.directory / "halftrip-1.jsonl")
     assert shell.call("plot").out.startswith("One-way latency by message size: pingpong\n")
-
-
-def test_the_specification_can_be_changed(shell, run_file):
-    shown = shell.call("plot", run_file, "--spec", "-k", "bandwidth")
-    assert shown.status == 0, shown.err
-    spec = json.loads(shown.out)
-    assert "vega-lite" in spec["$schema"]
-    result = shell.call("plot", run_file, "--spec", "-k", "bandwidth", "-o", "spec.json")
-    assert result.status == 0, result.err
-    assert json.loads((shell.directory / "spec.json").read_text()) == spec
 
 
 def test_a_history_is_of_the_runs_in_a_directory(shell, run_file):

@@ -6,11 +6,8 @@ import json
 import pytest
 
 from halftrip.registry import TRANSPORTS
-from harness.choice import extended
 from harness.packages import install
 from harness.shell import opened_shell
-from harness.victim import Victim
-from harness.wrong_bytes import check_failure, is_checked, spoiled
 
 PATTERNS = ("pingpong", "stream")
 
@@ -118,34 +115,6 @@ def test_it_is_measured_like_a_built_in_one(measured_plug_in):
     rows = json.loads(measured_plug_in.show("--format", "json").out)["rows"]
     names = [row["transport"] for row in rows]
     assert list(dict.fromkeys(names)) == ["shm", "works"]
-
-
-@pytest.mark.parametrize("rank", [0, *extended(1)])
-def test_a_wrong_byte_is_found(shell, rank):
-    installed(shell)
-    result = shell.run(
-        *("-t", "works", "-p", ",".join(PATTERNS), "-s", "1021", "--window", "3"),
-        *("--time", "2ms", "--verify"),
-        **spoiled(shell, rank, 1020),
-    )
-    assert result.status == 1
-    failed = {failure.configuration.pattern for failure in result.run.failures}
-    assert failed == {pattern for pattern in PATTERNS if is_checked(pattern, rank)}
-    for failure in result.run.failures:
-        check_failure(failure, rank, 1020)
-        assert failure.reason in result.out
-
-
-def test_a_rank_that_is_killed_ends_the_run(shell):
-    victim = Victim(
-        shell,
-        *("-t", "works", "-s", "1M", "--ci", "none", "--time", "60s"),
-        **installed(shell),
-    )
-    victim.await_work(0)
-    pid = victim.rank(1)
-    ended = victim.kill(pid)
-    assert ended.err == f"halftrip: rank 1 (process {pid}) was killed by SIGKILL\n"
 
 
 def test_one_that_cannot_be_imported_is_a_mistake_in_one_line(shell):

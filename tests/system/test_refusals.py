@@ -1,7 +1,5 @@
 """What cannot be measured is left out with the reason, and the rest is measured."""
 
-import os
-
 import pytest
 
 from halftrip.registry import TRANSPORTS
@@ -73,17 +71,3 @@ def test_only_the_size_that_no_memory_holds_is_refused(refused):
         assert skip.sizes == [GIGABYTES << 30]
         needed = buffers * GIGABYTES * 1024
         assert skip.reason.startswith(f"buffers need {needed} MiB on one host, where ")
-
-
-@pytest.mark.extended
-def test_a_core_that_a_rank_may_not_use_is_a_reason_and_no_mistake(shell):
-    first, second = sorted(os.sched_getaffinity(0))[:2]
-    result = shell.run(
-        "-t", "shm,tcp", "--cores", f"{first},{second}", prefix=("taskset", "-c", str(first))
-    )
-    assert result.status == 1
-    for transport in ("shm", "tcp"):
-        reason = f"rank 1 may not use core {second} (allowed: {first})"
-        assert f"not measured: {transport}: {reason}" in result.out
-    assert result.run.measurements == ()
-    assert result.run.interrupted is None

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import sys
 
 import psutil
 import pytest
@@ -63,13 +62,6 @@ def test_several_ranks_of_a_host_share_its_memory(shell, tmp_path):
     assert len(pairs["tcp"]) == 6
 
 
-OLD = f"""#!/bin/sh
-exec {sys.executable} -c 'import halftrip.job.agent as a, sys
-a.__version__ = "0.0.9"
-from halftrip.cli import main; main()' "$@"
-"""
-
-
 @pytest.mark.extended
 @pytest.mark.parametrize(
     ("options", "status", "said"),
@@ -80,11 +72,6 @@ from halftrip.cli import main; main()' "$@"
             r"ssh-stand-in to a \(process \d+\) ended with status 12[67]: .*/opt/none: .*",
         ),
         (
-            ("--remote-command", "old"),
-            1,
-            ".*halftrip 0.0.9 is here, 0.1.0 at the launcher; install the same",
-        ),
-        (
             ("--interface", "203.0.113.0/24"),
             2,
             r"--interface: \w+: '203\.0\.113\.0/24' is no interface, .*",
@@ -93,10 +80,6 @@ from halftrip.cli import main; main()' "$@"
     ],
 )
 def test_what_is_missing_is_named(shell, on_hosts, options, status, said):
-    old = shell.directory / "old"
-    old.write_text(OLD)
-    old.chmod(0o755)
-    options = [str(old) if word == "old" else word for word in options]
     result = shell.run(*QUICK, *on_hosts, *options)
     assert result.status == status, result.err
     assert re.fullmatch(f"halftrip: {said}\n", result.err), result.err
