@@ -199,8 +199,10 @@ def test_json_is_parsed_once_and_no_longer_than_any_tool_prints_it(monkeypatch):
     parsed = []
     loads = json.loads
     monkeypatch.setattr(json, "loads", lambda *a, **b: parsed.append(len(a[0])) or loads(*a, **b))
-    for name in ("iperf3/udp.json", "pyperf/two-benchmarks.json", "perftest/send-lat-json.txt",
-                 "nccl-tests/sendrecv-json.txt"):  # fmt: skip
+    for name in (
+        *("iperf3/two-streams.json", "pyperf/two-benchmarks.json"),
+        *("perftest/send-lat-json.txt", "nccl-tests/sendrecv-json.txt"),
+    ):
         content = (SAMPLES / name).read_text()
         for text in (content, content.rstrip("\n")):
             parsed.clear()
@@ -208,4 +210,4 @@ def test_json_is_parsed_once_and_no_longer_than_any_tool_prints_it(monkeypatch):
             assert len(parsed) == 1
     monkeypatch.setattr("halftrip.convert.text._LONGEST_JSON", 100)
     with pytest.raises(UsageError, match="longer than 0 MiB, which is no JSON of these tools"):
-        imported_run((SAMPLES / "iperf3/udp.json").read_text())
+        imported_run((SAMPLES / "iperf3/two-streams.json").read_text())

@@ -93,7 +93,6 @@ def test_what_is_not_known_is_left_out():
 
 
 def test_files_of_several_plans_have_no_series_in_common():
-    """A collector refuses all files of a directory of which two have the same series."""
     one, other = (
         runs.run(runs.measurement(), header=msgspec.structs.replace(runs.run().header, plan=plan))
         for plan in ({"sizes": "8"}, {"sizes": "8,64"})

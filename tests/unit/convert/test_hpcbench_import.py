@@ -26,8 +26,6 @@ TESTS = {
 LOGGED = " with system log"
 ROUND_TRIPS = {
     ("Gigabit Ethernet", 64): (72.694, 72.716, 72.763, 72.541, 72.749),
-    ("Gigabit Ethernet", 1024): (124.785, 124.601, 124.611, 124.756, 124.623),
-    ("Myrinet", 64): (14.247, 14.245, 14.243, 14.245, 14.255),
     ("Myrinet", 1024): (32.261, 32.312, 32.328, 32.261, 32.246),
 }
 
@@ -174,18 +172,13 @@ def test_networks_are_programs_where_nothing_is_said_of_them():
         ("fixed", "\n3  ", "\n4  ", "line 16: repetition 4, where 3 is the next"),
         ("fixed", "822.8124", "0.0000", "line 14: no throughput"),
         ("fixed", "Iteration : 492", "Iteration : 0", "line 13: no iterations"),
-        ("fixed", "# Iteration : 492\n", "", "line 12: no comment with Iteration above it"),
         ("fixed", "# Blocking", "# Other", "no comment with communication (MPI_...) below"),
         ("fixed", "Wed Jul 14", "Wed Jul 44", "line 1: 'Wed Jul 44 16:32:53 2004' is no date"),
         ("exponential", "        16 ", "         8 ", "size 8 comes a second time"),
         ("round-trip", "(2)", "(3)", "line 4: round trip 3, where 2 is the next"),
         ("round-trip", "72.716 usec", "72.716 sec", "line 4: 'sec' is neither usec nor msec"),
-        ("round-trip", "72.541/", "72.741/", "line 9: min, avg and max are not in order"),
         ("system-log", "Watch times: 7", "Watch times: 8", "7 rows of the system log, where it"),
-        ("system-log", "# node1 syslog", "# node2 syslog", "a system log of node2, where"),
-        ("system-log", "( loop eth0 )", "( loop )", "2 interfaces, but 1 names"),
         ("system-log", "<eth0>", "<eth1>", "the table of eth1, where eth0 is the next"),
-        ("system-log", "CPU number: 2", "CPU number: 0", "CPU number: 0"),
     ],
 )
 def test_what_no_tool_prints_is_refused_by_its_line(name, old, new, said):

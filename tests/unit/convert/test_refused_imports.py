@@ -43,12 +43,12 @@ CHANGES = {
         ("four-benchmarks", "Thu Jun", "Someday", "is no date"),
     ],
     "iperf3": [
-        ("udp.json", '"end":\t{', '"error": "interrupt - the client has terminated", "end":\t{',
+        ("two-streams.json", '"end":\t{', '"error": "interrupt - it has terminated", "end":\t{',
          "interrupt"),
-        ("udp.json", '"blksize":\t32768', '"blksize":\t0', "blocks of 0"),
-        ("udp.json", '"protocol":\t"UDP"', '"protocol":\t"SCTP"', "sctp"),
-        ("udp.json", '"timesecs":\t1795533436', '"timesecs":\t1', "in the year 1970"),
-        ("udp.json", '"timesecs":\t1', '"timesecs":\t999', "no date"),
+        ("two-streams.json", '"blksize":\t65536', '"blksize":\t0', "blocks of 0"),
+        ("two-streams.json", '"protocol":\t"TCP"', '"protocol":\t"SCTP"', "sctp"),
+        ("two-streams.json", '"timesecs":\t1795533432', '"timesecs":\t1', "in the year 1970"),
+        ("two-streams.json", '"timesecs":\t1', '"timesecs":\t999', "no date"),
     ],
     "mpptest": [
         ("cit", "type = blocking", "type = blocking-bisect", "'blocking-bisect' is not read here"),
@@ -184,7 +184,7 @@ def test_what_is_interrupted_or_of_several_threads():
         (text.replace(row, "Final:      500     162.301     0.38     6161\n"), "several threads"),
         ("sockperf: Starting test...\n", "interrupted"),
         (sample("pyperf", "two-benchmarks.json")[:900], "no JSON"),
-        (sample("iperf3", "udp.json")[:2000], "no JSON"),
+        (sample("iperf3", "two-streams.json")[:2000], "no JSON"),
     ):
         with pytest.raises(UsageError, match=said):
             measured(whole)
@@ -203,7 +203,7 @@ def test_a_bandwidth_of_a_stream_of_iperf3_that_is_none(bits, said):
 
 @pytest.mark.parametrize(("bits", "said"), [(0, "nothing was received"), (5e-324, "is too small")])
 def test_a_bandwidth_of_iperf3_that_is_almost_none(bits, said):
-    found = json.loads(sample("iperf3", "udp.json"))
+    found = json.loads(sample("iperf3", "two-streams.json"))
     found["end"]["sum_received"]["bits_per_second"] = bits
     with pytest.raises(UsageError, match=said):
         measured(json.dumps(found) + "\n")
