@@ -154,24 +154,6 @@ def aged(datagram, ns):
     return datagram[:8] + struct.pack("<q", sent) + datagram[16:]
 
 
-@pytest.mark.parametrize("shifts", [[0, 10**15], [10**15, 3 * 10**15, 2 * 10**15, 10**12]])
-def test_the_jitter_of_an_alternating_delay_is_that_delay(clock, shifts):
-    """The relay changes the times of sending. All other delays are shorter than the test."""
-
-    def age(index, datagram):
-        return [(0.0, aged(datagram, shifts[index % len(shifts)]))]
-
-    with Relay(there=age) as relay:
-        ends = ends_of(relay, clock, 100, window=60, rate=100 / 0.0005, jitter=True)
-        began = time.monotonic_ns()
-        result = run_batch(ends, "stream", 1)
-        took = time.monotonic_ns() - began
-    assert counts(result) == (1, 60, 0, 0)
-    made = [shifts[i % len(shifts)] for i in range(60)]
-    expected = smooth(abs(b - a) for a, b in itertools.pairwise(made))
-    assert result.jitter == pytest.approx(expected, abs=took)
-
-
 def test_the_warm_up_has_no_part_in_jitter(clock):
     def age(index, datagram):
         return [(0.0, aged(datagram, 10**15 if index == 19 else 0))]

@@ -91,17 +91,6 @@ def test_counts_are_read_by_name_and_malformed_ones_left_out(kernel):
     assert warning == "/proc/x: eth0 out is '?', which is not a count of 64 bits; left out"
 
 
-def test_warnings_are_by_file_and_part(kernel):
-    for part in ("a", "b", "a"):
-        kernel.reader.warn("/proc/x", "malformed", part)
-    kernel.reader.warn("/proc/y", "malformed", "a")
-    assert kernel.reader.take_warnings() == [
-        "/proc/x: malformed",
-        "/proc/x: malformed",
-        "/proc/y: malformed",
-    ]
-
-
 def test_the_root_is_put_before_every_path(kernel):
     assert kernel.reader.names("/proc") == ["empty", "text"]
     assert Reader(kernel.root / "proc").line("/text") == "one"

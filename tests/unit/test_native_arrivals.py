@@ -41,21 +41,6 @@ def test_a_message_arrives_after_it_is_sent_and_before_its_reply(ends, untimed):
     assert (at_peer[1:] < own[1:]).all()
 
 
-@pytest.mark.parametrize("wrong", [
-    {"pattern": "stream"},
-    {"pattern": "bidirectional"},
-    {"untimed": 0},
-    {"iterations": 2},
-    {"part": _native.initiate},
-])  # fmt: skip
-def test_arrivals_are_refused_where_there_are_none(wrong):
-    ends, release = PAIRS["spinning socket"]()
-    part = wrong.pop("part", _native.respond)
-    with pytest.raises(ValueError, match=r"arrive|arrivals"):
-        call(part, ends[1], np.zeros(3, np.int64), arrivals=True, **wrong)
-    release()
-
-
 def test_timestamps_lie_between_the_moments_around_them():
     clock = Clock()
     before = raw_now()

@@ -5,7 +5,7 @@ import pytest
 
 from halftrip import _native
 from halftrip.clock import Clock, best_source
-from harness.ends import KINDS, PAIRS, messages, shm_pair, window_pair
+from harness.ends import KINDS, PAIRS, messages, shm_pair
 from harness.threads import in_thread
 
 CLOCK = best_source()
@@ -64,19 +64,6 @@ def test_what_a_delay_takes_longer_is_not_counted():
     taken = np.diff(times) + left_out
     assert (taken > 0).all()
     assert (taken < Clock().hertz).all()
-
-
-def test_other_patterns_and_one_sided_endpoints_have_no_delay():
-    (first, _), _ = shm_pair()
-    (window, _), _, release = window_pair(64)
-    rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
-    rest = (*rings, 1, 0, 1, np.zeros(2, np.int64), CLOCK, 10, 0)
-    for pattern in ("exchange", "pingping", "bidirectional", "put"):
-        with pytest.raises(ValueError, match="this endpoint cannot do that pattern"):
-            _native.initiate_delayed(first, pattern, *rest)
-    with pytest.raises(TypeError):
-        _native.initiate_delayed(window, "pingpong", *rest)
-    release()
 
 
 def test_a_delay_ends_when_it_is_asked_to():

@@ -48,17 +48,6 @@ def test_requests_made_before_one_that_fails_are_freed(init, number):
     assert sorted(mpi.freed) == list(range(1, mpi.made + 1))
 
 
-def test_persistent_requests_go_round_with_their_buffers():
-    mpi = FakeMpi()
-    out, in_ = ring(2), ring(2)
-    endpoint = mpi.persistent(out, in_, 3)
-    for _ in range(2):
-        initiate(endpoint, "bidirectional", out, in_, window=3, samples=2)
-    assert mpi.count("MPI_Start") == 24
-    initiate(endpoint, "pingpong", out, in_, samples=5)
-    assert mpi.count("MPI_Wait") == 10
-
-
 def test_persistent_requests_are_for_their_own_buffers_alone():
     mpi = FakeMpi()
     out, in_ = ring(2), ring(2)

@@ -85,14 +85,3 @@ def test_a_responder_orders_its_accesses_to_an_mpi_window():
     take_part(_native.respond, mpi.window(0, 16), "put", (ring, ring), times, "timed", window=2)
     touch = ["MPI_Recv", "MPI_Win_sync", "MPI_Win_sync", "MPI_Send"]
     assert [call[0] for call in mpi.calls] == ["MPI_Send", *5 * touch, "MPI_Recv"]
-
-
-def test_what_cannot_be_touched_is_refused():
-    ends, _ = shm_pair()
-    rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
-    for call, end in zip((_native.initiate, _native.respond), ends, strict=True):
-        for pattern in ("pingpong", "stream"):
-            with pytest.raises(ValueError, match="only a one-sided pattern has memory to touch"):
-                take_part(call, end, pattern, rings, np.zeros(2, np.int64), "timed")
-        with pytest.raises(ValueError, match="none, untimed or timed"):
-            take_part(call, end, "stream", rings, np.zeros(2, np.int64), "now")

@@ -148,11 +148,3 @@ def test_a_plug_in_that_cannot_be_imported_is_a_usage_error(
         registry.load(name)
     said = f"{registry.group} {name!r} ({target}) cannot be loaded: {problem}"
     assert str(caught.value) == said
-
-
-def test_an_unknown_name_is_in_no_registry(plug_ins):
-    assert "unknown" not in TRANSPORTS
-    with pytest.raises(UsageError) as caught:
-        make_plan(options_layer({"transport": "unknown"}))
-    assert str(caught.value).endswith("simulated, example, lost")
-    assert TRANSPORTS.place("unknown") == (len(TRANSPORTS.built_in), "unknown")

@@ -99,16 +99,3 @@ except cuda.CudaError as error:
         "error 12345",
         "201 cuMemFree: CUDA_ERROR_INVALID_CONTEXT (invalid device context)",
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "public"),
-    [
-        ("cuMemAlloc_v2", "cuMemAlloc"),
-        ("cuStreamGetCaptureInfo_v12", "cuStreamGetCaptureInfo"),
-        ("some_value", "some_value"),
-        ("_v2", "_v2"),
-    ],
-)
-def test_names_without_the_version_of_the_interface(name, public):
-    assert cuda.public_name(name) == public

@@ -96,49 +96,6 @@ print("no context", code_of("cuMemcpyDtoH_v2", own, address, size(1)))
     ]
 
 
-def test_streams_go_on_at_the_same_time_and_what_is_in_one_in_order(cuda_libraries):
-    """With 200 ms a copy: whoever asks is told that it is not over. A flag and the context wait for
-    the copies before; those of two streams end at about the same time."""
-    code = """
-address, host = allocate(8), pinned(8)
-flag = ctypes.c_uint32.from_address(host.value)
-flag.value = 0
-first, second = device.new_stream(), device.new_stream()
-
-def copy(stream):
-    driver.call("cuMemcpyAsync", at(address), at(host), size(8), stream)
-
-def recorded(stream):
-    event = ctypes.c_void_p()
-    driver.call("cuEventCreate", ctypes.byref(event), 0)
-    driver.call("cuEventRecord", event, stream)
-    return event
-
-def passed():
-    return (time.perf_counter() - start) / 0.2
-
-start = time.perf_counter()
-copy(first), copy(second)
-ends = recorded(first), recorded(second)
-print(code_of("cuStreamQuery", first), code_of("cuStreamQuery", None))
-driver.call("cuCtxSynchronize")
-print(code_of("cuStreamQuery", first), code_of("cuStreamQuery", second), passed() >= 1)
-apart = ctypes.c_float()
-driver.call("cuEventElapsedTime", ctypes.byref(apart), *ends)
-print(apart.value < 150)
-start = time.perf_counter()
-copy(first)
-driver.call("cuStreamWriteValue32_v2", first, at(host), 7, 0)
-print(flag.value, passed() >= 1)
-"""
-    assert said(cuda_libraries, code, h2d="200000000") == [
-        "600 0",
-        "0 0 True",
-        "True",
-        "7 True",
-    ]
-
-
 def test_a_device_that_falls_off_the_bus_stays_off(cuda_libraries):
     code = """
 print([code_of("cuCtxSynchronize") for _ in range(4)], code_of("cuMemFree_v2", ctypes.c_uint64()))

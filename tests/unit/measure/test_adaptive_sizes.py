@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from halftrip.analysis.breakpoints import Breakpoint, breakpoints
+from halftrip.analysis.breakpoints import breakpoints
 from halftrip.measure.adaptive_sizes import Refinement, next_sizes
 from halftrip.results.records import Failure
 from halftrip.results.run_file import encode
@@ -136,24 +136,6 @@ def test_a_jump_with_a_change_of_slope_is_one_breakpoint_and_a_slow_size_two(cur
 def test_without_intervals_only_large_jumps_are_found(spread):
     assert refine(jump(70_000, 0.1), spread=spread) == ((), 18)
     assert located(refine(jump(70_000, 3.0), spread=spread)[0], 70_000)
-
-
-def test_the_clearest_breakpoint_comes_first():
-    curve = jump(1_000_000, 2.0, jump(1000, 0.2))
-    points = [Point(size, curve(size), 0.0) for size in DOUBLES]
-    points += [Point(size, curve(size), 0.0) for size in next_sizes(points, DOUBLES)]
-    first, second = next_sizes(points, DOUBLES)
-    assert 524288 < first < 1048576
-    assert 512 < second < 1024
-
-
-@settings(max_examples=10)
-@given(st.permutations(range(len(DOUBLES))))
-def test_the_order_of_points_does_not_matter(order):
-    curve = jump(3000, 0.5)
-    points = [Point(DOUBLES[index], curve(DOUBLES[index]), 0.01) for index in order]
-    assert next_sizes(points, DOUBLES) == next_sizes(sorted(points), DOUBLES)
-    assert breakpoints(points) == breakpoints(sorted(points)) == (Breakpoint(2048, 4096),)
 
 
 @pytest.mark.parametrize("count", range(4))

@@ -100,11 +100,3 @@ def test_where_nothing_can_count_that_is_said_and_times_are_taken(monkeypatch, l
     records, _ = walk(transport="pipe", sizes="8", iterations=40)
     assert records.of(CountedSlice) == records.of(Notice) == []
     assert set(looks) == {(False, 0)}
-
-
-def test_a_fixed_count_is_counted_in_as_many_iterations_a_slice():
-    records, _ = walk(transport="pipe", sizes="8", iterations=40, slices=4, counters=True)
-    found = records.of(CountedSlice)
-    assert [each.slice for each in found] == [0, 1, 2, 3]
-    # Ten in the samples, and untimed ones that lead in.
-    assert all(10 < end.iterations <= 20 for each in found for end in each.ends)

@@ -7,7 +7,6 @@ import pytest
 from halftrip.errors import Unavailable
 from halftrip.measure.pair import Pair
 from halftrip.measure.side import Side
-from halftrip.memory.ring import Ring
 from halftrip.results.configuration import EndSettings
 from halftrip.transports.base import Endpoint, Path, Timed, Transport
 from halftrip.transports.capabilities import Capabilities
@@ -271,25 +270,3 @@ def test_a_side_that_one_end_cannot_open_is_refused_at_both_and_closed(
 
     for notes in on_pair(take_part, step, failing):
         assert notes.count("open") == notes.count("close")
-
-
-@pytest.mark.parametrize("transport", ["pipe", "unix", "tcp", "udp", "shm"])
-def test_configurations_take_turns_over_one_path(transport):
-    """Each is as it was left: its buffers, and how its end of the path waits."""
-    configurations = [configuration(transport, size, "spin", verify=True) for size in (64, 5000)]
-
-    def take_part(rank, group):
-        setup = set_up(group, [transport])
-        own = Pair(setup, setup.context((0, 1), 0), AMPLE_BYTES)
-        rings = set()
-        for _ in range(3):
-            for each in configurations:
-                side = own.side(each)
-                side.begin_slice()
-                assert isinstance(side._out, Ring)
-                rings.add(id(side._out))
-        assert own.path(configurations[0]) is own.path(configurations[1])
-        own.close()
-        return len(rings)
-
-    assert on_two_ranks(take_part) == [2, 2]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.control.watchdog import GRACE_SECONDS
-from halftrip.measure.batch import Batch, Sampled, Stopping
+from halftrip.measure.batch import Batch, Stopping
 from halftrip.measure.sampler import CLOCK_SHARE, LONGEST_CALL_NS
 from halftrip.stats.median import half_width
 from harness.sampling import CLOCK_COST, Sampling, noisy, sample, settling, steady
@@ -101,22 +101,6 @@ def test_a_path_that_has_slowed_down_gets_shorter_calls():
             times[-10:] = 2_500_000
         sampling.give(batch, times)
     assert batch.samples * 2_500_000 <= LONGEST_CALL_NS
-
-
-def test_nothing_is_taken_that_was_not_requested():
-    one = Sampled(np.array([1]))
-    with pytest.raises(RuntimeError, match="not requested"):
-        Sampling(Stopping()).sampler.keep(one, [one], [])
-    sampling = Sampling(Stopping(), iterations=3)
-    while not (batch := sampling.next()).keep:
-        sampling.give(batch, np.full(batch.samples, 5000 * batch.iterations))
-    with pytest.raises(RuntimeError, match="warm-up is over"):
-        sampling.sampler.feed(one)
-    sampler = sample(Stopping(), steady(5000.0), iterations=3).sampler
-    with pytest.raises(RuntimeError, match="over"):
-        sampler.feed(one)
-    with pytest.raises(RuntimeError, match="not requested"):
-        sampler.keep(one, [one], [])
 
 
 @pytest.mark.parametrize("expected_ns", [None, 1.0, 90.0, 1e6])

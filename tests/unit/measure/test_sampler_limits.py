@@ -149,19 +149,6 @@ def test_after_too_much_was_rejected_the_sampler_gives_up(kept):
     assert sampling.sampler.stopped == ("time" if kept else None)
 
 
-def test_the_sampler_gives_up_soon_where_little_time_is_left():
-    """Its batches are then short, and each takes a probe of the machine's state all the same."""
-    sampling, batch = warmed(Stopping(ci=None, time=0.1))
-    sampling.give(batch, np.full(999, 100_000))
-    rejected = 0
-    while (batch := sampling.next()) is not None:
-        block = Sampled(np.full(batch.samples, 100_000))
-        sampling.sampler.keep(block, sampling.kept, [block])
-        rejected += 1
-        assert rejected <= 4000
-    assert sampling.sampler.stopped == "time"
-
-
 def test_the_interval_is_computed_anew_after_earlier_batches_were_rejected(monkeypatch):
     """The last one was computed from samples that no longer count."""
     looks = []

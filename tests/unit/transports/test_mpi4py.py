@@ -95,19 +95,6 @@ def test_a_blocking_call_is_mpi4py_s_own(peer, make, pattern, initiates):
     assert frames(lambda: iterate(10)) == ["iterate"]
 
 
-@pytest.mark.parametrize("initiates", [True, False])
-def test_a_persistent_ping_pong_starts_and_completes_a_request_at_a_time(peer, initiates):
-    """A request for each buffer, and each is used in turn."""
-    requests = PersistentRequests(peer)
-    out, in_ = buffers()
-    patterns.nonblocking(requests, "pingpong", initiates, out, in_, 1)(4)
-    made = peer.communicator.made
-    assert [request.address for request in made] == [(PEER, TAG)] * 6
-    assert all(request.buffer.base is out for request in made[:3])
-    assert all(request.buffer.base is in_ for request in made[3:])
-    assert [request.completed for request in made] == [2, 1, 1, 2, 1, 1]
-
-
 def test_a_closed_endpoint_has_freed_its_requests(peer):
     ring = SimpleNamespace(slots=3, arrays=buffers()[0])
     requests = PersistentRequests(peer)

@@ -4,7 +4,6 @@ nothing else."""
 import socket
 import threading
 from functools import partial
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -138,13 +137,6 @@ class Named(patterns.Requests):
 def test_a_ping_pong_of_requests_is_in_turn_where_they_are(pattern, in_turn, initiates, windows):
     made = Named(in_turn).names(pattern, initiates)
     assert made == [*windows, *windows[: len(windows) // 2]]
-
-
-def test_a_window_of_one_buffer_has_a_request_for_each_message():
-    requests = Named(False)
-    requests.blocking = MessageCalls(mock.Mock())
-    made = requests.names("stream", True, out=[7], window=3)
-    assert made == [("send 7",) * 3] * 3
 
 
 def test_timestamps_are_taken_after_each_batch_of_iterations():

@@ -12,7 +12,6 @@ from zmq.utils.monitor import recv_monitor_message
 from halftrip.control import network
 from halftrip.control.protocol import Address
 from halftrip.registry import TRANSPORTS
-from halftrip.transports.base import PathSettings
 from halftrip.transports.python import zeromq
 from harness import paths
 from harness.bench import pair, process
@@ -123,15 +122,6 @@ def test_the_peer_s_host_may_have_an_address_of_either_version(host, monkeypatch
             assert socket.last_endpoint.startswith(f"tcp://{named}:".encode())
         result, _ = exchange((initiator, responder), of("zmq", verify=True))
         assert result.verified == result.messages
-
-
-def test_where_no_socket_can_be_bound_the_reason_is_the_system_s(monkeypatch):
-    def refuse(self, address):
-        raise zmq.ZMQError(zmq.EADDRINUSE)
-
-    monkeypatch.setattr(zmq.Socket, "bind", refuse)
-    with pytest.raises(OSError, match="Address already in use"):
-        zeromq.TcpTransport(process()).path(pair(0), PathSettings("block"))
 
 
 @pytest.mark.parametrize("name", NAMES)
