@@ -241,16 +241,12 @@ def test_a_plan_with_parts_can_be_made_again_from_its_record(parts, iterations):
             "[[part]]\nranks = 4",
             "part 1: ranks: holds for the whole plan; in a part: transport, pattern, mode, sizes",
         ),
-        ("[[part]]\nmax-launches = 5", "part 1: max-launches: holds for the whole plan"),
         ("[[part]]\n[[part.part]]\nsizes = 8", "part 1: part: holds for the whole plan"),
-        ("[[part]]\nwarmup = -1", "part 1: warmup: -1 is too few; at least 0"),
         (
             '[[part]]\npattern = "stream"\n[[part]]\nwindow = 8',
             "part 2: window: pingpong has no window; --pattern stream",
         ),
-        ('part = "8"', "part: not a list of tables; begin each with [[part]]"),
         ("part = [8]", "part: not a list of tables; begin each with [[part]]"),
-        ("window = 8\n[[part]]\nsizes = 8", "window: pingpong has no window"),
     ],
 )
 def test_a_mistake_in_a_part_is_one_line_with_file_part_and_key(tmp_path, text, said):

@@ -163,13 +163,9 @@ def header(**changes):
 
 @pytest.mark.parametrize(("line", "why"), [
     (b'{"record":"run","version":1}\n', "missing required field"),
-    (b'{"record":"run","version":true}\n', "not a run file"),
     (b'{"record":"run","version":-1,"format":4}\n', "not a run file"),
-    (b'{"record":"run","version":"1"}\n', "not a run file"),
-    (b'{"record":"end","format":4}\n', "not a run file"),
     (b'{"record":"run","version":' + b"9" * 4000 + b"}\n", "newer than"),
     (b'{"record":"run","version":' + b"9" * 5000 + b"}\n", "not a run file"),
-    (b'{"record":"run\xff","version":1}\n', "not a run file"),
     (b'{"record":"run","version":1,"plan":' + DEEP + b"}\n", "not a run file"),
     (DEEP, "not a run file"),
     (header(plan={"sizes": [[[[[[[[1]]]]]]]]}), "nested too deep"),
@@ -177,7 +173,6 @@ def header(**changes):
     (header(plan={"placement_state": "\x1b[2J"}), "placement_state"),
     (header(started="\x1b[2J"), "no date"),
     (header(started="0001-01-01"), "year 1"),
-    (header(halftrip=5), "halftrip"),
     (b"\0" * (17 << 20), "not a run file"),
 ])  # fmt: skip
 def test_what_is_no_run_file_is_an_error_in_one_line(tmp_path, line, why):

@@ -156,19 +156,13 @@ def test_without_a_count_of_turns_the_waiting_time_is_not_known(tmp_path, text, 
     assert meter.since(meter.read(), 1).waited == waited
 
 
-class Elsewhere:
-    """What finds the busiest task, counting how often it looks."""
+def test_the_busiest_task_is_looked_for_once_a_second(monkeypatch):
+    looked_at, now = [], [100.0]
 
-    def __init__(self):
-        self.looked = []
-
-    def __call__(self, core):
-        self.looked.append(core)
+    def look(core):
+        looked_at.append(core)
         return f"task of {core}"
 
-
-def test_the_busiest_task_is_looked_for_once_a_second(monkeypatch):
-    look, now = Elsewhere(), [100.0]
     monkeypatch.setattr(process, "busiest_task", look)
     meter = Meter(Reader(), whole=True)
     clock = SimpleNamespace(monotonic=lambda: now[0], perf_counter=time.perf_counter)
@@ -176,10 +170,10 @@ def test_the_busiest_task_is_looked_for_once_a_second(monkeypatch):
     for moment, looked in ((100.0, 1), (100.9, 1), (101.1, 2), (101.2, 2)):
         now[0] = moment
         assert meter.busiest_task(3) == "task of 3"
-        assert len(look.looked) == looked
+        assert len(looked_at) == looked
     # Each core by itself.
     assert meter.busiest_task(1) == "task of 1"
-    assert look.looked == [3, 3, 1]
+    assert looked_at == [3, 3, 1]
 
 
 def test_of_a_thread_s_core_it_is_not_known_what_others_took(monkeypatch):
