@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from halftrip.report.cells import NOTHING, number, percent, whole, wrapped
 from halftrip.report.columns import supported_digits
 from halftrip.report.document import document
 from halftrip.report.table import render
@@ -220,3 +221,27 @@ def test_columns_are_there_where_they_say_something():
     assert (
         "\nsamples: each one round trip, or as many as x says; p99, max: of single ones" in single
     )
+
+
+def test_figures_have_significant_digits_and_grouped_thousands():
+    assert (number(1234567.0), number(0.01234), number(2048, 3, 1024)) == (
+        "1,234,567",
+        "0.0123",
+        "2.00",
+    )
+    assert percent(0.12345) == "12.3"
+    assert whole(12345) == "12,345"
+    # One that does not exist is nothing.
+    assert [number(None), number(math.nan)] == [NOTHING, NOTHING]
+    assert [percent(None), percent(math.nan), whole(None)] == [NOTHING, NOTHING, NOTHING]
+    lines = table(runs.stream(samples=[0] * 40)).splitlines()
+    row = rows_under(lines, "size")[0]
+    assert row["95 %"] == "± ?"
+    assert not {"bandwidth", "95 % interval", "messages"} & row.keys()
+
+
+def test_a_figure_and_its_unit_stay_on_one_line():
+    for width in range(24, 60):
+        lines = wrapped("", "others had 16 % of core 0 for 12.5 ms, ± 41 % of rank 3", width, 0)
+        assert " ".join(lines) == "others had 16 % of core 0 for 12.5 ms, ± 41 % of rank 3"
+        assert not any(line.startswith(("%", "ms")) or line.endswith("core") for line in lines)
