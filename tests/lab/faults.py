@@ -1,4 +1,4 @@
-"""Faults of a network, made on a host: what goes to it or from it is lost, or refused."""
+"""Faults of a network, made on a host: what goes to it or from it is lost."""
 
 from __future__ import annotations
 
@@ -32,17 +32,16 @@ def narrow(lab: Lab, host: Host, mtu: int) -> None:
 def close_ports(
     host: Host,
     ports: tuple[int, int],
-    how: str,
     source: str | None = None,
     protocols: tuple[str, ...] = ("tcp", "udp"),
 ) -> None:
-    """What comes to these ports, from `source` alone if that is given, is dropped in silence
-    ("blackhole") or refused ("prohibit"), as a firewall does it."""
+    """What comes to these ports, from `source` alone if that is given, is dropped in silence, as a
+    firewall does it."""
     first, last = ports
     origin = () if source is None else ("from", source)
     for protocol in protocols:
         host.ip("rule", "add", "pref", "1", "iif", host.device, *origin, "ipproto", protocol,
-                "dport", f"{first}-{last}", how)  # fmt: skip
+                "dport", f"{first}-{last}", "blackhole")  # fmt: skip
     # The table of the host's own addresses goes before all rules, unless it is moved.
     listed = host.ip("rule", "show")
     if "0:" in listed:

@@ -16,7 +16,7 @@ NARROW_MTU = 1300
 def test_two_of_three_hosts_that_do_not_reach_each_other(three, shell):
     a, b, c = three.hosts
     for host, other in ((b, c), (c, b)):
-        close_ports(host, PORTS, "blackhole", other.address)
+        close_ports(host, PORTS, other.address)
     result = shell.run("-t", "tcp,udp", "-s", "8", *OPTIONS, *three.by_ssh, prefix=a.prefix())
     assert (result.status, result.err) == (0, "")
     run = result.run
@@ -31,7 +31,7 @@ def test_two_of_three_hosts_that_do_not_reach_each_other(three, shell):
 
 def test_datagrams_alone_are_dropped(lab, shell):
     here, _ = lab.hosts
-    close_ports(here, PORTS, "blackhole", protocols=("udp",))
+    close_ports(here, PORTS, protocols=("udp",))
     result = shell.run(
         *("-t", "tcp,udp", "-s", "8", "--timeout", "200ms", *OPTIONS, *lab.by_ssh),
         prefix=here.prefix(),
@@ -90,7 +90,7 @@ def test_messages_that_do_not_pass_fail_once_and_the_smaller_ones_are_measured(
 def test_a_name_server_that_does_not_answer(lab, shell):
     """The second host is the first one's, and drops what it is asked."""
     here, there = lab.hosts
-    close_ports(there, (53, 53), "blackhole")
+    close_ports(there, (53, 53))
     here.settings("resolv.conf").write_text(f"nameserver {there.address}\n")
     result = shell.run("-t", "tcp", "-s", "8", "--peer", "n1.example", prefix=here.prefix())
     assert result.status == 1

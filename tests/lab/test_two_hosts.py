@@ -2,15 +2,18 @@
 
 import signal
 
+import psutil
 import pytest
 
 from harness.limits import END_SECONDS
 from harness.mpi import MPIEXECS
 from harness.need import need
+from harness.served import served
 from harness.victim import Victim
 from lab import hosts, sshd
 from lab.faults import processes
 
+SECONDS = END_SECONDS + 4.0
 LOCAL = ("shm", "pipe", "unix", "mp-pipe", "mp-queue", "mp-shm", "zmq-ipc")
 ACROSS = ("mpi", "tcp", "udp", "zmq")
 WORK = ("-t", ",".join((*LOCAL, *ACROSS)), "-s", "8,32K", "--time", "30ms")
@@ -95,7 +98,7 @@ def test_ranks_are_started_by_a_real_ssh_and_nothing_stays_there(lab, shell, tmp
         )
         victim.await_work(0)
         assert processes(there) > before
-        victim.kill(victim.process.pid, signal.SIGKILL, seconds=END_SECONDS + 4.0)
+        victim.kill(victim.process.pid, signal.SIGKILL, seconds=SECONDS)
         assert processes(there) == before
 
 
@@ -154,3 +157,23 @@ def test_there_by_one_link_and_back_by_another(lab, shell):
     assert f"{here.device} {here.address} to {there.name} {back} {there.address}: " in line
     assert "MTU 1,500" in line
     assert "MTU 1,400" in line
+
+
+@pytest.mark.extended
+def test_all_connections_are_the_client_s_and_to_the_ports_that_were_named(lab, shell, tmp_path):
+    """A client that nobody can call, of a server on the second host."""
+    here, there = lab.hosts
+    work = ("-t", "tcp,udp", "-s", "8", "--ci", "none", "--time", "60s", "-r", "600")
+    ports = ("--data-ports", "47100-47120")
+    with served(tmp_path, *ports, address=there.address, prefix=there.prefix()) as server:
+        environment = {"HALFTRIP_SECRET": server.secret}
+        victim = Victim(shell, *work, *server.peer, prefix=here.prefix(), **environment)
+        victim.await_measurements(2)
+        (rank,) = server.ranks()
+        allowed = {server.port, *range(47100, 47121)}
+        assert {c.laddr.port for c in rank.net_connections("inet")} <= allowed
+        connections = psutil.Process(victim.rank(0)).net_connections("tcp")
+        assert not [c for c in connections if c.status == psutil.CONN_LISTEN]
+        assert {c.raddr.port for c in connections} <= allowed
+        victim.kill(victim.process.pid, signal.SIGINT, seconds=SECONDS)
+        assert server.await_ranks(0) == []

@@ -7,14 +7,9 @@ import pytest
 
 from halftrip.control.protocol import (
     Abort,
-    Ack,
-    Address,
-    Assignment,
     Bye,
     Channel,
     Closed,
-    Progress,
-    RecordLines,
 )
 from halftrip.errors import HalftripError, Interrupted, UsageError
 
@@ -25,22 +20,6 @@ def pair():
     yield ends
     for end in ends:
         end.close()
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        Abort("reason", usage=True),
-        Ack(),
-        Bye(),
-        RecordLines(b"{}\n", last=True),
-        Progress(1, 2, "shm 8"),
-        Assignment(b"{}", Address(hosts=("127.0.0.1",), port=1), progress=False),
-    ],
-)
-def test_every_message_arrives_as_it_was(pair, message):
-    pair[0].send(message)
-    assert pair[1].receive() == message
 
 
 @pytest.mark.parametrize(

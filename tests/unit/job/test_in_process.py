@@ -9,7 +9,7 @@ import pytest
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.job.launchers.in_process import simulate
 from halftrip.plan.plan import Plan
-from halftrip.simulation.path_model import ClockModel, Modes, Noise, PathModel
+from halftrip.simulation.path_model import Modes, Noise, PathModel
 from harness import runs
 
 STILL = PathModel(latency=10e-6, bandwidth=10e9, noise=Noise())
@@ -97,18 +97,6 @@ def test_the_first_iteration_of_every_configuration_is_cold():
         one = 2 * model.one_way(measurement.configuration.size)
         assert measurement.first == round((one + 1e-3) * 1e9)
         assert measurement.samples.max() < 1e6
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_warm_up_settles_where_the_clock_cannot_read_an_iteration(seed):
-    """The first samples are then made long by a guess; the next few show how long they are."""
-    clock = ClockModel(step=10e-6)
-    path = PathModel(
-        latency=1e-6, noise=Noise(kind="lognormal", spread=0.02), clock=clock, seed=seed
-    )
-    measured = slices_of(path, Plan())
-    assert sum(m.warm_up.settled for m in measured) >= 0.8 * len(measured)
-    assert all(m.warm_up.ns < 0.03e9 for m in measured)
 
 
 def test_a_window_takes_its_messages_and_an_acknowledgement():

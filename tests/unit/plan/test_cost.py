@@ -66,8 +66,6 @@ TOO_MUCH = [
     ({"cores": "0-99999"}, "--cores: '0-99999' names too many cores; at most 16384"),
     ({"sizes": ",".join(["1..4M*1.001"] * 1000)}, "--sizes: '1..4M*1.001,"),
     ({"transport": "tcp,udp,shm", "sizes": "1..90000+1"}, "the plan has 270,000 configurations"),
-    ({"slices": "10001"}, "--slices: 10001 is too many; at most 10000"),
-    ({"launches": "1" + "0" * 9}, "--launches: 1000000000 is too many; at most 10000"),
 ]
 
 
@@ -96,9 +94,7 @@ def test_a_run_of_more_than_a_year_needs_a_limit():
 
 FILES = [
     ("transport = []\n", "transport: an empty list measures nothing; leave it out"),
-    ("sizes = []\n", "sizes: a size is empty"),
     ("launches = 2\nmax-launches = 3\nmax_launches = 3\n", "max-launches: there twice"),
-    (f"slices = {'9' * 4000}\n", "slices: a number of 13288 bits is too large"),
     (f"slices = {'9' * 5000}\n", "not a plan: Exceeds the limit"),
     (f"time = 0x{'f' * 4000}\n", "time: a number of 16000 bits is too large"),
     (f"sizes = {'[' * 5000}{']' * 5000}\n", "not a plan: it is nested too deeply"),
