@@ -83,6 +83,12 @@ def test_a_server_serves_the_environment_that_it_was_started_in(monkeypatch):
     assert psutil.Process().children() == []
 
 
+def test_a_server_that_is_not_taken_is_ended(monkeypatch):
+    monkeypatch.setattr(forks, "_early", [forks.ForkServer(TOKEN)])
+    forks.discard()
+    assert psutil.Process().children() == []
+
+
 def test_without_processes_there_are_no_forks(monkeypatch):
     def fail(*_, **__):
         raise BlockingIOError

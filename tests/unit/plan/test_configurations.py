@@ -1,5 +1,7 @@
 """The configurations of a plan: every combination once, with the settings of each end."""
 
+import subprocess
+import sys
 from itertools import product
 
 import msgspec
@@ -170,6 +172,12 @@ def test_who_says_what_to_measure_gets_no_more(keys, has_stream):
     found = settings(plan, dict.fromkeys(plan.transport, Choices(("spin",))))
     assert any(configuration.pattern == "stream" for configuration in found) == has_stream
     assert make_plan(python_layer(plan_keys(plan))) == plan
+
+
+def test_a_plan_is_read_without_numpy():
+    """A mistake in it is reported before numpy, which takes long to import, is needed."""
+    code = "import sys, halftrip.plan.plan, halftrip.plan.layers; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 PYTHON = {
