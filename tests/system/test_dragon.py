@@ -2,6 +2,7 @@
 what fails, and what is left of it."""
 
 import os
+import shlex
 import signal
 import time
 from collections import Counter
@@ -91,7 +92,9 @@ def test_a_runtime_that_does_not_start_is_quoted_and_the_rest_measured(shell, la
     path = shell.directory / "dragon"
     path.write_text(_SAYS_WHY)
     path.chmod(0o755)
-    result = shell.run("-t", "shm,dragon", "-s", "8", "--dragon", path, *launcher, *BRIEFLY)
+    result = shell.run(
+        "-t", "shm,dragon", "-s", "8", "--dragon", shlex.quote(str(path)), *launcher, *BRIEFLY
+    )
     assert result.status == 0, result.err
     assert [row["transport"] for row in result.rows()] == ["shm"]
     (skip,) = result.run.skips

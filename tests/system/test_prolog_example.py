@@ -24,7 +24,7 @@ def drained(shell):
     said = shell.directory / "said"
     show = f"{HALFTRIP} show run.jsonl --format nodes --expect latency=20us"
     for name, content in (
-        ("scontrol", f'printf "%s\\n" "$@" > {said}\n'),
+        ("scontrol", f'printf "%s\\n" "$@" >"{said}"\n'),
         ("halftrip", f'[ "$2$3" = "--hostsn[0-2]" ] && exec {show}\n'),
     ):
         (directory / name).write_text(f"#!/bin/bash\n{content}")

@@ -1,6 +1,7 @@
 """Environment variables and ways to start ranks, measured against each other by real ranks."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def test_a_variable_reaches_ranks_however_they_are_started(shell, tmp_path, way)
         ssh = tmp_path / "ssh-without"
         ssh.write_text(f'#!/bin/bash\nunset {VARIABLE}\nexec {stand_in(tmp_path)} "$@"\n')
         ssh.chmod(0o755)
-        options = ("-t", "tcp", "--hosts", "a,b", "--ssh", ssh)
+        options = ("-t", "tcp", "--hosts", "a,b", "--ssh", shlex.quote(str(ssh)))
     result = shell.run(*QUICK, *VARY, *options)
     assert (result.status, result.err) == (0, "")
     assert seen_by_ranks(result.run) == EACH_OWN
@@ -99,7 +100,9 @@ def test_a_variable_that_does_not_reach_a_rank_fails_its_launch(shell, tmp_path)
     (tmp_path / "lib").mkdir()
     library = library_beside(Path(real), "mpich")
     (tmp_path / "lib" / library.name).symlink_to(library)
-    result = shell.run(*QUICK, "--vary", f"env.{VARIABLE}=x,unset", "--mpiexec", mpiexec)
+    result = shell.run(
+        *QUICK, "--vary", f"env.{VARIABLE}=x,unset", "--mpiexec", shlex.quote(str(mpiexec))
+    )
     assert result.status == 1
     (failure,) = result.run.launch_failures
     assert failure.variant == variant("x")
