@@ -57,12 +57,9 @@ def test_every_name_is_documented():
 def test_settings_of_each_end_are_in_one_column():
     measured = runs.measurement("tcp", wait="spin:block", pages="4K:huge", memory="host:device")
     run = runs.run(measured, runs.measurement("shm"))
-    table = from_csv(run)
-    assert [(row["wait"], row["pages"], row["memory"]) for row in table] == [
-        ("spin", "4K", "host"), ("spin:block", "4K:huge", "host:device"),
-    ]  # fmt: skip
-    assert [row["wait"] for row in from_json(run)["rows"]] == ["spin", "spin:block"]
-    assert frame(run)["wait"].tolist() == ["spin", "spin:block"]
+    for rows in (from_csv(run), from_json(run)["rows"], frame(run).to_dict("records")):
+        settings = [(row["wait"], row["pages"], row["memory"]) for row in rows]
+        assert settings == [("spin", "4K", "host"), ("spin:block", "4K:huge", "host:device")]
     assert frame(run, slices=True)["wait"].tolist() == ["spin:block", "spin"]
 
 

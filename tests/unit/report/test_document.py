@@ -1,5 +1,7 @@
 """A document has all that a run says, once; a style is a function of it."""
 
+import math
+
 import pytest
 from rich.text import Text
 
@@ -18,16 +20,10 @@ from harness.screens import rows_under, text
 SIZES = [2**power for power in range(5, 15)]
 
 
-def curve(transport, jump_at=None, **changes):
+def curve(transport, jump_at=math.inf, **changes):
     """A row for each size; from `jump_at` on everything takes three times as long."""
-    return [
-        runs.measurement(
-            transport, size,
-            half_ns=(100 + size / 10) * (3 if jump_at is not None and size >= jump_at else 1),
-            **changes,
-        )
-        for size in SIZES
-    ]  # fmt: skip
+    times = [(size, (100 + size / 10) * (3 if size >= jump_at else 1)) for size in SIZES]
+    return [runs.measurement(transport, size, half_ns=ns, **changes) for size, ns in times]
 
 
 def refined():

@@ -29,17 +29,10 @@ def overheads(size, send=120.0):
 
 def fit(transport="shm", **fields):
     values = {
-        "path": runs.configuration(transport, 0),
-        "over": "slices",
-        "size": 1,
-        "latency": known(340.0),
-        "overheads": (overheads(1), overheads(1024, 150.0)),
-        "gap": known(180.0),
-        "per_byte": known(0.05),
-        "misfit": 1.02,
-        "misfit_at": 64,
-        "window": 16,
-    }
+        "path": runs.configuration(transport, 0), "over": "slices", "size": 1, "window": 16,
+        "latency": known(340.0), "overheads": (overheads(1), overheads(1024, 150.0)),
+        "gap": known(180.0), "per_byte": known(0.05), "misfit": 1.02, "misfit_at": 64,
+    }  # fmt: skip
     return LogGPFit(**(values | fields))
 
 
@@ -101,28 +94,19 @@ def test_the_content_is_json_with_units():
     assert found["L_reason"] == "why"
 
 
-def netpipe(**fields):
-    values = {
-        "curve": runs.configuration("tcp", 0, "block"),
-        "smallest": 1,
-        "latency": Estimate(9000.0, 8900.0, 9100.0),
-        "bandwidth": Estimate(3e9, 2.9e9, 3.1e9),
-        "largest_at": 1 << 20,
-        "saturation": SizeFound(200_000.0, 131_072, 262_144),
-        "n_half": None,
-        "reasons": {"n_half": "1K, the smallest size, may have half of the largest bandwidth"},
-    }
-    return NetpipeFigures(**(values | fields))
-
-
 def test_netpipes_figures():
-    text = shown(netpipe_report.lines([netpipe()], NAMES, 120))
+    found = NetpipeFigures(
+        curve=runs.configuration("tcp", 0, "block"), smallest=1, largest_at=1 << 20,
+        latency=Estimate(9000.0, 8900.0, 9100.0), bandwidth=Estimate(3e9, 2.9e9, 3.1e9),
+        saturation=SizeFound(200_000.0, 131_072, 262_144), n_half=None,
+        reasons={"n_half": "1K, the smallest size, may have half of the largest bandwidth"},
+    )  # fmt: skip
+    text = shown(netpipe_report.lines([found], NAMES, 120))
     assert "9.00 [8.90, 9.10]" in text
     assert "200,000 [128K, 256K]" in text
     assert "tcp: no n1/2: 1K, the smallest size" in text
-    (found,) = json.loads(json.dumps(netpipe_report.content([netpipe()]), allow_nan=False))
-    assert found["saturation_low_bytes"] == 131_072
-    assert found["n_half_bytes"] is None
+    (content,) = json.loads(json.dumps(netpipe_report.content([found]), allow_nan=False))
+    assert (content["saturation_low_bytes"], content["n_half_bytes"]) == (131_072, None)
 
 
 def test_the_max_rate_model():

@@ -37,10 +37,7 @@ def verdicts(found):
 
 def test_a_host_that_was_lost_is_not_measured():
     """One that has never been there, and one that was there for a while."""
-    lost = tuple(
-        LostHost(host=name, ranks=[rank], reason=f"rank {rank} on {name} died")
-        for rank, name in ((2, "n2"), (3, "n3"))
-    )
+    lost = tuple(LostHost(host=f"n{n}", ranks=[n], reason=f"rank {n} on n{n} died") for n in (2, 3))
     found = of(hosts_run(3, lost=lost))
     assert verdicts(found) == ["ok", "ok", "not measured", "not measured"]
     assert [each["lost"] for each in found.values()] == [False, False, True, True]
@@ -163,15 +160,8 @@ def test_an_existing_run_is_printed_so(tmp_path, capsys):
 
 def test_names_of_hosts_do_nothing_on_a_terminal():
     odd = "n\x1b[31m\u202e\n"
-    hosts = (environment(rank=0, host=odd), environment(rank=1, host="n1"))
-    said = nodes.render(
-        document(
-            msgspec.structs.replace(hosts_run(2), environments=hosts),
-            flags=False,
-            expectations=EXPECTED,
-        )
-    )
+    found = document(between_hosts((odd, "n1")), flags=False, expectations=EXPECTED)
+    said = nodes.render(found)
     assert said.count("\n") == 2
-    assert "\x1b" not in said
-    assert "\u202e" not in said
+    assert not {"\x1b", "\u202e"} & {*said}
     assert json.loads(said.splitlines()[0])["host"] == odd

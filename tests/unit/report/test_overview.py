@@ -22,17 +22,11 @@ def slices(transport, size, half_ns, wander=0.004, **changes):
     wait = "spin" if transport == "shm" else "block"
     return [
         runs.measurement(
-            transport,
-            size,
-            wait,
-            half_ns * (1 + wander * level),
-            seed=n,
-            slice=n,
-            rtts=(60.0, 61.0),
-            **changes,
+            transport, size, wait, half_ns * (1 + wander * level), seed=n, slice=n,
+            rtts=(60.0, 61.0), **changes,
         )
         for n, level in enumerate(levels)
-    ]
+    ]  # fmt: skip
 
 
 def made(**changes):
@@ -115,12 +109,8 @@ def test_rows_that_go_their_own_way_do_not():
 def test_messages_per_second_are_of_one_size_on_all_paths():
     """Where streams of several sizes were measured beside the ping-pong, of the smallest."""
     latency = [m for name in ("shm", "tcp") for size in SIZES for m in slices(name, size, 50.0)]
-    rates = [
-        m
-        for name in ("shm", "tcp")
-        for size in (8, 1024)
-        for m in slices(name, size, 10.0, pattern="stream", window=64)
-    ]
+    stream = {"pattern": "stream", "window": 64}
+    rates = [m for n in ("shm", "tcp") for s in (8, 1024) for m in slices(n, s, 10.0, **stream)]
     shown = text_of(render(document(runs.run(*latency, *rates), flags=False), 120), 120)
     heading = next(line for line in shown.splitlines() if line.startswith("transport"))
     assert "messages 8 B" in heading

@@ -100,29 +100,18 @@ def test_numbers_say_of_what_they_are_and_long_values_are_letters_with_a_key():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        (
-            {"file": "b.jsonl", "env": [["X", "1"]], "mpiexec": "old"},
-            ["base: b.jsonl, measured again with X=1, mpiexec old"],
-        ),
-        ({"file": "b.jsonl", "env": [3]}, []),
-        (3, []),
-    ],
-)
-def test_what_is_different_about_a_base_is_said(both, asked, said):
-    """Also of a file that anybody may have written."""
-    header = msgspec.structs.replace(both.header, plan=both.header.plan | {"against": asked})
-    found = variants.key(document(msgspec.structs.replace(both, header=header)))
-    assert [line for line in found if line.startswith("base:")] == said
-
-
-@pytest.mark.parametrize("vary", [3, {"mpiexec": [["a"], {}]}, {"x": []}])
-def test_a_plan_that_makes_no_sense_is_shown_all_the_same(both, vary):
-    header = msgspec.structs.replace(both.header, plan=both.header.plan | {"vary": vary})
-    run = msgspec.structs.replace(both, header=header)
-    assert "mpiexec.mpich" in text_of(render(document(run), 200), 200)
+def test_what_is_different_about_a_base_is_said(both):
+    """Also of a file that anybody may have written, whose plan makes no sense."""
+    base = {"file": "b.jsonl", "env": [["X", "1"]], "mpiexec": "old"}
+    for changes, said in (
+        ({"against": base}, ["base: b.jsonl, measured again with X=1, mpiexec old"]),
+        *(({"against": odd}, []) for odd in (3, {"file": "b.jsonl", "env": [3]})),
+        *(({"vary": odd}, []) for odd in (3, {"mpiexec": [["a"], {}]}, {"x": []})),
+    ):
+        header = msgspec.structs.replace(both.header, plan=both.header.plan | changes)
+        found = document(msgspec.structs.replace(both, header=header))
+        assert [line for line in variants.key(found) if line.startswith("base:")] == said
+        assert "mpiexec.mpich" in text_of(render(found, 200), 200)
 
 
 def test_what_failed_or_was_skipped_is_named_with_its_variant(both):
@@ -160,9 +149,9 @@ def test_layers_slow_hosts_and_message_rates_are_of_one_variant(both):
     assert set(_rates(document(run).rate_rows)) == {("mpi", OPENMPI), ("mpi", MPICH)}
 
 
-def test_cores_that_differ_have_typical_round_trips_of_their_own():
+def test_cores_and_flags_of_ranks_are_of_their_own_launches():
     """A row is adjusted to the round trip of its own cores."""
-    found = [m for v, n in ((OPENMPI, 0), (MPICH, 1)) for m in measured(v, n)]
+    found = [*measured(OPENMPI, 0), *measured(MPICH, 1)]
     moved = [
         msgspec.structs.replace(
             m,
@@ -173,19 +162,14 @@ def test_cores_that_differ_have_typical_round_trips_of_their_own():
         )
         for m in found
     ]
-    assert len(typical_rtts(a_run(*found))) == 1
-    assert len(typical_rtts(a_run(*moved))) == 2
-
-
-def test_flags_of_ranks_are_of_their_own_launches():
+    assert [len(typical_rtts(a_run(*each))) for each in (found, moved)] == [1, 2]
     environments = [
         runs.environment(rank, launch=launch, core=None if launch else rank, oversubscribed=launch)
         for launch in (False, True)
         for rank in range(2)
     ]
-    run = a_run(*measured(OPENMPI, 0), *measured(MPICH, 1), environments=environments)
     flagged = {
         row.configuration.variant: (unpinned(row) is not None, oversubscribed(row) is not None)
-        for row in evidences(run)
+        for row in evidences(a_run(*found, environments=environments))
     }
     assert flagged == {OPENMPI: (False, False), MPICH: (True, True)}
