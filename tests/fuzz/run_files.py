@@ -20,7 +20,6 @@ from halftrip.cli.explain import explain_run
 from halftrip.cli.history import Asked, show_history
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import HalftripError, UsageError
-from halftrip.results.records import LostHost
 from halftrip.results.threshold import Acts, Threshold
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -90,7 +89,6 @@ def _of_many_kinds() -> list[bytes]:
             for n in range(2)
         ]  # fmt: skip
         hosts = tuple(runs.environment(rank, host=f"n{rank}") for rank in range(3))
-        counted = tuple(runs.counters(host=f"n{rank}", rank=rank) for rank in range(3))
         thresholds = tuple(
             Threshold(
                 rank=rank, name=acts, value=4096 << rank, header=64, acts=acts, source="a file",
@@ -100,10 +98,7 @@ def _of_many_kinds() -> list[bytes]:
             for transport in ("", "shm", "tcp")
             for rank in range(3)
         )  # fmt: skip
-        lost = (LostHost(host="n3", ranks=[3], reason="rank 3 on n3 died", launch=1),)
-        made = runs.run(
-            *measured, environments=hosts, host_counters=counted, lost=lost, thresholds=thresholds
-        )
+        made = runs.run(*measured, environments=hosts, thresholds=thresholds)
         plan = made.header.plan | {
             "refine": True, "placement_state": "near", "system_log": True, "expect": EXPECT,
             "baseline": "earlier.jsonl", "tolerance": 0.2,

@@ -58,13 +58,6 @@ def test_a_file_that_nobody_changed_is_shown_in_all_forms(number, tmp_path):
     assert run_files.HARNESS.outcome(Input("jsonl", content), tmp_path) is True
 
 
-@EACH
-def test_a_number_gives_its_input_again(harness):
-    drawn = [harness.input_of(1, number) for number in range(50)]
-    assert drawn == [harness.input_of(1, number) for number in range(50)]
-    assert len(set(drawn)) > 40
-
-
 def test_a_case_is_kept_and_found_again(tmp_path, monkeypatch):
     monkeypatch.setattr(trials, "_CASES", tmp_path)
     tried = Input("nccl-tests", b"text\n")

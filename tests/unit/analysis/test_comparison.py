@@ -196,6 +196,14 @@ def test_a_mean_is_not_compared_with_a_median():
     assert [row.word for row in found.rows] == ["slower"]
 
 
+def test_single_figures_need_what_launches_differ_by():
+    sides = [Side.of(imported_run(OSU), name) for name in "ab"]
+    with pytest.raises(UsageError, match="no row has an interval in both"):
+        compare(sides[0], sides[1:])
+    (found,) = compare(sides[0], sides[1:], launch_spread=0.002)
+    assert [row.word for row in found.rows] == ["same", "same"]
+
+
 # Quantiles.
 
 

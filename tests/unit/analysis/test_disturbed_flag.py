@@ -2,7 +2,6 @@
 
 import msgspec
 import numpy as np
-import pytest
 
 from halftrip.results.usage import BusiestTask
 from harness import runs
@@ -163,8 +162,3 @@ def test_stolen_time_is_told_by_core():
     assert disturbed(made(stolen(0.2), stolen(0.6))) == both
     assert not disturbed(made(stolen(0.09), QUIET))
     assert not disturbed(made(stolen(0.02, watched=0.1), QUIET))
-
-
-@pytest.mark.parametrize("ends", [(), (QUIET, QUIET)])
-def test_unknown_or_quiet_ends_are_not_disturbed(ends):
-    assert not disturbed(made(*ends))

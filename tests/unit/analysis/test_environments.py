@@ -127,6 +127,14 @@ def test_a_launch_on_other_cores_counts():
     assert changes(on_each(), again) == [("cores", "0,1", "0,1 or 4")]
 
 
+def test_of_many_hosts_those_are_named_that_the_other_run_has_not():
+    many = of(*(environment(rank, host=f"n{rank}", core=0) for rank in range(9)))
+    more = of(*(environment(rank, host=f"n{rank}", core=0) for rank in range(4, 16)))
+    assert changes(many, more) == [
+        ("hosts", "9 hosts, with n0, n1, n2, n3", "12 hosts, with n9, n10, n11, n12 and 3 more")
+    ]
+
+
 def test_variables_that_only_name_a_job_or_a_process_do_not_count():
     first = {"SLURM_JOB_ID": "1", "SLURM_JOB_PARTITION": "a", "OMPI_MCA_ess_base_jobid": "7"}
     # What the mpirun of Open MPI 4 sets, and that of 5 does not.

@@ -3,9 +3,8 @@
 import pytest
 
 from halftrip.analysis.fit import fits
-from halftrip.analysis.piecewise_fits import piecewise_fits
 from harness import runs
-from harness.curves import GRID, run_of
+from harness.curves import run_of
 from harness.published import MYRINET, VH_VH
 
 
@@ -57,14 +56,6 @@ def test_one_launch_that_lacks_sizes_does_not_count():
     assert len(found.lines[0].by_launch) == 2
 
 
-def test_the_pieces_are_those_that_other_programs_get():
-    run = run_of([(4096, 3000.0, 0.1)])
-    (found,) = piecewise_fits(run)
-    assert found.found == fits(run)[0].pieces
-    first, second = found.found.pieces
-    assert (first.first, first.last, second.first, second.last) == (1, 2048, 4096, GRID[-1])
-
-
 @pytest.mark.parametrize(
     ("sizes", "said"),
     [
@@ -77,6 +68,16 @@ def test_too_few_sizes_are_not_fitted(sizes, said):
     assert found.lines == ()
     assert found.pieces is None
     assert said.replace("\\", "") in found.curve.reason.replace("\\", "")
+
+
+def test_an_empty_message_takes_no_less_than_no_time():
+    of_launches = [
+        figure(size, 10 * size + start, launch=launch)
+        for launch, start in enumerate((-60, 100, 100))
+        for size in (8, 64, 512, 4096)
+    ]
+    ordinary, *_ = fitted(*of_launches).lines
+    assert ordinary.unfit == "an empty message would take less than no time in 1 of 3 launches"
 
 
 def test_hpcbench_over_myrinet_changes_its_protocol_above_16_kib():

@@ -1,9 +1,11 @@
 """The history of rows over several runs."""
 
+import math
+
 import pytest
 
 from halftrip.analysis.environments import Change
-from halftrip.analysis.history import CORE_TO_CORE, history
+from halftrip.analysis.history import CORE_TO_CORE, history, run_figures
 from harness import histories, runs
 from harness.histories import KERNELS, dated, figures, weekly
 
@@ -36,10 +38,6 @@ def test_rows_that_changed_come_first_and_all_are_kept(changed):
         for each in changed
     ]
     assert [row.changes for row in history(slower_tcp).rows] == [[], []]
-
-
-def test_runs_may_come_in_any_order(changed):
-    assert history(changed[::-1]) == history(changed)
 
 
 def test_nothing_is_found_where_nothing_changed():
@@ -75,6 +73,17 @@ def test_less_bandwidth_is_slower():
     (event,) = history(figures(map(stream, range(16)))).events
     assert event.direction == "slower"
     assert event.factors[0] == pytest.approx(1 / 1.3, rel=0.01)
+
+
+def test_of_empty_messages_the_time_counts():
+    made = runs.run(runs.measurement("tcp", 0, pattern="stream", window=4))
+    ((_, figure),) = run_figures("a", made).figures.items()
+    assert 0 < figure.value < math.inf
+    # A single slice has no interval.
+    made = runs.run(runs.measurement("tcp", 1000, pattern="stream", half_ns=500.0))
+    ((_, figure),) = run_figures("a", made).figures.items()
+    assert figure.value == pytest.approx(1e9, rel=0.02)
+    assert math.isnan(figure.low)
 
 
 def test_another_core_to_core_round_trip_is_named():

@@ -23,7 +23,6 @@ PATH = {
 }
 # Of virtual time: so long that an overhead of 400 ns beside a delay of 50 us is known to 2 %.
 LONG = "40ms"
-MEASURE = "measure it:"
 # ns, and ns per byte.
 TRUTH = {"latency": 1900.0, "send": 400.0, "receive": 700.0, "gap": 900.0, "per_byte": 0.25}
 
@@ -97,9 +96,12 @@ def test_over_launches_where_there_are_several():
         ({"part": [{}]}, "gap",
          f"no stream with a window of several messages; measure it: {COMMAND}"),
         ({"part": [{"delay": "0,2us"}]}, "latency",
-         f"no ping-pong of 1 B with a delay above its round trip, 6.0 us; {MEASURE} --delay 0,10us"),
+         ("no ping-pong of 1 B with a delay above its round trip, 6.0 us; "
+          "measure it: --delay 0,10us")),
         ({"sizes": "1,64"}, "per_byte",
          f"streams with windows of 1 and of 8 of 2 sizes, not of 3; measure it: {COMMAND}"),
+        ({"slices": 1, "ci": "none", "sizes": "1,64,1K"}, "gap",
+         "no interval; measure several slices or launches"),
         ({"slices": 1, "ci": "none"}, "latency",
          "the round trip of 1 B has no interval; measure several slices or launches"),
     ],

@@ -63,6 +63,16 @@ def test_what_is_not_there_or_disappears_tells_nothing():
         assert any(reason in (each.reason or "") for each in found)
 
 
+def test_noise_is_no_proof():
+    noisy = [
+        judge(
+            curve(seed, {4040: 1.3}, noise=0.5), curve(seed + 50, {4040: 1.3}, noise=0.5), OLD, NEW
+        ).outcome
+        for seed in range(50)
+    ]
+    assert noisy.count("unknown") >= 46
+
+
 def test_too_little_around_a_place_tells_nothing():
     whole = curve(1, {4040: 1.5})
     for short in (

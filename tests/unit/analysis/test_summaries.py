@@ -52,6 +52,13 @@ def test_a_summary_is_in_ns_and_bytes_per_second():
     assert summary.low < summary.latency < summary.high
 
 
+def test_samples_of_several_iterations_have_no_tail():
+    slices = [runs.measurement(iterations=10 if n else 1, slice=n) for n in range(10)]
+    summary = summarize_configuration(slices)
+    assert math.isnan(summary.p90.value)
+    assert math.isnan(summary.max)
+
+
 def test_samples_of_no_time_have_no_bandwidth():
     assert math.isnan(summarize_configuration([runs.measurement(samples=[0] * 30)]).bandwidth)
     lost = Delivery(sent=10, lost=5, reordered=0)

@@ -46,6 +46,7 @@ def test_stolen_time_makes_as_many_samples_suspect_as_it_explains():
     # With more of it, all that exceed the median by another median.
     assert suspects(samples, QUIET, runs.usage(core={"steal": 1.0})) == [3, 7, 9]
     assert suspects(samples, QUIET, QUIET) == []
+    assert suspects([], QUIET, QUIET) == []
 
 
 def test_time_waited_for_a_core_is_explained_once():

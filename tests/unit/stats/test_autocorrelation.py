@@ -46,9 +46,3 @@ def test_scale_and_offset_do_not_matter(values, scale, shift):
 @pytest.mark.parametrize("values", [[], [3], [7] * 100])
 def test_constant_samples_are_not_correlated(values):
     assert autocorrelation(np.array(values, dtype=float)) == (0.0, 1.0, len(values))
-
-
-def test_alternating_samples_count_as_one_each():
-    found = autocorrelation(np.tile([1.0, 2.0], 500))
-    assert found.lag1 < -0.9
-    assert found.effective == 1000

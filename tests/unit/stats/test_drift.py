@@ -63,11 +63,6 @@ def test_a_temporary_level_has_two_changes():
     assert away.after == pytest.approx(250, rel=0.02) == back.before
 
 
-def test_a_step_between_constant_levels():
-    (change,) = change_points(np.repeat([100, 200], 500))
-    assert (change.index, change.before, change.after) == (500, 100, 200)
-
-
 def test_changes_below_the_limit_are_left_out():
     samples = 1000 + autoregression(np.random.default_rng(2), 10_000, 0.6)
     samples[5000:] += 5

@@ -3,7 +3,6 @@
 import random
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from halftrip.stats import segmented as module
@@ -91,10 +90,3 @@ def test_of_a_coarse_clock_a_step_is_no_jump():
     (change,) = segmented(high).changes
     assert change.is_jump
     assert change.low <= 500 <= change.high + 4
-
-
-def test_figures_without_repeats_are_cut_by_how_they_scatter():
-    times = curve([(8192, 2500.0, 0.1)], noise=0.01, repeats=1)
-    found = segmented(times)
-    assert jumps(found) == [(12, 13)]
-    assert np.isfinite(found.changes[0].step.low)
