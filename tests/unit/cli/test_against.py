@@ -54,21 +54,15 @@ def test_both_sides_have_five_rounds_in_the_time_of_the_base(tmp_path):
     assert base.variables == {"UCX_TLS": "tcp", "X": None}
     assert new.variables == {}
     assert base.variant == SIDES[0]
-
-
-@pytest.mark.parametrize(
-    ("keys", "options", "launches", "time"),
-    [
+    for keys, options, launches, time in (
         ({}, {"time": "10ms"}, 5, 0.01),
         ({}, {"launches": "2"}, 2, 0.3),
         ({"launches": 10}, {}, 10, 0.3),
         ({"launches": 2}, {}, 5, 0.12),
         ({"iterations": 100}, {}, 5, 0.3),
-    ],
-)
-def test_options_say_how_long(tmp_path, keys, options, launches, time):
-    plan = planned(base_file(tmp_path, keys), options, env=["X=1"])
-    assert (plan.launches, plan.time) == (launches, pytest.approx(time))
+    ):
+        plan = planned(base_file(tmp_path, keys), options, env=["X=1"])
+        assert (plan.launches, plan.time) == (launches, pytest.approx(time))
 
 
 def test_an_mpiexec_of_the_base_is_for_its_launches_alone(tmp_path):
@@ -99,18 +93,15 @@ def test_a_run_against_another_may_be_a_base_itself(tmp_path):
     assert (plan.vary, plan.against) == ((), Against(file=str(path)))
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"sizes": "8"}, "--sizes: --against measures what {} has measured; leave it out"),
+def test_options_that_change_what_is_measured_are_refused(tmp_path):
+    file = base_file(tmp_path)
+    for options, said in (
+        ({"sizes": "8"}, f"--sizes: --against measures what {file} has measured; leave it out"),
         ({"vary": ["env.X=1"]}, "--vary: --against measures what"),
         ({"max_launches": "1"}, "--max-launches: only --until-ci has such a limit"),
-    ],
-)
-def test_options_that_change_what_is_measured_are_refused(tmp_path, options, said):
-    file = base_file(tmp_path)
-    with pytest.raises(UsageError, match=f"^{re.escape(said.format(file))}"):
-        planned(file, options)
+    ):
+        with pytest.raises(UsageError, match=f"^{re.escape(said)}"):
+            planned(file, options)
     # What says how long, and what is put out, does not change it.
     options = {"time": "1s", "output": "x", "quiet": True, "rtt": True, "ci": "2%"}
     plan = planned(file, options, env=["X=1"])

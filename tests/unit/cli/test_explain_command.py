@@ -89,6 +89,9 @@ def test_what_is_unknown_is_said(saved):
     assert "Measure it again" in older
     few = saved(found=rows(sizes=SIZES[:2])).out
     assert "mpi pingpong: 2 sizes; a line needs 3 at least: measure more" in few
+    # A curve on other hosts has their thresholds alone.
+    out = saved(environments=(environment(0), environment(1, host="node2"))).out
+    assert ("the eager limit" in out, "the page" in out) == (False, True)
 
 
 def test_an_imported_table_has_no_causes(tmp_path):
@@ -155,10 +158,3 @@ def test_another_run_proves_it(saved, tmp_path, at, status, said):
     proof = json.loads(call(tmp_path, "explain", "run.jsonl", "--moved", "moved.jsonl", "-j").out)
     assert proof["outcome"] == {0: "moved", 1: "stayed", 3: "unknown"}[status]
     assert proof["values"] == ["4096", "8192"]
-
-
-def test_a_curve_on_other_hosts_has_their_thresholds_alone(saved):
-    between = (environment(0), environment(1, host="node2"))
-    out = saved(environments=between).out
-    assert "the eager limit" not in out
-    assert "the page" in out

@@ -54,18 +54,15 @@ def test_every_format_is_written_beside_where_one_is(run, to, capsys):
 
 
 def test_without_a_file_it_is_the_newest_run(run, capsys):
+    with pytest.raises(UsageError, match=r"^b.jsonl: no such file"):
+        export_run("b.jsonl", "json", None, False)
     os.rename(run, "halftrip-20260131-120000.jsonl")
     export_run(None, "json", None, False)
     assert capsys.readouterr().out == "halftrip-20260131-120000.json\n"
     assert json.loads(Path("halftrip-20260131-120000.json").read_text())["rows"]
-
-
-def test_no_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+    os.remove("halftrip-20260131-120000.jsonl")
     with pytest.raises(UsageError, match=r"^no run file"):
         export_run(None, "json", None, False)
-    with pytest.raises(UsageError, match=r"^b.jsonl: no such file"):
-        export_run("b.jsonl", "json", None, False)
 
 
 def test_a_name_is_that_of_the_only_file_or_the_base_of_several(run):
@@ -76,13 +73,6 @@ def test_a_name_is_that_of_the_only_file_or_the_base_of_several(run):
     tables = ["one-samples.csv", "one.csv", "two-samples.csv", "two.csv"]
     assert names() == [run, "metrics.txt", *tables]
     assert len(list(csv.DictReader(Path("two.csv").read_text().splitlines()))) == 3
-
-
-def test_a_run_without_rows(run):
-    runs.save(runs.run(), Path("b.jsonl"))
-    for to in EXPORTS:
-        with pytest.raises(UsageError, match=r"^b.jsonl: the run has no rows to export$"):
-            export_run("b.jsonl", to, None, False)
 
 
 def test_rows_are_chosen_as_in_show(run):
@@ -107,18 +97,18 @@ def test_rows_are_chosen_as_in_show(run):
     done = halftrip("b.jsonl", "--to", "csv", "-o", "two.csv", "-t", "shm", "-s", "8")
     assert done.status == 0, done.err
     assert {row["size_bytes"] for row in lines("two.csv")} == {"8"}
-
-
-def test_a_choice_of_no_row_says_what_there_is(run):
     nothing = r"^nothing to show; the run has -t shm; -p pingpong; -s 8, 64, 512;"
     for chosen, said in (
-        ({"transport": "tcp"}, nothing),
+        ({"transport": "udp"}, nothing),
         ({"transport": "tpc"}, r"^--transport: 'tpc' .* tcp"),
         ({"sizes": "many"}, r"^--sizes: "),
     ):
         with pytest.raises(UsageError, match=said):
             export_run(run, "csv", None, False, chosen)
-    assert names() == [run]
+    runs.save(runs.run(), Path("c.jsonl"))
+    for to in EXPORTS:
+        with pytest.raises(UsageError, match=r"^c.jsonl: the run has no rows to export$"):
+            export_run("c.jsonl", to, None, False)
 
 
 def test_what_exists_stays_unless_it_is_to_be_replaced(run):
@@ -233,18 +223,14 @@ def test_a_reader_finds_a_whole_file_at_any_moment(tmp_path, monkeypatch):
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", watched)
-    write({"a.prom": b"new"}, force=True)
-    assert seen == [("old", "new")]
-    assert (names(), Path("a.prom").read_text()) == (["a.prom"], "new")
-
-
-def test_a_collector_of_another_user_may_read_it(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
     before = os.umask(0o022)
     try:
-        write({"a.prom": b"1"}, force=False)
+        write({"a.prom": b"new"}, force=True)
     finally:
         os.umask(before)
+    assert seen == [("old", "new")]
+    assert (names(), Path("a.prom").read_text()) == (["a.prom"], "new")
+    # A collector of another user may read it.
     assert os.stat("a.prom").st_mode & 0o777 == 0o644
 
 

@@ -63,13 +63,10 @@ def test_json_has_every_figure_with_its_interval(path, capsys):
 
 
 def test_of_many_curves_the_answer_counts(tmp_path, capsys):
-    every = [
-        measurement
-        for rank in range(1, 7)
-        for measurement in run_of([(4096, 3000.0, 0.1)], slices=4, pair=(0, rank)).measurements
-    ]
-    ranks = [runs.environment(rank) for rank in range(7)]
-    path = runs.save(runs.run(*every, environments=tuple(ranks)), tmp_path / "run.jsonl")
+    jump = [(4096, 3000.0, 0.1)]
+    every = [m for n in range(1, 7) for m in run_of(jump, slices=4, pair=(0, n)).measurements]
+    ranks = tuple(runs.environment(rank) for rank in range(7))
+    path = runs.save(runs.run(*every, environments=ranks), tmp_path / "run.jsonl")
     first, *_ = said(capsys, str(path)).split("\n")
     assert first == "6 curves: 0 straight, 6 bend; most often between 2K and 4K: 6"
 

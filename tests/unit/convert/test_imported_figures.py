@@ -1,5 +1,5 @@
 """What each figure of each tool becomes. Samples of mpptest, nccl-tests and perftest are laid out
-as their sources print them, with made-up figures; the others have been printed by the tools."""
+as their sources print them, with made-up figures; the others have been printed, some more of it."""
 
 import json
 

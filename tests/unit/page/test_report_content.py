@@ -24,12 +24,10 @@ def slices(transport, size, half_ns, launches=1, **changes):
     """A row of ten slices in each launch."""
     return [
         runs.measurement(
-            transport, size, half_ns=half_ns, seed=31 * launch + number, slice=number,
-            launch=launch, **changes
+            transport, size, half_ns=half_ns, seed=n, slice=n % 10, launch=n // 10, **changes
         )
-        for launch in range(launches)
-        for number in range(10)
-    ]  # fmt: skip
+        for n in range(10 * launches)
+    ]
 
 
 def answered(*measurements, **changes):

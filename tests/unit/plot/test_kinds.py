@@ -162,6 +162,9 @@ def test_pairs_are_a_map_with_the_slowest_named():
     # n8 before n10.
     assert chart.drawing.names == ["n8", "n9", "n10", "n11"]
     assert len(chart.data["pairs"]) == 2 * len(pairs)
+    # Runs of similar names have charts of their own.
+    charts = charts_of("pairs", [run._replace(name=name) for name in ("a-b", "a_b")])
+    assert len({chart.name for chart in charts}) == len(charts) == 2
 
 
 def test_sizes_are_joined_only_where_nothing_is_between_them():
@@ -197,17 +200,6 @@ def test_a_curve_is_cut_where_it_jumps():
     pieces = {record["x"]: record["piece"] for record in chart.data["points"]}
     assert pieces[64] == pieces[512] != pieces[576] == pieces[1024]
     assert "Dashed and upright: where a curve bends or jumps." in chart.marks
-
-
-def test_runs_of_similar_names_have_charts_of_their_own(usual):
-    pairs = [(0, 1), (0, 2), (1, 2)]
-    run = runs.run(
-        *(runs.measurement(pair=pair, slice=n) for pair in pairs for n in range(3)),
-        environments=tuple(runs.environment(rank, host=f"n{rank}") for rank in range(3)),
-    )
-    for kind, found in (("pairs", run), ("system", usual)):
-        charts = charts_of(kind, [subject(found, "a-b"), subject(found, "a_b")])
-        assert len({chart.name for chart in charts}) == len(charts) > 1
 
 
 def test_a_comparison_has_the_sizes_that_were_measured():
