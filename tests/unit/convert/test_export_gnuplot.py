@@ -4,10 +4,7 @@ import re
 import shutil
 import subprocess
 
-import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from halftrip.convert.export.gnuplot import files, fitted
 from halftrip.errors import UsageError
@@ -106,21 +103,6 @@ def test_the_data_are_the_figures_of_the_rows():
     found = re.search(r"^t_0\(x\) = (\S+) \+ (\S+) \* x$", script, re.MULTILINE)
     assert float(found[1]) == pytest.approx(1.0, rel=0.05)
     assert float(found[2]) == pytest.approx(0.0005, rel=0.01)
-
-
-@given(
-    points=st.lists(
-        st.tuples(st.integers(1, 1 << 24), st.floats(0.01, 1e5)), min_size=2, max_size=20
-    )
-)
-def test_the_line_is_that_of_least_squares(points):
-    sizes, times = zip(*points, strict=True)
-    assume(len(set(sizes)) > 1)
-    found = fitted(points)
-    centre = np.mean(sizes)
-    per_byte, middle = np.polyfit(np.array(sizes) - centre, times, 1)
-    assert found.per_byte == pytest.approx(per_byte, rel=1e-6, abs=1e-12)
-    assert found.start == pytest.approx(middle - per_byte * centre, rel=1e-6, abs=1e-4)
 
 
 def test_without_sizes_there_is_no_line_and_no_picture():

@@ -73,15 +73,6 @@ def test_pieces_that_meet_between_their_sizes_end_there():
     assert eager_limit(curve) == 64
 
 
-def test_pieces_that_nearly_meet_do_so_where_they_are_closest():
-    """Lines meet beyond the second one's first size, which stays on it."""
-    curve = pieces((1, 1024, 1000.0, 0.1), (2048, 1 << 20, 590.0, 0.29))
-    assert [bend.kind for bend in curve.bends] == ["jump"]
-    near = curve._replace(bends=(curve.bends[0]._replace(kind="slope"),))
-    assert segments(near)[0].up_to == 2047
-    assert segments(curve)[0].up_to == 1024
-
-
 def test_a_steep_piece_makes_the_sender_busy_which_does_not_wait():
     curve = pieces((1, 4096, 1000.0, 0.1), (8192, 1 << 20, 0.0, 0.5))
     told = factors(curve)

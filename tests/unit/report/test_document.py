@@ -8,14 +8,10 @@ from rich.text import Text
 from halftrip.analysis.breakpoints import Breakpoint
 from halftrip.cli.show import Shown, show_runs
 from halftrip.registry import FORMATS
-from halftrip.report import csv, json, table
-from halftrip.report.cost import render_cost
 from halftrip.report.document import Baselines, document
-from halftrip.report.flags import render_flags
-from halftrip.report.system_log import render_system_log
 from halftrip.results.records import Aggregate, CopyTime, Failure, Notice, Skip
 from harness import runs
-from harness.screens import rows_under, text
+from harness.screens import rows_under
 
 SIZES = [2**power for power in range(5, 15)]
 
@@ -112,28 +108,6 @@ def test_round_trips_are_shown_if_asked_for_or_planned(tmp_path, capsys, asked, 
     assert "round trip" not in one_way
     # A message has the time of one way.
     assert whole["bandwidth"] == one_way["bandwidth"]
-
-
-def everything():
-    return runs.run(
-        *curve("shm", usage=(runs.usage(), runs.usage()))[:3],
-        runs.stream(),
-        header=refined(),
-        aggregates=(aggregate(),),
-        notices=(Notice(rank=0, host="node1", text="odd"),),
-        failures=(Failure(configuration=runs.configuration(), slice=0, reason="a wrong byte"),),
-    )
-
-
-def test_a_style_changes_neither_the_document_nor_its_output():
-    run = everything()
-    made, other = document(run), document(run)
-    for style in (
-        table.render, csv.render, json.render, render_flags, render_cost, render_system_log,
-    ):  # fmt: skip
-        style(made)
-        assert made == other
-        assert text(style, run) == text(style, run)
 
 
 def count(made):

@@ -45,14 +45,6 @@ def test_what_is_left_out_ranks_below_what_is_shown(table, width):
         assert max(map(len, lines[:said])) <= width
 
 
-@given(table=tables())
-def test_with_no_width_every_column_is_shown(table):
-    lines = [line.plain for line in as_text(table, None)]
-    assert lines[0].split() == [column.name for column in table.columns]
-    for line, cells in zip(lines[1:], table.lines, strict=True):
-        assert line.split() == list(cells.cells)
-
-
 def test_columns_that_say_nothing_are_named_instead():
     columns = [
         *columns_of([("size", ALWAYS), ("lost", MORE), ("jitter", MORE), ("wait", MORE)]),
@@ -67,7 +59,7 @@ def test_columns_that_say_nothing_are_named_instead():
 
 def test_sections_are_apart():
     found = made("aab", columns_of([("x", ALWAYS)]), section=str)
-    assert [line.plain for line in as_text(found.table, 80)] == ["x", "a", "a", "", "b"]
+    assert [line.plain for line in as_text(found.table, None)] == ["x", "a", "a", "", "b"]
 
 
 def test_markdown_escapes_bars():

@@ -107,14 +107,11 @@ def test_idle_processors_and_interfaces_have_no_lines():
     assert "all 0: iowait, irq, steal, dropped packets" in lines
     busy = log_of(system(cpus={"all": CPU | {"irq": 0.1}}))
     assert "all 0: iowait, steal" in busy
-
-
-def test_incomplete_times_of_a_processor_have_no_shares():
-    cpus = {"all": {k: seconds for k, seconds in CPU.items() if k != "idle"}, "0": CPU}
+    # Incomplete times of a processor have no shares.
+    cpus = {"all": {kind: CPU[kind] for kind in CPU if kind != "idle"}, "0": CPU}
     lines = log_of(system(cpus=cpus))
     assert any(line.startswith("not known here: load, user, system, idle") for line in lines)
-    each = lines[lines.index("host node1: each processor") :]
-    assert cells(each, "load") == ["50.0"]
+    assert cells(lines[lines.index("host node1: each processor") :], "load") == ["50.0"]
 
 
 def test_a_run_without_a_log_says_why():

@@ -65,10 +65,7 @@ def test_deliveries_of_slices_are_added_and_the_last_jitter_counts():
     )
     assert row.delivery == Delivery(sent=40, lost=4, reordered=2, jitter=7.0)
     assert row.delivered == pytest.approx(0.9)
-
-
-def test_lost_messages_of_a_ping_pong_take_no_bandwidth():
-    """A lost iteration is no sample."""
+    # A lost iteration of a ping-pong is no sample.
     lost = Delivery(sent=500, lost=100, reordered=0)
     with_losses = row_of(runs.measurement("udp", 8, "block", delivery=lost))
     assert with_losses.bandwidth == row_of(runs.measurement("udp", 8, "block")).bandwidth
