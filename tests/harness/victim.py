@@ -49,6 +49,10 @@ class Victim:
 
     # States that can be seen from outside, in the order in which they come.
 
+    def await_reset(self):
+        """Until the command does not ignore interrupts, whatever the tests do."""
+        self._await(lambda: not self.ignores(signal.SIGINT), "they are ignored")
+
     def await_handler(self):
         """Until the command has a handler for SIGTERM: halftrip's first line. What comes before is
         Python's own."""

@@ -37,6 +37,7 @@ def program(shell, name, script):
     return shlex.quote(str(path))
 
 
+@pytest.mark.extended
 def test_base_and_new_are_measured_in_turn(shell, base):
     result = shell.run("--against", base, *QUICK, "--base-env", f"{VARIABLE}=old")
     assert result.status in MEASURED

@@ -3,6 +3,8 @@ table. A stand-in for the driver plants their times."""
 
 import json
 
+import pytest
+
 from harness.cuda import stand_in
 
 QUICK = ("-s", "8,64K", "-i", "20", "--warmup", "2", "--slices", "1", "--no-message-rate")
@@ -16,6 +18,7 @@ def run(shell, folder, memory, *arguments, **settings):
     return result
 
 
+@pytest.mark.extended
 def test_the_copies_of_every_device_are_in_the_file_and_below_the_table(shell, cuda_libraries):
     result = run(shell, cuda_libraries, "cuda@0:cuda@1", "-t", "cuda-ipc")
     found = result.run

@@ -20,6 +20,7 @@ def named(result, pid):
     return [line for line in result.warnings if f"(process {pid})" in line]
 
 
+@pytest.mark.extended
 def test_whoever_has_a_core_is_named_where_somebody_asks(shell, core):
     with neighbour(core) as pid:
         result = shell.run(*SHORT, "--cores", f"{core},{core}")

@@ -162,7 +162,7 @@ def test_a_run_leaves_nothing_allocated(shell, cuda, tmp_path):
     assert (device.link_generation, device.link_width_max) == (3, 16)
 
 
-@pytest.mark.parametrize("hangs", [True, *extended(False)])
+@pytest.mark.parametrize("hangs", extended(True, False))
 def test_the_other_end_of_a_killed_one_ends_soon(shell, cuda, hangs):
     """Also where it is inside a call of the driver that never returns."""
     settings = {"hang": "cuStreamSynchronize@5000"} if hangs else {}

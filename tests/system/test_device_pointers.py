@@ -58,14 +58,12 @@ def test_a_library_that_says_no_stages_beside_the_reason(shell, cuda, name):
 
 @pytest.mark.parametrize(
     ("transports", "mode", "patterns"),
-    [
+    extended(
         ("mpi,mpi4py", "blocking", "pingpong,stream,bidirectional,exchange,pingping"),
-        *extended(
-            ("mpi,mpi4py", "nonblocking", "pingpong,stream,bidirectional"),
-            ("mpi,mpi4py", "persistent", "pingpong,stream"),
-            ("mpi", "onesided", "put,get"),
-        ),
-    ],
+        ("mpi,mpi4py", "nonblocking", "pingpong,stream,bidirectional"),
+        ("mpi,mpi4py", "persistent", "pingpong,stream"),
+        ("mpi", "onesided", "put,get"),
+    ),
 )
 def test_a_library_that_takes_device_pointers_gets_them(shell, cuda, transports, mode, patterns):
     """Every byte arrives, also where one end is in the host's memory."""

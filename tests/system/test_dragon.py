@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from harness.choice import FULL, drawn, extended
+from harness.choice import FULL, drawn
 from harness.dragon import DRAGON_SECONDS, EVERY_DRAGON, EVERY_OBJECT, RUNTIME
 from harness.shell import HALFTRIP
 from harness.victim import Victim
@@ -118,15 +118,13 @@ def killed(victim, pid, number=signal.SIGKILL):
     return ended.err
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("transport", "launcher"),
     [
         ("dragon", "dragon"),
-        *extended(
-            *drawn(
-                [("dragon-queue", "dragon"), ("dragon", "attached"), ("dragon-queue", "attached")],
-                1,
-            )
+        *drawn(
+            [("dragon-queue", "dragon"), ("dragon", "attached"), ("dragon-queue", "attached")], 1
         ),
     ],
 )

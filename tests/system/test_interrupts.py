@@ -97,7 +97,7 @@ def test_whoever_dies_while_ranks_start_is_named(shell, state):
     assert re.search(NAMED, ended.err)
 
 
-@pytest.mark.parametrize(("step", "enough"), [(60, 1), *extended((10, 8))])
+@pytest.mark.parametrize(("step", "enough"), extended((10, 8)))
 def test_an_interrupt_while_python_starts_prints_nothing_of_ours(shell, step, enough):
     """Held still while it is looked at, the process has one of three states. While Python itself
     starts it catches interrupts and runs nothing of ours yet: there it prints what it likes, and
@@ -108,6 +108,8 @@ def test_an_interrupt_while_python_starts_prints_nothing_of_ours(shell, step, en
             break
         assert milliseconds < 20_000
         victim = Victim(shell, "-t", "shm", "-s", "8", "--ci", "none", "--time", "60s")
+        # Whoever runs the tests in the background ignores interrupts, and so do children at first.
+        victim.await_reset()
         time.sleep(milliseconds / 1000)
         pid = victim.process.pid
         os.kill(pid, signal.SIGSTOP)
@@ -142,3 +144,25 @@ def test_a_signal_that_is_ignored_at_the_start_stays_ignored(shell, number):
     victim.process.send_signal(number)
     victim.await_measurements(3)
     assert stopped(victim.kill(victim.process.pid, signal.SIGTERM), signal.SIGTERM)
+
+
+_STOPS_ITSELF = """
+import os, pathlib, signal, threading, time, halftrip
+def stop():
+    path = pathlib.Path("run.jsonl")
+    while not (path.exists() and "environment" in path.read_text()):
+        time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGTERM)
+threading.Thread(target=stop, daemon=True).start()
+try:
+    halftrip.run(transport="shm", sizes="8", ci="none", time="60s", output="run.jsonl")
+except halftrip.errors.Interrupted as error:
+    print(error, halftrip.load("run.jsonl").interrupted, sep="; ")
+"""
+
+
+@pytest.mark.extended
+def test_a_stopped_run_is_an_exception_in_python(shell):
+    result = shell.program(_STOPS_ITSELF)
+    assert (result.status, result.err) == (0, "")
+    assert result.out == "stopped by SIGTERM; stopped by SIGTERM\n"

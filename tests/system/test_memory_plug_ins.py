@@ -127,6 +127,7 @@ def reasons(result):
     return {skip.reason for skip in result.run.skips}
 
 
+@pytest.mark.extended
 def test_memory_that_the_processor_reaches_is_for_every_transport(shell, installed):
     result = shell.run(
         *("-t", "mpi,shm,tcp,mpi4py", "--memory", "mapped,host:mapped@tmp,mapped@attic"),

@@ -72,6 +72,7 @@ def test_the_page_of_a_run(opened, measured):
     check(opened, measured)
 
 
+@pytest.mark.extended
 def test_a_transport_is_hidden_and_a_theme_drawn_again(opened, measured):
     found = seen(opened, measured)
     before = found.marks()

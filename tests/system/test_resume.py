@@ -131,7 +131,7 @@ def test_mistakes_are_one_line_and_change_no_file(shell):
         (smaller, (), "900"),
     ):
         shell.path.write_bytes(content)
-        result = shell.halftrip("run", *arguments, "--resume", "run.jsonl")
+        result = shell.call("run", *arguments, "--resume", "run.jsonl")
         assert result.status == 2
         assert result.err.count("\n") == 1
         assert said in result.err

@@ -104,7 +104,7 @@ def test_a_killed_ssh_or_agent_leaves_nothing(shell, on_hosts, place):
     assert " b (process " in ended.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, *extended(signal.SIGKILL)])
+@pytest.mark.parametrize("number", extended(signal.SIGINT, signal.SIGKILL))
 def test_a_signal_to_the_command_leaves_nothing(shell, on_hosts, number):
     victim = Victim(shell, *WORK, *on_hosts)
     victim.await_work(0)
@@ -146,6 +146,7 @@ def pairs_of(run):
     return {configuration.pair for configuration in run.by_configuration}
 
 
+@pytest.mark.extended
 def test_the_others_go_on_where_a_host_is_lost(shell, tmp_path):
     options = ("--hosts", "a,b,c", "--ssh", stand_in(tmp_path))
     victim = Victim(shell, *MANY, "-r", "10", *options)

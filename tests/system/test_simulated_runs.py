@@ -6,6 +6,7 @@ import pytest
 
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.results.run_file import load
+from harness.choice import extended
 
 MODEL = ("-t", "simulated", "-s", "8,64K", "--time", "50ms")
 BENT = """
@@ -36,7 +37,7 @@ def test_a_simulated_path_needs_no_table_and_no_machine(shell):
     assert shown == "no system log: what is simulated is on no host\n"
 
 
-@pytest.mark.parametrize("refine", [[], ["--refine"]])
+@pytest.mark.parametrize("refine", [["--refine"], *extended(([],))])
 def test_a_planted_bend_is_found_with_its_lines(shell, refine):
     (shell.directory / "plan.toml").write_text(BENT)
     result = shell.run("plan.toml", *refine)

@@ -60,6 +60,7 @@ def test_a_variable_reaches_every_rank_of_its_launches(shell):
     assert found["failed_launches"] == []
 
 
+@pytest.mark.extended
 def test_cores_are_varied_in_a_plan(shell):
     (shell.directory / "plan.toml").write_text('[vary]\ncores = ["0,1", [1, 0], "none"]\n')
     result = shell.run("plan.toml", *QUICK)

@@ -7,7 +7,7 @@ import pytest
 from halftrip.registry import DEFAULT_TRANSPORTS, TRANSPORTS
 from halftrip.results.patterns import SHAPES
 from harness.choice import FULL, extended
-from harness.mpi import EVERY_MPI, ONE_HOST, chosen, quick_start
+from harness.mpi import ONE_HOST, chosen, quick_start
 from harness.paths import IN_PYTHON
 from harness.wrong_bytes import check_failure, is_checked, spoiled
 
@@ -39,9 +39,10 @@ def check_verified(result):
     return [m.configuration for m in result.run.measurements]
 
 
-def test_every_local_pattern_is_verified_however_receivers_wait(shell):
+@pytest.mark.parametrize("sizes", ["8,300000", *extended(SIZES)])
+def test_every_local_pattern_is_verified_however_receivers_wait(shell, sizes):
     result = shell.run(
-        *QUICK, "-s", SIZES, "-t", ",".join(LOCAL), "-p", PATTERNS, "--wait", "block,spin"
+        *QUICK, "-s", sizes, "-t", ",".join(LOCAL), "-p", PATTERNS, "--wait", "block,spin"
     )
     configurations = check_verified(result)
     usual = {(pattern, shape.modes[0]) for pattern, shape in SHAPES.items()}
@@ -52,6 +53,7 @@ def test_every_local_pattern_is_verified_however_receivers_wait(shell):
     assert "not measured: pipe get, put onesided: a byte stream has no memory" in result.out
 
 
+@pytest.mark.extended
 def test_every_pattern_in_python_is_verified_whatever_is_sent(shell):
     result = shell.run(
         *(*QUICK, "-s", "0,300000", "-t", ",".join(IN_PYTHON), "-p", PATTERNS, "-r", "1"),
@@ -69,10 +71,13 @@ def test_every_pattern_in_python_is_verified_whatever_is_sent(shell):
     assert "--socket req: a request has to be answered before the next" in result.out
 
 
-@pytest.mark.parametrize("name", EVERY_MPI)
-def test_every_pattern_and_mode_of_mpi_is_verified(shell, name):
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [("wheel", "1021"), *extended(*((each, SIZES) for each in ("wheel", "openmpi", "mpich")))],
+)
+def test_every_pattern_and_mode_of_mpi_is_verified(shell, name, sizes):
     result = shell.run(
-        *(*QUICK, "-s", SIZES, "-t", "mpi", "-p", PATTERNS, "-c", MODES, *chosen(name)),
+        *(*QUICK, "-s", sizes, "-t", "mpi", "-p", PATTERNS, "-c", MODES, *chosen(name)),
         **quick_start(name),
     )
     assert kinds(check_verified(result)) == {("mpi", *kind) for kind in possible("mpi")}
@@ -80,11 +85,12 @@ def test_every_pattern_and_mode_of_mpi_is_verified(shell, name):
 
 @pytest.mark.parametrize(
     ("name", "sizes"),
-    [
+    extended(
         # Longer than an irecv without a buffer can receive.
         ("wheel", "40000"),
-        *extended(("mpich", "1021,300000"), *([("openmpi", "1021,300000")] if FULL else [])),
-    ],
+        ("mpich", "1021,300000"),
+        *([("openmpi", "1021,300000")] if FULL else []),
+    ),
 )
 def test_every_pattern_mode_and_object_of_mpi4py_is_verified(shell, name, sizes):
     names, objects = ("mpi4py", "mpi4py-object"), ("bytes", "array", "dict")
@@ -164,9 +170,9 @@ def test_cold_unaligned_and_common_buffers_are_verified(shell):
 @pytest.mark.parametrize(
     ("transports", "size", "rank"),
     [
-        ([*LOCAL, *IN_PYTHON], 1021, 0),
-        ([*LOCAL, *IN_PYTHON], 1021, 1),
+        (LOCAL, 1021, 0),
         *extended(
+            ([*LOCAL, *IN_PYTHON], 1021, 1),
             (["mpi"], 1021, 0),
             (["mpi4py", "mpi4py-object"], 1021, 1),
             # Cut into chunks.
