@@ -10,13 +10,11 @@ from halftrip.page.markdown import escaped
 from halftrip.page.rules import rules
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.report.document import document
-from halftrip.results.run_file import load
 from harness import runs
 from harness.files import ROOT
 from harness.imports import imported_run
 from harness.pages import markdown_of, report_of, section
 
-GOLDEN = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
 IMPORTS = ROOT / "tests" / "golden" / "imports"
 
 
@@ -71,24 +69,14 @@ def test_what_another_tool_or_a_model_says_is_said_to_be():
     assert "cannot be told" in trust
     first, second, _ = answer(document(imported("hpcbench/exponential.txt")))
     assert first == "No row's result is the time of a single message."
-    assert second.startswith("The highest bandwidth is 1.70 GB/s")
+    assert second.startswith("The highest bandwidth is 620 MB/s")
     latency, rate, _ = answer(document(imported("sockperf/ping-pong.txt")))
     assert "of a size that is not known" in latency
     assert "messages/s" in rate
     assert "computed from a model" in answered(*slices("simulated", 8, 100.0))[-1]
-
-
-def test_pairs_are_named():
     latency, *_ = answered(*slices("shm", 8, 100.0), *slices("shm", 8, 300.0, pair=(2, 3)))
     assert "ranks 0-1" in latency
     assert "ranks 2-3" in latency
-
-
-def test_golden_runs_have_an_answer():
-    for path in GOLDEN:
-        said = answer(document(load(path)))
-        assert 2 <= len(said) <= 3
-        assert all(each.endswith(".") and "nan" not in each for each in said)
 
 
 def test_a_run_keeps_what_it_can_of_the_rules():

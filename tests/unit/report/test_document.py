@@ -1,31 +1,14 @@
 """A document has all that a run says, once; a style is a function of it."""
 
-import math
-
 import pytest
 from rich.text import Text
 
-from halftrip.analysis.breakpoints import Breakpoint
 from halftrip.cli.show import Shown, show_runs
 from halftrip.registry import FORMATS
 from halftrip.report.document import Baselines, document
 from halftrip.results.records import Aggregate, CopyTime, Failure, Notice, Skip
 from harness import runs
 from harness.screens import rows_under
-
-SIZES = [2**power for power in range(5, 15)]
-
-
-def curve(transport, jump_at=math.inf, **changes):
-    """A row for each size; from `jump_at` on everything takes three times as long."""
-    times = [(size, (100 + size / 10) * (3 if size >= jump_at else 1)) for size in SIZES]
-    return [runs.measurement(transport, size, half_ns=ns, **changes) for size, ns in times]
-
-
-def refined():
-    header = runs.run().header
-    header.plan["refine"] = True
-    return header
 
 
 def aggregate(transport="shm", size=8, pairs=((0, 2), (1, 3))):
@@ -43,20 +26,6 @@ def test_rows_are_split_by_latency_and_rate_and_in_the_order_of_a_table():
     three = [aggregate("tcp", 64), aggregate("shm", 64), aggregate("shm", 8)]
     made = document(runs.run(aggregates=tuple(three)))
     assert made.aggregates == [three[2], three[1], three[0]]
-
-
-def test_curves_have_their_breakpoints_where_refine_was_requested():
-    measured = [*curve("shm", jump_at=1024), *curve("tcp")]
-    assert document(runs.run(*measured)).curves == []
-    shm, tcp = document(runs.run(*measured, header=refined())).curves
-    assert (shm.name, tcp.name) == ("shm pingpong", "tcp pingpong")
-    assert list(shm.rows) == list(tcp.rows) == SIZES
-    assert shm.breakpoints == (Breakpoint(512, 1024),)
-    assert tcp.breakpoints == ()
-    assert not shm.is_rate
-    windows = curve("shm", pattern="stream", window=10)
-    (only,) = document(runs.run(*windows, header=refined())).curves
-    assert (only.is_rate, only.name) == (True, "shm stream")
 
 
 def test_baselines_are_those_of_all_launches_without_simulated_paths():

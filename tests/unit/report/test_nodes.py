@@ -74,6 +74,10 @@ def test_a_slow_host_is_short_and_named_slow_and_no_other_is():
     assert slow["low"] <= slow["factor"] <= slow["high"]
     assert slow["factor"] == pytest.approx(2, rel=0.05)
     assert (slow["links"], slow["other_host"]) == (4, None)
+    ranks = of(hosts_run(3, ("n1",), ranks_per_host=2, slices=2))
+    assert verdicts(ranks) == ["ok", "short", "ok"]
+    # To the two others, and within it.
+    assert ranks["n1"]["links"] == 3
     # Its peers have one such link each, which is not theirs.
     assert (found["n0"]["short_links"], found["n0"]["slow"]) == (1, [])
 
@@ -102,13 +106,6 @@ def test_what_may_be_chance_is_unsure():
     assert verdicts(found) == ["short", "short"]
     assert found["n0"]["reason"].endswith("on its only link, to n1; either host may be at fault")
     assert found["n0"]["slow"] is None
-
-
-def test_several_ranks_of_a_host_are_one():
-    found = of(hosts_run(3, ("n1",), ranks_per_host=2, slices=2))
-    assert verdicts(found) == ["ok", "short", "ok"]
-    # To the two others, and within it.
-    assert found["n1"]["links"] == 3
 
 
 def test_a_baseline_judges_likewise():

@@ -150,10 +150,14 @@ def test_round_trips_are_shown_where_something_goes_there_and_back():
     assert "first message: the first iteration, half, cold." in half
 
 
-def refined(*measurements):
+def refined_header():
     header = runs.run().header
     header.plan["refine"] = True
-    return table(*measurements, header=header)
+    return header
+
+
+def refined(*measurements):
+    return table(*measurements, header=refined_header())
 
 
 def test_breakpoints_are_listed_where_refine_was_requested():
@@ -170,6 +174,10 @@ def test_breakpoints_are_listed_where_refine_was_requested():
         "\nbreakpoint: where one straight line of time over size ends and another begins" in shown
     )
     assert "breakpoint" not in table(*curves)
+    # That of windows is one of a rate.
+    rates = (runs.measurement(size=size, pattern="stream", window=10) for size in sizes)
+    (curve,) = document(runs.run(*rates, header=refined_header())).curves
+    assert (curve.is_rate, curve.name) == (True, "shm stream")
     shown = refined(runs.measurement(buffers="same"), runs.measurement(pages="huge"))
     assert "\nbreakpoints: shm pingpong same pages 4K: none found\n" in shown
     assert "\nbreakpoints: shm pingpong separate huge: none found\n" in shown
