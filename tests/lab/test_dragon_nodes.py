@@ -55,7 +55,7 @@ def test_dragon_measures_between_two_hosts(lab, shell, dragon):
     it is left either."""
     options, environment = dragon
     result = shell.run(
-        *("-t", "dragon,dragon-queue,tcp", "-s", "8,64K", "-p", "pingpong", "--verify"),
+        *("-t", "dragon,dragon-queue,tcp", "-s", "8", "-p", "pingpong", "--verify"),
         *("--time", "50ms", "--slices", "1"),
         *options,
         prefix=lab.hosts[0].prefix(),
@@ -72,7 +72,6 @@ def test_dragon_measures_between_two_hosts(lab, shell, dragon):
         assert found == {"tcp"}
     else:
         assert found == {"dragon", "dragon-queue", "tcp"}
-        assert len(run.by_configuration) == 6
         assert sorted(e.host for e in run.environments) == sorted(host.name for host in lab.hosts)
         # The runtime ended by itself.
         assert "dragon" not in result.err
