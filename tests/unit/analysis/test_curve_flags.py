@@ -57,6 +57,8 @@ def test_steps_and_ends_of_a_curve_are_no_outliers():
     assert named(curve({size: 2.0 for size in SIZES if size > 8192}), "outlier-size") == {}
     for size in (SIZES[0], SIZES[-1]):
         assert named(curve({size: 1.4}), "outlier-size") == {}
+    # Of two launches that differ by a third, the interval is wider than the time itself.
+    assert named(curve({16384: (2.2, 1.4)}, launches=2), "outlier-size") == {}
 
 
 def test_an_outlier_needs_neighbours_on_the_same_curve():

@@ -79,11 +79,19 @@ def test_of_empty_messages_the_time_counts():
     made = runs.run(runs.measurement("tcp", 0, pattern="stream", window=4))
     ((_, figure),) = run_figures("a", made).figures.items()
     assert 0 < figure.value < math.inf
-    # A single slice has no interval.
-    made = runs.run(runs.measurement("tcp", 1000, pattern="stream", half_ns=500.0))
-    ((_, figure),) = run_figures("a", made).figures.items()
-    assert figure.value == pytest.approx(1e9, rel=0.02)
-    assert math.isnan(figure.low)
+
+
+@pytest.mark.parametrize(("pattern", "bandwidth"), [("stream", 1e9), ("bidirectional", 2e9)])
+def test_bandwidth_is_that_of_both_directions_with_its_interval(pattern, bandwidth):
+    slices = [
+        runs.measurement("tcp", 1000, pattern=pattern, half_ns=500.0, slice=n, seed=n)
+        for n in range(6)
+    ]
+    (alone,) = run_figures("a", runs.run(slices[0])).figures.values()
+    assert math.isnan(alone.low)
+    (figure,) = run_figures("a", runs.run(*slices)).figures.values()
+    assert figure.value == pytest.approx(bandwidth, rel=0.02)
+    assert figure.low < figure.value < figure.high
 
 
 def test_another_core_to_core_round_trip_is_named():

@@ -197,6 +197,8 @@ def test_cores_that_moved_are_seen_by_the_round_trip_between_them():
     found = seen(moving(1.5))["bimodal"]
     assert "us while the core-to-core round trip took 100 ns (75 %) and 15.0" in found
     assert "us while the core-to-core round trip took 200 ns (25 %): the cores moved" in found
+    # Without an effect it is no flag.
+    assert seen(moving(1.0)) == {}
 
 
 # autocorrelated
