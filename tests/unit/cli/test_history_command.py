@@ -121,27 +121,19 @@ def test_runs_without_a_date_are_left_out_among_others_that_have_one(directory, 
     assert "in the order of their import" in found.err
 
 
-def history(directory, *words):
-    return call(directory, "history", *words)
-
-
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
+def test_mistakes_are_one_line(directory):
+    (directory / "empty").mkdir()
+    for words, line in (
         (["nothing"], "nothing: no such file or directory"),
         (["empty"], "empty: no run with rows; name run files, or a directory of them"),
         (["-t", "foo"], "--transport: 'foo' is not known; allowed: "),
         (["--format", "jsn"], "--format: 'jsn' is not known; "),
         (["--all", "-j"], "--all: --format json has all rows; leave it out"),
         (["--wide", "--format", "csv"], "--wide: --format csv has all columns; leave it out"),
-    ],
-)
-def test_mistakes_are_one_line(directory, words, line):
-    (directory / "empty").mkdir()
-    ended = history(directory, *words)
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith(f"halftrip: {line}")
-    assert ended.err.count("\n") == 1
+    ):
+        ended = call(directory, "history", *words)
+        assert (ended.status, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert ended.err.startswith(f"halftrip: {line}")
 
 
 def test_blocks_are_for_terminals_that_have_them(directory, monkeypatch):

@@ -48,7 +48,6 @@ CHANGES = {
         ("two-streams.json", '"blksize":\t65536', '"blksize":\t0', "blocks of 0"),
         ("two-streams.json", '"protocol":\t"TCP"', '"protocol":\t"SCTP"', "sctp"),
         ("two-streams.json", '"timesecs":\t1795533432', '"timesecs":\t1', "in the year 1970"),
-        ("two-streams.json", '"timesecs":\t1', '"timesecs":\t999', "no date"),
     ],
     "mpptest": [
         ("cit", "type = blocking", "type = blocking-bisect", "'blocking-bisect' is not read here"),
@@ -59,7 +58,6 @@ CHANGES = {
     "nccl-tests": [
         ("sendrecv", "sendrecv_perf", "all_reduce_perf", "'all_reduce_perf' is not read here"),
         ("sendrecv", "sendrecv_perf", "sendrecv", "no line says that it is of sendrecv_perf"),
-        ("sendrecv-json", "sendrecv_perf", "alltoall_perf", "'alltoall_perf' is not read here"),
         ("sendrecv", "#  Rank  1", "# Rang 1", "1 ranks"),
         ("sendrecv", "     time   algbw", "      lat   algbw", "columns of nccl-tests that are"),
         ("sendrecv-json", '"nwrong":0.0', '"nwrong":3.0', "3.0 wrong elements"),
@@ -70,7 +68,6 @@ CHANGES = {
         ("tcp-rr", "64       64 ", "64       1024", "two sizes"),
         ("tcp-rr", "first burst 0", "first burst 16", "burst of 16"),
         ("tcp-rr", "REQUEST/RESPONSE", "Connect/Request/Response", "connects"),
-        ("tcp-rr", "REQUEST/RESPONSE", "SENDFILE", "not read here"),
         ("tcp-rr", "43251.34", "0.00", "TRANSACTION_RATE of 0"),
         ("tcp-stream", "9405.64", "0.00", "THROUGHPUT of 0"),
         ("tcp-stream", "131072", "netperf: send_omni: failed\n131072", "failed"),
@@ -79,12 +76,10 @@ CHANGES = {
         ("selected-csv", "35854.15", "358.54", "bits or transactions"),
         ("selected-csv", "59\n", "59\n1.00,2.00,3,4\n", "line 3: a second row"),
         ("selected-keys", "RESPONSE_SIZE=8", "RESPONSE_SIZE=9", "two sizes"),
-        ("selected-keys", "REQUEST_SIZE=8", "BURST_SIZE=4\nREQUEST_SIZE=8", "burst of 4"),
         ("selected-keys", "P90_LATENCY", "P50_LATENCY", "line 7: P50_LATENCY a second time"),
     ],
     "netpipe": [
         ("np-out", "       2 1.831728", "       2 9.831728", "line 2: 9.831728 Mbps is not the"),
-        ("np-out", "       2 1.831728", "       2 1.83", "line 2: not printed as NetPIPE does"),
         ("screen-tcp", "  1:       2 bytes", "  3:       2 bytes", "row 3, where row 1 is exp"),
         ("screen-tcp", " 12620 times", "     0 times", "0 times"),
         ("screen-tcp", "7.63 usec", "7.63 msec", "not all that NetPIPE prints"),
@@ -93,7 +88,6 @@ CHANGES = {
     "perftest": [
         ("write-bw", "RDMA_Write BW", "Atomic_CMP_AND_SWAP BW", "is not read here: Send Latency"),
         ("write-bw", "RDMA_Write BW Test", "", "no line above says which test"),
-        ("write-bw", "MsgRate[Mpps]", "Rate", "'Rate' is no column"),
         ("write-bw", "MsgRate[Mpps]", "#bytes", "names a column twice"),
         ("write-bw", "BW average[MB/sec]", "BW average[KB/day]", "bandwidth in 'KB/day'"),
         ("write-bw", "TX depth        : 128", "TX depth        : 0", "a TX depth of 0"),
@@ -108,7 +102,6 @@ CHANGES = {
     ],
     "qperf": [
         ("latency-bandwidth", "10.2 us", "10.2 weeks", "in none of"),
-        ("latency-bandwidth", "10.2 us", "0 us", "latency of 0"),
         ("latency-bandwidth", "bw        =  27.8", "bx        =  27.8", "no recv_bw or bw"),
         ("latency-bandwidth", "msg_size  =    64 bytes", "msg_sizo  =    64 bytes",
          "without msg_size"),
@@ -120,7 +113,6 @@ CHANGES = {
         ("ping-pong", "is 6.710 usec", "is 6.711 usec", "an average of"),
         ("ping-pong", "<MIN>", "percentile", "before the line with <MIN>"),
         ("ping-pong", "Total 40925", "Total 0", "0 observations"),
-        ("ping-pong", "90.000 =    7.561", "90.000 =", "changed, or cut off"),
         ("throughput", "is 157924", "is 0", "nothing was sent"),
         ("throughput", "(1204.865 Mbps)", "(1205.865 Mbps)", "150.608 MBps are not"),
         ("throughput", "msg-size=1000", "msg-size=1001", "are not of 1001 bytes"),
@@ -133,7 +125,6 @@ CHANGES = {
         ("latency", "    500  ", "      0  ", "no iterations"),
         ("latency", "162.301   162.301", "162.301     0.000", "took no time"),
         ("bandwidth-final-only", "        500  ", "tag_bw  500  ", "batch file"),
-        ("csv", "iterations,", "batch.txt,iterations,", "batch file"),
         ("csv-server", "tag match latency", "atomic add latency", "not read here"),
         ("csv-server", "| Data layout:", "| Test:       x |\n| Data layout:", "a second time"),
     ],

@@ -61,10 +61,10 @@ def test_what_has_no_interval_is_judged_by_its_figure():
     assert fails(hosts(2, expect="latency=1us", slices=1))
 
 
-@pytest.mark.parametrize(("expect", "falls"), [("messages=1", False), ("messages=1G", True)])
-def test_rates_are_judged_by_streams(expect, falls):
-    found = document(run(stream(), header=header(expect=expect)), flags=False)
-    assert bool(shortfalls(found)) is falls
+def test_rates_are_judged_by_streams():
+    for expect, falls in (("messages=1", False), ("messages=1G", True)):
+        found = document(run(stream(), header=header(expect=expect)), flags=False)
+        assert bool(shortfalls(found)) is falls
 
 
 @pytest.mark.parametrize(("share", "falls"), [(0.99, False), (1.5, True)])
@@ -84,12 +84,10 @@ def test_what_nothing_measures_fails():
         "not judged: messages was expected, and no row has it",
     ]
     assert not fails(hosts(2, expect="latency=1s"))
-
-
-@pytest.mark.parametrize("expect", [7, "x", None, []])
-def test_a_made_up_plan_expects_nothing(expect):
-    made = run(measurement(), header=header(expect=expect))
-    assert lines(document(made, flags=False)) == []
+    # Somebody may have made up a plan.
+    for expect in (7, "x", None, []):
+        made = run(measurement(), header=header(expect=expect))
+        assert lines(document(made, flags=False)) == []
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import re
 import msgspec
 
 from halftrip.report.system_log import render_system_log
-from halftrip.results.host_counters import HostCounters
 from harness import runs
 from harness.screens import cells, printed
 
@@ -20,21 +19,14 @@ HOSTS = ["host node1", "host node2"]
 
 def system(**changes):
     values = {
-        "host": "node1",
-        "rank": 0,
-        "phase": "during",
-        "configurations": [runs.configuration("tcp", 64)],
-        "slices": [0],
-        "at": 1.5,
-        "seconds": 2.0,
-        "cpus": {"all": CPU, "0": CPU},
-        "memory_used": 3 << 30,
+        "phase": "during", "configurations": [runs.configuration("tcp", 64)], "slices": [0],
+        "at": 1.5, "cpus": {"all": CPU, "0": CPU}, "memory_used": 3 << 30,
         "counts": {"interrupts": 5000, "context_switches": 200, "tcp_retransmits": 3},
         "interfaces": {"lo": TRAFFIC, "ifb0": dict.fromkeys(TRAFFIC, 0)},
         "interrupts": {"lo": {"0": 1234, "1": 0}},
         "softnet": {"0": {"processed": 9, "dropped": 0, "squeezed": 1}},
-    }
-    return HostCounters(**(values | changes))
+    }  # fmt: skip
+    return runs.counters(**(values | changes))
 
 
 def log_of(*records, **changes):

@@ -4,16 +4,13 @@ import re
 
 import msgspec
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from halftrip.convert.importing import imported
 from halftrip.errors import UsageError
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.report.document import document
-from halftrip.report.styles.hpcbench import files, render, throughput
+from halftrip.report.styles.hpcbench import files, render
 from halftrip.results.host_counters import HostCounters
-from halftrip.results.records import Measurement
 from halftrip.results.usage import Usage
 from harness import runs
 
@@ -198,26 +195,3 @@ def test_each_test_has_its_part_of_the_log_and_each_node_its_own():
 def test_a_run_that_lacks_a_column_says_which(measured, log, said):
     with pytest.raises(UsageError, match=f"--style hpcbench: the run has {said}"):
         render(printed(stream(**measured), host_counters=(system(**log),)))
-
-
-@settings(max_examples=50)
-@given(data=st.data())
-def test_what_is_printed_is_what_is_imported(data):
-    pattern = data.draw(st.sampled_from(["stream", "pingpong"]))
-    mode = data.draw(st.sampled_from(["blocking", "nonblocking"]))
-    powers = data.draw(st.lists(st.integers(0, 26), min_size=1, max_size=4, unique=True))
-    count, ns = data.draw(st.integers(5, 10_000)), data.draw(st.integers(10**6, 10**10))
-    values = {"pattern": pattern, "mode": mode, "iterations": count, "usage": USAGE}
-    taken = [runs.measurement("mpi", 1 << n, samples=[ns], **values) for n in powers]
-    text_of = render(document(runs.run(*taken), flags=False))
-    # Nobody can tell the time of what is printed as 0.0000 Mbps.
-    assume(not re.search(r" 0\.0000 ", text_of))
-    found = [each for each in imported(text_of.encode(), "a") if isinstance(each, Measurement)]
-    sizes = {each.configuration.size: each.iterations for each in found}
-    assert sizes == {1 << n: count for n in powers}
-    for each in found:
-        assert (each.configuration.pattern, each.configuration.mode) == (pattern, mode)
-        rate = float(each.reported.figures["Throughput"])
-        assert throughput(each.configuration, count, ns / 1e9) == pytest.approx(rate, abs=5.1e-5)
-        again = throughput(each.configuration, count, each.samples[0] / 1e9)
-        assert again == pytest.approx(rate, rel=1e-5)
