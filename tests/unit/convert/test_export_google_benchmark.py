@@ -30,17 +30,15 @@ def a_run():
     )
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_a_file_has_what_a_reader_demands(path):
-    made = exported(load(path))
-    assert made["context"]["json_schema_version"] == 1
-    assert {"date", "host_name", "num_cpus"} <= made["context"].keys()
-    for each in made["benchmarks"]:
-        assert {"name", "run_name", "run_type", "real_time", "cpu_time", "time_unit"} <= each.keys()
-        assert each["run_type"] in ("iteration", "aggregate")
-        assert ("aggregate_name" in each) == (each["run_type"] == "aggregate")
-        assert each["real_time"] >= 0
-        assert not re.search(r"\s", each["name"])
+def test_a_file_has_what_a_reader_demands():
+    for made in (exported(load(path)) for path in GOLDEN):
+        assert made["context"]["json_schema_version"] == 1
+        assert {"date", "host_name", "num_cpus"} <= made["context"].keys()
+        for each in made["benchmarks"]:
+            assert {"run_name", "real_time", "cpu_time", "time_unit"} <= each.keys()
+            assert each["run_type"] == ("aggregate" if "aggregate_name" in each else "iteration")
+            assert each["real_time"] >= 0
+            assert not re.search(r"\s", each["name"])
 
 
 def test_repetitions_are_slices_and_aggregates_are_over_them():

@@ -89,12 +89,9 @@ def losses(*records, ranks=2, connections=()):
     return [line for line in lines if line.startswith("losses: ")]
 
 
-def test_where_nothing_was_lost_nothing_is_said():
+def test_all_that_a_host_lost_is_in_one_line():
     segments = {"tcp_segments_out": 10, "tcp_retransmits": 0}
     assert losses(counted(0, counts=segments, interfaces={"eth0": QUIET}), counted(1)) == []
-
-
-def test_all_that_a_host_lost_is_in_one_line():
     lossy = counted(
         1,
         counts={

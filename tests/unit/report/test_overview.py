@@ -1,7 +1,6 @@
 """The first screen of a run, and why its rows are not ok."""
 
 import numpy as np
-import pytest
 
 from halftrip.report.causes import render_why
 from halftrip.report.document import document
@@ -111,16 +110,14 @@ def test_messages_per_second_are_of_one_size_on_all_paths():
     assert "messages 8 B" in heading
 
 
-@pytest.mark.parametrize(
-    ("reason", "said"), [(None, " --again caution"), ("stopped by SIGINT", "\n")]
-)
-def test_the_way_on_can_be_typed_as_it_stands(reason, said):
+def test_the_way_on_can_be_typed_as_it_stands():
     one = [m for size in SIZES for m in slices("tcp", size, 9000.0, wander=0.06)]
-    end = RunEnd(reason=reason)
-    content = document(runs.run(*one, end=end), flags=False)
-    assert f"run --resume 'a run.jsonl'{said}" in text_of(render(content, 200, "a run.jsonl"), 200)
-    # Of a part of a run, nothing is measured again alone.
-    assert "--resume" not in text_of(render(content, 200), 200)
+    for reason, said in ((None, " --again caution"), ("stopped by SIGINT", "\n")):
+        content = document(runs.run(*one, end=RunEnd(reason=reason)), flags=False)
+        shown = text_of(render(content, 200, "a run.jsonl"), 200)
+        assert f"run --resume 'a run.jsonl'{said}" in shown
+        # Of a part of a run, nothing is measured again alone.
+        assert "--resume" not in text_of(render(content, 200), 200)
 
 
 def test_a_row_without_an_interval_is_no_result():

@@ -240,20 +240,17 @@ def test_a_run_without_layers_says_what_is_missing(run, said):
     assert max(map(len, narrow)) <= 80
 
 
-@pytest.mark.parametrize(
-    ("low", "value", "high", "said"),
-    [
+def test_a_difference_has_as_many_digits_as_its_interval_supports():
+    for low, value, high, said in (
         (0.279, 0.309, 0.341, ("+0.309", "0.279 to 0.341")),
         (-0.06, -0.001, 0.06, ("0.00", "-0.06 to 0.06")),
         (1234.0, 1250.0, 1290.0, ("+1,250", "1,234 to 1,290")),
         (-42.5, -40.26, -37.9, ("-40.3", "-42.5 to -37.9")),
         (0.0, 0.0, 0.0, ("0", "0 to 0")),
         (math.nan, 3.14159, math.nan, ("+3.14", "-")),
-    ],
-)
-def test_a_difference_has_as_many_digits_as_its_interval_supports(low, value, high, said):
-    estimate = Estimate(value, low, high)
-    assert (figure(estimate), bounds(estimate)) == said
+    ):
+        estimate = Estimate(value, low, high)
+        assert (figure(estimate), bounds(estimate)) == said
 
 
 def test_the_command_prints_it(tmp_path, capsys):

@@ -22,15 +22,10 @@ SOFTWARE = {OPENMPI: "Open MPI v5.0.1", MPICH: "MPICH 4.2"}
 
 
 def measured(variant, launch, size=8, half_ns=100.0, transport="mpi", **fields):
-    made = [
-        runs.measurement(transport, size, "spin", half_ns, slice=n, launch=launch, seed=n)
-        for n in range(8)
-    ]
+    fields |= {"variant": variant, "launch": launch}
     return [
-        msgspec.structs.replace(
-            m, configuration=msgspec.structs.replace(m.configuration, variant=variant, **fields)
-        )
-        for m in made
+        runs.measurement(transport, size, "spin", half_ns, slice=n, seed=n, **fields)
+        for n in range(8)
     ]
 
 
