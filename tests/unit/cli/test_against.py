@@ -106,9 +106,8 @@ def test_options_that_change_what_is_measured_are_refused(tmp_path):
     assert (plan.time, plan.output, plan.rtt) == (1.0, "x", True)
 
 
-@pytest.mark.parametrize(
-    ("base", "said"),
-    [
+def test_a_base_that_cannot_be_is_refused(tmp_path):
+    for base, said in (
         ({"env": ["X"]}, "--base-env: 'X' has no value; write NAME=VALUE"),
         ({"env": ["A B=1"]}, "--base-env: 'A B' is no name of an environment variable"),
         ({"env": ["X=1", "X=2"]}, "--base-env: X is there twice"),
@@ -116,11 +115,9 @@ def test_options_that_change_what_is_measured_are_refused(tmp_path):
         ({"command": "no-such"}, "--base-command: 'no-such' is not a program that can be run"),
         ({"command": "'"}, '--base-command: "\'": no closing quotation'),
         ({"mpiexec": "no-such"}, "--base-mpiexec: 'no-such' is not a program that can be run"),
-    ],
-)
-def test_a_base_that_cannot_be_is_refused(tmp_path, base, said):
-    with pytest.raises(UsageError, match=f"^{re.escape(said)}"):
-        planned(base_file(tmp_path), **base)
+    ):
+        with pytest.raises(UsageError, match=f"^{re.escape(said)}"):
+            planned(base_file(tmp_path), **base)
 
 
 def test_what_has_no_plan_that_can_be_made_again_is_refused(tmp_path):

@@ -149,9 +149,8 @@ def test_what_a_tool_does_not_print(tool, change):
 TCP_STREAM = "MIGRATED TCP STREAM TEST from 0.0.0.0 () port 0 AF_INET to b () port 0 AF_INET\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_what_was_not_selected_of_netperf():
+    for text, said in (
         ("REQUEST_SIZE=8\n", "neither THROUGHPUT_UNITS nor"),
         ("THROUGHPUT=8.00\n", "neither THROUGHPUT_UNITS nor"),
         ("MAX_LATENCY=8\n", "select one"),
@@ -160,11 +159,9 @@ TCP_STREAM = "MIGRATED TCP STREAM TEST from 0.0.0.0 () port 0 AF_INET to b () po
         ("DIRECTION=Send\nTHROUGHPUT=8.00\nTHROUGHPUT_UNITS=cars/s\n", "in 'cars'"),
         (TCP_STREAM, "ends before a result"),
         ('Throughput,Throughput Units\n8.00,"Trans/s\n', "no CSV"),
-    ],
-)
-def test_what_was_not_selected_of_netperf(text, said):
-    with pytest.raises(UsageError, match=said):
-        imported_run(text, "netperf")
+    ):
+        with pytest.raises(UsageError, match=said):
+            imported_run(text, "netperf")
 
 
 def test_what_is_interrupted_or_of_several_threads():

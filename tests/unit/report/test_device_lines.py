@@ -38,13 +38,10 @@ def test_what_is_not_known_is_left_out():
     assert lines(device(numa_node=-1, **unknown)) == [said]
 
 
-def test_what_ranks_and_launches_find_the_same_has_one_line():
+def test_what_is_the_same_has_one_line_and_of_several_hosts_each_its_own():
     again = [device(rank, launch=launch) for rank in (0, 1) for launch in (0, 1)]
     assert lines(*again) == [WHOLE]
     assert len(lines(*again, device(1, launch=2, link_width=8))) == 2
-
-
-def test_of_several_hosts_each_device_has_its_host():
     hosts = tuple(environment(rank, host=f"n{rank}") for rank in (0, 1))
     found = lines(device(0), device(1), environments=hosts)
     assert found == [WHOLE.replace(":", " on n0:", 1), WHOLE.replace(":", " on n1:", 1)]

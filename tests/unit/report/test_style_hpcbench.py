@@ -182,16 +182,13 @@ def test_each_test_has_its_part_of_the_log_and_each_node_its_own():
         files(printed(stream(), environments=ranks, host_counters=LOG))
 
 
-@pytest.mark.parametrize(
-    ("measured", "log", "said"),
-    [
+def test_a_run_that_lacks_a_column_says_which():
+    for measured, log, said in (
         ({}, {"memory_total": None}, "no memory of a host in its system log"),
         ({}, {"counts": {}}, "no interrupts in its system log"),
         ({}, {"interfaces": {}}, "no processors or interfaces in its system log"),
         ({"pattern": "bidirectional"}, {}, "no stream or ping-pong, blocking or not; measure it"),
         ({"usage": None}, {}, "no user and system time of both ends of mpi"),
-    ],
-)
-def test_a_run_that_lacks_a_column_says_which(measured, log, said):
-    with pytest.raises(UsageError, match=f"--style hpcbench: the run has {said}"):
-        render(printed(stream(**measured), host_counters=(system(**log),)))
+    ):
+        with pytest.raises(UsageError, match=f"--style hpcbench: the run has {said}"):
+            render(printed(stream(**measured), host_counters=(system(**log),)))
