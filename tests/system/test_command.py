@@ -125,7 +125,7 @@ def test_options_win_over_a_plan_and_that_over_the_defaults_of_a_user(shell):
         'transport = ["shm", "pipe"]\nsizes = "8,64"\noutput = "run.jsonl"\ncores = "none"\n'
     )
     (shell.directory / "mine.toml").write_text('sizes = "8"\nwarmup = 5\ncores = "0,0"\n')
-    options = ("-t", "pipe", "-i", "20", "--quiet")
+    options = ("-t", "pipe", "-i", "20", "-r", "2", "--quiet")
     result = shell.halftrip("run", "plan.toml", *options, HALFTRIP_CONFIG="mine.toml")
     assert (result.status, result.out, result.err) == (0, "run.jsonl\n", "")
     assert {m.configuration.transport for m in result.run.measurements} == {"pipe"}
@@ -180,7 +180,9 @@ def test_cores_are_what_was_asked_for(shell):
 
 def test_python_measures_and_loads(shell):
     with shell.inside():
-        run = halftrip.run({"transport": "shm", "sizes": "8,64"}, time="20ms", output="mine.jsonl")
+        run = halftrip.run(
+            {"transport": "shm", "sizes": "8,64"}, time="20ms", slices=2, output="mine.jsonl"
+        )
         assert isinstance(run, halftrip.Run)
         assert halftrip.load("mine.jsonl") == run
         with pytest.raises(UsageError, match="sizes: '4Q' is not a size"):

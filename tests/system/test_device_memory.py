@@ -34,7 +34,6 @@ def shortest(measurements):
 @pytest.mark.parametrize(
     ("transports", "memory", "more"),
     [
-        ("tcp", "cuda:host", ("--staging", "whole,chunk=4K")),
         ("cuda-ipc", "cuda,cuda@0:cuda@1", ("--device-copy", "driver,engine")),
         *extended(
             ("tcp,shm,unix,pipe", "cuda,cuda:host,host:cuda", ("--staging", "whole,chunk=4K")),

@@ -11,6 +11,7 @@ TWO_SIDED = "pingpong,stream,bidirectional,exchange"
 ALGORITHMS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
 
 
+@pytest.mark.extended
 def test_several_connections_are_verified(shell):
     several = ("--window", "3", "--streams", "1,3", "--wait", "block,spin", "--verify")
     result = shell.run(*QUICK, "-t", "tcp,shm", "-p", TWO_SIDED, "-s", "8,300000", *several)
