@@ -11,7 +11,7 @@ from halftrip.convert.export.smpi import factors
 from harness.pieces import curves, pieces, sizes_on, smpi_time, time_on
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(curves(), st.lists(st.integers(1, 1 << 30), max_size=5))
 def test_the_formula_gives_the_pieces(curve, more):
     assert problem(curve) is None
@@ -21,7 +21,7 @@ def test_the_formula_gives_the_pieces(curve, more):
             assert smpi_time(told, size) == pytest.approx(time_on(curve, size), rel=1e-6), size
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(curves())
 def test_segments_have_no_gap_and_thresholds_are_what_smpi_accepts(curve):
     found = segments(curve)

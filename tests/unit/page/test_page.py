@@ -21,7 +21,6 @@ from harness.files import ROOT
 from harness.imports import imported_run
 from harness.pages import elements, page_of, report_of
 
-HOSTILE = "<script>alert(1)</script>"
 GOLDEN = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
 IMPORTS = sorted((ROOT / "tests" / "golden" / "imports").glob("*/*"))
 # The script that draws is not there: to make it takes seconds.
@@ -100,8 +99,8 @@ def test_each_picture_has_its_words_and_its_data_and_may_be_zoomed(page):
     assert "<section" not in alone
 
 
-@pytest.mark.parametrize("text", [HOSTILE, '"><img src=x onerror=alert(1)>&amp;\x1b[31m'])
-def test_a_text_of_a_run_is_shown_as_it_is(text):
+def test_a_text_of_a_run_is_shown_as_it_is():
+    text = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;\x1b[31m'
     made = page_of(several(text, "node2"))
     outside = re.sub(r"<script.*?</script>", "", made, flags=re.DOTALL)
     assert text not in made

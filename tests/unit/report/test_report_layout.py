@@ -2,7 +2,7 @@
 
 import re
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.cli.show import Shown, show_runs
@@ -46,6 +46,7 @@ def tables(draw):
     return made(lines, columns).table
 
 
+@settings(max_examples=50)
 @given(table=tables(), width=st.integers(40, 200))
 def test_what_is_left_out_ranks_below_what_is_shown(table, width):
     lines = [line.plain for line in as_text(table, width)]

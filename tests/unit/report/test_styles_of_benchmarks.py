@@ -33,7 +33,7 @@ def _points(of):
 
 
 @pytest.mark.parametrize("style", ["osu", "imb"])
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_its_text_imports_as_the_same_run(folder, style, data):
     patterns = ["pingpong", "stream", "bidirectional"] + ["pingping"] * (style == "imb")
