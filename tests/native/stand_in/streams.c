@@ -184,12 +184,6 @@ CUresult cuCtxSynchronize(void) {
   return wait_for(end);
 }
 
-CUresult cuStreamQuery(struct stream *stream) {
-  BEGIN();
-  NEEDS_CONTEXT();
-  return now_ns() < end_of(stream_of(stream)) ? NOT_READY : SUCCESS;
-}
-
 CUresult cuStreamWriteValue32_v2(struct stream *stream, CUdeviceptr word, uint32_t value,
                                  unsigned flags) {
   (void)flags;

@@ -52,6 +52,10 @@ def test_a_device_is_found_by_index_uuid_or_pci_address(cuda_libraries):
     names += [f"GPU-a1{_REST}", f"gpu-A1{_REST}", "GPU-a0", "gpu-a1"]
     names += ["0000:ab:00.0", "ab:00.0", "00000000:AB:00.0", "AA:00.0"]
     assert found(cuda_libraries, names) == list("001111011110")
+    # A part of a device, by the UUID that nvidia-smi shows.
+    parts = [f"MIG-a1{_REST}", "mig-a0", "GPU-a0"]
+    none = f"no CUDA device is GPU-a0; {_THERE}"
+    assert found(cuda_libraries, parts, mig=1) == ["1", "0", none]
 
 
 def test_a_device_that_is_not_there_is_one_line_with_those_that_are(cuda_libraries):
@@ -65,12 +69,6 @@ def test_a_device_that_is_not_there_is_one_line_with_those_that_are(cuda_librari
         f"no CUDA device is nobody; {_THERE}",
         f"there is no CUDA device {digits}; {_THERE}",
     ]
-
-
-def test_a_part_of_a_device_is_found_by_the_uuid_that_nvidia_smi_shows(cuda_libraries):
-    names = [f"MIG-a1{_REST}", "mig-a0", "GPU-a0"]
-    none = f"no CUDA device is GPU-a0; {_THERE}"
-    assert found(cuda_libraries, names, mig=1) == ["1", "0", none]
 
 
 @pytest.mark.parametrize(

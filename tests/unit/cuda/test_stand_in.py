@@ -9,13 +9,11 @@ from harness.cuda import begun_python, python, stand_in
 
 _TEST = """
 import ctypes
-import time
 from halftrip.cuda import driver as cuda
 from halftrip.cuda.device import find
 
 driver = cuda.driver()
-device, other = find("0"), find("1")
-device.enter()
+find("0").enter()
 
 def code_of(name, *arguments):
     try:
@@ -27,11 +25,9 @@ def code_of(name, *arguments):
 def size(value):
     return ctypes.c_size_t(value)
 
-def allocate(count, on=device):
-    on.enter()
+def allocate(count):
     address = ctypes.c_uint64()
     driver.call("cuMemAlloc_v2", ctypes.byref(address), size(count))
-    device.enter()
     return address
 
 def pinned(count):
@@ -39,7 +35,7 @@ def pinned(count):
     driver.call("cuMemHostAlloc", ctypes.byref(address), size(count), 0)
     return address
 
-def at(address, offset=0):
+def at(address, offset):
     return ctypes.c_uint64(address.value + offset)
 """
 
@@ -108,16 +104,10 @@ print(code_of("cuInit", 0), code_of("cuCtxSynchronize"))
     assert said(cuda_libraries, code, **settings) == ["2 0"]
 
 
-_OWNER = """
-address = allocate(8)
-print("held", flush=True)
-input()
-"""
-
-
 def test_what_a_killed_process_held_is_told(cuda_libraries, tmp_path):
     environment = stand_in(cuda_libraries, ledger=tmp_path)
-    with begun_python(_TEST + _OWNER, environment) as owner:
+    code = "address = allocate(8)\nprint('held', flush=True)\ninput()"
+    with begun_python(_TEST + code, environment) as owner:
         owner.stdout.readline()
         os.kill(owner.pid, signal.SIGKILL)
         assert owner.wait(timeout=60) == -signal.SIGKILL

@@ -71,9 +71,8 @@ def test_a_missing_package_is_named(monkeypatch):
     with pytest.raises(Unavailable, match=r"^dragonhpc is not installed; pip install 'halftrip"):
         runtime_command(None, os.environ)
     assert process.missing() == process.NO_DRAGON
-
-
-def test_a_process_without_a_runtime_says_so(monkeypatch):
+    monkeypatch.undo()
+    # Nor is a process of any use without a runtime.
     for name in ("DRAGON_DEFAULT_PD", "DRAGON_ATTACH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     process._problem.cache_clear()

@@ -2,12 +2,38 @@
 
 import os
 
+import numpy as np
 import pytest
 
 from halftrip.measure.batch import Stopping
+from halftrip.measure.side import Report, pack_times
+from halftrip.measure.slices import _block
 from halftrip.results.configuration import EndSettings
+from harness import runs
 from harness.bench import measure
 from harness.runs import configuration
+
+
+def test_a_block_has_what_each_end_reports():
+    reports = [
+        Report(
+            times=pack_times(np.array([first, 2])),
+            start=first,
+            end=first + 5,
+            receive_times=pack_times(np.array([first, 3])),
+            arrivals=pack_times(np.array([first, 4])),
+            timed_out=first,
+            usage=runs.usage(load=first / 100),
+        )
+        for first in (10, 20)
+    ]
+    block = _block(*reports)
+    assert (block.start, block.end, block.peer_start, block.timed_out) == (10, 15, 20, 10)
+    found = (block.times, block.receive_times, block.arrivals)
+    assert [each.tolist() for each in found] == [[10, 2], [10, 3], [20, 4]]
+    assert block.peer_times.tolist() == [20, 2]
+    assert block.peer_receive_times.tolist() == [20, 3]
+    assert block.usage == tuple(each.usage for each in reports)
 
 
 @pytest.mark.parametrize(("size", "clock_cost", "timed"), [(1, 1e5, False), (300_000, 20.0, True)])

@@ -155,6 +155,15 @@ def test_what_a_late_item_leaves_goes_to_nobody():
     assert len(found) == 10 * 4 + 6 * 4
 
 
+def test_one_item_has_three_times_its_slices_at_most():
+    closed = set(ITEMS[1:])
+    found = turns_of(
+        Plan(slices=10),
+        closes=lambda item, number: True if item in closed and number == 0 else None,
+    )
+    assert numbers_of(found)[ITEMS[0]] == list(range(30))
+
+
 @given(st.data())
 def test_never_more_turns_than_were_planned(data):
     slices = data.draw(st.integers(1, 10))
