@@ -14,10 +14,6 @@ MISTAKES = [
     (("run", ""), "'': no such file or recipe; allowed: quick"),
     (("run", "-s"), "requires an argument"),
     (("run", "-t", "pigeon"), "--transport: 'pigeon' is not known; allowed: mpi, shm, pipe"),
-    (
-        ("run", "-n", "5", "--pairs", "reciprocal"),
-        "--ranks: 5 ranks cannot form reciprocal pairs; an even number is needed",
-    ),
     (("run", "--window", "8"), "--window: pingpong has no window; --pattern stream,"),
     (("run", "--concurrent-pairs", "2"), "2 concurrent pairs: 2 ranks make 1 pair"),
     (
@@ -27,10 +23,6 @@ MISTAKES = [
     (("run", "--mpiexec", "/nowhere/mpiexec"), "--mpiexec: '/nowhere/mpiexec' is not a program"),
     (("run", "-t", "shm", "--no-nodelay"), "--no-nodelay: shm has no such setting"),
     (("run", "-t", "shm", "--memory", "veram@0"), "--memory: 'veram' is not known"),
-    (
-        ("run", "-t", "udp", "--delay", "50us", "-i", "10"),
-        "udp: --delay: the timed loops of udp have none",
-    ),
     (("run", "which-link"), "--pairs across: all ranks are on one host; --hosts a,b names several"),
     (
         ("run", "-t", "dragon", "--dragon", "no-such-dragon -s"),

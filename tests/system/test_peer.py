@@ -2,7 +2,6 @@
 
 import re
 import signal
-import socket
 import time
 from contextlib import closing
 
@@ -10,7 +9,7 @@ import pytest
 
 from halftrip.control.calling import connect
 from halftrip.control.greeting import introduce
-from halftrip.control.protocol import Address, Closed
+from halftrip.control.protocol import Address
 from halftrip.job import visit
 from harness.choice import extended
 from harness.limits import AMPLE_SECONDS, END_SECONDS
@@ -111,21 +110,6 @@ def test_what_may_be_asked_for_is_bounded(tmp_path):
             answer = ask(server, **changes)
             assert re.fullmatch(said, answer.reason), changes
         assert server.ranks() == []
-
-
-@pytest.mark.extended
-def test_a_greeting_that_was_heard_opens_nothing(tmp_path):
-    """Nor do 200 strangers keep a client waiting."""
-    with served(tmp_path) as server:
-        where = (server.address, server.port)
-        strangers = [socket.create_connection(where, AMPLE_SECONDS) for _ in range(200)]
-        for each in strangers[::2]:
-            each.sendall(b"GET / HTTP/1.1\r\n\r\n")
-        with pytest.raises(Closed):
-            client(server, "another")
-        assert isinstance(ask(server), visit.Welcome)
-        for each in strangers:
-            each.close()
 
 
 # Ends.
