@@ -169,11 +169,3 @@ def test_each_number_is_new_once(first, offsets):
             assert arrived.add(first + offset) == (offset not in known)
             known.add(offset)
     assert arrived.highest == first + max(known, default=-1)
-
-
-@given(st.integers(1, 100_000))
-def test_a_number_below_the_span_is_not_new(span):
-    arrived = _native.DuplicateFilter(0, span)
-    assert arrived.add(0)
-    assert arrived.add(10 * span + 10_000)
-    assert not arrived.add(1)

@@ -153,7 +153,7 @@ def test_arrays_are_never_converted(clock):
         with pytest.raises(TypeError):
             _native.Ring(wrong)
     for wrong in (np.zeros((2, 16), dtype=np.uint8)[:, ::2], buffers[::-1], buffers[:0]):
-        with pytest.raises(ValueError, match="side by side|order of their numbers|at least one"):
+        with pytest.raises(ValueError, match=r"side by side|order of their numbers|at least one"):
             _native.Ring(wrong)
     ring, shorter = _native.Ring(buffers), _native.Ring(buffers[:, :4])
     times = np.zeros(3, dtype=np.int64)
@@ -192,22 +192,6 @@ def test_a_segment_must_be_large_enough_and_aligned():
     start = -room.ctypes.data % 64 + 1
     with pytest.raises(ValueError, match="not aligned"):
         _native.Shm(room[start:], 0, False)
-
-
-def test_the_poll_pause_is_what_it_was_set_to():
-    before = _native.poll_pause()
-    assert 1 <= _native.calibrate_poll_pause() <= 16
-    assert _native.poll_pause() == before
-    try:
-        for pause in (1, 16):
-            _native.set_poll_pause(pause)
-            assert _native.poll_pause() == pause
-            for wrong in (0, -1, 17):
-                with pytest.raises(ValueError, match="from 1 to 16"):
-                    _native.set_poll_pause(wrong)
-            assert _native.poll_pause() == pause
-    finally:
-        _native.set_poll_pause(before)
 
 
 @pytest.mark.parametrize("source", sorted({best_source(), "monotonic"}))

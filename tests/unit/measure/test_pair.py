@@ -158,20 +158,6 @@ def test_where_one_end_cannot_map_memory_neither_has_any(monkeypatch):
     assert found == [(None, "the ranks are on different hosts", False)] * 2
 
 
-def test_memory_is_shared_only_where_something_needs_it(monkeypatch):
-    """A probe of the core-to-core round trip, or a transport."""
-    without = Capabilities(patterns={"blocking": ("pingpong",)}, waits=("spin",))
-    monkeypatch.setattr(NotedTransport, "capabilities", without)
-
-    def take_part(rank, own, transport):
-        return own.context.segment is not None, own.has_probe
-
-    assert on_pair(take_part) == [(False, False)] * 2
-    monkeypatch.setattr("halftrip.measure.pair.CacheLineProbe", lambda segment, clock: segment)
-    assert on_pair(take_part, shares_core=False) == [(True, True)] * 2
-    assert on_pair(take_part, shares_core=False, thread=1) == [(False, False)] * 2
-
-
 # Sides of configurations.
 
 MIB = 1 << 20
