@@ -25,13 +25,13 @@ def said(*measurements):
 
 
 def test_what_it_adds_to_shared_memory_at_a_small_and_a_large_size():
+    times = {"mpi": (400.0, 500_000.0), "shm": (200.0, 400_000.0), "tcp": (12_000.0, 1_500_000.0)}
     first, second = said(
-        slices("mpi", 8, 400.0),
-        slices("shm", 8, 200.0),
-        slices("tcp", 8, 12_000.0),
-        slices("mpi", LARGE, 500_000.0),
-        slices("shm", LARGE, 400_000.0),
-        slices("tcp", LARGE, 1_500_000.0),
+        *(
+            slices(name, size, ns)
+            for name in times
+            for size, ns in zip((8, LARGE), times[name], strict=True)
+        )
     )
     assert first.startswith("what MPI adds to shm: a message of 8 B takes 0.20 us more (0.40")
     assert "2.0 times as long); messages of 4 MiB have 20 % less bandwidth (8.3" in first

@@ -18,7 +18,7 @@ SIZES = (1, 8, 64, 1024, 65536, 1 << 20)
 def slices(transport, size, half_ns, wander=0.004, **changes):
     """Ten slices whose medians differ by this share."""
     levels = np.random.default_rng(size).permutation(np.linspace(-1, 1, 10))
-    wait = "spin" if transport == "shm" else "block"
+    wait = changes.pop("wait", "spin" if transport == "shm" else "block")
     return [
         runs.measurement(
             transport, size, wait, half_ns * (1 + wander * level), seed=n, slice=n,
@@ -108,6 +108,13 @@ def test_messages_per_second_are_of_one_size_on_all_paths():
     shown = text_of(render(document(runs.run(*latency, *rates), flags=False), 120), 120)
     heading = next(line for line in shown.splitlines() if line.startswith("transport"))
     assert "messages 8 B" in heading
+    # Paths are named by what tells them apart.
+    waits = [
+        m for size in SIZES for w in ("block", "spin") for m in slices("tcp", size, 9.0, wait=w)
+    ]
+    lines = text_of(render(document(runs.run(*waits), flags=False), 100), 100).splitlines()
+    for name in ("tcp block", "tcp spin"):
+        assert sum(line.startswith(name) for line in lines) == 2
 
 
 def test_the_way_on_can_be_typed_as_it_stands():

@@ -181,6 +181,10 @@ def test_a_setting_of_which_a_layer_has_several_has_a_column_and_a_line():
     }
     # A lower row that waits otherwise is named.
     assert any(line.split()[:4] == ["mp-pipe", "spin", "unix", "block"] for line in lines)
+    exchanges = run_of("unix", "mp-pipe", sizes=(8,), pattern="exchange").measurements
+    lines = lines_of(runs.run(*exchanges, *run_of("unix", "mp-pipe").measurements))
+    assert " at 8 B (pingpong), " in lines[0]
+    assert {row["pattern"] for row in rows_under(lines, "adds")} == {"exchange"}
 
 
 def test_streams_of_small_messages_do_not_stand_for_bandwidth():
