@@ -3,6 +3,8 @@
 Each importer with samples in tests/golden/imports/NAME/ is tried.
 """
 
+import csv
+import io
 import re
 
 import pytest
@@ -10,7 +12,8 @@ import pytest
 from halftrip.convert.importing import imported
 from halftrip.convert.text import Lines
 from halftrip.errors import UsageError
-from halftrip.registry import IMPORTERS
+from halftrip.registry import FORMATS, IMPORTERS
+from halftrip.report.document import document
 from harness.imports import imported_run
 from harness.samples import SAMPLES, measured
 from harness.shell import call
@@ -68,6 +71,18 @@ def _figures(tool, content):
 def _changed(content, place, cell, new):
     text = content.decode()
     return (text[:place] + new + text[place + len(cell) :]).encode()
+
+
+@each_sample
+def test_what_is_right_is_shown_in_every_format(tool, content):
+    run = imported_run(content)
+    assert {source.tool for source in run.sources} == {tool}
+    points = {each.configuration for each in run.measurements}
+    found = document(run)
+    assert len(found.rows) == len(points)
+    rows, *_ = (FORMATS.load(name)(found) for name in ("csv", "json", "markdown", "latex"))
+    sizes = {row["size_bytes"] for row in csv.DictReader(io.StringIO(rows))}
+    assert sizes == {"" if each.known_size is None else str(each.size) for each in points}
 
 
 @each_sample

@@ -53,7 +53,6 @@ CHANGES = {
         ("cit", "type = blocking", "type = blocking-bisect", "'blocking-bisect' is not read here"),
         ("cit", "0\t1\t1\t32", "0\t0\t1\t32", "ranks 0 and 0"),
         ("cit", "1.512000", "0.000000", "took no time"),
-        ("cit", "\t21164021.16", "", "5 figures below 6 columns"),
     ],
     "nccl-tests": [
         ("sendrecv", "sendrecv_perf", "all_reduce_perf", "'all_reduce_perf' is not read here"),
@@ -68,8 +67,6 @@ CHANGES = {
         ("tcp-rr", "64       64 ", "64       1024", "two sizes"),
         ("tcp-rr", "first burst 0", "first burst 16", "burst of 16"),
         ("tcp-rr", "REQUEST/RESPONSE", "Connect/Request/Response", "connects"),
-        ("tcp-rr", "43251.34", "0.00", "TRANSACTION_RATE of 0"),
-        ("tcp-stream", "9405.64", "0.00", "THROUGHPUT of 0"),
         ("tcp-stream", "131072", "netperf: send_omni: failed\n131072", "failed"),
         ("udp-stream", "212992           10.00     1359834           1113.98", "", "interrupted"),
         ("selected-csv", "27.84,", "", "3 figures"),
@@ -81,7 +78,6 @@ CHANGES = {
     "netpipe": [
         ("np-out", "       2 1.831728", "       2 9.831728", "line 2: 9.831728 Mbps is not the"),
         ("screen-tcp", "  1:       2 bytes", "  3:       2 bytes", "row 3, where row 1 is exp"),
-        ("screen-tcp", " 12620 times", "     0 times", "0 times"),
         ("screen-tcp", "7.63 usec", "7.63 msec", "not all that NetPIPE prints"),
         ("screen-tcp", "1.00 Mbps in       7.63", "1.00 Mbps in       0.00", "took no time"),
     ],
@@ -112,7 +108,6 @@ CHANGES = {
         ("ping-pong", "sockperf: Summary: Latency is 6.710", "sockperf: ERROR: gone", "failed"),
         ("ping-pong", "is 6.710 usec", "is 6.711 usec", "an average of"),
         ("ping-pong", "<MIN>", "percentile", "before the line with <MIN>"),
-        ("ping-pong", "Total 40925", "Total 0", "0 observations"),
         ("throughput", "is 157924", "is 0", "nothing was sent"),
         ("throughput", "(1204.865 Mbps)", "(1205.865 Mbps)", "150.608 MBps are not"),
         ("throughput", "msg-size=1000", "msg-size=1001", "are not of 1001 bytes"),
@@ -122,7 +117,6 @@ CHANGES = {
     "ucx-perftest": [
         ("latency", "Final:  ", "Finel:  ", "interrupted"),
         ("latency", "    6161\n", "\n", "7 figures"),
-        ("latency", "    500  ", "      0  ", "no iterations"),
         ("latency", "162.301   162.301", "162.301     0.000", "took no time"),
         ("bandwidth-final-only", "        500  ", "tag_bw  500  ", "batch file"),
         ("csv-server", "tag match latency", "atomic add latency", "not read here"),

@@ -1,10 +1,8 @@
 """A document has all that a run says, once; a style is a function of it."""
 
 import pytest
-from rich.text import Text
 
 from halftrip.cli.show import Shown, show_runs
-from halftrip.registry import FORMATS
 from halftrip.report.document import Baselines, document
 from halftrip.results.records import Aggregate, CopyTime, Failure, Notice, Skip
 from harness import runs
@@ -77,16 +75,3 @@ def test_round_trips_are_shown_if_asked_for_or_planned(tmp_path, capsys, asked, 
     assert "round trip" not in one_way
     # A message has the time of one way.
     assert whole["bandwidth"] == one_way["bandwidth"]
-
-
-def count(made):
-    return Text(f"{len(made.rows)} rows", style="bold")
-
-
-def test_any_function_of_a_document_is_a_style(monkeypatch, tmp_path, capsys):
-    """It gives text, or something that rich can print."""
-    run = runs.run(runs.measurement("tcp"), runs.measurement("shm"))
-    path = runs.save(run, tmp_path / "run.jsonl")
-    monkeypatch.setitem(FORMATS.built_in, "count", f"{__name__}:count")
-    show_runs([str(path)], Shown(format="count"))
-    assert capsys.readouterr().out == "2 rows\n"
