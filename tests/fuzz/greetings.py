@@ -1,18 +1,9 @@
-"""Throws mutated greetings and messages at what reads them: ``greetings.py --inputs N --seed S``.
+"""Mutated greetings and messages are thrown at what reads them: each target has to take them, or to
+refuse them in the way it says. Anything else, or a stranger who is let in, is a failure."""
 
-Every input has a target, what reads it, and bytes. A target has to take them or to refuse them in
-the way it says; anything else, or a stranger who is let in, is a failure, which is kept in `CASES`.
-"""
-
-from __future__ import annotations
-
-import argparse
-import contextlib
-import hashlib
 import random
 import socket
 import sys
-import time
 from pathlib import Path
 from unittest import mock
 
@@ -36,8 +27,10 @@ from halftrip.control.protocol import (
 )
 from halftrip.errors import Interrupted
 
-# By target: the first word of a file's name says which.
-CASES = Path(__file__).with_name("cases") / "greetings"
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from fuzz.trials import Harness, Input, main
+
 TOKEN = "a token that nobody guesses"
 NONCE = bytes(range(32))
 GUEST = Guest("group", 3, 1)
@@ -122,37 +115,48 @@ def _visit(data: bytes, chunk: int) -> bool:
     return visitor.proven
 
 
-def _try_claim(data: bytes) -> None:
+def _try_claim(data: bytes) -> bool:
     # As they come from the network: in one piece, or byte by byte.
+    is_guest = data.startswith(framed(CLAIM) + framed(ANSWER))
     for chunk in (1 << 20, 1) if len(data) < 64 else (1 << 20, 7):
-        if _visit(data, chunk) != data.startswith(framed(CLAIM) + framed(ANSWER)):
+        if _visit(data, chunk) != is_guest:
             raise Failed("a stranger was let in, or the guest was not")
+    return is_guest
 
 
-def _try_answer(data: bytes) -> None:
-    _try_claim(framed(CLAIM) + data)
+def _try_answer(data: bytes) -> bool:
+    return _try_claim(framed(CLAIM) + data)
 
 
-def _try_challenge(data: bytes) -> None:
+def _try_challenge(data: bytes) -> bool:
     try:
         greeting.greet(Channel(Said(data)), TOKEN, _HELLO, None)
     except Closed:
-        return
+        return False
     if not data.startswith(framed(_CHALLENGE)):
         raise Failed("the caller believes a stranger")
+    return True
 
 
-def _try_control(data: bytes) -> None:
-    with contextlib.suppress(Closed):
-        channel = Channel(Said(data))
+def _try_control(data: bytes) -> bool:
+    channel, received = Channel(Said(data)), 0
+    try:
         while True:
             channel.receive(longest=1 << 20)
+            received += 1
+    except Closed:
+        return received > 0
 
 
-def _try_group(data: bytes) -> None:
+def _try_group(data: bytes) -> bool:
+    taken = 0
     for kind in _KINDS:
-        with contextlib.suppress(Interrupted):
+        try:
             _value(data, kind, 1)
+            taken += 1
+        except Interrupted:
+            pass
+    return taken > 0
 
 
 TARGETS = {
@@ -213,44 +217,17 @@ def mutated(draw: random.Random, seeds: tuple[bytes, ...]) -> bytes:
     return bytes(data)
 
 
-def try_input(target: str, data: bytes) -> None:
-    """Raises what a target must not raise."""
+def draw_input(draw: random.Random) -> Input:
+    target = draw.choice(list(TARGETS))
+    return Input(target, mutated(draw, TARGETS[target][1]))
+
+
+def attempt(tried: Input, folder: Path, draw: random.Random | None = None) -> bool:
     with mock.patch.object(greeting, "new_nonce", return_value=NONCE):
-        TARGETS[target][0](data)
+        return TARGETS[tried.what][0](tried.content)
 
 
-def try_many(inputs: int, seed: int) -> list[tuple[str, bytes, BaseException]]:
-    """Tries so many inputs; those that failed, each with its target and the error."""
-    draw = random.Random(seed)
-    names = tuple(TARGETS)
-    failures: list[tuple[str, bytes, BaseException]] = []
-    with mock.patch.object(greeting, "new_nonce", return_value=NONCE):
-        for number in range(inputs):
-            name = names[number % len(names)]
-            attempt, seeds = TARGETS[name]
-            data = mutated(draw, seeds)
-            try:
-                attempt(data)
-            except Exception as error:  # noqa: BLE001 (any error is a failure)
-                failures.append((name, data, error))
-    return failures
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--inputs", type=int, default=1_000_000)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    began = time.monotonic()
-    failures = try_many(given.inputs, given.seed)
-    for name, data, error in failures[:20]:
-        path = CASES / f"{name}-{hashlib.sha256(data).hexdigest()[:12]}"
-        path.write_bytes(data)
-        print(f"{path}: {type(error).__name__}: {error}")
-    seconds = time.monotonic() - began
-    print(f"{given.inputs} inputs, {len(failures)} failed, {seconds:.0f} s, seed {given.seed}")
-    return int(bool(failures))
-
+HARNESS = Harness("greetings", draw_input, attempt)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(HARNESS))

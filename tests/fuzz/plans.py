@@ -1,16 +1,8 @@
-"""Plans and command lines that nobody would write, drawn by a seed: each is a plan within the
-limits, or one line.
+"""Plans and command lines that nobody would write: each is a plan within the limits, or refused."""
 
-    python tests/fuzz/plans.py --inputs 1000000 --seed 1
-"""
-
-from __future__ import annotations
-
-import argparse
+import json
 import random
 import sys
-import tempfile
-import time
 from pathlib import Path
 
 from halftrip.errors import UsageError
@@ -21,29 +13,17 @@ from halftrip.plan.plan import plan_record
 from halftrip.results.run_file import encode, records
 from halftrip.transports.refusals import check_possible
 
-# No input may take longer, s of processor time.
-LONGEST_SECONDS = 2.0
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from fuzz.trials import Harness, Input, main
+
 _DIGITS = ("0", "1", "2", "7", "64", "4096", "65536", "1" + "0" * 15, "9" * 400, "9" * 5000)
 _ATOMS = (
     *_DIGITS,
     *("-1", "0.5", "1e308", "1e999", "nan", "inf", "-0", "0x" + "f" * 4000, "1_000", "²", "8K"),
     *("", " ", ",", ":", "..", "*", "+", "%", "-", "=", "none", "own", "all", "a", "8,", ",8"),
     *("1..4M", "1..4M*1.0000001", "0..4000+4", "0..1G+1", "1:4M", "4..1", "1..", "..1", "0-99999"),
-    *(
-        "\x1b[31m",
-        "\0",
-        "\udc80",
-        "é",
-        "\U0010ffff",
-        "\u202e",
-        "\n",
-        "\t",
-        "'",
-        '"',
-        "\\",
-        "[",
-        "{",
-    ),
+    *("\x1b[31m", "\udc80", "\U0010ffff", "\u202e", *"\0é\n\t'\"\\[{"),
 )
 
 
@@ -85,55 +65,32 @@ def _line(draw: random.Random, name: str) -> str:
     return f"{name} = {'[' * deep}{', '.join([value] * many)}{']' * deep}"
 
 
-def check(draw: random.Random, directory: Path) -> None:
-    """Makes a plan of one input. Raises what no user may see."""
+def draw_input(draw: random.Random) -> Input:
     if draw.random() < 0.5:
-        given = options(draw)
-        layer, shown = (lambda: options_layer(given)), repr(given)
-    else:
-        content = toml(draw)
-        path = directory / "plan.toml"
-        path.write_bytes(content.encode("utf-8", "surrogateescape"))
-        layer, shown = (lambda: file_layer(path)), content
-    began = time.process_time()
+        return Input("options", json.dumps(options(draw)).encode())
+    return Input("toml", toml(draw).encode("utf-8", "surrogateescape"))
+
+
+def attempt(tried: Input, folder: Path, draw: random.Random | None = None) -> bool:
+    """Makes a plan. What else than UsageError it raises would end the program."""
     try:
-        plan = make_plan(layer())
+        if tried.what == "options":
+            layer = options_layer(json.loads(tried.content))
+        else:
+            path = folder / "plan.toml"
+            path.write_bytes(tried.content)
+            layer = file_layer(path)
+        plan = make_plan(layer)
         check_possible(plan)
     except UsageError:
-        # What else it raises ends the program.
-        plan = None
-    if plan is not None:
-        # A run file can hold it, and it can be made.
-        encode(
-            records.Header(version=1, halftrip="", started="", command=[], plan=plan_record(plan))
-        )
-        assert cost_of(plan, plan.ranks or 2).configurations <= MOST_CONFIGURATIONS
-    took = time.process_time() - began
-    assert took < LONGEST_SECONDS, f"{took:.1f} s: {shown[:2000]}"
+        return False
+    # A run file can hold it, and it can be made.
+    encode(records.Header(version=1, halftrip="", started="", command=[], plan=plan_record(plan)))
+    assert cost_of(plan, plan.ranks or 2).configurations <= MOST_CONFIGURATIONS
+    return True
 
 
-def run(inputs: int, seed: int, seconds: float = float("inf")) -> int:
-    """Tries so many inputs, at most for so long; how many were tried."""
-    ends = time.monotonic() + seconds
-    with tempfile.TemporaryDirectory() as directory:
-        for number in range(inputs):
-            if time.monotonic() > ends:
-                return number
-            try:
-                check(random.Random(f"{seed} {number}"), Path(directory))
-            except BaseException:
-                print(f"input {number} of seed {seed}", file=sys.stderr)
-                raise
-    return inputs
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--inputs", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parsed = parser.parse_args()
-    print(f"{run(parsed.inputs, parsed.seed)} plans and command lines: each a plan or one line")
-
+HARNESS = Harness("plans", draw_input, attempt, slowest=2.0)
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(HARNESS))

@@ -1,30 +1,15 @@
 """Mutated run files are loaded, shown in every form, and compared: nothing but UsageError may come
-of it.
+of it."""
 
-    python tests/fuzz/run_files.py --inputs 1000000 --seed 1
-
-tries so many inputs, in as many processes as there are processors, and leaves those that failed in
-`cases`, where the tests find them for ever.
-"""
-
-import argparse
 import contextlib
-import hashlib
+import functools
 import io
-import multiprocessing
-import os
 import random
-import re
-import resource
-import signal
 import sys
 import tempfile
-import time
-import traceback
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -35,15 +20,14 @@ from halftrip.cli.explain import explain_run
 from halftrip.cli.history import Asked, show_history
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import HalftripError, UsageError
-from halftrip.results.records import LostHost
 from halftrip.results.threshold import Acts, Threshold
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fuzz.mutate import mutated
+from fuzz.trials import Harness, Input, check_line, main
 from harness import arrivals, runs
 
-CASES = Path(__file__).parent / "cases"
 GOLDEN = Path(__file__).parents[1] / "golden" / "formats"
 VIEWS = ("details", "why", "flags", "tails", "cost", "layers", "matrix", "system-log")
 EXPECT = "latency=1us,bandwidth=1GB/s,messages=1M/s"
@@ -70,30 +54,15 @@ COMPARED = (
     Asked(every=True),
     Asked(format="json"),
 )
-# An input that takes longer, in seconds, has failed: the files are small.
-SLOWEST = 10
-# Bytes of address space: what takes more has failed, too.
-MOST_MEMORY = 4 << 30
+# And of how many files.
+_EVERY = [
+    *((form, 1) for form in (*FORMS, *EXPLAINED)),
+    *((form, 2) for form in (*FORMS_OF_SEVERAL, *COMPARED)),
+]
 _FEW_LINES = 6
 
 
-class SlowError(Exception):
-    """An input took too long."""
-
-
-class Failure(NamedTuple):
-    """An input that failed, and the traceback."""
-
-    content: bytes
-    why: str
-
-    @property
-    def kind(self) -> str:
-        """Where it failed, and by which exception: one failure of many inputs."""
-        *_, place = re.findall(r'File "[^"]+", line \d+', self.why)
-        return f"{place}: {self.why.splitlines()[-1].partition(':')[0]}"
-
-
+@functools.cache
 def seeds() -> list[list[bytes]]:
     """The lines of the files that are mutated: those of every kind of record, and some with many
     records that fit each other."""
@@ -120,7 +89,6 @@ def _of_many_kinds() -> list[bytes]:
             for n in range(2)
         ]  # fmt: skip
         hosts = tuple(runs.environment(rank, host=f"n{rank}") for rank in range(3))
-        counted = tuple(runs.counters(host=f"n{rank}", rank=rank) for rank in range(3))
         thresholds = tuple(
             Threshold(
                 rank=rank, name=acts, value=4096 << rank, header=64, acts=acts, source="a file",
@@ -130,10 +98,7 @@ def _of_many_kinds() -> list[bytes]:
             for transport in ("", "shm", "tcp")
             for rank in range(3)
         )  # fmt: skip
-        lost = (LostHost(host="n3", ranks=[3], reason="rank 3 on n3 died", launch=1),)
-        made = runs.run(
-            *measured, environments=hosts, host_counters=counted, lost=lost, thresholds=thresholds
-        )
+        made = runs.run(*measured, environments=hosts, thresholds=thresholds)
         plan = made.header.plan | {
             "refine": True, "placement_state": "near", "system_log": True, "expect": EXPECT,
             "baseline": "earlier.jsonl", "tolerance": 0.2,
@@ -156,41 +121,34 @@ def _of_arrivals() -> list[bytes]:
         return runs.save(made, Path(folder) / "run").read_bytes().splitlines(keepends=True)
 
 
-def input_of(seed: int, number: int, files: list[list[bytes]]) -> bytes:
-    """Input `number` of those that come of `seed`."""
-    draw = random.Random(f"{seed} {number}")
-    lines = draw.choice(files)
+def draw_input(draw: random.Random) -> Input:
+    lines = draw.choice(seeds())
     if draw.random() < 0.7:
         # Few lines are as good for most mutations, and much faster.
         few = sorted(draw.sample(range(1, len(lines)), min(_FEW_LINES, len(lines) - 1)))
         lines = [lines[0], *(lines[number] for number in few)]
-    return mutated(lines, draw)
+    return Input("jsonl", mutated(lines, draw))
 
 
-def try_input(path: Path, forms: int | None = None, draw: random.Random | None = None) -> None:
-    """Loads the file and shows it in all forms, or in so many that are drawn. Raises what is wrong,
-    if anything is."""
+def attempt(tried: Input, folder: Path, draw: random.Random | None = None) -> bool:
+    """Loads the file and shows it."""
+    path = folder / "run.jsonl"
+    path.write_bytes(tried.content)
     with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
         warnings.simplefilter("error")
         try:
             loaded = api.load(path)
         except UsageError as error:
             check_line(str(error))
-            return
+            return False
         for line in loaded.problems:
             check_line(line)
-        several = [(form, 2) for form in (*FORMS_OF_SEVERAL, *COMPARED)]
-        every = [*((form, 1) for form in (*FORMS, *EXPLAINED)), *several]
-        for form, files in every if draw is None else draw.sample(every, forms or 1):
+        for form, files in _EVERY if draw is None else [draw.choice(_EVERY)]:
             show(path, form, files)
         if draw is None:
             loaded.frame()
             loaded.frame(slices=True)
-
-
-def check_line(line: str) -> None:
-    assert line.isprintable(), f"cannot be printed: {line!r}"
-    assert len(line) < 500, f"too long: {line}"
+        return True
 
 
 def show(path: Path, form: Shown | Compared | Asked | Explained, files: int) -> None:
@@ -221,92 +179,7 @@ def _copied(path: Path, number: int) -> Path:
     return copy
 
 
-def failure_of(
-    content: bytes, path: Path, forms: int | None = None, draw: random.Random | None = None
-) -> Failure | None:
-    """What is wrong with this input; None if nothing is."""
-    path.write_bytes(content)
-    try:
-        with time_limit():
-            try_input(path, forms, draw)
-    except Exception:  # noqa: BLE001 (whatever it is, it is a failure)
-        return Failure(content, traceback.format_exc(limit=-3))
-    return None
-
-
-@contextlib.contextmanager
-def time_limit() -> Iterator[None]:
-    """Raises SlowError after SLOWEST seconds. Whoever has set this timer before has it again."""
-
-    def stop(*_: object) -> None:
-        raise SlowError(f"took more than {SLOWEST} s")
-
-    former = signal.signal(signal.SIGALRM, stop)
-    left, _ = signal.setitimer(signal.ITIMER_REAL, SLOWEST)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, left)
-        signal.signal(signal.SIGALRM, former)
-
-
-def _try_range(arguments: tuple[int, int, int, int]) -> list[Failure]:
-    """Tries the inputs of these numbers of a seed."""
-    seed, begin, end, forms = arguments
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-    os.environ["COLUMNS"] = "100"
-    files = seeds()
-    found = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.jsonl"
-        for number in range(begin, end):
-            draw = random.Random(f"{seed} {number} forms")
-            failure = failure_of(input_of(seed, number, files), path, forms, draw)
-            if failure is not None:
-                found.append(failure)
-    return found
-
-
-def keep(failure: Failure) -> Path:
-    """Writes the input into `cases`."""
-    CASES.mkdir(exist_ok=True)
-    path = CASES / f"{hashlib.sha256(failure.content).hexdigest()[:12]}.jsonl"
-    path.write_bytes(failure.content)
-    return path
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--inputs", type=int, default=10_000, help="how many")
-    parser.add_argument("--first", type=int, default=0, help="the number of the first")
-    parser.add_argument("--seed", type=int, default=1, help="what they come of")
-    parser.add_argument("--forms", type=int, default=1, help="in how many forms each is shown")
-    parser.add_argument("--seconds", type=float, help="no longer than this")
-    parser.add_argument("--processes", type=int, default=os.cpu_count())
-    options = parser.parse_args()
-    part, began, tried = 250, time.monotonic(), 0
-    kinds: dict[str, int] = {}
-    last = options.first + options.inputs
-    parts = [
-        (options.seed, begin, min(begin + part, last), options.forms)
-        for begin in range(options.first, last, part)
-    ]
-    with multiprocessing.Pool(options.processes) as pool:
-        for (_, begin, end, _), found in zip(parts, pool.imap(_try_range, parts), strict=True):
-            tried += end - begin
-            for failure in found:
-                kinds[failure.kind] = kinds.get(failure.kind, 0) + 1
-                if kinds[failure.kind] == 1:
-                    print(f"{keep(failure)}:\n{failure.why}", flush=True)
-            if tried % 50_000 == 0:
-                print(f"{tried:,} inputs, {time.monotonic() - began:.0f} s", flush=True)
-            if options.seconds is not None and time.monotonic() - began > options.seconds:
-                pool.terminate()
-                break
-    seconds = time.monotonic() - began
-    print(f"{tried:,} inputs, {sum(kinds.values()):,} failed, {len(kinds)} kinds, {seconds:.0f} s")
-    return 1 if kinds else 0
-
+HARNESS = Harness("run_files", draw_input, attempt)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(HARNESS))

@@ -8,8 +8,6 @@ MAGIC = 0xB7C3A9E15D2F8641
 REPORT_REQUEST, REPORT, END, END_ACK = range(4)
 _LAYOUT = struct.Struct("<QBB6x5q")
 CONTROL_SIZE = _LAYOUT.size
-# Its beginning: to `end`.
-_BEGINNING = struct.Struct("<QBB6x2q")
 
 
 class Control(NamedTuple):
@@ -23,14 +21,6 @@ class Control(NamedTuple):
     jitter: int
 
 
-class Beginning(NamedTuple):
-    magic: int
-    version: int
-    kind: int
-    batch: int
-    end: int
-
-
 def pack_control(control):
     return _LAYOUT.pack(*control)
 
@@ -41,10 +31,3 @@ def read_control(datagram):
 
 def is_control(datagram):
     return datagram.startswith(MAGIC.to_bytes(8, "little"))
-
-
-def read_beginning(datagram):
-    """The beginning of a control message of which there may be no more; None where it is data."""
-    if len(datagram) < _BEGINNING.size or not is_control(datagram):
-        return None
-    return Beginning(*_BEGINNING.unpack_from(datagram))

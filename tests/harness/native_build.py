@@ -10,6 +10,8 @@ import nanobind
 
 _ROOT = Path(__file__).parent.parent.parent
 BINDINGS = sorted((_ROOT / "native" / "bindings").glob("*.cpp"))
+# The sources that no build is without.
+NEEDED = ("local", "delayed_local", "module", "staged", "start_watch")
 COMPILER = os.environ.get("CXX", "c++")
 
 

@@ -1,13 +1,5 @@
-"""Tables of other systems' documents, as far as several tests use them."""
+"""Tables of other systems' documents, as far as tests of analysis use them."""
 
-# Of eight measurements of 100,000 exchanges, by size, the total of each, ms: the first, which was
-# in another mode, and the second.
-EXCHANGES = {
-    4: (27.4, 50.04), 8: (19.3, 50.08), 16: (19.54, 50.12), 32: (19.93, 51.55),
-    64: (20.38, 54.02), 128: (20.84, 55.16), 256: (23.08, 58.07), 512: (29.61, 80.91),
-    1024: (39.56, 113.66), 2048: (59.73, 177.12), 4096: (96.32, 310.58), 8192: (392.4, 510.65),
-    16384: (943.1, 942.22), 32768: (1718.53, 1722.45),
-}  # fmt: skip
 # Hpcbench, blocking stream, exponential, over Myrinet and Gigabit Ethernet: bytes and Mbit/s.
 MYRINET = {
     1: 1.3492, 2: 2.7097, 4: 5.4210, 8: 10.8340, 16: 21.6515, 32: 43.2567, 64: 86.1781,
@@ -20,14 +12,9 @@ GIGABIT = {
     1: 0.0081, 2: 0.016, 4: 0.0317, 8: 0.064, 16: 12.0482, 32: 24.0612, 64: 46.97, 128: 112.5437,
     256: 197.8421, 512: 232.417, 1024: 251.0281, 2048: 258.4786,
 }  # fmt: skip
-# ping-pong.py of mpi4py-ve, between two vector hosts, and two vector engines of one node: bytes and
-# us one way.
+# ping-pong.py of mpi4py-ve, between two vector hosts: bytes and us one way.
 VH_VH = {
     8: 8.452, 16: 4.351, 32: 3.6, 64: 3.707, 128: 3.648, 256: 3.755, 512: 3.648, 1024: 5.054,
     2048: 36.144, 4096: 5.901, 8192: 6.151, 16384: 7.653, 32768: 11.599, 65536: 21.899,
     131072: 36.502, 262144: 70.703,
-}  # fmt: skip
-VE_VE = {
-    8: 1123.75, 16: 40.495, 32: 36.347, 64: 34.952, 128: 34.201, 256: 32.651, 512: 33.247,
-    1024: 34.904, 2048: 36.144, 4096: 36.144,
 }  # fmt: skip

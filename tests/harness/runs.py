@@ -1,6 +1,6 @@
 """Configurations, measurements and runs with chosen values, for tests of what reads them."""
 
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations, pairwise
 
 import msgspec
 import numpy as np
@@ -227,6 +227,29 @@ def run(*measurements, **changes):
         "end": RunEnd(reason=None, seconds=10.0, timed=8.0, clock_drift=[0.1, 0.2]),
     }
     return Run(**(values | changes))
+
+
+def between_hosts(
+    names, slow=(), by=2.0, sizes=(8,), wait="block", pairs=None, slices=8, concurrency=1, **changes
+):
+    """A run over TCP of the rank on each of these hosts with each other one, or of these pairs: one
+    way in 20 us, or `by` times as long over a link of which both hosts, or the only one, are in
+    `slow`. `changes` are fields of the run."""
+    slow = set(slow)
+    found = []
+    for first, second in pairs or combinations(range(len(names)), 2):
+        link = {names[first], names[second]}
+        is_slow = slow and (link >= slow if len(slow) < 3 else link <= slow)
+        found += [
+            measurement(
+                "tcp", size, wait, 20_000.0 * (by if is_slow else 1.0), seed=number, slice=number,
+                pair=(first, second), concurrency=concurrency,
+            )
+            for size in sizes
+            for number in range(slices)
+        ]  # fmt: skip
+    where = tuple(environment(rank, host=name) for rank, name in enumerate(names))
+    return run(*found, environments=where, **changes)
 
 
 def counters(**changes):

@@ -10,9 +10,14 @@ from halftrip.results.run_file import encode, load
 SAMPLES = Path(__file__).parents[1] / "golden" / "imports"
 
 
-def sample(tool, name):
-    """The text of a sample."""
-    return (SAMPLES / tool / f"{name}.txt").read_text()
+def sample(tool, name, *changes):
+    """The text of a sample, `name.txt` unless its name has another ending, in which each `(old,
+    new)` has been replaced."""
+    text = (SAMPLES / tool / (name if "." in name else f"{name}.txt")).read_text()
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
 
 
 def read(content, folder, tool=None):

@@ -1,11 +1,13 @@
 """A stand-in for ssh: it runs a command on this machine, under another host's name."""
 
+import shlex
+
 from harness.need import can_unshare, need
 
 
 def stand_in(directory, refused=(), name="ssh-stand-in"):
-    """A program of that name that takes ``[-options] HOST COMMAND`` and calls the shell, as ssh
-    does; hosts of `refused` names are not reached."""
+    """A program of that name, quoted, that takes ``[-options] HOST COMMAND`` and calls the shell as
+    ssh does; hosts of `refused` names are not reached."""
     need(can_unshare("-u"), "no UTS namespaces are allowed here")
     path = directory / name
     cases = "".join(
@@ -20,4 +22,4 @@ def stand_in(directory, refused=(), name="ssh-stand-in"):
         'exec unshare -u bash -c "hostname $host; exec $*"\n'
     )
     path.chmod(0o755)
-    return str(path)
+    return shlex.quote(str(path))

@@ -1,7 +1,9 @@
 """Processes that do not belong to a job, and what they may have heard of it."""
 
 import os
+import socket
 import traceback
+from contextlib import closing
 
 import msgspec
 
@@ -27,6 +29,18 @@ def as_nobody(work, *arguments):
             os._exit(status)
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status) == 0
+
+
+def is_dropped(address, said=b""):
+    """Whether a connection to this Unix socket is closed at once, whatever is said."""
+    with closing(socket.socket(socket.AF_UNIX)) as end:
+        end.settimeout(10)
+        end.connect(f"\0{address.unix}")
+        try:
+            end.sendall(said)
+            return end.recv(1) == b""
+        except ConnectionError:
+            return True
 
 
 def framed(payload):

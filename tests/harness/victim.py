@@ -27,8 +27,6 @@ _LOOK_SECONDS = 0.005
 _RANK = "halftrip.job.worker"
 # What a rank is called that is a fork of the process that runs this.
 _FORKED, _FORKS = "halftrip:", "halftrip.job.fork_server"
-# What a node of a Dragon runtime runs, and how its pool is named.
-_SERVICE, _POOL = "dragon-localservices", "inf"
 
 
 def _is_runtime(words):
@@ -50,6 +48,10 @@ class Victim:
         )
 
     # States that can be seen from outside, in the order in which they come.
+
+    def await_reset(self):
+        """Until the command does not ignore interrupts, whatever the tests do."""
+        self._await(lambda: not self.ignores(signal.SIGINT), "they are ignored")
 
     def await_handler(self):
         """Until the command has a handler for SIGTERM: halftrip's first line. What comes before is
@@ -79,17 +81,6 @@ class Victim:
             return found
 
         self._await(is_there, "no rank")
-        return found[0].pid
-
-    def await_pools(self):
-        """Until a service of Dragon on one of several nodes has a pool; that service."""
-        found = []
-
-        def is_there():
-            found[:] = self._started(lambda words: any(each.endswith(_SERVICE) for each in words))
-            return found and any(_POOL in path for path in self.shell.marked.segments())
-
-        self._await(is_there, "no pool of a service")
         return found[0].pid
 
     def await_listener(self):
@@ -159,7 +150,7 @@ class Victim:
         found = []
         for child in self._command().children(recursive=True):
             with contextlib.suppress(psutil.Error):
-                found += [child] * is_wanted(child.cmdline())
+                found += [child] * bool(is_wanted(child.cmdline()))
         return found
 
     def youngest(self):

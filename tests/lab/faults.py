@@ -1,4 +1,4 @@
-"""Faults of a network, made on a host: what goes to it or from it is lost, or refused."""
+"""Faults of a network, made on a host: what goes to it or from it is lost."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from lab.hosts import Host, Lab
 # only from one address, and let all else pass (0).
 _DROP_LONGER = "4,128 0 0 0,37 0 1 {length},6 0 0 2,6 0 0 0"
 _DROP_LONGER_FROM = "6,128 0 0 0,37 0 3 {length},32 0 0 26,21 0 1 {source},6 0 0 2,6 0 0 0"
-# TCP with SYN and without ACK.
-_DROP_SYN = "7,48 0 0 23,21 0 4 6,48 0 0 47,84 0 0 18,21 0 1 2,6 0 0 2,6 0 0 0"
 _ETHERNET_HEADER = 14
 
 
@@ -31,28 +29,19 @@ def narrow(lab: Lab, host: Host, mtu: int) -> None:
                 "bytecode", program.format(length=length, source=source))  # fmt: skip
 
 
-def drop_new_connections(host: Host) -> None:
-    """Drops what would open a TCP connection to this host, in silence, as a firewall does whose
-    table is full. Connections that exist stay."""
-    host.tc("qdisc", "add", "dev", host.device, "clsact")
-    host.tc("filter", "add", "dev", host.device, "ingress", "protocol", "ip", "bpf", "da",
-            "bytecode", _DROP_SYN)  # fmt: skip
-
-
 def close_ports(
     host: Host,
     ports: tuple[int, int],
-    how: str,
     source: str | None = None,
     protocols: tuple[str, ...] = ("tcp", "udp"),
 ) -> None:
-    """What comes to these ports, from `source` alone if that is given, is dropped in silence
-    ("blackhole") or refused ("prohibit"), as a firewall does it."""
+    """What comes to these ports, from `source` alone if that is given, is dropped in silence, as a
+    firewall does it."""
     first, last = ports
     origin = () if source is None else ("from", source)
     for protocol in protocols:
         host.ip("rule", "add", "pref", "1", "iif", host.device, *origin, "ipproto", protocol,
-                "dport", f"{first}-{last}", how)  # fmt: skip
+                "dport", f"{first}-{last}", "blackhole")  # fmt: skip
     # The table of the host's own addresses goes before all rules, unless it is moved.
     listed = host.ip("rule", "show")
     if "0:" in listed:

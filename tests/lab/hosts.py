@@ -166,6 +166,11 @@ class Lab:
     agent: Path
     relay: Relay | None = field(default=None)
 
+    @property
+    def by_ssh(self) -> tuple[str, ...]:
+        """The options of ``halftrip run`` that start a rank on each host, without MPI."""
+        return "--hosts", ",".join(host.name for host in self.hosts), "--ssh", str(self.agent)
+
     def across(self, name: str, ranks: int = 1) -> tuple[str, ...]:
         """An mpiexec that puts so many ranks on each host."""
         hosts = ",".join(f"{host.name}:{ranks}" for host in self.hosts)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from harness.control_message import REPORT_REQUEST, read_beginning
 from lab.relay import DROPPED, HEAD, RECORD, SENT, UDP, parse
 
 # `relay.RECORD` for numpy. One row per packet, in the order in which they were read.
@@ -33,42 +30,11 @@ assert KEPT.itemsize == RECORD.size
 
 class Datagram(NamedTuple):
     """One of UDP: of `size` bytes of payload, in so many IP packets. `dropped`: one of these was,
-    so that it did not come. `went` is when its last was written, in the count of all writes, and
-    `written` by the clock, ns."""
+    so that it did not come."""
 
-    ports: tuple[int, int]
     size: int
     packets: int
     dropped: bool
-    went: int
-    written: int
-    payload: bytes  # the first of it
-
-    @property
-    def number(self) -> int:
-        """The number that halftrip has given it, whose size has room for all of it."""
-        return int.from_bytes(self.payload[:8], "little", signed=True)
-
-    @property
-    def control(self) -> tuple[int, int, int] | None:
-        """The kind, batch and `end` of a control message; None where it is data."""
-        beginning = read_beginning(self.payload)
-        return beginning and (beginning.kind, beginning.batch, beginning.end)
-
-    @property
-    def transit(self) -> int:
-        """How long after halftrip sent it the last of it was written, ns; of a stream's, that have
-        room to say when that was."""
-        return self.written - int.from_bytes(self.payload[8:16], "little")
-
-
-class Batch(NamedTuple):
-    """The numbers of a batch of halftrip's datagrams: from `first` to before `end`. In a stream the
-    receiver is asked what has come."""
-
-    first: int
-    end: int
-    asked: bool
 
 
 @dataclass(frozen=True)
@@ -126,71 +92,5 @@ def _join(parts: list[tuple[np.void, bytes]]) -> Datagram:
     for header in headers:
         assert header.offset == offset
         offset += header.length - header.payload
-    head = parts[0][1]
-    at = headers[0].payload
-    return Datagram(
-        ports=struct.unpack_from(">HH", head, at),
-        size=offset - 8,
-        packets=len(parts),
-        dropped=any(packet["fate"] == DROPPED for packet, _ in parts),
-        went=max(int(packet["went"]) for packet, _ in parts),
-        written=max(int(packet["written"]) for packet, _ in parts),
-        payload=head[at + 8 :],
-    )
-
-
-def batches(datagrams: list[Datagram]) -> list[Batch]:
-    """halftrip's batches, from what the initiator said of them; of what got lost on its way, too,
-    since it was sent all the same."""
-    found: dict[int, Batch] = {}
-    for datagram in datagrams:
-        if datagram.control is not None:
-            kind, first, end = datagram.control
-            before = found.get(first, Batch(first, first, asked=False))
-            found[first] = Batch(
-                first, max(before.end, end), before.asked or kind == REPORT_REQUEST
-            )
-    return [found[first] for first in sorted(found)]
-
-
-def counted(datagrams: list[Datagram], pattern: str, sent: int, window: int = 1) -> set[int]:
-    """The numbers of the `sent` datagrams that the figures of a configuration are of, the only one
-    of its pattern: those of its last batches, each without the iteration that goes first."""
-    numbers: set[int] = set()
-    for batch in reversed(batches(datagrams)):
-        if batch.asked == (pattern == "stream") and len(numbers) < sent:
-            numbers |= set(range(batch.first + window, batch.end))
-    assert len(numbers) == sent
-    return numbers
-
-
-def dropped(datagrams: list[Datagram]) -> set[int]:
-    """The numbers of the data that the relay has dropped, or a fragment of it."""
-    return {each.number for each in datagrams if each.control is None and each.dropped}
-
-
-def overtaken(datagrams: list[Datagram]) -> set[int]:
-    """The numbers of those that went on after one that was sent later."""
-    late, highest = set(), -1
-    for datagram in sorted(datagrams, key=lambda each: each.went):
-        if datagram.dropped or datagram.control is not None:
-            continue
-        if datagram.number < highest:
-            late.add(datagram.number)
-        highest = max(highest, datagram.number)
-    return late
-
-
-def jitter(datagrams: list[Datagram], window: int) -> float:
-    """That of RFC 3550, 6.4.1, ns, as the relay handed on the last batch of a stream."""
-    last = batches(datagrams)[-1]
-    numbers = range(last.first + window, last.end)
-    arrived = [
-        each
-        for each in sorted(datagrams, key=lambda each: each.went)
-        if each.control is None and not each.dropped and each.number in numbers
-    ]
-    smoothed = 0.0
-    for before, after in pairwise(arrived):
-        smoothed += (abs(after.transit - before.transit) - smoothed) / 16
-    return smoothed
+    dropped = any(packet["fate"] == DROPPED for packet, _ in parts)
+    return Datagram(size=offset - 8, packets=len(parts), dropped=dropped)

@@ -1,16 +1,26 @@
-"""Ranks on two hosts: TCP, UDP, MPI and ZeroMQ between them, nothing that needs a common memory."""
+"""Ranks on two hosts and on three: what talks between them, and which way it goes."""
 
+import signal
+
+import psutil
 import pytest
 
+from harness.limits import END_SECONDS
 from harness.mpi import MPIEXECS
 from harness.need import need
+from harness.served import served
 from harness.victim import Victim
+from lab import hosts, sshd
+from lab.faults import processes
 
-pytestmark = pytest.mark.extended
-
+SECONDS = END_SECONDS + 4.0
 LOCAL = ("shm", "pipe", "unix", "mp-pipe", "mp-queue", "mp-shm", "zmq-ipc")
 ACROSS = ("mpi", "tcp", "udp", "zmq")
 WORK = ("-t", ",".join((*LOCAL, *ACROSS)), "-s", "8,32K", "--time", "30ms")
+
+
+def payload_of(run):
+    return sum(len(m.samples) * m.iterations * m.configuration.size for m in run.measurements)
 
 
 def check_measured(result, lab):
@@ -23,49 +33,147 @@ def check_measured(result, lab):
     assert {skip.reason for skip in run.skips} == {"the ranks are on different hosts"}
     assert all(m.core_to_core_rtts == [] for m in run.measurements)
     # Over the cable, not over loopback.
-    payload = sum(len(m.samples) * m.iterations * m.configuration.size for m in run.measurements)
     for host in lab.hosts:
-        assert host.sent_bytes >= payload
+        assert host.sent_bytes >= payload_of(run)
 
 
-def need_path(name):
+def test_two_hosts_talk_over_the_cable(lab, shell):
+    options = ("-t", "tcp,udp,shm", "-s", "8,32K", "-p", "pingpong,stream", "--time", "50ms")
+    here, there = lab.hosts
+    result = shell.run(*options, *lab.by_ssh, prefix=here.prefix())
+    assert (result.status, result.err) == (0, "")
+    run = result.run
+    assert [e.host for e in run.environments] == [here.name, there.name]
+    assert here.sent_bytes >= payload_of(run)
+    ends = {(each.transport, each.rank): each.path for each in run.connections}
+    assert set(ends) == {("tcp", 0), ("tcp", 1), ("udp", 0), ("udp", 1)}
+    for (transport, rank), path in ends.items():
+        own, other = lab.hosts[rank], lab.hosts[1 - rank]
+        assert (path.protocol, path.local, path.peer) == (transport, own.address, other.address)
+        assert (path.interface.name, path.interface.driver) == (own.device, "veth")
+        assert (path.gateway, path.path_mtu) == (None, 1500)
+    assert ends["tcp", 0].tcp.rtt_us > 0
+    assert f"network: {here.name} {here.device} {here.address} to {there.name} " in result.out
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize(
+    ("name", "joins"), [("openmpi", True), ("mpich", True), ("wheel", False), ("mpich", False)]
+)
+def test_mpi_and_what_else_needs_no_common_memory(lab, shell, name, joins):
+    """Ranks of a job that is joined, or that halftrip has started."""
     what = "Open MPI starts no ranks on another host from a path with blanks"
     need(" " not in MPIEXECS[name], what)
+    prefix = lab.hosts[0].prefix()
+    if joins:
+        result = shell.run(*WORK, prefix=(*prefix, *lab.across(name), "-n", "2"))
+    else:
+        result = shell.run(*WORK, *lab.chosen(name), prefix=prefix)
+    check_measured(result, lab)
 
 
-@pytest.mark.parametrize("name", MPIEXECS)
-def test_a_job_on_two_hosts_is_joined(lab, shell, name):
-    need_path(name)
-    prefix = (*lab.hosts[0].prefix(), *lab.across(name), "-n", "2")
-    check_measured(shell.run(*WORK, prefix=prefix), lab)
-
-
-@pytest.mark.parametrize("name", MPIEXECS)
-def test_ranks_are_started_on_two_hosts(lab, shell, name):
-    need_path(name)
-    check_measured(shell.run(*WORK, *lab.chosen(name), prefix=lab.hosts[0].prefix()), lab)
-
-
-def test_pairs_across_are_those_of_different_hosts(lab, shell):
-    run = lab.measure(
-        shell, "-t", "tcp,shm", "-s", "8", "--pairs", "across", "--time", "20ms", ranks=2
-    )
-    assert {(m.configuration.transport, m.configuration.pair) for m in run.measurements} == {
-        ("tcp", pair) for pair in ((0, 2), (0, 3), (1, 2), (1, 3))
-    }
-    assert {(skip.transport, skip.reason) for skip in run.skips} == {
-        ("shm", "the ranks are on different hosts")
-    }
-
-
-@pytest.mark.parametrize("name", ["openmpi", "mpich"])
-def test_a_killed_rank_on_the_other_host_is_named(lab, shell, name):
+@pytest.mark.extended
+def test_a_killed_rank_on_the_other_host_is_named(lab, shell):
     victim = Victim(
         shell,
-        *("-t", "tcp", "-s", "8", "--ci", "none", "--time", "60s", *lab.chosen(name)),
+        *("-t", "tcp", "-s", "8", "--ci", "none", "--time", "60s", *lab.chosen("mpich")),
         prefix=lab.hosts[0].prefix(),
     )
     victim.await_work(1)
     pid = victim.rank(1)
     ended = victim.kill(pid)
     assert ended.err == f"halftrip: rank 1 (process {pid}) died\n"
+
+
+@pytest.mark.extended
+def test_ranks_are_started_by_a_real_ssh_and_nothing_stays_there(lab, shell, tmp_path):
+    here, there = lab.hosts
+    with sshd.serving((there,), tmp_path) as ssh:
+        before = processes(there)
+        victim = Victim(
+            shell,
+            *("-t", "tcp", "-s", "8", "--ci", "none", "--time", "60s", *lab.by_ssh[:2]),
+            *("--ssh", ssh),
+            prefix=here.prefix(),
+        )
+        victim.await_work(0)
+        assert processes(there) > before
+        victim.kill(victim.process.pid, signal.SIGKILL, seconds=SECONDS)
+        assert processes(there) == before
+
+
+@pytest.mark.extended
+def test_every_pair_of_three_hosts_is_measured_and_called_by_them(three, shell):
+    result = shell.run(
+        *("-t", "tcp,udp", "-s", "8", "--time", "20ms", "-r", "1", "--ci", "none"),
+        *("--launches", "2", "--retest", "0", *three.by_ssh),
+        prefix=three.hosts[0].prefix(),
+    )
+    assert result.status == 0, result.err
+    run = result.run
+    measured = {(m.configuration.transport, m.configuration.pair) for m in run.measurements}
+    assert measured == {(t, pair) for t in ("tcp", "udp") for pair in ((0, 1), (0, 2), (1, 2))}
+    # What each host has lost meanwhile is in a record of its own.
+    found = [(each.launch, each.host) for each in run.host_counters]
+    assert found == [(launch, host.name) for launch in (0, 1) for host in three.hosts]
+    # So few have no interval, so that every row has a cause; whichever it is, it is of a pair.
+    (trust,) = (line for line in result.out.splitlines() if line.startswith("Trust: "))
+    pairs = [f"{a.name} to {b.name}" for a in three.hosts for b in three.hosts if a is not b]
+    assert any(f" 8, {pair}: " in trust for pair in pairs)
+    assert "0-1" not in result.out
+
+
+@pytest.mark.extended
+def test_there_by_one_link_and_back_by_another(lab, shell):
+    here, there = lab.hosts
+    back = f"w{there.device[1:]}"
+    hosts.run("ip", "link", "add", f"w{here.device[1:]}", "netns", here.name, "type", "veth",
+              "peer", "name", back, "netns", there.name)  # fmt: skip
+    for number, host in enumerate(lab.hosts):
+        device = f"w{host.device[1:]}"
+        host.ip("addr", "add", f"10.78.0.{number + 1}/24", "dev", device)
+        host.ip("link", "set", device, "up", "mtu", "1400")
+        # What comes does so by another way than the one that leads back.
+        for name in ("all", host.device, device):
+            host.sysctl(f"net.ipv4.conf.{name}.rp_filter", "0")
+    there.ip("route", "add", f"{here.address}/32", "dev", back)
+    before = here.sent_bytes
+    result = shell.run(
+        *("-t", "tcp,udp", "-s", "64", "-p", "stream", "--time", "100ms"),
+        *("--interface", "10.77.0.0/24", *lab.by_ssh),
+        prefix=here.prefix(),
+    )
+    assert (result.status, result.err) == (0, "")
+    ends = {(each.transport, each.rank): each.path for each in result.run.connections}
+    for name in ("tcp", "udp"):
+        first, second = ends[name, 0], ends[name, 1]
+        assert (first.interface.name, first.interface.mtu) == (here.device, 1500)
+        assert (second.interface.name, second.interface.mtu) == (back, 1400)
+    # It is as they say.
+    payload = 64 * payload_of(result.run)
+    assert here.sent_bytes - before > payload
+    assert there.sent_bytes < payload / 10
+    (line,) = [line for line in result.out.splitlines() if line.startswith("network: ")]
+    assert f"{here.device} {here.address} to {there.name} {back} {there.address}: " in line
+    assert "MTU 1,500" in line
+    assert "MTU 1,400" in line
+
+
+@pytest.mark.extended
+def test_all_connections_are_the_client_s_and_to_the_ports_that_were_named(lab, shell, tmp_path):
+    """A client that nobody can call, of a server on the second host."""
+    here, there = lab.hosts
+    work = ("-t", "tcp,udp", "-s", "8", "--ci", "none", "--time", "60s", "-r", "600")
+    ports = ("--data-ports", "47100-47120")
+    with served(tmp_path, *ports, address=there.address, prefix=there.prefix()) as server:
+        environment = {"HALFTRIP_SECRET": server.secret}
+        victim = Victim(shell, *work, *server.peer, prefix=here.prefix(), **environment)
+        victim.await_measurements(2)
+        (rank,) = server.ranks()
+        allowed = {server.port, *range(47100, 47121)}
+        assert {c.laddr.port for c in rank.net_connections("inet")} <= allowed
+        connections = psutil.Process(victim.rank(0)).net_connections("tcp")
+        assert not [c for c in connections if c.status == psutil.CONN_LISTEN]
+        assert {c.raddr.port for c in connections} <= allowed
+        victim.kill(victim.process.pid, signal.SIGINT, seconds=SECONDS)
+        assert server.await_ranks(0) == []

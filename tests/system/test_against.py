@@ -2,13 +2,11 @@
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
 from halftrip.results.run_file import load
-from harness.shell import HALFTRIP
-from harness.victim import Victim
+from harness.shell import HALFTRIP, opened_shell
 
 BASE = ("-t", "shm", "-s", "8,64", "--time", "10ms", "-r", "2", "--ci", "none")
 QUICK = ("--launches", "2", "--time", "10ms", "-r", "2")
@@ -17,14 +15,29 @@ VARIABLE = "MY_SETTING"
 MEASURED = {0, 1}
 
 
+@pytest.fixture(scope="module")
+def measured_base(tmp_path_factory):
+    with opened_shell(tmp_path_factory.mktemp("base")) as shell:
+        result = shell.run("-q", *BASE)
+        assert result.status == 0, result.err
+        return result.path.read_bytes()
+
+
 @pytest.fixture
-def base(shell):
+def base(shell, measured_base):
     """The file of a base's run, of the directory of the command."""
-    result = shell.halftrip("run", "-o", "base.jsonl", "-q", *BASE)
-    assert result.status == 0, result.err
+    (shell.directory / "base.jsonl").write_bytes(measured_base)
     return "base.jsonl"
 
 
+def program(shell, name, script):
+    path = shell.directory / name
+    path.write_text(f"#!/bin/bash\n{script}\n")
+    path.chmod(0o755)
+    return shlex.quote(str(path))
+
+
+@pytest.mark.extended
 def test_base_and_new_are_measured_in_turn(shell, base):
     result = shell.run("--against", base, *QUICK, "--base-env", f"{VARIABLE}=old")
     assert result.status in MEASURED
@@ -42,28 +55,27 @@ def test_base_and_new_are_measured_in_turn(shell, base):
     assert f"base: {base}, measured again with {VARIABLE}=old" in result.out
     assert "The runs have 2 launches each, in turn: " in result.out
     assert f"differs: {VARIABLE}: old -> not set" in result.out
-    again = shell.halftrip("compare", "run.jsonl")
+    again = shell.call("compare", "run.jsonl")
     assert again.status == result.status
     assert again.out in result.out
 
-
-def test_without_a_difference_the_plan_of_the_base_is_measured(shell, base):
-    result = shell.run("--against", base, "--time", "10ms")
-    assert result.status in MEASURED
-    assert result.err == ""
-    run = result.run
-    assert (run.sides, run.base_file, run.launches) == (None, base, ())
-    assert f"base: {base}, " in result.out
-    assert "within one launch each" in result.out
-    assert run.by_configuration.keys() == load(shell.directory / base).by_configuration.keys()
+    # What was cut off is measured on its side.
+    content = shell.path.read_bytes().splitlines(keepends=True)
+    begun = [n for n, line in enumerate(content) if line.startswith(b'{"record":"launch"')]
+    shell.path.write_bytes(b"".join(content[: begun[2] + 2]))
+    again = shell.halftrip("run", "--resume", shell.path)
+    assert again.status in MEASURED
+    assert again.err == ""
+    sides = load(shell.path).sides
+    for side, value in ((sides.base, "old"), (sides.new, None)):
+        assert {e.variables.get(VARIABLE) for e in side.environments} == {value}
+        assert {sides.rounds[m.launch] for m in side.measurements} == {0, 1}
 
 
 @pytest.mark.extended
 def test_another_installation_measures_the_launches_of_the_base(shell, base):
-    command = shell.directory / "old halftrip"
-    command.write_text(f'#!/bin/bash\necho "$*" >> calls\nexec {HALFTRIP} "$@"\n')
-    command.chmod(0o755)
-    result = shell.run("--against", base, *QUICK, "--base-command", shlex.quote(str(command)))
+    command = program(shell, "old halftrip", f'echo "$*" >> calls\nexec {HALFTRIP} "$@"')
+    result = shell.run("--against", base, *QUICK, "--base-command", command)
     assert result.status in MEASURED
     assert result.err == ""
     calls = (shell.directory / "calls").read_text().splitlines()
@@ -75,71 +87,13 @@ def test_another_installation_measures_the_launches_of_the_base(shell, base):
     assert sides.base.by_configuration.keys() == sides.new.by_configuration.keys()
     assert all(e.halftrip == run.header.halftrip for e in sides.base.environments)
     assert {e.halftrip for e in sides.new.environments} == {None}
-    slices = {len(found) for found in sides.base.by_configuration.values()}
-    assert max(slices) == 4
-
-
-@pytest.mark.extended
-def test_the_file_of_another_installation_is_read_as_any_run_file(shell, base):
-    golden = shell.directory / "golden.jsonl"
-    golden.write_bytes((Path(__file__).parents[1] / "golden/formats/1.jsonl").read_bytes())
-    command = shell.directory / "other"
-    command.write_text(f'#!/bin/bash\ncp {golden} "$4"\n')
-    command.chmod(0o755)
-    result = shell.run("--against", base, *QUICK, "--base-command", command)
-    assert result.status in MEASURED
-    assert result.err == ""
-    assert result.run.problems == ()
-    assert result.run.sides.base.by_configuration
-
-
-@pytest.mark.extended
-def test_another_installation_that_fails_is_a_side_that_fails(shell, base):
-    command = shell.directory / "broken"
-    command.write_text("#!/bin/bash\necho 'halftrip: retest: no such key' >&2\nexit 2\n")
-    command.chmod(0o755)
-    result = shell.run("--against", base, *QUICK, "--base-command", command)
-    assert result.status == 1
-    (failure,) = result.run.launch_failures
-    assert failure.variant == (("side", "base"),)
-    assert failure.reason == f"{command}: ended with status 2: halftrip: retest: no such key"
-    assert "failed: side base: " in result.out
-    assert len(result.run.sides.new.launches) == 2
-
-
-@pytest.mark.extended
-def test_a_signal_ends_the_other_installation_too(shell, base):
-    """And what it has started: the shell fails if anything is left."""
-    work = ("--launches", "2", "--time", "60s", "--ci", "none")
-    victim = Victim(shell, "--against", base, *work, "--base-command", HALFTRIP)
-    victim.await_file()
-    victim.await_rank()
-    ended = victim.interrupt()
-    assert ended.status == 130
-    assert ended.run.interrupted == "stopped by SIGINT"
-
-
-@pytest.mark.extended
-def test_a_run_with_sides_goes_on(shell, base):
-    result = shell.run("--against", base, *QUICK, "--base-env", f"{VARIABLE}=old")
-    content = shell.path.read_bytes().splitlines(keepends=True)
-    begun = [n for n, line in enumerate(content) if line.startswith(b'{"record":"launch"')]
-    shell.path.write_bytes(b"".join(content[: begun[2] + 2]))
-    again = shell.halftrip("run", "--resume", shell.path)
-    assert again.status in MEASURED
-    assert again.err == "", result.err
-    sides = load(shell.path).sides
-    for side, value in ((sides.base, "old"), (sides.new, None)):
-        assert {e.variables.get(VARIABLE) for e in side.environments} == {value}
-        assert {sides.rounds[m.launch] for m in side.measurements} == {0, 1}
+    assert max(len(found) for found in sides.base.by_configuration.values()) == 4
 
 
 def test_what_cannot_be_is_one_line(shell, base):
     for options, said in (
         (("--against", base, "-s", "8"), "--sizes: --against measures what base.jsonl has"),
         (("--against", base, "--base-command", "nope"), "--base-command: 'nope' is not a program"),
-        (("--base-mpiexec", "a"), "--base-mpiexec: only with --against"),
-        (("--against", "none.jsonl"), "none.jsonl: no such file or directory"),
         (("--resume", base, "--against", base), "--resume takes what --against said"),
     ):
         result = shell.call("run", *options)

@@ -18,6 +18,7 @@ def run(shell, folder, memory, *arguments, **settings):
     return result
 
 
+@pytest.mark.extended
 def test_the_copies_of_every_device_are_in_the_file_and_below_the_table(shell, cuda_libraries):
     result = run(shell, cuda_libraries, "cuda@0:cuda@1", "-t", "cuda-ipc")
     found = result.run
@@ -51,58 +52,3 @@ def test_the_copies_of_every_device_are_in_the_file_and_below_the_table(shell, c
         ]  # fmt: skip
         assert all(len(rates.split(", ")) == 3 for _, rates in block)
         assert any(line.startswith(f"bound: {own}: ") for line in lines)
-
-
-@pytest.mark.extended
-def test_the_limits_of_a_row_are_those_of_its_devices(shell, cuda_libraries):
-    """By memcpy, this machine copies far faster; by its devices no row is too fast."""
-    result = run(shell, cuda_libraries, "cuda@0,cuda@0:cuda@1", "-t", "cuda-ipc,shm")
-    rows = json.loads(result.show("--format", "json").out)["rows"]
-    assert len(rows) == 2 * 2 * 2
-    assert not any("above-bound" in row["flags"] for row in rows)
-
-
-@pytest.mark.parametrize("memory", ["host", "pinned"])
-def test_without_memory_on_a_device_there_are_no_such_bounds(shell, cuda_libraries, memory):
-    result = run(shell, cuda_libraries, memory, "-t", "shm")
-    assert result.run.copy_times
-    assert not result.run.device_copies
-    assert not result.run.device_latencies
-    assert "copies of" not in result.show("--details").out
-
-
-@pytest.mark.extended
-def test_a_name_of_memory_on_the_device_goes_before_others_of_it(shell, cuda_libraries):
-    result = run(shell, cuda_libraries, "pinned@0:cuda@0", "-t", "shm", "--staging", "whole")
-    assert {copy.memory for copy in result.run.device_copies} == {"cuda@0"}
-
-
-@pytest.mark.extended
-def test_a_device_that_runs_no_kernel_has_copies_and_a_reason(shell, cuda_libraries):
-    fails = {"fail": "cuModuleGetFunction=719"}
-    result = run(shell, cuda_libraries, "cuda@0", "-t", "cuda-ipc", **fails)
-    assert result.run.device_copies
-    (latency,) = result.run.device_latencies
-    assert latency.refused.startswith("cuModuleGetFunction: CUDA_ERROR_LAUNCH_FAILED")
-    assert f"no kernel was launched: {latency.refused}" in result.show("--details").out
-
-
-@pytest.mark.extended
-def test_copies_that_fail_leave_the_rows_and_the_bounds_before_them(shell, cuda_libraries):
-    """What no path asks for fails: copies between two devices."""
-    fails = {"fail": "cuCtxEnablePeerAccess=719"}
-    result = run(shell, cuda_libraries, "cuda@0:cuda@1", "-t", "cuda-ipc", **fails)
-    assert len(result.run.measurements) == 2
-    notices = [each.text for each in result.run.notices if "bounds of" in each.text]
-    assert [text.split(":")[0] for text in notices] == [
-        f"not all bounds of cuda@{index} are known" for index in range(2)
-    ]
-    assert {copy.memory for copy in result.run.device_copies} == {"cuda@0", "cuda@1"}
-    assert {copy.peer for copy in result.run.device_copies} == {""}
-
-
-@pytest.mark.extended
-def test_of_managed_memory_the_copies_are_named_for_the_device(shell, cuda_libraries):
-    """They are from and to memory of its own, which is not the plan's."""
-    result = run(shell, cuda_libraries, "managed@1", "-t", "shm")
-    assert {copy.memory for copy in result.run.device_copies} == {"cuda@1"}

@@ -7,9 +7,8 @@ import pytest
 
 from harness.mpi import ONE_HOST, job
 from harness.neighbour import neighbour
-from harness.shell import HALFTRIP
 
-SHORT = ("-t", "shm", "-s", "8", "--ci", "none", "--time", "0.5s")
+SHORT = ("-t", "shm", "-s", "8", "--ci", "none", "--time", "0.5s", "-r", "3")
 
 
 @pytest.fixture
@@ -21,56 +20,22 @@ def named(result, pid):
     return [line for line in result.warnings if f"(process {pid})" in line]
 
 
-def test_whoever_has_a_core_is_named(shell, core):
+@pytest.mark.extended
+def test_whoever_has_a_core_is_named_where_somebody_asks(shell, core):
     with neighbour(core) as pid:
         result = shell.run(*SHORT, "--cores", f"{core},{core}")
+        shell.path.unlink()
+        quiet = shell.run("--quiet", *SHORT)
+        shell.path.unlink()
+        # It would be over before anybody has looked.
+        brief = shell.run("-t", "shm", "-s", "8", "--time", "20ms")
     assert result.status == 0
     (line,) = named(result, pid)
     assert line.startswith(f"halftrip: warning: core {core} is busy: ")
     # Nothing else is said of it, and what says what to do is the last line.
     assert "warning" not in result.out
     assert "end these programs" in result.warnings[-1]
-
-
-# A thread of the process that looks is busy meanwhile.
-BUSY = """
-import threading
-from halftrip.telemetry import load
-inner = load.look
-def look(**options):
-    done = threading.Event()
-    def work():
-        while not done.is_set():
-            pass
-    threading.Thread(target=work).start()
-    try:
-        return inner(**options)
-    finally:
-        done.set()
-load.look = look
-"""
-
-
-@pytest.mark.extended
-def test_a_run_is_not_its_own_neighbour(shell):
-    process = shell.start(HALFTRIP, "run", *SHORT, environment=shell.patched(BUSY))
-    _, err = process.communicate()
-    assert process.returncode == 0
-    assert f"(process {process.pid})" not in err
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--quiet", *SHORT),
-        ("-t", "simulated", "-s", "8"),
-        # It would be over before anybody has looked.
-        ("-t", "shm", "-s", "8", "--time", "20ms"),
-    ],
-)
-def test_nothing_is_said_of_it_where_nobody_asks(shell, core, arguments):
-    with neighbour(core):
-        assert shell.run(*arguments).warnings == []
+    assert quiet.warnings == brief.warnings == []
 
 
 @pytest.mark.extended
@@ -96,11 +61,3 @@ def test_the_doctor_names_whoever_has_a_core(shell, core):
     # Others may be on it, too.
     assert 0.05 < share <= 1.0
     assert check["load"]["seconds"] >= 0.5
-
-
-def test_the_doctor_wants_a_time(shell):
-    result = shell.call("doctor", "--load", "long")
-    assert (result.status, result.out) == (2, "")
-    assert result.err == (
-        "halftrip: --load: 'long' is not a time; write 0.3s, 300ms, 2min or seconds\n"
-    )

@@ -35,10 +35,3 @@ def test_output_that_cannot_be_written_is_said_in_one_line(measured, shell, argu
         1,
         "halftrip: standard output: no space left on device\n",
     )
-
-
-def test_a_closed_output_is_no_mistake(measured, shell):
-    shutil.copy(measured.path, shell.path)
-    command = ("sh", "-c", '"$0" show run.jsonl >&-', HALFTRIP)
-    result = shell.execute(*command)
-    assert (result.status, result.err) == (0, "")

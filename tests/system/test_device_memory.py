@@ -7,11 +7,13 @@ import time
 
 import pytest
 
+from harness.choice import extended
 from harness.cuda import stand_in
 from harness.victim import Victim
 
 # Whether bytes arrive, a few iterations tell.
 QUICK = ("-i", "20", "--warmup", "2", "--slices", "1", "--no-message-rate")
+BOTH_WAYS = ("-p", "pingpong,stream,bidirectional", "-W", "4", "--verify")
 
 
 @pytest.fixture
@@ -19,65 +21,52 @@ def cuda(cuda_libraries):
     return lambda **settings: stand_in(cuda_libraries, **settings)
 
 
-def latencies(result):
-    """The medians of the rows, us, by transport, memory, staging, device copy and size."""
-    rows = json.loads(result.show("--format", "json").out)["rows"]
-    return {
-        (
-            row["transport"],
-            row["memory"],
-            row["staging_bytes"],
-            row["device_copy"],
-            row["pattern"],
-            row["size_bytes"],
-        ): row["latency_ns"] / 1e3
-        for row in rows
-    }
+def rows(result, *columns):
+    found = json.loads(result.show("--format", "json").out)["rows"]
+    return {tuple(row[column] for column in columns) for row in found}
 
 
-# Every path carries every byte.
+def shortest(measurements):
+    """The shortest one-way time, us: beside other programs, only that is as planted."""
+    return min(block.min() for one in measurements for block in one.one_way_blocks) / 1e3
 
 
 @pytest.mark.parametrize(
     ("transports", "memory", "more"),
     [
-        pytest.param(
-            *("tcp,shm,unix,pipe", "cuda,cuda:host,host:cuda", ("--staging", "whole,chunk=4K")),
-            marks=pytest.mark.extended,
-        ),
-        ("tcp", "cuda:host", ("--staging", "whole,chunk=4K")),
         ("cuda-ipc", "cuda,cuda@0:cuda@1", ("--device-copy", "driver,engine")),
-        pytest.param("nccl", "cuda@0:cuda@1", (), marks=pytest.mark.extended),
-        pytest.param("shm,tcp", "pinned,managed,host:pinned", (), marks=pytest.mark.extended),
+        *extended(
+            ("tcp,shm,unix,pipe", "cuda,cuda:host,host:cuda", ("--staging", "whole,chunk=4K")),
+            ("nccl", "cuda@0:cuda@1", ()),
+            ("shm,tcp", "pinned,managed,host:pinned", ()),
+        ),
     ],
 )
 def test_all_bytes_arrive_between_all_memory(shell, cuda, transports, memory, more):
-    patterns = ("-p", "pingpong,stream,bidirectional", "-W", "4", "-s", "8,10001", "--verify")
-    result = shell.run("-t", transports, "--memory", memory, *patterns, *more, *QUICK, **cuda())
+    options = ("--memory", memory, "-s", "8,10001", *BOTH_WAYS, *more)
+    result = shell.run("-t", transports, *options, *QUICK, **cuda())
     assert result.status == 0, result.err
-    found = latencies(result)
-    for transport in transports.split(","):
-        measured = {(key[1], key[4], key[5]) for key in found if key[0] == transport}
-        assert len(measured) == 6 * len(memory.split(","))
-    assert not json.loads(result.show("--format", "json").out)["failed"]
+    found = rows(result, "transport", "memory", "pattern", "size_bytes")
+    assert len(found) == 6 * len(memory.split(",")) * len(transports.split(","))
+    assert not result.run.failures
 
 
-@pytest.mark.extended
-@pytest.mark.parametrize("mode", ["blocking", "nonblocking", "onesided"])
-def test_calls_that_begin_and_calls_into_memory_carry_every_byte(shell, cuda, mode):
-    patterns = "put,get"
-    if mode != "onesided":
-        patterns = "pingpong,stream,bidirectional,exchange,pingping"
+@pytest.mark.parametrize(
+    ("mode", "patterns"),
+    extended(
+        ("blocking", "pingpong,exchange,pingping"),
+        ("nonblocking", "pingpong,stream,bidirectional"),
+        ("onesided", "put,get"),
+    ),
+)
+def test_calls_that_begin_and_calls_into_memory_carry_every_byte(shell, cuda, mode, patterns):
     result = shell.run(
         *("-t", "cuda-ipc,nccl", "--memory", "cuda@0:cuda@1", "-p", patterns, "--mode", mode),
         *("-s", "8,64K", "-W", "3", "--verify", "--align", "8", *QUICK),
         **cuda(),
     )
     assert result.status == 0, result.err
-    assert "cuda-ipc" in {key[0] for key in latencies(result)}
-
-
-# What was planted comes out.
+    assert ("cuda-ipc",) in rows(result, "transport")
 
 
 def test_planted_delays_come_out(shell, cuda):
@@ -85,16 +74,12 @@ def test_planted_delays_come_out(shell, cuda):
     plants = cuda(h2d="200000", d2h="300000", d2d="150000", p2p="250000")
     result = shell.run(
         *("-t", "shm,cuda-ipc", "--memory", "cuda,cuda@0:cuda@1,cuda:host", "-s", "8"),
-        *("--time", "150ms", "--slices", "3", "--no-message-rate"),
+        *("--time", "60ms", "--slices", "3", "--no-message-rate"),
         **plants,
     )
     assert result.status == 0, result.err
-    # Beside other programs, only the shortest times are as planted.
     found = {
-        (each.transport, each.both_ends("memory")): min(
-            block.min() for one in measurements for block in one.one_way_blocks
-        )
-        / 1e3
+        (each.transport, each.both_ends("memory")): shortest(measurements)
         for each, measurements in result.run.by_configuration.items()
     }
     expected = {
@@ -106,41 +91,7 @@ def test_planted_delays_come_out(shell, cuda):
     }
     assert found.keys() == expected.keys()
     for path, planted in expected.items():
-        assert found[path] == pytest.approx(planted, rel=0.03), path
-
-
-@pytest.mark.extended
-def test_chunks_overlap_copies_with_messages(shell, cuda):
-    """The copies of 1 MiB take 2 ms there and 2 ms back; in chunks, both go on at the same time."""
-    result = shell.run(
-        *("-t", "shm", "--memory", "cuda", "-s", "1M", "--staging", "whole,chunk=64K"),
-        *("--time", "200ms", "--slices", "3", "--no-message-rate"),
-        **cuda(h2d="0,0.5", d2h="0,0.5"),
-    )
-    assert result.status == 0, result.err
-    by_chunk = {
-        each.staging: min(block.min() for one in measurements for block in one.one_way_blocks) / 1e3
-        for each, measurements in result.run.by_configuration.items()
-    }
-    assert by_chunk[0] > 4100
-    assert by_chunk[65536] < 0.75 * by_chunk[0]
-
-
-@pytest.mark.extended
-def test_a_run_says_that_its_driver_is_a_stand_in(shell, cuda):
-    result = shell.run("-t", "cuda-ipc", "--memory", "cuda@1", "-s", "8", *QUICK, **cuda())
-    assert "stand-in for tests" in result.out
-    (device,) = {each.uuid: each for each in result.run.devices}.values()
-    assert device.stand_in
-    assert (device.memory, device.index, device.name) == ("cuda@1", 1, "Stand-in 1")
-    assert device.reaches == ["GPU-a05a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a"]
-    assert (device.link_generation, device.link_width_max) == (3, 16)
-    assert {copy.direction for copy in result.run.device_copies} == {
-        "host to device",
-        "device to host",
-        "device to device",
-    }
-    assert result.run.device_latencies[0].kernel is not None
+        assert found[path] == pytest.approx(planted, rel=0.05), path
 
 
 # What is not there is left out, with the reason.
@@ -152,17 +103,10 @@ def test_a_run_says_that_its_driver_is_a_stand_in(shell, cuda):
     [
         (("--memory", "cuda@7"), {}, "there is no CUDA device 7; there is 0 (Stand-in 0"),
         (("--memory", "cuda"), {"devices": 0}, "cuInit: CUDA_ERROR_NO_DEVICE"),
-        (("--memory", "cuda"), {"version": 10020}, "too old: it has CUDA 10.2, 11.7 is needed"),
-        (("--memory", "cuda"), {"compute_mode": 2}, "cuda@0 is in compute mode Prohibited"),
         (
             ("--memory", "cuda"),
             {"compute_mode": 3, "busy": 1},
             "compute mode Exclusive_Process, and another process has it",
-        ),
-        (
-            ("--memory", "cuda", "-t", "cuda-ipc"),
-            {"no_ipc": 1},
-            "cuIpcGetMemHandle: CUDA_ERROR_NOT",
         ),
         (
             ("--memory", "cuda@0:cuda@1", "-t", "cuda-ipc"),
@@ -171,7 +115,6 @@ def test_a_run_says_that_its_driver_is_a_stand_in(shell, cuda):
         ),
         (("--memory", "cuda", "-t", "nccl"), {}, "--memory cuda: NCCL has no two ranks on one"),
         (("--memory", "cuda", "-s", "1G"), {}, "buffers need 4096 MiB in cuda, where"),
-        (("--memory", "cuda", "--pages", "huge"), {}, "--pages huge: memory that CUDA allocates"),
         (
             ("--memory", "cuda", "-t", "cuda-ipc"),
             {"fail": "cuMemAlloc_v2=2"},
@@ -190,25 +133,14 @@ def test_without_a_driver_other_memory_is_measured(shell):
     result = shell.run("-t", "shm", "--memory", "host,cuda", "-s", "8", *QUICK)
     assert result.status == 0
     assert "--memory cuda: no CUDA driver: there is no libcuda.so.1" in result.out
-    assert {row["memory"] for row in result.rows()} == {"host"}
+    assert rows(result, "memory") == {("host",)}
 
 
 # A device that fails, and ends that die.
 
 
-def test_a_device_that_falls_off_the_bus_ends_the_run_with_its_error(shell, cuda):
-    result = shell.run(
-        *("-t", "cuda-ipc", "--memory", "cuda", "-s", "8", "-i", "100000", "--slices", "1"),
-        **cuda(fail="cuStreamSynchronize=719@2000"),
-    )
-    assert result.status == 1
-    assert (
-        "cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)" in result.err
-    )
-    assert "Traceback" not in result.err
-
-
 def test_a_run_leaves_nothing_allocated(shell, cuda, tmp_path):
+    """And says what was measured with, which was a stand-in."""
     ledger = tmp_path / "ledger"
     ledger.mkdir()
     result = shell.run(
@@ -220,9 +152,16 @@ def test_a_run_leaves_nothing_allocated(shell, cuda, tmp_path):
     left = {path.name: path.read_text() for path in ledger.iterdir()}
     assert len(left) >= 2
     assert not any(left.values()), left
+    assert "stand-in for tests" in result.out
+    found = {each.memory: each for each in result.run.devices}
+    device = found["cuda@1"]
+    assert device.stand_in
+    assert (device.index, device.name) == (1, "Stand-in 1")
+    assert device.reaches == ["GPU-a05a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a"]
+    assert (device.link_generation, device.link_width_max) == (3, 16)
 
 
-@pytest.mark.parametrize("hangs", [pytest.param(False, marks=pytest.mark.extended), True])
+@pytest.mark.parametrize("hangs", extended(True, False))
 def test_the_other_end_of_a_killed_one_ends_soon(shell, cuda, hangs):
     """Also where it is inside a call of the driver that never returns."""
     settings = {"hang": "cuStreamSynchronize@5000"} if hangs else {}

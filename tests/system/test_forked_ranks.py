@@ -80,9 +80,3 @@ def test_a_command_that_ends_while_it_starts_leaves_no_process(shell, number):
     os.kill(pid, signal.SIGCONT)
     victim.wait(END_SECONDS)
     assert shell.marked.await_end(END_SECONDS) == []
-
-
-def test_a_mistake_leaves_no_process(shell):
-    result = shell.run("-t", "shm", "-s", "many")
-    assert result.status == 2
-    assert shell.marked.await_end(END_SECONDS) == []

@@ -9,6 +9,7 @@ import time
 import pytest
 
 import halftrip
+from harness.choice import drawn, extended
 from harness.limits import END_SECONDS
 from harness.mpi import ONE_HOST
 from harness.victim import LOCAL, WITH_MPI, Victim
@@ -26,12 +27,7 @@ STATES = {
     "ranks": Victim.await_ranks,
     "measurement": Victim.await_measurements,
 }
-OFTEN = {("local", "file"), ("local", "connection"), ("mpiexec", "rank")}
-MOMENTS = [
-    pytest.param(launcher, state, marks=() if (launcher, state) in OFTEN else pytest.mark.extended)
-    for launcher in LAUNCHERS
-    for state in STATES
-]
+NAMED = r"halftrip: .*(died|was killed by SIGKILL)\n"
 
 
 def stopped(ended, number=signal.SIGINT):
@@ -44,9 +40,7 @@ def stopped(ended, number=signal.SIGINT):
     [
         ("local", signal.SIGINT),
         ("mpiexec", signal.SIGTERM),
-        pytest.param("local", signal.SIGTERM, marks=pytest.mark.extended),
-        pytest.param("local", signal.SIGHUP, marks=pytest.mark.extended),
-        pytest.param("mpiexec", signal.SIGINT, marks=pytest.mark.extended),
+        *extended(("local", signal.SIGTERM), ("local", signal.SIGHUP), ("mpiexec", signal.SIGINT)),
     ],
 )
 def test_a_stopped_run_says_by_what_and_keeps_what_it_has(shell, launcher, number):
@@ -58,44 +52,41 @@ def test_a_stopped_run_says_by_what_and_keeps_what_it_has(shell, launcher, numbe
     assert len(ended.run.measurements) >= 2
 
 
-@pytest.mark.parametrize(("launcher", "state"), MOMENTS)
+@pytest.mark.parametrize(
+    ("launcher", "state"),
+    [
+        ("local", "file"),
+        ("mpiexec", "rank"),
+        *extended(
+            *drawn(
+                [
+                    *(("local", state) for state in STATES if state != "file"),
+                    *(("mpiexec", state) for state in STATES if state != "rank"),
+                ],
+                6,
+            )
+        ),
+    ],
+)
 def test_a_run_is_stopped_in_every_state(shell, launcher, state):
     victim = Victim(shell, *LAUNCHERS[launcher], **ONE_HOST)
     STATES[state](victim)
     assert stopped(victim.interrupt())
 
 
-@pytest.mark.extended
-@pytest.mark.parametrize("milliseconds", [50, 150, 300, 500, 700, 900, 1100, 1400, 1800, 2300])
-@pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_a_run_is_stopped_between_states(shell, launcher, milliseconds):
-    """Where nothing is to be seen from outside."""
-    victim = Victim(shell, *LAUNCHERS[launcher], **ONE_HOST)
-    victim.await_handler()
-    time.sleep(milliseconds / 1000)
-    assert stopped(victim.interrupt())
-
-
-@pytest.mark.parametrize(
-    "state", ["file", *(pytest.param(s, marks=pytest.mark.extended) for s in ("rank", "ranks"))]
-)
-def test_many_ranks_are_stopped_while_they_start(shell, state):
-    victim = Victim(shell, "-t", "shm", "--launcher", "local", "-n", "24", "-s", "8")
-    STATES[state](victim)
-    ended = victim.interrupt()
+def test_an_interrupt_of_a_terminal_reaches_ranks_as_well(shell):
+    """It is sent to all processes of the group, and ends none of them but by the command."""
+    victim = Victim(shell, *WITH_MPI, **ONE_HOST)
+    victim.await_measurements(2)
+    os.killpg(victim.process.pid, signal.SIGINT)
+    ended = victim.wait(END_SECONDS)
     assert stopped(ended)
-    assert ended.run.interrupted == "stopped by SIGINT"
+    assert "latency" in ended.out
+    assert shell.marked.await_end(END_SECONDS) == []
 
 
 @pytest.mark.parametrize(
-    "state",
-    [
-        "rank",
-        *(
-            pytest.param(state, marks=pytest.mark.extended)
-            for state in ("process", "connection", "ranks", "measurement")
-        ),
-    ],
+    "state", ["rank", *extended(*drawn(["process", "connection", "ranks", "measurement"], 2))]
 )
 def test_whoever_dies_while_ranks_start_is_named(shell, state):
     """The youngest process of the run: its mpiexec, or one of its daemons or ranks."""
@@ -103,23 +94,10 @@ def test_whoever_dies_while_ranks_start_is_named(shell, state):
     STATES[state](victim)
     ended = victim.kill(victim.youngest())
     assert ended.status == 1
-    assert re.search(r"halftrip: .*(died|was killed by SIGKILL)\n", ended.err)
+    assert re.search(NAMED, ended.err)
 
 
-@pytest.mark.extended
-@pytest.mark.parametrize("milliseconds", [100, 400, 700, 1000, 1400, 1800])
-def test_whoever_dies_between_states_is_named(shell, milliseconds):
-    victim = Victim(shell, *WITH_MPI, **ONE_HOST)
-    victim.await_process()
-    time.sleep(milliseconds / 1000)
-    ended = victim.kill(victim.youngest())
-    assert ended.status == 1
-    assert re.search(r"halftrip: .*(died|was killed by SIGKILL)\n", ended.err)
-
-
-@pytest.mark.parametrize(
-    ("step", "enough"), [(40, 2), pytest.param(5, 20, marks=pytest.mark.extended)]
-)
+@pytest.mark.parametrize(("step", "enough"), extended((10, 8)))
 def test_an_interrupt_while_python_starts_prints_nothing_of_ours(shell, step, enough):
     """Held still while it is looked at, the process has one of three states. While Python itself
     starts it catches interrupts and runs nothing of ours yet: there it prints what it likes, and
@@ -130,6 +108,8 @@ def test_an_interrupt_while_python_starts_prints_nothing_of_ours(shell, step, en
             break
         assert milliseconds < 20_000
         victim = Victim(shell, "-t", "shm", "-s", "8", "--ci", "none", "--time", "60s")
+        # Whoever runs the tests in the background ignores interrupts, and so do children at first.
+        victim.await_reset()
         time.sleep(milliseconds / 1000)
         pid = victim.process.pid
         os.kill(pid, signal.SIGSTOP)
@@ -152,9 +132,7 @@ def test_an_interrupt_while_python_starts_prints_nothing_of_ours(shell, step, en
         victim.path.unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.extended)]
-)
+@pytest.mark.parametrize("number", [signal.SIGHUP, *extended(signal.SIGINT)])
 def test_a_signal_that_is_ignored_at_the_start_stays_ignored(shell, number):
     """As for a job in the background of a script, and under nohup; SIGTERM ends it all the same."""
     victim = Victim(shell, *LOCAL, ignored=(number,))
@@ -168,20 +146,23 @@ def test_a_signal_that_is_ignored_at_the_start_stays_ignored(shell, number):
     assert stopped(victim.kill(victim.process.pid, signal.SIGTERM), signal.SIGTERM)
 
 
+_STOPS_ITSELF = """
+import os, pathlib, signal, threading, time, halftrip
+def stop():
+    path = pathlib.Path("run.jsonl")
+    while not (path.exists() and "environment" in path.read_text()):
+        time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGTERM)
+threading.Thread(target=stop, daemon=True).start()
+try:
+    halftrip.run(transport="shm", sizes="8", ci="none", time="60s", output="run.jsonl")
+except halftrip.errors.Interrupted as error:
+    print(error, halftrip.load("run.jsonl").interrupted, sep="; ")
+"""
+
+
+@pytest.mark.extended
 def test_a_stopped_run_is_an_exception_in_python(shell):
-    program = (
-        "import os, pathlib, signal, threading, time, halftrip\n"
-        "def stop():\n"
-        "    path = pathlib.Path('run.jsonl')\n"
-        "    while not (path.exists() and 'environment' in path.read_text()):\n"
-        "        time.sleep(0.05)\n"
-        "    os.kill(os.getpid(), signal.SIGTERM)\n"
-        "threading.Thread(target=stop, daemon=True).start()\n"
-        "try:\n"
-        "    halftrip.run(transport='shm', sizes='8', ci='none', time='60s', output='run.jsonl')\n"
-        "except halftrip.errors.Interrupted as error:\n"
-        "    print(error, halftrip.load('run.jsonl').interrupted, sep='; ')\n"
-    )
-    result = shell.program(program)
+    result = shell.program(_STOPS_ITSELF)
     assert (result.status, result.err) == (0, "")
     assert result.out == "stopped by SIGTERM; stopped by SIGTERM\n"

@@ -10,12 +10,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.limits import AMPLE_SECONDS
-from harness.mpi import AS_ROOT, EVERY_MPI, job, quick_start
+from harness.choice import extended
+from harness.limits import AMPLE_SECONDS, END_SECONDS
+from harness.mpi import AS_ROOT, job, quick_start
 from harness.shell import HALFTRIP
 
-# What is promised: every rank has ended so soon after the other.
-END_SECONDS = 5.0
 WORK = (HALFTRIP, "run", "-t", "tcp", "-s", "8", "--time", "10ms")
 # In the place of a rank: it leaves without MPI, with a rank's variables in its environment, when
 # another rank has loaded MPI and waits for it.
@@ -50,8 +49,9 @@ def run_pair(shell, name, first, second):
     )
 
 
-@pytest.mark.parametrize("name", EVERY_MPI)
-@pytest.mark.parametrize("mistaken", [0, 1])
+@pytest.mark.parametrize(
+    ("name", "mistaken"), [("wheel", 1), *extended(("wheel", 0), ("openmpi", 1), ("mpich", 0))]
+)
 def test_a_mistake_of_one_rank_is_that_of_all(shell, name, mistaken):
     ranks = [WORK, WORK]
     ranks[mistaken] = (HALFTRIP, "run", "-t", "bogus")
@@ -61,17 +61,10 @@ def test_a_mistake_of_one_rank_is_that_of_all(shell, name, mistaken):
     assert result.err.count("halftrip: ") == 1
 
 
-@pytest.mark.parametrize("name", EVERY_MPI)
-def test_a_mistake_of_all_ranks_names_none(shell, name):
-    both = (HALFTRIP, "run", "--szes", "8")
-    result = run_pair(shell, name, both, both)
-    assert result.status == 2, result.err
-    assert "halftrip: --szes: no such option; did you mean --sizes?\n" in result.err
-    assert result.err.count("halftrip: ") == 1
-
-
-@pytest.mark.parametrize("name", EVERY_MPI)
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [("wheel", True), *extended(("wheel", False), ("openmpi", True), ("mpich", False))],
+)
 def test_a_rank_that_leaves_before_mpi_starts_is_named(shell, name, first):
     result = run_pair(shell, name, *((LEAVES, WORK) if first else (WORK, LEAVES)))
     assert result.status != 0
@@ -81,7 +74,7 @@ def test_a_rank_that_leaves_before_mpi_starts_is_named(shell, name, first):
     assert not shell.path.exists()
 
 
-@pytest.mark.parametrize("name", EVERY_MPI)
+@pytest.mark.parametrize("name", extended("wheel", "mpich"))
 def test_a_rank_that_left_before_anybody_saw_it_is_missed(shell, name):
     result = run_pair(shell, name, WORK, ("true",))
     assert "halftrip: of 2 ranks on this host only 1 is left; " in result.err
@@ -89,19 +82,9 @@ def test_a_rank_that_left_before_anybody_saw_it_is_missed(shell, name):
     assert not shell.path.exists()
 
 
-@pytest.mark.extended
-def test_a_script_around_a_rank_is_no_missing_rank(shell):
-    """It has one child."""
-    slow = (sys.executable, "-c", f"import os, time; time.sleep(5); os.execv({HALFTRIP!r}, {WORK})")
-    script = ("sh", "-c", '"$0" "$@"; exit $?', *WORK, "-o", "run.jsonl")
-    result = run_pair(shell, "wheel", script, slow)
-    assert result.status == 0, result.err
-    assert result.run.measurements
-
-
-@pytest.mark.parametrize("name", EVERY_MPI)
 @pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.extended)]
+    ("name", "number"),
+    [("wheel", signal.SIGINT), *extended(("openmpi", signal.SIGTERM), ("mpich", signal.SIGINT))],
 )
 def test_a_signal_ends_a_rank_that_waits_for_mpi(shell, name, number):
     process = shell.start(*pair(name, WORK, STAYS), environment=AS_ROOT | quick_start(name))
@@ -130,14 +113,3 @@ def waiting_rank(pid):
                 continue
         time.sleep(0.02)
     raise AssertionError("no rank")
-
-
-def test_other_options_of_another_rank_are_said_to_count_for_nothing(shell):
-    same, others = (*WORK, "-o", str(shell.path)), (*WORK, "--slices", "3", "-o", str(shell.path))
-    for second, said in ((same, []), (others, ["rank 1 has other options than rank 0, "])):
-        result = run_pair(shell, "wheel", same, second)
-        assert (result.status, result.err) == (0, "")
-        found = [line for line in result.warnings if "other options" in line]
-        assert len(found) == len(said)
-        assert all(word in line for word, line in zip(said, found, strict=True))
-        shell.path.unlink()

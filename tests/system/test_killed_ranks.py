@@ -3,22 +3,16 @@ and leaves nothing behind but a file that holds all that was measured."""
 
 import re
 import signal
-import socket
 from pathlib import Path
 
 import pytest
 
-from harness.mpi import EVERY_MPI, ONE_HOST, chosen, mpiexec, quick_start
+from harness.choice import drawn, extended
+from harness.mpi import ONE_HOST, chosen, job, mpiexec, quick_start
 from harness.victim import LOCAL, UNSAID, WITH_MPI, Victim
 
-MPI_RANKS = [
-    pytest.param(name, rank, marks=() if (name, rank) == ("wheel", 0) else pytest.mark.extended)
-    for name in ("wheel", "openmpi", "mpich")
-    for rank in (0, 1)
-]
 
-
-@pytest.mark.parametrize("rank", [0, pytest.param(1, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("rank", [0, *extended(1)])
 def test_a_killed_rank_is_named_and_what_was_measured_is_shown(shell, rank):
     victim = Victim(shell, *LOCAL)
     victim.await_measurements(3)
@@ -36,22 +30,16 @@ def test_a_killed_rank_is_named_and_what_was_measured_is_shown(shell, rank):
     [
         ("shm", "spin"),
         ("tcp", "block"),
-        ("mp-queue", "block"),
-        *(
-            pytest.param(transport, wait, marks=pytest.mark.extended)
-            for transport, wait in (
-                ("pipe", "spin"),
-                ("udp", "block"),
-                ("pipe", "block"),
-                ("unix", "block"),
-                ("unix", "spin"),
-                ("tcp", "spin"),
-                ("udp", "spin"),
-                ("mp-pipe", "block"),
-                ("mp-shm", "block"),
-                ("zmq", "block"),
-                ("zmq-ipc", "block"),
-            )
+        *extended(
+            ("mp-queue", "block"),
+            *drawn(
+                [
+                    *((each, "spin") for each in ("pipe", "unix", "tcp", "udp")),
+                    *((each, "block") for each in ("pipe", "udp", "unix", "mp-pipe", "mp-shm")),
+                    *((each, "block") for each in ("zmq", "zmq-ipc")),
+                ],
+                4,
+            ),
         ),
     ],
 )
@@ -65,9 +53,15 @@ def test_a_rank_notices_whatever_it_waits_in(shell, transport, wait):
     assert re.fullmatch(r"halftrip: rank 1 \(process \d+\) was killed by SIGKILL\n", ended.err)
 
 
-@pytest.mark.parametrize(("name", "rank"), MPI_RANKS)
-def test_a_killed_rank_of_mpi_is_named(shell, name, rank):
-    victim = Victim(shell, *WITH_MPI, *chosen(name), **quick_start(name))
+@pytest.mark.parametrize(
+    ("name", "rank", "transports"),
+    [
+        ("wheel", 0, "mpi,shm"),
+        *extended(("wheel", 1, "mpi4py"), ("wheel", 0, "mpi4py-object"), ("mpich", 1, "mpi")),
+    ],
+)
+def test_a_killed_rank_of_mpi_is_named(shell, name, rank, transports):
+    victim = Victim(shell, *WITH_MPI, "-t", transports, *chosen(name), **quick_start(name))
     victim.await_measurements(2)
     pid = victim.rank(rank)
     ended = victim.kill(pid)
@@ -75,47 +69,7 @@ def test_a_killed_rank_of_mpi_is_named(shell, name, rank):
     assert ended.run.interrupted == f"rank {rank} (process {pid}) died"
 
 
-@pytest.mark.parametrize(
-    ("transport", "mode", "name"),
-    [
-        ("mpi4py", "blocking", "wheel"),
-        *(
-            pytest.param(transport, mode, name, marks=pytest.mark.extended)
-            for transport, mode, name in (
-                ("mpi4py", "persistent", "wheel"),
-                ("mpi4py-object", "blocking", "wheel"),
-                ("mpi4py-object", "nonblocking", "mpich"),
-            )
-        ),
-    ],
-)
-def test_a_rank_notices_within_a_call_of_mpi4py(shell, transport, mode, name):
-    work = ("--ci", "none", "--time", "60s", "-s", "1M", "-t", transport, "-c", mode)
-    victim = Victim(shell, *work, *chosen(name), **quick_start(name))
-    victim.await_work(0)
-    pid = victim.rank(1)
-    ended = victim.kill(pid)
-    assert (ended.status, ended.err) == (1, f"halftrip: rank 1 (process {pid}) died\n")
-
-
-@pytest.mark.extended
-def test_a_rank_that_is_killed_in_the_midst_of_a_thousand_rounds_ends_all(shell):
-    """Two pairs measure in every round: three rounds of all pairs, 34 sizes, ten slices."""
-    rounds = ("--pairs", "all", "-s", "0..66+2", "--iterations", "200", "-t", "shm")
-    victim = Victim(shell, "-n", "4", *rounds)
-    measured = 2 * 500
-    victim.await_measurements(measured)
-    pid = victim.rank(3)
-    ended = victim.kill(pid)
-    said = f"rank 3 (process {pid}) was killed by SIGKILL"
-    assert (ended.status, ended.err) == (1, f"halftrip: {said}\n")
-    assert ended.run.interrupted == said
-    assert measured <= len(ended.run.measurements) < 2 * 1020
-    pairs = {measurement.configuration.pair for measurement in ended.run.measurements}
-    assert len(pairs) == 6
-
-
-@pytest.mark.parametrize("name", EVERY_MPI)
+@pytest.mark.parametrize("name", extended("wheel", *drawn(["openmpi", "mpich"], 1)))
 def test_a_killed_mpiexec_is_named(shell, name):
     victim = Victim(shell, *WITH_MPI, *chosen(name), **quick_start(name))
     victim.await_measurements(2)
@@ -126,11 +80,7 @@ def test_a_killed_mpiexec_is_named(shell, name):
     assert (ended.status, ended.err) == (1, said)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [LOCAL, pytest.param(WITH_MPI, marks=pytest.mark.extended)],
-    ids=["local", "mpiexec"],
-)
+@pytest.mark.parametrize("arguments", [LOCAL, *extended((WITH_MPI,))], ids=["local", "mpiexec"])
 def test_the_ranks_of_a_killed_command_say_so_and_end(shell, arguments):
     victim = Victim(shell, *arguments, **ONE_HOST)
     victim.await_measurements(2)
@@ -140,30 +90,40 @@ def test_the_ranks_of_a_killed_command_say_so_and_end(shell, arguments):
     assert ended.run.interrupted == UNSAID
 
 
-def test_a_stranger_who_connects_is_not_let_in(shell):
-    """Whoever finds the launcher's socket but has no token learns nothing and breaks nothing."""
-    victim = Victim(shell, *LOCAL)
-    victim.await_listener()
-    connected = 0
-    for name in shell.marked.sockets():
-        with socket.socket(socket.AF_UNIX) as stranger:
-            try:
-                stranger.connect(name.replace("@", "\0"))
-                connected += 1
-                stranger.sendall(b"\0\0\0\5hello")
-                assert stranger.recv(100) == b""
-            except ConnectionError:
-                continue
-    assert connected
+# Jobs that an mpiexec has started and halftrip has joined.
+
+
+@pytest.mark.parametrize(
+    ("name", "rank"),
+    [("wheel", 1), *extended(("wheel", 0), *drawn([("openmpi", 0), ("openmpi", 1)], 1))],
+)
+def test_a_killed_rank_of_a_joined_job_is_named(shell, name, rank):
+    victim = Victim(shell, *WITH_MPI, prefix=job(name), **quick_start(name))
     victim.await_measurements(2)
-    victim.interrupt()
+    pid = victim.rank(rank)
+    ended = victim.kill(pid)
+    assert ended.status != 0
+    named = "rank 0 died" if rank == 0 else f"rank 1 (process {pid}) died"
+    assert f"halftrip: {named}\n" in ended.err
+    # Rank 0 writes the file; if it is the one that died, the file just stops.
+    assert ended.run.interrupted == (UNSAID if rank == 0 else named)
 
 
-@pytest.mark.parametrize("transport", ["tcp", pytest.param("zmq", marks=pytest.mark.extended)])
-def test_an_interrupt_of_a_rank_alone_is_a_signal_like_others(shell, transport):
-    victim = Victim(shell, "-t", transport, "-s", "8", "--ci", "none", "--time", "60s")
-    victim.await_work(0)
-    pid = victim.rank(0)
-    ended = victim.kill(pid, signal.SIGINT)
-    said = f"rank 0 (process {pid}) was killed by SIGINT"
-    assert (ended.status, ended.err) == (1, f"halftrip: {said}\n")
+@pytest.mark.parametrize(
+    ("name", "number"),
+    extended(
+        ("wheel", signal.SIGTERM),
+        *drawn(
+            [
+                ("wheel", signal.SIGKILL),
+                *(("openmpi", number) for number in (signal.SIGINT, signal.SIGKILL)),
+                *(("mpich", number) for number in (signal.SIGINT, signal.SIGKILL)),
+            ],
+            2,
+        ),
+    ),
+)
+def test_nothing_is_left_of_a_job_whose_mpiexec_is_stopped(shell, name, number):
+    victim = Victim(shell, *WITH_MPI, prefix=job(name), **quick_start(name))
+    victim.await_measurements(2)
+    victim.kill(victim.process.pid, number)

@@ -1,38 +1,23 @@
 """Several launches of fresh processes into one file."""
 
 import json
-import os
 import re
-import shlex
 import signal
 
-import numpy as np
 import pytest
 
-from halftrip.analysis.summaries import summarize_configuration
-from halftrip.stats.interval import between_medians
-from halftrip.stats.summary import relative_width
-from harness.mpi import EXTENDED, ONE_HOST, chosen, job, mpiexec, quick_start
+from harness.choice import extended
 from harness.shell import opened_shell
 from harness.victim import Victim
 
 QUICK = ("--time", "10ms")
 # A second launch takes long enough for something to happen to it, and is not the last.
-LONG = ("-t", "shm", "-s", "8", "--launches", "3", "--ci", "none", "--time", "0.5s")
-
-SIMULATED = """
-sizes = "{sizes}"
-[simulated]
-latency = "2us"
-noise = {{ kind = "lognormal", spread = 0.02 }}
-launch = {launch}
-"""
+LONG = ("-t", "shm", "-s", "8", "--launches", "3", "--ci", "none", "--time", "0.3s")
 
 
-def plan(shell, launch=0.0, sizes="8"):
-    """A plan of a path whose latency differs from launch to launch by this share."""
-    (shell.directory / "simulated.toml").write_text(SIMULATED.format(launch=launch, sizes=sizes))
-    return "simulated.toml"
+def launches_of(run):
+    """The launches that measured something, in the order of the file."""
+    return list(dict.fromkeys(measurement.launch for measurement in run.measurements))
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +29,7 @@ def launched(tmp_path_factory):
         )
 
 
-def test_every_launch_is_of_fresh_processes(launched):
+def test_every_launch_is_of_fresh_processes_and_has_an_order_of_its_own(launched):
     result, _ = launched
     assert result.status == 0
     run = result.run
@@ -52,10 +37,6 @@ def test_every_launch_is_of_fresh_processes(launched):
     ranks = [(e.launch, e.rank) for e in run.environments]
     assert ranks == [(launch, rank) for launch in range(3) for rank in range(2)]
     assert len({e.pid for e in run.environments}) == 6
-
-
-def test_every_launch_measures_everything_in_an_order_of_its_own(launched):
-    run = launched[0].run
     sizes = [2**n for n in range(5)]
     configurations = [
         *(("shm", size) for size in (*sizes, 128 << 10)),
@@ -96,11 +77,6 @@ def test_the_file_is_of_one_run(launched):
     assert details.count("bound: memcpy") == details.count(", 1M ") == 1
 
 
-def launches_of(run):
-    """The launches that measured something, in the order of the file."""
-    return list(dict.fromkeys(measurement.launch for measurement in run.measurements))
-
-
 def test_a_terminal_shows_which_launch_it_is_and_how_far(launched):
     """There is a line that moves; it is gone in the end."""
     _, seen = launched
@@ -112,120 +88,18 @@ def test_a_terminal_shows_which_launch_it_is_and_how_far(launched):
     assert seen.rstrip().endswith(b"\x1b[2K")
 
 
-@pytest.mark.extended
-def test_the_interval_is_over_the_medians_of_launches(shell):
-    result = shell.run(plan(shell, 0.05), "--launches", "7", "-r", "2", *QUICK)
-    assert result.status == 0, result.err
-    ((configuration, measurements),) = result.run.by_configuration.items()
-    assert configuration.transport == "simulated"
-    assert len(measurements) == 14
-    medians = [
-        float(np.median([np.median(m.series.times) for m in measurements if m.launch == k]))
-        for k in range(7)
-    ]
-    # Each launch has a factor of its own.
-    assert len({round(median) for median in medians}) == 7
-    summary = summarize_configuration(measurements)
-    interval = between_medians(np.sort(medians))
-    assert (
-        (summary.low, summary.high) == (interval.low, interval.high) == (min(medians), max(medians))
-    )
-    assert summary.latency == float(np.median(medians))
-    row = json.loads(result.show("--format", "json").out)["rows"][0]
-    assert row["low_ns"] == interval.low
-
-
-@pytest.mark.extended
-def test_launches_go_on_until_the_interval_is_narrow(shell):
-    result = shell.run(plan(shell, 0.02), "--until-ci", "--ci", "2%", *QUICK)
-    assert result.status == 0, result.err
-    ((_, measurements),) = result.run.by_configuration.items()
-    launches = {m.launch for m in measurements}
-    count = len(launches)
-    assert launches == set(range(count))
-    assert 3 <= count < 30
-
-    def width(most):
-        return relative_width(summarize_configuration([m for m in measurements if m.launch < most]))
-
-    assert width(count) <= 0.02
-    # It stopped as soon as it could.
-    assert all(width(most) > 0.02 for most in range(3, count))
-
-
-def test_launches_end_where_they_have_to(shell):
-    result = shell.run(plan(shell, 0.2), "--until-ci", "--max-launches", "4", *QUICK)
-    assert result.status == 0, result.err
-    assert launches_of(result.run) == [0, 1, 2, 3]
-    assert result.run.interrupted is None
-    assert "not-converged" in result.show("--flags").out
-
-
-@pytest.mark.extended
-def test_a_rank_that_dies_in_a_later_launch_ends_the_run_and_the_first_stays(shell):
+@pytest.mark.parametrize("who", extended("a rank", "the user"))
+def test_what_ends_a_later_launch_ends_the_run_and_the_first_stays(shell, who):
     victim = Victim(shell, *LONG)
     pids = victim.await_launch(1)
-    ended = victim.kill(pids[1])
-    assert ended.status == 1
+    if who == "a rank":
+        ended = victim.kill(pids[1])
+        status, reason = 1, f"rank 1 (process {pids[1]}) was killed by SIGKILL"
+    else:
+        ended = victim.interrupt()
+        status, reason = 128 + signal.SIGINT, "stopped by SIGINT"
+    assert ended.status == status
     assert launches_of(ended.run) == [0]
-    reason = f"rank 1 (process {pids[1]}) was killed by SIGKILL"
     assert ended.run.interrupted == reason
     assert ended.err == f"halftrip: {reason}\n"
-
-
-@pytest.mark.extended
-def test_an_interrupt_in_a_later_launch_ends_the_run_and_the_first_stays(shell):
-    victim = Victim(shell, *LONG)
-    victim.await_launch(1)
-    ended = victim.interrupt()
-    assert ended.status == 128 + signal.SIGINT
-    assert launches_of(ended.run) == [0]
-    assert ended.run.interrupted == "stopped by SIGINT"
-    assert ended.err == "halftrip: stopped by SIGINT\n"
-    assert "interrupted: stopped by SIGINT" in ended.out
-
-
-@pytest.mark.extended
-def test_a_launch_that_does_not_start_is_named(shell):
-    """The mpiexec works once."""
-    script = shell.directory / "mpiexec-once"
-    script.write_text(
-        f"#!/bin/sh\ncd {shlex.quote(str(shell.directory))}\n"
-        # To be asked for its version is no launch.
-        'case "$*" in *halftrip.job.worker*)\n'
-        '[ -e used ] && { echo "no more slots" >&2; exit 3; }; touch used;; esac\n'
-        f'exec {shlex.quote(mpiexec("wheel"))} "$@"\n'
-    )
-    script.chmod(0o755)
-    result = shell.run(
-        *("-t", "shm", "-s", "8", "--launches", "3", *QUICK),
-        *("--mpiexec", shlex.quote(str(script))),
-        **ONE_HOST,
-    )
-    assert result.status == 1
-    said = r"halftrip: launch 2: mpiexec-once .* ended with status 3: no more slots"
-    assert re.search(said, result.err)
-    assert launches_of(result.run) == [0]
-    assert "launch 2: mpiexec-once" in result.run.interrupted
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize("name", ["wheel", "mpich"])
-def test_an_mpiexec_starts_every_launch(shell, name):
-    result = shell.run(
-        *("-t", "mpi", "-s", "8", "--launches", "2", *QUICK, *chosen(name)), **quick_start(name)
-    )
-    assert result.status == 0, result.err
-    assert launches_of(result.run) == [0, 1]
-    assert len({e.pid for e in result.run.environments}) == 4
-
-
-@pytest.mark.parametrize("name", EXTENDED)
-@pytest.mark.parametrize("option", [("--launches", "2"), ("--until-ci",)])
-def test_a_job_that_was_started_once_is_launched_once(shell, option, name):
-    result = shell.run("-t", "shm", "-s", "8", *option, prefix=job(name))
-    assert result.status == 2
-    said = f"halftrip: {option[0]}: this job was started once; start it again as often by itself"
-    assert result.err.splitlines()[0] == said
-    assert result.err.count("halftrip:") == 1
-    assert not os.path.exists(result.path)
+    assert f"interrupted: {reason}" in ended.out

@@ -1,12 +1,8 @@
 """LogGP of real ranks, and of a path that has it planted, as a person calls the command."""
 
-import math
-
 import pytest
 
 from halftrip.analysis.loggp import loggp_fits
-from halftrip.analysis.max_rate import max_rate_fits
-from harness.mpi import ONE_HOST
 
 PLANTED = """
 sizes = "1,64,1K,16K"
@@ -28,12 +24,10 @@ pattern = "stream"
 window = "1,16"
 delay = "0,50us"
 """
-QUICK = ("-s", "8", "--ci", "none", "--time", "60ms")
-# Longer than a round trip, also beside two busy loops, where nothing else helps a rank that sleeps.
-DELAYS = {"shm": "0,20us,5ms", "tcp": "0,1ms,20ms", "mpi": "0,50us,20ms"}
 
 
-def test_a_planted_path_has_what_was_planted(shell):
+def test_a_planted_path_has_what_was_planted_and_is_exported_so(shell):
+    """LogGOPSim has one overhead for both ends."""
     (shell.directory / "plan.toml").write_text(PLANTED)
     result = shell.run("plan.toml")
     assert result.status == 0, result.err
@@ -47,12 +41,6 @@ def test_a_planted_path_has_what_was_planted(shell):
     ):
         assert figure.estimate.value == pytest.approx(truth, rel=0.05)
         assert figure.estimate.low <= figure.estimate.value <= figure.estimate.high
-
-
-def test_a_planted_path_is_exported_with_what_was_planted(shell):
-    """LogGOPSim has one overhead for both ends."""
-    (shell.directory / "plan.toml").write_text(PLANTED)
-    assert shell.run("plan.toml").status == 0
     done = shell.call("export", "run.jsonl", "--to", "loggopsim")
     assert (done.status, done.err) == (0, "")
     text = (shell.directory / "run-loggopsim.txt").read_text()
@@ -60,84 +48,6 @@ def test_a_planted_path_is_exported_with_what_was_planted(shell):
     assert "# One unit of time is 1 ps," in text
     for letter, truth in (("L", 2500), ("o", 750), ("g", 1000), ("G", 0.2)):
         assert int(options[f"-{letter}"]) / 1000 == pytest.approx(truth, rel=0.05), letter
-
-
-def too_busy(found):
-    """Where other programs have the cores, no delay is surely longer than a round trip; it says
-    so."""
-    reasons = found.both.reason + found.send.reason
-    assert "round trip of" in reasons or "with a delay above its round trip" in reasons
-
-
-@pytest.mark.parametrize("transport", ["shm", "tcp", "mpi"])
-def test_the_parts_of_a_half_round_trip_make_it_up(shell, transport):
-    """Of real ranks nothing but relations is certain: a send takes some time; both overheads are
-    what a delay leaves over; they and L are half a round trip."""
-    delays = DELAYS[transport]
-    result = shell.run(
-        *("-t", transport, "-p", "pingpong,stream", "--window", "1,8", "--delay", delays, *QUICK),
-        **(ONE_HOST if transport == "mpi" else {}),
-    )
-    assert result.status == 0, result.err
-    (fit,) = loggp_fits(result.run)
-    found = fit.smallest
-    assert found.size == 8
-    if found.delay is None or found.send.estimate is None:
-        too_busy(found)
-        return
-    half = found.half
-    both = found.both.estimate
-    assert both.low <= both.value <= both.high
-    # A delay never takes less than it should.
-    assert both.value > 0
-    send = found.send.estimate
-    assert send.low <= send.value <= send.high
-    assert send.high > 0
-    receive = found.receive.estimate
-    assert receive.value == pytest.approx(both.value - send.value)
-    # Without streams of three sizes G is not known, nor what 7 bytes take of it.
-    assert fit.latency.estimate is None
-    assert fit.per_byte.reason.startswith("streams with windows of 1 and of 8 of 1 sizes")
-    assert not math.isnan(half.low)
-
-
-def test_l_and_the_overheads_are_the_half_round_trip_of_one_byte(shell):
-    result = shell.run(
-        *("-t", "shm", "-p", "pingpong", "-s", "1", "--delay", DELAYS["shm"]),
-        *("--ci", "none", "--time", "60ms"),
-    )
-    assert result.status == 0, result.err
-    (fit,) = loggp_fits(result.run)
-    if fit.smallest.delay is None:
-        too_busy(fit.smallest)
-        return
-    predicted, half = fit.smallest.predicted.estimate, fit.smallest.half
-    assert predicted.value == pytest.approx(half.value)
-    assert predicted.low <= half.low
-    assert predicted.high >= half.high
-    assert fit.smallest.send.estimate is None
-    assert fit.smallest.send.reason.startswith("no stream of 1 B with a delay")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (
-            ("-t", "shm", "-p", "exchange", "--delay", "50us"),
-            "shm: --delay: only a blocking pingpong or stream has one",
-        ),
-        (("-t", "udp", "--delay", "50us"), "udp: --delay: the timed loops of udp have none"),
-        (("-t", "mp-pipe", "--delay", "50us"), "--delay: the timed loops of mp-pipe have none"),
-        (("-t", "shm", "--delay", "2s"), "'2s' is too long to compute between two calls"),
-        (("-t", "shm", "--delay", "0.5ns"), "'0.5ns' is not a whole number of nanoseconds"),
-        (("-t", "shm", "--delay", "soon"), "'soon' is not a time"),
-    ],
-)
-def test_what_has_no_delay_is_refused_in_one_line(shell, arguments, said):
-    result = shell.run(*arguments, "-s", "8", "--iterations", "10")
-    assert result.status == 2
-    assert said in result.err
-    assert len(result.err.splitlines()) == 1
 
 
 def test_rows_with_and_without_a_delay_are_told_apart(shell):
@@ -150,16 +60,3 @@ def test_rows_with_and_without_a_delay_are_told_apart(shell):
     assert "0 us" in shown
     assert "50 us" in shown
     assert "delay: the initiator computes so long after each send" in shown
-
-
-def test_one_run_has_several_numbers_of_pairs(shell):
-    """Two cores, so that pairs talk beside each other at best in turn: the figures are asserted
-    elsewhere (tests/unit/analysis/test_max_rate_fits.py)."""
-    result = shell.run(
-        *("-t", "pipe", "-n", "4", "--cores", "none", "--concurrent-pairs", "1,2"),
-        *("-s", "64,4K,64K", "--time", "20ms", "--slices", "6"),
-    )
-    assert result.status == 0, result.err
-    (fit,) = max_rate_fits(result.run)
-    assert fit.pairs == (1, 2)
-    assert fit.found is not None or fit.reason

@@ -1,31 +1,18 @@
-"""``--max-duration``: real runs end in time, with all rows or with a reason."""
-
-import time
+"""``--max-duration``: real runs end in time, with all rows or with a reason. Without a limit, each
+of these takes longer than any test may."""
 
 import pytest
 
+from harness.choice import extended
 from harness.mpi import ONE_HOST, job
 
-# The start of Python, the end of ranks and the table take longer on a busy machine.
-TOLERANCE = 2.0
-# Without a limit this takes some 30 s.
-LONG = ("-t", "shm,tcp", "-s", "8,1K", "--ci", "none", "--time", "7s")
-
-
-def run_within(shell, seconds, *arguments, **options):
-    began = time.monotonic()
-    result = shell.run(*arguments, "--max-duration", f"{seconds}s", **options)
-    assert time.monotonic() - began < TOLERANCE * seconds
-    return result
-
-
-JOINED = pytest.param(job("wheel"), marks=pytest.mark.extended)
+LONG = ("-t", "shm,tcp", "-s", "8,1K", "--ci", "none", "--time", "60s")
 
 
 @pytest.mark.extended
 @pytest.mark.parametrize("prefix", [(), job("wheel")], ids=["launched", "joined"])
 def test_a_run_ends_in_time_with_every_row(shell, prefix):
-    result = run_within(shell, 6, *LONG, prefix=prefix, **ONE_HOST)
+    result = shell.run(*LONG, "--max-duration", "6s", prefix=prefix, **ONE_HOST)
     assert (result.status, result.err) == (0, "")
     run = result.run
     assert run.interrupted is None
@@ -37,11 +24,11 @@ def test_a_run_ends_in_time_with_every_row(shell, prefix):
     assert run.end.timed > 1.0
 
 
-@pytest.mark.parametrize("prefix", [(), JOINED], ids=["launched", "joined"])
+@pytest.mark.parametrize("prefix", extended(((),), (job("wheel"),)), ids=["launched", "joined"])
 def test_what_does_not_end_by_itself_is_stopped(shell, prefix):
     """A fixed count takes as long as it takes."""
-    count = ("-t", "shm", "-s", "8", "-i", "1000000000", "-r", "10000")
-    result = run_within(shell, 5, *count, prefix=prefix, **ONE_HOST)
+    count = ("-t", "shm", "-s", "8", "-i", "1000000000", "-r", "10000", "--max-duration", "5s")
+    result = shell.run(*count, prefix=prefix, **ONE_HOST)
     assert result.status == 1
     assert result.run.interrupted.startswith("--max-duration: 5 s ")
     assert result.err.count(f"halftrip: {result.run.interrupted}\n") == 1
@@ -51,22 +38,7 @@ def test_what_does_not_end_by_itself_is_stopped(shell, prefix):
     assert "interrupted: --max-duration: 5 s " in result.out
 
 
-@pytest.mark.extended
-def test_launches_share_the_time(shell):
-    result = run_within(shell, 12, *LONG, "--launches", "2")
-    assert (result.status, result.err) == (0, "")
-    assert len({m.launch for m in result.run.measurements}) == 2
-
-
 def test_too_little_time_for_anything_is_one_line(shell):
     result = shell.run(*LONG, "--max-duration", "10ms")
     assert result.status == 1
     assert result.err == "halftrip: --max-duration: 0.01 s are over\n"
-
-
-@pytest.mark.extended
-def test_the_quick_preset_ends_in_ten_seconds(shell):
-    began = time.monotonic()
-    result = shell.run("--preset", "quick")
-    assert time.monotonic() - began < TOLERANCE * 10
-    assert result.run.header.plan["max_duration"] == 10

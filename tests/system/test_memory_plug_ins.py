@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-from harness.cuda import stand_in
 from harness.mpi import quick_start
-from harness.vector_engine import NLCPY, example
+from harness.packages import install
 
 QUICK = ("-i", "20", "--warmup", "2", "--slices", "1", "--no-message-rate", "--verify")
 
@@ -89,20 +88,6 @@ WITH_ARRAYS = """
     def array(self, offset, size):
         return self._kept.array(offset, size)
 """
-# What knows itself whether an MPI library takes its pointers; it cannot be tried.
-KNOWING = """
-import sys
-
-from example_arrays import FarMemory
-from halftrip.errors import Unavailable
-
-
-class KnowingMemory(FarMemory):
-    def __init__(self, device):
-        if "device_pointers" in sys.argv[0]:
-            raise Unavailable("tried")
-        self.taken_by_mpi = {"yes": True, "no": False}.get(device)
-"""
 # What is never done with its trial.
 SLOW = """
 import sys
@@ -117,49 +102,20 @@ class SlowMemory(FarMemory):
             open("begun", "w").close()
             time.sleep(60)
 """
-# Memory of a CUDA device, by what halftrip has for such.
-STAGED = """
-from halftrip.memory.cuda import CudaMemory
+CARELESS = "class Kind:\n    of_host = True\n    def __init__(self, device): 1 / 0\n"
 
-
-class StagedMemory(CudaMemory):
-    pass
-"""
-# What a module has in it (None: there is none), and the end of the line that says what is wrong.
-BROKEN = {
-    "lost": (None, "cannot be loaded: No module named 'example_lost'"),
-    "renamed": ("", "cannot be loaded: module 'example_renamed' has no attribute 'Kind'"),
-    "faulty": ("1 / 0\n", "cannot be loaded: ZeroDivisionError: division by zero"),
-    "careless": (
-        "class Kind:\n    of_host = True\n    def __init__(self, device): 1 / 0\n",
-        "ZeroDivisionError: division by zero",
-    ),
+MODULES = {
+    "mapped": (MAPPED, "MappedMemory"),
+    "arrays": (FAR + WITH_ARRAYS, "FarMemory"),
+    "slow": (SLOW, "SlowMemory"),
+    "careless": (CARELESS, "Kind"),
 }
 
 
 @pytest.fixture
 def installed(shell):
-    """The environment in which the kinds are found, as an installer makes it."""
-    modules = {
-        "mapped": (MAPPED, "MappedMemory"),
-        "far": (FAR, "FarMemory"),
-        "arrays": (FAR + WITH_ARRAYS, "FarMemory"),
-        "slow": (SLOW, "SlowMemory"),
-        "knowing": (KNOWING, "KnowingMemory"),
-        "staged": (STAGED, "StagedMemory"),
-        "ve": (example(), "VectorEngineMemory"),
-    } | {name: (code, "Kind") for name, (code, _) in BROKEN.items()}
-    lines = ["[halftrip.memory]"]
-    for name, (code, kind) in modules.items():
-        lines.append(f"{name} = example_{name}:{kind}")
-        if code is not None:
-            (shell.directory / f"example_{name}.py").write_text(code)
-    information = shell.directory / "example-1.0.dist-info"
-    information.mkdir()
-    metadata = "Metadata-Version: 2.1\nName: example\nVersion: 1.0\n"
-    (information / "METADATA").write_text(metadata)
-    (information / "entry_points.txt").write_text("\n".join([*lines, ""]))
-    return {"PYTHONPATH": str(shell.directory)} | quick_start("wheel")
+    """The environment in which the kinds are found."""
+    return install(shell.directory, "halftrip.memory", MODULES) | quick_start("wheel")
 
 
 def rows(result, *columns):
@@ -171,14 +127,15 @@ def reasons(result):
     return {skip.reason for skip in result.run.skips}
 
 
+@pytest.mark.extended
 def test_memory_that_the_processor_reaches_is_for_every_transport(shell, installed):
     result = shell.run(
-        *("-t", "mpi,shm,tcp,mpi4py", "--memory", "mapped,host:mapped@tmp", "-s", "8,10001"),
-        *("-p", "pingpong,stream", "-W", "3", *QUICK),
+        *("-t", "mpi,shm,tcp,mpi4py", "--memory", "mapped,host:mapped@tmp,mapped@attic"),
+        *("-s", "8,10001", "-p", "pingpong,stream", "-W", "3", *QUICK),
         **installed,
     )
     assert result.status == 0, result.err
-    assert not result.run.skips
+    assert reasons(result) == {"--memory mapped@attic: no folder is called attic"}
     assert not result.run.failures
     memories, transports = ("mapped", "host:mapped@tmp"), ("mpi", "shm", "tcp", "mpi4py")
     assert rows(result, "transport", "memory") == {(t, m) for t in transports for m in memories}
@@ -189,19 +146,6 @@ def test_memory_that_the_processor_reaches_is_for_every_transport(shell, install
 
 
 @pytest.mark.extended
-def test_what_it_says_of_itself_is_the_reason(shell, installed):
-    result = shell.run(
-        *("-t", "shm", "--memory", "host,mapped,mapped@attic", "--pages", "4K,huge", "-s", "8"),
-        *QUICK,
-        **installed,
-    )
-    assert result.status == 0, result.err
-    found = reasons(result)
-    assert "--memory mapped@attic: no folder is called attic" in found
-    assert "--pages huge: files have pages of 4 KiB" in found
-    assert ("mapped", "4K") in rows(result, "memory", "pages")
-
-
 def test_memory_that_the_processor_does_not_reach_is_for_mpi(shell, installed):
     """Which is tried first, as it cannot be asked about this kind."""
     result = shell.run(
@@ -218,19 +162,6 @@ def test_memory_that_the_processor_does_not_reach_is_for_mpi(shell, installed):
 
 
 @pytest.mark.extended
-def test_what_it_knows_of_mpi_is_not_tried(shell, installed):
-    result = shell.run(
-        *("-t", "mpi", "--memory", "knowing@yes,knowing@no,knowing", "-s", "8", *QUICK), **installed
-    )
-    assert result.status == 0, result.err
-    assert rows(result, "memory") == {("knowing@yes",)}
-    (refused, tried) = sorted(reasons(result), reverse=True)
-    assert refused.startswith("--memory knowing@no: Open MPI v")
-    assert refused.endswith(" does not take its pointers, as knowing says")
-    assert tried.startswith("--memory knowing: Open MPI v")
-    assert tried.endswith(" does not take its pointers: tried")
-
-
 def test_a_trial_ends_with_its_process(shell, installed):
     """Whatever kills that: no launcher sees to it here."""
     code = "from halftrip.transports import device_pointers; device_pointers._trial('slow')"
@@ -254,74 +185,10 @@ def test_a_trial_ends_with_its_process(shell, installed):
     assert not trials()
 
 
-@pytest.mark.extended
-def test_without_arrays_it_is_for_native_calls_alone(shell, installed):
-    result = shell.run(
-        *("-t", "mpi,mpi4py,mpi4py-object", "--object", "array", "--memory", "host,far"),
-        *("-s", "8", *QUICK),
-        **installed,
-    )
-    assert result.status == 0, result.err
-    assert rows(result, "transport", "memory") == {
-        *(("mpi", memory) for memory in ("host", "far")),
-        *((transport, "host") for transport in ("mpi4py", "mpi4py-object")),
-    }
-    assert reasons(result) == {
-        "this memory has no arrays that a library for Python takes",
-        "--memory far: only an array in a CUDA device's memory is pickled",
-    }
-
-
-@pytest.mark.extended
-def test_one_with_a_stage_is_for_every_byte_stream(shell, installed, cuda_libraries):
-    result = shell.run(
-        *("-t", "tcp,shm,mpi", "--memory", "staged@1,host:staged", "--staging", "whole,chunk=4K"),
-        *("-s", "8,10001", *QUICK),
-        **installed,
-        **stand_in(cuda_libraries),
-    )
-    assert result.status == 0, result.err
-    assert not result.run.skips
-    assert not result.run.failures
-    assert len(rows(result, "transport", "memory", "staging_bytes", "size_bytes")) == 24
-
-
-@pytest.mark.extended
-def test_the_example_of_a_vector_engine_measures(shell, installed):
-    """With a module that plays nlcpy, whose arrays are in the host's memory."""
-    (shell.directory / "nlcpy.py").write_text(NLCPY)
-    result = shell.run(
-        *("mpi4py-ve", "-t", "mpi4py,mpi", "--memory", "host,host:ve,ve,ve@0:ve@7"),
-        *("-s", "8,10001", "--style", "mpi4py-ve", "--buffers", "separate", "--verify"),
-        **installed,
-    )
-    assert result.status == 0, result.err
-    assert not result.run.failures
-    expected = {(t, m) for t in ("mpi4py", "mpi") for m in ("host", "host:ve", "ve")}
-    assert rows(result, "transport", "memory") == expected
-    assert all(measurement.verified for measurement in result.run.measurements)
-    assert reasons(result) == {"--memory ve@7: no Vector Engine: list index out of range"}
-    assert result.out.count("'dev1': 'vh', 'dev2': 've'") == 2
-    assert result.out.count("'dev1': 've', 'dev2': 've'") == 2
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if name == "careless" else pytest.param(name, marks=pytest.mark.extended)
-        for name in BROKEN
-    ],
-)
-def test_one_that_fails_is_a_mistake_in_one_line(shell, installed, name):
-    _, said = BROKEN[name]
-    result = shell.run("-t", "shm", "--memory", f"host,{name}", "-s", "8", *QUICK, **installed)
+def test_one_that_fails_is_a_mistake_in_one_line(shell, installed):
+    """As it is of a transport that cannot be loaded."""
+    result = shell.run("-t", "shm", "--memory", "host,careless", "-s", "8", *QUICK, **installed)
     assert (result.status, result.out) == (2, "")
     (line,) = result.err.splitlines()
-    assert line.startswith(f"halftrip: halftrip.memory '{name}'")
-    assert line.endswith(said)
-
-
-def test_a_kind_that_is_not_there_is_named(shell):
-    result = shell.run("-t", "shm", "--memory", "veram@0", "-s", "8")
-    assert (result.status, result.out) == (2, "")
-    assert result.err.startswith("halftrip: --memory: 'veram' is not known")
+    assert line.startswith("halftrip: halftrip.memory 'careless'")
+    assert line.endswith("ZeroDivisionError: division by zero")

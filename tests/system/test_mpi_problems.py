@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+from harness.choice import extended
 from harness.mpi import ONE_HOST, chosen, mpiexec
 
 QUICK = ("-s", "8", "--time", "10ms")
@@ -41,14 +42,6 @@ def test_what_an_mpiexec_says_when_it_fails_is_why_mpi_is_skipped(shell):
         assert re.search(f"not measured: {name}: {ended}", result.out)
 
 
-def test_an_mpiexec_that_was_asked_for_has_to_work(shell):
-    result = shell.run("-t", "mpi,shm", *QUICK, "--mpiexec", "/bin/false")
-    assert result.status == 1
-    assert result.err.startswith("halftrip: false (process ")
-    assert result.err.endswith("ended with status 1\n")
-    assert result.run.interrupted in result.err
-
-
 def test_without_mpi4py_mpi_is_skipped_with_how_to_get_it(shell):
     without = shell.patched(
         "import importlib.util, sys\n"
@@ -62,14 +55,7 @@ def test_without_mpi4py_mpi_is_skipped_with_how_to_get_it(shell):
     assert "not measured: mpi: mpi4py is not installed; pip install 'halftrip[mpi]'" in result.out
 
 
-@pytest.mark.parametrize(
-    ("count", "quiet"),
-    [
-        (25, False),
-        pytest.param(3, False, marks=pytest.mark.extended),
-        pytest.param(3, True, marks=pytest.mark.extended),
-    ],
-)
+@pytest.mark.parametrize(("count", "quiet"), [(25, False), *extended((3, True))])
 def test_what_is_printed_in_a_run_that_goes_well_is_quoted_after_the_table(shell, count, quiet):
     warns = (
         f"for i in $(seq {count}); do echo the fabric $i is slow; echo the fabric $i is slow >&2; "
@@ -89,7 +75,7 @@ def test_what_is_printed_in_a_run_that_goes_well_is_quoted_after_the_table(shell
     assert lines == expected[:20] + more
 
 
-@pytest.mark.parametrize("transport", ["mpi4py", "mpi4py-object"])
+@pytest.mark.parametrize("transport", extended("mpi4py", "mpi4py-object"))
 def test_an_error_of_mpi_in_a_timed_call_is_said_in_a_line(shell, transport):
     """Of both ranks the one that fails first says so."""
     wrong = shell.patched(
@@ -102,22 +88,13 @@ def test_an_error_of_mpi_in_a_timed_call_is_said_in_a_line(shell, transport):
 
 
 @pytest.mark.extended
-def test_a_broken_mpiexec_measures_nothing_where_mpi_was_all(shell):
-    result = shell.run("-t", "mpi", **found_instead(shell, "exit 1"))
-    assert result.status == 1
-    assert "not measured: mpi: " in result.out
-    assert "ended with status 1" in result.out
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize("transports", ["mpi", "mpi,shm"])
 @pytest.mark.parametrize(
-    ("script", "said", "status"),
+    ("transports", "script", "said", "status"),
     [
-        (None, "is not a program that can be run", 2),
-        ("#!/bin/sh\nexit 1\n", "ended with status 1", 1),
-        ("#!/bin/sh\necho cannot open the frobnicator >&2\nexit 1\n", "the frobnicator", 1),
-        ("#!/nowhere/sh\n", "no such file or directory", 1),
+        ("mpi,shm", None, "is not a program that can be run", 2),
+        ("mpi", "#!/bin/sh\nexit 1\n", "ended with status 1", 1),
+        ("mpi,shm", "#!/bin/sh\necho no frobnicator >&2\nexit 1\n", "no frobnicator", 1),
+        ("mpi,shm", "#!/nowhere/sh\n", "no such file or directory", 1),
     ],
 )
 def test_why_a_requested_mpiexec_fails_is_said_once(shell, transports, script, said, status):
@@ -126,19 +103,5 @@ def test_why_a_requested_mpiexec_fails_is_said_once(shell, transports, script, s
     assert result.status == status
     assert (result.out + result.err).count(said) == 1
     assert result.err.count("\n") == 1
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize("transports", ["mpi", "mpi,shm"])
-def test_why_an_mpiexec_that_was_found_fails_is_said_once(shell, transports):
-    found = found_instead(shell, "echo cannot open the frobnicator >&2; exit 1")
-    result = shell.run("-t", transports, *QUICK, **found)
-    assert (result.out + result.err).count("cannot open the frobnicator") == 1
-
-
-@pytest.mark.extended
-def test_a_program_that_is_found_and_cannot_be_run_is_no_mpiexec(shell):
-    result = shell.run("-t", "mpi,shm", *QUICK, **found_instead(shell, "", "/nowhere/sh"))
-    assert result.status == 0
-    assert "not measured: mpi: " in result.out
-    assert "no such file or directory" in result.out
+    if status == 1:
+        assert result.run.interrupted in result.err

@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
-from harness.mpi import AS_ROOT, EVERY_MPI, EXTENDED, chosen, job, quick_start
+from harness.choice import extended
+from harness.mpi import AS_ROOT, EVERY_MPI, chosen, job, quick_start
 
-QUICK = ("-s", "8,64K", "--time", "10ms")
+QUICK = ("-s", "8,64K", "--time", "10ms", "-r", "3")
 LIBRARIES = {"wheel": "Open MPI v5", "openmpi": "Open MPI v4", "mpich": "MPICH 4"}
 
 
@@ -24,18 +25,13 @@ def check_measured(run, name):
     assert len({e.core for e in run.environments}) == len(run.environments)
 
 
-@pytest.mark.extended
-def test_the_mpiexec_beside_this_python_is_found(shell):
-    result = shell.run("-t", "mpi,shm,tcp", *QUICK)
-    assert (result.status, result.err) == (0, "")
-    check_measured(result.run, "wheel")
-
-
-@pytest.mark.parametrize("name", EXTENDED)
+@pytest.mark.parametrize("name", extended(None, "openmpi", "mpich"))
 def test_ranks_are_started_by_any_mpiexec(shell, name):
-    result = shell.run("-t", "mpi,shm,tcp", *QUICK, *chosen(name))
+    """Without one that is named, by that beside this Python."""
+    options = () if name is None else chosen(name)
+    result = shell.run("-t", "mpi,shm,tcp", *QUICK, *options)
     assert (result.status, result.err) == (0, "")
-    check_measured(result.run, name)
+    check_measured(result.run, name or "wheel")
 
 
 @pytest.mark.parametrize("name", EVERY_MPI)
@@ -59,14 +55,7 @@ def test_a_job_that_has_been_started_is_joined(shell, name):
     )
 
 
-@pytest.mark.parametrize("name", EXTENDED)
-def test_a_job_of_four_is_two_pairs(shell, name):
-    result = shell.run("-t", "shm,tcp", *QUICK, prefix=job(name, ranks=4))
-    assert result.status == 0, result.err
-    assert {m.configuration.pair for m in result.run.measurements} == {(0, 2), (1, 3)}
-
-
-@pytest.mark.parametrize("name", EVERY_MPI)
+@pytest.mark.parametrize("name", extended("wheel", "mpich"))
 def test_a_python_program_gets_the_run_on_every_rank(shell, name):
     program = shell.directory / "program.py"
     program.write_text(
@@ -97,15 +86,20 @@ def test_a_launcher_of_another_mpi_is_noticed(shell):
     ("options", "name"),
     [
         (("--launcher", "local"), "wheel"),
-        *(
-            pytest.param(options, "mpich", marks=pytest.mark.extended)
-            for options in (("--launcher", "local"), ("--mpiexec", "x"), ("-n", "4"))
+        *extended(
+            (("--launches", "2"), "openmpi"),
+            (("--until-ci",), "mpich"),
+            (("--mpiexec", "x"), "mpich"),
+            (("-n", "4"), "mpich"),
         ),
     ],
 )
 def test_what_makes_no_sense_within_a_job_is_said_once(shell, options, name):
-    result = shell.run("-t", "shm", *options, prefix=job(name), **quick_start(name))
+    result = shell.run("-t", "shm", "-s", "8", *options, prefix=job(name), **quick_start(name))
     assert result.status == 2
     assert result.err.count("halftrip: ") == 1
     assert "Traceback" not in result.err
+    if options[0] in ("--launches", "--until-ci"):
+        said = "this job was started once; start it again as often by itself"
+        assert result.err.splitlines()[0] == f"halftrip: {options[0]}: {said}"
     assert not result.path.exists()

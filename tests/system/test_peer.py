@@ -2,8 +2,6 @@
 
 import re
 import signal
-import subprocess
-import sys
 import time
 from contextlib import closing
 
@@ -11,34 +9,38 @@ import pytest
 
 from halftrip.control.calling import connect
 from halftrip.control.greeting import introduce
-from halftrip.control.protocol import Address, Closed
+from halftrip.control.protocol import Address
 from halftrip.job import visit
+from harness.choice import extended
 from harness.limits import AMPLE_SECONDS, END_SECONDS
 from harness.served import served
 from harness.victim import Victim
 
 SECONDS = END_SECONDS + 4.0
-QUICK = ("-s", "8,32K", "--time", "20ms")
+QUICK = ("-s", "8,32K", "--time", "20ms", "-r", "3")
 WORK = ("-t", "tcp", "-s", "8", "--ci", "none", "--time", "60s")
 
 
-def client(server):
+def client(server, secret=None):
     """A connection that has proved the secret."""
     address = Address(hosts=(server.address,), port=server.port)
-    return connect(address, server.secret, introduce("client", -1), AMPLE_SECONDS)
-
-
-def request(**changes):
-    asked = {"version": "0.1.0", "nonce": visit.new_nonce(), "ranks": 2, "numbers": (1,)}
-    asked |= {"threads": 1, "seconds": None, "reached_at": "127.0.0.1"}
-    return visit.Request(**asked | changes)
+    return connect(address, secret or server.secret, introduce("client", -1), AMPLE_SECONDS)
 
 
 def ask(server, **changes):
     """What the server says to a request."""
+    asked = {"version": "0.1.0", "nonce": visit.new_nonce(), "ranks": 2, "numbers": (1,)}
+    asked |= {"threads": 1, "seconds": None, "reached_at": "127.0.0.1"}
     with closing(client(server)) as channel:
-        visit.send(channel, request(**changes))
+        visit.send(channel, visit.Request(**asked | changes))
         return visit.receive_answer(channel, time.monotonic() + AMPLE_SECONDS)
+
+
+def begun(shell, server):
+    """A run with it that goes on until something happens to it."""
+    victim = Victim(shell, *WORK, *server.peer, HALFTRIP_SECRET=server.secret)
+    victim.await_work(0)
+    return victim
 
 
 def test_a_peer_is_measured(shell, tmp_path):
@@ -54,18 +56,6 @@ def test_a_peer_is_measured(shell, tmp_path):
             result.path.unlink()
         said = server.await_line(": ok, ", 2)
         assert len(re.findall(r"^\S+ 127\.0\.0\.1: ok, \d+\.\d s$", said, re.MULTILINE)) == 2
-
-
-@pytest.mark.extended
-def test_several_pairs_and_launches(shell, tmp_path):
-    secret = tmp_path / "secret"
-    secret.write_text("s e c r e t\n")
-    with served(tmp_path, "--secret-file", str(secret)) as server:
-        options = (*server.peer, "--secret-file", str(secret), "-n", "4", "--launches", "2")
-        result = shell.run("-t", "tcp", *QUICK, *options)
-        assert (result.status, result.err) == (0, "")
-        assert {m.configuration.pair for m in result.run.measurements} == {(0, 2), (1, 3)}
-        assert {m.launch for m in result.run.measurements} == {0, 1}
 
 
 # Who is not served.
@@ -88,18 +78,9 @@ def test_nothing_is_done_for_who_does_not_have_the_secret(shell, tmp_path, secre
 
 
 @pytest.mark.extended
-def test_an_open_server_needs_no_secret(shell, tmp_path):
-    with served(tmp_path, "--open", "--once") as server:
-        result = shell.run("-t", "tcp", *QUICK, *server.peer)
-        assert (result.status, result.err) == (0, "")
-        assert server.process.wait(AMPLE_SECONDS) == 0
-
-
-@pytest.mark.extended
 def test_others_are_told_to_wait_and_how_long(shell, tmp_path):
     with served(tmp_path, "--max-time", "100s") as server:
-        victim = Victim(shell, *WORK, *server.peer, HALFTRIP_SECRET=server.secret)
-        victim.await_work(0)
+        victim = begun(shell, server)
         answer = ask(server)
         assert isinstance(answer, visit.Busy)
         assert 0 < answer.seconds <= 100
@@ -112,58 +93,23 @@ def test_others_are_told_to_wait_and_how_long(shell, tmp_path):
             time.sleep(0.1)
 
 
-UNREASONABLE = [
-    ({"version": "9.9"}, "halftrip 0.1.0 serves, 9.9 asks; install the same"),
-    ({"numbers": ()}, "what was asked for makes no sense"),
-    ({"numbers": (0, 1)}, "what was asked for makes no sense"),
-    ({"numbers": (7,)}, "what was asked for makes no sense"),
-    ({"reached_at": "localhost"}, "what was asked for makes no sense"),
-    ({"threads": 0}, "what was asked for makes no sense"),
-    ({"threads": 4096}, "4096 threads of ranks were asked for; at most [0-9]+ here"),
-    (
-        {"ranks": 4000, "numbers": tuple(range(3000, 4000))},
-        "1000 threads of ranks were asked for; at most [0-9]+ here",
-    ),
-]
-
-
 def test_what_may_be_asked_for_is_bounded(tmp_path):
+    no_sense = "what was asked for makes no sense"
+    too_many = "{} threads of ranks were asked for; at most [0-9]+ here"
     with served(tmp_path) as server:
-        for changes, said in UNREASONABLE:
+        for changes, said in (
+            ({"version": "9.9"}, "halftrip 0.1.0 serves, 9.9 asks; install the same"),
+            ({"numbers": ()}, no_sense),
+            ({"numbers": (0, 1)}, no_sense),
+            ({"numbers": (7,)}, no_sense),
+            ({"reached_at": "localhost"}, no_sense),
+            ({"threads": 0}, no_sense),
+            ({"threads": 4096}, too_many.format(4096)),
+            ({"ranks": 4000, "numbers": tuple(range(3000, 4000))}, too_many.format(1000)),
+        ):
             answer = ask(server, **changes)
             assert re.fullmatch(said, answer.reason), changes
         assert server.ranks() == []
-
-
-@pytest.mark.extended
-def test_only_what_moves_bytes_is_served(shell, tmp_path):
-    with served(tmp_path) as server:
-        result = shell.run("-t", "zmq", *QUICK, *server.peer, HALFTRIP_SECRET=server.secret)
-        assert (result.status, result.err) == (
-            2,
-            "halftrip: --transport zmq: halftrip serve has tcp, udp, shm, pipe, unix\n",
-        )
-
-
-@pytest.mark.extended
-def test_a_greeting_that_was_heard_opens_nothing(tmp_path):
-    """Nor do 200 strangers keep a client waiting."""
-    with served(tmp_path) as server:
-        address = Address(hosts=(server.address,), port=server.port)
-        strangers = [client_socket(server) for _ in range(200)]
-        for each in strangers[::2]:
-            each.sendall(b"GET / HTTP/1.1\r\n\r\n")
-        with pytest.raises(Closed):
-            connect(address, "another", introduce("client", -1), AMPLE_SECONDS)
-        assert isinstance(ask(server), visit.Welcome)
-        for each in strangers:
-            each.close()
-
-
-def client_socket(server):
-    import socket
-
-    return socket.create_connection((server.address, server.port), AMPLE_SECONDS)
 
 
 # Ends.
@@ -179,26 +125,19 @@ def test_the_time_of_a_client_is_limited(shell, tmp_path):
         server.await_line("the time that a client has here was over")
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.extended)]
-)
+@pytest.mark.parametrize("number", [signal.SIGKILL, *extended(signal.SIGINT)])
 def test_a_client_that_leaves_leaves_nothing(shell, tmp_path, number):
     with served(tmp_path) as server:
-        victim = Victim(shell, *WORK, *server.peer, HALFTRIP_SECRET=server.secret)
-        victim.await_work(0)
+        victim = begun(shell, server)
         victim.kill(victim.process.pid, number, seconds=SECONDS)
         assert server.await_ranks(0) == []
         assert server.process.poll() is None
 
 
-@pytest.mark.extended
-@pytest.mark.parametrize(
-    "number", [pytest.param(signal.SIGKILL, marks=pytest.mark.extended), signal.SIGTERM]
-)
+@pytest.mark.parametrize("number", extended(signal.SIGKILL, signal.SIGTERM))
 def test_a_server_that_ends_is_named(shell, tmp_path, number):
     with served(tmp_path) as server:
-        victim = Victim(shell, *WORK, *server.peer, HALFTRIP_SECRET=server.secret)
-        victim.await_work(0)
+        victim = begun(shell, server)
         ranks = server.ranks()
         server.end(number)
         ended = victim.wait(SECONDS)
@@ -208,37 +147,21 @@ def test_a_server_that_ends_is_named(shell, tmp_path, number):
         while any(rank.is_running() for rank in ranks):
             assert time.monotonic() < deadline
             time.sleep(0.05)
+        # Nobody serves any more.
+        result = shell.halftrip("run", "-o", "again.jsonl", *QUICK, *server.peer)
+    assert result.status == 1
+    assert re.fullmatch(
+        rf"halftrip: {server.peer[1]}: no way to port \d+: 127.0.0.1: .*refused\n", result.err
+    )
 
 
 @pytest.mark.extended
 def test_a_rank_of_the_server_that_dies_is_named(shell, tmp_path):
     with served(tmp_path) as server:
-        victim = Victim(shell, *WORK, *server.peer, HALFTRIP_SECRET=server.secret)
-        victim.await_work(0)
+        victim = begun(shell, server)
         (rank,) = server.ranks()
         rank.kill()
         ended = victim.wait(SECONDS)
         said = f"halftrip: rank 1 on {server.peer[1]} (process {rank.pid}) died\n"
         assert (ended.status, ended.err) == (1, said)
         server.await_line("rank 1 was killed by SIGKILL")
-
-
-def test_where_nobody_serves_that_is_said(shell, tmp_path):
-    with served(tmp_path) as server:
-        peer = server.peer
-    result = shell.run(*QUICK, *peer)
-    assert result.status == 1
-    assert re.fullmatch(
-        rf"halftrip: {peer[1]}: no way to port \d+: 127.0.0.1: .*refused\n", result.err
-    )
-
-
-@pytest.mark.extended
-def test_a_port_that_is_taken_is_named(tmp_path):
-    with served(tmp_path) as server:
-        program = [sys.executable, "-m", "halftrip", "serve", "--port", str(server.port)]
-        done = subprocess.run(
-            [*program, "--bind", "127.0.0.1"], check=False, capture_output=True, text=True
-        )
-        assert done.returncode == 1
-        assert done.stderr == f"halftrip: port {server.port}: it is taken\n"

@@ -6,9 +6,8 @@ import json
 import pytest
 
 from halftrip.registry import TRANSPORTS
+from harness.packages import install
 from harness.shell import opened_shell
-from harness.victim import Victim
-from harness.wrong_bytes import check_failure, is_checked, spoiled
 
 PATTERNS = ("pingpong", "stream")
 
@@ -74,28 +73,12 @@ class Messages:
                 raise ConnectionError("the peer has closed its end")
             received += count
 """
-BROKEN = {
-    "lost": (None, "No module named 'example_lost'"),
-    "renamed": ("", "module 'example_renamed' has no attribute 'Transport'"),
-    "faulty": ("1 / 0\n", "ZeroDivisionError: division by zero"),
-}
+MODULES = {"works": (MODULE, "ExampleTransport"), "faulty": ("1 / 0\n", "Transport")}
 
 
-def install(directory):
-    """Puts a package with entry points into a directory, as an installer does; the environment in
-    which it is found."""
-    (directory / "example.py").write_text(MODULE)
-    lines = ["[halftrip.transports]", "example = example:ExampleTransport"]
-    for name, (code, _) in BROKEN.items():
-        lines.append(f"{name} = example_{name}:Transport")
-        if code is not None:
-            (directory / f"example_{name}.py").write_text(code)
-    information = directory / "example-1.0.dist-info"
-    information.mkdir()
-    metadata = "Metadata-Version: 2.1\nName: example\nVersion: 1.0\n"
-    (information / "METADATA").write_text(metadata)
-    (information / "entry_points.txt").write_text("\n".join([*lines, ""]))
-    return {"PYTHONPATH": str(directory)}
+def installed(shell):
+    """The environment in which the transports are found."""
+    return install(shell.directory, "halftrip.transports", MODULES)
 
 
 @pytest.fixture(scope="module")
@@ -103,18 +86,18 @@ def measured_plug_in(tmp_path_factory):
     """A run over the example and a built-in transport."""
     with opened_shell(tmp_path_factory.mktemp("plug-in")) as shell:
         result = shell.run(
-            *("-t", "example,shm", "-p", ",".join(PATTERNS), "-s", "0,8,300000", "--window", "3"),
+            *("-t", "works,shm", "-p", ",".join(PATTERNS), "-s", "0,8,300000", "--window", "3"),
             *("--wait", "block,spin", "--time", "1ms", "--verify"),
-            **install(shell.directory),
+            **installed(shell),
         )
         assert (result.status, result.err) == (0, "")
         yield result
 
 
-def test_every_pattern_is_verified(measured_plug_in):
+def test_it_is_measured_like_a_built_in_one(measured_plug_in):
     run = measured_plug_in.run
     assert run.failures == ()
-    found = [m for m in run.measurements if m.configuration.transport == "example"]
+    found = [m for m in run.measurements if m.configuration.transport == "works"]
     expected = itertools.product(PATTERNS, (8, 300000))
     assert sorted((m.configuration.pattern, m.configuration.size) for m in found) == sorted(
         expected
@@ -124,55 +107,19 @@ def test_every_pattern_is_verified(measured_plug_in):
         assert m.verified > 0
         assert min(m.samples) > 0
         assert m.usage is not None
-
-
-def test_what_it_cannot_do_is_refused_with_its_own_reasons(measured_plug_in):
-    reasons = {s.reason for s in measured_plug_in.run.skips if s.transport == "example"}
+    reasons = {s.reason for s in run.skips if s.transport == "works"}
     assert "example has no empty messages" in reasons
     assert any("example can only sleep" in reason for reason in reasons)
-
-
-def test_its_rows_come_after_those_of_built_in_transports(measured_plug_in):
     # It is shown where the package is not installed, too.
-    assert "example" not in TRANSPORTS
+    assert "works" not in TRANSPORTS
     rows = json.loads(measured_plug_in.show("--format", "json").out)["rows"]
     names = [row["transport"] for row in rows]
-    assert list(dict.fromkeys(names)) == ["shm", "example"]
+    assert list(dict.fromkeys(names)) == ["shm", "works"]
 
 
-@pytest.mark.parametrize("rank", [0, pytest.param(1, marks=pytest.mark.extended)])
-def test_a_wrong_byte_is_found(shell, rank):
-    install(shell.directory)
-    result = shell.run(
-        *("-t", "example", "-p", ",".join(PATTERNS), "-s", "1021", "--window", "3"),
-        *("--time", "2ms", "--verify"),
-        **spoiled(shell, rank, 1020),
-    )
-    assert result.status == 1
-    failed = {failure.configuration.pattern for failure in result.run.failures}
-    assert failed == {pattern for pattern in PATTERNS if is_checked(pattern, rank)}
-    for failure in result.run.failures:
-        check_failure(failure, rank, 1020)
-        assert failure.reason in result.out
-
-
-def test_a_rank_that_is_killed_ends_the_run(shell):
-    victim = Victim(
-        shell,
-        *("-t", "example", "-s", "1M", "--ci", "none", "--time", "60s"),
-        **install(shell.directory),
-    )
-    victim.await_work(0)
-    pid = victim.rank(1)
-    ended = victim.kill(pid)
-    assert ended.err == f"halftrip: rank 1 (process {pid}) was killed by SIGKILL\n"
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_one_that_cannot_be_imported_is_a_mistake_in_one_line(shell, name):
-    _, said = BROKEN[name]
-    result = shell.run("-t", f"shm,{name}", "-s", "8", **install(shell.directory))
-    problem = f"halftrip.transports '{name}' (example_{name}:Transport) cannot be loaded: {said}"
+def test_one_that_cannot_be_imported_is_a_mistake_in_one_line(shell):
+    result = shell.run("-t", "shm,faulty", "-s", "8", **installed(shell))
+    said = "'faulty' (example_faulty:Transport) cannot be loaded: ZeroDivisionError: division by"
     assert (result.status, result.out) == (2, "")
-    assert result.err == f"halftrip: {problem}\n"
+    assert result.err == f"halftrip: halftrip.transports {said} zero\n"
     assert not result.path.exists()

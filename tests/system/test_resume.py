@@ -5,7 +5,6 @@ import json
 import pytest
 
 from halftrip.results.run_file import decode, load
-from harness.shell import opened_shell
 from harness.victim import Victim
 
 WORK = ("-t", "shm,tcp", "-s", "8,64,1K,64K", "--ci", "none", "--time", "0.1s")
@@ -19,6 +18,16 @@ def slices(run, launch):
     for measurement in run.measurements:
         if measurement.launch == launch:
             found[measurement.configuration] = found.get(measurement.configuration, 0) + 1
+    return found
+
+
+def counted(run, launch):
+    """How many iterations each configuration has in a launch."""
+    found = {}
+    for each in run.measurements:
+        if each.launch == launch:
+            iterations = each.samples.size * each.iterations
+            found[each.configuration] = found.get(each.configuration, 0) + iterations
     return found
 
 
@@ -59,13 +68,6 @@ def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cu
     assert sorted(row["slices"] + row["left_out_slices"] for row in rows) == of_both
     assert all(row["slices"] >= SLICES // 2 for row in rows)
 
-    again = shell.halftrip("run", "--resume", shell.path)
-    assert again.status == 2
-    assert again.err == (
-        f"halftrip: {shell.path}: the run is complete, and no row of it has failed, "
-        "or is one of --again's\n"
-    )
-
 
 PARTS = """\
 transport = "shm,pipe"
@@ -88,10 +90,10 @@ def test_what_a_plan_with_parts_lacks_is_measured_as_its_parts_say(shell):
     (shell.directory / "plan.toml").write_text(PARTS)
     first = shell.run("plan.toml", "-t", "pipe", "--warmup", "2")
     assert first.status == 0, first.err
-    assert [(part.get("transport"), part["iterations"]) for part in header(shell)["part"]] == [
-        (None, 20),
-        (None, 6),
-    ]
+    parts = load(shell.path).header.plan["part"]
+    assert [(part.get("transport"), part["iterations"]) for part in parts] == [
+        (None, 20), (None, 6),
+    ]  # fmt: skip
     lines = shell.path.read_bytes().splitlines(keepends=True)
     # As if it had been killed before the last two measurements.
     measured = [line for line in lines if line.startswith(b'{"record":"measurement"')]
@@ -113,78 +115,24 @@ def test_what_a_plan_with_parts_lacks_is_measured_as_its_parts_say(shell):
     assert numbers.items() <= {("pingpong", 8): 20, ("pingpong", 64): 20, ("stream", 64): 6}.items()
 
 
-def header(shell):
-    return load(shell.path).header.plan
-
-
-def counted(run, launch):
-    """How many iterations each configuration has in a launch."""
-    found = {}
-    for each in run.measurements:
-        if each.launch == launch:
-            iterations = each.samples.size * each.iterations
-            found[each.configuration] = found.get(each.configuration, 0) + iterations
-    return found
-
-
-def test_rows_with_a_flag_are_measured_again(shell):
-    first = shell.run("-t", "shm,simulated", "-s", "8", "--ci", "0.001%", "--time", "10ms")
-    assert first.status == 0, first.err
-    before = shell.path.read_bytes()
-    result = shell.halftrip("run", "--resume", shell.path, "--again", "not-converged", "-q")
-    assert (result.status, result.out) == (0, f"{shell.path}\n"), result.err
-    assert shell.path.read_bytes().startswith(before)
-    again = {configuration.transport for configuration in slices(result.run, 1)}
-    flagged = {
-        row["transport"]
-        for row in json.loads(first.show("--format", "json").out)["rows"]
-        if "not-converged" in row["flags"].split()
-    }
-    assert "shm" in again <= {"shm", "simulated"}
-    assert again >= flagged & {"shm"}
-
-
-@pytest.fixture(scope="module")
-def complete(tmp_path_factory):
-    """A shell with a run that is complete."""
-    with opened_shell(tmp_path_factory.mktemp("complete")) as shell:
-        assert shell.run("-t", "shm", "-s", "8", "--time", "1ms").status == 0
-        yield shell
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--resume", "none.jsonl"), "none.jsonl: no such file or directory"),
-        (("--again", "drift"), "--again: only with --resume, which names the run file"),
-        (("--resume", "run.jsonl", "-s", "8"), "--sizes: --resume takes the plan of run.jsonl"),
-        (("plan.toml", "--resume", "run.jsonl"), "plan.toml: --resume takes the plan of run.jsonl"),
-        (
-            ("--resume", "run.jsonl", "--again", "slow"),
-            "'slow' is not known; allowed: caution, no, coarse-clock",
-        ),
-    ],
-)
-def test_mistakes_are_one_line_and_change_no_file(complete, arguments, said):
-    before = complete.path.read_bytes()
-    result = complete.call("run", *arguments)
-    assert result.status == 2
-    assert result.err.count("\n") == 1
-    assert said in result.err
-    assert complete.path.read_bytes() == before
-
-
-def test_a_plan_that_no_longer_fits_leaves_the_file_as_it_was(shell):
-    """The machine has fewer cores than when the run began."""
+def test_mistakes_are_one_line_and_change_no_file(shell):
     assert shell.run("-t", "shm", "-s", "8", "--time", "1ms").status == 0
-    lines = shell.path.read_bytes().splitlines(keepends=True)
+    whole = shell.path.read_bytes()
+    lines = whole.splitlines(keepends=True)
     header = json.loads(lines[0])
+    # The machine has fewer cores than when the run began; without its end it was interrupted.
     header["plan"]["cores"] = [900, 901]
-    # Without its end it was interrupted.
-    changed = json.dumps(header).encode() + b"\n" + b"".join(lines[1:-1])
-    shell.path.write_bytes(changed)
-    result = shell.halftrip("run", "--resume", shell.path)
-    assert result.status == 2
-    assert result.err.count("\n") == 1
-    assert "900" in result.err
-    assert shell.path.read_bytes() == changed
+    smaller = json.dumps(header).encode() + b"\n" + b"".join(lines[1:-1])
+    for content, arguments, said in (
+        (whole, (), "the run is complete, and no row of it has failed, or is one of --again's"),
+        (whole, ("-s", "8"), "--sizes: --resume takes the plan of run.jsonl"),
+        (whole, ("plan.toml",), "plan.toml: --resume takes the plan of run.jsonl"),
+        (whole, ("--again", "slow"), "'slow' is not known; allowed: caution, no, coarse-clock"),
+        (smaller, (), "900"),
+    ):
+        shell.path.write_bytes(content)
+        result = shell.call("run", *arguments, "--resume", "run.jsonl")
+        assert result.status == 2
+        assert result.err.count("\n") == 1
+        assert said in result.err
+        assert shell.path.read_bytes() == content

@@ -1,10 +1,23 @@
-"""``halftrip run -t simulated`` and presets, as a person calls them."""
+"""Simulated paths, whose truth is known: measured, fitted, and judged by an earlier run."""
+
+import json
 
 import pytest
 
 from halftrip.analysis.summaries import summarize_configuration
-from halftrip.registry import DEFAULT_TRANSPORTS
-from harness.mpi import ONE_HOST
+from halftrip.results.run_file import load
+from harness.choice import extended
+
+MODEL = ("-t", "simulated", "-s", "8,64K", "--time", "50ms")
+BENT = """
+transport = "simulated"
+sizes = "1..4M"
+[simulated]
+latency = "2us"
+bandwidth = "10GB"
+segments = [{ from = "64K", latency = "8us", bandwidth = "20GB" }]
+noise = { kind = "ar1", spread = 0.02, correlation = 0.6 }
+"""
 
 
 def test_a_simulated_path_needs_no_table_and_no_machine(shell):
@@ -24,23 +37,46 @@ def test_a_simulated_path_needs_no_table_and_no_machine(shell):
     assert shown == "no system log: what is simulated is on no host\n"
 
 
-def test_a_table_says_what_is_measured(shell):
-    (shell.directory / "plan.toml").write_text('sizes = "0"\n[simulated]\nlatency = "7us"\n')
-    result = shell.run("plan.toml", "--pattern", "pingpong,stream")
+@pytest.mark.parametrize("refine", [["--refine"], *extended(([],))])
+def test_a_planted_bend_is_found_with_its_lines(shell, refine):
+    (shell.directory / "plan.toml").write_text(BENT)
+    result = shell.run("plan.toml", *refine)
     assert result.status == 0, result.err
-    run = result.run
-    assert {configuration.transport for configuration in run.by_configuration} == {"simulated"}
-    (turns,) = (
-        found
-        for configuration, found in run.by_configuration.items()
-        if configuration.pattern == "pingpong"
+    fitted = shell.call("fit", "run.jsonl", "--format", "json")
+    assert fitted.status == 0
+    (curve,) = json.loads(fitted.out)["curves"]
+    (bend,) = curve["bends"]
+    assert bend["low_size_bytes"] < 65536 <= bend["high_size_bytes"]
+    assert bend["kind"] == "jump"
+    if refine:
+        assert bend["high_size_bytes"] - bend["low_size_bytes"] <= 0.02 * 65536
+    for piece, start, per_byte in zip(curve["pieces"], (2e3, 8e3), (0.1, 0.05), strict=True):
+        assert piece["start_ns"] == pytest.approx(start, rel=0.02)
+        assert piece["per_byte_ns"] == pytest.approx(per_byte, rel=0.02)
+    assert all(line["unfit"] for line in curve["hockney"])
+
+
+def test_a_run_is_judged_by_an_earlier_one(shell):
+    (shell.directory / "path.toml").write_text('[simulated]\nlatency = "2us"\n')
+    (shell.directory / "slow.toml").write_text('[simulated]\nlatency = "3us"\n')
+    assert shell.run("path.toml", *MODEL).status == 0
+    base = shell.path.rename(shell.directory / "base.jsonl")
+    result = shell.run("path.toml", *MODEL, "--baseline", base.name)
+    assert result.status == 0, result.err
+    assert "as expected: 2 rows against base.jsonl, within 10 %" in result.out
+    result.path.unlink()
+    result = shell.run("slow.toml", *MODEL, "--baseline", base.name, "--tolerance", "20%")
+    assert result.status == 1
+    assert "falls short: rank 0 to rank 1: simulated pingpong 8 latency 3.0" in result.out
+    assert load(result.path).header.plan["baseline"] == base.name
+    assert result.show("--baseline", base.name).status == 1
+    assert result.show("--baseline", base.name, "--tolerance", "90%").status == 0
+    assert result.show().status == 0
+    result.path.unlink()
+    # What it lacks is said before anything runs.
+    result = shell.run("path.toml", "-t", "simulated", "-s", "8,1K", "--baseline", base.name)
+    assert result.status == 2
+    assert result.err == (
+        "halftrip: --baseline: base.jsonl has no simulated pingpong 1K; measure the same as there\n"
     )
-    assert summarize_configuration(turns).latency == pytest.approx(7e3, rel=0.02)
-
-
-def test_the_quick_preset_measures_every_transport(shell):
-    result = shell.run("--preset", "quick", "-s", "8", **ONE_HOST)
-    assert result.status == 0, result.err
-    run = result.run
-    assert {m.configuration.transport for m in run.measurements} == set(DEFAULT_TRANSPORTS)
-    assert run.header.plan["preset"] == "quick"
+    assert not result.path.exists()

@@ -11,6 +11,7 @@ TWO_SIDED = "pingpong,stream,bidirectional,exchange"
 ALGORITHMS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
 
 
+@pytest.mark.extended
 def test_several_connections_are_verified(shell):
     several = ("--window", "3", "--streams", "1,3", "--wait", "block,spin", "--verify")
     result = shell.run(*QUICK, "-t", "tcp,shm", "-p", TWO_SIDED, "-s", "8,300000", *several)
@@ -54,9 +55,3 @@ def test_what_the_kernel_does_not_give_is_said(shell):
     assert "tcp: --socket-buffer 1G: net.core.rmem_max allows" in result.out
     shown = {m.configuration.tuning for m in result.run.measurements}
     assert shown == {UNTUNED, Tuning(socket_buffer=1 << 30)}
-
-
-def test_a_setting_that_no_transport_has_is_a_mistake(shell):
-    result = shell.run("-t", "shm", "-s", "8", "--no-nodelay")
-    assert result.status == 2
-    assert result.err == "halftrip: --no-nodelay: shm has no such setting\n"

@@ -8,7 +8,6 @@ long as it takes, the relay says what it drops, and bounds of times are the rela
 import socket
 import time
 
-import numpy as np
 import pytest
 
 from halftrip import _native
@@ -39,18 +38,13 @@ def test_every_iteration_is_a_sample(clock, size, wait):
     with Relay() as relay:
         ends = ends_of(relay, clock, size, wait, jitter=True)
         for samples in (1, 20):
+            began = time.monotonic_ns()
             result = run_batch(ends, "pingpong", samples, untimed=1)
+            # Samples do not overlap.
+            assert ends[0].times.sum() <= (time.monotonic_ns() - began) * (1 + RATES)
             assert counts(result) == (samples, samples, 0, 0)
             assert (ends[0].times > 0).all()
             assert result.jitter == -1
-
-
-def test_samples_do_not_overlap(clock):
-    with Relay() as relay:
-        ends = ends_of(relay, clock, 8)
-        began = time.monotonic_ns()
-        run_batch(ends, "pingpong", 200)
-        assert ends[0].times.sum() <= (time.monotonic_ns() - began) * (1 + RATES)
 
 
 @pytest.mark.parametrize("size", [1, 8, 1000])
@@ -71,14 +65,6 @@ def test_what_is_lost_is_counted_and_no_sample(clock, size, wait, way):
         assert result.timed_out_ticks / clock.hertz >= 10 * 0.002 * (1 - RATES)
         # The next batch is not affected.
         assert counts(run_batch(ends, "pingpong", 3)) == (3, 3, 0, 0)
-
-
-def test_time_ends_a_wait(clock):
-    with Relay(there=lambda *_: []) as relay:
-        end = ends_of(relay, clock, 64, timeout=0.03)[0]
-        result = end.take_part(_native.initiate_datagrams, "pingpong", 3)
-        assert counts(result) == (0, 3, 3, 0)
-        assert result.timed_out_ticks / clock.hertz >= 3 * 0.03 * (1 - RATES)
 
 
 def test_a_batch_ends_when_as_much_time_was_lost_as_it_may(clock):
@@ -158,6 +144,7 @@ def test_batches_may_lose_all_a_few_times_but_not_for_ever(clock):
         for _ in range(4):
             result = ends[0].take_part(_native.initiate_datagrams, "pingpong", 1)
             assert counts(result) == (0, 1, 1, 0)
+            assert result.timed_out_ticks / clock.hertz >= 0.02 * (1 - RATES)
         with pytest.raises(_native.NoAnswer, match=r"no answer to 5 datagrams within 0\.02 s each"):
             ends[0].take_part(_native.initiate_datagrams, "pingpong", 1)
 
@@ -197,7 +184,7 @@ def test_a_stop_ends_every_wait(clock, pattern, wait, side):
         assert isinstance(raised, _native.Stopped)
 
 
-def test_a_port_that_nobody_has_bound_is_an_os_error(clock):
+def test_a_port_that_nobody_has_bound_and_a_datagram_too_long_are_os_errors(clock):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as gone:
         gone.bind(("127.0.0.1", 0))
         address = gone.getsockname()
@@ -207,13 +194,8 @@ def test_a_port_that_nobody_has_bound_is_an_os_error(clock):
         end = End(_native.DatagramSocket(here.fileno(), True, True, HOUR_NS), clock, 8)
         with pytest.raises(OSError, match="refused"):
             end.take_part(_native.initiate_datagrams, "pingpong", 10)
-
-
-def test_a_datagram_that_is_too_long_is_an_os_error(clock):
-    with Relay() as relay:
-        end = End(relay.datagrams(0), clock, 65508)
-        with pytest.raises(OSError, match="too long"):
-            end.take_part(_native.initiate_datagrams, "pingpong", 1)
+    with Relay() as relay, pytest.raises(OSError, match="too long"):
+        End(relay.datagrams(0), clock, 65508).take_part(_native.initiate_datagrams, "pingpong", 1)
 
 
 def test_numbers_go_on_from_batch_to_batch(clock):
@@ -230,49 +212,3 @@ def test_numbers_go_on_from_batch_to_batch(clock):
             end.datagrams.restart()
         run_batch(ends, "pingpong", 2)
     assert numbers == list(range(6))
-
-
-# Which of the sender's buffers a received message comes from.
-
-
-def fill(end, seed):
-    generator = np.random.default_rng(seed)
-    end.out_bytes[:] = generator.integers(0, 256, end.out_bytes.shape, dtype=np.uint8)
-
-
-def check_sources(receiver, sender, header):
-    """Every buffer whose source is known holds that message; returns how many there are."""
-    known = np.flatnonzero(receiver.source_slots)
-    for slot in known:
-        sent = sender.out_bytes[receiver.source_slots[slot] - 1]
-        assert np.array_equal(receiver.in_bytes[slot][header:], sent[header:])
-    return len(known)
-
-
-@pytest.mark.parametrize("size", [8, 56, 57, 1000])
-@pytest.mark.parametrize("slots", [1, 4, 64])
-@pytest.mark.parametrize("jitter", [True, False])
-def test_the_source_of_every_message_is_known(clock, size, slots, jitter):
-    def drop(index, datagram):
-        if index % 7 != 5:
-            return [0.0]
-        return relay.drop() if ends[0].window == 1 else []
-
-    with Relay(there=drop) as relay:
-        ends = ends_of(relay, clock, size, slots=slots, jitter=jitter)
-        for turn in range(3):
-            for end in ends:
-                fill(end, turn)
-            run_batch(ends, "pingpong", 10, untimed=1, verify=True)
-            assert check_sources(ends[0], ends[1], 8) >= min(slots, 6)
-            assert check_sources(ends[1], ends[0], 8) >= min(slots, 6)
-        for end in ends:
-            end.window = 16
-            end.datagrams.restart()
-        for turn in range(3):
-            fill(ends[0], 10 + turn)
-            run_batch(ends, "stream", 4, untimed=1, verify=True)
-            # The window's last buffers hold what arrived; some of the earlier was overwritten.
-            header = min(size, 16) if jitter else 8
-            assert check_sources(ends[1], ends[0], header) >= min(slots, 48)
-            assert not ends[0].source_slots.any()

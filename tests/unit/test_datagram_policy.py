@@ -34,35 +34,7 @@ def test_jitter_is_that_of_the_rfc(times):
     assert jitter.ns == pytest.approx(rfc3550([b - a for a, b in times]), rel=1e-12)
 
 
-@given(st.lists(st.tuples(NS, NS), min_size=2), st.integers(-(10**15), 10**15))
-def test_jitter_does_not_depend_on_the_offset_of_the_clocks(times, offset):
-    one, other = _native.Jitter(), _native.Jitter()
-    for sent, received in times:
-        one.arrived(sent, received)
-        other.arrived(sent, received + offset)
-    assert one.ns == other.ns
-
-
-def test_constant_transit_times_have_no_jitter():
-    jitter = _native.Jitter()
-    for sent in (0, 5, 100, 10_000):
-        jitter.arrived(sent, sent + 77)
-    assert (jitter.is_known, jitter.ns) == (True, 0.0)
-
-
-def test_the_jitter_of_an_alternating_delay_approaches_the_difference():
-    jitter = _native.Jitter()
-    for i in range(200):
-        jitter.arrived(0, 5 * MS * (i % 2))
-    assert jitter.ns == pytest.approx(5 * MS * (1 - (15 / 16) ** 199), rel=1e-12)
-
-
 # ReplyTimeout.
-
-
-def test_the_first_timeout_is_the_limit():
-    timeout = _native.ReplyTimeout(SECOND)
-    assert (timeout.current, timeout.limit) == (SECOND, SECOND)
 
 
 @given(st.integers(0, 2 * SECOND), st.integers(1, SECOND), st.integers(1, SECOND))
@@ -118,43 +90,9 @@ def test_a_reply_between_misses_restarts_the_count():
     assert timeout.current == SECOND
 
 
-def play(timeout, durations):
-    """A ping-pong whose replies take so long, ns; returns which iterations were given up. A reply
-    that comes after that comes during a later iteration, which goes on."""
-    now, on_the_way, given_up = 0, [], []
-    for number, ns in enumerate(durations):
-        until = now + min(ns, timeout.current)
-        in_time = ns <= timeout.current
-        for late in [at for at in on_the_way if at <= until]:
-            on_the_way.remove(late)
-            timeout.was_too_short()
-        if in_time:
-            timeout.replied(ns)
-        else:
-            given_up.append(number)
-            on_the_way.append(now + ns)
-            timeout.missed()
-        now = until
-    return given_up
-
-
-def test_a_timeout_that_is_too_short_grows():
-    """The path slows down to three times the timeout: two iterations are given up, and no more."""
-    timeout = _native.ReplyTimeout(SECOND)
-    assert play(timeout, [MS // 10] * 20 + [30 * MS] * 40) == [20, 21]
-    assert timeout.current == 600 * MS
-
-
-@given(st.lists(st.integers(1, 900 * MS), max_size=60))
-def test_no_more_are_given_up_in_a_row_than_the_timeout_can_double(durations):
-    given_up = play(_native.ReplyTimeout(SECOND), durations)
-    most = 7  # 10 ms, doubled seven times, are more than the limit
-    runs = [b - a for a, b in zip(given_up, given_up[most:], strict=False)]
-    assert all(run > most for run in runs)
-
-
 def test_a_reset_forgets_all_replies():
     timeout = _native.ReplyTimeout(SECOND)
+    assert (timeout.current, timeout.limit) == (SECOND, SECOND)
     timeout.replied(50 * MS)
     timeout.reset()
     assert timeout.current == SECOND
@@ -175,11 +113,6 @@ def send(pacer, delays):
         times.append(pacer.next + delay)
         pacer.sent(times[-1])
     return times, [time - 1000 - 10 * i for i, time in enumerate(times)]
-
-
-def test_a_sender_in_time_keeps_the_rate():
-    times, _ = send(_native.Pacer(10, 1000, 100), [0.0] * 50)
-    assert times == [1000 + 10 * i for i in range(50)]
 
 
 def test_lost_time_is_caught_up_at_twice_the_rate():
@@ -215,15 +148,12 @@ def test_small_delays_do_not_add_up(delays):
 @given(DELAYS)
 def test_forgiven_time_is_not_caught_up(delays):
     pacer = _native.Pacer(10, 1000, 100)
+    # At the start there is nothing to forgive.
+    pacer.forgive()
+    assert pacer.next == 1000
     times, _ = send(pacer, delays)
     pacer.forgive()
     assert pacer.next >= times[-1] + 10 - 1e-6
-
-
-def test_at_the_start_there_is_nothing_to_forgive():
-    pacer = _native.Pacer(10, 1000, 100)
-    pacer.forgive()
-    assert pacer.next == 1000
 
 
 # DuplicateFilter.
@@ -239,11 +169,3 @@ def test_each_number_is_new_once(first, offsets):
             assert arrived.add(first + offset) == (offset not in known)
             known.add(offset)
     assert arrived.highest == first + max(known, default=-1)
-
-
-@given(st.integers(1, 100_000))
-def test_a_number_below_the_span_is_not_new(span):
-    arrived = _native.DuplicateFilter(0, span)
-    assert arrived.add(0)
-    assert arrived.add(10 * span + 10_000)
-    assert not arrived.add(1)

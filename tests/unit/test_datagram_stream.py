@@ -133,7 +133,7 @@ def transits_of(relay):
     return transits
 
 
-@pytest.mark.parametrize("delays", [[0.0], [0.0, 0.005], [0.003, 0.0, 0.007, 0.001]])
+@pytest.mark.parametrize("delays", [[0.0], [0.003, 0.0, 0.007, 0.001]])
 def test_jitter_is_that_of_the_relay_s_times(clock, delays):
     def delay(index, datagram):
         # Those behind it wait, too: none is late.
@@ -152,24 +152,6 @@ def aged(datagram, ns):
     """The datagram, as if it had been sent so much earlier."""
     sent = timestamp_of(datagram) - ns
     return datagram[:8] + struct.pack("<q", sent) + datagram[16:]
-
-
-@pytest.mark.parametrize("shifts", [[0], [0, 10**15], [10**15, 3 * 10**15, 2 * 10**15, 10**12]])
-def test_the_jitter_of_an_alternating_delay_is_that_delay(clock, shifts):
-    """The relay changes the times of sending. All other delays are shorter than the test."""
-
-    def age(index, datagram):
-        return [(0.0, aged(datagram, shifts[index % len(shifts)]))]
-
-    with Relay(there=age) as relay:
-        ends = ends_of(relay, clock, 100, window=60, rate=100 / 0.0005, jitter=True)
-        began = time.monotonic_ns()
-        result = run_batch(ends, "stream", 1)
-        took = time.monotonic_ns() - began
-    assert counts(result) == (1, 60, 0, 0)
-    made = [shifts[i % len(shifts)] for i in range(60)]
-    expected = smooth(abs(b - a) for a, b in itertools.pairwise(made))
-    assert result.jitter == pytest.approx(expected, abs=took)
 
 
 def test_the_warm_up_has_no_part_in_jitter(clock):
@@ -198,7 +180,7 @@ def times_of(relay):
     return [timestamp_of(each.datagram) for each in data_of(relay)]
 
 
-@pytest.mark.parametrize(("size", "rate"), [(1000, 10e6), (1000, 1e6), (64, 1e6)])
+@pytest.mark.parametrize(("size", "rate"), [(1000, 10e6), (64, 1e6)])
 @pytest.mark.parametrize("wait", ["block", "spin"])
 def test_none_is_sent_before_the_rate_allows_it(monotonic, size, rate, wait):
     interval = size / rate * 1e9
@@ -214,23 +196,15 @@ def test_none_is_sent_before_the_rate_allows_it(monotonic, size, rate, wait):
     assert ends[0].times.sum() >= 999 * interval - 1
 
 
-def test_a_rate_is_kept(monotonic):
+def test_a_rate_is_kept_and_lost_time_not_caught_up_in_a_burst(monotonic):
     """At least one gap in 200 is no longer than it should be; only a machine that stops the sender
     longer each time could make all of them longer."""
-    interval = 5e6
+    interval = 2e6
     with Relay() as relay:
         ends = ends_of(relay, monotonic, 100, window=200, rate=100 / interval * 1e9, jitter=True)
         run_batch(ends, "stream", 1)
         times = times_of(relay)
     assert np.diff(times).min() < 1.25 * interval
-
-
-def test_lost_time_is_not_caught_up_in_a_burst(monotonic):
-    interval = 1e6
-    with Relay() as relay:
-        ends = ends_of(relay, monotonic, 100, window=200, rate=100 / interval * 1e9, jitter=True)
-        run_batch(ends, "stream", 1)
-        times = times_of(relay)
     # A sender may be stopped after a datagram became due and before it writes down the time. It
     # reads the clock again for the next one, so there is half an interval from that to the one
     # after.

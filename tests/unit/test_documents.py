@@ -3,6 +3,7 @@
 import re
 import shlex
 import tomllib
+from functools import cache
 
 import pytest
 import typer
@@ -34,11 +35,7 @@ def commands(name):
     return re.findall(command, text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", WITH_COMMANDS)
-def test_documents_of_commands_have_some(name):
-    assert len(commands(name)) > 10
-
-
+COMMANDS = cache(lambda: typer.main.get_command(app))
 EVERY_COMMAND = dict.fromkeys(line for name in WITH_COMMANDS for line in commands(name))
 
 
@@ -46,7 +43,7 @@ EVERY_COMMAND = dict.fromkeys(line for name in WITH_COMMANDS for line in command
 def test_every_command_of_the_documents_is_possible(line):
     """Options are read as the command reads them."""
     name, *words = shlex.split(line)
-    command = typer.main.get_command(app).get_command(None, name)
+    command = COMMANDS().get_command(None, name)
     assert command is not None
     options = command.make_context(name, words).params
     if name != "run" or options["resume"] or options["against"] or options["plan"] == "PLAN.toml":
@@ -59,12 +56,6 @@ def test_every_command_of_the_documents_is_possible(line):
         layers = [file_layer(find_plan(options["plan"]))]
     given = {name: options[name] for name in OPTIONS.keys() & options if options[name]}
     check_possible(make_plan(*layers, options_layer(given)))
-
-
-def test_no_document_has_a_placeholder():
-    for document in DOCUMENTS:
-        found = re.search(r"\b(TBD|TODO|FIXME)\b|^[A-Z]+$", document.read_text(), re.MULTILINE)
-        assert found is None, f"{document.name}: {found[0]}"
 
 
 def test_every_transport_is_in_the_readme():

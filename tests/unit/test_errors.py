@@ -23,14 +23,10 @@ NO_REASON = SystemError("error return without exception set")
         (ValueError(), None),
     ],
 )
-def test_a_shortage_is_told_from_a_defect(error, said):
+def test_a_shortage_is_told_from_a_defect(monkeypatch, error, said):
     found = shortage(error)
     assert found == said or (said is not None and found.startswith(said))
-
-
-@pytest.mark.parametrize(
-    ("limit", "said"), [(resource.RLIM_INFINITY, None), (1 << 27, "no memory is left")]
-)
-def test_an_error_without_a_reason_is_a_shortage_where_memory_is_limited(monkeypatch, limit, said):
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
-    assert shortage(NO_REASON) == said
+    # An error without a reason is a shortage where memory is limited.
+    for limit, of_limit in ((resource.RLIM_INFINITY, None), (1 << 27, "no memory is left")):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, limit=limit: (limit, limit))
+        assert shortage(NO_REASON) == of_limit

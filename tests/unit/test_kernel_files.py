@@ -26,9 +26,7 @@ def test_text_is_the_whole_file_and_line_its_first_line_without_blanks(kernel):
     assert kernel.reader.line("/proc/empty") == ""
     kernel("proc/blank", "\n two\n")
     assert kernel.reader.line("/proc/blank") == ""
-
-
-def test_bytes_that_are_no_utf_8_are_read(kernel):
+    # Bytes that are no UTF-8 are read.
     (kernel.root / "proc/name").write_bytes(b"caf\xe9\n")
     assert kernel.reader.line("/proc/name") == "caf\xe9"
 
@@ -44,18 +42,15 @@ def test_a_missing_file_is_none_without_a_warning(kernel, path):
 
 def test_an_unreadable_file_is_none_with_one_warning(kernel, unreadable):
     reader = kernel.reader
+    # Some counters are for root alone.
+    assert reader.number(unreadable) is None
+    assert reader.take_warnings() == []
     for _ in range(3):
         assert reader.text(unreadable) is None
         assert reader.line(unreadable) is None
     assert reader.take_warnings() == [f"{unreadable}: is a directory"]
     assert reader.text(unreadable) is None
     assert reader.take_warnings() == []
-
-
-def test_a_number_that_cannot_be_read_is_none_without_a_warning(kernel, unreadable):
-    """Some counters are for root alone."""
-    assert kernel.reader.number(unreadable) is None
-    assert kernel.reader.take_warnings() == []
 
 
 @pytest.mark.parametrize(
@@ -96,22 +91,8 @@ def test_counts_are_read_by_name_and_malformed_ones_left_out(kernel):
     assert warning == "/proc/x: eth0 out is '?', which is not a count of 64 bits; left out"
 
 
-def test_names_are_in_order(kernel):
-    assert kernel.reader.names("/proc") == ["empty", "text"]
-
-
-def test_warnings_are_by_file_and_part(kernel):
-    for part in ("a", "b", "a"):
-        kernel.reader.warn("/proc/x", "malformed", part)
-    kernel.reader.warn("/proc/y", "malformed", "a")
-    assert kernel.reader.take_warnings() == [
-        "/proc/x: malformed",
-        "/proc/x: malformed",
-        "/proc/y: malformed",
-    ]
-
-
 def test_the_root_is_put_before_every_path(kernel):
+    assert kernel.reader.names("/proc") == ["empty", "text"]
     assert Reader(kernel.root / "proc").line("/text") == "one"
     assert Reader(kernel.root / "proc").names("/") == ["empty", "text"]
     assert Reader().line("/proc/self/stat").startswith(f"{os.getpid()} ")

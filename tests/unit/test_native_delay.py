@@ -5,7 +5,7 @@ import pytest
 
 from halftrip import _native
 from halftrip.clock import Clock, best_source
-from harness.ends import KINDS, PAIRS, messages, shm_pair, window_pair
+from harness.ends import KINDS, PAIRS, messages, shm_pair
 from harness.threads import in_thread
 
 CLOCK = best_source()
@@ -64,24 +64,6 @@ def test_what_a_delay_takes_longer_is_not_counted():
     taken = np.diff(times) + left_out
     assert (taken > 0).all()
     assert (taken < Clock().hertz).all()
-
-
-@pytest.mark.parametrize("pattern", ["exchange", "pingping", "bidirectional", "put"])
-def test_other_patterns_have_no_delay(pattern):
-    (first, _), _ = shm_pair()
-    rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
-    with pytest.raises(ValueError, match="this endpoint cannot do that pattern"):
-        _native.initiate_delayed(first, pattern, *rings, 1, 0, 1, np.zeros(2, np.int64), CLOCK,
-                                 10, 0)  # fmt: skip
-
-
-def test_one_sided_endpoints_have_no_delay():
-    (first, _), _, release = window_pair(64)
-    rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
-    with pytest.raises(TypeError):
-        _native.initiate_delayed(first, "pingpong", *rings, 1, 0, 1, np.zeros(2, np.int64), CLOCK,
-                                 10, 0)  # fmt: skip
-    release()
 
 
 def test_a_delay_ends_when_it_is_asked_to():

@@ -19,7 +19,7 @@ def take_part(call, end, pattern, rings, times, touch, timing=(1, 2), window=3):
     call(end, pattern, *rings, window, *timing, times, CLOCK, None, touch)
 
 
-@pytest.mark.parametrize("size", [1, 63, 64, 65, 1000, 70_000])
+@pytest.mark.parametrize("size", [1, 63, 65, 70_000])
 @pytest.mark.parametrize("touch", TOUCHES)
 @pytest.mark.parametrize("pattern", ["put", "get"])
 def test_touched_memory_holds_what_was_put_and_what_is_got(pattern, touch, size):
@@ -85,19 +85,3 @@ def test_a_responder_orders_its_accesses_to_an_mpi_window():
     take_part(_native.respond, mpi.window(0, 16), "put", (ring, ring), times, "timed", window=2)
     touch = ["MPI_Recv", "MPI_Win_sync", "MPI_Win_sync", "MPI_Send"]
     assert [call[0] for call in mpi.calls] == ["MPI_Send", *5 * touch, "MPI_Recv"]
-
-
-@pytest.mark.parametrize(
-    ("pattern", "touch", "said"),
-    [
-        ("pingpong", "timed", "only a one-sided pattern has memory to touch"),
-        ("stream", "untimed", "only a one-sided pattern has memory to touch"),
-        ("stream", "now", "none, untimed or timed"),
-    ],
-)
-def test_what_cannot_be_touched_is_refused(pattern, touch, said):
-    ends, _ = shm_pair()
-    rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
-    for call, end in zip((_native.initiate, _native.respond), ends, strict=True):
-        with pytest.raises(ValueError, match=said):
-            take_part(call, end, pattern, rings, np.zeros(2, np.int64), touch)

@@ -21,11 +21,6 @@ OF_A_RUN = {"resume", "again"}
 OF_EVERY_TABLE = {"transport"}
 OF_LAYERS = {"layer", "over"}
 OF_VERDICTS = {"ok", "caution", "no"}
-# What some of them were once called.
-OLD = {
-    *("line", "late", "together", "company", "case", "cases", "culprit", "marked", "stolen"),
-    *("bend", "bends"),
-}
 
 
 def options():
@@ -111,8 +106,3 @@ def test_every_word_of_the_page_is_one_of_the_code():
             assert quoted(place) or place == "-", word
             said = [name.removeprefix("--") for name in quoted(place)]
             assert [name for name in said if name not in names] == [], word
-
-
-def test_no_option_column_or_field_has_an_old_word():
-    for names in (options(), headings(), csv_columns(), fields()):
-        assert [name for name in names if OLD & set(re.split(r"[-_ ]", name))] == []

@@ -1,10 +1,6 @@
 /* Settings, errors, devices and contexts.
  *
- * STANDIN_CUDA_DEVICES, _MEMORY, _L2 (bytes of each), _VERSION, _NO_PEER, _NO_IPC, _COMPUTE_MODE,
- * _BUSY (another process has the devices), _READABLE (the host reaches device memory, as if a library
- * knew how to), _LEDGER (a directory in which each process keeps a file of what it holds);
-
- * STANDIN_CUDA_DEVICES, _MEMORY (bytes of each), _VERSION, _NO_PEER, _NO_IPC, _COMPUTE_MODE, _BUSY
+ * STANDIN_CUDA_DEVICES, _MEMORY, _L2 (bytes of each), _VERSION, _NO_PEER, _COMPUTE_MODE, _BUSY
  * (another process has the devices, where the mode is exclusive), _MIG, _READABLE (the host reaches
  * device memory, as if a library knew how to), _LEDGER (a directory in which each process keeps a
  * file of what it holds);
@@ -81,7 +77,6 @@ static void read_settings(void) {
       .version = (int)number("VERSION", 12080),
       .readable = (int)number("READABLE", 0),
       .no_peer = (int)number("NO_PEER", 0),
-      .no_ipc = (int)number("NO_IPC", 0),
       .compute_mode = (int)number("COMPUTE_MODE", 0),
       .busy = (int)number("BUSY", 0),
       .mig = (int)number("MIG", 0),
@@ -236,13 +231,6 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) {
   return SUCCESS;
 }
 
-CUresult cuDeviceGetPCIBusId(char *address, int length, int device) {
-  BEGIN();
-  if (!is_device(device)) return INVALID_DEVICE;
-  int written = snprintf(address, (size_t)length, "0000:%02x:00.0", 0xaa + device);
-  return written < length ? SUCCESS : INVALID_VALUE;
-}
-
 CUresult cuDeviceCanAccessPeer(int *can, int device, int peer) {
   BEGIN();
   if (!is_device(device) || !is_device(peer)) return INVALID_DEVICE;
@@ -283,22 +271,11 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
   return is_device(device) ? SUCCESS : INVALID_DEVICE;
 }
 
-CUresult cuDevicePrimaryCtxRelease_v2(int device) {
-  BEGIN();
-  return is_device(device) ? SUCCESS : INVALID_DEVICE;
-}
-
 CUresult cuCtxSetCurrent(void *context) {
   BEGIN();
   intptr_t device = (intptr_t)context - 1; /* -1: none is current any more */
   if (device < -1 || device >= settings.devices) return INVALID_CONTEXT;
   current = (int)device;
-  return SUCCESS;
-}
-
-CUresult cuCtxGetCurrent(void **context) {
-  BEGIN();
-  *context = (void *)(intptr_t)(current + 1);
   return SUCCESS;
 }
 

@@ -275,57 +275,9 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *pointer, unsign
   return SUCCESS;
 }
 
-/* Where managed memory lies is nothing here: advice is checked, and nothing moves. */
-static CUresult check_managed(CUdeviceptr pointer, size_t size, int device) {
-  struct place place;
-  CUresult result = find_place(pointer, size, &place);
-  if (result) return result;
-  if (place.kind != MANAGED) return INVALID_VALUE;
-  return device >= -1 && device < settings.devices ? SUCCESS : INVALID_DEVICE; /* -1: the host */
-}
-
-CUresult cuMemAdvise(CUdeviceptr pointer, size_t size, int advice, int device) {
-  (void)advice;
-  BEGIN();
-  NEEDS_CONTEXT();
-  return check_managed(pointer, size, device);
-}
-
-CUresult cuMemPrefetchAsync(CUdeviceptr pointer, size_t size, int device, void *stream) {
-  (void)stream;
-  BEGIN();
-  NEEDS_CONTEXT();
-  return check_managed(pointer, size, device);
-}
-
-/* Numbers of CUpointer_attribute, of CUmemorytype. */
-enum { CONTEXT = 1, MEMORY_TYPE, DEVICE_POINTER, HOST_POINTER, IS_MANAGED = 8, DEVICE_ORDINAL };
-enum { TYPE_HOST = 1, TYPE_DEVICE = 2 };
-
-CUresult cuPointerGetAttribute(void *data, int which, CUdeviceptr pointer) {
-  BEGIN();
-  NEEDS_CONTEXT();
-  struct region region;
-  if (!find(pointer, &region)) return INVALID_VALUE;
-  switch (which) {
-    case CONTEXT: *(void **)data = (void *)(intptr_t)(region.device + 1); break;
-    case MEMORY_TYPE: *(unsigned *)data = region.kind == PINNED ? TYPE_HOST : TYPE_DEVICE; break;
-    case DEVICE_POINTER: *(CUdeviceptr *)data = pointer; break;
-    case HOST_POINTER:
-      if (region.kind == DEVICE) return INVALID_VALUE;
-      *(void **)data = (void *)(uintptr_t)pointer;
-      break;
-    case IS_MANAGED: *(unsigned *)data = region.kind == MANAGED; break;
-    case DEVICE_ORDINAL: *(int *)data = region.device; break;
-    default: return NOT_SUPPORTED;
-  }
-  return SUCCESS;
-}
-
 CUresult cuIpcGetMemHandle(struct handle *handle, CUdeviceptr pointer) {
   BEGIN();
   struct region region;
-  if (settings.no_ipc) return NOT_SUPPORTED;
   if (!find(pointer, &region) || region.kind != DEVICE || region.origin != ALLOCATED)
     return INVALID_VALUE;
   *handle = (struct handle){(int)getpid(), region.descriptor, region.device, 0, region.size, {0}};
@@ -337,7 +289,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pointer, struct handle handle, unsig
   BEGIN();
   NEEDS_CONTEXT();
   /* A process cannot open what is its own. */
-  if (settings.no_ipc || handle.pid == (int)getpid()) return NOT_SUPPORTED;
+  if (handle.pid == (int)getpid()) return NOT_SUPPORTED;
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/fd/%d", handle.pid, handle.descriptor);
   int descriptor = open(path, O_RDWR | O_CLOEXEC);

@@ -66,11 +66,6 @@ const char *ncclGetErrorString(int code) {
   }
 }
 
-int ncclGetVersion(int *version) {
-  *version = 22707;
-  return OK;
-}
-
 int ncclGetUniqueId(unique_id *id) {
   uint64_t number;
   memset(id, 0, sizeof *id);
@@ -143,9 +138,6 @@ int ncclCommDestroy(struct comm *comm) {
   free(comm);
   return OK;
 }
-
-/* Nothing is under way between two calls, so there is nothing to abort. */
-int ncclCommAbort(struct comm *comm) { return ncclCommDestroy(comm); }
 
 /* Moves a piece if it can; returns whether it has. */
 static int advance(struct operation *each) {

@@ -12,16 +12,6 @@ static long number(const char *name, long otherwise) {
 }
 
 int nvmlInit_v2(void) { return OK; }
-int nvmlShutdown(void) { return OK; }
-const char *nvmlErrorString(int code) {
-  switch (code) {
-    case OK: return "Success";
-    case INVALID_ARGUMENT: return "Invalid Argument";
-    case NOT_FOUND: return "Not Found";
-    case INSUFFICIENT_SIZE: return "Insufficient Size";
-    default: return "Unknown Error";
-  }
-}
 
 int nvmlSystemGetDriverVersion(char *version, unsigned length) {
   int written = snprintf(version, length, "999.1");
@@ -40,16 +30,6 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **device) {
   const char *bus = strchr(address, ':');
   if (!bus) return INVALID_ARGUMENT;
   return find(strtol(bus + 1, NULL, 16), device);
-}
-
-/* GPU- or MIG-, and the UUID that libcuda.so.1's stand-in gives: its first byte is the device's. */
-int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
-  const char *kind = number("STANDIN_CUDA_MIG", 0) ? "MIG-" : "GPU-";
-  char first[3] = {0};
-  if (strncmp(uuid, kind, 4) != 0 || strlen(uuid) != 40) return INVALID_ARGUMENT;
-  memcpy(first, uuid + 4, 2);
-  if (strcmp(uuid + 6, "5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a") != 0) return NOT_FOUND;
-  return find(strtol(first, NULL, 16) - 0xa0 + FIRST_BUS, device);
 }
 
 int nvmlDeviceGetCurrPcieLinkGeneration(void *device, unsigned *generation) {
@@ -85,16 +65,6 @@ int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *milliwatts) {
 int nvmlDeviceGetMaxClockInfo(void *device, int which, unsigned *megahertz) {
   (void)device;
   *megahertz = which == 2 ? 2000 : 1500;
-  return OK;
-}
-
-int nvmlDeviceGetApplicationsClock(void *device, int which, unsigned *megahertz) {
-  return nvmlDeviceGetMaxClockInfo(device, which, megahertz);
-}
-
-int nvmlDeviceGetComputeMode(void *device, int *mode) {
-  (void)device;
-  *mode = (int)number("STANDIN_CUDA_COMPUTE_MODE", 0);
   return OK;
 }
 

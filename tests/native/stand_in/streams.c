@@ -91,29 +91,6 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, struct str
   return copy(to, from, size, stream_of(stream));
 }
 
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size,
-                              struct stream *stream) {
-  BEGIN();
-  NEEDS_CONTEXT();
-  if (!is_on_device(to)) return INVALID_VALUE;
-  return copy(to, (CUdeviceptr)(uintptr_t)from, size, stream_of(stream));
-}
-
-CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, struct stream *stream) {
-  BEGIN();
-  NEEDS_CONTEXT();
-  if (!is_on_device(from)) return INVALID_VALUE;
-  return copy((CUdeviceptr)(uintptr_t)to, from, size, stream_of(stream));
-}
-
-CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size,
-                              struct stream *stream) {
-  BEGIN();
-  NEEDS_CONTEXT();
-  if (!is_on_device(to) || !is_on_device(from)) return INVALID_VALUE;
-  return copy(to, from, size, stream_of(stream));
-}
-
 CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
                             void *attributes, size_t *indices, size_t attribute_count,
                             size_t *failed, struct stream *stream) {
@@ -141,12 +118,6 @@ static CUresult copy_now(CUdeviceptr to, CUdeviceptr from, size_t size) {
   return result;
 }
 
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
-  BEGIN();
-  NEEDS_CONTEXT();
-  return copy_now(to, from, size);
-}
-
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
   BEGIN();
   NEEDS_CONTEXT();
@@ -170,13 +141,6 @@ static CUresult fill(CUdeviceptr to, unsigned char value, size_t size) {
 }
 
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t size) {
-  BEGIN();
-  NEEDS_CONTEXT();
-  return fill(to, value, size);
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t size, struct stream *stream) {
-  (void)stream;
   BEGIN();
   NEEDS_CONTEXT();
   return fill(to, value, size);
@@ -218,12 +182,6 @@ CUresult cuCtxSynchronize(void) {
   int64_t end = device_ends[current_device()];
   pthread_mutex_unlock(&lock);
   return wait_for(end);
-}
-
-CUresult cuStreamQuery(struct stream *stream) {
-  BEGIN();
-  NEEDS_CONTEXT();
-  return now_ns() < end_of(stream_of(stream)) ? NOT_READY : SUCCESS;
 }
 
 CUresult cuStreamWriteValue32_v2(struct stream *stream, CUdeviceptr word, uint32_t value,
@@ -274,14 +232,6 @@ CUresult cuEventElapsedTime(float *milliseconds, int64_t *start, int64_t *end) {
   if (*start == 0 || *end == 0) return INVALID_HANDLE; /* not recorded */
   if (*end > now_ns() || *start > now_ns()) return NOT_READY;
   *milliseconds = (float)(*end - *start) * 1e-6f;
-  return SUCCESS;
-}
-
-CUresult cuStreamWaitEvent(struct stream *stream, int64_t *event, unsigned flags) {
-  (void)flags;
-  BEGIN();
-  NEEDS_CONTEXT();
-  lengthen_from(stream_of(stream), *event, 0);
   return SUCCESS;
 }
 

@@ -10,7 +10,6 @@ from halftrip.analysis.causes import (
     Candidate,
     Prediction,
     bend_at,
-    candidates,
     causes,
     moved,
     predictions,
@@ -110,46 +109,80 @@ def test_what_belongs_to_others_is_not_offered(other):
     assert named([threshold], bend(4000, 4200), launches=launches) == [[]]
 
 
-def test_what_mpi_does_with_messages_is_not_what_it_does_with_windows():
-    curve = configuration("mpi", 0, pattern="put", mode="onesided")
-    assert named([EAGER], bend(4000, 4200), curve=curve) == [[]]
-
-
-def test_nothing_is_a_cause_in_virtual_time():
-    curve = configuration("simulated", 0)
-    assert named([PAGE, L2], bend(4000, 300_000), curve=curve) == [[]]
+BENDS = bend(4000, 4200), bend(100_000, 600_000, "slope"), bend(4 << 20, 32 << 20, "slope")
 
 
 @pytest.mark.parametrize(
-    ("cache", "curve", "low", "high"),
+    ("fields", "found"),
     [
-        # A buffer to send from, and one to receive into.
-        (L2, {}, 128 << 10, 256 << 10),
-        (L2, {"buffers": "same"}, 256 << 10, 512 << 10),
-        # Both ends share it, and with other programs.
-        (L3, {}, 2 << 20, 8 << 20),
-        (L3, {"buffers": "same"}, 4 << 20, 16 << 20),
-        # An end of a stream only sends, or only receives.
-        (L2, {"pattern": "stream", "window": 64, "places": "own"}, 4 << 10, 8 << 10),
-        (L2, {"pattern": "stream", "window": 64, "places": "same"}, 256 << 10, 512 << 10),
-        (L2, {"datatype": "vector"}, 64 << 10, 128 << 10),
+        ({}, ["the eager limit", "the page"]),
+        # What MPI does with messages it does not do with windows.
+        ({"pattern": "put", "mode": "onesided"}, ["the page"]),
+        # Of buffers in memory of a device, the protocol alone is a cause.
+        ({"memory": "cuda@0"}, ["the eager limit"]),
     ],
 )
-def test_a_cache_holds_the_buffers_of_all_ends_that_share_it(cache, curve, low, high):
-    found = predictions(cache, configuration("shm", 0, **curve), [environment(0), environment(1)])
-    assert list(found) == [Prediction(low, high)]
+def test_a_protocol_and_a_page_of_mpi(fields, found):
+    curve = configuration("mpi", 0, **fields)
+    assert named([EAGER, PAGE], BENDS[0], curve=curve) == [found]
 
 
-@pytest.mark.parametrize("curve", [{"cache": "cold"}, {"verify": True}])
-def test_buffers_that_are_in_no_cache_have_no_bend_at_one(curve):
-    curve = configuration("shm", 0, **curve)
-    assert named([L2], bend(100_000, 300_000, "slope"), curve=curve) == [[]]
+@pytest.mark.parametrize(
+    ("transport", "fields"),
+    [
+        ("simulated", {}),
+        ("shm", {"cache": "cold", "pages": "huge"}),
+        ("shm", {"verify": True, "pages": "huge"}),
+        ("cuda-ipc", {"memory": "cuda@0:cuda@1"}),
+        ("nccl", {"memory": "cuda@0:cuda@1"}),
+    ],
+)
+def test_no_cache_or_page_bends_a_curve_whose_buffers_are_in_none(transport, fields):
+    curve = configuration(transport, 0, **fields)
+    assert named([PAGE, L2, L3], *BENDS, curve=curve) == [[], [], []]
 
 
-def test_the_cache_of_another_host_does_not_count():
-    ends = (environment(0), environment(1, host="node2", core=0))
-    found = predictions(L3, configuration("tcp", 0), ends)
-    assert list(found) == [Prediction(4 << 20, 16 << 20)]
+STREAM = {"pattern": "stream", "window": 64}
+STAGED = {"memory": "cuda@0:host", "staging": 0}
+
+
+@pytest.mark.parametrize(
+    ("cache", "fields", "buffers"),
+    [
+        # A buffer to send from, and one to receive into.
+        (L2, {}, 2),
+        (L2, {"buffers": "same"}, 1),
+        # Both ends share it, and with other programs.
+        (L3, {}, 4),
+        (L3, {"buffers": "same"}, 2),
+        # An end of a stream only sends, or only receives.
+        (L2, STREAM | {"places": "own"}, 64),
+        (L2, STREAM | {"places": "same"}, 1),
+        (L2, {"datatype": "vector"}, 4),
+        # Those in the host, and what is staged there.
+        (L3, {"memory": "cuda@0:host"}, 2),
+        (L3, {"memory": "cuda@0", "staging": 0}, 2),
+        (L3, STAGED, 3),
+        (L3, STAGED | {"pattern": "stream", "window": 8, "places": "own"}, 1 + 8),
+        (L3, {"memory": "cuda@0", "staging": 0, "pattern": "bidirectional",
+              "mode": "nonblocking"}, 4),
+        (L3, {"memory": "cuda@0", "staging": 16 << 20}, 2),
+        # Chunks of a long message take no more room than those of a shorter one.
+        (L3, {"memory": "cuda@0", "staging": 512 << 10}, None),
+    ],
+)  # fmt: skip
+def test_a_cache_holds_the_buffers_of_all_ends_that_share_it(cache, fields, buffers):
+    curve = configuration("mpi", 0, **fields)
+    found = predictions(cache, curve, [environment(0), environment(1)])
+    high = [] if buffers is None else [cache.value / buffers]
+    assert [each.high for each in found] == pytest.approx(high)
+
+
+def test_of_a_shared_cache_others_may_have_the_most():
+    curve, ends = configuration("tcp", 0), (environment(0), environment(1, host="node2", core=0))
+    assert list(predictions(L2, curve, ends)) == [Prediction(128 << 10, 256 << 10)]
+    # That of another host does not count.
+    assert list(predictions(L3, curve, ends)) == [Prediction(4 << 20, 16 << 20)]
 
 
 def test_a_page_is_that_of_the_buffers():
@@ -159,6 +192,10 @@ def test_a_page_is_that_of_the_buffers():
         curve = configuration("shm", 0, pages=pages)
         assert named(both, bend(4000, 3 << 20, "slope"), curve=curve) == [[name]]
         assert named(both, bend(size - 8, size + 8, "slope"), curve=curve) == [[name]]
+    # Of the end in the host.
+    of_host = configuration("mpi", 0, memory="cuda@0:host", pages="4K:huge")
+    assert named(both, BENDS[0], curve=of_host) == [[]]
+    assert named(both, bend(2_000_000, 2_200_000), curve=of_host) == [["the huge page"]]
 
 
 def test_every_further_packet_of_a_message_is_a_multiple_of_the_mtu():
@@ -179,20 +216,10 @@ def test_a_capacity_holds_the_messages_of_a_window():
     assert list(predictions(pipe, windowed)) == [Prediction(65535 / 16, 4096)]
 
 
-def test_both_ends_know_the_same_one():
-    thresholds = [msgspec.structs.replace(EAGER, rank=rank) for rank in (0, 1)]
-    assert len(candidates(run(thresholds=tuple(thresholds)), CURVE)) == 1
-
-
 def test_a_run_without_thresholds_says_so():
     (found,) = causes(run(), [fit(bend(1, 2))])
     assert not found.knows
     assert found.bends[0].candidates == ()
-
-
-def test_a_curve_that_cannot_be_fitted_has_no_bends():
-    unfitted = PiecewiseFit(CURVE, None, None, "two sizes")
-    assert causes(run(thresholds=(EAGER,)), [unfitted])[0].bends == ()
 
 
 def test_the_bend_at_a_size_is_the_nearest_within_a_factor_of_two():
@@ -212,54 +239,3 @@ def test_a_prediction_moves_with_the_value_and_the_header_stays():
     assert moved(Candidate(EAGER, limit), 2) == Prediction(8192 - 64, 8192)
     *_, last = predictions(MTU, CURVE)
     assert moved(Candidate(MTU, last), 6) == Prediction(4 * (9000 - 28), 4 * 9000, 4)
-
-
-# Memory of devices.
-
-
-def on_device(memory="cuda@0", staging=None, transport="mpi", **changes):
-    return configuration(transport, 0, memory=memory, staging=staging, **changes)
-
-
-@pytest.mark.parametrize("transport", ["mpi", "cuda-ipc", "nccl"])
-def test_no_cache_or_page_of_the_host_bends_what_goes_from_device_to_device(transport):
-    curve = on_device("cuda@0:cuda@1", transport=transport)
-    bends = bend(4000, 4200), bend(100_000, 600_000, "slope"), bend(4 << 20, 32 << 20, "slope")
-    assert named([PAGE, L2, L3], *bends, curve=curve) == [[], [], []]
-
-
-def test_the_protocol_of_a_library_that_takes_device_pointers_is_still_a_cause():
-    assert named([EAGER, PAGE], bend(4000, 4200), curve=on_device()) == [["the eager limit"]]
-
-
-@pytest.mark.parametrize(
-    ("curve", "buffers"),
-    [
-        (on_device("cuda@0:host"), 2),
-        (on_device("host:cuda@0"), 2),
-        (on_device("cuda@0", 0), 2),
-        (on_device("cuda@0:host", 0), 3),
-        (on_device("cuda@0:host", 0, pattern="stream", window=8, places="own"), 1 + 8),
-        (on_device("cuda@0", 0, pattern="bidirectional", mode="nonblocking"), 4),
-        (on_device("cuda@0", 16 << 20), 2),
-    ],
-)
-def test_a_cache_holds_the_buffers_in_the_host_and_what_is_staged_there(curve, buffers):
-    """Both cores share this one."""
-    (prediction,) = predictions(L3, curve, [environment(0), environment(1)])
-    assert prediction.high == pytest.approx(L3.value / buffers)
-
-
-def test_chunks_of_a_long_message_take_no_more_room_than_those_of_a_shorter_one():
-    ends = [environment(0), environment(1)]
-    assert list(predictions(L3, on_device("cuda@0", 512 << 10), ends)) == []
-    # The other end's buffers are as long as the messages.
-    assert list(predictions(L3, on_device("cuda@0:host", 512 << 10), ends)) != []
-
-
-def test_a_page_is_one_of_the_end_in_the_host():
-    huge = msgspec.structs.replace(PAGE, name="the huge page", value=2 << 20)
-    bends = bend(4000, 4200), bend(2_000_000, 2_200_000)
-    of_host = on_device("cuda@0:host", pages="4K:huge")
-    assert named([PAGE, huge], *bends, curve=of_host) == [[], ["the huge page"]]
-    assert named([PAGE, huge], *bends, curve=on_device(staging=0)) == [["the page"], []]

@@ -2,15 +2,11 @@
 
 import math
 
-import msgspec
 import pytest
 
 from halftrip.analysis.environments import Change
 from halftrip.analysis.history import CORE_TO_CORE, history, run_figures
-from halftrip.results.records import Measurement
-from halftrip.results.run_file import load
 from harness import histories, runs
-from harness.files import ROOT
 from harness.histories import KERNELS, dated, figures, weekly
 
 
@@ -42,10 +38,6 @@ def test_rows_that_changed_come_first_and_all_are_kept(changed):
         for each in changed
     ]
     assert [row.changes for row in history(slower_tcp).rows] == [[], []]
-
-
-def test_runs_may_come_in_any_order(changed):
-    assert history(changed[::-1]) == history(changed)
 
 
 def test_nothing_is_found_where_nothing_changed():
@@ -89,17 +81,17 @@ def test_of_empty_messages_the_time_counts():
     assert 0 < figure.value < math.inf
 
 
-def test_requested_cores_do_not_tell_rows_apart():
-    def on(core):
-        made = runs.measurement()
-        configuration = made.configuration
-        end = msgspec.structs.replace(configuration.initiator, core=core)
-        return msgspec.structs.replace(
-            made, configuration=msgspec.structs.replace(configuration, initiator=end)
-        )
-
-    found = history(figures([dated(runs.run(on(0)), 0), dated(runs.run(on(3)), 1)]))
-    assert len(found.rows) == 1
+@pytest.mark.parametrize(("pattern", "bandwidth"), [("stream", 1e9), ("bidirectional", 2e9)])
+def test_bandwidth_is_that_of_both_directions_with_its_interval(pattern, bandwidth):
+    slices = [
+        runs.measurement("tcp", 1000, pattern=pattern, half_ns=500.0, slice=n, seed=n)
+        for n in range(6)
+    ]
+    (alone,) = run_figures("a", runs.run(slices[0])).figures.values()
+    assert math.isnan(alone.low)
+    (figure,) = run_figures("a", runs.run(*slices)).figures.values()
+    assert figure.value == pytest.approx(bandwidth, rel=0.02)
+    assert figure.low < figure.value < figure.high
 
 
 def test_another_core_to_core_round_trip_is_named():
@@ -131,19 +123,6 @@ def test_changes_in_other_directions_are_events_of_their_own():
 
     found = history(figures(map(run, range(16))))
     assert {event.direction for event in found.events} == {"slower", "faster"}
-
-
-def test_without_samples_there_is_no_figure():
-    empty = msgspec.structs.replace(runs.measurement(), blocks=[])
-    assert isinstance(empty, Measurement)
-    assert run_figures("a", runs.run(empty)).figures == {}
-
-
-def test_runs_of_every_kind_are_read_together():
-    paths = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
-    found = history(run_figures(path.name, load(path)) for path in paths)
-    assert len(found.runs) == len(paths)
-    assert found.rows
 
 
 def test_the_samples_of_a_run_are_not_kept():

@@ -1,7 +1,6 @@
 """What the figures of other tools are judged by: their digits, a first row without a warm-up, and
 one launch that is unlike the others."""
 
-import numpy as np
 import pytest
 
 from halftrip.analysis.flags import evidences
@@ -39,18 +38,6 @@ def test_digits_that_say_too_little(us, is_coarse):
     if is_coarse:
         assert flag.name == "coarse-clock"
         assert "in steps of 0.0100 us" in flag.seen
-
-
-def test_a_figure_of_ours_has_all_its_digits():
-    (row,) = evidences(runs.run(pingpong(noise())))
-    assert few_digits(row) is None
-
-
-def test_the_first_row_of_a_tool_that_does_not_warm_up():
-    found = causes(of_mpi4py_ve((8, 50.0), (16, 4.0), (32, 4.1)))
-    assert found[(), 8].name == "cold start"
-    assert "times as long as 16" in found[(), 8].seen
-    assert {found[(), size].name for size in (16, 32)} == {"no interval"}
 
 
 @pytest.mark.parametrize("rows", [
@@ -94,8 +81,3 @@ def test_one_launch_in_another_mode(levels, odd):
     assert (row.verdict.cause.name == "another mode") == (odd is not None)
     if odd is not None:
         assert row.verdict.cause.seen.startswith(f"{odd} took ")
-
-
-def test_launches_that_agree_have_no_other_mode():
-    (row,) = document(launches(*np.linspace(0.999, 1.001, 6))).rows
-    assert row.verdict.word == "ok"

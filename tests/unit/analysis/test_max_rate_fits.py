@@ -1,5 +1,7 @@
 """The max-rate model of runs whose pairs talked at the same time."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from harness import runs
 
 # ns, and bytes per second.
 START, PER_PAIR, TOGETHER = 2000.0, 1e9, 3e9
+NEEDED = f"where the model needs several numbers of pairs; measure them: {COMMAND}"
 SIZES = (64, 4096, 65536, 1 << 20)
 
 
@@ -22,33 +25,25 @@ def measured(pairs=(1, 2, 4), sizes=SIZES, together=TOGETHER, slices=8, launches
     generator = np.random.default_rng(1)
     measurements, aggregates = [], []
     every = [(rank, rank + 4) for rank in range(4)]
-    for launch in range(launches):
-        for number in range(slices):
-            for size in sizes:
-                for count in pairs:
-                    for begin in range(0, 4, count):
-                        talking = every[begin : begin + count]
-                        ns = time(count, size, together) * (1 + noise * generator.normal())
-                        made = [
-                            runs.measurement(
-                                "tcp", size, "block", slice=number, launch=launch, iterations=1,
-                                samples=[round(2 * ns)] * 50, rtts=None, pair=pair,
-                                concurrency=count,
-                            )
-                            for pair in talking
-                        ]  # fmt: skip
-                        measurements += made
-                        if count > 1:
-                            aggregates.append(
-                                Aggregate(
-                                    configuration=made[0].configuration,
-                                    slice=number,
-                                    launch=launch,
-                                    pairs=talking,
-                                    spans=[round(100 * ns)],
-                                    messages=[100.0 * count],
-                                )
-                            )
+    rounds = [every[begin : begin + count] for count in pairs for begin in range(0, 4, count)]
+    for launch, number, size, talking in product(range(launches), range(slices), sizes, rounds):
+        count = len(talking)
+        ns = time(count, size, together) * (1 + noise * generator.normal())
+        made = [
+            runs.measurement(
+                "tcp", size, "block", slice=number, launch=launch, iterations=1,
+                samples=[round(2 * ns)] * 50, rtts=None, pair=pair, concurrency=count,
+            )
+            for pair in talking
+        ]  # fmt: skip
+        measurements += made
+        if count > 1:
+            aggregates.append(
+                Aggregate(
+                    configuration=made[0].configuration, slice=number, launch=launch,
+                    pairs=talking, spans=[round(100 * ns)], messages=[100.0 * count],
+                )
+            )  # fmt: skip
     return runs.run(*measurements, aggregates=tuple(aggregates))
 
 
@@ -81,24 +76,12 @@ def test_what_was_never_reached_has_a_bound():
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        (
-            {"pairs": (1,)},
-            (
-                "one pair at a time, where the model needs several numbers of pairs; "
-                f"measure them: {COMMAND}"
-            ),
-        ),
-        (
-            {"pairs": (2,)},
-            (
-                "2 pairs at once, always, where the model needs several numbers of pairs; "
-                f"measure them: {COMMAND}"
-            ),
-        ),
+        ({"pairs": (1,)}, f"one pair at a time, {NEEDED}"),
+        ({"pairs": (2,)}, f"2 pairs at once, always, {NEEDED}"),
         ({"sizes": (8, 64)}, "fewer than three sizes; measure more: -s 8,1K,64K,1M"),
         ({"slices": 1}, "no intervals; measure several slices or launches"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_told_says_why(keys, said):
     (fit,) = max_rate_fits(measured(**keys))
     assert fit.found is None

@@ -59,16 +59,12 @@ def test_both_directions_at_once_are_messages_of_their_own():
     assert cost.instructions.value == pytest.approx(2 * 100 / (10 * 2))
 
 
-@pytest.fixture(params=[True, False], ids=["counted", "not counted"])
-def shown(request, tmp_path):
-    """A run with or without counted slices, written and read again."""
-    slices = [counted(n, each) for n, each in enumerate(PER_MESSAGE)] if request.param else []
+@pytest.mark.parametrize("has_counted", [True, False])
+def test_tables_and_csv_have_the_costs_of_a_run_that_counted(has_counted, tmp_path):
+    """Written and read again."""
+    slices = [counted(n, each) for n, each in enumerate(PER_MESSAGE)] if has_counted else []
     made = run(measurement(size=64, usage=(usage(), usage())), counted_slices=tuple(slices))
-    return request.param, document(load(save(made, tmp_path / "run.jsonl")))
-
-
-def test_tables_and_csv_have_the_costs_of_a_run_that_counted(shown):
-    has_counted, of_run = shown
+    of_run = document(load(save(made, tmp_path / "run.jsonl")))
     table = text_of(render_cost(of_run, 300), 300)
     assert ("102 [100, 105]" in table) == has_counted
     assert ("per cycle" in table) == has_counted

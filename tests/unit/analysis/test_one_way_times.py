@@ -4,8 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from halftrip.analysis.one_way import Clocks, one_way, one_way_times
-from harness import runs
+from halftrip.analysis.one_way import Clocks, one_way_times
 from harness.arrivals import BOOTED, SECOND, block, comparison, ping_pong
 
 
@@ -92,12 +91,6 @@ def test_both_clocks_of_a_pair_without_rank_0_add_to_the_error():
     assert reading.error == pytest.approx(5000 + 10_000, abs=200)
 
 
-def test_two_hosts_of_one_name_whose_clocks_were_compared_have_two():
-    compared = [comparison(BOOTED + at, 12345) for at in (-SECOND, SECOND)]
-    run, _ = ping_pong([block([1e5], [1e5])], ("a", "a"), compared)
-    assert Clocks(run).ahead(0, (0, 1), BOOTED).ahead == 12345
-
-
 @pytest.mark.parametrize("hosts", [("a", "b"), ("a", "b", "b")])
 def test_clocks_that_were_not_compared_are_not_known(hosts):
     run, row = ping_pong([block([1e5], [1e5])], hosts)
@@ -107,11 +100,6 @@ def test_clocks_that_were_not_compared_are_not_known(hosts):
         # Whose own line is lost, with that of another.
         run = msgspec.structs.replace(run, clock_comparisons=(comparison(BOOTED, 5, rank=2),))
         assert Clocks(run).ahead(0, (1, 2), BOOTED) is None
-
-
-def test_without_arrivals_there_are_none():
-    plain = runs.measurement("tcp", 8, iterations=1, samples=[10_000] * 10)
-    assert one_way(Clocks(runs.run(plain)), [plain], 5000.0) is None
 
 
 EVEN = np.full(100, 45_000.0), np.full(100, 55_000.0)

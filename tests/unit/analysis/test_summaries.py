@@ -5,15 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from halftrip.analysis.adjustment import adjusted_latency, typical_rtts
 from halftrip.analysis.summaries import (
     configuration_times,
     launch_components,
     summarize_configuration,
 )
 from halftrip.results.delivery import Delivery
-from halftrip.stats.series import rtt_states
-from halftrip.stats.states import State
 from harness import runs
 
 NEAR, FAR = 100.0, 250.0
@@ -26,11 +23,6 @@ def levels(*times, rtts, samples=None, **changes):
         samples = [2 * time for time in times for _ in range(30)]
     counts = [30] * len(times)
     return runs.measurement(iterations=1, samples=samples, counts=counts, rtts=rtts, **changes)
-
-
-def moved(**changes):
-    """The cores were near for two blocks and far for the last; they moved during the third."""
-    return levels(1000, 1000, 1500, 3000, rtts=[NEAR, NEAR, NEAR, FAR, FAR], **changes)
 
 
 # Units.
@@ -46,7 +38,7 @@ def test_a_sample_is_divided_by_its_messages():
 def test_a_summary_is_in_ns_and_bytes_per_second():
     slices = [
         runs.measurement(
-            size=1000, iterations=1, samples=range(2000 + n, 2400 + n), first=5000, slice=n
+            size=1000, iterations=1, samples=range(2000 + n, 2400 + n), first=5000 + n, slice=n
         )
         for n in range(10)
     ]
@@ -65,17 +57,6 @@ def test_samples_of_several_iterations_have_no_tail():
     summary = summarize_configuration(slices)
     assert math.isnan(summary.p90.value)
     assert math.isnan(summary.max)
-
-
-def test_whole_nanoseconds_are_the_least_that_is_known():
-    slices = [runs.measurement(iterations=1, samples=[2000] * 40, slice=n) for n in range(6)]
-    summary = summarize_configuration(slices)
-    assert (summary.low, summary.high) == (999.75, 1000.25)
-
-
-def test_the_first_iteration_is_that_of_the_first_measurement():
-    both = [runs.measurement(first=5000), runs.measurement(first=100, slice=1)]
-    assert summarize_configuration(both).first == 2500
 
 
 def test_samples_of_no_time_have_no_bandwidth():
@@ -106,68 +87,7 @@ def test_bandwidth_at_a_rate_is_all_that_arrived_over_all_the_time():
 # States of the machine.
 
 
-def test_slices_of_all_states_count():
-    """The interval holds for whoever repeats the run: the cores may be far then."""
-    slices = [
-        levels(3000 if n in (2, 5, 7) else 1000, rtts=[FAR, FAR] if n in (2, 5, 7) else [NEAR] * 2,
-               slice=n)
-        for n in range(10)
-    ]  # fmt: skip
-    summary = summarize_configuration(slices)
-    assert (summary.latency, summary.low, summary.high) == (1000, 999.75, 3000)
-    assert summary.samples == 300
-    assert rtt_states([each.series for each in slices]) == [State(NEAR, NEAR), State(FAR, FAR)]
-
-
-def test_blocks_of_all_states_count():
-    summary = summarize_configuration([moved()])
-    assert summary.latency == 1250
-    assert summary.samples == 120
-
-
-def test_the_latency_at_the_typical_line_of_the_run():
-    """Half of the slices of one row were far, most of the other's were near."""
-    generator = np.random.default_rng(3)
-
-    def slices(size, shares):
-        return [
-            levels(1000 * line / 100, rtts=[line, line], slice=n, size=size)
-            for n, share in enumerate(shares)
-            for line in [100 + 50 * share + generator.random()]
-        ]
-
-    one = slices(8, [0, 1] * 5)
-    other = slices(64, [0] * 8 + [1] * 2)
-    run = runs.run(*one, *other)
-    lines = typical_rtts(run)
-    assert lines == {((0, 1), 0, (None, None), False): pytest.approx(100.5, abs=0.6)}
-    for of_configuration in (one, other):
-        found = adjusted_latency(
-            configuration_times(of_configuration), lines, of_configuration[0].configuration
-        )
-        assert found.median == pytest.approx(1005, rel=0.01)
-        assert found.low <= 1005 * 1.01
-        assert found.high >= 1005 * 0.99
-        assert found.exponent == pytest.approx(1.0, abs=0.05)
-    assert summarize_configuration(one).latency == pytest.approx(1250, rel=0.02)
-    assert adjusted_latency(configuration_times(one[:5]), lines, one[0].configuration) is None
-    assert adjusted_latency(configuration_times(one), {}, one[0].configuration) is None
-    # Of several launches, each counts once.
-    launches = [
-        levels(1000, rtts=[NEAR] * 2, launch=n, slice=k) for n in range(5) for k in range(9)
-    ]
-    assert adjusted_latency(configuration_times(launches), lines, launches[0].configuration) is None
-
-
 # Launches.
-
-
-def test_a_launch_with_more_samples_has_no_more_votes():
-    calm = [levels(1000, rtts=[NEAR, NEAR], launch=n) for n in range(3)]
-    noisy = levels(*[3000] * 9, rtts=[FAR] * 10, launch=3)
-    summary = summarize_configuration([*calm, noisy])
-    assert summary.latency == 1000
-    assert summary.samples == 360
 
 
 def test_launches_count_equally_whatever_their_number_of_samples():
@@ -176,13 +96,6 @@ def test_launches_count_equally_whatever_their_number_of_samples():
         for n, (level, count) in enumerate([(1000, 500), (1100, 10), (1200, 10)])
     ]
     assert summarize_configuration(launches).latency == 1100
-
-
-def test_one_launch_of_several_has_no_interval_over_launches():
-    near = [runs.measurement(slice=n, seed=n) for n in range(6)]
-    alone = summarize_configuration(near)
-    assert alone.low < alone.latency < alone.high
-    assert math.isnan(summarize_configuration([*near, runs.measurement(launch=1, samples=[])]).low)
 
 
 def test_the_variation_between_launches_and_within_them():

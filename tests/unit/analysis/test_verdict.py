@@ -44,9 +44,6 @@ def test_without_an_interval_a_row_is_no_result():
     assert found.cause.name == "few slices"
     assert found.cause.seen == "it has 1 slice only"
     assert found.cause.advice == "allow more time with --time or --slices"
-
-
-def test_where_the_run_was_limited_more_time_is_a_longer_run():
     header = runs.run().header
     limited = msgspec.structs.replace(header, plan={**header.plan, "max_duration": 10.0})
     found = verdict_of(pingpong(noise()), header=limited)
@@ -100,20 +97,20 @@ def test_others_on_a_core_come_first_however_narrow_the_interval():
     assert (wide.word, wide.cause.name) == ("no", "CPU contention")
 
 
-def test_what_the_hypervisor_took_is_steal():
-    stolen = runs.usage(core={"steal": 0.3})
-    found = verdict_of(*dealt(lambda n: noise(seed=n), usage=(runs.usage(), stolen)))
-    assert (found.word, found.cause.name) == ("caution", "steal")
-    assert found.cause.seen == "the hypervisor had 30 % of core 1"
-
-
-def test_ranks_that_share_a_core_measure_the_scheduler():
-    shared = (runs.environment(0), runs.environment(1, oversubscribed=True))
-    found = verdict_of(*dealt(lambda n: noise(seed=n)), environments=shared)
-    loose = (runs.environment(0), runs.environment(1, core=None))
-    moving = verdict_of(*dealt(lambda n: noise(seed=n)), environments=loose)
-    assert (moving.word, moving.cause.name) == ("caution", "unpinned")
-    assert (found.word, found.cause.name) == ("caution", "oversubscribed")
+@pytest.mark.parametrize(
+    ("core", "rank", "name"),
+    [
+        ({"steal": 0.3}, {}, "steal"),
+        ({}, {"oversubscribed": True}, "oversubscribed"),
+        ({}, {"core": None}, "unpinned"),
+    ],
+)
+def test_what_ranks_had_of_their_cores_explains_a_row(core, rank, name):
+    usage = (runs.usage(), runs.usage(core=core))
+    ranks = (runs.environment(0), runs.environment(1, **rank))
+    found = verdict_of(*dealt(lambda n: noise(seed=n), usage=usage), environments=ranks)
+    assert (found.word, found.cause.name) == ("caution", name)
+    assert name != "steal" or found.cause.seen == "the hypervisor had 30 % of core 1"
 
 
 def test_a_path_that_had_not_warmed_up_explains_more_than_its_level():
@@ -130,17 +127,6 @@ def test_a_clock_too_coarse_explains_a_wide_interval():
         return np.round(exact / 1000) * 1000
 
     assert verdict_of(*dealt(stepped)).cause.name == "coarse clock"
-
-
-def test_a_neighbour_may_contradict_a_narrow_row():
-    def row(size, half):
-        return dealt(lambda n: noise(seed=n, middle=half), half_ns=half, size=size)
-
-    sizes = [8, 64, 512, 4096, 32768]
-    slices = [each for size in sizes for each in row(size, 30_000.0 if size == 512 else 10_000.0)]
-    own = [each for each in slices if each.configuration.size == 512]
-    found = verdict_of(*own, *[each for each in slices if each.configuration.size != 512])
-    assert (found.word, found.cause.name) == ("caution", "contradicted")
 
 
 def test_what_is_faster_than_a_cache_line_is_impossible():

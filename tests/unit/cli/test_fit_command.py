@@ -11,14 +11,15 @@ from harness import runs
 from harness.curves import run_of
 
 
-@pytest.fixture
-def path(tmp_path):
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
     """A run of two curves: one is straight, one has a jump."""
     straight, bent = (
         run_of(segments, transport=transport, slices=6).measurements
         for transport, segments in (("shm", []), ("tcp", [(4096, 3000.0, 0.1)]))
     )
-    return str(runs.save(runs.run(*straight, *bent), tmp_path / "run.jsonl"))
+    folder = tmp_path_factory.mktemp("runs")
+    return str(runs.save(runs.run(*straight, *bent), folder / "run.jsonl"))
 
 
 def said(capsys, path, **asked):
@@ -26,20 +27,15 @@ def said(capsys, path, **asked):
     return capsys.readouterr().out
 
 
-def test_it_says_what_curves_are_made_of_before_any_table(path, capsys):
-    shm, tcp, *_ = said(capsys, path).split("\n")
+def test_it_says_what_curves_are_made_of_before_the_tables_of_the_models(path, capsys):
+    both = said(capsys, path)
+    shm, tcp, *_ = both.split("\n")
     assert shm == "shm: straight; no bend"
     assert tcp.startswith("tcp: 2 straight pieces: jump to ")
     assert "between 2K and 4K" in tcp
-
-
-def test_each_model_has_a_table_of_its_own(path, capsys):
     lines, pieces = (said(capsys, path, model=model) for model in ("hockney", "piecewise"))
-    both = said(capsys, path)
-    assert "n-half" in lines
-    assert "after" not in lines
-    assert "after" in pieces
-    assert "n-half" not in pieces
+    assert ("n-half" in lines, "after" in lines) == (True, False)
+    assert ("n-half" in pieces, "after" in pieces) == (False, True)
     assert all(line in both for line in [*lines.split("\n"), *pieces.split("\n")])
 
 
@@ -67,31 +63,25 @@ def test_json_has_every_figure_with_its_interval(path, capsys):
 
 
 def test_of_many_curves_the_answer_counts(tmp_path, capsys):
-    every = [
-        measurement
-        for rank in range(1, 7)
-        for measurement in run_of([(4096, 3000.0, 0.1)], slices=4, pair=(0, rank)).measurements
-    ]
-    ranks = [runs.environment(rank) for rank in range(7)]
-    path = runs.save(runs.run(*every, environments=tuple(ranks)), tmp_path / "run.jsonl")
+    jump = [(4096, 3000.0, 0.1)]
+    every = [m for n in range(1, 7) for m in run_of(jump, slices=4, pair=(0, n)).measurements]
+    ranks = tuple(runs.environment(rank) for rank in range(7))
+    path = runs.save(runs.run(*every, environments=ranks), tmp_path / "run.jsonl")
     first, *_ = said(capsys, str(path)).split("\n")
     assert first == "6 curves: 0 straight, 6 bend; most often between 2K and 4K: 6"
 
 
-def test_what_cannot_be_fitted_is_said_with_what_to_measure(tmp_path, capsys):
+def test_what_cannot_be_fitted_is_said(tmp_path, capsys):
+    run = run_of(sizes=(8, 64, 512, 4096))
+    zero = runs.measurement(size=1, samples=[0] * 8, rtts=None)
+    path = str(runs.save(runs.run(zero, *run.measurements), tmp_path / "run.jsonl"))
+    assert "left out, without a time above 0: 1" in said(capsys, path)
     run = run_of(sizes=(8, 64))
     path = str(runs.save(run, tmp_path / "run.jsonl"))
     assert show_fits(path, Asked("hockney")) == 1
     assert capsys.readouterr().out == (
         "shm: no fit: 2 sizes; a line needs 3 at least: measure more, as with -s 1..4M\n"
     )
-
-
-def test_sizes_without_a_time_are_named(tmp_path, capsys):
-    run = run_of(sizes=(8, 64, 512, 4096))
-    zero = runs.measurement(size=1, samples=[0] * 8, rtts=None)
-    path = str(runs.save(runs.run(zero, *run.measurements), tmp_path / "run.jsonl"))
-    assert "left out, without a time above 0: 1" in said(capsys, path)
 
 
 def test_no_figure_is_printed_without_an_interval(tmp_path, capsys):
@@ -109,21 +99,13 @@ def test_no_figure_is_printed_without_an_interval(tmp_path, capsys):
     assert curve["pieces"][0]["start_ns"] is None
 
 
-@pytest.mark.parametrize(
-    ("asked", "reason"),
-    [
-        ({"model": "linear"}, r"--model: 'linear' is not known"),
-        ({"format": "csv"}, r"--format: 'csv' is not known"),
-        ({"wide": True, "format": "json"}, r"--wide: --format json has all columns"),
-    ],
-)
-def test_a_word_that_is_not_known_is_refused(path, asked, reason):
-    with pytest.raises(UsageError, match=reason):
-        show_fits(path, Asked(**asked))
-
-
-def test_a_file_that_is_no_run_is_refused(tmp_path):
-    path = tmp_path / "text"
-    path.write_text("no run\n")
-    with pytest.raises(UsageError, match="not a run file"):
-        show_fits(str(path), Asked())
+def test_a_mistake_is_refused(path, tmp_path):
+    (tmp_path / "text").write_text("no run\n")
+    for file, asked, reason in (
+        (path, {"model": "linear"}, r"--model: 'linear' is not known"),
+        (path, {"format": "csv"}, r"--format: 'csv' is not known"),
+        (path, {"wide": True, "format": "json"}, r"--wide: --format json has all columns"),
+        (str(tmp_path / "text"), {}, "not a run file"),
+    ):
+        with pytest.raises(UsageError, match=reason):
+            show_fits(file, Asked(**asked))

@@ -16,7 +16,7 @@ from halftrip.plan.recipes import names
 from harness.need import need
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page():
     commands = typer.main.get_command(app)
     return man_page(commands, commands.make_context("halftrip", [], resilient_parsing=True))

@@ -8,7 +8,6 @@ from halftrip.control.link import Link
 from halftrip.control.protocol import Closed
 from halftrip.errors import Interrupted, Unavailable
 from harness.groups import in_group, on_two_ranks
-from harness.threads import in_thread
 
 
 def agreed(steps):
@@ -32,20 +31,13 @@ def raise_(error):
     raise error
 
 
-def test_each_rank_gets_what_the_other_s_step_gave():
-    values = [{"port": 7, "hosts": ["a", "b"]}, None]
-    assert agreed([lambda value=value: value for value in values]) == values[::-1]
-
-
 @pytest.mark.parametrize("failing", [0, 1])
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
         (Unavailable("no window"), "no window"),
-        (Closed("the connection was closed"), "the connection was closed"),
         (PermissionError(13, "Permission denied", "/x"), "Permission denied"),
         (OSError("not a port"), "not a port"),
-        (TimeoutError("timed out"), "timed out"),
     ],
 )
 def test_where_one_rank_fails_both_raise_its_reason(failing, error, reason):
@@ -79,34 +71,3 @@ def test_the_other_ranks_of_a_group_take_no_part():
         return [link.agree(partial(pow, group.rank, number)) for number in (1, 2, 3)]
 
     assert in_group(4, work) == [[peer, peer**2, peer**3] for peer in (3, 2, 1, 0)]
-
-
-def test_threads_agree_at_the_same_time():
-    def take_part(rank, group):
-        found = {}
-
-        def agree(thread):
-            link = Link(group, 1 - rank, initiates=rank == 0, thread=thread)
-            for _ in range(10):
-                found[thread] = link.agree(lambda: f"{rank}.{thread}")
-
-        for finish in [in_thread(partial(agree, thread)) for thread in range(4)]:
-            assert finish() is None
-        return found
-
-    assert on_two_ranks(take_part, threads=4) == [
-        {thread: f"{peer}.{thread}" for thread in range(4)} for peer in (1, 0)
-    ]
-
-
-def test_values_arrive_in_order_as_their_kind():
-    def take_part(rank, group):
-        link = Link(group, 1 - rank, initiates=rank == 0)
-        if rank == 0:
-            for number in range(5):
-                link.send({"number": number})
-            return None
-        return [link.receive(dict[str, int]) for _ in range(5)]
-
-    _, received = on_two_ranks(take_part)
-    assert received == [{"number": number} for number in range(5)]

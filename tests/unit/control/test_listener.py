@@ -12,7 +12,7 @@ import pytest
 
 from halftrip.control import listener as module
 from halftrip.control.calling import connect, open_connection
-from halftrip.control.greeting import Guest, introduce
+from halftrip.control.greeting import introduce
 from halftrip.control.listener import Listener
 from halftrip.control.network import Network
 from halftrip.control.protocol import Address, Bye, Channel, Closed
@@ -128,10 +128,9 @@ def test_a_stranger_is_dropped_and_does_not_take_the_guest_s_place(door, greetin
         check_let_in(door)
 
 
-@pytest.mark.parametrize("count", [100, 500])
-def test_silent_connections_do_not_delay_a_guest(door, count):
+def test_silent_connections_do_not_delay_a_guest(door):
     with contextlib.ExitStack() as open_ones, in_background(door) as hellos:
-        for _ in range(count):
+        for _ in range(500):
             open_ones.enter_context(open_connection(door.address))
         began = time.monotonic()
         call(door).close()
@@ -207,9 +206,10 @@ def test_a_listener_that_is_closed_holds_nothing(door):
 
 
 def test_who_does_not_know_the_token_is_refused(door):
-    check_refused(door, token="wrong")
     check_refused(door, token="fälsch")
     check_let_in(door)
+    # Nor anybody twice.
+    check_refused(door)
 
 
 @pytest.mark.parametrize(
@@ -227,11 +227,6 @@ def test_a_wrong_role_or_rank_is_refused(door, hello):
     check_let_in(door)
 
 
-def test_a_second_greeting_of_a_rank_is_refused(door):
-    check_let_in(door)
-    check_refused(door)
-
-
 def test_of_two_greetings_of_a_rank_at_the_same_time_one_is_let_in(door):
     first, second = (record_greeting(TOKEN, HELLO) for _ in range(2))
     with open_connection(door.address) as one, open_connection(door.address) as other:
@@ -246,13 +241,6 @@ def test_of_two_greetings_of_a_rank_at_the_same_time_one_is_let_in(door):
         assert hellos == [HELLO]
 
 
-def test_a_rank_that_does_not_know_its_number_may_come_as_often_as_it_likes():
-    listener = Listener(TOKEN, {Guest("control", -1)})
-    with contextlib.closing(listener), serving(listener, 2):
-        for _ in range(2):
-            call(listener, introduce("control", -1)).close()
-
-
 def test_a_recorded_greeting_cannot_be_replayed(door):
     """Neither to the same listener, which then waits for the rank again, nor to another."""
     recorded = record_greeting(TOKEN, HELLO)
@@ -260,6 +248,7 @@ def test_a_recorded_greeting_cannot_be_replayed(door):
         end.sendall(recorded.claim)
         answer = recorded.answer(end)
         end.sendall(answer)
+        assert TOKEN.encode() not in recorded.claim + recorded.challenge + answer
         # It is welcome, and the test's listener closes the connection of a guest.
         assert end.recv(4096).endswith(b"welcome")
         assert end.recv(1) == b""
@@ -279,19 +268,6 @@ def test_a_caller_does_not_prove_anything_to_a_stranger():
     refused = pytest.raises(Closed, match="does not know")
     with contextlib.closing(listener), in_background(listener), refused:
         call(listener)
-
-
-def test_nothing_that_is_sent_has_the_token_in_it():
-    token = "a text that nobody may see"
-    recorded = record_greeting(token, HELLO)
-    listener = Listener(token, {GUEST}, "loopback")
-    end = open_connection(listener.address)
-    with contextlib.closing(listener), in_background(listener), end:
-        end.sendall(recorded.claim)
-        answer = recorded.answer(end)
-    said = recorded.claim + recorded.challenge + answer
-    assert len(said) > 150
-    assert token.encode() not in said
 
 
 def test_a_caller_tries_the_next_address_where_a_stranger_listens():
@@ -343,24 +319,6 @@ def is_not_called(address):
     return False
 
 
-def test_100_silent_connections_of_another_user_are_dropped():
-    need_root("to be another user")
-    with contextlib.closing(Listener(TOKEN, {GUEST})) as listener:
-        with in_background(listener):
-            assert as_nobody(all_dropped, listener.address)
-            assert listener._visits == {}
-        check_let_in(listener)
-
-
-def all_dropped(address):
-    ends = []
-    for _ in range(100):
-        ends.append(socket.socket(socket.AF_UNIX))
-        ends[-1].settimeout(10)
-        ends[-1].connect(f"\0{address.unix}")
-    return all(end.recv(1) == b"" for end in ends)
-
-
 # What the kernel notices.
 
 
@@ -380,14 +338,5 @@ def test_both_ends_notice_within_seconds_that_a_host_is_silent():
         for end in ends:
             assert 0 < end.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) < 5000
             assert end.socket.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
-
-
-def test_what_ranks_say_goes_in_segments_that_pass_everywhere():
-    with both_ends() as ends:
-        for end in ends:
+            # What ranks say goes in segments that pass everywhere.
             assert end.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG) <= 1280 - 60
-
-
-def test_where_nobody_listens_the_error_names_the_port():
-    with pytest.raises(OSError, match="no way to port 1"):
-        connect(Address(hosts=("127.0.0.1",), port=1), TOKEN, HELLO)

@@ -8,9 +8,8 @@ import pytest
 from halftrip.control.calling import connect
 from halftrip.control.greeting import Guest, introduce
 from halftrip.control.listener import Listener
-from halftrip.control.network import ANY, Network, own_addresses
+from halftrip.control.network import ANY, Network
 from halftrip.control.protocol import Address
-from halftrip.errors import UsageError
 from harness.groups import TOKEN
 from harness.threads import in_thread
 
@@ -20,26 +19,6 @@ GUEST = Guest("control", 1)
 def free_port():
     with socket.create_server(("", 0)) as server:
         return server.getsockname()[1]
-
-
-@pytest.mark.parametrize("interface", ["lo", "127.0.0.1", "127.0.0.0/8"])
-def test_an_interface_is_a_name_an_address_or_a_network(interface):
-    found = own_addresses(interface)
-    assert "127.0.0.1" in found
-    assert set(found) <= {"127.0.0.1", "::1"}
-    assert Network(interface).bound_to("127.0.0.1") == "127.0.0.1"
-
-
-def test_without_one_the_kernel_chooses():
-    assert ANY.bound_to("127.0.0.1") is None
-    assert ANY.addresses == own_addresses()
-
-
-@pytest.mark.parametrize("interface", ["nope0", "203.0.113.7", "203.0.113.0/24", "", "\x1b[2J"])
-def test_an_interface_that_is_not_there_is_named_with_those_that_are(interface):
-    with pytest.raises(UsageError, match=r"lo 127\.0\.0\.1") as refused:
-        own_addresses(interface)
-    assert str(refused.value).isprintable()
 
 
 def test_a_listener_keeps_to_the_ports():

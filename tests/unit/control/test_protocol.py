@@ -7,14 +7,9 @@ import pytest
 
 from halftrip.control.protocol import (
     Abort,
-    Ack,
-    Address,
-    Assignment,
     Bye,
     Channel,
     Closed,
-    Progress,
-    RecordLines,
 )
 from halftrip.errors import HalftripError, Interrupted, UsageError
 
@@ -25,22 +20,6 @@ def pair():
     yield ends
     for end in ends:
         end.close()
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        Abort("reason", usage=True),
-        Ack(),
-        Bye(),
-        RecordLines(b"{}\n", last=True),
-        Progress(1, 2, "shm 8"),
-        Assignment(b"{}", Address(hosts=("127.0.0.1",), port=1), progress=False),
-    ],
-)
-def test_every_message_arrives_as_it_was(pair, message):
-    pair[0].send(message)
-    assert pair[1].receive() == message
 
 
 @pytest.mark.parametrize(
@@ -55,24 +34,6 @@ def test_every_message_arrives_as_it_was(pair, message):
 )
 def test_an_abort_says_why_a_rank_s_work_ended(error, abort):
     assert Abort.of(error, rank=3) == abort
-
-
-def test_an_abort_is_raised_as_the_kind_of_error_that_it_was():
-    assert type(Abort("no space left").error()) is HalftripError
-    error = Abort("--ranks: 1 is too few", usage=True).error()
-    assert (type(error), str(error)) == (UsageError, "--ranks: 1 is too few")
-
-
-def test_messages_keep_their_order_and_boundaries(pair):
-    for size in (0, 1, 5, 1000):
-        pair[0].send_bytes(b"x" * size)
-    assert [len(pair[1].receive_bytes()) for _ in range(4)] == [0, 1, 5, 1000]
-
-
-def test_receiving_from_a_closed_channel_raises_closed(pair):
-    pair[0].close()
-    with pytest.raises(Closed):
-        pair[1].receive()
 
 
 @pytest.mark.parametrize(

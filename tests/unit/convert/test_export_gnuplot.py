@@ -4,10 +4,7 @@ import re
 import shutil
 import subprocess
 
-import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from halftrip.convert.export.gnuplot import files, fitted
 from halftrip.errors import UsageError
@@ -67,30 +64,22 @@ def test_the_picture_has_the_labels_of_all_curves(gnuplot, tmp_path):
     assert picture.rstrip().endswith("</svg>")
 
 
-def test_it_draws_a_png_as_well(gnuplot, tmp_path):
+def test_whatever_a_run_has_is_drawn(gnuplot, tmp_path):
     draw(gnuplot, tmp_path, a_run(), "-e", "picture='c.png'")
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_rates_without_intervals_and_a_single_size_are_drawn(gnuplot, tmp_path):
+    # Rates without intervals, a single size, and a stream of which nothing arrived.
     draw(gnuplot, tmp_path, runs.run(runs.stream(), runs.measurement(samples=[5000])))
-
-
-def test_a_stream_of_which_nothing_arrived_is_drawn(gnuplot, tmp_path):
     delivery = Delivery(sent=1000, lost=1000, reordered=0, jitter=None)
     draw(gnuplot, tmp_path, runs.run(runs.stream(delivery=delivery)))
+    # An interval that reaches zero ends at the edge: a logarithmic axis has no 0.
+    found = document(a_run())
+    rows = [row._replace(summary=row.summary._replace(low=-5.0)) for row in found.rows]
+    draw(gnuplot, tmp_path, found._replace(rows=rows))
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_runs_of_every_kind_are_drawn(gnuplot, tmp_path, path):
     draw(gnuplot, tmp_path, load(path))
-
-
-def test_an_interval_that_reaches_zero_is_drawn(gnuplot, tmp_path):
-    """It ends at the edge of the picture, where a logarithmic axis has no 0."""
-    found = document(a_run())
-    rows = [row._replace(summary=row.summary._replace(low=-5.0)) for row in found.rows]
-    draw(gnuplot, tmp_path, found._replace(rows=rows))
 
 
 def test_the_data_are_the_figures_of_the_rows():
@@ -103,40 +92,20 @@ def test_the_data_are_the_figures_of_the_rows():
     for line, row in zip(lines, rows, strict=True):
         size, latency, low, high, throughput, least, most, verdict = line.split()
         assert int(size) == row.configuration.size
-        assert float(latency) == pytest.approx(row.summary.latency / 1e3)
-        assert float(low) == pytest.approx(row.summary.low / 1e3)
-        assert float(high) == pytest.approx(row.summary.high / 1e3)
+        summary = row.summary
+        assert [float(latency), float(low), float(high)] == pytest.approx(
+            [ns / 1e3 for ns in (summary.latency, summary.low, summary.high)]
+        )
         assert float(throughput) == pytest.approx(row.summary.bandwidth / 1e6)
         assert float(least) <= float(throughput) <= float(most)
         assert verdict == row.verdict.word
-
-
-def test_a_known_line_is_found():
-    script = files(document(a_run()))[".gnuplot"]
+    script = files(document(run))[".gnuplot"]
     found = re.search(r"^t_0\(x\) = (\S+) \+ (\S+) \* x$", script, re.MULTILINE)
     assert float(found[1]) == pytest.approx(1.0, rel=0.05)
     assert float(found[2]) == pytest.approx(0.0005, rel=0.01)
 
 
-@given(
-    points=st.lists(
-        st.tuples(st.integers(1, 1 << 24), st.floats(0.01, 1e5)), min_size=2, max_size=20
-    )
-)
-def test_the_line_is_that_of_least_squares(points):
-    sizes, times = zip(*points, strict=True)
-    assume(len(set(sizes)) > 1)
-    found = fitted(points)
-    centre = np.mean(sizes)
-    per_byte, middle = np.polyfit(np.array(sizes) - centre, times, 1)
-    assert found.per_byte == pytest.approx(per_byte, rel=1e-6, abs=1e-12)
-    assert found.start == pytest.approx(middle - per_byte * centre, rel=1e-6, abs=1e-4)
-
-
-def test_there_is_no_line_through_one_size():
+def test_without_sizes_there_is_no_line_and_no_picture():
     assert fitted([(8, 1.0), (8, 2.0)]) is None
-
-
-def test_a_run_of_empty_messages_cannot_be_drawn():
     with pytest.raises(UsageError, match=r"^--to gnuplot: the run has no row with a size"):
         files(document(runs.run(runs.measurement(size=0))))

@@ -4,9 +4,9 @@ import math
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from prometheus_client import openmetrics, parser
+from prometheus_client import parser
 from prometheus_client.openmetrics import parser as openmetrics_parser
 
 from halftrip.convert.export.openmetrics import files
@@ -18,7 +18,6 @@ from halftrip.texts import printable
 from harness import runs
 from harness.files import ROOT
 
-assert openmetrics
 PARSERS = (
     parser.text_string_to_metric_families,
     openmetrics_parser.text_string_to_metric_families,
@@ -62,23 +61,18 @@ def test_figures_are_in_base_units(read):
 
         latency = value("halftrip_latency_seconds")
         assert latency.value == pytest.approx(row.summary.latency / 1e9)
-        assert latency.labels["transport"] == row.configuration.transport
-        assert latency.labels["pattern"] == row.configuration.pattern
-        assert latency.labels["mode"] == "blocking"
-        assert latency.labels["hosts"] == "node1 node1"
-        assert latency.labels["statistic"] == "median"
+        assert latency.labels.items() >= {
+            "transport": row.configuration.transport, "pattern": row.configuration.pattern,
+            "mode": "blocking", "hosts": "node1 node1", "statistic": "median",
+        }.items()  # fmt: skip
         verdict = value("halftrip_verdict").value
         assert ("ok", "caution", "no")[int(verdict)] == row.verdict.word
         bandwidth = value("halftrip_bandwidth_bytes_per_second").value
         assert bandwidth == pytest.approx(row.summary.bandwidth)
     assert families["halftrip_run_complete"].samples[0].value == 1
-
-
-def test_units_are_said_to_who_knows_them():
-    made = text(runs.run(runs.measurement()))
-    families = {each.name: each for each in PARSERS[1](made)}
-    assert families["halftrip_latency_seconds"].unit == "seconds"
-    assert families["halftrip_bandwidth_bytes_per_second"].unit == "bytes_per_second"
+    if read is PARSERS[1]:
+        assert families["halftrip_latency_seconds"].unit == "seconds"
+        assert families["halftrip_bandwidth_bytes_per_second"].unit == "bytes_per_second"
 
 
 def test_what_is_not_known_is_left_out():
@@ -91,10 +85,13 @@ def test_what_is_not_known_is_left_out():
     assert 'hosts=""' in made
     assert 'statistic="mean"' in made
     assert "start_time" not in made
+    end = RunEnd(reason="killed", seconds=1.0, timed=1.0, clock_drift=[])
+    for read in PARSERS:
+        found = samples(read, text(runs.run(runs.measurement(), end=end)))
+        assert [v for (name, _), v in found.items() if name == "halftrip_run_complete"] == [0]
 
 
 def test_files_of_several_plans_have_no_series_in_common():
-    """A collector refuses all files of a directory of which two have the same series."""
     one, other = (
         runs.run(runs.measurement(), header=msgspec.structs.replace(runs.run().header, plan=plan))
         for plan in ({"sizes": "8"}, {"sizes": "8,64"})
@@ -104,13 +101,7 @@ def test_files_of_several_plans_have_no_series_in_common():
         assert samples(read, text(one)).keys() == samples(read, text(one)).keys()
 
 
-def test_an_interrupted_run_is_not_complete():
-    end = RunEnd(reason="killed", seconds=1.0, timed=1.0, clock_drift=[])
-    for read in PARSERS:
-        found = samples(read, text(runs.run(runs.measurement(), end=end)))
-        assert [v for (name, _), v in found.items() if name == "halftrip_run_complete"] == [0]
-
-
+@settings(max_examples=40)
 @given(host=st.text(max_size=30), variant=st.text(max_size=30))
 def test_any_label_is_read_back(host, variant):
     run = runs.run(
@@ -129,14 +120,10 @@ def test_any_label_is_read_back(host, variant):
 
 
 def test_rows_that_differ_in_any_setting_are_series_of_their_own():
-    run = runs.run(
-        runs.measurement(),
-        runs.measurement(wait="spin:block"),
-        runs.measurement(pages="huge"),
-        runs.measurement(verify=True),
-        runs.measurement(thread=1, concurrency=2),
-        runs.measurement(variant=(("table", "2"),)),
-        runs.measurement(cache="cold"),
-    )
+    settings = (
+        {}, {"wait": "spin:block"}, {"pages": "huge"}, {"verify": True}, {"cache": "cold"},
+        {"thread": 1, "concurrency": 2}, {"variant": (("table", "2"),)},
+    )  # fmt: skip
+    run = runs.run(*(runs.measurement(**each) for each in settings))
     found = samples(PARSERS[1], text(run))
     assert sum(name == "halftrip_latency_seconds" for name, _ in found) == 7

@@ -2,24 +2,24 @@
 
 import csv
 import io
+import sys
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.convert.export import csv as csv_files
 from halftrip.convert.export import parquet as parquet_files
-from halftrip.convert.export.columns import MEASUREMENT, ROW, SAMPLE
+from halftrip.convert.export.columns import MEASUREMENT, SAMPLE
 from halftrip.errors import HalftripError
 from halftrip.report.document import document
-from halftrip.report.flat import flat
 from halftrip.results.reported import Reported, Source
 from halftrip.results.run_file import load
 from harness import runs
 from harness.files import ROOT
 
 GOLDEN = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
-KINDS = {"text": str, "whole": int, "number": (int, float), "yes or no": bool}
 
 
 def a_run():
@@ -87,18 +87,10 @@ def test_csv_has_the_measurements_and_the_samples_of_the_run():
         assert {int(each["iterations"]) for each in own} == {measured.iterations}
         assert {each["transport"] for each in own} == {line["transport"]}
         assert {each["size_bytes"] for each in own} == {line["size_bytes"]}
-    assert not by_key
-
-
-def test_the_latency_of_a_line_is_that_of_its_samples():
-    import numpy as np
-
-    made = csv_files.files(document(a_run()))
-    samples = read_csv(made["-samples.csv"])
-    for line in read_csv(made[".csv"]):
-        times = [int(s["time_ns"]) for s in samples if s["measurement"] == line["measurement"]]
         messages = int(line["iterations"]) * int(line["messages_per_iteration"])
-        assert float(line["latency_ns"]) == pytest.approx(np.median(times) / messages, rel=0.01)
+        times = measured.samples / messages
+        assert float(line["latency_ns"]) == pytest.approx(np.median(times), rel=0.01)
+    assert not by_key
 
 
 @pytest.mark.parametrize("make", RUNS)
@@ -119,38 +111,18 @@ def test_parquet_reads_back_as_csv_does(make):
                 assert [as_text(each) for each in values] == written, name
 
 
-def test_types_do_not_depend_on_the_values():
-    import pyarrow
-
+def test_types_do_not_depend_on_the_values_and_pyarrow_may_be_missing(monkeypatch):
     first, second = (
         read_parquet(parquet_files.files(document(make()))[".parquet"])
         for make in (a_run, imported)
     )
     assert first.schema == second.schema
-    assert pyarrow.concat_tables([first, second]).num_rows == 5
-
-
-def test_without_pyarrow_the_error_says_what_to_install(monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(HalftripError, match=r"^--to parquet needs pyarrow: pip install 'halftrip"):
         parquet_files.files(document(a_run()))
 
 
-@pytest.mark.parametrize("make", RUNS)
-def test_the_values_of_every_row_are_of_the_kind_that_is_said(make):
-    for row in document(make()).rows:
-        figures = flat(row)
-        assert list(figures) == list(ROW)
-        for name, value in figures.items():
-            if value is None:
-                assert ROW[name].optional, name
-            else:
-                assert isinstance(value, KINDS[ROW[name].kind]), name
-                assert isinstance(value, bool) == (ROW[name].kind == "yes or no"), name
-
-
+@settings(max_examples=30)
 @given(
     times=st.lists(st.integers(0, 10**17), min_size=1, max_size=20),
     host=st.text(max_size=20),

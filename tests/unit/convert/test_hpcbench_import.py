@@ -1,23 +1,18 @@
 """The output of Hpcbench's mpitest as a run: its figures, and what is no output of it."""
 
-import math
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from halftrip.analysis.verdict import verdicts
 from halftrip.convert.importing import imported
 from halftrip.errors import UsageError
 from halftrip.report.document import document
 from halftrip.report.styles.hpcbench import files, render, throughput
-from halftrip.results.records import Measurement
-from halftrip.results.reported import Source
-from harness.files import ROOT
 from harness.imports import imported_run, reference, table
+from harness.samples import SAMPLES, sample
 
-SAMPLES = sorted((ROOT / "tests" / "golden" / "imports" / "hpcbench").glob("*.txt"))
+NAMES = sorted(path.stem for path in (SAMPLES / "hpcbench").glob("*.txt"))
 NETWORKS = {"gigabit-ethernet": "Gigabit Ethernet", "myrinet": "Myrinet"}
 TESTS = {
     "blocking-ping-pong-fixed": "fixed blocking ping-pong",
@@ -31,8 +26,6 @@ TESTS = {
 LOGGED = " with system log"
 ROUND_TRIPS = {
     ("Gigabit Ethernet", 64): (72.694, 72.716, 72.763, 72.541, 72.749),
-    ("Gigabit Ethernet", 1024): (124.785, 124.601, 124.611, 124.756, 124.623),
-    ("Myrinet", 64): (14.247, 14.245, 14.243, 14.245, 14.255),
     ("Myrinet", 1024): (32.261, 32.312, 32.328, 32.261, 32.246),
 }
 
@@ -70,16 +63,11 @@ def refused(text):
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("test", TESTS)
 def test_all_figures_of_a_table_are_there(run, network, test):
+    """All messages of a row take the elapsed time, which is rounded to 10 ms."""
     rows = [list(row.values()) for row in table(f"hpcbench-{network}-{test}")]
     found = of(run, NETWORKS[network], TESTS[test])
     assert [list(each.reported.figures.values()) for each in found] == rows
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("test", TESTS)
-def test_times_are_those_that_the_tool_has_measured(run, network, test):
-    """All messages of a row take the elapsed time, which is rounded to 10 ms."""
-    for each in of(run, NETWORKS[network], TESTS[test]):
+    for each in found:
         (total,) = each.samples
         elapsed = float(each.reported.figures["Master-node Elapsed-time"])
         # The throughput, too, is rounded.
@@ -156,37 +144,25 @@ def test_the_style_prints_every_line_of_a_table_again(run):
     ]
     assert len(wanted) > 500
     assert [line for line in printed if kinds.fullmatch(line)] == wanted
-
-
-def test_each_test_has_its_files(run):
     found = files(document(run))
     assert len(found) == 18 + 4
     assert found["-13.m_log"].startswith("# mk3 syslog -- Wed Jul 14 20:10:55 2004\n")
     assert found["-14.s_log"].startswith("# mk4 syslog -- Wed Jul 14 20:19:47 2004\n")
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
-def test_a_file_alone_prints_as_it_was(path):
-    text = path.read_text()
-    run = imported_run(text)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_alone_prints_as_it_was(name):
+    run = imported_run(sample("hpcbench", name))
     assert [source.variant for source in run.sources] == [()]
-    printed = render(document(run))
-    assert printed == text.replace("Test done!\n", "")
+    assert render(document(run)) == sample("hpcbench", name).replace("Test done!\n", "")
 
 
 def test_networks_are_programs_where_nothing_is_said_of_them():
-    fixed = sample("fixed").replace("ping-pong", "stream")
+    fixed = sample("hpcbench", "fixed").replace("ping-pong", "stream")
     text = "".join(f"$ {name}run -n 2 {name}test -r 5\n{fixed}" for name in ("mpi", "tcp-mpi"))
     text = text.replace("tcp-mpirun", "mpirun")
     run = imported_run(text)
     assert [dict(each.variant)["network"] for each in run.sources] == ["mpitest", "tcp-mpitest"]
-
-
-# What is no output of it.
-
-
-def sample(name):
-    return next(path for path in SAMPLES if path.stem == name).read_text()
 
 
 @pytest.mark.parametrize(
@@ -194,81 +170,40 @@ def sample(name):
     [
         ("fixed", "Test repetition: 5", "Test repetition: 6", "line 18: 5 rows, where it says 6"),
         ("fixed", "\n3  ", "\n4  ", "line 16: repetition 4, where 3 is the next"),
-        ("fixed", "822.8124", "-822.8124", "line 14: -822.8124 is negative"),
-        ("fixed", "822.8124", "822,8124", "line 14: '822,8124' has a comma: print it with"),
-        ("fixed", "822.8124", "nan", "line 14: 'nan' is no number"),
         ("fixed", "822.8124", "0.0000", "line 14: no throughput"),
-        ("fixed", "  3.00\n", "\n", "line 14: 7 figures below 8 columns"),
         ("fixed", "Iteration : 492", "Iteration : 0", "line 13: no iterations"),
-        ("fixed", "# Iteration : 492\n", "", "line 12: no comment with Iteration above it"),
         ("fixed", "# Blocking", "# Other", "no comment with communication (MPI_...) below"),
         ("fixed", "Wed Jul 14", "Wed Jul 44", "line 1: 'Wed Jul 44 16:32:53 2004' is no date"),
         ("exponential", "        16 ", "         8 ", "size 8 comes a second time"),
         ("round-trip", "(2)", "(3)", "line 4: round trip 3, where 2 is the next"),
         ("round-trip", "72.716 usec", "72.716 sec", "line 4: 'sec' is neither usec nor msec"),
-        ("round-trip", "72.541/", "72.741/", "line 9: min, avg and max are not in order"),
-        ("round-trip", "Message size", "Size", "line 8: no line Message size"),
-        ("round-trip", "MPI RTT", "RTT", "line 9: no line MPI RTT"),
-        ("system-log", "Watch times: 7", "Watch times: 8", "7 rows of the system log, where it"),
-        ("system-log", "# node1 syslog", "# node2 syslog", "a system log of node2, where"),
-        ("system-log", "( loop eth0 )", "( loop )", "2 interfaces, but 1 names"),
+        ("system-log", "Watch times: 3", "Watch times: 4", "3 rows of the system log, where it"),
         ("system-log", "<eth0>", "<eth1>", "the table of eth1, where eth0 is the next"),
-        ("system-log", "CPU1 workload", "CPU2 workload", "the table of CPU2, where CPU1 is the"),
-        ("system-log", "CPU number: 2", "CPU number: 0", "CPU number: 0"),
     ],
 )
 def test_what_no_tool_prints_is_refused_by_its_line(name, old, new, said):
-    text = sample(name)
+    text = sample("hpcbench", name)
     assert old in text
     assert said in refused(text.replace(old, new, 1))
 
 
-def test_the_same_test_twice_is_refused():
-    text = sample("fixed")
+def test_a_test_twice_a_log_alone_and_a_line_that_is_cut_off_are_refused():
+    fixed, logged = (sample("hpcbench", name) for name in ("fixed", "system-log"))
     said = "line 19: fixed blocking stream a second time, as in line 1: import each by itself"
-    assert said in refused(text + text)
-
-
-def test_a_log_without_its_test_is_refused():
-    text = sample("system-log")
-    alone = text[text.index("# node1 syslog") :]
+    assert said in refused(fixed + fixed)
+    alone = logged[logged.index("# node1 syslog") :]
     assert "line 1: a system log without the output of its test" in refused(alone)
     with pytest.raises(UsageError, match="recognised by line 1"):
         imported(alone.encode(), "a.txt")
-
-
-@pytest.mark.parametrize("name", ["fixed", "system-log"])
-def test_a_last_line_that_is_cut_off_is_refused(name):
-    text = sample(name)
-    last = text.count("\n")
-    assert f"line {last}: the last line is cut off: it has no end" in refused(text[:-2])
+    assert "line 18: the last line is cut off: it has no end" in refused(fixed[:-2])
 
 
 def test_lines_that_are_longer_than_any_tool_prints_take_no_longer():
     """Each is tried from its begin alone, not from every place in it."""
     prose = "$ mpirun " + "a" * 10**6
-    _, source, *_ = imported(f"{prose}\n{sample('fixed')}".encode(), "a")
+    _, source, *_ = imported(f"{prose}\n{sample('hpcbench', 'fixed')}".encode(), "a")
     assert source.place == 2
-    comments = sample("fixed").replace("# Hosts: ", "# Hosts: " + " " * 10**6, 1)
+    comments = sample("hpcbench", "fixed").replace("# Hosts: ", "# Hosts: " + " " * 10**6, 1)
     assert "line 3: more comments than the tool prints" in refused(comments)
-    names = sample("system-log").replace("( loop", "( " + "x " * 10**5, 1)
+    names = sample("hpcbench", "system-log").replace("( loop", "( " + "x " * 10**5, 1)
     assert "a line that is longer than the tool prints" in refused(names)
-
-
-@given(st.data())
-def test_whatever_it_is_it_is_a_run_or_an_error(data):
-    """Bytes and lines of an output that are left out, doubled or replaced."""
-    lines = sample(data.draw(st.sampled_from([path.stem for path in SAMPLES]))).split("\n")
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(lines) - 1))
-        word = st.sampled_from(["", "1", "#", "-1", "1e400", "nan", "(1)", "9" * 50, "##"])
-        words = [data.draw(word) if data.draw(st.booleans()) else w for w in lines[at].split(" ")]
-        lines[at : at + 1] = data.draw(st.sampled_from([[], [lines[at]] * 2, [" ".join(words)]]))
-    try:
-        found = imported("\n".join(lines).encode(), "a.txt", "hpcbench")
-    except UsageError:
-        return
-    assert any(isinstance(each, Source) for each in found)
-    taken = [each for each in found if isinstance(each, Measurement)]
-    assert taken
-    assert all(math.isfinite(float(each.samples[0])) for each in taken)

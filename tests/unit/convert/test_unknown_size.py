@@ -5,7 +5,9 @@ import io
 import json
 
 import msgspec
+import pyarrow
 import pytest
+from pyarrow.parquet import read_table
 
 from halftrip.convert.export import csv as csv_files
 from halftrip.convert.export import gnuplot, google_benchmark, openmetrics, parquet
@@ -20,32 +22,22 @@ from halftrip.report.expectation import Expectations, judged
 from halftrip.report.selection import Selection, selected
 from halftrip.results.run_file import load
 from harness import runs
-from harness.files import ROOT
 from harness.imports import imported_run, in_style
+from harness.samples import sample
 from harness.screens import text_of
 
 QPERF = "tcp_lat:\n    latency  =  11.5 us\n"
-IMPORTS = ROOT / "tests" / "golden" / "imports"
 TEXTS = {
-    "sockperf": (IMPORTS / "sockperf" / "ping-pong.txt").read_text(),
-    "pyperf": (IMPORTS / "pyperf" / "two-benchmarks.json").read_text(),
-    "netperf": (IMPORTS / "netperf" / "selected-csv.txt").read_text(),
+    "sockperf": sample("sockperf", "ping-pong"),
+    "pyperf": sample("pyperf", "two-benchmarks.json"),
+    "netperf": sample("netperf", "selected-csv"),
     "qperf": QPERF,
 }
 
 
-@pytest.fixture(params=TEXTS)
+@pytest.fixture(params=TEXTS, scope="module")
 def run(request):
     return imported_run(TEXTS[request.param])
-
-
-def test_csv_and_json_have_neither_a_size_nor_a_bandwidth(run):
-    for row in csv_reader.DictReader(io.StringIO(csv.render(document(run)))):
-        assert float(row["latency_ns"]) > 0
-        assert (row["size_bytes"], row["bandwidth_bytes_per_s"]) == ("", "")
-        assert row["total_bandwidth_bytes_per_s"] == ""
-    for row in json.loads(json_format.render(document(run)))["rows"]:
-        assert (row["size_bytes"], row["bandwidth_bytes_per_s"]) == (None, None)
 
 
 def test_a_table_has_a_question_mark(run):
@@ -63,10 +55,14 @@ def test_a_table_has_a_question_mark(run):
     assert " ? " in latex.render(found)
 
 
-def test_exports_have_none(run):
+def test_files_have_neither_a_size_nor_a_bandwidth(run):
     found = document(run)
-    for row in csv_reader.DictReader(io.StringIO(csv_files.files(found)[".csv"])):
-        assert (row["size_bytes"], row["bandwidth_bytes_per_s"]) == ("", "")
+    for printed in (csv.render(found), csv_files.files(found)[".csv"]):
+        for row in csv_reader.DictReader(io.StringIO(printed)):
+            assert float(row["latency_ns"]) > 0
+            assert (row["size_bytes"], row["bandwidth_bytes_per_s"]) == ("", "")
+    for row in json.loads(json_format.render(found))["rows"]:
+        assert (row["size_bytes"], row["bandwidth_bytes_per_s"]) == (None, None)
     (metrics,) = openmetrics.files(found).values()
     assert 'size="unknown"' in metrics
     assert "halftrip_bandwidth" not in metrics
@@ -76,13 +72,7 @@ def test_exports_have_none(run):
         assert not {"size_bytes", "bytes_per_second"} & each.keys()
     with pytest.raises(UsageError, match="no row with a size"):
         gnuplot.files(found)
-
-
-def test_parquet_has_none(run):
-    pyarrow = pytest.importorskip("pyarrow")
-    from pyarrow.parquet import read_table
-
-    content = parquet.files(document(run))[".parquet"]
+    content = parquet.files(found)[".parquet"]
     assert set(read_table(pyarrow.BufferReader(content))["size_bytes"].to_pylist()) == {None}
 
 
@@ -100,24 +90,15 @@ def test_it_is_neither_selected_by_size_nor_the_smallest_message(run):
         selected(found, Selection(sizes=[(0, 1 << 40)]))
 
 
-def test_it_stands_beside_no_row_of_zero_bytes():
-    mine = runs.run(runs.measurement("tcp", 0, "block", 10_000.0))
-    theirs = imported_run(QPERF)
-    shown = text_of(side_by_side.render([document(mine), document(theirs)], ["a", "b"], 100), 100)
-    lines = [line.split() for line in shown.splitlines() if line.startswith("tcp ")]
-    assert len(lines) == 2
-    assert sorted("0" in line for line in lines) == [False, True]
-
-
-def test_the_run_file_says_so(tmp_path):
-    path = runs.save(imported_run(QPERF), tmp_path / "qperf.jsonl")
-    (found,) = load(path).measurements
-    assert (found.configuration.size, found.configuration.size_known) == (0, False)
-
-
-def test_a_size_that_is_not_known_is_no_number(tmp_path):
+def test_the_run_file_says_so_and_it_is_no_number(tmp_path):
     run = imported_run(QPERF)
-    (found,) = run.measurements
+    # It stands beside no row of zero bytes.
+    mine = runs.run(runs.measurement("tcp", 0, "block", 10_000.0))
+    shown = text_of(side_by_side.render([document(mine), document(run)], ["a", "b"], 100), 100)
+    lines = [line.split() for line in shown.splitlines() if line.startswith("tcp ")]
+    assert sorted("0" in line for line in lines) == [False, True]
+    (found,) = load(runs.save(run, tmp_path / "qperf.jsonl")).measurements
+    assert (found.configuration.size, found.configuration.size_known) == (0, False)
     wrong = msgspec.structs.replace(found.configuration, size=8)
     changed = msgspec.structs.replace(found, configuration=wrong)
     path = runs.save(runs.run(changed, sources=run.sources, environments=()), tmp_path / "a.jsonl")

@@ -1,12 +1,13 @@
 """Nothing of a job is left, whatever its processes do with signals."""
 
+import os
 import signal
 import subprocess
 import sys
 
 from halftrip.control.protocol import Address
 from halftrip.job.clean_up import CleanUp
-from halftrip.job.processes import Started
+from halftrip.job.processes import Started, descendants
 from halftrip.job.spec import Job
 
 DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(60)"
@@ -26,3 +27,15 @@ def test_a_child_that_is_none_of_the_job_s_ranks_and_hears_no_signal_is_killed()
             assert process.poll() == -signal.SIGKILL
         finally:
             process.kill()
+
+
+def test_descendants_are_children_and_theirs():
+    script = "sleep 60 & sh -c 'sleep 60 & echo $!; wait' & wait"
+    with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE) as process:
+        grandchild = int(process.stdout.readline())
+        found = descendants(process.pid)
+        for pid in (*found, process.pid):
+            os.kill(pid, signal.SIGKILL)
+    assert grandchild in found
+    assert len(found) == 3
+    assert descendants(process.pid) == []

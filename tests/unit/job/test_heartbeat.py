@@ -63,12 +63,3 @@ def test_the_launcher_s_own_pause_is_nobody_s_silence(clock):
         assert beat.beat(rank for rank, _ in found) == []
         clock(3600.0)
         assert beat.beat(rank for rank, _ in found) == []
-
-
-def test_who_has_finished_is_not_asked(clock):
-    with ranks(2) as found:
-        beat = Heartbeat({1})
-        found[1][0].finished = True
-        for _ in range(20):
-            assert beat.beat(rank for rank, _ in found) == []
-            clock(10.0)

@@ -9,8 +9,7 @@ import pytest
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.job.launchers.in_process import simulate
 from halftrip.plan.plan import Plan
-from halftrip.results.run_file import load
-from halftrip.simulation.path_model import ClockModel, Modes, Noise, PathModel
+from halftrip.simulation.path_model import Modes, Noise, PathModel
 from harness import runs
 
 STILL = PathModel(latency=10e-6, bandwidth=10e9, noise=Noise())
@@ -90,11 +89,6 @@ def test_a_configuration_that_is_narrow_enough_gets_no_more_slices():
     assert summary.high - summary.low <= 2 * 0.02 * summary.latency
 
 
-def test_a_configuration_alone_has_no_more_slices_than_planned():
-    noisy = msgspec.structs.replace(STILL, noise=Noise(kind="lognormal", spread=0.5))
-    assert [m.slice for m in slices_of(noisy, Plan(ci=1e-6))] == list(range(10))
-
-
 def test_the_first_iteration_of_every_configuration_is_cold():
     model = msgspec.structs.replace(STILL, first=1e-3)
     run = simulate(model, [configuration(8), configuration(64)], Plan(slices=2))
@@ -105,71 +99,8 @@ def test_the_first_iteration_of_every_configuration_is_cold():
         assert measurement.samples.max() < 1e6
 
 
-def test_each_launch_is_a_path_of_its_own():
-    model = msgspec.structs.replace(STILL, launch=0.1)
-    run = simulate(model, [configuration()], Plan(launches=3, slices=2))
-    medians = {(m.launch, float(np.median(m.samples))) for m in run.measurements}
-    assert len(medians) == 3
-
-
-def test_samples_are_long_where_the_clock_claims_to_be_coarse():
-    coarse = msgspec.structs.replace(STILL, clock=ClockModel(step=1e-6, claimed=1e-6))
-    claimed, *_ = slices_of(coarse, Plan())
-    # A step is then no more than 1 % of a sample.
-    assert claimed.iterations * 2 * STILL.one_way(8) >= 100e-6
-    unclaimed = msgspec.structs.replace(STILL, clock=ClockModel(step=1e-6))
-    measurement, *_ = slices_of(unclaimed, Plan())
-    assert measurement.iterations == 1
-    assert {sample % 1000 for sample in measurement.samples} == {0}
-
-
-@pytest.mark.parametrize("seed", range(1, 9))
-def test_warm_up_settles_where_the_clock_cannot_read_an_iteration(seed):
-    """The first samples are then made long by a guess; the next few show how long they are."""
-    clock = ClockModel(step=10e-6)
-    path = PathModel(
-        latency=1e-6, noise=Noise(kind="lognormal", spread=0.02), clock=clock, seed=seed
-    )
-    measured = slices_of(path, Plan())
-    assert sum(m.warm_up.settled for m in measured) >= 0.8 * len(measured)
-    assert all(m.warm_up.ns < 0.03e9 for m in measured)
-
-
-def test_lost_iterations_are_counted_and_no_samples():
-    model = msgspec.structs.replace(STILL, loss=0.05)
-    (measurement,) = slices_of(model, Plan(ci=None, timeout=1e-3, slices=1))
-    delivery = measurement.delivery
-    assert delivery.sent == measurement.samples.size + delivery.lost
-    # Five standard errors.
-    assert abs(delivery.lost / delivery.sent - 0.05) < 5 * (0.05 * 0.95 / delivery.sent) ** 0.5
-    assert set(measurement.series.times) == {round(2 * STILL.one_way(8) * 1e9) / 2}
-
-
 def test_a_window_takes_its_messages_and_an_acknowledgement():
     stream = configuration(1 << 20, pattern="stream", window=16)
     measurement, *_ = slices_of(STILL, Plan(), stream)
     expected = 16 * (1 << 20) / 10e9 + 2 * 10e-6
     assert np.median(measurement.samples) == pytest.approx(expected * 1e9, abs=1)
-
-
-def test_a_run_depends_on_the_seed_alone():
-    noisy = msgspec.structs.replace(STILL, noise=Noise(kind="ar1", spread=0.1, correlation=0.6))
-    one, other = (simulate(noisy, [configuration()], Plan()).measurements for _ in range(2))
-    assert one == other
-    another = simulate(
-        msgspec.structs.replace(noisy, seed=2), [configuration()], Plan()
-    ).measurements
-    assert not np.array_equal(another[0].samples, one[0].samples)
-
-
-def test_a_simulated_run_can_be_written_and_read(tmp_path):
-    run = simulate(STILL, [configuration()], Plan(simulated=STILL, iterations=100))
-    again = load(runs.save(run, tmp_path / "run.jsonl"))
-    assert again.measurements == run.measurements
-    assert again.interrupted is None
-    assert not again.problems
-
-
-def test_other_transports_are_refused():
-    with pytest.raises(ValueError, match="tcp takes real time"):
-        simulate(STILL, [runs.configuration("tcp")], Plan())

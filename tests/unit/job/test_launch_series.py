@@ -13,7 +13,7 @@ from halftrip.job.series import Intervals, LaunchRecords, launch_all
 from halftrip.job.spec import Job
 from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
-from halftrip.results.records import Again, CopyTime, Failure, LostHost, RunEnd, Skip
+from halftrip.results.records import CopyTime, Failure, LostHost, RunEnd, Skip
 from halftrip.results.run_file import RunFile, encode, load
 from harness import runs
 
@@ -104,38 +104,6 @@ def test_a_launch_that_loses_a_host_is_followed_by_one_that_measures_what_it_lac
     assert run.lost_hosts == {"c": "rank 2 on c died"}
 
 
-def test_a_launch_that_measures_rows_again_goes_on_with_these(tmp_path):
-    """The file was complete before."""
-    run_file = created(tmp_path)
-    for rank in range(2):
-        run_file.append(encode(runs.environment(rank=rank)))
-    small, large = runs.measurement("tcp", 8), runs.measurement("tcp", 64)
-    for each in (small, large):
-        run_file.append(encode(each))
-    run_file.end(RunEnd(reason=None))
-    run_file.close()
-    again = RunFile(run_file.path, resumed=True)
-    again.append(encode(Again(launch=1)))
-    left_out = frozenset({runs.measurement("tcp", 1024).configuration})
-    calls = []
-
-    def launch(number, due, records, view, limit):
-        calls.append((number, due.done))
-        if len(calls) == 1:
-            for rank in range(2):
-                records.append(encode(runs.environment(rank=rank, launch=1)))
-            for each in range(10):
-                records.append(encode(runs.measurement("tcp", 8, slice=each, launch=1)))
-            raise HostsLost("rank 2 on c died", {"c": [2]})
-        records.append(encode(RunEnd(reason=None)), last=True)
-
-    left = Resumption(1, 1, left_out, RunEnd(reason=None))
-    launch_all(Plan(transport=("tcp",)), again, NoView(), launch, left)
-    again.close()
-    assert calls == [(1, left_out), (2, left_out | {small.configuration})]
-    assert load(again.path).interrupted == "without c: rank 2 on c died"
-
-
 def test_what_a_refined_run_lacks_is_not_known(tmp_path):
     run_file = created(tmp_path)
 
@@ -163,17 +131,11 @@ def test_launches_are_enough_when_their_medians_agree():
     assert not launched(intervals, [100, 100]).are_narrow(2)
     assert launched(intervals, [100, 100, 100]).are_narrow(3)
     assert not launched(Intervals(UNTIL), [100, 120, 90, 110]).are_narrow(4)
-
-
-def test_every_row_needs_a_narrow_interval():
-    intervals = launched(Intervals(UNTIL), [100, 100, 100, 100])
-    assert intervals.are_narrow(4)
-    assert not launched(intervals, [100, 120, 90, 110], size=64).are_narrow(4)
-
-
-def test_a_row_that_was_measured_in_too_few_launches_is_not_enough():
-    intervals = launched(Intervals(UNTIL), [100] * 4)
-    assert not launched(intervals, [100, 100], size=64).are_narrow(4)
+    # In every row, of as many launches.
+    assert not launched(intervals, [100, 120, 90], size=64).are_narrow(3)
+    few = launched(Intervals(UNTIL), [100] * 4)
+    assert few.are_narrow(4)
+    assert not launched(few, [100, 100], size=512).are_narrow(4)
 
 
 def test_a_row_that_only_failed_is_not_enough_and_one_that_failed_once_may_be():

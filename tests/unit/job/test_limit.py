@@ -4,7 +4,6 @@ import time
 
 import pytest
 
-from halftrip.errors import Interrupted
 from halftrip.job.limit import Limit
 from halftrip.job.resumption import Resumption
 from halftrip.job.series import launch_all
@@ -13,10 +12,6 @@ from halftrip.plan.plan import Plan
 from halftrip.results.records import RunEnd
 from halftrip.results.run_file import RunFile, encode, load
 from harness import runs
-
-
-def test_without_a_limit_there_is_none():
-    assert Limit.of(Plan()) is None
 
 
 def test_launches_have_equal_parts_of_what_is_left():
@@ -29,6 +24,7 @@ def test_launches_have_equal_parts_of_what_is_left():
 
 
 def test_ranks_are_stopped_before_the_end():
+    assert Limit.of(Plan()) is None
     assert 9 < Limit.of(Plan(max_duration=10.0)).left < 10
     assert Limit.of(Plan(max_duration=0.1)).left <= 0
     assert str(Limit.of(Plan(max_duration=2.5)).error()) == "--max-duration: 2.5 s are over"
@@ -71,19 +67,9 @@ def test_launches_that_are_over_in_time_are_complete(launched):
     assert [round(limit.launch_ends - limits[0].ends) for limit in limits] == [-40, -30, 0]
 
 
-def test_a_launch_that_was_too_short_is_the_last(launched):
-    run, limits = launched(Plan(launches=3, max_duration=60.0), 0.01, "too short")
-    assert (run.interrupted, len(limits)) == ("too short", 1)
-
-
 def test_until_ci_has_as_many_launches_as_fit(launched):
     """The fewest share the time; more are no promise."""
     plan = Plan(until_ci=True, ci=1e-9, max_duration=2.0)
     run, limits = launched(plan, 0.1)
     assert len(limits) >= 3
     assert run.interrupted is None
-
-
-def test_its_error_ends_a_run_early():
-    with pytest.raises(Interrupted, match="60 s are over"):
-        raise Limit.of(Plan(max_duration=60.0)).error()

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -11,7 +10,7 @@ import time
 import msgspec
 import pytest
 
-from halftrip.control.calling import connect, open_connection
+from halftrip.control.calling import connect
 from halftrip.control.greeting import introduce
 from halftrip.control.listener import Listener
 from halftrip.control.protocol import (
@@ -23,15 +22,12 @@ from halftrip.control.protocol import (
 )
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job.connected import guests
-from halftrip.job.deaths import LaunchFailed
 from halftrip.job.processes import Output
 from halftrip.job.spec import Job
 from halftrip.job.supervisor import Supervisor
 from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
 from halftrip.results.run_file import RunFile
-from harness.need import need_root
-from harness.strangers import as_nobody
 from harness.threads import in_thread
 
 TOKEN = "a token of this test alone"
@@ -103,100 +99,91 @@ def beside(work):
     assert finish() is None
 
 
-def test_an_mpiexec_that_ends_before_its_ranks_connect_has_not_started_them(job):
-    job.end_mpiexec()
-    with pytest.raises(LaunchFailed, match="mpiexec ended with status 3"):
-        job.run(status=3)
+class TwoRanks:
+    """A job whose ranks are two processes, and a supervisor of it."""
+
+    def __init__(self, path, mpi):
+        self._listener = Listener(TOKEN, guests(2))
+        address = self._listener.address
+        job = Job(address=address, token=TOKEN, launcher=os.getpid(), ranks=2, mpi=mpi)
+        self.children = [subprocess.Popen(["cat"], stdin=subprocess.PIPE) for _ in (0, 1)]
+        self.run_file = RunFile(path)
+        self.supervisor = Supervisor(job, self._listener, self.run_file, NoView())
+
+    def join(self):
+        """The connections of both, once they have their assignments."""
+        channels = []
+        for rank, child in enumerate(self.children):
+            hello = msgspec.structs.replace(introduce("control", rank), pid=child.pid)
+            channels.append(connect(self._listener.address, TOKEN, hello))
+        for channel in channels:
+            assert isinstance(channel.receive(), Assignment)
+        return channels
+
+    def run(self, start, ranks):
+        """Supervises what `start(started)` starts, while `ranks` is done in a thread."""
+        finish = []
+
+        def begin(job, started):
+            start(started)
+            finish.append(in_thread(ranks))
+
+        try:
+            self.supervisor.run(Plan(), begin)
+        finally:
+            assert finish[0]() is None
+            self.run_file.close()
+            for child in self.children:
+                child.wait()
 
 
 def test_a_rank_that_exits_before_another_has_said_bye_has_not_died(tmp_path):
-    """The ranks are two processes; the first has ended before the second says Bye."""
-    listener = Listener(TOKEN, guests(2))
-    job = Job(address=listener.address, token=TOKEN, launcher=os.getpid(), ranks=2, mpi=False)
-    children, gone = [], threading.Event()
-
-    def start(job, started):
-        for rank in (0, 1):
-            children.append(subprocess.Popen(["cat"], stdin=subprocess.PIPE))
-            started.add(children[-1], f"rank {rank}", ranks=(rank,))
-
-    def ranks():
-        hello = [introduce("control", rank) for rank in (0, 1)]
-        channels = [
-            connect(listener.address, TOKEN, msgspec.structs.replace(each, pid=child.pid))
-            for each, child in zip(hello, children, strict=True)
-        ]
-        for channel in channels:
-            assert isinstance(channel.receive(), Assignment)
-        channels[0].send(Bye())
-        children[0].stdin.close()
-        gone.wait(5.0)
-        channels[1].send(Bye())
-        children[1].stdin.close()
-        for channel in channels:
-            channel.close()
-
-    run_file = RunFile(tmp_path / "run.jsonl")
-    supervisor = Supervisor(job, listener, run_file, NoView())
-    on_exit = supervisor._on_exit
+    """The first has ended before the second says Bye."""
+    two, gone = TwoRanks(tmp_path / "run.jsonl", mpi=False), threading.Event()
+    on_exit = two.supervisor._on_exit
 
     def note_exit(descriptor):
         on_exit(descriptor)
         gone.set()
 
-    supervisor._on_exit = note_exit
+    two.supervisor._on_exit = note_exit
 
-    def start_both(job, started):
-        start(job, started)
-        finish.append(in_thread(ranks))
+    def start(started):
+        for rank, child in enumerate(two.children):
+            started.add(child, f"rank {rank}", ranks=(rank,))
 
-    finish = []
-    supervisor.run(Plan(), start_both)
-    assert finish[0]() is None
-    run_file.close()
+    def ranks():
+        for channel, child in zip(two.join(), two.children, strict=True):
+            channel.send(Bye())
+            child.stdin.close()
+            gone.wait(5.0)
+            channel.close()
+
+    two.run(start, ranks)
     assert gone.is_set()
-    assert [child.returncode for child in children] == [0, 0]
+    assert [child.returncode for child in two.children] == [0, 0]
 
 
 def test_a_rank_is_named_by_the_launcher_that_saw_it_die(tmp_path):
     """Rank 0's connection is the first that is closed."""
-    listener = Listener(TOKEN, guests(2))
-    job = Job(address=listener.address, token=TOKEN, launcher=os.getpid(), ranks=2, mpi=True)
-    children = [subprocess.Popen(["cat"], stdin=subprocess.PIPE) for _ in (0, 1)]
-    finish = []
+    two = TwoRanks(tmp_path / "run.jsonl", mpi=True)
+    died = two.children[1].pid
 
-    def ranks():
-        channels = [
-            connect(
-                listener.address,
-                TOKEN,
-                msgspec.structs.replace(introduce("control", each), pid=child.pid),
-            )
-            for each, child in enumerate(children)
-        ]
-        for channel in channels:
-            assert isinstance(channel.receive(), Assignment)
-        for child, channel in zip(children, channels, strict=True):
-            channel.close()
-            child.stdin.close()
-
-    def start(job, started):
+    def start(started):
         output = Output()
-        output.file.write(f"=   PID {children[1].pid} RUNNING AT host".encode())
+        output.file.write(f"=   PID {died} RUNNING AT host".encode())
         output.file.flush()
         process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
         started.add(process, "mpiexec", output)
         started.until_finished.callback(process.stdin.close)
-        finish.append(in_thread(ranks))
 
-    run_file = RunFile(tmp_path / "run.jsonl")
-    died = rf"rank 1 \(process {children[1].pid}\) died"
-    with pytest.raises(Interrupted, match=died):
-        Supervisor(job, listener, run_file, NoView()).run(Plan(), start)
-    assert finish[0]() is None
-    run_file.close()
-    for child in children:
-        child.wait()
+    def ranks():
+        for child, channel in zip(two.children, two.join(), strict=True):
+            channel.close()
+            child.stdin.close()
+
+    with pytest.raises(Interrupted, match=rf"rank 1 \(process {died}\) died"):
+        two.run(start, ranks)
 
 
 def test_a_signal_while_the_processes_of_a_run_leave_is_not_lost(job):
@@ -261,17 +248,17 @@ def test_a_rank_that_dies_before_its_lines_are_acknowledged_is_named(job):
     assert job.path.read_bytes() == b"".join(lines)
 
 
-def test_nobody_else_may_connect_once_all_ranks_have(job):
-    refused = []
-
+def test_ranks_beyond_the_count_are_refused_and_anybody_once_all_are_there(job):
     def rank():
         control = job.join()
+        for number in (0, 1, 2**62, -2):
+            with pytest.raises(Closed):
+                connect(job.address, TOKEN, introduce("control", number))
         events = job.connect("events")
         events.send(RecordLines(b"x\n"))
         events.receive()
         with pytest.raises(ConnectionRefusedError):
             job.connect("control")
-        refused.append(True)
         control.send(Bye())
         job.end_mpiexec()
         for channel in (control, events):
@@ -279,52 +266,4 @@ def test_nobody_else_may_connect_once_all_ranks_have(job):
 
     with beside(rank):
         job.run()
-    assert refused
-
-
-def test_strangers_and_second_greetings_do_not_disturb_a_start(job):
-    """100 silent connections, a rank beyond the count, and one that is there already."""
-
-    def rank():
-        with contextlib.ExitStack() as silent:
-            for _ in range(100):
-                silent.enter_context(open_connection(job.address))
-            began = time.monotonic()
-            control = job.join()
-            assert time.monotonic() - began < 5
-            for number in (0, 1, 2**62, -2):
-                with pytest.raises(Closed):
-                    connect(job.address, TOKEN, introduce("control", number))
-            events = job.connect("events")
-            events.send(RecordLines(b"x\n"))
-            events.receive()
-            control.send(Bye())
-            job.end_mpiexec()
-            for channel in (control, events):
-                channel.close()
-
-    with beside(rank):
-        job.run()
     assert job.path.read_bytes() == b"x\n"
-
-
-def test_100_connections_of_another_user_do_not_disturb_a_start(job):
-    need_root("to be another user")
-
-    def rank():
-        assert as_nobody(connect_100_times, job.address)
-        channel = job.join()
-        channel.send(Bye())
-        channel.close()
-        job.end_mpiexec()
-
-    with beside(rank):
-        job.run()
-
-
-def connect_100_times(address):
-    ends = [socket.socket(socket.AF_UNIX) for _ in range(100)]
-    for end in ends:
-        end.settimeout(10)
-        end.connect(f"\0{address.unix}")
-    return all(end.recv(1) == b"" for end in ends)

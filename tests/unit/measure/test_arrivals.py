@@ -4,7 +4,7 @@ import pytest
 
 from halftrip.measure.arrivals import Arrivals
 from halftrip.measure.batch import CLOCK_SHARE, Stopping
-from harness.sampling import Sampling, noisy, sample, steady
+from harness.sampling import sample, steady
 
 COST = 40.0
 LIMIT = COST / CLOCK_SHARE
@@ -20,28 +20,12 @@ def test_only_where_that_costs_little_of_a_sample(ns, asked):
     assert not any(batch.arrivals for batch in sampling.batches if not batch.keep)
 
 
-def test_not_of_batches_of_several_iterations_nor_where_messages_do_not_take_turns():
-    for ns, cost in ((100.0, COST), (1e6, None)):
-        sampling = sample(STOPPING, steady(ns), clock_cost=COST / 2, arrivals_cost=cost)
-        assert (sampling.sampler.iterations == 1) == (ns > LIMIT)
-        assert not any(batch.arrivals for batch in sampling.batches)
-
-
-def test_once_for_all_slices():
-    """The reading is in the times: with and without it, they would differ."""
-    sampling = Sampling(STOPPING, clock_cost=COST / 2, arrivals_cost=COST)
-    asked = []
-    for seed in range(10):
-        sampling.sample(noisy(LIMIT, 0.2, seed))
-        asked += [batch.arrivals for batch in sampling.batches if batch.keep]
-        sampling.begin()
-    assert len(set(asked)) == 1
-
-
-def test_the_first_batch_decides():
+def test_the_first_batch_decides_and_has_to_be_of_one_iteration():
     arrivals = Arrivals(COST)
     assert not arrivals.are_wanted(8, 100 * LIMIT)
     assert arrivals.are_wanted(1, LIMIT)
     assert arrivals.are_wanted(1, LIMIT / 2)
     assert not arrivals.are_wanted(2, LIMIT)
     assert not Arrivals(COST).are_wanted(1, LIMIT / 2)
+    # Where messages do not take turns there are none.
+    assert not Arrivals(None).are_wanted(1, 100 * LIMIT)

@@ -36,7 +36,14 @@ def own_clocks(monkeypatch):
 @pytest.mark.usefixtures("own_clocks")
 def test_all_ranks_learn_the_offsets_of_all_hosts_to_half_of_a_round_trip():
     before = raw_now()
-    found = on_ranks(len(HOSTS), lambda rank, group: clock_comparisons(group, HOSTS, launch=3))
+
+    def take_part(rank, group):
+        compared = clock_comparisons(group, HOSTS, launch=3)
+        # The group goes on.
+        assert group.allgather(rank, int) == [0, 1, 2, 3, 4]
+        return compared
+
+    found = on_ranks(len(HOSTS), take_part)
     assert found == [found[0]] * len(HOSTS)
     assert [(each.rank, each.ranks) for each in found[0]] == [(2, [2, 3]), (4, [4])]
     for each in found[0]:
@@ -44,25 +51,6 @@ def test_all_ranks_learn_the_offsets_of_all_hosts_to_half_of_a_round_trip():
         assert each.launch == 3
         assert before < each.at < raw_now()
         assert each.comparison == Comparison(each.at, each.ahead, each.round_trip / 2)
-
-
-@pytest.mark.usefixtures("own_clocks")
-def test_the_group_goes_on_after_a_comparison():
-    def take_part(rank, group):
-        said = []
-        for _ in range(3):
-            clock_comparisons(group, HOSTS, 0)
-            said.append(group.allgather(rank, int))
-        return said
-
-    assert on_ranks(len(HOSTS), take_part) == [[[0, 1, 2, 3, 4]] * 3] * len(HOSTS)
-
-
-def test_ranks_of_one_host_share_its_clock_and_say_nothing():
-    clocks = HostClocks(None, ["a", "a"])
-    assert clocks.compare() == []
-    assert clocks.ahead(1) == 0
-    assert not clocks.is_stale
 
 
 @pytest.mark.usefixtures("own_clocks")
@@ -84,6 +72,9 @@ def test_between_two_comparisons_the_difference_follows_a_line():
         clocks.add("b", Comparison(at, 50 + at // 10**5, 1.0))
     assert clocks.ahead(1, 10**9 // 2) == 50 + 5000
     assert clocks.ahead(0, 10**9 // 2) == 0
+    # Ranks of one host share its clock and say nothing.
+    alone = HostClocks(None, ["a", "a"])
+    assert (alone.compare(), alone.ahead(1), alone.is_stale) == ([], 0, False)
 
 
 @pytest.mark.parametrize("took", [0.01, 1.0])

@@ -86,13 +86,7 @@ def test_no_counter_is_open_while_times_are_taken(looks):
     assert records.of(Failure) == records.of(Skip) == records.of(Notice) == []
 
 
-def test_nothing_is_counted_unless_it_is_asked_for(looks):
-    records, _ = walk(**KEYS | {"counters": False})
-    assert records.of(CountedSlice) == []
-    assert set(looks) == {(False, 0)}
-
-
-def test_where_nothing_can_count_that_is_said_and_times_are_taken(monkeypatch):
+def test_where_nothing_can_count_that_is_said_and_times_are_taken(monkeypatch, looks):
     monkeypatch.setattr(perf_counters, "INSTRUCTIONS", (99999, 0))
     records, _ = walk(**KEYS)
     assert records.of(CountedSlice) == []
@@ -101,11 +95,8 @@ def test_where_nothing_can_count_that_is_said_and_times_are_taken(monkeypatch):
     assert [each.rank for each in found] == [0, 1]
     assert {each.text for each in found} == {f"--counters: {perf_counters.missing()}"}
     assert {each.kind for each in found} == {"shortfall"}
-
-
-def test_a_fixed_count_is_counted_in_as_many_iterations_a_slice():
-    records, _ = walk(transport="pipe", sizes="8", iterations=40, slices=4, counters=True)
-    found = records.of(CountedSlice)
-    assert [each.slice for each in found] == [0, 1, 2, 3]
-    # Ten in the samples, and untimed ones that lead in.
-    assert all(10 < end.iterations <= 20 for each in found for end in each.ends)
+    # Nor is anything counted that is not asked for.
+    looks.clear()
+    records, _ = walk(transport="pipe", sizes="8", iterations=40)
+    assert records.of(CountedSlice) == records.of(Notice) == []
+    assert set(looks) == {(False, 0)}

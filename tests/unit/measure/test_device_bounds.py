@@ -8,8 +8,6 @@ from halftrip.measure.device_bounds import turns_of
 from harness import runs
 from harness.cuda import python, stand_in
 
-# Another program may take the core in the midst of some samples; then they are taken again.
-TRIES = 3
 # The bounds of devices as JSON, in a process that has the stand-in.
 BOUNDS = """
 import sys
@@ -50,17 +48,12 @@ def latency(found):
     return record
 
 
-def seen_within(share, expected, measure):
-    """Whether the figures that `measure` returns are within a share of what is expected, at some
-    try: they have to be the same ones at each."""
-    for _ in range(TRIES):
-        found = measure()
-        assert found.keys() == expected.keys()
-        off = {key: found[key] / expected[key] for key in expected}
-        if all(abs(ratio - 1) <= share for ratio in off.values()):
-            break
-    else:
-        pytest.fail(f"not within {share} of what was planted: {off}")
+def seen(found, expected):
+    """Never less than was planted; a machine that others use adds what it likes, but to fewer than
+    half of the samples."""
+    assert found.keys() == expected.keys()
+    off = {key: found[key] / expected[key] for key in expected}
+    assert {key: ratio for key, ratio in off.items() if not 0.97 <= ratio <= 1.3} == {}
 
 
 def test_planted_copies_come_out(cuda_libraries):
@@ -93,39 +86,30 @@ def test_planted_copies_come_out(cuda_libraries):
         ("cuda@0", *kind, size): time for size in (4096, 65536) for kind, time in expected(size)
     }
 
-    def measure():
-        found = copies(bounds(cuda_libraries, "cuda@0,cuda@1", **settings))
-        return {key: time for key, time in found.items() if key[0] == "cuda@0"}
-
-    seen_within(0.03, every, measure)
+    found = copies(bounds(cuda_libraries, "cuda@0,cuda@1", **settings))
+    seen({key: time for key, time in found.items() if key[0] == "cuda@0"}, every)
 
 
-def test_planted_latencies_come_out(cuda_libraries):
-    def measure():
-        found = latency(bounds(cuda_libraries, sync="200000", launch="450000"))
-        assert found["refused"] == ""
-        return {name: found[name] / 1e3 for name in ("synchronize", "kernel")}
-
-    # Whoever waits for a kernel has waited for the stream.
-    seen_within(0.03, {"synchronize": 200, "kernel": 450}, measure)
-
-
-def test_a_driver_that_takes_no_kernel_says_why(cuda_libraries):
+def test_planted_latencies_come_out_and_what_the_driver_refuses_is_said(cuda_libraries):
+    """Whoever waits for a kernel has waited for the stream."""
+    found = latency(bounds(cuda_libraries, sync="200000", launch="450000"))
+    assert found["refused"] == ""
+    times = {name: found[name] / 1e3 for name in ("synchronize", "kernel")}
+    seen(times, {"synchronize": 200, "kernel": 450})
     found = latency(bounds(cuda_libraries, fail="cuModuleLoadData=801"))
     assert found["kernel"] is None
     assert found["refused"].startswith("cuModuleLoadData: CUDA_ERROR_NOT_SUPPORTED")
     assert found["synchronize"] > 0
 
 
-def test_copies_are_as_large_as_messages_need(cuda_libraries):
-    sizes = {key[-1] for key in copies(bounds(cuda_libraries, largest=65536))}
-    assert sizes == {4096, 65536, 1 << 20}
-
-
-def test_copies_fit_what_is_left_of_a_device(cuda_libraries):
-    found = bounds(cuda_libraries, largest=65536, memory=1 << 20)
-    assert {key[-1] for key in copies(found)} == {4096, 65536}
-    assert bounds(cuda_libraries, memory=8192) == []
+@pytest.mark.parametrize(
+    ("memory", "sizes"),
+    [(1 << 34, {4096, 65536, 1 << 20}), (1 << 20, {4096, 65536}), (8192, set())],
+)
+def test_copies_are_as_large_as_messages_need_and_fit_the_device(cuda_libraries, memory, sizes):
+    found = bounds(cuda_libraries, largest=65536, memory=memory)
+    assert {key[-1] for key in copies(found)} == sizes
+    assert bool(found) == bool(sizes)
 
 
 def test_devices_that_cannot_reach_each_other_have_no_copies_between_them(cuda_libraries):
@@ -154,8 +138,5 @@ def test_each_device_is_measured_once_and_those_of_a_host_in_turn():
 def test_a_device_that_only_another_rank_sees_is_measured_by_that_one():
     found = [runs.device(rank=0, uuid="GPU-a"), runs.device(rank=1, uuid="GPU-b")]
     assert [[each.rank for each in turn] for turn in turns_of(found, ["n1", "n1"])] == [[0], [1]]
-
-
-def test_page_locked_memory_alone_has_no_bounds():
-    assert turns_of([runs.device(memory="pinned@0")], ["n1"]) == []
-    assert turns_of([], ["n1"]) == []
+    # Page-locked memory alone has no bounds.
+    assert turns_of([runs.device(memory="pinned@0")], ["n1"]) == turns_of([], ["n1"]) == []

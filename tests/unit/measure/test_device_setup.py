@@ -59,6 +59,9 @@ def test_a_cold_ring_is_larger_than_every_cache(found, cache):
         assert rings
         assert all(ring > largest for ring in rings)
     assert said["rings"][0] == said["rings"][1]
+    # Rank 0 has the devices of all ranks.
+    assert said["devices"] == [[0, "cuda@1", 1], [1, "cuda@1", 1]]
+    assert said["of rank 1"] == 0
 
 
 def test_what_is_kept_is_a_share_of_the_device_s_memory(found):
@@ -67,9 +70,5 @@ def test_what_is_kept_is_a_share_of_the_device_s_memory(found):
     assert kept[0] == kept[1] <= 16 << 20
 
 
-def test_rank_0_has_the_devices_of_all_ranks(found):
-    said = found()
-    assert said["devices"] == [[0, "cuda@1", 1], [1, "cuda@1", 1]]
-    assert said["of rank 1"] == 0
-    # A device that cannot be used is no reason to end.
-    assert found(busy=1, compute_mode=3)["devices"] == said["devices"]
+def test_a_device_that_cannot_be_used_is_no_reason_to_end(found):
+    assert found(busy=1, compute_mode=3)["devices"] == [[0, "cuda@1", 1], [1, "cuda@1", 1]]

@@ -7,7 +7,6 @@ import pytest
 from halftrip.errors import Unavailable
 from halftrip.measure.pair import Pair
 from halftrip.measure.side import Side
-from halftrip.memory.ring import Ring
 from halftrip.results.configuration import EndSettings
 from halftrip.transports.base import Endpoint, Path, Timed, Transport
 from halftrip.transports.capabilities import Capabilities
@@ -101,7 +100,12 @@ def waits(initiator, responder):
 # Paths.
 
 
-def test_configurations_that_wait_alike_at_both_ends_share_a_path():
+def test_configurations_that_wait_alike_at_both_ends_share_a_path(monkeypatch):
+    order = []
+    monkeypatch.setattr(
+        NotedPath, "connect", lambda path, address: order.append((path.address, address))
+    )
+
     def take_part(rank, own, transport):
         alike = [own.path(waits("spin", "block")) for _ in range(2)]
         others = [own.path(waits(*each)) for each in (("block", "spin"), ("spin", "spin"))]
@@ -115,22 +119,8 @@ def test_configurations_that_wait_alike_at_both_ends_share_a_path():
         (["spin", "block", "spin"], 3),
         (["block", "spin", "spin"], 3),
     ]
-
-
-def test_the_responder_connects_first_and_each_end_gets_the_other_s_address(monkeypatch):
-    order = []
-
-    def connect(path, address):
-        order.append((path.address["rank"], address["rank"]))
-
-    monkeypatch.setattr(NotedPath, "connect", connect)
-
-    def take_part(rank, own, transport):
-        own.path(waits("spin", "spin"))
-        own.close()
-
-    on_pair(take_part)
-    assert order == [(1, 0), (0, 1)]
+    # The responder connects first, and each end gets the other's address.
+    assert order == [({"rank": 1}, {"rank": 0}), ({"rank": 0}, {"rank": 1})] * 3
 
 
 @pytest.mark.parametrize("failing", [0, 1])
@@ -154,24 +144,6 @@ def test_a_path_that_cannot_be_opened_is_refused_at_both_ends_and_closed(failing
 # Shared memory.
 
 
-def test_ranks_of_different_hosts_share_no_memory():
-    def take_part(rank, own, transport):
-        return own.context.segment, own.context.no_segment, own.has_probe, own.probe()
-
-    found = on_pair(take_part, same_host=False)
-    assert found == [(None, "the ranks are on different hosts", False, None)] * 2
-
-
-def test_ranks_of_one_host_share_memory():
-    def take_part(rank, own, transport):
-        if rank == 0:
-            own.context.segment[:4] = [1, 2, 3, 4]
-        own.link.agree(lambda: None)
-        return own.context.segment[:4].tolist()
-
-    assert on_pair(take_part) == [[1, 2, 3, 4]] * 2
-
-
 def test_where_one_end_cannot_map_memory_neither_has_any(monkeypatch):
     def open_offer(offer):
         raise PermissionError(1, "Operation not permitted")
@@ -179,23 +151,11 @@ def test_where_one_end_cannot_map_memory_neither_has_any(monkeypatch):
     monkeypatch.setattr("halftrip.measure.pair.open_offer", open_offer)
 
     def take_part(rank, own, transport):
-        return own.context.segment, own.context.no_segment
+        return own.context.segment, own.context.no_segment, own.has_probe and own.probe()
 
-    assert on_pair(take_part) == [(None, "Operation not permitted")] * 2
-
-
-def test_memory_is_shared_only_where_something_needs_it(monkeypatch):
-    """A probe of the core-to-core round trip, or a transport."""
-    without = Capabilities(patterns={"blocking": ("pingpong",)}, waits=("spin",))
-    monkeypatch.setattr(NotedTransport, "capabilities", without)
-
-    def take_part(rank, own, transport):
-        return own.context.segment is not None, own.has_probe
-
-    assert on_pair(take_part) == [(False, False)] * 2
-    monkeypatch.setattr("halftrip.measure.pair.CacheLineProbe", lambda segment, clock: segment)
-    assert on_pair(take_part, shares_core=False) == [(True, True)] * 2
-    assert on_pair(take_part, shares_core=False, thread=1) == [(False, False)] * 2
+    assert on_pair(take_part) == [(None, "Operation not permitted", False)] * 2
+    found = on_pair(take_part, same_host=False)
+    assert found == [(None, "the ranks are on different hosts", False)] * 2
 
 
 # Sides of configurations.
@@ -239,43 +199,30 @@ def _is_of_side(note):
     return note[0] in ("open", "close")
 
 
-def test_sides_stay_open_while_there_is_room():
-    kept, notes = kept_after(100, [1, 2, 3, 1, 2, 3])
-    assert kept == [1, 2, 3]
-    assert notes == [("open", 1), ("open", 2), ("open", 3)]
-
-
 @pytest.mark.parametrize(
-    ("used", "kept"),
+    ("room", "used", "drops", "kept", "closed"),
     [
-        ([1, 2, 3], [2, 3]),
+        (100, [1, 2, 3, 1, 2, 3], [], [1, 2, 3], []),
+        # One configuration has its side however large it is.
+        (1, [1, 2], [], [2], [1]),
+        # Room for two.
+        (5, [1, 2, 3], [], [2, 3], [1]),
         # A side that is used again is not the oldest any more.
-        ([1, 2, 1, 3], [1, 3]),
-        ([1, 2, 3, 1], [3, 1]),
-        ([1, 2, 3, 4, 5, 4], [5, 4]),
+        (5, [1, 2, 1, 3], [], [1, 3], [2]),
+        # One that was closed is opened again.
+        (5, [1, 2, 3, 1], [], [3, 1], [1, 2]),
+        (5, [1, 2, 3, 4, 5, 4], [], [5, 4], [1, 2, 3]),
+        # Dropped, or never there.
+        (100, [1, 2], [1, 3], [2], [1]),
     ],
 )
-def test_the_sides_that_were_not_used_for_longest_make_room(used, kept):
-    """Room for two."""
-    assert kept_after(5, used)[0] == kept
-
-
-def test_a_side_that_was_closed_is_opened_again():
-    kept, notes = kept_after(5, [1, 2, 3, 1])
-    assert kept == [3, 1]
-    assert notes == [
-        ("open", 1), ("open", 2), ("close", 1), ("open", 3), ("close", 2), ("open", 1),
-    ]  # fmt: skip
-
-
-def test_one_configuration_has_its_side_however_large_it_is():
-    assert kept_after(1, [1, 2])[0] == [2]
-
-
-def test_a_dropped_side_is_closed():
-    kept, notes = kept_after(100, [1, 2], drops=[1, 3])
-    assert kept == [2]
-    assert notes[-1] == ("close", 1)
+def test_sides_stay_open_while_there_is_room(room, used, drops, kept, closed):
+    """Those that were not used for longest make room."""
+    left, notes = kept_after(room, used, drops)
+    assert left == kept
+    assert [number for what, number in notes if what == "close"] == closed
+    opened = [number for what, number in notes if what == "open"]
+    assert sorted(opened) == sorted(kept + closed)
 
 
 @pytest.mark.parametrize("failing", [0, 1])
@@ -309,25 +256,3 @@ def test_a_side_that_one_end_cannot_open_is_refused_at_both_and_closed(
 
     for notes in on_pair(take_part, step, failing):
         assert notes.count("open") == notes.count("close")
-
-
-@pytest.mark.parametrize("transport", ["pipe", "unix", "tcp", "udp", "shm"])
-def test_configurations_take_turns_over_one_path(transport):
-    """Each is as it was left: its buffers, and how its end of the path waits."""
-    configurations = [configuration(transport, size, "spin", verify=True) for size in (64, 5000)]
-
-    def take_part(rank, group):
-        setup = set_up(group, [transport])
-        own = Pair(setup, setup.context((0, 1), 0), AMPLE_BYTES)
-        rings = set()
-        for _ in range(3):
-            for each in configurations:
-                side = own.side(each)
-                side.begin_slice()
-                assert isinstance(side._out, Ring)
-                rings.add(id(side._out))
-        assert own.path(configurations[0]) is own.path(configurations[1])
-        own.close()
-        return len(rings)
-
-    assert on_two_ranks(take_part) == [2, 2]

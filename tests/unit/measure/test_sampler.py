@@ -1,21 +1,19 @@
 """The sampler with made-up times: on any path it ends, with enough samples."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.control.watchdog import GRACE_SECONDS
-from halftrip.measure.batch import Batch, Sampled, Stopping
-from halftrip.measure.sampler import CLOCK_SHARE, LONGEST_CALL_NS, MOST_SAMPLES
+from halftrip.measure.batch import Batch, Stopping
+from halftrip.measure.sampler import CLOCK_SHARE, LONGEST_CALL_NS
 from halftrip.stats.median import half_width
 from harness.sampling import CLOCK_COST, Sampling, noisy, sample, settling, steady
 
 
 @given(st.floats(1.0, 1e9), st.floats(1, 100))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_a_steady_path_converges(ns, clock_cost):
     # No more than a few thousand iterations have to be made up, whatever ns.
     stopping = Stopping(ci=0.01, time=max(1e-9 * ns * 100, 1e-4))
@@ -44,13 +42,7 @@ def test_a_slice_that_converged_has_half_the_requested_interval(ns, spread, seed
         assert sampling.samples.sum() >= 0.9 * stopping.time * 1e9
 
 
-def test_without_a_target_only_time_ends_it():
-    sampling = sample(Stopping(ci=None, time=0.01), steady(5000.0))
-    assert sampling.sampler.stopped == "time"
-    assert sampling.samples.sum() == pytest.approx(1e7, rel=0.01)
-
-
-@pytest.mark.parametrize("count", [1, 2, 7, 100, 1000, 12345])
+@pytest.mark.parametrize("count", [1, 7, 12345])
 @pytest.mark.parametrize("ns", [100.0, 5000.0])
 def test_a_count_is_met_or_rounded_up_to_whole_batches(count, ns):
     sampling = sample(Stopping(), noisy(ns), iterations=count)
@@ -62,27 +54,6 @@ def test_a_count_is_met_or_rounded_up_to_whole_batches(count, ns):
         assert timed == count
 
 
-def test_a_large_count_makes_no_more_samples_than_can_be_kept():
-    sampling = Sampling(Stopping(), iterations=10 * MOST_SAMPLES)
-    while (batch := sampling.next()) is not None and not sampling.sampler.warm_up.settled:
-        sampling.give(batch, np.full(batch.samples, 5000 * batch.iterations))
-    assert sampling.sampler.iterations == 10
-
-
-def test_the_first_iteration_is_kept_apart_from_the_samples():
-    sampling = sample(Stopping(ci=0.01, time=0.05), settling(2500.0, extra=20, length=50))
-    assert sampling.sampler.first == pytest.approx(21 * 2500, rel=0.01)
-    assert sampling.sampler.warm_up.settled
-    assert np.median(sampling.samples) == pytest.approx(2500, rel=0.02)
-
-
-def test_warm_up_lasts_as_long_as_the_drift():
-    short = sample(Stopping(time=0.3), settling(2500.0, extra=1, length=100)).sampler
-    long = sample(Stopping(time=0.3), settling(2500.0, extra=1, length=5000)).sampler
-    assert long.warm_up.iterations > 5 * short.warm_up.iterations
-    assert long.warm_up.settled
-
-
 def test_an_endless_drift_has_not_settled():
     def drifting(start, count):
         return 2500.0 * (1 + np.arange(start, start + count) / 300)
@@ -92,26 +63,17 @@ def test_an_endless_drift_has_not_settled():
     assert sampler.stopped == "time"
 
 
-def test_a_slow_path_makes_few_iterations():
-    # 0.2 s for one iteration, 0.3 s allowed.
-    sampling = sample(Stopping(time=0.3), steady(2e8))
-    assert sum(batch.total_iterations for batch in sampling.batches) <= 12
-    assert sampling.samples.size >= 1
-
-
-def test_blocks_grow_so_that_there_are_few():
-    assert len(sample(Stopping(ci=None, time=0.3), steady(2500.0)).batches) < 30
-
-
 def test_a_kernel_call_is_shorter_than_half_the_grace_period():
     batches = sample(Stopping(ci=None, time=20), steady(20e6)).batches
     longest = max(batch.samples * batch.iterations * 20e6 for batch in batches)
+    # Blocks grow, so that there are few.
+    assert len(batches) < 300
     assert longest <= LONGEST_CALL_NS
     assert LONGEST_CALL_NS * 1e-9 <= GRACE_SECONDS / 2
 
 
-@pytest.mark.parametrize("ns", [30.0, 300.0, 1900.0])
-@pytest.mark.parametrize("length", [1, 5, 50, 500])
+@pytest.mark.parametrize("ns", [30.0, 1900.0])
+@pytest.mark.parametrize("length", [1, 50, 500])
 def test_after_any_cold_start_samples_are_long_enough_for_the_clock(ns, length):
     # The longest cold start takes 0.1 s.
     sampling = sample(Stopping(ci=0.01, time=0.6), settling(ns, extra=100, length=length))
@@ -131,12 +93,6 @@ def test_after_a_cold_start_samples_are_long_enough_for_a_coarse_clock():
     assert np.median(sampling.samples) >= 0.9 * 1000 / CLOCK_SHARE
 
 
-def test_a_cold_start_does_not_make_more_samples_than_can_be_kept(monkeypatch):
-    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
-    sampling = sample(Stopping(ci=None, time=0.05), settling(2500.0, extra=20, length=50))
-    assert sampling.samples.size <= 1010
-
-
 def test_a_path_that_has_slowed_down_gets_shorter_calls():
     sampling = Sampling(Stopping(ci=None, time=10))
     while (batch := sampling.next()) is not None and not sampling.kept:
@@ -145,36 +101,6 @@ def test_a_path_that_has_slowed_down_gets_shorter_calls():
             times[-10:] = 2_500_000
         sampling.give(batch, times)
     assert batch.samples * 2_500_000 <= LONGEST_CALL_NS
-
-
-def test_a_coarse_clock_makes_longer_batches():
-    fine = Sampling(Stopping(), clock_resolution=1.0)
-    coarse = Sampling(Stopping(), clock_resolution=1000.0)
-    for sampling, _ in itertools.product((fine, coarse), range(30)):
-        batch = sampling.next()
-        if batch is not None:
-            sampling.give(batch, np.full(batch.samples, 200 * batch.iterations))
-    assert coarse.sampler.iterations * 200 >= 100_000
-    assert fine.sampler.iterations * 200 >= 2_000
-
-
-def test_nothing_is_taken_before_it_was_requested_nor_after_the_end():
-    one = Sampled(np.array([1]))
-    with pytest.raises(RuntimeError, match="not requested"):
-        Sampling(Stopping()).sampler.keep(one, [one], [])
-    sampler = sample(Stopping(), steady(5000.0), iterations=3).sampler
-    with pytest.raises(RuntimeError, match="over"):
-        sampler.feed(one)
-    with pytest.raises(RuntimeError, match="not requested"):
-        sampler.keep(one, [one], [])
-
-
-def test_samples_to_keep_are_not_fed():
-    sampling = Sampling(Stopping())
-    while not (batch := sampling.next()).keep:
-        sampling.give(batch, np.full(batch.samples, 5000 * batch.iterations))
-    with pytest.raises(RuntimeError, match="warm-up is over"):
-        sampling.sampler.feed(Sampled(np.full(batch.samples, 5000)))
 
 
 @pytest.mark.parametrize("expected_ns", [None, 1.0, 90.0, 1e6])
@@ -188,23 +114,10 @@ def test_the_expected_time_only_sets_where_calibration_begins(expected_ns):
     assert batches[1] <= 3 * 2000
 
 
-def test_the_interval_is_computed_a_few_times_however_short_the_batches(monkeypatch):
-    looks = []
-
-    def look(samples):
-        looks.append(samples.size)
-        return half_width(samples)
-
-    monkeypatch.setattr("halftrip.measure.sampler.half_width", look)
-    sampling = sample(Stopping(ci=1e-9, time=0.01), noisy(1000), most_iterations=11)
-    assert len(sampling.batches) > 100
-    assert len(looks) < 30
-
-
 def test_the_interval_is_computed_once_more_when_time_is_up():
     """However little was added since it was last computed."""
     ended = []
-    for seed in range(40):
+    for seed in range(20):
         sampling = sample(Stopping(ci=0.04, time=0.001), noisy(2000, 0.16, seed))
         ended.append(sampling.sampler.stopped)
         assert (ended[-1] == "time") == (half_width(sampling.samples) > 0.02)
@@ -227,22 +140,17 @@ def slices_of(sampling, exchange, count, iterations=None):
 def test_only_the_first_slice_has_a_first_iteration_and_calibrates(ns):
     sampling = sample(Stopping(ci=None, time=0.03, slices=10), steady(ns))
     first, held = sampling.sampler.first, sampling.sampler.iterations
+    warmed = sampling.sampler.warm_up.ns
     for batches, samples in slices_of(sampling, steady(ns), 3):
         assert {batch.iterations for batch in batches} == {held}
         assert not any(batch.cold for batch in batches)
         # It warms up, briefly.
         assert not batches[0].keep
         assert sampling.sampler.warm_up.settled
+        assert 0 < sampling.sampler.warm_up.ns < warmed
+        assert sampling.sampler.stopped == "time"
         assert samples.sum() == pytest.approx(0.03e9, rel=0.05)
     assert sampling.sampler.first == first
-
-
-def test_a_later_slice_warms_up_for_less_time_than_the_first():
-    sampling = sample(Stopping(ci=None, time=0.03, slices=10), steady(2500.0))
-    first = sampling.sampler.warm_up
-    sampling.begin().sample(steady(2500.0))
-    assert 0 < sampling.sampler.warm_up.ns < 0.5 * first.ns
-    assert sampling.sampler.warm_up.iterations == sampling.sampler.warm_up.ns / 2500
 
 
 def test_a_later_slice_warms_up_for_as_long_as_its_own_drift():
@@ -258,25 +166,6 @@ def test_a_later_slice_warms_up_for_as_long_as_its_own_drift():
             2500 * sampling.sampler.iterations, rel=0.02
         )
     assert warmed[1] > 2 * warmed[0]
-
-
-def test_each_slice_ends_for_its_own_reason():
-    stopping = Stopping(ci=0.02, time=0.01, slices=10)
-    sampling = sample(stopping, steady(5000.0))
-    ended = [sampling.sampler.stopped]
-    for exchange in (noisy(5000.0, 1.0), steady(5000.0), noisy(5000.0, 1.0)):
-        sampling.begin()
-        assert sampling.sampler.stopped is None
-        sampling.sample(exchange)
-        ended.append(sampling.sampler.stopped)
-    assert ended == ["converged", "time", "converged", "time"]
-
-
-def test_a_slice_that_converges_is_short():
-    stopping = Stopping(ci=0.01, time=0.03, slices=10)
-    sampling = sample(stopping, steady(5000.0))
-    for _, samples in slices_of(sampling, steady(5000.0), 2):
-        assert samples.sum() < 0.15 * 0.03e9
 
 
 def test_samples_of_a_path_that_got_faster_hold_more_iterations_and_never_fewer():
@@ -335,13 +224,17 @@ def test_an_iteration_longer_than_a_call_may_be_settles_all_the_same():
     sampling = sample(Stopping(ci=None, time=60), steady(0.4e9))
     assert sampling.sampler.warm_up.settled
     assert sampling.sampler.warm_up.iterations < 10
+    # 0.2 s for one iteration, 0.3 s allowed.
+    sampling = sample(Stopping(time=0.3), steady(2e8))
+    assert sum(batch.total_iterations for batch in sampling.batches) <= 12
+    assert sampling.samples.size >= 1
 
 
 # A fixed warm-up.
 
 
 @pytest.mark.parametrize("ns", [50.0, 5000.0, 2e6])
-@pytest.mark.parametrize("count", [0, 1, 7, 5000])
+@pytest.mark.parametrize("count", [0, 7, 5000])
 def test_a_fixed_warm_up_has_exactly_its_iterations(count, ns):
     sampling = sample(Stopping(time=0.01, slices=2, warmup=count), noisy(ns))
     # In the first slice calibration comes before it.
@@ -353,12 +246,6 @@ def test_a_fixed_warm_up_has_exactly_its_iterations(count, ns):
     assert sampling.sampler.warm_up.iterations == count
     assert sampling.sampler.warm_up.settled is None
     assert sampling.sampler.stopped in ("converged", "time")
-
-
-def test_a_fixed_warm_up_goes_with_a_count():
-    sampling = sample(Stopping(warmup=20), noisy(3000.0), iterations=100)
-    assert sampling.samples.size * sampling.sampler.iterations == 100
-    assert sampling.sampler.stopped == "count"
 
 
 def test_a_fixed_warm_up_takes_calls_of_bearable_length():

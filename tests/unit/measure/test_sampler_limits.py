@@ -28,7 +28,7 @@ def lossy(stopping, lost, ns=20_000.0, timeout=10_000_000, iterations=None):
     return sampling, spent
 
 
-@pytest.mark.parametrize("lost", [0.0, 0.001, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("lost", [0.0, 0.1, 0.9])
 def test_time_that_timed_out_counts(lost):
     sampling, spent = lossy(Stopping(ci=None, time=0.3), lost)
     assert sampling.sampler.stopped == "time"
@@ -37,7 +37,7 @@ def test_time_that_timed_out_counts(lost):
     assert spent < 2e9
 
 
-@pytest.mark.parametrize("lost", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("lost", [0.3, 0.9])
 def test_a_count_is_of_answered_iterations(lost):
     sampling, _ = lossy(Stopping(), lost, iterations=200)
     assert sampling.sampler.stopped == "count"
@@ -52,11 +52,6 @@ def test_a_batch_that_is_all_lost_is_requested_again():
         sampling.give(batch, [], 10**9)
     sampling.give(sampling.next(), [5])
     assert sampling.sampler.first == 5
-
-
-def test_single_iterations_stay_single_however_short():
-    sampling = sample(Stopping(time=0.001), steady(50), 1000.0, single=True)
-    assert {batch.iterations for batch in sampling.batches} == {1}
 
 
 @pytest.mark.parametrize(
@@ -82,7 +77,7 @@ def test_samples_that_a_coarse_clock_reads_as_zero_are_samples(
     st.one_of(st.none(), st.integers(1, 2000)),
     st.floats(1, 100),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30)
 def test_no_batch_has_more_iterations_than_it_may(ns, most, iterations, clock_cost):
     stopping = Stopping(ci=None, time=1e-9 * ns * most * 20)
     sampling = sample(stopping, steady(ns), clock_cost, most_iterations=most, iterations=iterations)
@@ -101,27 +96,6 @@ def test_single_iterations_end_when_the_most_samples_are_kept(monkeypatch, itera
     assert sampling.sampler.stopped == "full"
     assert sampling.samples.size == 1000
     assert {batch.iterations for batch in sampling.batches} == {1}
-
-
-def test_a_count_of_just_the_most_samples_ends_as_a_count(monkeypatch):
-    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
-    sampling, _ = lossy(Stopping(), 0.1, iterations=1000)
-    assert (sampling.sampler.stopped, sampling.samples.size) == ("count", 1000)
-
-
-def test_a_slow_path_ends_by_time_before_it_is_full(monkeypatch):
-    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 1000)
-    sampling, _ = lossy(Stopping(ci=None, time=0.015), 0.0)
-    assert sampling.sampler.stopped == "time"
-    assert 0.014 < sampling.samples.sum() * 1e-9 < 0.017
-
-
-@pytest.mark.parametrize("most", [2, 3, 7])
-def test_a_count_beyond_the_most_samples_makes_no_longer_batches(monkeypatch, most):
-    monkeypatch.setattr("halftrip.measure.sampler.MOST_SAMPLES", 50)
-    sampling = sample(Stopping(), steady(300), most_iterations=most, iterations=900)
-    assert all(batch.total_iterations <= most for batch in sampling.batches)
-    assert sampling.samples.size * sampling.sampler.iterations >= 900
 
 
 # Rejected batches.
@@ -173,30 +147,6 @@ def test_after_too_much_was_rejected_the_sampler_gives_up(kept):
         assert sampling.sampler.gave_up == (count == 19)
     assert sampling.next() is None
     assert sampling.sampler.stopped == ("time" if kept else None)
-
-
-def test_the_sampler_gives_up_soon_where_little_time_is_left():
-    """Its batches are then short, and each takes a probe of the machine's state all the same."""
-    sampling, batch = warmed(Stopping(ci=None, time=0.1))
-    sampling.give(batch, np.full(999, 100_000))
-    rejected = 0
-    while (batch := sampling.next()) is not None:
-        block = Sampled(np.full(batch.samples, 100_000))
-        sampling.sampler.keep(block, sampling.kept, [block])
-        rejected += 1
-        assert rejected <= 4000
-    assert sampling.sampler.stopped == "time"
-
-
-def test_earlier_batches_that_are_rejected_make_room_for_as_much_time_again():
-    """They counted until the latest showed that they were of another state."""
-    sampling, batch = warmed(Stopping(ci=None, time=0.1))
-    sampling.give(batch, np.full(900, 100_000))
-    early, latest = sampling.kept.pop(), Sampled(np.full(10, 100_000))
-    sampling.kept.append(latest)
-    sampling.sampler.keep(latest, sampling.kept, [early])
-    sampling.run(lambda batch: (np.full(batch.samples, 100_000), 0))
-    assert sampling.samples.sum() == pytest.approx(0.1e9, rel=0.01)
 
 
 def test_the_interval_is_computed_anew_after_earlier_batches_were_rejected(monkeypatch):

@@ -66,6 +66,8 @@ NEEDS = [
     (configuration(size=SIZE, buffers="same"), ("a", "a"), 2),
     # A one-sided pattern exposes memory, too.
     (configuration(size=SIZE, pattern="put", mode="onesided"), ("a", "a"), 6),
+    # Pairs that talk at the same time need their buffers at once.
+    (msgspec.structs.replace(configuration(size=SIZE), concurrency=3), ("a", "a"), 12),
 ]
 
 
@@ -78,12 +80,6 @@ def test_a_configuration_is_skipped_where_its_buffers_do_not_fit(
     monkeypatch.setattr(HOST, "available", lambda: needed * MIB - 1)
     said = f"buffers need {needed} MiB on one host, where {needed - 1} MiB are left"
     assert refused(the_configuration, hosts=hosts) == said
-
-
-def test_pairs_that_talk_at_the_same_time_need_their_buffers_at_once(monkeypatch):
-    pairs = msgspec.structs.replace(configuration(size=SIZE), concurrency=3)
-    monkeypatch.setattr(HOST, "available", lambda: 11 * MIB)
-    assert refused(pairs) == "buffers need 12 MiB on one host, where 11 MiB are left"
 
 
 class OtherMemory:
@@ -115,11 +111,8 @@ def test_each_end_s_own_memory_and_pages_count(monkeypatch, end):
 # What there is.
 
 
-def test_a_transport_that_is_missing_refuses_every_configuration():
+def test_a_transport_that_is_missing_or_was_not_built_refuses_every_configuration(monkeypatch):
     assert refused(configuration(), missing="no MPI here") == "no MPI here"
-
-
-def test_a_transport_without_patterns_was_not_built(monkeypatch):
     monkeypatch.setitem(globals(), "PATTERNS", {})
     assert refused(configuration()) == "not in this build of halftrip"
 
@@ -175,23 +168,6 @@ def skipped(*refused, pairs=1):
     return skips(refusals, SETTINGS, pairs)
 
 
-ALL = [(0, 1)]
-
-
-def test_a_transport_that_is_missing_is_one_record():
-    (skip,) = skipped(("shm", "no memory", lambda configuration: True, ALL))
-    assert skip == Skip(transport="shm", reason="no memory")
-
-
-def test_a_skip_names_what_it_has_and_others_have_not():
-    (skip,) = skipped(("tcp", "too small", lambda configuration: configuration.size < 3, ALL))
-    assert skip == Skip(transport="tcp", reason="too small", sizes=[1, 2])
-    (skip,) = skipped(
-        ("tcp", "no such", lambda configuration: configuration.pattern == "pingpong", ALL)
-    )
-    assert skip == Skip(transport="tcp", reason="no such", patterns=["pingpong"])
-
-
 def test_a_skip_names_windows_where_its_pattern_has_others():
     windows = {"pingpong": (1,), "stream": (1, 64)}
     settings = [
@@ -210,15 +186,32 @@ def test_a_skip_names_windows_where_its_pattern_has_others():
     assert skip_of(lambda each: True) == (None, None)
 
 
-def test_each_transport_and_each_reason_has_its_record():
-    found = skipped(
-        ("shm", "too small", lambda configuration: configuration.size < 2, ALL),
-        ("tcp", "too small", lambda configuration: configuration.size < 2, ALL),
-        ("tcp", "too large", lambda configuration: configuration.size > 2, ALL),
-    )
-    assert [(skip.transport, skip.reason, skip.sizes) for skip in found] == [
-        ("shm", "too small", [1]), ("tcp", "too small", [1]), ("tcp", "too large", [3]),
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("refused", "expected"),
+    [
+        ([("shm", "no memory", lambda each: True)], [Skip(transport="shm", reason="no memory")]),
+        (
+            [("tcp", "no such", lambda each: each.pattern == "pingpong")],
+            [Skip(transport="tcp", reason="no such", patterns=["pingpong"])],
+        ),
+        (
+            [
+                ("shm", "too small", lambda each: each.size < 2),
+                ("tcp", "too small", lambda each: each.size < 3),
+                ("tcp", "too large", lambda each: each.size > 2),
+            ],
+            [
+                Skip(transport="shm", reason="too small", sizes=[1]),
+                Skip(transport="tcp", reason="too small", sizes=[1, 2]),
+                Skip(transport="tcp", reason="too large", sizes=[3]),
+            ],
+        ),
+        ([], []),
+    ],
+)
+def test_each_transport_and_each_reason_has_its_record(refused, expected):
+    """It names what it has and others have not."""
+    assert skipped(*((*each, [(0, 1)]) for each in refused)) == expected
 
 
 def test_pairs_are_named_where_others_are_left():
@@ -227,7 +220,3 @@ def test_pairs_are_named_where_others_are_left():
     assert some.pairs == [(0, 3), (1, 2)]
     (all_of_them,) = skipped(refused, pairs=2)
     assert all_of_them.pairs is None
-
-
-def test_nothing_refused_is_no_record():
-    assert skips([], SETTINGS, 1) == []

@@ -41,17 +41,18 @@ def test_whatever_fills_a_segment_is_refused_where_full_ones_are_not_acknowledge
     silences.add(of(65536), FULL)
     assert silences.refusal(of(1448)) == "not acknowledged"
     assert silences.refusal(of(1447)) is None
-
-
-def test_a_short_message_says_nothing_of_full_segments(silences):
-    silences.add(of(8), FULL)
-    assert silences.refusal(of(7)) is None
-    assert silences.refusal(of(8)) == "not acknowledged"
+    # A short message says nothing of full segments.
+    silences.add(of(8, transport="unix"), FULL)
+    assert silences.refusal(of(7, transport="unix")) is None
+    assert silences.refusal(of(8, transport="unix")) == "not acknowledged"
 
 
 def test_advice_is_of_what_has_passed(silences):
     assert "firewall" in silences.advice(of(8), SILENT)
     assert silences.advice(of(2048), FULL).startswith("smaller ones pass: does a hop")
+    # What fills a segment, and what does not.
+    assert "firewall" not in silences.advice(of(724, window=2), FULL)
+    assert "firewall" in silences.advice(of(1447), FULL)
     silences.passed(of(1024))
     silences.passed(of(8))
     assert silences.advice(of(2048), SILENT).startswith("1K passes: does a hop")

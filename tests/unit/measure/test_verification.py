@@ -52,23 +52,14 @@ def send(source, target):
     target.region.bytes[:] = source.region.bytes
 
 
-POSITIONS = {
-    "first byte": (0, 0),
-    "last byte of the first word": (0, 7),
-    "a word in the middle": (0, 20),
-    "first byte of the last, partial word": (0, 40),
-    "last byte": (0, 42),
-    "first byte of the second buffer": (1, 0),
-    "last byte of the second buffer": (1, 42),
-    "last byte of the last buffer": (SLOTS - 1, 42),
-}
+# Buffers and offsets: of words, of a partial word at the end, and of the first and last buffer.
+POSITIONS = [(0, 0), (0, 7), (0, 20), (0, 40), (0, 42), (1, 0), (1, 42), (SLOTS - 1, 42)]
 
 
-@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize(("slot", "offset"), POSITIONS)
 @pytest.mark.parametrize("known", [False, True])
-def test_a_wrong_byte_is_found_wherever_it_is(position, known):
+def test_a_wrong_byte_is_found_wherever_it_is(slot, offset, known):
     """With known source buffers, too, as datagrams have them."""
-    slot, offset = POSITIONS[position]
     initiator, responder = both_ends(configuration())
     source_slots = np.arange(1, SLOTS + 1) if known else None
     initiator.verification.fill(SLOTS)
@@ -78,29 +69,16 @@ def test_a_wrong_byte_is_found_wherever_it_is(position, known):
         responder.check(SLOTS, source_slots)
 
 
-@pytest.mark.parametrize("known", [False, True])
-def test_right_messages_are_counted_and_bytes_beyond_them_do_not_count(known):
-    initiator, responder = both_ends(configuration())
-    initiator.verification.fill(SLOTS)
-    send(initiator.out, responder.in_)
-    for slot in range(SLOTS - 1):
-        responder.flip(responder.in_, slot, SIZE)
-    assert responder.check(SLOTS, np.arange(1, SLOTS + 1) if known else None) == SLOTS
-
-
 @pytest.mark.parametrize("header_size", [8, 16])
 def test_a_header_does_not_count(header_size):
     initiator, responder = both_ends(configuration())
     initiator.verification.fill(SLOTS)
     send(initiator.out, responder.in_)
     responder.flip(responder.in_, 1, header_size - 1)
-    assert responder.check(SLOTS, header_size=header_size) == SLOTS
-    initiator, responder = both_ends(configuration())
-    initiator.verification.fill(SLOTS)
-    send(initiator.out, responder.in_)
+    assert check_again(responder, header_size=header_size) == SLOTS
     responder.flip(responder.in_, 1, header_size)
     with pytest.raises(WrongByte, match=f"^byte {header_size} is"):
-        responder.check(SLOTS, header_size=header_size)
+        check_again(responder, header_size=header_size)
 
 
 def test_messages_of_other_buffers_are_known_by_where_they_came_from():
@@ -108,26 +86,22 @@ def test_messages_of_other_buffers_are_known_by_where_they_came_from():
     initiator, responder = both_ends(configuration())
     initiator.verification.fill(SLOTS)
     stride = responder.layout.stride
-    rows = initiator.out.region.bytes[: SLOTS * stride - stride + SIZE]
-    responder.in_.region.bytes[:SIZE] = rows[:SIZE]
-    for slot in (1, 2, 3):
-        begin = (slot + 1) * stride
-        responder.in_.region.bytes[slot * stride : slot * stride + SIZE] = rows[
-            begin : begin + SIZE
-        ]
+    sent, into = initiator.out.region.bytes, responder.in_.region.bytes
+    for slot, source in enumerate((0, 2, 3, 4)):
+        into[slot * stride :][:SIZE] = sent[source * stride :][:SIZE]
     moved = np.array([1, 3, 4, 5, 0])
     with pytest.raises(WrongByte):
-        check_again(responder, None)
+        check_again(responder)
     assert check_again(responder, moved) == SLOTS - 1
     responder.flip(responder.in_, 1, 12)
     with pytest.raises(WrongByte, match=r"^byte 12 is"):
         check_again(responder, moved)
 
 
-def check_again(end, source_slots):
+def check_again(end, source_slots=None, header_size=0):
     """A check of the first batch, again."""
     end.verification._first = 0
-    return end.check(SLOTS, source_slots)
+    return end.check(SLOTS, source_slots, header_size)
 
 
 def test_no_two_batches_have_the_same_messages():
@@ -188,24 +162,10 @@ def test_each_end_fills_what_it_sends_and_checks_what_it_receives(
             assert end.check(SLOTS) == 0
             continue
         send(getattr(peer, source), getattr(end, target))
-        assert check_again(end, None) == SLOTS
+        assert check_again(end) == SLOTS
         end.flip(getattr(end, target), 2, 17)
         with pytest.raises(WrongByte, match=r"^byte 17 is"):
-            check_again(end, None)
-
-
-def test_with_one_buffer_the_reply_is_the_initiator_s_message():
-    ends = both_ends(configuration(buffers="same"))
-    initiator, responder = ends
-    for end in ends:
-        end.verification.fill(SLOTS)
-    send(initiator.out, responder.in_)
-    assert responder.check(SLOTS) == SLOTS
-    send(responder.in_, initiator.in_)
-    assert initiator.check(SLOTS) == SLOTS
-    initiator.flip(initiator.in_, 0, 3)
-    with pytest.raises(WrongByte, match=r"^byte 3 is"):
-        check_again(initiator, None)
+            check_again(end)
 
 
 def test_the_gaps_of_a_strided_message_do_not_count():
@@ -215,11 +175,11 @@ def test_the_gaps_of_a_strided_message_do_not_count():
     send(initiator.out, responder.in_)
     for gap in (8, 15, 24):
         responder.flip(responder.in_, 0, gap)
-    assert check_again(responder, None) == SLOTS
+    assert check_again(responder) == SLOTS
     # The last byte of the second block, which is the message's sixteenth.
     responder.flip(responder.in_, 0, 23)
     with pytest.raises(WrongByte, match=r"^byte 15 is"):
-        check_again(responder, None)
+        check_again(responder)
 
 
 # In slices that are measured.
@@ -231,6 +191,7 @@ MEASURED = [
     ("unix", "stream", "separate", 8),
     ("tcp", "bidirectional", "separate", 8),
     ("udp", "pingpong", "separate", 1),
+    ("udp", "pingpong", "same", 1),
     ("udp", "stream", "separate", 8),
 ]
 BYTES = 8192
@@ -264,17 +225,17 @@ def test_all_messages_of_all_batches_are_checked(measured_configuration, monkeyp
     assert all(each.verified > 0 for each in found.slices)
     assert sum(each.verified for each in found.slices) == len(checked)
     assert len(set(filled)) == len(filled)
+    # With one buffer, the reply is the same message, which is checked at both ends.
+    ends = 2 if measured_configuration[1:3] == ("pingpong", "same") else 1
     if measured_configuration[0] != "udp":
-        # With one buffer, the reply is the same message, which is checked at both ends.
-        twice = measured_configuration[1:3] == ("pingpong", "same")
-        assert sorted(checked) == sorted(filled * (2 if twice else 1))
+        assert sorted(checked) == sorted(filled * ends)
     else:
         assert set(checked) <= set(filled)
-        assert len(set(checked)) == len(checked) > 0
+        assert 0 < len(checked) <= ends * len(set(checked))
 
 
 @pytest.mark.parametrize("measured_configuration", MEASURED)
-@pytest.mark.parametrize("victim", [0, 20, 77])
+@pytest.mark.parametrize("victim", [0, 77])
 def test_one_wrong_byte_in_one_message_is_found(measured_configuration, victim, monkeypatch):
     fill = Ring.fill
 

@@ -66,16 +66,14 @@ def test_iterations_are_dealt_exactly(iterations, slices):
     assert sum(dealt) == iterations
     assert max(dealt) - min(dealt) <= 1
     assert min(dealt) >= 1
-
-
-def test_without_a_count_a_slice_has_its_time():
+    # Without a count a slice has its time.
     assert iterations_of(Plan(), 3) is None
 
 
 # The order.
 
 
-@given(st.integers(1, 12), st.integers(1, 8), st.integers(0, 10))
+@given(st.integers(1, 12), st.integers(0, 8), st.integers(0, 10))
 def test_each_item_has_all_its_slices_pass_after_pass(slices, count, seed):
     items = ITEMS[:count]
     found = turns_of(Plan(slices=slices), items, seed=seed)
@@ -91,30 +89,6 @@ def test_each_pass_has_an_order_of_its_own():
     # No item is always first.
     firsts = Counter(order[0] for order in orders)
     assert max(firsts.values()) < 6
-
-
-def test_two_walks_differ_unless_their_generator_does_not():
-    def orders(*generator):
-        walk = Walk(PartPlans(Plan(), CHOICES), ITEMS, *generator)
-        return [(turn.round, turn.setting.size, turn.number) for turn in walk.turns()]
-
-    assert orders(random.Random(5)) == orders(random.Random(5))
-    assert orders() != orders()
-
-
-def test_every_order_of_a_pass_is_as_likely():
-    first = Counter(turns_of(Plan(slices=1), ITEMS[:3], seed=seed)[0][0] for seed in range(300))
-    # Five standard errors.
-    assert all(abs(count - 100) < 5 * (300 * 2 / 9) ** 0.5 for count in first.values())
-
-
-def test_a_turn_says_how_many_iterations_it_has():
-    walk = Walk(PartPlans(Plan(iterations=25, slices=10), CHOICES), ITEMS[:1])
-    assert [turn.iterations for turn in walk.turns()] == [3] * 5 + [2] * 5
-
-
-def test_without_items_there_are_no_turns():
-    assert turns_of(Plan(), []) == []
 
 
 def mixed(**keys):
@@ -155,18 +129,6 @@ def test_counts_that_take_more_slices_than_a_short_time_have_all_of_them():
 # Items that need no more.
 
 
-@pytest.mark.parametrize("spares", [True, False])
-def test_an_item_that_is_closed_is_not_measured_again(spares):
-    closed = {ITEMS[0]: 0, ITEMS[3]: 6}
-    found = turns_of(
-        Plan(slices=10),
-        closes=lambda item, number: spares if closed.get(item) == number else None,
-    )
-    numbers = numbers_of(found)
-    for item, last in closed.items():
-        assert numbers[item] == list(range(last + 1))
-
-
 def test_what_closed_items_leave_goes_to_the_others():
     """As far as three times what was planned for each."""
     # Half of the items are closed after six of ten slices.
@@ -199,18 +161,7 @@ def test_one_item_has_three_times_its_slices_at_most():
         Plan(slices=10),
         closes=lambda item, number: True if item in closed and number == 0 else None,
     )
-    numbers = numbers_of(found)
-    assert numbers[ITEMS[0]] == list(range(30))
-
-
-def test_an_item_that_needs_no_more_after_its_last_slice_leaves_nothing():
-    found = turns_of(Plan(slices=4), closes=lambda item, number: True if number == 3 else None)
-    assert numbers_of(found) == {item: [0, 1, 2, 3] for item in ITEMS}
-
-
-def test_a_walk_ends_when_all_items_are_closed():
-    found = turns_of(Plan(slices=10), closes=lambda item, number: True if number == 1 else None)
-    assert len(found) == 2 * len(ITEMS)
+    assert numbers_of(found)[ITEMS[0]] == list(range(30))
 
 
 @given(st.data())
@@ -230,3 +181,4 @@ def test_never_more_turns_than_were_planned(data):
         # What was planned, unless it was closed.
         needed = slices if last[item] is None else last[item] + 1
         assert len(numbers) >= min(slices, needed)
+        assert last[item] is None or len(numbers) <= needed

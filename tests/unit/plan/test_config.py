@@ -29,13 +29,6 @@ def test_defaults_are_weaker_than_a_preset_a_plan_and_options(config):
     assert (plan.time, plan.slices, plan.cores) == (2.0, 4, "none")
 
 
-def test_defaults_may_name_a_preset(config):
-    defaults = config_layer(config('preset = "quick"\nsizes = "8"\n'))
-    assert make_plan(defaults=defaults).ci == pytest.approx(0.05)
-    plan = make_plan(options_layer({"preset": "paper"}), defaults=defaults)
-    assert (plan.preset, plan.launches, plan.sizes) == ("paper", 10, (8,))
-
-
 @pytest.mark.parametrize(
     "text", ['time = "1s"\n', "slices = 3\n", 'time = "1s"\npreset = "quick"\n']
 )
@@ -45,20 +38,6 @@ def test_a_default_length_leaves_a_preset_its_limit(config, text):
     assert make_plan(quick, defaults=defaults).max_duration == 10
     longer = options_layer({"preset": "quick", "slices": "4"})
     assert make_plan(longer, defaults=defaults).max_duration is None
-
-
-def test_a_default_count_yields_to_a_time(config):
-    defaults = config_layer(config("iterations = 100\n"))
-    assert make_plan(defaults=defaults).iterations == 100
-    assert make_plan(options_layer({"ci": "2%"}), defaults=defaults).iterations is None
-
-
-def test_a_default_window_is_for_patterns_that_have_one(config):
-    defaults = config_layer(config("window = 8\n"))
-    assert make_plan(options_layer({"pattern": "stream"}), defaults=defaults).window == (8,)
-    assert make_plan(defaults=defaults).window == ()
-    with pytest.raises(UsageError, match=r"^--window: pingpong has no window"):
-        make_plan(options_layer({"window": "4"}), defaults=defaults)
 
 
 @pytest.mark.parametrize(
@@ -100,10 +79,9 @@ def test_a_job_has_been_started_already(config):
         'cores = "0,1"\nconcurrent-pairs = 2\npairs = "0-3,1-2"\n'
     )
     assert config_layer(environment, in_job=True).keys == {"slices": 3}
-
-
-def test_a_job_has_pairs_by_a_default_rule(config):
-    assert config_layer(config('pairs = "all"\n'), in_job=True).keys == {"pairs": "all"}
+    with open(f"{environment['XDG_CONFIG_HOME']}/halftrip/config.toml", "w") as file:
+        file.write('pairs = "all"\n')
+    assert config_layer(environment, in_job=True).keys == {"pairs": "all"}
 
 
 @pytest.mark.parametrize(
@@ -121,9 +99,5 @@ def test_default_ranks_are_left_out_where_others_are_named(config, text, options
     asked = options_layer(options)
     plan = make_plan(asked, defaults=defaults)
     assert plan == make_plan(asked, python_layer({"slices": 3}))
-
-
-def test_default_cores_stay_where_they_fit(config):
-    defaults = config_layer(config('cores = "0,1"\n'))
-    assert make_plan(options_layer({"ranks": "2"}), defaults=defaults).cores == (0, 1)
-    assert make_plan(options_layer({"cores": "none"}), defaults=defaults).cores == "none"
+    # And stay where they fit.
+    assert text != 'cores = "0,1"\n' or make_plan(defaults=defaults).cores == (0, 1)

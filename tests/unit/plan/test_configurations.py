@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from halftrip.plan.configurations import Choices, configuration_of, settings
 from halftrip.plan.layers import make_plan, options_layer, python_layer
-from halftrip.plan.plan import Plan, plan_keys
+from halftrip.plan.plan import plan_keys
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import UNTUNED, Tuning
 
@@ -44,14 +44,6 @@ def test_every_combination_is_a_configuration_once(keys):
     assert len(configurations) == len(there) * kinds * len(plan.sizes)
 
 
-def test_without_wait_each_transport_waits_in_its_own_default_way():
-    waits = {
-        configuration.transport: configuration.both_ends("wait")
-        for configuration in settings_of(sizes="8")
-    }
-    assert waits == {"shm": "spin", "tcp": "block"}
-
-
 @pytest.mark.parametrize(
     ("option", "allowed"), [("wait", ("block", "spin")), ("pages", ("4K", "huge"))]
 )
@@ -65,50 +57,67 @@ def test_settings_of_each_end(option, allowed):
         assert (same == configuration) == (initiator == responder)
 
 
-def places_of(**options):
-    configurations = settings_of(sizes="8,64", transport="tcp", pattern="stream", **options)
+def settled(fields, **options):
+    """These fields of each configuration of tcp; `wait` and `memory` are of both ends."""
+    found = settings_of(**({"transport": "tcp", "sizes": "8"} | options))
+    ends = ("wait", "memory")
     return [
-        (configuration.window, configuration.size, configuration.places)
-        for configuration in configurations
+        tuple(each.both_ends(name) if name in ends else getattr(each, name) for name in fields)
+        for each in found
     ]
 
 
-def test_each_message_of_a_window_has_its_own_place_unless_asked_otherwise():
-    assert places_of() == [(64, 8, "own"), (64, 64, "own")]
-    assert places_of(places="same") == [(64, 8, "same"), (64, 64, "same")]
+PLACES = ("window", "places")
+OWN_AND_SAME = {"pattern": "stream", "places": "own,same"}
+DELAYS = ("pattern", "window", "delay")
 
 
-def test_places_make_no_two_rows_of_what_is_the_same():
-    both = ["own", "same"]
-    one = [(1, 8, "same"), (1, 64, "same")]
-    assert places_of(window="1", places="own,same") == one
-    assert places_of(window="1,2", places="own,same") == one + [
-        (2, size, places) for places in both for size in (8, 64)
-    ]
-    own = [(2, 8, "own"), (2, 64, "own")]
-    # Where every message has a place of its own anyway.
-    assert places_of(window="2", places="own,same", verify=True) == own
-    assert places_of(window="2", places="same", cache="cold") == own
-
-
-def test_settings_of_both_and_of_each_end_may_be_listed_together():
-    configurations = settings_of(
-        transport="tcp", sizes="8", wait="spin,spin:block,block:block,block"
-    )
-    assert [configuration.both_ends("wait") for configuration in configurations] == [
-        "spin",
-        "spin:block",
-        "block",
-    ]
-
-
-def test_the_kind_of_memory_is_that_of_each_end():
-    plan = Plan(transport=("tcp",), sizes=(8,), memory=("host", "host:device"))
-    configurations = settings(plan, CHOICES)
-    assert [(each.initiator.memory, each.responder.memory) for each in configurations] == [
-        ("host", "host"), ("host", "device"),
-    ]  # fmt: skip
-    assert configurations[1].both_ends("memory") == "host:device"
+@pytest.mark.parametrize(
+    ("fields", "options", "expected"),
+    [
+        # Each transport waits in its own default way.
+        (("transport", "wait"), {"transport": "shm,tcp"}, [("shm", "spin"), ("tcp", "block")]),
+        (
+            ("wait",),
+            {"wait": "spin,spin:block,block:block,block"},
+            [("spin",), ("spin:block",), ("block",)],
+        ),
+        (("memory",), {"memory": "host,host:cuda"}, [("host",), ("host:cuda",)]),
+        # Each message of a window has a place of its own unless asked otherwise.
+        (PLACES, {"pattern": "stream"}, [(64, "own")]),
+        (PLACES, {"pattern": "stream", "places": "same"}, [(64, "same")]),
+        # No two rows of what is the same.
+        (PLACES, OWN_AND_SAME | {"window": "1,2"}, [(1, "same"), (2, "own"), (2, "same")]),
+        # Where every message has a place of its own anyway.
+        (PLACES, OWN_AND_SAME | {"window": "2", "verify": True}, [(2, "own")]),
+        (PLACES, OWN_AND_SAME | {"window": "2", "cache": "cold"}, [(2, "own")]),
+        # A delay is for what has something between its sends.
+        (
+            DELAYS,
+            {"pattern": "pingpong,stream", "window": "1,4", "delay": "0,50us"},
+            [
+                ("pingpong", 1, 0), ("pingpong", 1, 50_000),
+                ("stream", 1, 0), ("stream", 4, 0), ("stream", 4, 50_000),
+            ],
+        ),
+        (
+            DELAYS,
+            {"delay": "50us", "message_rate": True},
+            [("pingpong", 1, 50_000), ("stream", 64, 0)],
+        ),
+        # A default run has a stream of small messages over each transport.
+        (
+            ("transport", "pattern", "wait"),
+            {"transport": "shm,tcp", "message_rate": True},
+            [
+                ("shm", "pingpong", "spin"), ("tcp", "pingpong", "block"),
+                ("shm", "stream", "spin"), ("tcp", "stream", "block"),
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_each_setting_makes_its_rows(fields, options, expected):
+    assert settled(fields, **options) == expected
 
 
 def only_configuration(pair=(0, 1), thread=0, at_once=1, **options):
@@ -145,39 +154,14 @@ def test_all_threads_of_all_pairs_talk_at_the_same_time(at_once, threads, togeth
     assert only_configuration(at_once=at_once, threads=str(threads)).concurrency == together
 
 
-def test_a_plan_is_read_without_numpy():
-    """A mistake in it is reported before numpy, which takes long to import, is needed."""
-    code = "import sys, halftrip.plan.plan, halftrip.plan.layers; sys.exit('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_a_default_run_has_a_stream_of_small_messages_over_each_transport():
-    plan = make_plan(python_layer({"transport": "shm,tcp", "wait": "block,spin"}))
-    streams = [
-        configuration
-        for configuration in settings(plan, CHOICES)
-        if configuration.pattern == "stream"
-    ]
-    assert [
-        (configuration.transport, configuration.size, configuration.window)
-        for configuration in streams
-    ] == [
-        ("shm", 8, 64),
-        ("tcp", 8, 64),
-    ]
-    assert {configuration.both_ends("wait") for configuration in streams} == {"block"}
-
-
 @pytest.mark.parametrize(
     ("keys", "has_stream"),
     [
         ({}, True),
         ({"time": "10ms"}, True),
         ({"message_rate": False}, False),
-        ({"sizes": "8"}, False),
         ({"sizes": "8", "message_rate": True}, True),
         ({"pattern": "pingpong"}, False),
-        ({"mode": "nonblocking"}, False),
         ({"iterations": 10}, False),
         ({"preset": "quick"}, False),
         ({"simulated": {"latency": "1us"}}, False),
@@ -188,6 +172,12 @@ def test_who_says_what_to_measure_gets_no_more(keys, has_stream):
     found = settings(plan, dict.fromkeys(plan.transport, Choices(("spin",))))
     assert any(configuration.pattern == "stream" for configuration in found) == has_stream
     assert make_plan(python_layer(plan_keys(plan))) == plan
+
+
+def test_a_plan_is_read_without_numpy():
+    """A mistake in it is reported before numpy, which takes long to import, is needed."""
+    code = "import sys, halftrip.plan.plan, halftrip.plan.layers; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 PYTHON = {
@@ -207,16 +197,14 @@ def python_settings(**options):
     ]
 
 
-def test_the_first_value_of_a_setting_is_the_transport_s_own_default():
+def test_a_setting_applies_to_the_transports_that_have_a_choice_of_it():
+    # The first value of a setting is the transport's own default.
     assert python_settings() == [
         ("native", "buffer", None, None),
         ("objects", "bytes", None, None),
         ("sockets", "buffer", "pair", None),
         ("channels", "buffer", None, "keep"),
     ]
-
-
-def test_a_setting_applies_to_the_transports_that_have_a_choice_of_it():
     asked = python_settings(object="dict,array", socket="req", ownership="keep,transfer")
     assert asked == [
         ("native", "buffer", None, None),
@@ -254,18 +242,3 @@ def test_settings_of_sockets_are_those_that_a_transport_has():
         ("unix", UNTUNED),
         ("shm", UNTUNED),
     ]
-
-
-def test_a_delay_is_for_what_has_something_between_its_sends():
-    found = settings_of(
-        transport="tcp", pattern="pingpong,stream", sizes="8", window="1,4", delay="0,50us"
-    )
-    assert [(each.pattern, each.window, each.delay) for each in found] == [
-        ("pingpong", 1, 0), ("pingpong", 1, 50_000),
-        ("stream", 1, 0), ("stream", 4, 0), ("stream", 4, 50_000),
-    ]  # fmt: skip
-
-
-def test_messages_per_second_have_no_delay():
-    found = settings_of(transport="tcp", sizes="8", delay="50us", message_rate=True)
-    assert [(each.pattern, each.delay) for each in found] == [("pingpong", 50_000), ("stream", 0)]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
 from halftrip.plan.configurations import settings
-from halftrip.plan.cost import MOST_CONFIGURATIONS, check_cost, cost_of
+from halftrip.plan.cost import check_cost, cost_of
 from halftrip.plan.layers import file_layer, make_plan, options_layer, python_layer
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
@@ -51,6 +51,13 @@ def test_rows_and_seconds_are_those_of_all_pairs_and_launches():
     assert cost.seconds == pytest.approx(3 * 3 * 2 * 2)
 
 
+def test_what_a_job_has_counts_as_what_a_plan_says():
+    plan = Plan(transport=("tcp",), sizes=(8,), pairs="all")
+    check_cost(plan, 1000)
+    with pytest.raises(UsageError, match="1,999,000 rows of all pairs"):
+        check_cost(plan, 2000)
+
+
 TOO_MUCH = [
     ({"ranks": "1" + "0" * 15}, "--ranks: 1000000000000000 is too many; at most 4096"),
     ({"ranks": "4096", "pairs": "all"}, "--ranks: the plan has 1,207,664,640 rows of all pairs"),
@@ -59,8 +66,6 @@ TOO_MUCH = [
     ({"cores": "0-99999"}, "--cores: '0-99999' names too many cores; at most 16384"),
     ({"sizes": ",".join(["1..4M*1.001"] * 1000)}, "--sizes: '1..4M*1.001,"),
     ({"transport": "tcp,udp,shm", "sizes": "1..90000+1"}, "the plan has 270,000 configurations"),
-    ({"slices": "10001"}, "--slices: 10001 is too many; at most 10000"),
-    ({"launches": "1" + "0" * 9}, "--launches: 1000000000 is too many; at most 10000"),
 ]
 
 
@@ -87,21 +92,10 @@ def test_a_run_of_more_than_a_year_needs_a_limit():
     make_plan(python_layer(keys | {"max_duration": "1h"}))
 
 
-def test_what_a_job_has_counts_as_what_a_plan_says():
-    plan = Plan(transport=("tcp",), sizes=(8,), pairs="all")
-    check_cost(plan, 1000)
-    with pytest.raises(UsageError, match="1,999,000 rows of all pairs"):
-        check_cost(plan, 2000)
-    assert cost_of(plan, 2).configurations < MOST_CONFIGURATIONS
-
-
 FILES = [
     ("transport = []\n", "transport: an empty list measures nothing; leave it out"),
-    ("sizes = []\n", "sizes: a size is empty"),
     ("launches = 2\nmax-launches = 3\nmax_launches = 3\n", "max-launches: there twice"),
-    (f"slices = {'9' * 4000}\n", "slices: a number of 13288 bits is too large"),
     (f"slices = {'9' * 5000}\n", "not a plan: Exceeds the limit"),
-    (f"slices = 0x{'f' * 4000}\n", "slices: a number of 16000 bits is too large"),
     (f"time = 0x{'f' * 4000}\n", "time: a number of 16000 bits is too large"),
     (f"sizes = {'[' * 5000}{']' * 5000}\n", "not a plan: it is nested too deeply"),
     (f"sizes = {'[' * 20}{']' * 20}\n", "sizes: it is nested too deeply"),

@@ -15,59 +15,22 @@ def from_options(**options):
     return make_plan(options_layer(options))
 
 
-def test_an_empty_plan_is_the_default():
-    assert make_plan() == Plan(message_rate=True)
-    assert from_options(sizes=None) == Plan(message_rate=True)
-
-
-def test_options_win_over_the_file(tmp_path):
-    path = tmp_path / "plan.toml"
-    path.write_text('transport = ["tcp"]\nsizes = "8,64"\nci = "2%"\ncores = [0, 1]\n')
-    plan = make_plan(file_layer(path), options_layer({"sizes": "16"}))
-    assert plan.transport == ("tcp",)
-    assert plan.sizes == (16,)
-    assert plan.ci == pytest.approx(0.02)
-    assert plan.cores == (0, 1)
-
-
-def test_toml_may_use_its_own_lists_and_numbers(tmp_path):
-    path = tmp_path / "plan.toml"
-    path.write_text('sizes = [8, "1K", "2K..4K"]\ntime = 0.5\nslices = 3\nquiet = true\n')
-    plan = make_plan(file_layer(path))
-    assert plan.sizes == (8, 1024, 2048, 4096)
-    assert plan.time == pytest.approx(0.5)
-    assert plan.slices == 3
-    assert plan.quiet
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"transport": "carrier"}, "--transport: 'carrier' is not known; allowed:"),
-        ({"pattern": "x"}, "--pattern: 'x' is not known; allowed: pingpong"),
-        ({"mode": "x"}, "--mode: 'x' is not known; allowed: blocking"),
-        ({"wait": "sleep"}, "--wait: 'sleep' is not known; allowed: block, spin"),
-        ({"wait": "spin:sleep"}, "--wait: 'sleep' is not known; allowed: block, spin"),
         ({"wait": "spin:"}, "--wait: '' is not known; allowed: block, spin"),
         ({"wait": "spin:block:spin"}, "--wait: 'block:spin' is not known; allowed: block, spin"),
         ({"memory": "device"}, "--memory: 'device' is not known; allowed: host"),
-        ({"memory": "host:device"}, "--memory: 'device' is not known; allowed: host"),
         ({"pages": "4K:2M"}, "--pages: '2M' is not known; allowed: 4K, huge"),
-        ({"buffers": "two"}, "--buffers: 'two' is not known; allowed: same, separate"),
-        ({"pages": "2M"}, "--pages: '2M' is not known; allowed: 4K, huge"),
         ({"sizes": "4Q"}, "--sizes: '4Q' is not a size"),
         ({"ci": "0"}, "--ci: '0' is out of range"),
-        ({"ci": "wide"}, "--ci: 'wide' is not a share"),
         ({"time": "0s"}, "--time: '0s' is out of range"),
-        ({"time": "soon"}, "--time: 'soon' is not a time"),
         ({"iterations": "0"}, "--iterations: 0 is too few"),
         ({"warmup": "-1"}, "--warmup: -1 is too few; at least 0"),
-        ({"iterations": "many"}, "--iterations: 'many' is not a whole number"),
         ({"slices": "1.5"}, "--slices: '1.5' is not a whole number"),
-        ({"cores": "0;1"}, "--cores: '0;1' is not a core"),
         ({"cores": "0"}, "--cores: 1 core for 2 ranks; name 2, one for each, as 0,1"),
         ({"cores": "0,1,2"}, "--cores: 3 ranks cannot form halves"),
-        ({"cores": "0,1", "ranks": "4"}, "--cores: 2 cores for 4 ranks; name 4, one for each, as"),
         (
             {"cores": "0-2", "ranks": "2", "threads": "3"},
             "--cores: 3 cores for 2 ranks of 3 threads; name 6, one for each, as 0-5",
@@ -81,7 +44,6 @@ def test_toml_may_use_its_own_lists_and_numbers(tmp_path):
             {"ranks": "4", "concurrent_pairs": "3"},
             "--ranks: 3 concurrent pairs: 4 ranks make 2 pairs at a time",
         ),
-        ({"ranks": "3"}, "--ranks: 3 ranks cannot form halves"),
         ({"ranks": "1"}, "--ranks: 1 is too few"),
         ({"transport": "mpi5py"}, "--transport: 'mpi5py' is not known; did you mean mpi4py?"),
         ({"dragon": ""}, "--dragon: it is empty"),
@@ -97,10 +59,13 @@ def test_toml_may_use_its_own_lists_and_numbers(tmp_path):
         ({"iterations": "9" * 30}, f"--iterations: {'9' * 30} is too many; at most"),
         ({"sizes": "9" * 400}, f"--sizes: '{'9' * 40}' is more than any memory holds"),
         ({"cores": "²,1"}, "--cores: '²' is not a core; write core numbers as 0,1 or 0-3, or none"),
-        ({"cores": "0-9999999999"}, "--cores: '0-9999999999' is not a core"),
         ({"cores": "9" * 5000}, "--cores: '9999"),
         ({"cores": "3-0"}, "--cores: '3-0' ends before it begins"),
         ({"szes": "8"}, "--szes: no such key; did you mean sizes?"),
+        ({"max_duration": "soon"}, "--max-duration: 'soon' is not a time"),
+        ({"preset": "fast"}, "--preset: 'fast' is not known; allowed: quick, standard, paper"),
+        ({"until_ci": True, "ci": "none"}, "--until-ci: there is no interval to wait for; give"),
+        ({"device_copy": "dma"}, "--device-copy: 'dma' is not known; allowed: driver, engine"),
     ],
 )
 def test_a_wrong_option_is_named_with_what_is_allowed(options, message):
@@ -118,10 +83,8 @@ def test_a_wrong_option_is_named_with_what_is_allowed(options, message):
         ('hue = "red"', "hue: no such key; allowed: transport"),
         ("quiet = 1", "quiet: 1 is neither true nor false"),
         ("slices = true", "slices: True is not a whole number"),
-        ("warmup = true", "warmup: True is not a whole number"),
         ('[sizes]\nfirst = "8"', "sizes:"),
         ('launcher = ["local"]', "launcher: ['local'] is not known; allowed: local, mpiexec"),
-        ("preset = { name = 1 }", "preset: {'name': 1} is not known; allowed: quick"),
         ('transport = [["tcp"]]', "transport: ['tcp'] is not known; allowed: mpi, shm"),
         ("pages = [4]", "pages: 4 is not known; allowed: 4K, huge"),
     ],
@@ -136,13 +99,28 @@ def test_a_wrong_file_is_named_with_its_key(tmp_path, content, message):
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_or_binary_file_is_an_error(tmp_path):
+def test_a_file_is_read_and_options_win_over_it(tmp_path):
+    assert from_options(sizes=None) == make_plan() == Plan(message_rate=True)
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        'transport = ["tcp"]\nsizes = [8, "1K", "2K..4K"]\nci = "2%"\ncores = [0, 1]\n'
+        "time = 0.5\nslices = 3\nquiet = true\n"
+    )
+    plan = make_plan(file_layer(path))
+    assert (plan.transport, plan.sizes) == (("tcp",), (8, 1024, 2048, 4096))
+    assert (plan.ci, plan.cores, plan.time) == (0.02, (0, 1), 0.5)
+    assert (plan.slices, plan.quiet) == (3, True)
+    assert make_plan(file_layer(path), options_layer({"sizes": "16"})).sizes == (16,)
     with pytest.raises(UsageError, match="no such file"):
         file_layer(tmp_path / "none.toml")
-    path = tmp_path / "binary.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="not a text file"):
         file_layer(path)
+
+
+def test_cores_give_the_number_of_ranks():
+    assert from_options(cores="0-3").ranks == 4
+    assert from_options(cores="0-1,4,5").cores == (0, 1, 4, 5)
 
 
 def test_the_last_layer_that_says_when_to_stop_wins():
@@ -150,35 +128,6 @@ def test_the_last_layer_that_says_when_to_stop_wins():
     assert make_plan(file).iterations == 100
     assert make_plan(file, options_layer({"ci": "2%"})).iterations is None
     assert make_plan(python_layer({"ci": "2%"}), options_layer({"iterations": 7})).iterations == 7
-
-
-def test_cores_give_the_number_of_ranks():
-    assert from_options(cores="0-3").ranks == 4
-    assert from_options(cores="0-1,4,5").cores == (0, 1, 4, 5)
-    assert from_options(cores="none") == Plan(cores="none", message_rate=True)
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"transport": ("carrier",)}, "transport: 'carrier' is not known"),
-        ({"sizes": ()}, "sizes: a size is empty"),
-        ({"sizes": (-4,)}, "sizes: '-4' is not a size"),
-        ({"cores": (0, 1, 2)}, "cores: 3 ranks cannot form halves"),
-        ({"time": -1.0}, "time: -1.0 is out of range"),
-        ({"ci": 7.0}, "ci: 7.0 is out of range"),
-        ({"ranks": 3}, "ranks: 3 ranks cannot form halves"),
-    ],
-)
-def test_a_plan_from_python_is_checked_like_any_other(keys, message):
-    with pytest.raises(UsageError, match=message):
-        make_plan(plan_layer(Plan(**keys)))
-
-
-def test_a_plan_from_python_keeps_its_values():
-    plan = Plan(output="mine.jsonl", quiet=True, iterations=7, cores=(0, 1), ranks=2)
-    assert make_plan(plan_layer(plan)) == plan
-    assert make_plan(plan_layer(plan), python_layer({"time": 2})).output == "mine.jsonl"
 
 
 plans = st.fixed_dictionaries(
@@ -209,6 +158,16 @@ def test_a_plan_can_be_made_again_from_its_record(keys):
     assert make_plan(plan_layer(plan)) == plan
 
 
+def test_a_plan_from_python_is_checked_like_any_other():
+    for keys, said in (
+        ({"cores": (0, 1, 2)}, "cores: 3 ranks cannot form halves"),
+        ({"ci": 7.0}, "ci: 7.0 is out of range"),
+        ({"sizes": ()}, "sizes: a size is empty"),
+    ):
+        with pytest.raises(UsageError, match=f"^{said}"):
+            make_plan(plan_layer(Plan(**keys)))
+
+
 # Presets.
 
 
@@ -216,15 +175,9 @@ def made(*layers):
     return make_plan(*(python_layer(keys) for keys in layers))
 
 
-def test_the_preset_for_a_paper():
-    record = plan_record(made({"preset": "paper"}))
-    assert record["launches"] == 10
-    assert record["slices"] == 10
-    assert record["ci"] == 0.01
-    assert record["cache"] == ["hot", "cold"]
-
-
 def test_all_other_layers_win_over_a_preset():
+    paper = made({"preset": "paper"})
+    assert (paper.launches, paper.slices, paper.ci) == (10, 10, 0.01)
     plan = made({"ci": "3%", "preset": "paper"}, {"launches": 2})
     assert (plan.ci, plan.launches, plan.cache) == (0.03, 2, ("hot", "cold"))
     # Also where the preset comes last.
@@ -245,19 +198,3 @@ def test_a_preset_ends_in_time(preset, seconds):
     for name, value in (("time", "2s"), ("launches", 5), ("iterations", 9), ("slices", 20)):
         assert made({"preset": preset}, {name: value}).max_duration is None
     assert made({"preset": preset, "max_duration": "90s"}, {"time": "2s"}).max_duration == 90
-
-
-def test_the_limit_of_a_run_is_a_time():
-    with pytest.raises(UsageError, match=r"^max_duration: 'soon' is not a time"):
-        made({"max_duration": "soon"})
-
-
-def test_an_unknown_preset_is_one_line():
-    said = "^preset: 'fast' is not known; allowed: quick, standard, paper$"
-    with pytest.raises(UsageError, match=said):
-        made({"preset": "fast"})
-
-
-def test_until_ci_needs_an_interval():
-    with pytest.raises(UsageError, match=r"^until_ci: there is no interval to wait for; give --ci"):
-        made({"until_ci": True, "ci": "none"})

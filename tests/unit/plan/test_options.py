@@ -1,6 +1,5 @@
-"""The table of options: it makes the keys of plans, the command line, and docs/options.md."""
-
-import re
+"""The table of options: it makes the keys of plans, the command line, and docs/options.md; and what
+can be written in each, which is read from the record of a plan, too."""
 
 import msgspec
 import pytest
@@ -9,9 +8,11 @@ import typer
 from halftrip.cli import app
 from halftrip.errors import UsageError
 from halftrip.plan.layers import make_plan, options_layer, plan_layer, python_layer
+from halftrip.plan.memory import staging_bytes, staging_option
 from halftrip.plan.option import GROUPS
 from halftrip.plan.options import OPTIONS, STANDS_FOR
 from halftrip.plan.plan import Plan, plan_record
+from halftrip.transports.refusals import check_possible
 from harness.files import ROOT, module
 
 options_page = module("scripts/options_page.py")
@@ -32,12 +33,6 @@ def test_every_key_of_a_plan_is_an_option_and_the_other_way_round():
     keys = {field.name for field in msgspec.structs.fields(Plan)}
     assert set(OPTIONS) - set(STANDS_FOR) == keys
     assert set(STANDS_FOR.values()) <= keys
-
-
-def test_every_option_with_a_help_is_on_the_command_line():
-    others = {"plan", "format_", "json", "style", "report", "open_", *OF_A_RUN, *OF_THE_USER}
-    assert set(parameters()) == others | ON_THE_COMMAND_LINE
-    assert set(OPTIONS) - ON_THE_COMMAND_LINE == {"simulated", "against", "part"}
 
 
 @pytest.mark.parametrize("name", sorted(ON_THE_COMMAND_LINE))
@@ -66,56 +61,23 @@ def test_the_page_of_options_is_made_from_the_table():
     assert (ROOT / "docs" / "options.md").read_text() == options_page.page()
 
 
-def test_the_page_has_every_option():
-    page = options_page.page()
-    for name in ON_THE_COMMAND_LINE:
-        assert f"| `--{name.replace('_', '-')}`" in page
-    assert "Keys of plans alone: `simulated`, `against`, `part`." in page
-    assert "](docs/options.md)" in (ROOT / "README.md").read_text()
-
-
-# Settings of each end.
+# What is read.
 
 
 @pytest.mark.parametrize(
     ("option", "text", "read"),
     [
-        ("wait", "spin", ("spin",)),
-        ("wait", "spin:block", ("spin:block",)),
+        # Settings of each end.
         ("wait", "spin:spin", ("spin",)),
         ("wait", "block, spin:block", ("block", "spin:block")),
         ("wait", ["spin", "block:spin"], ("spin", "block:spin")),
-        ("wait", ("spin", "spin:spin"), ("spin",)),
-        ("memory", "host:host", ("host",)),
-        ("pages", "4K:huge", ("4K:huge",)),
         ("pages", "huge,4K:huge,4K", ("huge", "4K:huge", "4K")),
-    ],
-)
-def test_settings_of_each_end_are_read(option, text, read):
-    plan = make_plan(python_layer({option: text}))
-    assert getattr(plan, option) == read
-    # And from the record in a run file, and from a Plan in Python.
-    record = plan_record(plan)
-    assert record[option] == list(read)
-    assert getattr(make_plan(python_layer(record)), option) == read
-    assert make_plan(plan_layer(plan)) == plan
-
-
-@pytest.mark.parametrize("setting", ["spin:", ":spin", "spin:block:spin", "a:spin", ":", ""])
-def test_other_settings_of_the_ends_are_refused(setting):
-    with pytest.raises(
-        UsageError, match=r"^--wait: '.*' is not known; allowed: block, spin, adaptive$"
-    ):
-        make_plan(options_layer({"wait": setting}))
-
-
-# Sockets.
-
-
-@pytest.mark.parametrize(
-    ("option", "text", "read"),
-    [
-        ("socket_buffer", "64K", (65536,)),
+        ("memory", "host:host", ("host",)),
+        ("memory", "cuda@0:cuda@0, managed@1", ("cuda@0", "managed@1")),
+        ("memory", "host,pinned:cuda@0,cuda@0:cuda@1", ("host", "pinned:cuda@0", "cuda@0:cuda@1")),
+        ("memory", "cuda@0000:3b:00.0:cuda@3b:00.1", ("cuda@0000:3b:00.0:cuda@3b:00.1",)),
+        ("memory", "cuda@GPU-0a1b2c3d:host", ("cuda@GPU-0a1b2c3d:host",)),
+        # Settings of sockets.
         ("socket_buffer", "system,1M,0", (0, 1 << 20)),
         ("socket_buffer", 4096, (4096,)),
         ("congestion", "cubic,system", ("cubic", "system")),
@@ -124,104 +86,99 @@ def test_other_settings_of_the_ends_are_refused(setting):
         ("dscp", "EF,af11,CS1,7", (46, 10, 8, 7)),
         ("dscp", 63, (63,)),
         ("busy_poll", "50us,0.1ms,20", (50, 100, 20)),
-        ("busy_poll", "system", (0,)),
         ("streams", "1,4,64", (1, 4, 64)),
         ("zerocopy", [False, True], (False, True)),
         ("nodelay", True, (True,)),
-        ("nodelay", [True, False, True], (True, False)),
+        # Pairs are a rule or a list.
+        ("pairs", "across", "across"),
+        ("pairs", "3-0, 1-2", ((3, 0), (1, 2))),
+        ("pairs", ["0-3", "1-2"], ((0, 3), (1, 2))),
+        ("pairs", [[0, 3], [1, 2]], ((0, 3), (1, 2))),
+        ("staging", "none,whole,chunk=512K", (None, 0, 524288)),
     ],
 )
-def test_settings_of_sockets_are_read(option, text, read):
-    plan = make_plan(python_layer({option: text}))
-    assert getattr(plan, option) == read
-    # And from the record in a run file, and from a Plan in Python.
-    record = msgspec.json.decode(msgspec.json.encode(plan_record(plan)))
-    assert make_plan(python_layer(record)) == plan
-    assert make_plan(plan_layer(plan)) == plan
-
-
-@pytest.mark.parametrize(
-    ("option", "text", "said"),
-    [
-        ("socket_buffer", "2G", "'2G' is too much for a socket; at most 1G, or system"),
-        ("socket_buffer", "much", "'much' is not a size"),
-        ("congestion", "../cubic", "'../cubic' is no name of an algorithm"),
-        ("congestion", "a" * 16, "is no name of an algorithm"),
-        ("mss", "87", "'87' is no segment that Linux has; 88 to 32767 bytes, or system"),
-        ("mss", "32768", "'32768' is no segment that Linux has"),
-        ("dscp", "64", "64 is too large for a code point; at most 63"),
-        ("dscp", "-1", "'-1' is no code point"),
-        ("dscp", "CS8", "'CS8' is no code point"),
-        ("busy_poll", "2s", "'2s' is too long to poll; at most 1s"),
-        ("busy_poll", "0.5us", "'0.5us' is not a whole number of microseconds"),
-        ("busy_poll", "soon", "'soon' is not a time"),
-        ("streams", "0", "0 is too few; at least 1"),
-        ("streams", "65", "65 is too many; at most 64"),
-        ("nodelay", "perhaps", "'perhaps' is neither true nor false"),
-    ],
-)
-def test_other_settings_of_sockets_are_refused(option, text, said):
-    with pytest.raises(UsageError, match=f"^--{option.replace('_', '-')}: .*{re.escape(said)}"):
-        make_plan(options_layer({option: text}))
-
-
-def test_a_flag_with_two_rows_is_given_both_ways():
-    command = typer.main.get_command(app).get_command(None, "run")
-    for words, read in (
-        ([], None),
-        (["--no-nodelay"], (False,)),
-        (["--nodelay", "--no-nodelay"], (True, False)),
-    ):
-        context = command.make_context("run", words)
-        assert (context.params["nodelay"] or None) == read
-
-
-# Pairs.
-
-
-@pytest.mark.parametrize(
-    ("text", "pairs"),
-    [
-        ("halves", "halves"),
-        ("across", "across"),
-        ("0-1", ((0, 1),)),
-        ("3-0, 1-2", ((3, 0), (1, 2))),
-        (["0-3", "1-2"], ((0, 3), (1, 2))),
-        ([[0, 3], [1, 2]], ((0, 3), (1, 2))),
-        (((0, 3), (1, 2)), ((0, 3), (1, 2))),
-    ],
-)
-def test_pairs_are_a_rule_or_a_list(text, pairs):
-    plan = make_plan(python_layer({"pairs": text, "ranks": 4}))
-    assert plan.pairs == pairs
+def test_what_can_be_written_is_read(option, text, read):
+    plan = make_plan(python_layer({option: text, "ranks": 4}))
+    found = getattr(plan, option)
+    assert read == (tuple(map(staging_bytes, found)) if option == "staging" else found)
     # And from the record in a run file, whose tuples are lists, and from a Plan in Python.
     record = msgspec.json.decode(msgspec.json.encode(plan_record(plan)))
     assert make_plan(python_layer(record)) == plan
     assert make_plan(plan_layer(plan)) == plan
 
 
+@pytest.mark.parametrize("read", [None, 0, 1, 100, 524288])
+def test_a_staging_is_read_as_it_is_written(read):
+    assert staging_bytes(staging_option(read)) == read
+
+
+# What is refused.
+
+NO_KIND = " is no kind of memory, nor two of them: KIND or KIND@DEVICE"
+
+
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("option", "text", "said"),
     [
-        (
-            "thirds",
-            "'thirds' is not known; allowed: halves, neighbours, reciprocal, all, across, or",
-        ),
-        ("0-1,all", "'all' is not known"),
-        ("0-", "'0-' is not known"),
-        ("0-1-2", "'0-1-2' is not known"),
-        ("-1-2", "'-1-2' is not known"),
-        ("", "'' is not known"),
-        ("2-2", "'2-2' is one rank; a pair has two"),
-        ("0-1,0-1", "'0-1,0-1' has a pair twice"),
-        ("0-1,1-0", "'0-1,1-0' has a pair twice"),
+        ("memory", "cuda@", f"'cuda@'{NO_KIND}"),
+        ("memory", "host:", f"'host:'{NO_KIND}"),
+        ("memory", "pinned:cuda@0000:3b:00.0:x", f"'pinned:cuda@0000:3b:00.0:x'{NO_KIND}"),
+        ("memory", "host:gpu@0", "'gpu' is not known; allowed: host, pinned, cuda, managed"),
+        ("memory", "cuda@0:host@1", "'host@1': host memory is of no device; host or pinned@1"),
+        ("staging", "512K", "'512K' is not none, whole or chunk=SIZE"),
+        ("staging", "chunk=", "'chunk=' has no size; write it as chunk=512K"),
+        ("staging", "whole,chunk=0", "'chunk=0': a chunk has at least one byte"),
+        ("socket_buffer", "2G", "'2G' is too much for a socket; at most 1G, or system"),
+        ("congestion", "../cubic", "'../cubic' is no name of an algorithm"),
+        ("congestion", "a" * 16, f"'{'a' * 16}' is no name of an algorithm"),
+        ("mss", "87", "'87' is no segment that Linux has; 88 to 32767 bytes, or system"),
+        ("mss", "32768", "'32768' is no segment that Linux has"),
+        ("dscp", "64", "64 is too large for a code point; at most 63"),
+        ("dscp", "CS8", "'CS8' is no code point"),
+        ("busy_poll", "2s", "'2s' is too long to poll; at most 1s"),
+        ("busy_poll", "0.5us", "'0.5us' is not a whole number of microseconds"),
+        ("streams", "65", "65 is too many; at most 64"),
+        ("nodelay", "perhaps", "'perhaps' is neither true nor false"),
+        ("pairs", "thirds", "'thirds' is not known; allowed: halves, neighbours, reciprocal, all,"),
+        ("pairs", "0-1,all", "'all' is not known"),
+        ("pairs", "0-1-2", "'0-1-2' is not known"),
+        ("pairs", "", "'' is not known"),
+        ("pairs", "2-2", "'2-2' is one rank; a pair has two"),
+        ("pairs", "0-1,1-0", "'0-1,1-0' has a pair twice"),
     ],
 )
-def test_other_pairs_are_refused(text, said):
-    with pytest.raises(UsageError, match=f"^--pairs: {said}"):
-        make_plan(options_layer({"pairs": text}))
+def test_what_there_cannot_be_is_refused(option, text, said):
+    with pytest.raises(UsageError) as caught:
+        make_plan(options_layer({option: text}))
+    assert str(caught.value).startswith(f"--{option.replace('_', '-')}: {said}")
 
 
-def test_listed_pairs_need_their_ranks():
-    with pytest.raises(UsageError, match="there is no rank 3: 2 ranks are 0 to 1"):
-        make_plan(options_layer({"pairs": "0-3", "ranks": "2"}))
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"transport": "tcp", "device_copy": "engine"}, "--device-copy: tcp has no choice of it"),
+        (
+            {"transport": "udp", "memory": "cuda", "staging": "whole"},
+            "--staging: udp has no staged messages",
+        ),
+        (
+            {"transport": "cuda-ipc", "memory": "cuda", "staging": "chunk=512K"},
+            "--staging: cuda-ipc has no staged messages",
+        ),
+        (
+            {"transport": "tcp", "memory": "pinned,host:managed", "staging": "none,chunk=4K"},
+            "--staging: no end is in the memory of a device, as with --memory cuda",
+        ),
+        ({"transport": "cuda-ipc,tcp", "memory": "cuda", "device_copy": "engine"}, None),
+        ({"transport": "tcp,udp", "memory": "host,cuda", "staging": "whole,chunk=512K"}, None),
+        ({"transport": "tcp", "staging": "none"}, None),
+    ],
+)
+def test_settings_that_nothing_of_the_plan_has_are_refused(options, said):
+    plan = make_plan(options_layer({"sizes": "8"} | options))
+    if said is None:
+        check_possible(plan)
+        return
+    with pytest.raises(UsageError) as caught:
+        check_possible(plan)
+    assert str(caught.value) == said

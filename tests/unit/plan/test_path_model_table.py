@@ -1,9 +1,6 @@
 """The table [simulated] of a plan: what it may hold, its errors, and its record."""
 
-import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
 from halftrip.plan.layers import file_layer, make_plan, plan_layer, python_layer
@@ -34,6 +31,15 @@ def test_values_with_units_and_dashes_in_names():
             "send-overhead": "0.25us",
             "receive_overhead": "0.4us",
             "gap": "0.5us",
+            "spikes": {"share": "1%", "extra": "3us"},
+            "modes": {"factor": 2.5, "share": 0.4, "dwell": "20ms", "moves-core-to-core": True},
+            "drift": "2%",
+            "first": "1ms",
+            "clock": {"step": "1us", "claimed": "10ns"},
+            "loss": "5%",
+            "launch": "10%",
+            "core-to-core": "80ns",
+            "seed": 10**18,
         }
     )
     assert model == PathModel(
@@ -47,8 +53,21 @@ def test_values_with_units_and_dashes_in_names():
         send_overhead=0.25e-6,
         receive_overhead=0.4e-6,
         gap=0.5e-6,
+        spikes=Spikes(share=0.01, extra=3e-6),
+        modes=Modes(factor=2.5, share=0.4, dwell=0.02, moves_core_to_core=True),
+        drift=0.02,
+        first=1e-3,
+        clock=ClockModel(step=1e-6, claimed=10e-9),
+        loss=0.05,
+        launch=0.1,
+        core_to_core=80e-9,
+        seed=10**18,
     )
     assert parse_path_model(path_model_record(model)) == model
+    plan = make_plan(python_layer({"simulated": path_model_record(model)}))
+    assert (plan.simulated, plan.transport) == (model, ("simulated",))
+    assert make_plan(plan_layer(plan)).simulated == model
+    assert make_plan(python_layer(plan_record(plan))).simulated == model
 
 
 @pytest.mark.parametrize(
@@ -57,7 +76,6 @@ def test_values_with_units_and_dashes_in_names():
         ('[simulated]\nlatncy = "2us"', "simulated: latncy: no such key; did you mean latency?"),
         ("[simulated.noise]\nx = 1", "simulated: noise.x: no such key; allowed: kind, spread,"),
         ('[simulated]\nlatency = "2 parsec"', "simulated: latency: '2 parsec' is not a time"),
-        ('[simulated]\nbandwidth = "4Q"', "simulated: bandwidth: '4Q' is not a size"),
         ("[simulated]\nlatency = -1.0", "simulated: latency: -1.0 is out of range; more than 0"),
         (
             '[simulated]\nlatency = "1us"\nsend-overhead = "0.7us"\nreceive-overhead = "0.4us"',
@@ -67,13 +85,10 @@ def test_values_with_units_and_dashes_in_names():
         ('[simulated]\nloss = "101%"', "simulated: loss: 1.01 is out of range; from 0 to less"),
         ("[simulated]\nseed = 1.5", "simulated: seed: expected int, got float"),
         ("[simulated.modes]\nshare = 0.4\ndwell = 0", "simulated: modes.dwell: 0 is out of range"),
-        ("[simulated.wander]\ntime-constant = 0", "simulated: wander.time_constant: 0 is out of"),
         ('[simulated.ramp]\nslower = "-30%"', "simulated: ramp.slower: -0.3 is out of range; from"),
         ('[simulated.noise]\nkind = "pink"', "simulated: noise.kind: 'pink' is not known; allowed"),
         ("simulated = [1, 2]", "simulated: [1, 2] is not a table"),
-        ('simulated = "fast"', "simulated: 'fast' is not a table"),
         ('[simulated]\nnoise = "loud"', "simulated: noise: 'loud' is not a table"),
-        ("[simulated]\nsegments = {}", "simulated: segments: {} is not a list of tables"),
         ("[simulated]\nsegments = [3]", "simulated: segments[0]: 3 is not a table"),
         ("[simulated]\nsegments = [{from = -3}]", "simulated: segments[0].from: -3 is out of"),
         ("[simulated]\nsegments = [{latency = 1.0}]", "simulated: segments[0]: object missing"),
@@ -86,91 +101,3 @@ def test_an_error_is_one_line_with_file_and_key(tmp_path, content, said):
         make_plan(file_layer(path))
     assert str(caught.value).startswith(f"{path}: {said}")
     assert "\n" not in str(caught.value)
-
-
-tables = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["latency", "segments", "from", "noise", "kind", "modes", "x"]),
-            inner,
-            max_size=3,
-        )
-    ),
-)
-
-
-@given(tables)
-def test_any_table_is_a_model_or_an_error_of_one_line(table):
-    said = ""
-    try:
-        parse_path_model(table)
-    except UsageError as error:
-        said = str(error)
-    assert len(said.splitlines()) <= 1
-
-
-shares = st.floats(0, 1, exclude_max=True)
-seconds = st.floats(0, 3600)
-positive = st.floats(1e-9, 3600)
-bandwidths = st.floats(1e3, 1e15)
-models = st.builds(
-    PathModel,
-    latency=positive,
-    bandwidth=bandwidths,
-    segments=st.lists(
-        st.builds(
-            Segment,
-            start=st.integers(0, 10**18),
-            latency=st.none() | positive,
-            bandwidth=st.none() | bandwidths,
-        ),
-        max_size=3,
-    ).map(tuple),
-    noise=st.builds(
-        Noise,
-        kind=st.sampled_from(["none", "lognormal", "ar1", "pareto"]),
-        spread=st.floats(0, 1),
-        correlation=shares,
-    ),
-    spikes=st.builds(Spikes, share=shares, extra=seconds),
-    modes=st.builds(
-        Modes,
-        factor=st.floats(1e-3, 1e3),
-        share=shares,
-        dwell=st.floats(1e-6, 3600),
-        moves_core_to_core=st.booleans(),
-    ),
-    wander=st.builds(
-        Wander,
-        spread=st.floats(0, 1),
-        time_constant=st.floats(1e-6, 3600),
-        moves_core_to_core=st.booleans(),
-    ),
-    ramp=st.builds(Ramp, slower=st.floats(0, 10), time_constant=st.floats(1e-6, 3600)),
-    drift=st.floats(0, 10),
-    first=seconds,
-    warm_up=st.integers(0, 10**9),
-    clock=st.builds(ClockModel, step=st.floats(0, 1e-3), claimed=st.floats(0, 1e-3)),
-    loss=shares,
-    launch=st.floats(0, 1),
-    core_to_core=positive,
-    seed=st.integers(0, 10**18),
-)
-
-
-@given(models)
-def test_a_model_is_read_from_its_record(model):
-    assert parse_path_model(path_model_record(model)) == model
-    written = msgspec.json.decode(msgspec.json.encode(path_model_record(model)))
-    assert parse_path_model(written) == model
-
-
-@given(models)
-def test_a_plan_keeps_its_model(model):
-    plan = make_plan(python_layer({"simulated": path_model_record(model)}))
-    assert plan.simulated == model
-    assert plan.transport == ("simulated",)
-    assert make_plan(plan_layer(plan)).simulated == model
-    assert make_plan(python_layer(plan_record(plan))).simulated == model

@@ -12,6 +12,7 @@ from halftrip.plan.sizes import DEFAULT_SIZES, MOST_SIZES, parse_sizes, perturb
     ("text", "sizes"),
     [
         ("8", (8,)),
+        (DEFAULT_SIZES, tuple(2**power for power in range(23))),
         ("8,64,1K", (8, 64, 1024)),
         ("1..8", (1, 2, 4, 8)),
         ("1..7", (1, 2, 4)),
@@ -31,29 +32,10 @@ def test_schedules_are_read(text, sizes):
     assert parse_sizes(text) == sizes
 
 
-def test_the_default_doubles_from_one_byte_to_four_mebibytes():
-    assert parse_sizes(DEFAULT_SIZES) == tuple(2**power for power in range(23))
+NO_SIZES = ", 8,,9 8.. ..8 9..1 0..4 1..8*1 1..8*x 1..8+0 1..8*nan x 1:2:4 :8"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        ",",
-        "8,,9",
-        "8..",
-        "..8",
-        "9..1",
-        "0..4",
-        "1..8*1",
-        "1..8*x",
-        "1..8+0",
-        "1..8*nan",
-        "x",
-        "1:2:4",
-        ":8",
-    ],
-)
+@pytest.mark.parametrize("text", ["", *NO_SIZES.split()])
 def test_other_texts_are_an_error_of_one_line(text):
     with pytest.raises(UsageError) as caught:
         parse_sizes(text)
@@ -74,13 +56,6 @@ def test_multiplied_ranges_stay_within_their_ends(first, more, factor):
     assert list(sizes) == sorted(set(sizes))
 
 
-@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(20, 10**6))
-def test_stepped_ranges_are_those_of_python(first, more, step):
-    assert parse_sizes(f"{first}..{first + more}+{step}") == tuple(
-        range(first, first + more + 1, step)
-    )
-
-
 @pytest.mark.parametrize(
     ("sizes", "by", "perturbed"),
     [
@@ -95,13 +70,3 @@ def test_stepped_ranges_are_those_of_python(first, more, step):
 )
 def test_sizes_are_perturbed(sizes, by, perturbed):
     assert perturb(sizes, by) == perturbed
-
-
-@given(st.lists(st.integers(0, 1 << 40)), st.integers(0, 1 << 20))
-def test_perturbed_sizes_are_the_sizes_and_their_neighbours(sizes, by):
-    perturbed = perturb(sizes, by)
-    assert set(sizes) <= set(perturbed)
-    assert {size + by for size in sizes if size + by >= 1} <= set(perturbed)
-    assert all(size >= 1 or 0 in sizes for size in perturbed)
-    assert all({size, size - by, size + by} & set(sizes) for size in perturbed)
-    assert list(perturbed) == sorted(set(perturbed))

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,39 +11,10 @@ from halftrip.report import json as json_style
 from halftrip.report.frame import frame
 from halftrip.results.records import Aggregate, Failure, WarmUp
 from harness import runs
+from harness.files import ROOT
 from harness.screens import text
 
-ROOT = Path(__file__).parents[3]
-ENDS = ("initiator", "responder")
-USAGE = (
-    *("load", "elapsed_s", "user_s", "system_s", "kernel_share", "cpu_s_per_gb", "busy_poll"),
-    *("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"),
-    *("peak_memory_bytes", "waited_share", "others_share", "steal_share"),
-    *("core", "busiest_task", "frequency_hz", "energy_j"),
-)
-COSTS = (
-    *(
-        f"{kind}_per_{of}"
-        for kind in ("instructions", "cycles")
-        for of in ("message", "message_low", "message_high", "byte")
-    ),
-    *("instructions_per_cycle", "counted"),
-)
 ORIGIN = ("run", "date", "host", "mpi")
-CASE = (
-    *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache"),
-    *("wait", "pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify"),
-    *("thread", "concurrency", "places", "touch", "delay_ns", "object", "socket", "ownership"),
-    *("staging_bytes", "device_copy"),
-    *("socket_buffer_bytes", "nodelay", "congestion", "mss_bytes", "dscp", "socket_busy_poll_us"),
-    *("streams", "zerocopy", "variant"),
-)
-SUMMARY = (
-    *("latency_ns", "low_ns", "high_ns"),
-    *(f"{name}{of}_ns" for name in ("p90", "p99", "p999") for of in ("", "_low", "_high")),
-    *("max_ns",),
-    *("bandwidth_bytes_per_s", "first_message_ns", "samples"),
-)
 
 
 def a_run():
@@ -59,9 +29,13 @@ def from_json(run):
     return json.loads(text(json_style.render, run))
 
 
+def from_csv(run):
+    return list(csv.DictReader(io.StringIO(text(csv_style.render, run))))
+
+
 def test_csv_and_json_have_the_same_rows():
     document = from_json(a_run())
-    table = list(csv.DictReader(io.StringIO(text(csv_style.render, a_run()))))
+    table = from_csv(a_run())
     assert len(document["rows"]) == len(table) == 3
     for row, line in zip(document["rows"], table, strict=True):
         assert row.keys() == line.keys()
@@ -71,23 +45,10 @@ def test_csv_and_json_have_the_same_rows():
     assert document["interrupted"] is None
 
 
-def test_names_end_in_their_unit_keep_their_order_and_are_documented():
+def test_every_name_is_documented():
+    """Their order is that of tests/golden/formats/1.csv."""
     heading = text(csv_style.render, a_run()).splitlines()[0].split(",")
-    assert heading == [
-        *CASE,
-        *SUMMARY,
-        *("statistic", "slices", "left_out_slices", "iterations_per_sample", "messages_per_s"),
-        *("total_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s"),
-        *("bandwidth_there_bytes_per_s", "bandwidth_back_bytes_per_s", "sent", "lost", "reordered"),
-        *("jitter_ns", "verified", "launches", "between_launches", "within_launches"),
-        *("core_to_core_low_ns", "core_to_core_high_ns"),
-        *(f"adjusted_latency{of}_ns" for of in ("", "_low", "_high")),
-        *("there_ns", "back_ns", "clock_error_ns", "suspect_samples"),
-        *(f"{end}_{figure}" for names in (USAGE, COSTS) for end in ENDS for figure in names),
-        *("verdict", "cause", "flags"),
-    ]
     document = from_json(a_run())
-    assert set(document["rows"][0]) == set(heading)
     assert document["copies"] == [{"size_bytes": 65536, "ns": 2000.0}]
     documented = (ROOT / "docs" / "run-file.md").read_text()
     assert [name for name in heading if f"`{name}`" not in documented] == []
@@ -96,12 +57,9 @@ def test_names_end_in_their_unit_keep_their_order_and_are_documented():
 def test_settings_of_each_end_are_in_one_column():
     measured = runs.measurement("tcp", wait="spin:block", pages="4K:huge", memory="host:device")
     run = runs.run(measured, runs.measurement("shm"))
-    table = list(csv.DictReader(io.StringIO(text(csv_style.render, run))))
-    assert [(row["wait"], row["pages"], row["memory"]) for row in table] == [
-        ("spin", "4K", "host"), ("spin:block", "4K:huge", "host:device"),
-    ]  # fmt: skip
-    assert [row["wait"] for row in from_json(run)["rows"]] == ["spin", "spin:block"]
-    assert frame(run)["wait"].tolist() == ["spin", "spin:block"]
+    for rows in (from_csv(run), from_json(run)["rows"], frame(run).to_dict("records")):
+        settings = [(row["wait"], row["pages"], row["memory"]) for row in rows]
+        assert settings == [("spin", "4K", "host"), ("spin:block", "4K:huge", "host:device")]
     assert frame(run, slices=True)["wait"].tolist() == ["spin:block", "spin"]
 
 
@@ -110,7 +68,7 @@ def test_figures_that_do_not_exist_are_null_or_empty():
     (row,) = from_json(run)["rows"]
     assert row["low_ns"] is None
     assert row["core_to_core_low_ns"] is None
-    (line,) = csv.DictReader(io.StringIO(text(csv_style.render, run)))
+    (line,) = from_csv(run)
     assert line["low_ns"] == line["core_to_core_low_ns"] == ""
     assert text(csv_style.render, runs.run()) == ""
 
@@ -134,42 +92,30 @@ def test_json_has_aggregates_and_failures():
     assert failed["configuration"]["pair"] == "0-2"
 
 
-@pytest.mark.parametrize("slices", [False, True])
-def test_a_frame_says_where_its_rows_come_from(slices):
+def test_a_frame_says_where_its_rows_come_from():
     first = runs.environment(0, mpi="Open MPI v5.0.11")
-    run = runs.run(
-        runs.measurement("shm", 8),
-        environments=(first, runs.environment(1, host="n2"), runs.environment(0, launch=1)),
-    )
-    (row,) = frame(run, slices, "mine.jsonl").to_dict("records")
-    assert (row["run"], row["host"], row["mpi"]) == (
-        "mine.jsonl", f"{first.host}:n2", "Open MPI v5.0.11",
-    )  # fmt: skip
-    assert row["date"].isoformat() == run.header.started
-    (row,) = frame(runs.run(runs.measurement("shm", 8))).to_dict("records")
-    assert (row["run"], row["host"]) == (run.header.started, first.host)
+    ranks = (first, runs.environment(1, host="n2"), runs.environment(0, launch=1))
+    run = runs.run(runs.measurement("shm", 8), environments=ranks)
+    for slices in (False, True):
+        (row,) = frame(run, slices, "mine.jsonl").to_dict("records")
+        origin = ("mine.jsonl", f"{first.host}:n2", "Open MPI v5.0.11")
+        assert (row["run"], row["host"], row["mpi"]) == origin
+        assert row["date"].isoformat() == run.header.started
     # A simulated run has no ranks.
     (row,) = frame(runs.run(runs.measurement("shm", 8), environments=())).to_dict("records")
-    assert row["host"] is None
+    assert (row["run"], row["host"]) == (run.header.started, None)
 
 
-def test_a_frame_has_the_rows_of_csv():
-    again = runs.measurement("shm", 8, slice=1, seed=2)
-    run = runs.run(runs.measurement("shm", 8), again, runs.measurement("tcp", 8))
-    table = frame(run)
-    (header, *lines) = text(csv_style.render, run).splitlines()
-    assert list(table.columns) == [*ORIGIN, *header.split(",")]
-    assert table["transport"].tolist() == [line.split(",")[0] for line in lines]
-    assert table["slices"].tolist() == [2, 1]
-
-
-def test_a_frame_of_slices_has_one_row_for_each():
+def test_a_frame_has_the_rows_of_csv_or_one_for_each_slice():
     again = runs.measurement("shm", 8, slice=1, seed=2, usage=(runs.usage(), runs.usage()))
+    run = runs.run(runs.measurement("shm", 8), again, runs.measurement("tcp", 8))
+    rows = frame(run)
+    (header, *lines) = text(csv_style.render, run).splitlines()
+    assert list(rows.columns) == [*ORIGIN, *header.split(",")]
+    assert rows["transport"].tolist() == [line.split(",")[0] for line in lines]
+    assert rows["slices"].tolist() == [2, 1]
     table = frame(runs.run(runs.measurement("shm", 8), again), slices=True)
-    assert list(table.columns) == [
-        *ORIGIN, *CASE, "slice", "at_s", *SUMMARY, "suspect_samples",
-        *(f"{end}_{figure}" for end in ENDS for figure in USAGE),
-    ]  # fmt: skip
+    assert {*ORIGIN, "slice", "at_s", "size_bytes", "p99_ns"} < {*table.columns}
     assert table["slice"].tolist() == [0, 1]
     assert table["latency_ns"].tolist() == pytest.approx([100, 100], rel=0.01)
     assert table["initiator_load"].isna().tolist() == [True, False]

@@ -1,39 +1,12 @@
 """A document has all that a run says, once; a style is a function of it."""
 
 import pytest
-from rich.text import Text
 
-from halftrip.analysis.breakpoints import Breakpoint
 from halftrip.cli.show import Shown, show_runs
-from halftrip.registry import FORMATS
-from halftrip.report import csv, json, table
-from halftrip.report.cost import render_cost
 from halftrip.report.document import Baselines, document
-from halftrip.report.flags import render_flags
-from halftrip.report.system_log import render_system_log
 from halftrip.results.records import Aggregate, CopyTime, Failure, Notice, Skip
 from harness import runs
-from harness.screens import text
-
-SIZES = [2**power for power in range(5, 15)]
-
-
-def curve(transport, jump_at=None, **changes):
-    """A row for each size; from `jump_at` on everything takes three times as long."""
-    return [
-        runs.measurement(
-            transport, size,
-            half_ns=(100 + size / 10) * (3 if jump_at is not None and size >= jump_at else 1),
-            **changes,
-        )
-        for size in SIZES
-    ]  # fmt: skip
-
-
-def refined():
-    header = runs.run().header
-    header.plan["refine"] = True
-    return header
+from harness.screens import rows_under
 
 
 def aggregate(transport="shm", size=8, pairs=((0, 2), (1, 3))):
@@ -43,33 +16,11 @@ def aggregate(transport="shm", size=8, pairs=((0, 2), (1, 3))):
     )
 
 
-def test_rows_are_split_by_latency_and_rate():
+def test_rows_are_split_by_latency_and_rate_and_in_the_order_of_a_table():
     made = document(runs.run(runs.measurement("tcp"), runs.stream(), runs.measurement("shm")))
     assert [row.configuration.transport for row in made.rows] == ["shm", "tcp", "udp"]
     assert [row.configuration.transport for row in made.latency_rows] == ["shm", "tcp"]
     assert [row.configuration.transport for row in made.rate_rows] == ["udp"]
-    assert made.rows == sorted(made.latency_rows + made.rate_rows, key=made.rows.index)
-
-
-def test_curves_have_their_breakpoints_where_refine_was_requested():
-    measured = [*curve("shm", jump_at=1024), *curve("tcp")]
-    assert document(runs.run(*measured)).curves == []
-    shm, tcp = document(runs.run(*measured, header=refined())).curves
-    assert (shm.name, tcp.name) == ("shm pingpong", "tcp pingpong")
-    assert list(shm.rows) == list(tcp.rows) == SIZES
-    assert shm.breakpoints == (Breakpoint(512, 1024),)
-    assert tcp.breakpoints == ()
-    assert not shm.is_rate
-
-
-def test_a_curve_of_windows_is_one_of_a_rate():
-    measured = curve("shm", pattern="stream", window=10)
-    (only,) = document(runs.run(*measured, header=refined())).curves
-    assert only.is_rate
-    assert only.name == "shm stream"
-
-
-def test_aggregates_are_in_the_order_of_a_table():
     three = [aggregate("tcp", 64), aggregate("shm", 64), aggregate("shm", 8)]
     made = document(runs.run(aggregates=tuple(three)))
     assert made.aggregates == [three[2], three[1], three[0]]
@@ -90,76 +41,37 @@ def test_baselines_are_those_of_all_launches_without_simulated_paths():
     assert document(runs.run(copy_times=())).baselines == Baselines([], {})
 
 
-def test_warnings_of_several_launches_are_there_once():
+def test_what_went_wrong_is_there_once():
     notices = [
         Notice(rank=0, host="node1", text="odd", launch=0),
         Notice(rank=0, host="node1", text="odd", launch=1),
         Notice(rank=1, host="node2", text="odd"),
+        # What the kernel gave less of was not left out.
+        Notice(rank=0, host="node1", text="tcp: less", kind="shortfall"),
     ]
-    made = document(runs.run(notices=tuple(notices)))
-    assert made.warnings == ["left out: node1: odd", "left out: node2: odd"]
-
-
-def test_what_the_kernel_gave_less_of_was_not_left_out():
-    notice = Notice(rank=0, host="node1", text="tcp: less", kind="shortfall")
-    assert document(runs.run(notices=(notice,))).warnings == ["node1: tcp: less"]
-
-
-def test_skips_failures_and_why_the_run_ended_are_kept():
     skip = Skip(transport="tcp", reason="because")
     failure = Failure(configuration=runs.configuration(), slice=0, reason="a wrong byte")
-    made = document(runs.run(skips=(skip,), failures=(failure,), end=None))
-    assert made.skips == [skip]
-    assert made.failures == [failure]
+    found = runs.run(notices=tuple(notices), skips=(skip,), failures=(failure,), end=None)
+    made = document(found)
+    assert made.warnings == ["left out: node1: odd", "left out: node2: odd", "node1: tcp: less"]
+    assert (made.skips, made.failures) == ([skip], [failure])
     assert made.interrupted == "the run ended without saying why"
     assert document(runs.run()).interrupted is None
 
 
-@pytest.mark.parametrize(("asked", "planned"), [(True, False), (False, True), (False, False)])
-def test_round_trips_are_shown_if_asked_for_or_planned(asked, planned):
-    run = runs.run(runs.measurement())
-    run.header.plan["rtt"] = planned
-    assert document(run, asked).round_trips == (asked or planned)
-    assert ("round trip" in text(table.render, run, asked).split("\n\n")[1]) == (asked or planned)
+@pytest.mark.parametrize(("asked", "planned"), [(True, False), (False, True)])
+def test_round_trips_are_shown_if_asked_for_or_planned(tmp_path, capsys, asked, planned):
+    def printed(rtt, planned=False):
+        run = runs.run(runs.measurement("tcp", 64, half_ns=12_345.0))
+        run.header.plan["rtt"] = planned
+        show_runs([str(runs.save(run, tmp_path / "run.jsonl"))], Shown(views=["details"], rtt=rtt))
+        (row,) = rows_under(capsys.readouterr().out.splitlines(), "size")
+        return row
 
-
-def everything():
-    return runs.run(
-        *curve("shm", usage=(runs.usage(), runs.usage()))[:3],
-        runs.stream(),
-        header=refined(),
-        aggregates=(aggregate(),),
-        notices=(Notice(rank=0, host="node1", text="odd"),),
-        failures=(Failure(configuration=runs.configuration(), slice=0, reason="a wrong byte"),),
-    )
-
-
-@pytest.mark.parametrize(
-    "style",
-    [table.render, csv.render, json.render, render_flags, render_cost, render_system_log],
-    ids=lambda style: f"{style.__module__}.{style.__name__}",
-)
-def test_a_style_changes_neither_the_document_nor_its_output(style):
-    run = everything()
-    made, other = document(run), document(run)
-    style(made)
-    assert made == other
-    assert text(style, run) == text(style, run)
-
-
-def names(made):
-    return "".join(f"{row.configuration.transport}\n" for row in made.rows)
-
-
-def count(made):
-    return Text(f"{len(made.rows)} rows", style="bold")
-
-
-@pytest.mark.parametrize(("style", "printed"), [("names", "shm\ntcp\n"), ("count", "2 rows\n")])
-def test_any_function_of_a_document_is_a_style(monkeypatch, tmp_path, capsys, style, printed):
-    """It gives text, or something that rich can print."""
-    run = runs.run(runs.measurement("tcp"), runs.measurement("shm"))
-    path = runs.save(run, tmp_path / "run.jsonl")
-    monkeypatch.setitem(FORMATS.built_in, style, f"{__name__}:{style}")
-    show_runs([str(path)], Shown(format=style))
-    assert capsys.readouterr().out == printed
+    one_way, whole = printed(False), printed(asked, planned)
+    assert float(one_way["latency"]) == pytest.approx(12.3, abs=0.1)
+    assert float(whole["round trip"]) == pytest.approx(2 * float(one_way["latency"]), abs=0.11)
+    assert "latency" not in whole
+    assert "round trip" not in one_way
+    # A message has the time of one way.
+    assert whole["bandwidth"] == one_way["bandwidth"]

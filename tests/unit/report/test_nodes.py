@@ -13,30 +13,15 @@ from halftrip.report.baseline import Baseline
 from halftrip.report.document import document
 from halftrip.report.expectation import Expectations
 from halftrip.results.records import Failure, LostHost, RunEnd
-from harness.runs import configuration, environment, measurement, run, save
+from harness.runs import between_hosts, configuration, environment, save
 
 EXPECTED = Expectations({"latency": 20e-6})
 
 
-def hosts_run(count, slow=(), pairs=None, ranks_per_host=1, **changes):
-    """Pairs (None: all) of hosts n0, n1, ...; a link of which both hosts, or the only one, are in
-    `slow` takes twice as long."""
+def hosts_run(count, slow=(), ranks_per_host=1, **changes):
+    """All pairs of hosts n0, n1, ..."""
     names = [f"n{rank // ranks_per_host}" for rank in range(count * ranks_per_host)]
-    found = [
-        measurement(
-            "tcp",
-            8,
-            "block",
-            half_ns=20_000.0 * (2 if slow and {names[a], names[b]} >= set(slow) else 1),
-            pair=(a, b),
-            slice=slice_,
-            seed=slice_,
-        )
-        for a, b in pairs or combinations(range(len(names)), 2)
-        for slice_ in range(8)
-    ]
-    where = tuple(environment(rank=rank, host=name) for rank, name in enumerate(names))
-    return run(*found, environments=where, **changes)
+    return between_hosts(names, slow, **changes)
 
 
 def of(run_, expected=EXPECTED):
@@ -46,23 +31,16 @@ def of(run_, expected=EXPECTED):
     return {each["host"]: each for each in records}
 
 
-def verdicts(run_, expected=EXPECTED):
-    return {host: each["verdict"] for host, each in of(run_, expected).items()}
+def verdicts(found):
+    return [each["verdict"] for each in found.values()]
 
 
 def test_a_host_that_was_lost_is_not_measured():
     """One that has never been there, and one that was there for a while."""
-    lost = tuple(
-        LostHost(host=name, ranks=[rank], reason=f"rank {rank} on {name} died")
-        for rank, name in ((2, "n2"), (3, "n3"))
-    )
+    lost = tuple(LostHost(host=f"n{n}", ranks=[n], reason=f"rank {n} on n{n} died") for n in (2, 3))
     found = of(hosts_run(3, lost=lost))
-    assert {host: (each["verdict"], each["lost"]) for host, each in found.items()} == {
-        "n0": ("ok", False),
-        "n1": ("ok", False),
-        "n2": ("not measured", True),
-        "n3": ("not measured", True),
-    }
+    assert verdicts(found) == ["ok", "ok", "not measured", "not measured"]
+    assert [each["lost"] for each in found.values()] == [False, False, True, True]
     assert found["n3"]["reason"].startswith("rank 3 on n3 died")
     back = environment(rank=2, host="n2", launch=1)
     again = hosts_run(3, lost=lost)
@@ -87,7 +65,7 @@ def test_hosts_that_do_what_is_expected_are_ok():
 
 def test_a_slow_host_is_short_and_named_slow_and_no_other_is():
     found = of(hosts_run(5, ("n3",)))
-    assert {host for host, each in found.items() if each["verdict"] != "ok"} == {"n3"}
+    assert verdicts(found) == ["ok", "ok", "ok", "short", "ok"]
     each = found["n3"]
     assert each["reason"].startswith("tcp pingpong latency 40.")
     assert each["reason"].endswith(" us, expected 20.0 us within 10 %, on 4 of its 4 links")
@@ -96,36 +74,26 @@ def test_a_slow_host_is_short_and_named_slow_and_no_other_is():
     assert slow["low"] <= slow["factor"] <= slow["high"]
     assert slow["factor"] == pytest.approx(2, rel=0.05)
     assert (slow["links"], slow["other_host"]) == (4, None)
+    ranks = of(hosts_run(3, ("n1",), ranks_per_host=2, slices=2))
+    assert verdicts(ranks) == ["ok", "short", "ok"]
+    # To the two others, and within it.
+    assert ranks["n1"]["links"] == 3
     # Its peers have one such link each, which is not theirs.
     assert (found["n0"]["short_links"], found["n0"]["slow"]) == (1, [])
 
 
 def test_of_a_slow_link_either_host_may_be_at_fault():
     found = of(hosts_run(5, ("n1", "n3")))
-    assert {h: each["verdict"] for h, each in found.items()} == {
-        "n0": "ok", "n1": "unsure", "n2": "ok", "n3": "unsure", "n4": "ok",
-    }  # fmt: skip
+    assert verdicts(found) == ["ok", "unsure", "ok", "unsure", "ok"]
     assert found["n1"]["reason"].endswith("on its link to n3 alone")
     assert [each["other_host"] for each in found["n1"]["slow"]] == ["n3"]
 
 
-def test_of_two_hosts_it_is_not_known_which():
-    found = of(hosts_run(2, ("n1",)))
-    assert {each["verdict"] for each in found.values()} == {"short"}
-    assert found["n0"]["reason"].endswith("on its only link, to n1; either host may be at fault")
-    assert found["n0"]["slow"] is None
-
-
-@pytest.mark.parametrize(
-    ("slow", "expected"),
-    [
-        ("n2", {"n0": "ok", "n1": "ok", "n2": "short", "n3": "ok"}),
-        # All its links are slow, and those to it say nothing of the others.
-        ("n0", {"n0": "short", "n1": "ok", "n2": "ok", "n3": "ok"}),
-    ],
-)
-def test_hosts_that_talk_with_one_alone(slow, expected):
-    assert verdicts(hosts_run(4, (slow,), pairs=[(0, 1), (0, 2), (0, 3)])) == expected
+def test_hosts_that_talk_with_one_alone():
+    pairs = [(0, 1), (0, 2), (0, 3)]
+    assert verdicts(of(hosts_run(4, ("n2",), pairs=pairs))) == ["ok", "ok", "short", "ok"]
+    # All its links are slow, and those to it say nothing of the others.
+    assert verdicts(of(hosts_run(4, ("n0",), pairs=pairs))) == ["short", "ok", "ok", "ok"]
 
 
 def test_what_may_be_chance_is_unsure():
@@ -133,32 +101,25 @@ def test_what_may_be_chance_is_unsure():
     wide = [row._replace(verdict=row.verdict._replace(width=0.9)) for row in found.rows]
     said = nodes.render(found._replace(rows=wide, latency_rows=wide))
     assert [json.loads(line)["verdict"] for line in said.splitlines()] == ["unsure"] * 2
-
-
-def test_several_ranks_of_a_host_are_one():
-    found = of(hosts_run(3, ("n1",), ranks_per_host=2))
-    assert {host: each["verdict"] for host, each in found.items()} == {
-        "n0": "ok", "n1": "short", "n2": "ok",
-    }  # fmt: skip
-    # To the two others, and within it.
-    assert found["n1"]["links"] == 3
+    # Of two hosts it is not known which.
+    found = of(hosts_run(2, ("n1",)))
+    assert verdicts(found) == ["short", "short"]
+    assert found["n0"]["reason"].endswith("on its only link, to n1; either host may be at fault")
+    assert found["n0"]["slow"] is None
 
 
 def test_a_baseline_judges_likewise():
     baseline = Baseline.of(hosts_run(4, ("n0", "n1")), "base.jsonl")
     expected = Expectations({}, baseline)
-    assert set(verdicts(hosts_run(4, ("n0", "n1")), expected).values()) == {"ok"}
+    assert verdicts(of(hosts_run(4, ("n0", "n1")), expected)) == ["ok"] * 4
     found = of(hosts_run(4, ("n2",)), expected)
-    assert [host for host, each in found.items() if each["verdict"] == "short"] == ["n2"]
+    assert verdicts(found) == ["ok", "ok", "short", "ok"]
     assert ", baseline 20.0 us within 10 %, on 3 of its 3 links" in found["n2"]["reason"]
 
 
-# What is not measured.
-
-
-def failure(pair, reason="no answer"):
+def failure(pair):
     failed = configuration("tcp", 8, "block", pair=pair)
-    return Failure(configuration=failed, slice=0, reason=reason)
+    return Failure(configuration=failed, slice=0, reason="no answer")
 
 
 def test_a_host_whose_links_failed_is_not_measured_and_the_others_are():
@@ -167,58 +128,37 @@ def test_a_host_whose_links_failed_is_not_measured_and_the_others_are():
     found = of(hosts_run(4, pairs=pairs, failures=failures))
     assert found["n3"]["verdict"] == "not measured"
     assert "3 of its 3 links failed: no answer" in found["n3"]["reason"]
-    assert {found[host]["verdict"] for host in ("n0", "n1", "n2")} == {"ok"}
-
-
-def test_a_link_that_failed_leaves_both_hosts_unsure():
+    assert verdicts(found)[:3] == ["ok"] * 3
+    # A link that failed leaves both hosts unsure.
     pairs = [pair for pair in combinations(range(4), 2) if pair != (0, 1)]
     found = of(hosts_run(4, pairs=pairs, failures=(failure((0, 1)),)))
-    assert {host: each["verdict"] for host, each in found.items()} == {
-        "n0": "unsure", "n1": "unsure", "n2": "ok", "n3": "ok",
-    }  # fmt: skip
+    assert verdicts(found) == ["unsure", "unsure", "ok", "ok"]
     assert found["n0"]["reason"] == "1 of its 3 links failed: no answer"
 
 
 def test_where_nothing_was_measured_the_reason_is_said():
-    stopped = hosts_run(2, pairs=[(0, 1)], end=RunEnd(reason="stopped by SIGINT"))
+    stopped = hosts_run(2, end=RunEnd(reason="stopped by SIGINT"))
     found = of(msgspec.structs.replace(stopped, measurements=()))
-    assert {each["verdict"] for each in found.values()} == {"not measured"}
+    assert verdicts(found) == ["not measured"] * 2
     assert "stopped by SIGINT" in found["n0"]["reason"]
-
-
-def test_a_figure_that_nothing_measures_is_not_measured():
     found = of(hosts_run(2), Expectations({"latency": 1.0, "messages": 1e6}))
-    assert {each["verdict"] for each in found.values()} == {"not measured"}
+    assert verdicts(found) == ["not measured"] * 2
     assert found["n0"]["reason"] == "messages was expected, and no row has it"
 
 
-def test_where_nothing_is_expected_there_is_nothing_to_say(tmp_path):
-    with pytest.raises(UsageError, match="nothing is expected; add --expect or --baseline"):
-        of(hosts_run(2), Expectations({}))
-    save(hosts_run(2), tmp_path / "run.jsonl")
-    with pytest.raises(UsageError, match="nothing is expected"):
-        show_runs([str(tmp_path / "run.jsonl")], Shown(format="nodes"))
-
-
 def test_an_existing_run_is_printed_so(tmp_path, capsys):
-    save(hosts_run(3, ("n2",)), tmp_path / "run.jsonl")
-    shown = Shown(format="nodes", expect="latency=20us")
-    assert show_runs([str(tmp_path / "run.jsonl")], shown) == 1
+    path = str(save(hosts_run(3, ("n2",)), tmp_path / "run.jsonl"))
+    assert show_runs([path], Shown(format="nodes", expect="latency=20us")) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [json.loads(line)["verdict"] for line in lines] == ["ok", "ok", "short"]
+    with pytest.raises(UsageError, match="nothing is expected; add --expect or --baseline"):
+        show_runs([path], Shown(format="nodes"))
 
 
 def test_names_of_hosts_do_nothing_on_a_terminal():
     odd = "n\x1b[31m\u202e\n"
-    hosts = (environment(rank=0, host=odd), environment(rank=1, host="n1"))
-    said = nodes.render(
-        document(
-            msgspec.structs.replace(hosts_run(2), environments=hosts),
-            flags=False,
-            expectations=EXPECTED,
-        )
-    )
+    found = document(between_hosts((odd, "n1")), flags=False, expectations=EXPECTED)
+    said = nodes.render(found)
     assert said.count("\n") == 2
-    assert "\x1b" not in said
-    assert "\u202e" not in said
+    assert not {"\x1b", "\u202e"} & {*said}
     assert json.loads(said.splitlines()[0])["host"] == odd

@@ -1,7 +1,8 @@
 """What is said of one-way times, and of those that are not known."""
 
+import csv
+
 import numpy as np
-import pytest
 
 from halftrip.cli.show import Shown, show_runs
 from halftrip.report import one_way
@@ -22,23 +23,19 @@ def run_of(there, back, hosts=SAME, round_trip=1000):
     return run
 
 
-@pytest.mark.parametrize(("there", "back", "said"), [
-    (40_000, 80_000, "one way: tcp 8: 2.0 times as long back as there"),
-    (60_000, 40_000, "one way: tcp 8: 1.5 times as long there as back"),
-])  # fmt: skip
-def test_which_way_takes_longer_is_on_the_first_screen(tmp_path, capsys, there, back, said):
-    run = run_of(there, back)
-    assert one_way.lines(document(run)) == [said]
-    assert one_way.reasons(document(run)) == []
-    path = runs.save(run, tmp_path / "run.jsonl")
-    for views in ([], ["details"]):
-        show_runs([str(path)], Shown(views=views))
-        assert said in capsys.readouterr().out
-
-
-def test_nothing_is_said_where_both_take_as_long():
-    found = document(run_of(50_000, 51_000))
-    assert one_way.lines(found) == one_way.reasons(found) == []
+def test_which_way_takes_longer_is_on_the_first_screen(tmp_path, capsys):
+    for there, back, said in (
+        (40_000, 80_000, "one way: tcp 8: 2.0 times as long back as there"),
+        (60_000, 40_000, "one way: tcp 8: 1.5 times as long there as back"),
+    ):
+        run = run_of(there, back)
+        assert (one_way.lines(document(run)), one_way.reasons(document(run))) == ([said], [])
+        path = runs.save(run, tmp_path / "run.jsonl")
+        for views in ([], ["details"]):
+            show_runs([str(path)], Shown(views=views))
+            assert said in capsys.readouterr().out
+    alike = document(run_of(50_000, 51_000))
+    assert one_way.lines(alike) == one_way.reasons(alike) == []
 
 
 def test_why_there_are_no_times_is_said_on_request(tmp_path, capsys):
@@ -55,10 +52,7 @@ def test_why_there_are_no_times_is_said_on_request(tmp_path, capsys):
     printed = " ".join(capsys.readouterr().out.split())
     assert said in printed
     assert "clock error" not in printed
-
-
-def test_known_times_have_columns(tmp_path, capsys):
-    path = runs.save(run_of(50_000, 60_000, OTHER), tmp_path / "run.jsonl")
+    path = runs.save(run_of(50_000, 60_000, OTHER), tmp_path / "known.jsonl")
     show_runs([str(path)], Shown(views=["details"], wide=True))
     printed = " ".join(capsys.readouterr().out.split())
     assert "there back clock error" in printed
@@ -70,8 +64,7 @@ def test_what_is_not_known_is_null(tmp_path, capsys):
     for round_trip, known in ((18_000, False), (1000, True)):
         path = runs.save(run_of(50_000, 60_000, OTHER, round_trip), tmp_path / "run.jsonl")
         show_runs([str(path)], Shown(format="csv"))
-        heading, line = (each.split(",") for each in capsys.readouterr().out.splitlines())
-        row = dict(zip(heading, line, strict=True))
+        (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
         assert bool(row["there_ns"]) == bool(row["back_ns"]) == known
         assert float(row["clock_error_ns"]) > round_trip / 2
 

@@ -1,9 +1,6 @@
 """The first screen of a run, and why its rows are not ok."""
 
-from pathlib import Path
-
 import numpy as np
-import pytest
 
 from halftrip.report.causes import render_why
 from halftrip.report.document import document
@@ -11,29 +8,24 @@ from halftrip.report.overview import has_overview
 from halftrip.report.screen import render
 from halftrip.results.records import RunEnd, Skip
 from harness import runs
+from harness.files import ROOT
 from harness.screens import text_of
 
-GOLDEN = Path(__file__).parents[2] / "golden"
+GOLDEN = ROOT / "tests" / "golden"
 SIZES = (1, 8, 64, 1024, 65536, 1 << 20)
 
 
 def slices(transport, size, half_ns, wander=0.004, **changes):
     """Ten slices whose medians differ by this share."""
     levels = np.random.default_rng(size).permutation(np.linspace(-1, 1, 10))
-    wait = "spin" if transport == "shm" else "block"
+    wait = changes.pop("wait", "spin" if transport == "shm" else "block")
     return [
         runs.measurement(
-            transport,
-            size,
-            wait,
-            half_ns * (1 + wander * level),
-            seed=n,
-            slice=n,
-            rtts=(60.0, 61.0),
-            **changes,
+            transport, size, wait, half_ns * (1 + wander * level), seed=n, slice=n,
+            rtts=(60.0, 61.0), **changes,
         )
         for n, level in enumerate(levels)
-    ]
+    ]  # fmt: skip
 
 
 def made(**changes):
@@ -49,66 +41,31 @@ def made(**changes):
     return runs.run(*every, **(values | changes))
 
 
-@pytest.mark.parametrize("width", [80, 100, 200])
-def test_the_whole_screen(width):
+def test_the_whole_screen():
     content = document(made(), flags=False)
     assert has_overview(content.rows)
-    shown = text_of(render(content, width, "RUN"), width)
-    assert shown == (GOLDEN / f"overview-{width}.txt").read_text()
+    shown = text_of(render(content, 80, "RUN"), 80)
+    assert shown == (GOLDEN / "overview-80.txt").read_text()
     lines = shown.splitlines()
-    assert max(map(len, lines)) <= width
+    assert max(map(len, lines)) <= 80
     assert all(line == line.rstrip() for line in lines)
 
 
-@pytest.mark.parametrize("width", [80, 200])
-def test_why_rows_are_not_ok(width):
-    shown = text_of(render_why(document(made(), flags=False), width), width)
-    assert shown == (GOLDEN / f"why-{width}.txt").read_text()
-    assert max(map(len, shown.splitlines())) <= width
-
-
-def test_a_narrow_screen_leaves_columns_out():
-    lines = text_of(render(document(made(), flags=False), 50), 50).splitlines()
-    assert max(map(len, lines)) <= 50
-    heading = next(line for line in lines if line.startswith("transport"))
-    assert "n1/2" not in heading
-    assert any(line.startswith("no room for ") and "n1/2" in line for line in lines)
-    assert any(line.startswith("shm") for line in lines)
-
-
-def test_what_is_missing_is_said_before_the_verdict():
+def test_why_rows_are_not_ok():
+    shown = text_of(render_why(document(made(), flags=False), 80), 80)
+    assert shown == (GOLDEN / "why-80.txt").read_text()
+    # What is missing is said before the verdict.
     run = made(end=RunEnd(reason="stopped by SIGINT"))
     shown = text_of(render(document(run, flags=False), 100), 100)
     assert "not measured: udp 1M: a datagram is smaller\ninterrupted: stopped by SIGINT\n" in shown
 
 
 def test_few_sizes_one_path_or_several_pairs_have_their_table():
-    assert not has_overview(
-        document(runs.run(*slices("shm", 8, 50.0), *slices("tcp", 8, 50.0))).rows
-    )
+    few = [*slices("shm", 8, 50.0), *slices("tcp", 8, 50.0)]
     one = [each for size in SIZES for each in slices("shm", size, 50.0)]
-    assert not has_overview(document(runs.run(*one)).rows)
-    pairs = [
-        each
-        for size in SIZES
-        for pair in ((0, 1), (2, 3))
-        for each in slices("shm", size, 50.0, pair=pair)
-    ]
-    assert not has_overview(document(runs.run(*pairs)).rows)
-
-
-def test_paths_are_named_by_what_tells_them_apart():
-    both = [
-        each
-        for size in SIZES
-        for wait in ("block", "spin")
-        for each in [
-            runs.measurement("tcp", size, wait, 9000.0, seed=n, slice=n) for n in range(10)
-        ]
-    ]
-    lines = text_of(render(document(runs.run(*both), flags=False), 100), 100).splitlines()
-    assert sum(line.startswith("tcp block") for line in lines) == 2
-    assert sum(line.startswith("tcp spin") for line in lines) == 2
+    pairs = [*one, *(each for size in SIZES for each in slices("shm", size, 50.0, pair=(2, 3)))]
+    for measured in (few, one, pairs):
+        assert not has_overview(document(runs.run(*measured)).rows)
 
 
 def moving(line_of):
@@ -133,47 +90,41 @@ def trust_of(run):
     return next(line for line in shown.splitlines() if line.startswith("Trust")), shown
 
 
-def test_rows_that_go_with_the_cores_say_so_together():
+def test_rows_that_go_with_the_cores_say_so_together_and_others_do_not():
     said, shown = trust_of(moving(lambda level, random: 100 * (level + random.normal(0, 0.1))))
     assert "The cores moved: in " in said
     assert "of 12 rows the level goes with the core-to-core round trip" in said
     assert "Do:    keep to one state with --placement-state near, or far\n" in shown
-
-
-def test_rows_that_go_their_own_way_do_not():
     said, shown = trust_of(moving(lambda level, random: random.normal(100, 10)))
-    assert "level wandered" in said
-    assert "cores moved" not in said
+    assert ("level wandered" in said, "cores moved" in said) == (True, False)
     assert "; then halftrip run --resume a.jsonl --again caution,no\n" in shown
 
 
 def test_messages_per_second_are_of_one_size_on_all_paths():
     """Where streams of several sizes were measured beside the ping-pong, of the smallest."""
     latency = [m for name in ("shm", "tcp") for size in SIZES for m in slices(name, size, 50.0)]
-    rates = [
-        m
-        for name in ("shm", "tcp")
-        for size in (8, 1024)
-        for m in slices(name, size, 10.0, pattern="stream", window=64)
-    ]
+    stream = {"pattern": "stream", "window": 64}
+    rates = [m for n in ("shm", "tcp") for s in (8, 1024) for m in slices(n, s, 10.0, **stream)]
     shown = text_of(render(document(runs.run(*latency, *rates), flags=False), 120), 120)
     heading = next(line for line in shown.splitlines() if line.startswith("transport"))
     assert "messages 8 B" in heading
+    # Paths are named by what tells them apart.
+    waits = [
+        m for size in SIZES for w in ("block", "spin") for m in slices("tcp", size, 9.0, wait=w)
+    ]
+    lines = text_of(render(document(runs.run(*waits), flags=False), 100), 100).splitlines()
+    for name in ("tcp block", "tcp spin"):
+        assert sum(line.startswith(name) for line in lines) == 2
 
 
-@pytest.mark.parametrize(
-    ("wander", "end", "said"),
-    [
-        (0.06, RunEnd(reason=None), "run --resume 'a run.jsonl' --again caution"),
-        (0.06, RunEnd(reason="stopped by SIGINT"), "run --resume 'a run.jsonl'\n"),
-    ],
-)
-def test_the_way_on_can_be_typed_as_it_stands(wander, end, said):
-    one = [m for size in SIZES for m in slices("tcp", size, 9000.0, wander=wander)]
-    content = document(runs.run(*one, end=end), flags=False)
-    assert said in text_of(render(content, 200, "a run.jsonl"), 200)
-    # Of a part of a run, nothing is measured again alone.
-    assert "--resume" not in text_of(render(content, 200), 200)
+def test_the_way_on_can_be_typed_as_it_stands():
+    one = [m for size in SIZES for m in slices("tcp", size, 9000.0, wander=0.06)]
+    for reason, said in ((None, " --again caution"), ("stopped by SIGINT", "\n")):
+        content = document(runs.run(*one, end=RunEnd(reason=reason)), flags=False)
+        shown = text_of(render(content, 200, "a run.jsonl"), 200)
+        assert f"run --resume 'a run.jsonl'{said}" in shown
+        # Of a part of a run, nothing is measured again alone.
+        assert "--resume" not in text_of(render(content, 200), 200)
 
 
 def test_a_row_without_an_interval_is_no_result():

@@ -17,12 +17,12 @@ def clock(monkeypatch):
     return clock
 
 
-def shown(line, clock, *updates, width=80, **options):
+def shown(clock, *updates, width=80, **options):
     """What the line says after `updates`: the second, and the arguments of `update`."""
     clock.now = 100.0
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=width, height=20)
-    with line(console, **options) as view:
+    with ProgressLine(console, **options) as view:
         for now, *arguments in updates:
             clock.now = 100.0 + now
             view.update(*arguments)
@@ -30,58 +30,45 @@ def shown(line, clock, *updates, width=80, **options):
         return screen.getvalue().rsplit("\x1b[2K", 1)[-1].strip("\r\n").removesuffix("\x1b[?25l")
 
 
-@pytest.mark.parametrize(
-    ("later", "left"), [(0, "91 s"), (2, "5 min")], ids=["one launch", "three launches"]
-)
-def test_it_says_what_is_measured_how_far_it_is_and_how_long_it_takes(clock, later, left):
-    updates = [(now, max(1, 10 * now), 1000, "tcp pingpong 64K", later) for now in range(11)]
-    text = shown(ProgressLine, clock, *updates)
-    assert text == f"tcp pingpong 64K · slice 100 of 1000 · {left} left"
+def test_it_says_what_is_measured_how_far_it_is_and_how_long_it_takes(clock):
+    for later_launches, left in ((0, "91 s"), (2, "5 min")):
+        name = ("tcp pingpong 64K", later_launches)
+        text = shown(clock, *((now, max(1, 10 * now), 1000, *name) for now in range(11)))
+        assert text == f"tcp pingpong 64K · slice 100 of 1000 · {left} left"
 
 
 def test_at_first_it_does_not_know_how_long_it_takes(clock):
-    text = shown(ProgressLine, clock, (0.0, 1, 10, "shm"), (0.5, 2, 10, "shm"))
+    text = shown(clock, (0.0, 1, 10, "shm"), (0.5, 2, 10, "shm"))
     assert text == "shm · slice 2 of 10"
-
-
-def test_a_limited_run_takes_no_longer_than_its_limit(clock):
+    # So it is in another launch.
+    updates = [(float(now), now + 1, 20, "shm") for now in range(20)]
+    text = shown(clock, *updates, (25.0, 1, 20, "shm"))
+    assert text == "shm · slice 1 of 20"
+    # A limited run takes no longer than its limit.
     updates = [(float(now), now + 1, 1000, "shm") for now in range(5)]
-    assert shown(ProgressLine, clock, *updates, seconds=10.0).endswith("· 6 s left")
-    assert shown(ProgressLine, clock, (0.0, 1, 10, "shm"), seconds=9.0).endswith("· 9 s left")
+    assert shown(clock, *updates, seconds=10.0).endswith("· 6 s left")
 
 
 def test_only_the_latest_seconds_tell_the_pace(clock):
     """First slices take longer."""
     slow = [(float(now), now + 1, 200, "shm") for now in range(20)]
     fast = [(20.0 + now, 20 + 10 * now, 200, "shm") for now in range(12)]
-    assert shown(ProgressLine, clock, *slow, *fast).endswith("slice 130 of 200 · 7 s left")
+    assert shown(clock, *slow, *fast).endswith("slice 130 of 200 · 7 s left")
 
 
-def test_another_launch_begins_anew(clock):
-    updates = [(float(now), now + 1, 20, "shm") for now in range(20)]
-    text = shown(ProgressLine, clock, *updates, (25.0, 1, 20, "shm"))
-    assert text == "shm · slice 1 of 20"
-
-
-@pytest.mark.parametrize("width", [20, 40])
-def test_it_fits_the_terminal(clock, width):
+def test_it_fits_the_terminal(clock):
+    width = 20
     updates = [(float(now), now + 1, 1000, "launch 2 of 3 · tcp pingpong 64K") for now in range(5)]
-    text = shown(ProgressLine, clock, *updates, width=width)
+    text = shown(clock, *updates, width=width)
     assert len(text) <= width
     assert text.endswith("…")
     assert "\n" not in text
 
 
-def test_without_a_terminal_there_is_no_line():
-    screen = io.StringIO()
-    with ProgressLine(Console(file=screen)) as view:
-        view.update(1, 2, "shm")
-    assert screen.getvalue() == ""
-
-
-def test_warnings_are_lines_of_any_length():
+def test_without_a_terminal_there_are_warnings_alone_of_any_length():
     screen = io.StringIO()
     with ProgressLine(Console(file=screen, width=20)) as view:
+        view.update(1, 2, "shm")
         view.warn(["core 0 is busy: [red]any program[/red] has 100% of it"])
     assert screen.getvalue() == (
         "halftrip: warning: core 0 is busy: [red]any program[/red] has 100% of it\n"

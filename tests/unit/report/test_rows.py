@@ -1,7 +1,5 @@
 """The rows of a run: their order, and the figures of slices, losses and directions."""
 
-import math
-
 import pytest
 
 from halftrip.report.rows import rows
@@ -46,19 +44,6 @@ def test_slices_make_one_row():
     assert row.core_to_core_rtt == (130.0, 160.0)
 
 
-def test_messages_of_no_bytes_have_no_bandwidth():
-    row = row_of(runs.measurement(size=0))
-    assert row.summary.bandwidth == 0
-    assert not math.isnan(row.summary.latency)
-
-
-def test_lost_messages_are_no_bandwidth_of_a_stream():
-    row = row_of(runs.stream(delivery=Delivery(sent=1000, lost=250, reordered=10, jitter=1500.0)))
-    assert row.bandwidth == pytest.approx(0.75e9)
-    assert row.rate == pytest.approx(0.75e6)
-    assert row.peer_bandwidth is None
-
-
 def test_bandwidth_with_losses_is_over_all_the_time():
     """The first windows go into the queue at once; what it cannot deliver is lost later."""
     samples = [5_000] * 60 + [20_000] * 40
@@ -70,16 +55,17 @@ def test_bandwidth_with_losses_is_over_all_the_time():
 
 
 def test_deliveries_of_slices_are_added_and_the_last_jitter_counts():
+    row = row_of(runs.stream(delivery=Delivery(sent=1000, lost=250, reordered=10, jitter=1500.0)))
+    assert row.bandwidth == pytest.approx(0.75e9)
+    assert row.rate == pytest.approx(0.75e6)
+    assert row.peer_bandwidth is None
     row = row_of(
         runs.stream(delivery=Delivery(sent=10, lost=1, reordered=2, jitter=5.0)),
         runs.stream(delivery=Delivery(sent=30, lost=3, reordered=0, jitter=7.0), slice=1),
     )
     assert row.delivery == Delivery(sent=40, lost=4, reordered=2, jitter=7.0)
     assert row.delivered == pytest.approx(0.9)
-
-
-def test_lost_messages_of_a_ping_pong_take_no_bandwidth():
-    """A lost iteration is no sample."""
+    # A lost iteration of a ping-pong is no sample.
     lost = Delivery(sent=500, lost=100, reordered=0)
     with_losses = row_of(runs.measurement("udp", 8, "block", delivery=lost))
     assert with_losses.bandwidth == row_of(runs.measurement("udp", 8, "block")).bandwidth

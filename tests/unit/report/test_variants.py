@@ -22,15 +22,10 @@ SOFTWARE = {OPENMPI: "Open MPI v5.0.1", MPICH: "MPICH 4.2"}
 
 
 def measured(variant, launch, size=8, half_ns=100.0, transport="mpi", **fields):
-    made = [
-        runs.measurement(transport, size, "spin", half_ns, slice=n, launch=launch, seed=n)
-        for n in range(8)
-    ]
+    fields |= {"variant": variant, "launch": launch}
     return [
-        msgspec.structs.replace(
-            m, configuration=msgspec.structs.replace(m.configuration, variant=variant, **fields)
-        )
-        for m in made
+        runs.measurement(transport, size, "spin", half_ns, slice=n, seed=n, **fields)
+        for n in range(8)
     ]
 
 
@@ -71,16 +66,26 @@ def test_variants_stand_side_by_side_in_the_order_of_the_plan(both):
     assert [line.cells[1] for line in part.made.table.lines] == ["8", "64"]
     first = part.made.table.lines[0].cells
     assert float(first[2]) < float(first[4])
-
-
-def test_the_heading_names_every_mpi_and_the_key_which_had_which(both):
     shown = text_of(render(document(both), 200), 200)
     assert "Open MPI v5.0.1 and MPICH 4.2" in shown.splitlines()[0]
     assert "mpiexec.openmpi: Open MPI v5.0.1\n" in shown
     assert "mpiexec.mpich: MPICH 4.2\n" in shown
+    found = frame(both)
+    assert dict(zip(found["variant"], found["mpi"], strict=True)) == {
+        "mpiexec mpiexec.openmpi": "Open MPI v5.0.1", "mpiexec mpiexec.mpich": "MPICH 4.2",
+    }  # fmt: skip
 
 
-def test_long_values_are_letters_with_a_key():
+def test_numbers_say_of_what_they_are_and_long_values_are_letters_with_a_key():
+    numbers = tuple((("env.N", str(n)),) for n in (1, 2))
+    run = a_run(*measured(numbers[0], 0), *measured(numbers[1], 1), planned=numbers)
+    (part,) = variants.parts(document(run))
+    assert [c.name for c in part.made.table.columns][2::2] == ["N 1", "N 2"]
+    # Many variants have a column for each axis.
+    many = tuple((("env.N", f"v{n}"),) for n in range(6))
+    run = a_run(*(m for n, v in enumerate(many) for m in measured(v, n)), planned=many)
+    shown = text_of(render(document(run), 120), 120)
+    assert any(line.split()[:1] == ["N"] for line in shown.splitlines())
     long = tuple((("env.UCX_TLS", f"{name},self,cuda_copy,cma"),) for name in ("posix", "sysv"))
     run = a_run(*measured(long[0], 0), *measured(long[1], 1), planned=long)
     (part,) = variants.parts(document(run))
@@ -90,74 +95,33 @@ def test_long_values_are_letters_with_a_key():
     ]  # fmt: skip
 
 
-def test_numbers_say_of_what_they_are():
-    numbers = tuple((("env.N", str(n)),) for n in (1, 2))
-    run = a_run(*measured(numbers[0], 0), *measured(numbers[1], 1), planned=numbers)
-    (part,) = variants.parts(document(run))
-    assert [c.name for c in part.made.table.columns][2::2] == ["N 1", "N 2"]
-    assert variants.key(document(run)) == []
+def test_what_is_different_about_a_base_is_said(both):
+    """Also of a file that anybody may have written, whose plan makes no sense."""
+    base = {"file": "b.jsonl", "env": [["X", "1"]], "mpiexec": "old"}
+    for changes, said in (
+        ({"against": base}, ["base: b.jsonl, measured again with X=1, mpiexec old"]),
+        *(({"against": odd}, []) for odd in (3, {"file": "b.jsonl", "env": [3]})),
+        *(({"vary": odd}, []) for odd in (3, {"mpiexec": [["a"], {}]}, {"x": []})),
+    ):
+        header = msgspec.structs.replace(both.header, plan=both.header.plan | changes)
+        found = document(msgspec.structs.replace(both, header=header))
+        assert [line for line in variants.key(found) if line.startswith("base:")] == said
+        assert "mpiexec.mpich" in text_of(render(found, 200), 200)
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        (
-            {"file": "b.jsonl", "env": [["X", "1"]], "mpiexec": "old"},
-            ["base: b.jsonl, measured again with X=1, mpiexec old"],
-        ),
-        ({"file": "b.jsonl"}, []),
-        ({"file": "b.jsonl", "env": [3]}, []),
-        (3, []),
-    ],
-)
-def test_what_is_different_about_a_base_is_said(both, asked, said):
-    """Also of a file that anybody may have written."""
-    header = msgspec.structs.replace(both.header, plan=both.header.plan | {"against": asked})
-    found = variants.key(document(msgspec.structs.replace(both, header=header)))
-    assert [line for line in found if line.startswith("base:")] == said
-
-
-@pytest.mark.parametrize("vary", [3, {"mpiexec": 3}, {"mpiexec": [["a"], {}]}, {"x": []}])
-def test_a_plan_that_makes_no_sense_is_shown_all_the_same(both, vary):
-    header = msgspec.structs.replace(both.header, plan=both.header.plan | {"vary": vary})
-    run = msgspec.structs.replace(both, header=header)
-    assert "mpiexec.mpich" in text_of(render(document(run), 200), 200)
-
-
-def test_many_variants_have_a_column_for_each_axis():
-    many = tuple((("env.N", f"v{n}"),) for n in range(6))
-    run = a_run(*(m for n, v in enumerate(many) for m in measured(v, n)), planned=many)
-    shown = text_of(render(document(run), 120), 120)
-    assert any(line.split()[:1] == ["N"] for line in shown.splitlines())
-
-
-def test_what_failed_is_named_with_its_variant(both):
+def test_what_failed_or_was_skipped_is_named_with_its_variant(both):
     failures = tuple(LaunchFailure(launch=n, variant=MPICH, reason="it aborts") for n in (1, 3))
-    run = msgspec.structs.replace(both, launch_failures=failures)
+    # One of all variants has nothing to do with them.
+    alike = [Skip(transport="udp", reason="no route", variant=v) for v in (OPENMPI, MPICH)]
+    of_one = Skip(transport="mpi", reason="it has no window", variant=MPICH)
+    run = msgspec.structs.replace(both, launch_failures=failures, skips=(*alike, of_one))
     assert notes.failures(document(run)) == [
         "failed: mpiexec mpiexec.mpich: it aborts (in 2 launches)"
     ]
-
-
-def test_a_skip_of_all_variants_has_nothing_to_do_with_them(both):
-    alike = [Skip(transport="udp", reason="no route", variant=v) for v in (OPENMPI, MPICH)]
-    of_one = Skip(transport="mpi", reason="it has no window", variant=MPICH)
-    run = msgspec.structs.replace(both, skips=(*alike, of_one))
     assert notes.skips(document(run)) == [
         "not measured: udp: no route",
         "mpiexec mpiexec.mpich: not measured: mpi: it has no window",
     ]
-
-
-def test_a_frame_has_the_mpi_of_each_variant(both):
-    pytest.importorskip("pandas")
-    found = frame(both)
-    assert dict(zip(found["variant"], found["mpi"], strict=True)) == {
-        "mpiexec mpiexec.openmpi": "Open MPI v5.0.1", "mpiexec mpiexec.mpich": "MPICH 4.2",
-    }  # fmt: skip
-
-
-# What compares rows as neighbours.
 
 
 def test_rows_of_different_variants_do_not_contradict_each_other():
@@ -166,26 +130,23 @@ def test_rows_of_different_variants_do_not_contradict_each_other():
     assert contradictions(evidences(run)) == {}
     same = a_run(*measured(OPENMPI, 0, 8, 900), *measured(OPENMPI, 0, 4096, 100))
     assert contradictions(evidences(same))
-
-
-def test_a_stream_is_compared_with_the_pingpong_of_its_variant():
     stream = {"pattern": "stream", "window": 64, "places": "own"}
     run = a_run(*measured(OPENMPI, 0, 8, 100), *measured(MPICH, 1, 8, 9000, **stream))
     assert contradictions(evidences(run)) == {}
 
 
-def test_layers_are_of_one_variant():
+def test_layers_slow_hosts_and_message_rates_are_of_one_variant(both):
     run = a_run(*measured(OPENMPI, 0), *measured(MPICH, 1, transport="mpi4py"))
     assert steps(run.by_configuration) == []
-
-
-def test_slow_hosts_are_looked_for_within_a_variant(both):
     assert len(judged(both.by_configuration)) == 4
+    stream = {"pattern": "stream", "window": 64, "places": "own"}
+    run = a_run(*measured(OPENMPI, 0, **stream), *measured(MPICH, 1, 8, 200, **stream))
+    assert set(_rates(document(run).rate_rows)) == {("mpi", OPENMPI), ("mpi", MPICH)}
 
 
-def test_cores_that_differ_have_typical_round_trips_of_their_own():
+def test_cores_and_flags_of_ranks_are_of_their_own_launches():
     """A row is adjusted to the round trip of its own cores."""
-    found = [m for v, n in ((OPENMPI, 0), (MPICH, 1)) for m in measured(v, n)]
+    found = [*measured(OPENMPI, 0), *measured(MPICH, 1)]
     moved = [
         msgspec.structs.replace(
             m,
@@ -196,26 +157,14 @@ def test_cores_that_differ_have_typical_round_trips_of_their_own():
         )
         for m in found
     ]
-    assert len(typical_rtts(a_run(*found))) == 1
-    assert len(typical_rtts(a_run(*moved))) == 2
-
-
-def test_flags_of_ranks_are_of_their_own_launches():
+    assert [len(typical_rtts(a_run(*each))) for each in (found, moved)] == [1, 2]
     environments = [
         runs.environment(rank, launch=launch, core=None if launch else rank, oversubscribed=launch)
         for launch in (False, True)
         for rank in range(2)
     ]
-    run = a_run(*measured(OPENMPI, 0), *measured(MPICH, 1), environments=environments)
     flagged = {
         row.configuration.variant: (unpinned(row) is not None, oversubscribed(row) is not None)
-        for row in evidences(run)
+        for row in evidences(a_run(*found, environments=environments))
     }
     assert flagged == {OPENMPI: (False, False), MPICH: (True, True)}
-
-
-def test_message_rates_of_an_overview_are_of_the_variant():
-    stream = {"pattern": "stream", "window": 64, "places": "own"}
-    run = a_run(*measured(OPENMPI, 0, **stream), *measured(MPICH, 1, 8, 200, **stream))
-    rates = _rates(document(run).rate_rows)
-    assert set(rates) == {("mpi", OPENMPI), ("mpi", MPICH)}

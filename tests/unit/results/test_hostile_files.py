@@ -12,6 +12,7 @@ import pytest
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
 from halftrip.results import reading
+from halftrip.results.device import DeviceCopy
 from halftrip.results.records import (
     Aggregate,
     ClockComparison,
@@ -34,6 +35,9 @@ COUNTERS = HostCounters(
 )  # fmt: skip
 AGGREGATE = Aggregate(
     configuration=runs.configuration(), slice=0, pairs=[(0, 1)], spans=[5], messages=[2.0]
+)
+COPY = DeviceCopy(
+    rank=0, memory="cuda@0", direction="host to device", host="pinned", size=4096, ns=812.5
 )
 COMPARISON = ClockComparison(rank=1, ranks=[1, 2], at=5, ahead=-7, round_trip=3)
 
@@ -60,13 +64,10 @@ def changed(record, *changes):
 
 WRONG = {
     "invalid UTF-8": (changed(Notice(rank=0, host="a", text="b"), (b'"b"', b'"\xff"')), "utf-8"),
-    "nested": (changed(Notice(rank=0, host="a", text="b"), (b'"b"', DEEP)), "got `array`"),
     "nested where nobody looks": (b'{"record":"end","x":' + DEEP + b"}\n", "nested too deep"),
     "window": (changed(a_measurement(), (b'"window":1', b'"window":0')), "window"),
     "size": (changed(a_measurement(), (b'"size":8', b'"size":-8')), "size"),
-    "large size": (changed(a_measurement(), (b'"size":8', b'"size":%d' % 10**30)), "size"),
     "times": (changed(a_measurement(), (b"[1,2,3]", b"[1,-2,3]")), "expected times"),
-    "long times": (changed(a_measurement(), (b"[1,2,3]", b"[1,%d]" % 10**18)), "expected times"),
     "many times": (changed(a_measurement(), (b"[1,2,3]", b"[%d,%d]" % ((9 * 10**16,) * 2))), "tim"),
     "iterations": (changed(a_measurement(), (b'"iterations":1,', b'"iterations":0,')), "iteration"),
     "messages": (
@@ -78,8 +79,6 @@ WRONG = {
         "messages",
     ),
     "at": (changed(a_measurement(), (b'"at":0.5', b'"at":1e308')), "at"),
-    "not a number": (changed(a_measurement(), (b'"at":0.5', b'"at":NaN')), "malformed"),
-    "digits": (changed(a_measurement(), (b'"at":0.5', b'"at":' + b"9" * 5000)), "out of range"),
     "exponent": (changed(a_measurement(), (b'"at":0.5', b'"at":1e999')), "out of range"),
     "rank": (a_measurement(pair=(0, 7)), "rank 7 is none of this run"),
     "negative rank": (changed(a_measurement(), (b'"pair":[0,1]', b'"pair":[-1,1]')), "pair"),
@@ -87,7 +86,6 @@ WRONG = {
         Failure(configuration=runs.configuration(pair=(0, 9)), slice=0, reason="x"),
         "rank 9 is none",
     ),
-    "rank of an aggregate": (msgspec.structs.replace(AGGREGATE, pairs=[(0, 1), (5, 6)]), "rank 5"),
     "no pairs": (msgspec.structs.replace(AGGREGATE, pairs=[]), "no pairs"),
     "spans": (msgspec.structs.replace(AGGREGATE, spans=[1, 2]), "not as many"),
     "arrivals": (
@@ -107,19 +105,26 @@ WRONG = {
     ),
     "rank of a clock": (COMPARISON, "rank 2 is none"),
     "clock of rank 0": (msgspec.structs.replace(COMPARISON, ranks=[0, 1]), "not rank 0's"),
-    "clock of other ranks": (msgspec.structs.replace(COMPARISON, ranks=[2]), "of its own ranks"),
     "round trip": (msgspec.structs.replace(COMPARISON, ranks=[1], round_trip=-1), "round_trip"),
     "copy": (CopyTime(rank=0, size=8, ns=0.0), "ns"),
     "seconds": (msgspec.structs.replace(COUNTERS, seconds=0.0), "seconds"),
     "long notice": (Notice(rank=0, host="a", text="b" * 200_000), "length"),
+    "index of a device": (changed(runs.device(), (b'"index":0', b'"index":-1')), "index"),
+    "power of a device": (changed(runs.device(), (b":700.0", b":-1.0")), "power_limit"),
+    "rank of a device": (runs.device(7), "rank 7 is none"),
+    "time of a device's copy": (changed(COPY, (b":812.5", b":0.0")), "ns"),
+    "direction of a device's copy": (changed(COPY, (b"host to", b"here to")), "direction"),
     "second header": (HEADER, "begins once"),
     "empty": (b"\n", ""),
     "another value": (b"[1, 2]\n", "object"),
+    "another record": (b'{"record":"poem"}\n', "poem"),
 }
 
 
 @pytest.mark.parametrize(("line", "why"), WRONG.values(), ids=WRONG)
-def test_what_makes_no_sense_is_left_out_and_the_rest_loads(tmp_path, line, why):
+def test_what_makes_no_sense_is_left_out_and_the_rest_loads_and_is_shown(
+    tmp_path, line, why, capsys
+):
     path = write(tmp_path / "run.jsonl", a_measurement(), line, a_measurement(slice=1))
     run = load(path)
     (problem,) = run.problems
@@ -128,11 +133,6 @@ def test_what_makes_no_sense_is_left_out_and_the_rest_loads(tmp_path, line, why)
     assert problem.isprintable()
     assert len(problem) < len(str(path)) + 250
     assert run.measurements == (a_measurement(), a_measurement(slice=1))
-
-
-@pytest.mark.parametrize(("line", "why"), WRONG.values(), ids=WRONG)
-def test_what_is_left_out_is_named_when_the_run_is_shown(tmp_path, line, why, capsys):
-    path = write(tmp_path / "run.jsonl", a_measurement(), line)
     show_runs([str(path)], Shown())
     printed = capsys.readouterr()
     assert f"{path}: line 5" in printed.err
@@ -152,10 +152,7 @@ def test_ranks_may_be_missing_where_their_line_is_lost(tmp_path):
     path = write(tmp_path / "run.jsonl", b"lost\n", a_measurement(pair=(0, 7)))
     run = load(path)
     assert len(run.problems) == len(run.measurements) == 1
-
-
-def test_a_run_without_any_environment_has_its_measurements(tmp_path):
-    path = tmp_path / "run.jsonl"
+    # Without any environment, there is none to miss.
     path.write_bytes(encode(HEADER) + encode(a_measurement()))
     assert load(path).problems == ()
 
@@ -166,17 +163,9 @@ def header(**changes):
 
 @pytest.mark.parametrize(("line", "why"), [
     (b'{"record":"run","version":1}\n', "missing required field"),
-    (b'{"record":"run","version":true}\n', "not a run file"),
-    (b'{"record":"run","version":0}\n', "not a run file"),
     (b'{"record":"run","version":-1,"format":4}\n', "not a run file"),
-    (b'{"record":"run","version":null}\n', "not a run file"),
-    (b'{"record":"run","version":"1"}\n', "not a run file"),
-    (b'{"record":"run"}\n', "not a run file"),
-    (b'{"record":"run","format":true}\n', "not a run file"),
-    (b'{"record":"end","format":4}\n', "not a run file"),
     (b'{"record":"run","version":' + b"9" * 4000 + b"}\n", "newer than"),
     (b'{"record":"run","version":' + b"9" * 5000 + b"}\n", "not a run file"),
-    (b'{"record":"run\xff","version":1}\n', "not a run file"),
     (b'{"record":"run","version":1,"plan":' + DEEP + b"}\n", "not a run file"),
     (DEEP, "not a run file"),
     (header(plan={"sizes": [[[[[[[[1]]]]]]]]}), "nested too deep"),
@@ -184,7 +173,6 @@ def header(**changes):
     (header(plan={"placement_state": "\x1b[2J"}), "placement_state"),
     (header(started="\x1b[2J"), "no date"),
     (header(started="0001-01-01"), "year 1"),
-    (header(halftrip=5), "halftrip"),
     (b"\0" * (17 << 20), "not a run file"),
 ])  # fmt: skip
 def test_what_is_no_run_file_is_an_error_in_one_line(tmp_path, line, why):
@@ -196,16 +184,11 @@ def test_what_is_no_run_file_is_an_error_in_one_line(tmp_path, line, why):
     assert len(str(raised.value)) < len(str(path)) + 250
 
 
-@pytest.mark.parametrize("name", ["a\0b", "a\x1bb", "a\udc80b"])
+@pytest.mark.parametrize("name", ["a\0b", "a\x1bb", "a\udc80b", "/dev/zero"])
 def test_a_name_of_no_file_is_an_error_in_one_line(name):
     with pytest.raises(UsageError) as raised:
         load(name)
     assert str(raised.value).isprintable()
-
-
-def test_a_file_that_does_not_end_is_no_run_file():
-    with pytest.raises(UsageError, match="not a run file"):
-        load("/dev/zero")
 
 
 def test_a_line_that_is_longer_than_any_record_is_not_kept(tmp_path, monkeypatch):
@@ -245,13 +228,13 @@ def test_a_long_notice_takes_no_longer_than_its_bytes(tmp_path):
     assert spent < 50 * (time.process_time() - began) + 1
 
 
-@pytest.mark.parametrize("text", ["\x1b[31mred", "\x9b31m", "\u202eder", "a\x07b", "a\rb"])
 @pytest.mark.parametrize("shown", [
     Shown(), Shown(views=["details", "why", "flags", "system-log"]), Shown(format="csv"),
     Shown(format="json"), Shown(format="markdown"), Shown(format="latex"),
     Shown(format="nodes", expect="latency=1us"),
 ], ids=lambda shown: " ".join([shown.format, *shown.views]))  # fmt: skip
-def test_texts_of_a_file_do_nothing_on_a_terminal(tmp_path, capsys, text, shown):
+def test_texts_of_a_file_do_nothing_on_a_terminal(tmp_path, capsys, shown):
+    text = "\x1b[31mred\x9b31m\u202edera\x07b\rb"
     made = runs.run(
         a_measurement(transport=text),
         environments=(runs.environment(0, host=text), runs.environment(1, mpi=text)),

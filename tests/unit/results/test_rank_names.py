@@ -21,13 +21,9 @@ def test_of_several_ranks_on_a_host_both_are_said():
     assert names.pairs([(0, 2)]) == "ranks 0-2"
 
 
-def test_hosts_of_the_same_name_do_not_tell_ranks_apart():
-    """As containers may have it."""
-    names = Names({0: "box", 1: "box"})
-    assert names.pairs([(0, 1)]) == "ranks 0-1"
-
-
 def test_a_rank_that_nobody_has_described_has_its_number():
+    """So has each where hosts have the same name, as containers may have it."""
+    assert Names({0: "box", 1: "box"}).pairs([(0, 1)]) == "ranks 0-1"
     names = Names({0: "n1", 1: "n2"})
     assert (names.rank(7), names.of_host(7)) == ("rank 7", "")
     assert Names({}).pair((0, 1)) == "0-1"

@@ -29,22 +29,20 @@ def a_run(*measurements, **changes):
 
 
 def test_each_side_is_a_run_of_the_same_configurations():
-    run = a_run(*(measurement(n, s) for n, s in enumerate((BASE, NEW, NEW, BASE))))
+    """What else is varied stays."""
+    other = ("env.X", "1")
+    run = a_run(*(measurement(n, s, other) for n, s in enumerate((BASE, NEW, NEW, BASE))))
     base, new, rounds, against = run.sides
     assert base.by_configuration.keys() == new.by_configuration.keys()
+    for side in (base, new):
+        assert side.variant_of.popitem()[1] == (other,)
+        assert [c.variant for c in side.by_configuration] == [(other,)]
     assert [m.launch for m in base.measurements] == [0, 3]
     assert [m.launch for m in new.measurements] == [1, 2]
     assert [e.launch for e in new.environments] == [1, 2]
     assert rounds == {0: 0, 1: 0, 2: 1, 3: 1}
     assert against == {"file": "base.jsonl", "mpiexec": "old"}
     assert run.base_file == "base.jsonl"
-
-
-def test_what_else_is_varied_stays():
-    run = a_run(measurement(0, BASE, ("env.X", "1")), measurement(1, NEW, ("env.X", "1")))
-    for side in run.sides[:2]:
-        assert side.variant_of.popitem()[1] == (("env.X", "1"),)
-        assert [c.variant for c in side.by_configuration] == [(("env.X", "1"),)]
 
 
 def test_failures_and_skips_are_of_their_side():

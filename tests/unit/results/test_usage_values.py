@@ -2,10 +2,7 @@
 
 import math
 
-import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from halftrip.results.usage import BusiestTask, add_usages
 from harness import runs
@@ -48,37 +45,22 @@ def test_full_load_without_system_time_is_busy_polling():
     assert not spins(0.0, 0.0, elapsed=0.0).is_busy_poll
 
 
-maybe = st.none() | st.floats(0, 10)
-cores = st.none() | st.fixed_dictionaries(
-    {"others": maybe, "steal": maybe, "hertz": maybe, "joules": maybe, "number": st.integers(0, 1)}
-)
-usages = st.builds(runs.usage, waited=maybe, core=cores)
-
-
-@given(st.lists(usages, min_size=1, max_size=5))
-def test_a_sum_has_only_figures_that_all_parts_have(parts):
-    total = add_usages(parts)
-    assert total.elapsed == pytest.approx(sum(usage.elapsed for usage in parts))
-    assert total.load == pytest.approx(0.5)
-    assert (total.waited is None) == any(usage.waited is None for usage in parts)
-    numbers = {None if usage.core is None else usage.core.number for usage in parts}
-    if len(numbers) > 1 or None in numbers:
-        assert total.core is None
-    else:
-        assert total.core.watched == pytest.approx(len(parts))
-        unknown = any(usage.core.others is None for usage in parts)
-        assert (total.core.others is None) == unknown
-
-
 def test_a_sum_has_the_mean_frequency_over_time_and_the_busiest_task_of_the_worst_part():
     one = runs.usage(core={"hertz": 1e9, "watched": 3.0, "others": 0.5, "busiest_task": A})
     two = runs.usage(core={"hertz": 2e9, "watched": 1.0, "others": 0.9, "busiest_task": B})
     total = add_usages([one, two]).core
     assert total.hertz == pytest.approx(1.25e9)
     assert total.busiest_task == B
+    assert total.watched == 4.0
+    assert total.others == pytest.approx(1.4)
 
 
-def test_unknown_figures_are_absent_from_a_file():
-    written = msgspec.json.decode(msgspec.json.encode(runs.usage(core={})))
-    assert "waited" not in written
-    assert written["core"] == {"number": 1, "watched": 1.0}
+def test_a_sum_has_only_figures_that_all_parts_have():
+    known = runs.usage(waited=0.5, core={"others": 0.5, "number": 1})
+    total = add_usages([known, known])
+    assert (total.elapsed, total.waited) == (2 * known.elapsed, 1.0)
+    assert total.load == pytest.approx(known.load)
+    total = add_usages([known, runs.usage(core={"number": 1})])
+    assert (total.waited, total.core.others) == (None, None)
+    for core in (None, {"number": 0}):
+        assert add_usages([known, runs.usage(core=core)]).core is None

@@ -12,12 +12,6 @@ import pytest
 
 from halftrip.stats.additive import fit, suspects
 
-# Networks of a test, of all these sizes in turn; a fit of one takes 5 to 20 ms.
-SEEDS = 200
-FEWER = 30
-SIZES = range(4, 17)
-LARGER = range(8, 17)
-
 
 def network(generator, n, nodes=(), links=(), pairs=None, repeats=None):
     """The times of all pairs of n hosts, or of `pairs`, in which these have these factors."""
@@ -50,53 +44,12 @@ def node_and_link(generator, n):
     return {slow: 1 / 0.7}, {tuple(sorted(pair)): float(generator.uniform(1.5, 3))}
 
 
+def nothing(generator, n):
+    return {}, {}
+
+
 def named(found):
     return {suspect.hosts for suspect in suspects(found)}
-
-
-def simulate(kind, sizes, seeds=SEEDS, pairs_of=None, repeats=None):
-    """In how many networks too little, and too much, is named; the share of intervals that have
-    the true factor."""
-    missed = false = 0
-    covered = []
-    for seed, n in zip(range(seeds), itertools.cycle(sizes)):
-        generator = np.random.default_rng([seed, n])
-        nodes, links = kind(generator, n)
-        pairs = pairs_of(generator, n, links) if pairs_of else None
-        found = fit(network(generator, n, nodes, links, pairs, repeats))
-        true = {(i,) for i in nodes} | set(links)
-        missed += not true <= named(found)
-        false += not named(found) <= true
-        factors = {**nodes, **links}
-        effects = {**found.nodes, **found.links}
-        covered += [effects[at].low <= factors[at] <= effects[at].high for at in factors]
-    return missed, false, sum(covered) / max(1, len(covered))
-
-
-@pytest.mark.parametrize("seeds", [FEWER, pytest.param(SEEDS, marks=pytest.mark.extended)])
-def test_nothing_is_named_where_nothing_is_wrong(seeds):
-    assert simulate(lambda *_: ({}, {}), range(3, 17), seeds)[:2] == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("kind", "sizes", "seeds"),
-    [
-        (one_node, SIZES, FEWER),
-        (one_link, SIZES, FEWER),
-        (node_and_link, LARGER, FEWER),
-        (two_nodes, LARGER, FEWER),
-        pytest.param(one_node, SIZES, SEEDS, marks=pytest.mark.extended),
-        pytest.param(one_link, SIZES, SEEDS, marks=pytest.mark.extended),
-        pytest.param(node_and_link, LARGER, SEEDS, marks=pytest.mark.extended),
-        pytest.param(two_nodes, LARGER, SEEDS, marks=pytest.mark.extended),
-    ],
-)
-def test_what_is_slow_is_named_alone(kind, sizes, seeds):
-    """A link of a factor near 1.5, most of whose few repeats are disturbed, may be missed."""
-    missed, false, covered = simulate(kind, sizes, seeds)
-    assert false == 0
-    assert missed <= (0 if kind in {one_node, two_nodes} else 0.01 * seeds)
-    assert covered >= 0.9
 
 
 def some_pairs(generator, n, links):
@@ -108,21 +61,37 @@ def some_pairs(generator, n, links):
     )
 
 
-@pytest.mark.parametrize("kind", [one_node, node_and_link])
-def test_not_all_pairs_are_needed(kind):
-    missed, false, _ = simulate(kind, LARGER, FEWER, some_pairs)
-    assert (missed, false) == (0, 0)
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize("kind", [lambda *_: ({}, {}), node_and_link])
-def test_many_hosts(kind):
-    generator = np.random.default_rng(3)
-    nodes, links = kind(generator, 128)
-    times = network(generator, 128, nodes, links)
-    found = fit(times)
-    assert named(found) == {(i,) for i in nodes} | set(links)
-    assert [each.links for each in suspects(found) if len(each.hosts) == 1] == [127] * len(nodes)
+@pytest.mark.parametrize("networks", [10, pytest.param(100, marks=pytest.mark.extended)])
+@pytest.mark.parametrize(
+    ("kind", "sizes", "pairs_of"),
+    [
+        (nothing, range(3, 13), None),
+        (one_node, range(4, 13), None),
+        (one_node, [3], None),
+        (one_link, range(4, 13), None),
+        (node_and_link, range(8, 13), None),
+        (node_and_link, range(8, 13), some_pairs),
+        (two_nodes, range(8, 13), None),
+    ],
+)
+def test_what_is_slow_is_named_alone(kind, sizes, pairs_of, networks):
+    """A link of a factor near 1.5, most of whose few repeats are disturbed, may be missed, and one
+    of three hosts."""
+    missed = 0
+    covered = []
+    for seed, n in zip(range(networks), itertools.cycle(sizes)):
+        generator = np.random.default_rng([seed, n])
+        nodes, links = kind(generator, n)
+        pairs = pairs_of(generator, n, links) if pairs_of else None
+        found = fit(network(generator, n, nodes, links, pairs))
+        true = {(i,) for i in nodes} | set(links)
+        assert named(found) <= true
+        missed += named(found) < true
+        factors = {**nodes, **links}
+        effects = {**found.nodes, **found.links}
+        covered += [effects[at].low <= factors[at] <= effects[at].high for at in factors]
+    assert missed <= max(1, 0.02 * networks)
+    assert not covered or np.mean(covered) >= (0.8 if networks < 100 else 0.9)
 
 
 def test_two_hosts_tell_nothing():
@@ -131,13 +100,6 @@ def test_two_hosts_tell_nothing():
     for effect in [*found.nodes.values(), *found.links.values()]:
         assert effect == (1.0, 0.0, math.inf, 0.0)
     assert suspects(found) == []
-
-
-def test_of_three_hosts_the_one_whose_links_are_both_slow_is_named():
-    missed, false, _ = simulate(one_node, [3], 50)
-    assert false == 0
-    assert missed <= 1
-    assert simulate(one_link, [3], 50)[:2] == (0, 0)
 
 
 @pytest.mark.parametrize("factor", [3.0, 5.0, 20.0, 80.0])
@@ -180,40 +142,6 @@ def test_racks_are_no_fault():
         assert found.spread > 0.05
 
 
-def as_numbers(found):
-    return np.array([*found.nodes.values(), *found.links.values()])
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_permuted_hosts_have_permuted_effects(seed):
-    generator = np.random.default_rng(seed)
-    times = network(generator, 9, *node_and_link(generator, 9))
-    other = generator.permutation(9).tolist()
-    found = fit(times)
-    turned = fit({tuple(sorted((other[i], other[j]))): x for (i, j), x in times.items()})
-    assert turned.typical == pytest.approx(found.typical)
-    for i, node in found.nodes.items():
-        assert turned.nodes[other[i]] == pytest.approx(node)
-    for (i, j), link in found.links.items():
-        assert turned.links[tuple(sorted((other[i], other[j])))] == pytest.approx(link, abs=1e-9)
-
-
-@pytest.mark.parametrize("factor", [1e-3, 0.37, 1e5])
-def test_scaled_times_have_a_scaled_typical_time(factor):
-    generator = np.random.default_rng(5)
-    times = network(generator, 7, *one_link(generator, 7))
-    found, scaled = fit(times), fit({pair: factor * x for pair, x in times.items()})
-    assert scaled.typical == pytest.approx(factor * found.typical)
-    np.testing.assert_allclose(as_numbers(scaled), as_numbers(found), atol=1e-9)
-
-
-def test_a_fit_is_repeatable_and_takes_whole_numbers_and_any_names_of_hosts():
-    times = network(np.random.default_rng(6), 5, {2: 1.5})
-    found = fit({(10 * i, 10 * j): x.astype(np.int64) for (i, j), x in times.items()})
-    assert found == fit({(10 * i, 10 * j): x.astype(np.int64) for (i, j), x in times.items()})
-    assert named(found) == {(20,)}
-
-
 @pytest.mark.parametrize(
     "pairs",
     [
@@ -221,20 +149,9 @@ def test_a_fit_is_repeatable_and_takes_whole_numbers_and_any_names_of_hosts():
         {(1, 0): np.ones(3)},
         {(1, 1): np.ones(3)},
         {(0, 1): np.ones(0)},
-        {(0, 1): np.array([1.0, 0.0])},
-        {(0, 1): np.array([1.0, -1.0])},
-        {(0, 1): np.array([1.0, math.nan])},
-        {(0, 1): np.array([1.0, math.inf])},
+        *({(0, 1): np.array([1.0, each])} for each in (0.0, -1.0, math.nan, math.inf)),
     ],
 )
 def test_impossible_times_and_pairs_are_refused(pairs):
     with pytest.raises(ValueError, match=r"pairs|times"):
         fit(pairs)
-
-
-def test_a_link_far_outside_of_the_grid_is_slow_and_harms_nothing():
-    times = network(np.random.default_rng(7), 6)
-    times[1, 2] = times[1, 2] * 1e6
-    found = fit(times)
-    assert named(found) == {(1, 2)}
-    assert found.links[1, 2].factor > 50

@@ -8,7 +8,6 @@ import pytest
 import ruptures
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from halftrip.stats.change_points import (
     FEWEST_RUNS,
@@ -16,7 +15,6 @@ from halftrip.stats.change_points import (
     Levels,
     Step,
     _partitions,
-    _student,
     changed_series,
     standard_error,
 )
@@ -37,36 +35,12 @@ def noisy(seed, count=30, spread=0.03, **steps_at):
     return series
 
 
-def test_an_exact_step_is_found_exactly():
-    assert steps([0.0] * 5 + [0.1] * 7) == [Step(5, 5, 5)]
-
-
-def test_a_level_that_does_not_vary_has_no_steps():
-    assert steps([1.5] * 50) == []
-
-
-def test_steps_up_and_down_are_both_found():
-    assert [step.first for step in steps([0.0] * 6 + [0.2] * 5 + [0.0] * 6)] == [6, 11]
-
-
-def test_less_than_any_machine_repeats_by_is_no_step():
-    assert steps([0.0] * 15 + [0.001] * 15) == []
-
-
 @pytest.mark.parametrize("place", [0, 4, 15, 29])
 @pytest.mark.parametrize("outliers", [1, 2])
 def test_one_or_two_runs_that_stand_out_are_no_level(place, outliers):
     series = noisy(1)
     series[place : place + outliers] += 0.5
     assert steps(series) == []
-
-
-@pytest.mark.parametrize("outlier", [3, 14, 20])
-def test_nor_do_they_hide_one(outlier):
-    series = noisy(2, at=[15])
-    series[outlier] += 0.7
-    (step,) = steps(series)
-    assert abs(step.first - 15) <= 1
 
 
 def test_a_run_with_a_large_error_counts_less():
@@ -100,12 +74,6 @@ def test_levels_of_any_series_are_long_enough_and_steps_lie_within_their_interva
     assert levels.detectable(level) > 0.0
 
 
-@given(st.integers(0, 1000), st.floats(-10, 10))
-def test_the_unit_of_the_figures_does_not_matter(seed, shift):
-    series = noisy(seed, at=[15])
-    assert steps(series) == steps(series + shift)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_the_best_partitions_are_those_of_ruptures(seed):
     series = noisy(seed, 24, at=[7, 15])
@@ -118,20 +86,10 @@ def test_the_best_partitions_are_those_of_ruptures(seed):
         assert errors[count] == pytest.approx(cost)
 
 
-@pytest.mark.parametrize("freedom", [4, 10, 100])
-@pytest.mark.parametrize("share", [0.95, 0.999, 1 - 1e-6])
-def test_the_quantiles_of_student_are_near_and_never_much_too_small(share, freedom):
-    ratio = _student(share, freedom) / stats.t.ppf(share, freedom)
-    assert 0.99 < ratio < (1.02 if freedom >= 10 else 1.16)
-
-
 def test_few_series_without_a_step_show_one():
-    assert sum(bool(steps(noisy(seed))) for seed in range(200)) <= 12
-
-
-def test_nor_do_those_whose_neighbours_are_alike():
-    wander = [0.03 * autoregression(np.random.default_rng(seed), 30, 0.3) for seed in range(200)]
-    assert sum(bool(steps(each)) for each in wander) <= 18
+    assert sum(bool(steps(noisy(seed))) for seed in range(100)) <= 6
+    wander = [0.03 * autoregression(np.random.default_rng(seed), 30, 0.3) for seed in range(100)]
+    assert sum(bool(steps(each)) for each in wander) <= 9
 
 
 @pytest.mark.parametrize("place", [10, 15])
@@ -151,19 +109,26 @@ def test_of_several_series_the_chance_of_any_step_is_that_of_one():
     assert sum(any(changed_series(each, 0.05)) for each in histories) <= 6
 
 
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ([0.0] * 5 + [0.1] * 7, [Step(5, 5, 5)]),
+        ([0.0] * 6 + [0.2] * 5 + [0.0] * 6, [Step(6, 6, 6), Step(11, 11, 11)]),
+        ([1.5] * 50, []),
+        # Less than any machine repeats by.
+        ([0.0] * 15 + [0.001] * 15, []),
+    ],
+)
+def test_exact_steps_are_found_exactly(values, found):
+    assert steps(values) == found
+
+
 def test_series_that_have_changed_leave_the_others_as_they_are():
     changed = [Levels(noisy(k, at=[15]), [UNKNOWN] * 30) for k in range(5)]
     same = [Levels([1.0] * 30, [UNKNOWN] * 30)] * 5
     found = changed_series(changed + same, 0.05)
     assert [bool(each) for each in found] == [True] * 5 + [False] * 5
     assert changed_series([], 0.05) == []
-
-
-def test_what_would_be_found_half_way():
-    each = [Levels(noisy(seed), [UNKNOWN] * 30).detectable(0.05) for seed in range(20)]
-    level = float(np.median(each))
-    found = [bool(steps(noisy(seed) + level * (np.arange(30) >= 15))) for seed in range(100)]
-    assert sum(found) >= 85
 
 
 def test_standard_errors_are_those_of_logarithms():

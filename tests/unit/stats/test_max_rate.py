@@ -57,14 +57,6 @@ def test_the_intervals_cover_the_truth():
     assert min(covered) >= 0.93 * runs
 
 
-def test_noise_makes_no_limit_of_its_own():
-    invented = sum(
-        max_rate(points(2000.0, 1e9, 1e12, noise=0.02, seed=seed)).together is not None
-        for seed in range(200)
-    )
-    assert invented <= 0.05 * 200
-
-
 def test_times_that_get_shorter_with_the_size_are_no_model():
     made = [
         Point(pairs, size, Estimate(1e6 / size, 0.9e6 / size, 1.1e6 / size))

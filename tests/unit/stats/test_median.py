@@ -11,17 +11,11 @@ from scipy import stats
 
 from halftrip.stats.blocks import block_medians
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, half_width, median, median_interval
-from halftrip.stats.quantile import long_run_variance, student_95
 from harness.noise import autoregression
 
 samples = nps.arrays(
     np.int64, st.integers(FEWEST_FOR_INTERVAL, 400), elements=st.integers(1, 10**9)
 )
-
-
-@pytest.mark.parametrize("dof", [2, 3, 4, 5, 10, 30, 100, 1e6])
-def test_the_quantile_of_students_t(dof):
-    assert student_95(dof) == pytest.approx(stats.t.ppf(0.975, dof), rel=0.01)
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1) | st.lists(st.integers(0, 10**9), min_size=1))
@@ -52,15 +46,6 @@ def test_the_interval_follows_scale_and_shift(values, scale, shift):
         assert moved == (plain.low * scale + shift, plain.high * scale + shift)
 
 
-@given(samples)
-def test_negated_samples_have_the_negated_interval(values):
-    plain, mirrored = median_interval(values), median_interval(-values)
-    if plain is None:
-        assert mirrored is None
-    else:
-        assert mirrored == (-plain.high, -plain.low)
-
-
 def test_order_statistics_cover_at_least_95_percent():
     for n in range(FEWEST_FOR_INTERVAL, 300):
         # 0 to n - 1, alternating about the middle, so that their order shows no dependence.
@@ -74,26 +59,10 @@ def test_order_statistics_cover_at_least_95_percent():
         assert 2 * stats.binom.cdf(interval.low, n, 0.5) <= 0.05
 
 
-@given(samples, st.randoms())
-def test_the_interval_is_never_narrower_than_order_statistics(values, random):
-    interval = median_interval(values)
-    if interval is None:
-        return
-    ordered = np.sort(values)
-    spread = 1.96 * math.sqrt(values.size * 0.25)
-    assert interval.low <= ordered[math.floor(values.size / 2 - spread) + 1]
-    assert interval.high >= ordered[min(math.ceil(values.size / 2 + spread), values.size) - 1]
-
-
 @pytest.mark.parametrize("n", range(FEWEST_FOR_INTERVAL))
 def test_too_few_samples_have_no_interval(n):
     assert median_interval(np.arange(n)) is None
     assert half_width(np.arange(n)) == math.inf
-
-
-def test_equal_samples_have_an_interval_of_no_width():
-    assert median_interval(np.full(100, 7)) == (7.0, 7.0)
-    assert half_width(np.full(100, 7)) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -107,20 +76,6 @@ def test_coverage_under_autocorrelation(rho, n, least):
         interval = median_interval(autoregression(generator, n, rho))
         covered += interval is not None and interval.low <= 0.0 <= interval.high
     assert least <= covered / count <= 0.97
-
-
-def test_coverage_of_a_skewed_distribution():
-    generator = np.random.default_rng(7)
-    intervals = [median_interval(generator.lognormal(0, 1, 300)) for _ in range(400)]
-    covered = np.mean([i is not None and i.low <= 1.0 <= i.high for i in intervals])
-    assert 0.93 <= covered <= 0.99
-
-
-def test_the_long_run_variance_of_an_autoregression():
-    # Of unit variance: (1 + rho) / (1 - rho).
-    series = autoregression(np.random.default_rng(3), 200_000, 0.6)
-    variance, _ = long_run_variance(series)
-    assert variance == pytest.approx(1.6 / 0.4, rel=0.15)
 
 
 @given(samples)
@@ -144,10 +99,9 @@ def test_the_stopping_width_allows_for_its_own_error():
     assert excess(200, 0.6) > 0.1 > excess(100_000, 0.6)
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.extended)])
-def test_coverage_where_sampling_stops_at_a_width(count):
+def test_coverage_where_sampling_stops_at_a_width():
     generator = np.random.default_rng(8)
-    covered = 0
+    covered, count = 0, 200
     for _ in range(count):
         samples = 1 + 0.035 * autoregression(generator, 1000, 0.6)
         n = 100

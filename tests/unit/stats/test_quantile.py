@@ -1,7 +1,5 @@
 """The interval of a quantile: its coverage in a tail, with and without autocorrelation."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +8,6 @@ from hypothesis.extra import numpy as nps
 from scipy import stats
 
 from halftrip.stats.quantile import (
-    at_least_independent,
     quantile_interval,
     quantile_of_ordered,
     quantiles_of_ordered,
@@ -34,33 +31,11 @@ def test_quantiles_of_ordered_samples_are_those_of_numpy(ordered, many):
 
 
 @given(samples, shares)
-def test_an_interval_is_the_same_where_the_order_is_known(values, q):
-    assert quantile_interval(values, q) == quantile_interval(values, q, ordered=np.sort(values))
-
-
-@given(samples, shares)
 def test_the_interval_holds_the_quantile(values, q):
     interval = quantile_interval(values, q)
     if interval is not None:
         assert values.min() <= interval.low <= np.quantile(values, q, method="lower")
         assert np.quantile(values, q, method="higher") <= interval.high <= values.max()
-
-
-@given(samples)
-def test_a_higher_quantile_lies_higher(values):
-    low, high = quantile_interval(values, 0.25), quantile_interval(values, 0.75)
-    if low is not None and high is not None:
-        assert low.low <= high.low
-        assert low.high <= high.high
-
-
-@given(samples, st.sampled_from([0.25, 0.5, 0.9]))
-def test_negated_samples_have_the_negated_interval(values, q):
-    plain, mirrored = quantile_interval(values, q), quantile_interval(-values, 1 - q)
-    if plain is None:
-        assert mirrored is None
-    else:
-        assert mirrored == (-plain.high, -plain.low)
 
 
 @pytest.mark.parametrize(("n", "q"), [(0, 0.5), (1, 0.5), (5, 0.5), (100, 0.99), (1000, 0.999)])
@@ -70,35 +45,11 @@ def test_too_few_samples_have_no_interval(n, q):
 
 @pytest.mark.parametrize("rho", [0.0, 0.6])
 @pytest.mark.parametrize("q", [0.9, 0.99])
-@pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.extended)])
-def test_coverage_of_a_tail(rho, q, count):
-    generator = np.random.default_rng(11)
+def test_coverage_of_a_tail(rho, q):
+    generator, count = np.random.default_rng(11), 200
     truth = stats.norm.ppf(q)
     covered = 0
     for _ in range(count):
         interval = quantile_interval(autoregression(generator, 3000, rho), q)
         covered += interval is not None and interval.low <= truth <= interval.high
     assert 0.92 <= covered / count <= 0.985
-
-
-def test_the_width_falls_with_the_root_of_the_count():
-    generator = np.random.default_rng(12)
-    widths = []
-    for n in (1000, 100_000):
-        interval = quantile_interval(generator.standard_normal(n), 0.5)
-        assert interval is not None
-        widths.append(interval.high - interval.low)
-    assert math.log10(widths[0] / widths[1]) == pytest.approx(1, abs=0.25)
-
-
-@given(st.floats(0, 100), st.floats(2, 1e6), shares)
-def test_excess_variance_is_weighted_by_its_certainty(variance, dof, q):
-    found, degrees = at_least_independent(variance, dof, q)
-    independent = q * (1 - q)
-    assert independent <= found <= max(variance, independent) * (1 + 1e-12)
-    assert degrees >= dof
-    excess = variance / independent - 1
-    if excess > 10 * (2 / dof) ** 0.5:
-        assert found == pytest.approx(variance, rel=0.01)
-    if 0 < excess < 0.1 * (2 / dof) ** 0.5:
-        assert found - independent <= 0.05 * (variance - independent)

@@ -3,7 +3,6 @@
 import random
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from halftrip.stats import segmented as module
@@ -69,41 +68,6 @@ def test_a_change_of_slope_is_no_jump():
     assert not change.step.is_apart_from(0.2)
 
 
-def test_a_curve_that_gets_steeper_has_pieces_that_begin_below_0():
-    hits = 0
-    for seed in range(RUNS):
-        factor = 1.5 + 3.5 * seed / RUNS
-        meets = 1000.0 + 0.1 * (1 - factor) * 65536
-        found = segmented(curve([(65536, meets, 0.1 * factor)], seed=seed))
-        assert not jumps(found)
-        line = found.segments[-1].line
-        hits += not line.per_byte_estimate().is_apart_from(0.1 * factor)
-        off = found.curve.times - line.start - line.per_byte * found.curve.sizes
-        last = slice(found.segments[-1].first, found.segments[-1].end)
-        assert np.max(np.abs(off[last]) / found.curve.times[last]) < 0.1
-    assert hits >= 0.9 * RUNS
-
-
-def test_a_cold_first_size_is_an_outlier():
-    times = curve(noise=0.01)
-    times.times[0] *= 30
-    times.times[1] *= 0.95
-    found = segmented(times)
-    assert found.outliers[0] == GRID[0]
-    assert not jumps(found)
-
-
-def test_the_step_of_a_jump_is_in_its_interval():
-    hits = 0
-    for seed in range(RUNS):
-        found = segmented(curve([(8192, 2500.0, 0.1)], seed=seed))
-        (change,) = found.changes
-        middle = (change.low * change.high) ** 0.5
-        true = (2500.0 + 0.1 * middle) / (1000.0 + 0.1 * middle)
-        hits += not change.step.is_apart_from(true)
-    assert hits >= 0.9 * RUNS
-
-
 @pytest.mark.parametrize("place", [0, 11, 22])
 def test_a_single_point_is_an_outlier_and_no_piece(place):
     times = curve(noise=0.005)
@@ -126,10 +90,3 @@ def test_of_a_coarse_clock_a_step_is_no_jump():
     (change,) = segmented(high).changes
     assert change.is_jump
     assert change.low <= 500 <= change.high + 4
-
-
-def test_figures_without_repeats_are_cut_by_how_they_scatter():
-    times = curve([(8192, 2500.0, 0.1)], noise=0.01, repeats=1)
-    found = segmented(times)
-    assert jumps(found) == [(12, 13)]
-    assert np.isfinite(found.changes[0].step.low)

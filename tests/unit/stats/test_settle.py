@@ -2,11 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import stats
 
-from halftrip.stats.settle import settled, settled_from, student_tail
+from halftrip.stats.settle import settled, settled_from
 from harness.noise import KINDS
 
 NS = 20_000
@@ -22,18 +19,11 @@ def ramp(generator, n, time_constant, start=0.0):
 # Within a slice.
 
 
-@pytest.mark.parametrize("n", [8, 24, 100, 1000])
-@pytest.mark.parametrize("kind", ["independent", "lognormal", "gamma", "spikes"])
+@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("kind", ["independent", "lognormal", "spikes", "correlated"])
 def test_healthy_times_have_settled(kind, n):
     generator = np.random.default_rng([n, len(kind)])
     found = [settled(100 + KINDS[kind](generator, n), 0.0) for _ in range(300)]
-    assert np.mean(found) >= 0.95
-
-
-@pytest.mark.parametrize("n", [100, 1000])
-def test_times_that_resemble_their_neighbours_are_no_drift(n):
-    generator = np.random.default_rng(n)
-    found = [settled(100 + KINDS["correlated"](generator, n), 0.0) for _ in range(300)]
     assert np.mean(found) >= 0.95
 
 
@@ -52,18 +42,6 @@ def test_a_difference_within_the_tolerance_is_settled():
     assert not settled(times, 0.001)
 
 
-@settings(max_examples=50)
-@given(st.lists(st.integers(0, 10**6), max_size=60), st.floats(0, 0.1))
-def test_any_times_are_settled_or_not(times, tolerance):
-    array = np.array(times, dtype=np.int64)
-    found = settled(array, tolerance)
-    assert found in (True, False)
-    if array.size < 2:
-        assert not found
-    elif array.min() == array.max():
-        assert found
-
-
 # Over slices.
 
 
@@ -72,16 +50,6 @@ def test_healthy_slices_all_count(k):
     generator = np.random.default_rng(k)
     cut = [settled_from(100 + generator.standard_normal(k)) > 0 for _ in range(2000)]
     assert np.mean(cut) <= 0.0125
-
-
-@pytest.mark.parametrize("kind", ["lognormal", "spikes", "coarse"])
-def test_healthy_slices_count_whatever_their_samples(kind):
-    generator = np.random.default_rng(len(kind))
-    cut = [
-        settled_from([float(np.median(100 + KINDS[kind](generator, 100))) for _ in range(10)]) > 0
-        for _ in range(500)
-    ]
-    assert np.mean(cut) <= 0.02
 
 
 @pytest.mark.parametrize("time_constant", [20, 50, 100])
@@ -101,15 +69,6 @@ def test_a_slow_ramp_is_left_out(time_constant, length, apart):
         assert start <= 5
 
 
-@settings(max_examples=50)
-@given(st.lists(st.floats(0, 1e6), max_size=30), st.floats(0.01, 100))
-def test_at_most_half_are_left_out_in_any_unit(medians, factor):
-    start = settled_from(medians)
-    assert 0 <= start <= len(medians) // 2
-    if len(set(medians)) <= 1:
-        assert start == 0
-
-
 def test_a_single_slow_slice_at_the_beginning_is_left_out():
     generator = np.random.default_rng(3)
     medians = 100 + 0.1 * generator.standard_normal(10)
@@ -125,9 +84,3 @@ def test_steps_of_a_coarse_clock_are_no_beginning():
     assert settled_from([101.0, *[100.0] * 9]) == 0
     assert settled_from([101.0, 101.0, *[100.0] * 8]) == 0
     assert settled_from([110.0, *[100.0, 101.0] * 5]) == 1
-
-
-@pytest.mark.parametrize("dof", [1, 2, 3, 4, 7, 8, 30])
-@pytest.mark.parametrize("t", [0.0, 0.3, 2.0, 12.0])
-def test_the_tails_of_students_t(t, dof):
-    assert student_tail(t, dof) == pytest.approx(2 * stats.t.sf(t, dof), abs=1e-12)

@@ -25,24 +25,6 @@ def test_states_are_in_order_and_do_not_overlap(them):
         assert sum(state.has(probe) for state in known) <= 1
 
 
-@given(probes, st.randoms(use_true_random=False), st.floats(0.1, 10))
-def test_order_and_unit_of_the_probes_do_not_matter(them, random, factor):
-    shuffled = list(them)
-    random.shuffle(shuffled)
-    assert states(shuffled) == states(them)
-    # Two that are apart by just the gap may fall on either side of it when scaled.
-    ordered = np.sort(them)
-    if not any(abs(b / a - 1.25) < 1e-9 for a, b in itertools.pairwise(ordered)):
-        scaled = states([factor * probe for probe in them])
-        assert len(scaled) == len(states(them))
-
-
-@given(probes)
-def test_all_states_but_the_largest_have_five_percent_of_the_probes(them):
-    counts = [sum(state.low <= probe <= state.high for probe in them) for state in states(them)]
-    assert all(count >= 0.05 * len(them) or count == max(counts) for count in counts)
-
-
 def test_close_probes_make_one_state():
     assert states([]) == []
     assert states([100.0]) == [State(100.0, 100.0)]
@@ -55,18 +37,6 @@ def test_rare_probes_are_a_disturbance_and_no_state():
     assert states([100.0] * 3 + [300.0] * 2) == [State(100.0, 100.0), State(300.0, 300.0)]
     assert states([100.0] * 39 + [300.0] * 2) == [State(100.0, 100.0)]
     assert states([100.0] * 38 + [300.0] * 2) == [State(100.0, 100.0), State(300.0, 300.0)]
-
-
-@given(probes)
-def test_a_block_has_the_state_of_the_probes_around_it(them):
-    known = states(them)
-    numbers = block_states(known, them)
-    assert len(numbers) == len(them) - 1
-    for number, ends in zip(numbers, itertools.pairwise(them), strict=True):
-        of = [{n for n, state in enumerate(known) if state.has(end)} for end in ends]
-        if number is not None:
-            assert number in of[0] | of[1]
-            assert all(number in these for these in of if these)
 
 
 def test_a_block_in_which_the_state_changed_has_none():

@@ -1,4 +1,4 @@
-"""p-values of Student's t, and of many tests at once."""
+"""Quantiles and p-values of Student's t, and of many tests at once."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from halftrip.stats import change_points
 from halftrip.stats.multiple_tests import adjusted_p_values
+from halftrip.stats.quantile import student_95
+from halftrip.stats.settle import student_tail
 from halftrip.stats.student import upper_tail
 
 
@@ -19,6 +22,24 @@ def test_it_is_students(t, dof):
 @pytest.mark.parametrize("dof", [2, 4, 8.5, 30, 400])
 def test_small_p_values_are_exact_too(dof):
     assert upper_tail(12.0, dof) == pytest.approx(stats.t.sf(12.0, dof), rel=1e-6)
+
+
+@pytest.mark.parametrize("dof", [2, 3, 4, 5, 10, 30, 100, 1e6])
+def test_the_95_percent_quantile(dof):
+    assert student_95(dof) == pytest.approx(stats.t.ppf(0.975, dof), rel=0.01)
+
+
+@pytest.mark.parametrize("dof", [1, 2, 3, 4, 7, 8, 30])
+@pytest.mark.parametrize("t", [0.0, 0.3, 2.0, 12.0])
+def test_both_tails(t, dof):
+    assert student_tail(t, dof) == pytest.approx(2 * stats.t.sf(t, dof), abs=1e-12)
+
+
+@pytest.mark.parametrize("dof", [4, 10, 100])
+@pytest.mark.parametrize("share", [0.95, 0.999, 1 - 1e-6])
+def test_quantiles_of_steps_are_near_and_never_much_too_small(share, dof):
+    ratio = change_points._student(share, dof) / stats.t.ppf(share, dof)
+    assert 0.99 < ratio < (1.02 if dof >= 10 else 1.16)
 
 
 def test_a_statistic_without_error():

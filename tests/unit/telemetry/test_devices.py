@@ -65,33 +65,15 @@ def test_a_device_is_described(bare_kernel, ask):
     }
 
 
-def test_modes_and_peers_are_as_the_driver_says(ask):
-    found = ask("describe('pinned@0', 0, reader)", compute_mode=3, mig=1, no_peer=1)
-    assert (found["compute_mode"], found["mig"]) == ("exclusive process", True)
-    assert found["reaches"] == []
-    # The kernel does not tell.
-    assert found["numa_node"] is None
-
-
-@pytest.mark.parametrize("text", ["-1\n", "x\n", "\n"])
-def test_a_host_without_nodes_has_none_for_a_device(bare_kernel, ask, text):
-    bare_kernel(f"{FIRST}/numa_node", text)
-    known = -1 if text == "-1\n" else None
-    assert ask("describe('cuda@0', 0, reader)")["numa_node"] == known
-
-
-def test_without_nvml_what_it_alone_knows_is_unknown(cuda_libraries, tmp_path, ask):
-    """The driver's library stands in a folder of its own."""
-    (tmp_path / "libcuda.so.1").symlink_to(cuda_libraries / "libcuda.so.1")
-    # So does a library that is none, which is found before one of this machine.
-    (tmp_path / "libnvidia-ml.so.1").write_text("no library")
-    program = (
-        "from halftrip.telemetry.devices import describe\n"
-        "found = describe('cuda@0', 0)\n"
-        "print(found.name, found.driver, found.link_width, found.power_limit, found.ecc)"
-    )
-    result = python(program, {"LD_LIBRARY_PATH": str(tmp_path)})
-    assert result.stdout == "Stand-in 0 None None None None\n", result.stderr
+def test_modes_and_peers_are_as_the_driver_says_and_nodes_as_the_kernel_does(bare_kernel, ask):
+    settings = {"compute_mode": 3, "mig": 1, "no_peer": 1, "busy": 1}
+    bare_kernel(f"{SECOND}/numa_node", "-1\n")
+    first, second = ask("[describe(f'pinned@{n}', 0, reader) for n in (0, 1)]", **settings)
+    # It is described also where another process has it: that takes no context.
+    assert (first["compute_mode"], first["mig"]) == ("exclusive process", True)
+    assert first["reaches"] == []
+    # The kernel does not tell, or the host has no nodes.
+    assert (first["numa_node"], second["numa_node"]) == (None, -1)
 
 
 def test_what_is_not_there_is_not_described(ask):
@@ -101,39 +83,21 @@ def test_what_is_not_there_is_not_described(ask):
 
 
 @pytest.mark.parametrize("settings", [{"fail": "cuInit=100"}, {"version": 11000}])
-def test_without_a_driver_that_can_be_used_no_device_is_described(ask, settings):
-    assert ask("describe('cuda@0', 0, reader)", **settings) is None
-
-
-@pytest.mark.parametrize(
-    ("settings", "mode"),
-    [
-        ({"compute_mode": 2}, "prohibited"),
-        ({"compute_mode": 3, "busy": 1}, "exclusive process"),
-        ({"fail": "cuDevicePrimaryCtxRetain=46"}, "default"),
-    ],
-)
-def test_a_device_is_described_without_a_part_of_it(ask, settings, mode):
-    """Also one that another process has: what describes it takes no context."""
-    assert ask("describe('cuda@0', 0, reader)", **settings)["compute_mode"] == mode
+def test_without_a_driver_that_can_be_used_no_device_is_described_nor_near(
+    bare_kernel, ask, settings
+):
+    bare_kernel(f"{FIRST}/local_cpulist", "0-1\n")
+    found = ask("[describe('cuda@0', 0, reader), near_cores('cuda@0', reader)]", **settings)
+    assert found == [None, []]
 
 
 def test_the_near_cores_are_those_of_its_address(bare_kernel, ask):
-    bare_kernel(f"{FIRST}/local_cpulist", "0-1\n")
+    bare_kernel(f"{FIRST}/local_cpulist", "\n")
     bare_kernel(f"{SECOND}/local_cpulist", "2-3,6\n")
     kinds = ("cuda@1", "pinned@1", "managed@1")
     names = (*kinds, "cuda@ab:00.0", "cuda@00000000:AB:00.0", "cuda@GPU-a1")
     assert ask(f"[near_cores(each, reader) for each in {names}]") == [[2, 3, 6]] * len(names)
-
-
-def test_where_no_device_or_no_list_is_no_core_is_near(bare_kernel, ask):
-    assert ask("near_cores('cuda@0', reader)") == []
-    bare_kernel(f"{FIRST}/local_cpulist", "\n")
-    assert ask("near_cores('cuda@0', reader)") == []
-    bare_kernel(f"{FIRST}/local_cpulist", "0-1\n")
-    assert ask("near_cores('cuda@0', reader)") == [0, 1]
-    assert ask("[near_cores(each, reader) for each in ('host', 'cuda@7')]") == [[], []]
-    assert ask("near_cores('cuda@0', reader)", fail="cuInit=100") == []
+    assert ask("[near_cores(each, reader) for each in ('cuda@0', 'host', 'cuda@7')]") == [[]] * 3
 
 
 SET_UP = """

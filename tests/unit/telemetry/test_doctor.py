@@ -19,27 +19,22 @@ def answer(kernel, name):
 @pytest.mark.parametrize(
     ("name", "path", "content", "state", "found"),
     [
-        ("clock source", CLOCK, "tsc\n", "ok", "tsc"),
         ("clock source", CLOCK, "hpet\n", "warning", "hpet"),
         ("frequency governor", f"{CPU}/cpu0/cpufreq/scaling_governor", "performance", "ok", "perf"),
         ("frequency governor", f"{CPU}/cpu0/cpufreq/scaling_governor", "powersave", "warning", "p"),
         ("turbo", f"{CPU}/intel_pstate/no_turbo", "1", "ok", "off"),
-        ("turbo", f"{CPU}/intel_pstate/no_turbo", "0", "warning", "on"),
         ("turbo", f"{CPU}/cpufreq/boost", "1", "warning", "on"),
         ("SMT", f"{CPU}/smt/active", "1", "ok", "on"),
         ("isolated cores", f"{CPU}/isolated", "2-3\n", "ok", "2-3"),
         ("isolated cores", f"{CPU}/isolated", "\n", "warning", "none"),
         ("hypervisor", "proc/cpuinfo", "flags\t: fpu hypervisor\n", "warning", "unnamed"),
         ("hypervisor", "proc/cpuinfo", "flags\t: fpu\n", "ok", "none"),
-        ("hypervisor", "proc/cpuinfo", "Features\t: fp asimd\n", "unknown", "does not say"),
         ("single-copy transfers", "proc/sys/kernel/ostype", "Linux", "ok", "no Yama"),
         ("single-copy transfers", "proc/sys/kernel/yama/other", "1", "unknown", "does not say"),
-        ("container limits", "sys/fs/cgroup/memory.max", "max", "unknown", "processor unknown"),
         ("steal", "proc/stat", "cpu 100 0 100 800 0 0 0 0 0 0\n", "ok", "0.00%"),
         ("steal", "proc/stat", "cpu 100 0 100 700 0 0 0 100 0 0\n", "warning", "10.00%"),
         # A sandbox may have the columns, and count nothing.
         ("steal", "proc/stat", "cpu 0 0 0 0 0 0 0 0 0 0\n", "unknown", "does not say"),
-        ("memory", "proc/meminfo", "MemAvailable: 8388608 kB\n", "ok", "8.0 GiB"),
         ("memory", "proc/meminfo", "MemAvailable: 1024 kB\n", "warning", "0.0 GiB"),
         ("transparent huge pages", THP, "always [madvise] never", "ok", "madvise"),
         ("transparent huge pages", THP, "always madvise [never]", "warning", "never"),
@@ -63,16 +58,15 @@ def test_where_no_file_can_be_read_all_answers_are_unknown(bare_kernel):
     # A missing /dev/shm is an answer.
     assert states.pop("/dev/shm") == "warning"
     assert set(states.values()) == {"unknown"}
+    (bare_kernel.root / "dev" / "shm").mkdir(parents=True)
+    assert "MiB free" in answer(bare_kernel, "/dev/shm").found
 
 
-@pytest.mark.parametrize(
-    ("no_turbo", "boost", "found"),
-    [("1", "0", "off"), ("0", "0", "on"), ("1", "1", "on"), ("0", "1", "on")],
-)
-def test_turbo_is_off_only_where_every_switch_says_so(bare_kernel, no_turbo, boost, found):
-    bare_kernel(f"{CPU}/intel_pstate/no_turbo", no_turbo)
-    bare_kernel(f"{CPU}/cpufreq/boost", boost)
-    assert answer(bare_kernel, "turbo").found == found
+def test_turbo_is_off_only_where_every_switch_says_so(bare_kernel):
+    for no_turbo, boost, found in (("1", "0", "off"), ("1", "1", "on"), ("0", "0", "on")):
+        bare_kernel(f"{CPU}/intel_pstate/no_turbo", no_turbo)
+        bare_kernel(f"{CPU}/cpufreq/boost", boost)
+        assert answer(bare_kernel, "turbo").found == found
 
 
 def test_the_limits_are_those_of_the_group_of_version_2(bare_kernel):
@@ -84,20 +78,11 @@ def test_the_limits_are_those_of_the_group_of_version_2(bare_kernel):
     )
 
 
-def test_a_missing_shared_memory_is_a_warning(bare_kernel):
-    assert answer(bare_kernel, "/dev/shm").state == "warning"
-    (bare_kernel.root / "dev" / "shm").mkdir(parents=True)
-    assert "MiB free" in answer(bare_kernel, "/dev/shm").found
-
-
 @pytest.mark.parametrize("content", ["", "\0\0", "nonsense\n", "cpu a b c d e f g h i\n"])
 def test_malformed_files_leave_no_question_without_an_answer(bare_kernel, content):
     for path in ("proc/stat", "proc/meminfo", "proc/cpuinfo", CLOCK, THP, "proc/self/cgroup"):
         bare_kernel(path, content)
     assert len(machine_checks(bare_kernel.reader)) == len(CHECKS)
-
-
-def test_this_host_answers_every_question():
     checks = machine_checks(HOST_FILES)
     assert len({check.name for check in checks}) == len(CHECKS)
     assert all(check.found for check in checks)

@@ -28,12 +28,8 @@ def test_energy_is_of_the_core_s_package(kernel):
     kernel("sys/devices/system/cpu/cpu0/topology/die_id", "1\n")
     kernel("sys/class/powercap/intel-rapl:0/name", "package-0-die-1\n")
     assert Energy(kernel.reader, 0).read() == 0
-
-
-def test_an_unknown_die_is_no_warning(kernel):
-    kernel("sys/class/powercap/intel-rapl:0/name", "package-0\n")
-    kernel("sys/class/powercap/intel-rapl:0/energy_uj", "5\n")
-    kernel("sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n")
+    # An unknown one is no warning.
     kernel("sys/devices/system/cpu/cpu0/topology/die_id", "-1\n")
-    assert Energy(kernel.reader, 0).read() == 5
+    kernel("sys/class/powercap/intel-rapl:0/name", "package-0\n")
+    assert Energy(kernel.reader, 0).read() == 0
     assert kernel.reader.take_warnings() == []

@@ -53,32 +53,13 @@ def test_the_hypervisor_is_known_where_the_kernel_tells(bare_kernel, files, name
 
 
 @pytest.mark.parametrize(
-    ("text", "mode"),
-    [
-        ("always [madvise] never\n", "madvise"),
-        ("[always] madvise never\n", "always"),
-        ("always madvise never\n", None),
-        ("", None),
-        (None, None),
-    ],
+    ("core", "name"), [(0, "powersave"), (3, "performance"), (7, None), (None, "powersave")]
 )
-def test_the_choice_in_brackets_is_in_force(bare_kernel, text, mode):
-    if text is not None:
-        bare_kernel(environment.THP, text)
-    assert environment.thp(bare_kernel.reader) == mode
-
-
-@pytest.mark.parametrize(("core", "name"), [(0, "powersave"), (3, "performance"), (7, None)])
 def test_the_governor_is_that_of_the_core(bare_kernel, core, name):
     for number, governor in ((0, "powersave"), (3, "performance")):
         path = f"sys/devices/system/cpu/cpu{number}/cpufreq/scaling_governor"
         bare_kernel(path, f"{governor}\n")
     assert environment.governor(core, bare_kernel.reader) == name
-
-
-def test_without_a_core_of_its_own_a_rank_has_the_first_core_s_governor(bare_kernel):
-    bare_kernel("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil\n")
-    assert environment.governor(None, bare_kernel.reader) == "schedutil"
 
 
 @pytest.mark.parametrize(
@@ -101,9 +82,3 @@ def test_what_the_kernel_does_about_vulnerabilities_is_a_short_text(bare_kernel,
     for name, state in files.items():
         bare_kernel(f"sys/devices/system/cpu/vulnerabilities/{name}", state)
     assert environment.mitigations(bare_kernel.reader) == text
-
-
-def test_this_host_s_kernel_is_named():
-    assert environment.kernel().startswith("Linux ")
-    assert environment.host()
-    assert environment.processor()

@@ -19,23 +19,24 @@ def cores_of(found):
     return [each.core for each in found]
 
 
-def test_two_ranks_of_one_device_are_near_it_and_share_a_cache():
-    assert cores_of(place([see(SECOND, SECOND)] * 2, roles=[0, 1])) == [4, 5]
-
-
-def test_each_end_is_near_its_own_device():
-    view = see(FIRST, SECOND)
-    assert cores_of(place([view, view], roles=[0, 1])) == [0, 4]
-    assert cores_of(place([view, view], roles=[1, 0])) == [4, 0]
-
-
-def test_an_end_whose_memory_is_of_the_host_goes_where_the_other_is():
-    assert cores_of(place([see((), SECOND)] * 2, roles=[0, 1])) == [4, 5]
-    assert cores_of(place([see(SECOND, ())] * 2, roles=[0, 1])) == [4, 5]
-
-
-def test_without_a_role_a_rank_is_an_initiator():
-    assert cores_of(place([see(SECOND, FIRST)] * 2)) == [4, 5]
+@pytest.mark.parametrize(
+    ("views", "roles", "cores"),
+    [
+        # Two ranks of one device share a cache.
+        ([see(SECOND, SECOND)] * 2, [0, 1], [4, 5]),
+        # Each end is near its own device.
+        ([see(FIRST, SECOND)] * 2, [0, 1], [0, 4]),
+        ([see(FIRST, SECOND)] * 2, [1, 0], [4, 0]),
+        # An end whose memory is of the host goes where the other is.
+        ([see((), SECOND)] * 2, [0, 1], [4, 5]),
+        ([see(SECOND, ())] * 2, [0, 1], [4, 5]),
+        # Without a role, a rank is an initiator.
+        ([see(SECOND, FIRST)] * 2, None, [4, 5]),
+        ([see(SECOND, (), host="a"), see((), FIRST[2:], host="b")], [0, 1], [4, 2]),
+    ],
+)
+def test_ranks_are_near_their_devices(views, roles, cores):
+    assert cores_of(place(views, roles=roles) if roles else place(views)) == cores
 
 
 def test_only_allowed_cores_count():
@@ -46,16 +47,9 @@ def test_only_allowed_cores_count():
     assert cores_of(place([see((6,), (7,), allowed=CORES[4:])] * 2, roles=[0, 1])) == [6, 7]
 
 
-@pytest.mark.parametrize("near", [(), ((), ()), ((90,), (91,))])
-def test_where_no_allowed_core_is_near_placement_is_as_before(near):
+@pytest.mark.parametrize("near", [(), ((), ()), ((90,), (91,)), ((7,), (7,))])
+def test_where_too_few_allowed_cores_are_near_placement_is_as_before(near):
     assert cores_of(place([see(*near)] * 2, roles=[0, 1])) == cores_of(place([see()] * 2)) == [0, 1]
-
-
-def test_where_too_few_cores_are_near_placement_is_as_before():
-    """Each rank has a core of its own before any is near."""
-    found = place([see((7,), (7,))] * 2, roles=[0, 1])
-    assert cores_of(found) == [0, 1]
-    assert not any(each.shared for each in found)
 
 
 @pytest.mark.parametrize("requested", [(2, 6), "none"])
@@ -64,20 +58,8 @@ def test_cores_that_were_asked_for_are_kept(requested):
     assert cores_of(place([see(SECOND, SECOND)] * 2, requested, roles=[0, 1])) == wanted
 
 
-def test_each_host_has_devices_of_its_own():
-    views = [see(SECOND, (), host="a"), see((), FIRST[2:], host="b")]
-    assert cores_of(place(views, roles=[0, 1])) == [4, 2]
-
-
 def test_the_role_of_a_rank_is_that_of_the_first_round():
     plan = make_plan(options_layer({"transport": "tcp", "sizes": "8", "ranks": "4"}))
     # Rank 3 initiates with 0, rank 2 with 1.
     found = places(plan, [see(FIRST, SECOND)] * 4, [(3, 0), (2, 1)])
     assert [of_rank[0].core in SECOND for of_rank in found] == [True, True, False, False]
-
-
-def test_all_threads_of_a_rank_have_its_role():
-    options = {"transport": "tcp", "sizes": "8", "threads": "2"}
-    found = places(make_plan(options_layer(options)), [see(FIRST, SECOND)] * 2, [(1, 0)])
-    sides = [[each.core in SECOND for each in of_rank] for of_rank in found]
-    assert sides == [[True, True], [False, False]]

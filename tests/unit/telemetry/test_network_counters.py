@@ -32,18 +32,6 @@ def test_datagrams_over_ipv6_count_with_those_over_ipv4(kernel):
     assert kernel.reader.take_warnings() == []
 
 
-def test_a_virtio_interface_has_the_interrupts_of_its_device(kernel):
-    devices = kernel.root / "sys/devices/virtio2"
-    (devices.parent / "msi_irqs").mkdir(parents=True)
-    (devices.parent / "msi_irqs" / "28").touch()
-    devices.mkdir()
-    (kernel.root / "sys/bus/virtio").mkdir(parents=True)
-    (devices / "subsystem").symlink_to(kernel.root / "sys/bus/virtio")
-    (kernel.root / "sys/class/net/veth1").mkdir()
-    (kernel.root / "sys/class/net/veth1/device").symlink_to(devices)
-    assert InterfaceInterrupts(kernel.reader).read()["veth1"] == {"0": 1, "3": 2}
-
-
 @pytest.mark.parametrize("where", ["irq", "virtio0", "eth0"])
 def test_an_interface_off_the_pci_bus_has_the_interrupt_of_its_name(tmp_path, where):
     """virtio on a PCI device with an interrupt line, virtio elsewhere, and a device on a board."""

@@ -1,10 +1,7 @@
-"""The resource usage of a rank: with real work, real sleep, and a real neighbour on its core."""
+"""The resource usage of a rank: of its process and its thread, and of its core."""
 
 import os
-import re
 import resource
-import socket
-import threading
 import time
 from types import SimpleNamespace
 
@@ -12,19 +9,8 @@ import pytest
 
 from halftrip.kernel_files import Reader
 from halftrip.telemetry import process
-from halftrip.telemetry.busiest_task import busiest_task
 from halftrip.telemetry.process import Meter
 from harness.kernel import Kernel
-from harness.neighbour import cpu_seconds, neighbour
-
-
-def spent(work, whole=True, seconds=0.2, clock=time.monotonic):
-    meter = Meter(Reader(), whole)
-    before = meter.read()
-    deadline = clock() + seconds
-    while clock() < deadline:
-        work()
-    return meter.since(before, iterations=5)
 
 
 @pytest.fixture
@@ -37,70 +23,30 @@ def one_core():
     os.sched_setaffinity(0, cores)
 
 
-def test_work_is_user_time_and_kernel_calls_are_system_time():
-    """The kernel samples at its ticks which of the two it is; their sum is exact. Ticks may fall on
-    the same moments again and again, above all where others have the core, too: one of several
-    tries has to show it, unless the core was ours in none."""
-    numbers = bytes(1000)
-    working = spent(lambda: sum(numbers), seconds=0.3, clock=time.process_time)
-    assert working.iterations == 5
-    assert working.user > 5 * working.system
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        payload = bytes(100_000)
-
-        def call():
-            ours.send(payload)
-            theirs.recv(len(payload))
-
-        had_core = False
-        for _ in range(6):
-            calling = spent(call, seconds=0.3, clock=time.process_time)
-            had_core = had_core or calling.busy > 0.9 * calling.elapsed
-            if calling.system > calling.user:
-                break
-    assert calling.system > (calling.user if had_core else 2 * working.system)
-    assert calling.busy <= 1.1 * calling.elapsed
-
-
-def test_sleep_is_no_load_but_voluntary_switches():
-    asleep = spent(lambda: time.sleep(0.01))
-    assert asleep.load < 0.2
-    assert asleep.voluntary >= 10
-    assert not asleep.is_busy_poll
-
-
-def test_touched_memory_causes_faults_and_is_in_the_peak():
-    meter = Meter(Reader(), whole=True)
-    before = meter.read()
-    touched = bytearray(os.urandom(1) * (64 << 20))
-    usage = meter.since(before, 0)
-    assert len(touched) < usage.peak_memory
-    assert usage.minor_faults > 100
-
-
-@pytest.mark.parametrize(("whole", "mine"), [(True, False), (False, True)])
-def test_other_threads_count_only_where_the_whole_process_does(whole, mine):
-    meter = Meter(Reader(), whole)
-    before = meter.read()
-    numbers = bytes(30_000_000)
-    thread = threading.Thread(target=sum, args=(numbers,))
-    began = time.thread_time()
-    thread.start()
-    thread.join()
-    usage = meter.since(before, 0)
-    own = time.thread_time() - began
-    assert (usage.busy <= own + 0.05) == mine
-
-
 class VirtualTime:
-    """In place of `time` and `resource`: the clock, and the CPU time of this process, s."""
+    """In place of `time` and `resource`: the clock, and what this process and this thread have
+    spent, by the names of getrusage(2)."""
 
     RUSAGE_SELF, RUSAGE_THREAD = resource.RUSAGE_SELF, resource.RUSAGE_THREAD
+    # In the order of getrusage(2); the empty ones are not of interest.
+    NAMES = (
+        "utime",
+        "stime",
+        "maxrss",
+        "",
+        "",
+        "",
+        "minflt",
+        "majflt",
+        *[""] * 6,
+        "nvcsw",
+        "nivcsw",
+    )
 
     def __init__(self):
         self.now = 0.0
-        self.busy = 0.0
+        self.process = {}
+        self.thread = {}
 
     def perf_counter(self):
         return self.now
@@ -109,55 +55,72 @@ class VirtualTime:
         return round(self.now * 1e9)
 
     def getrusage(self, who):
-        # Fields in the order of getrusage(2).
-        return resource.struct_rusage((self.busy, 0.0, *[0] * 14))
+        spent = self.process if who == self.RUSAGE_SELF else self.thread
+        return resource.struct_rusage([spent.get(name, 0) for name in self.NAMES])
 
 
-def test_the_time_of_others_is_neither_idle_nor_steal_nor_its_own(tmp_path, monkeypatch, one_core):
+@pytest.fixture
+def virtual(monkeypatch):
+    made = VirtualTime()
+    monkeypatch.setattr(process, "time", made)
+    monkeypatch.setattr(process, "resource", made)
+    return made
+
+
+@pytest.mark.parametrize(("whole", "user"), [(True, 0.5), (False, 0.25)])
+def test_each_figure_is_the_growth_of_the_kernel_s_own(tmp_path, virtual, whole, user):
+    """Of the process or of the thread, but switches are always the thread's."""
+    virtual.process = dict.fromkeys(("utime", "stime", "minflt", "majflt", "nvcsw", "nivcsw"), 1)
+    virtual.thread = dict(virtual.process)
+    meter = Meter(Kernel(tmp_path, {}).reader, whole)
+    before = meter.read()
+    virtual.now = 2.0
+    virtual.process |= {"utime": 1.5, "stime": 1.125, "minflt": 31, "majflt": 5, "nvcsw": 99}
+    virtual.thread |= {"utime": 1.25, "stime": 1.125, "minflt": 31, "majflt": 5, "nvcsw": 8}
+    for each in (virtual.process, virtual.thread):
+        each |= {"maxrss": 7, "nivcsw": 4}
+    usage = meter.since(before, iterations=5)
+    assert (usage.iterations, usage.elapsed, usage.user, usage.system) == (5, 2.0, user, 0.125)
+    assert (usage.minor_faults, usage.major_faults) == (30, 4)
+    assert (usage.voluntary, usage.involuntary) == (7, 3)
+    assert usage.peak_memory == 7 * 1024
+
+
+def test_the_figures_of_this_process_are_real():
+    meter = Meter(Reader(), whole=True)
+    before, began = meter.read(), time.process_time()
+    touched = bytearray(os.urandom(1) * (64 << 20))
+    for _ in range(10):
+        time.sleep(0.001)
+        sum(bytes(1_000_000))
+    usage, passed = meter.since(before, 0), time.process_time() - began
+    assert usage.busy == pytest.approx(passed, abs=0.05)
+    assert usage.voluntary >= 10
+    assert usage.minor_faults > 100
+    assert usage.peak_memory > len(touched)
+
+
+def test_the_time_of_others_is_neither_idle_nor_steal_nor_its_own(tmp_path, virtual, one_core):
     """Of two seconds it ran for half of one, a fifth was idle, and a tenth steal."""
-    virtual = VirtualTime()
-    monkeypatch.setattr(process, "time", virtual)
-    monkeypatch.setattr(process, "resource", virtual)
     ticks = os.sysconf("SC_CLK_TCK")
     stat = f"cpu{one_core} 10 0 0 {{idle:.0f}} 0 0 0 {{steal:.0f}}\n"
     kernel = Kernel(tmp_path, {"proc/stat": stat.format(idle=0, steal=0)})
     kernel("proc/thread-self/schedstat", "0 1000000000 1\n")
+    kernel(f"sys/devices/system/cpu/cpu{one_core}/cpufreq/scaling_cur_freq", "3200000\n")
     meter = Meter(kernel.reader, whole=True)
     watch, before = meter.watch_core(), meter.read()
-    virtual.now, virtual.busy = 2.0, 0.5
+    virtual.now, virtual.process = 2.0, {"utime": 0.5}
     others = "cpu9 0 0 0 0 0 0 0 0\n"
     line = stat.format(idle=0.2 * ticks, steal=0.1 * ticks).replace(" 10 ", f" {10 + ticks} ")
     kernel("proc/stat", others + line)
     kernel("proc/thread-self/schedstat", "500000000 2200000000 9\n")
     usage, core = meter.since(before, 1), watch.close()
     assert core.number == one_core
-    assert core.watched == 2.0
+    assert (core.watched, core.hertz) == (2.0, 3.2e9)
     assert core.steal == pytest.approx(0.1)
     assert core.others == pytest.approx(1.2)
     assert usage.waited_share == pytest.approx(0.6)
     assert usage.load == pytest.approx(0.25)
-
-
-@pytest.mark.extended
-def test_a_neighbour_on_the_core_is_named_with_its_share(one_core):
-    """Two tasks that want the same core get about half of it each. Where a third wants it, too, it
-    may be that which is named."""
-    meter = Meter(Reader(), whole=True)
-    with neighbour(one_core) as pid:
-        watch = meter.watch_core()
-        usage = spent(lambda: None, seconds=0.5)
-        core = watch.close()
-        before = cpu_seconds()
-        found = busiest_task(one_core)
-        took = {task: total - before.get(task, 0.0) for task, total in cpu_seconds().items()}
-    assert core.number == one_core
-    assert usage.involuntary > usage.voluntary
-    for share in (usage.waited_share, core.others / core.watched):
-        assert 0.2 < share < 0.8
-    assert usage.waited_share + usage.load == pytest.approx(1, abs=0.15)
-    named = int(re.fullmatch(r".+ \(process (\d+)\)", found.name)[1])
-    assert named == pid or took.get(named, 0.0) > 0.5 * took[pid]
-    assert found.share > 0.3
 
 
 def test_a_process_with_several_cores_watches_none(monkeypatch):
@@ -184,13 +147,6 @@ def test_times_that_a_kernel_does_not_count_are_not_known(tmp_path, monkeypatch,
     assert core.watched > 0
 
 
-def test_the_frequency_is_that_of_the_core(tmp_path, one_core):
-    path = f"sys/devices/system/cpu/cpu{one_core}/cpufreq/scaling_cur_freq"
-    kernel = Kernel(tmp_path, {path: "3200000\n"})
-    watch = Meter(kernel.reader, whole=True).watch_core()
-    assert watch.close().hertz == 3.2e9
-
-
 @pytest.mark.parametrize(
     ("text", "waited"), [("0 0 0", None), ("1 2", None), ("x y z", None), ("", None), ("5 7 1", 0)]
 )
@@ -200,40 +156,13 @@ def test_without_a_count_of_turns_the_waiting_time_is_not_known(tmp_path, text, 
     assert meter.since(meter.read(), 1).waited == waited
 
 
-def test_figures_of_short_times_add_up(one_core):
-    """The kernel counts in steps: what a short time lacks, another has too much."""
-    meter = Meter(Reader(), whole=True)
-    whole = meter.watch_core()
-    parts = []
-    deadline = time.monotonic() + 0.3
-    while time.monotonic() < deadline:
-        watch = meter.watch_core()
-        spent(lambda: None, seconds=0.004)
-        parts.append(watch.close())
-    total = whole.close()
-    for field in ("watched", "others", "steal"):
-        values = [getattr(part, field) for part in parts]
-        if getattr(total, field) is None:
-            assert None in values
-        else:
-            # All but what passed between one and the next.
-            lost = total.watched - sum(part.watched for part in parts)
-            assert sum(values) == pytest.approx(getattr(total, field), abs=0.05 + lost)
+def test_the_busiest_task_is_looked_for_once_a_second(monkeypatch):
+    looked_at, now = [], [100.0]
 
-
-class Elsewhere:
-    """What finds the busiest task, counting how often it looks."""
-
-    def __init__(self):
-        self.looked = []
-
-    def __call__(self, core):
-        self.looked.append(core)
+    def look(core):
+        looked_at.append(core)
         return f"task of {core}"
 
-
-def test_the_busiest_task_is_looked_for_once_a_second(monkeypatch):
-    look, now = Elsewhere(), [100.0]
     monkeypatch.setattr(process, "busiest_task", look)
     meter = Meter(Reader(), whole=True)
     clock = SimpleNamespace(monotonic=lambda: now[0], perf_counter=time.perf_counter)
@@ -241,10 +170,10 @@ def test_the_busiest_task_is_looked_for_once_a_second(monkeypatch):
     for moment, looked in ((100.0, 1), (100.9, 1), (101.1, 2), (101.2, 2)):
         now[0] = moment
         assert meter.busiest_task(3) == "task of 3"
-        assert len(look.looked) == looked
+        assert len(looked_at) == looked
     # Each core by itself.
     assert meter.busiest_task(1) == "task of 1"
-    assert look.looked == [3, 3, 1]
+    assert looked_at == [3, 3, 1]
 
 
 def test_of_a_thread_s_core_it_is_not_known_what_others_took(monkeypatch):

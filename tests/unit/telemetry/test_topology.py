@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import Unavailable, UsageError
-from halftrip.telemetry.topology import Core, View, last_level_cache, parse_list, place, view
+from halftrip.telemetry.topology import Core, View, last_level_cache, place, view
 
 
 def machine(caches=1, cores=2, threads=1, host="h"):
@@ -28,47 +28,30 @@ def cores_of(places):
     return [place.core for place in places]
 
 
-def test_two_ranks_get_a_physical_core_each():
-    both = see(machine(cores=2, threads=2))
-    assert cores_of(place([both, both])) == [0, 1]
+SMALL, PAIRS = machine(cores=2), machine(caches=2, cores=2)
 
 
-def test_ranks_share_a_cache_where_they_can():
-    # Core 0 is alone in its cache: for two ranks, the next cache is better.
-    cores = machine(caches=2, cores=2)
-    allowed = [cores[0], cores[2], cores[3]]
-    assert cores_of(place([see(allowed), see(allowed)])) == [2, 3]
-
-
-def test_ranks_spread_over_caches_where_they_must():
-    cores = machine(caches=2, cores=1)
-    assert cores_of(place([see(cores), see(cores)])) == [0, 1]
-
-
-def test_two_threads_of_one_core_are_better_than_one():
-    cores = machine(cores=1, threads=2)
-    places = place([see(cores), see(cores)])
-    assert cores_of(places) == [0, 1]
-    assert not any(where.shared for where in places)
-
-
-def test_more_ranks_than_cores_share_and_are_marked():
-    cores = machine(cores=2)
-    places = place([see(cores)] * 4)
-    assert cores_of(places) == [0, 1, 0, 1]
-    assert all(where.shared for where in places)
-
-
-def test_a_launcher_s_own_binding_is_kept():
-    cores = machine(cores=4)
-    assert cores_of(place([see([cores[3]]), see([cores[1]])])) == [3, 1]
-
-
-def test_each_host_s_cores_are_its_own():
-    cores = machine(cores=1)
-    places = place([see(cores, "a"), see(cores, "b")])
-    assert cores_of(places) == [0, 0]
-    assert not any(where.shared for where in places)
+@pytest.mark.parametrize(
+    ("views", "cores", "shared"),
+    [
+        # A physical core each.
+        ([see(machine(cores=2, threads=2))] * 2, [0, 1], False),
+        # Core 0 is alone in its cache: for two ranks, the next cache is better.
+        ([see([PAIRS[0], PAIRS[2], PAIRS[3]])] * 2, [2, 3], False),
+        # Over caches where they must; two threads of one core are better than one.
+        ([see(machine(caches=2, cores=1))] * 2, [0, 1], False),
+        ([see(machine(cores=1, threads=2))] * 2, [0, 1], False),
+        ([see(SMALL)] * 4, [0, 1, 0, 1], True),
+        # A launcher's own binding is kept.
+        ([see([PAIRS[3]]), see([PAIRS[1]])], [3, 1], False),
+        # Each host's cores are its own.
+        ([see(SMALL[:1], "a"), see(SMALL[:1], "b")], [0, 0], False),
+    ],
+)
+def test_each_rank_has_a_core(views, cores, shared):
+    places = place(views)
+    assert cores_of(places) == cores
+    assert [where.shared for where in places] == [shared] * len(views)
 
 
 def test_requested_cores_are_given():
@@ -114,23 +97,6 @@ def test_a_core_is_shared_only_where_that_cannot_be_avoided(data):
     assert any(where.shared for where in places) == (not possible)
 
 
-def test_kernel_lists_are_read():
-    assert parse_list("0-3,8,10-11\n") == [0, 1, 2, 3, 8, 10, 11]
-    assert parse_list("") == []
-
-
-def test_this_host_can_be_read():
-    seen = view("here")
-    assert seen.allowed
-    assert {core.number for core in seen.allowed} <= set(seen.present)
-
-
-def test_where_the_kernel_tells_nothing_cores_are_apart_and_share_a_cache(bare_kernel):
-    seen = view("here", bare_kernel.reader)
-    assert len({core.physical for core in seen.allowed}) == len(seen.allowed)
-    assert len({core.cache for core in seen.allowed}) == 1
-
-
 CPUS = "sys/devices/system/cpu"
 
 
@@ -160,6 +126,9 @@ def test_cores_are_known_by_package_core_and_last_cache(bare_kernel, monkeypatch
 
 
 def test_without_caches_cores_share_their_package(bare_kernel, monkeypatch):
+    seen = view("here", bare_kernel.reader)
+    assert len({core.physical for core in seen.allowed}) == len(seen.allowed)
+    assert len({core.cache for core in seen.allowed}) == 1
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {2})
     show_core(bare_kernel, 2, 1, 7, [])
     assert view("here", bare_kernel.reader) == View("here", (Core(2, "1:7", "1"),), (2,))

@@ -5,7 +5,7 @@ import gc
 import os
 import struct
 import threading
-from multiprocessing import queues, resource_tracker, synchronize
+from multiprocessing import resource_tracker, synchronize
 from pathlib import Path
 
 import numpy as np
@@ -39,67 +39,24 @@ def test_nothing_has_a_name_that_could_be_left_behind(name):
     assert resource_tracker._resource_tracker._pid == tracker
 
 
-# Semaphores.
-
-
-@pytest.fixture
-def segment():
-    """Semaphores of the values 0 and 1."""
-    made = SharedSegment(mp_objects.semaphore_bytes(2))
-    mp_objects.make_semaphores(made.bytes, (0, 1))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def memory(segment):
-    """Their memory as both ranks map it."""
-    return segment.bytes, open_offer(segment.offer)
-
-
-def test_semaphores_are_those_of_multiprocessing_and_count_at_both_ends(memory):
-    here, there = (mp_objects.semaphore(each, 1) for each in memory)
+def test_a_semaphore_wakes_up_who_waits_at_the_other_end():
+    """It is one of multiprocessing, keeps its memory, and leaves its neighbour alone."""
+    segment = SharedSegment(mp_objects.semaphore_bytes(2))
+    mp_objects.make_semaphores(segment.bytes, (0, 1))
+    here, there = (
+        mp_objects.semaphore(each, 0) for each in (segment.bytes, open_offer(segment.offer))
+    )
+    gc.collect()
     assert isinstance(here, synchronize.Semaphore)
-    assert here.acquire(block=False)
-    assert not there.acquire(block=False)
-    there.release()
-    there.release()
-    assert here.acquire(block=False)
-    assert here.acquire(block=False)
-    # The other one is untouched.
-    assert not mp_objects.semaphore(memory[0], 0).acquire(block=False)
-
-
-def test_a_semaphore_wakes_up_who_waits_at_the_other_end(memory):
-    here, there = (mp_objects.semaphore(each, 0) for each in memory)
+    assert not here.acquire(block=False)
     finish = in_thread(here.acquire)
     there.release()
     assert finish() is None
-
-
-def test_a_semaphore_keeps_its_memory(segment):
-    made = mp_objects.semaphore(open_offer(segment.offer), 1)
-    gc.collect()
-    assert made.get_value() == 1
-
-
-def test_a_lock_is_released_only_by_who_holds_it(memory):
-    lock = mp_objects.semaphore(memory[0], 1, synchronize.Lock, 1)
-    with pytest.raises(ValueError, match="released too many times"):
-        lock.release()
+    assert mp_objects.semaphore(segment.bytes, 1).get_value() == 1
+    segment.close()
 
 
 # Queues.
-
-
-def test_a_queue_is_one_of_multiprocessing_and_ends_its_thread():
-    with opened("mp-queue") as (initiator, responder):
-        assert isinstance(initiator._out, queues.Queue)
-        initiator._out.put("text")
-        assert responder._in.get() == "text"
-        assert responder._in.qsize() == 0
-        assert "QueueFeederThread" in {thread.name for thread in threading.enumerate()}
-    assert "QueueFeederThread" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_a_queue_whose_peer_has_gone_ends_without_a_word(capfd):
@@ -111,18 +68,6 @@ def test_a_queue_whose_peer_has_gone_ends_without_a_word(capfd):
     initiator.close()
     assert "QueueFeederThread" not in {thread.name for thread in threading.enumerate()}
     assert capfd.readouterr() == ("", "")
-
-
-def test_a_queue_whose_peer_takes_nothing_is_left_to_the_end_of_the_process(monkeypatch):
-    monkeypatch.setattr(mp_objects, "_FEEDER_SECONDS", 0.01)
-    with opened("mp-queue") as (initiator, _):
-        initiator._out.put(bytes(1 << 20))
-        initiator.close()
-        feeders = [t for t in threading.enumerate() if t.name == "QueueFeederThread"]
-        assert [thread.daemon for thread in feeders] == [True]
-    # The peer has closed the pipe.
-    feeders[0].join(10)
-    assert not feeders[0].is_alive()
 
 
 def test_a_queue_without_memory_for_its_semaphores_closes_its_pipes(monkeypatch):
@@ -139,33 +84,18 @@ def test_a_queue_without_memory_for_its_semaphores_closes_its_pipes(monkeypatch)
 # A peer that has gone.
 
 
-def batch_of(path, initiates, name, **fields):
-    """This end's part in a batch."""
-    end = OneEnd(path, of(name, verify=True, **fields), initiates)
-    return end.endpoint.run(0, 1, 1)
-
-
-@pytest.mark.parametrize("name", ["mp-pipe", "mp-queue"])
-def test_a_receiver_notices_that_the_peer_has_closed(name):
+@pytest.mark.parametrize(
+    ("name", "half"), [("mp-pipe", b""), ("mp-pipe", b"half"), ("mp-queue", b"")]
+)
+def test_a_receiver_notices_that_the_peer_has_gone(name, half):
+    """Also within a message."""
     with opened(name) as (initiator, responder):
+        if half:
+            os.write(initiator._connection.fileno(), struct.pack("!i", 8) + half)
         initiator.close()
+        end = OneEnd(responder, of(name, verify=True), False)
         with pytest.raises(ConnectionResetError, match="the peer has closed the connection"):
-            batch_of(responder, False, name)
-
-
-def test_a_receiver_notices_that_the_peer_has_gone_within_a_message():
-    with opened("mp-pipe") as (initiator, responder):
-        os.write(initiator._connection.fileno(), struct.pack("!i", 8) + b"half")
-        initiator.close()
-        with pytest.raises(ConnectionResetError, match="the peer has closed the connection"):
-            batch_of(responder, False, "mp-pipe")
-
-
-def test_another_error_of_the_system_stays_what_it_is():
-    with opened("mp-pipe") as (_, responder):
-        os.set_blocking(responder._connection.fileno(), False)
-        with pytest.raises(BlockingIOError):
-            batch_of(responder, False, "mp-pipe")
+            end.endpoint.run(0, 1, 1)
 
 
 # Shared memory.

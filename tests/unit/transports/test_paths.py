@@ -33,7 +33,7 @@ from harness.paths import (
     usual,
 )
 from harness.runs import configuration
-from harness.strangers import as_nobody, record_greeting
+from harness.strangers import as_nobody, is_dropped, record_greeting
 
 # Where the initiator takes the first connection of a peer that knows the token.
 LISTENING = ("unix", "tcp", "udp", "mp-pipe")
@@ -78,20 +78,6 @@ def leaves_nothing():
 
 
 @pytest.mark.usefixtures("leaves_nothing")
-@pytest.mark.parametrize("touch", ["untimed", "timed"])
-@pytest.mark.parametrize("pattern", ["put", "get"])
-def test_what_the_responder_touches_stays_as_it_is(pattern, touch):
-    kind = {"pattern": pattern, "mode": "onesided", "window": 4}
-    the_configuration = configuration("shm", 1001, **kind, verify=True, touch=touch)
-    with opened("shm") as ends:
-        assert capabilities("shm").refusal(the_configuration) is None
-        initiator, responder = exchange(ends, the_configuration, (1, 2, 3))
-        assert initiator.verified + responder.verified == initiator.messages == 28
-        assert (initiator.timed.times > 0).all()
-        assert responder.timed.times.size == 0
-
-
-@pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize(("name", "wait", "mode", "pattern"), CASES)
 def test_every_declared_pattern_carries_every_message(name, wait, mode, pattern):
     shape = SHAPES[pattern]
@@ -106,6 +92,9 @@ def test_every_declared_pattern_carries_every_message(name, wait, mode, pattern)
         assert initiator.timed.times.size == 3
         assert (initiator.timed.times > 0).all()
         assert initiator.timed.start > 0
+        # A responder takes times where that does not lengthen the initiator's.
+        takes = pattern != "pingpong" and shape.responder and mode != "onesided"
+        assert responder.timed.times.size == (3 if takes else 0)
 
 
 SETTINGS = [
@@ -135,15 +124,6 @@ def test_every_object_and_socket_carries_every_byte(setting):
                     verified += end.verified
     # Those of a pingpong at least, four each way.
     assert verified >= 2 * 4
-
-
-@pytest.mark.usefixtures("leaves_nothing")
-@pytest.mark.parametrize("name", IN_PROCESS)
-def test_a_path_serves_one_configuration_after_another(name):
-    with opened(name) as ends:
-        for size in (capabilities(name).smallest, 64, 5000):
-            initiator, _ = exchange(ends, configuration(name, size, **usual(name), verify=True))
-            assert initiator.verified == initiator.messages
 
 
 @pytest.mark.usefixtures("leaves_nothing")
@@ -187,40 +167,23 @@ def listener_of(path):
 
 @pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("name", LISTENING)
-def test_a_stranger_does_not_take_the_peer_s_place(name):
-    """Whether it says something wrong, or nothing at all."""
-    initiator, responder = make_paths(name)
-    with closing(open_connection(listener_of(initiator))):
-        with pytest.raises(Closed):
-            connect(listener_of(initiator), "another token", PEER)
-        paths.connect((initiator, responder))
-        end, _ = exchange((initiator, responder), configuration(name, **usual(name), verify=True))
-        assert end.verified == end.messages
-    for path in (initiator, responder):
-        path.close()
-
-
-@pytest.mark.usefixtures("leaves_nothing")
-@pytest.mark.parametrize("name", LISTENING)
-def test_100_silent_connections_do_not_keep_the_peer_out(name):
+def test_only_the_peer_is_let_in(name):
+    """Nobody with another token, nor another rank of the job, nor the peer for another purpose;
+    and however many say nothing at all."""
     initiator, responder = make_paths(name)
     with contextlib.ExitStack() as silent:
         for _ in range(100):
             silent.enter_context(open_connection(listener_of(initiator)))
+        for token, hello in (
+            ("another token", PEER),
+            (TOKEN, introduce("transport", 2, to=0)),
+            (TOKEN, introduce("group", 1, to=0)),
+        ):
+            with pytest.raises(Closed):
+                connect(listener_of(initiator), token, hello)
         paths.connect((initiator, responder))
-    for path in (initiator, responder):
-        path.close()
-
-
-@pytest.mark.usefixtures("leaves_nothing")
-@pytest.mark.parametrize("hello", [introduce("transport", 2, to=0), introduce("group", 1, to=0)])
-@pytest.mark.parametrize("name", LISTENING)
-def test_only_the_peer_is_let_in(name, hello):
-    """Another rank of the job is not, nor the peer for another purpose."""
-    initiator, responder = make_paths(name)
-    with pytest.raises(Closed):
-        connect(listener_of(initiator), TOKEN, hello)
-    paths.connect((initiator, responder))
+        end, _ = exchange((initiator, responder), configuration(name, **usual(name), verify=True))
+        assert end.verified == end.messages
     for path in (initiator, responder):
         path.close()
 
@@ -230,22 +193,11 @@ def test_only_the_peer_is_let_in(name, hello):
 def test_another_user_does_not_keep_the_peer_out(name):
     need_root("to be another user")
     initiator, responder = make_paths(name)
-    assert as_nobody(is_dropped, listener_of(initiator))
+    claim = record_greeting(TOKEN, PEER).claim
+    assert as_nobody(is_dropped, listener_of(initiator), claim)
     paths.connect((initiator, responder))
     for path in (initiator, responder):
         path.close()
-
-
-def is_dropped(address):
-    """Whether a connection to this Unix socket is closed at once, even with the token."""
-    with closing(socket.socket(socket.AF_UNIX)) as end:
-        end.settimeout(10)
-        end.connect(f"\0{address.unix}")
-        try:
-            end.sendall(record_greeting(TOKEN, PEER).claim)
-            return end.recv(1) == b""
-        except ConnectionError:
-            return True
 
 
 @pytest.mark.usefixtures("leaves_nothing")
@@ -300,16 +252,6 @@ def test_an_end_that_is_closed_first_closes_only_its_own_part(name, rank):
 # Which address, and whose socket.
 
 
-@pytest.mark.parametrize("same_host", [True, False])
-def test_datagrams_go_between_the_addresses_that_work(same_host):
-    with opened("udp", ("block", "block"), same_host=same_host) as ends:
-        here, there = (path._socket for path in ends)
-        assert there.getpeername() == here.getsockname()
-        assert here.getpeername() == there.getsockname()
-        here.send(b"x")
-        assert there.recv(10) == b"x"
-
-
 def test_datagrams_of_strangers_are_not_taken():
     """Neither those that were there before the peer, nor later ones."""
     initiator, responder = make_paths("udp", ("block", "block"))
@@ -339,6 +281,8 @@ def test_datagrams_of_strangers_are_not_taken():
 def test_nobody_shares_the_ports_of_datagrams(same_host):
     """Else another user could speak for an end, or hear what is sent to it."""
     initiator, responder = make_paths("udp", same_host=same_host)
+    # On one host they go to loopback alone.
+    assert not same_host or initiator._reserved.getsockname()[0] == "127.0.0.1"
     with pytest.raises(OSError, match="in use"):
         udp._bound(socket.AF_INET, "127.0.0.1", initiator.address["datagrams"])
     paths.connect((initiator, responder))
@@ -349,46 +293,10 @@ def test_nobody_shares_the_ports_of_datagrams(same_host):
         path.close()
 
 
-def test_on_one_host_datagrams_go_to_loopback_alone():
-    initiator, responder = make_paths("udp", same_host=True)
-    assert initiator._reserved.getsockname()[0] == "127.0.0.1"
-    for path in (initiator, responder):
-        path.close()
-
-
 @pytest.mark.parametrize("name", ["tcp", "unix"])
 def test_nobody_can_connect_to_an_open_path(name):
-    with opened(name) as ends, pytest.raises(OSError, match="refused"):
-        connect(listener_of(ends[0]), TOKEN, PEER)
-
-
-def test_on_one_host_tcp_listens_on_loopback_alone():
-    with opened("tcp", same_host=True) as (initiator, _):
-        assert initiator.address["hosts"] == ("127.0.0.1",)
-
-
-# Ends that wait in different ways.
-
-
-def blocks(path):
-    """Whether each descriptor of an end of a path blocks."""
-    if hasattr(path, "_socket"):
-        return [path._socket.getblocking()]
-    return [os.get_blocking(descriptor) for descriptor in {path.in_fd, path.out_fd}]
-
-
-@pytest.mark.parametrize("name", ["pipe", "unix", "tcp", "udp"])
-@pytest.mark.parametrize("waits", [("spin", "block"), ("block", "spin")])
-def test_each_end_s_descriptors_wait_as_its_own_end_does(name, waits):
-    the_configuration = configuration(
-        name,
-        64,
-        initiator=configuration(wait=waits[0]).initiator,
-        responder=configuration(wait=waits[1]).responder,
-        verify=True,
-    )
-    with opened(name, waits) as ends:
-        initiator, _ = exchange(ends, the_configuration)
-        assert initiator.verified == initiator.messages
-        for path, wait in zip(ends, waits, strict=True):
-            assert set(blocks(path)) == {wait == "block"}
+    with opened(name, same_host=True) as ends:
+        # On one host TCP listens on loopback alone.
+        assert name == "unix" or ends[0].address["hosts"] == ("127.0.0.1",)
+        with pytest.raises(OSError, match="refused"):
+            connect(listener_of(ends[0]), TOKEN, PEER)
