@@ -4,6 +4,7 @@ nothing else."""
 import socket
 import threading
 from functools import partial
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -135,8 +136,14 @@ class Named(patterns.Requests):
     ],
 )
 def test_a_ping_pong_of_requests_is_in_turn_where_they_are(pattern, in_turn, initiates, windows):
-    made = Named(in_turn).names(pattern, initiates)
-    assert made == [*windows, *windows[: len(windows) // 2]]
+    requests = Named(in_turn)
+    assert requests.names(pattern, initiates) == [*windows, *windows[: len(windows) // 2]]
+    # A window of one buffer has a request for each message.
+    requests.blocking = MessageCalls(mock.Mock())
+    assert (
+        requests.names("stream", initiates, [7], [7], 3)
+        == [("send 7" if initiates else "recv 7",) * 3] * 3
+    )
 
 
 def test_timestamps_are_taken_after_each_batch_of_iterations():
