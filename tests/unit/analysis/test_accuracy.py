@@ -13,7 +13,7 @@ truth = module("benchmarks/truth.py")
 SHARES = ("coverage", "difference")
 GROUPS = ("difference", "flaw", "sound", "same", "changes", "recovery", "history")
 CLAIMS = [
-    *drawn(truth.GROUPS["coverage"](), 14),
+    *drawn(truth.GROUPS["coverage"](), 8),
     *(claim for group in GROUPS for claim in truth.GROUPS[group]()),
 ]
 

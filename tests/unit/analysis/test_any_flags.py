@@ -108,7 +108,7 @@ def measurements(draw):
     )  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.lists(measurements(), min_size=1, max_size=8),
     st.lists(st.floats(0, 1e9).map(lambda ns: CopyTime(rank=0, size=4096, ns=ns)), max_size=2),

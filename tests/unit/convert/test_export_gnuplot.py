@@ -103,6 +103,7 @@ def test_the_data_are_the_figures_of_the_rows():
     found = re.search(r"^t_0\(x\) = (\S+) \+ (\S+) \* x$", script, re.MULTILINE)
     assert float(found[1]) == pytest.approx(1.0, rel=0.05)
     assert float(found[2]) == pytest.approx(0.0005, rel=0.01)
+    assert float(re.search(r" us \+ (\S+) ns/byte", script)[1]) == pytest.approx(0.5, rel=0.01)
 
 
 def test_without_sizes_there_is_no_line_and_no_picture():

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from halftrip.dragon import command, process
+from halftrip.dragon import process
 from halftrip.dragon.command import reason, runtime_command, telling
 from halftrip.dragon.pools import is_pool_of
 from halftrip.errors import Unavailable, UsageError
@@ -126,12 +126,3 @@ def test_the_reason_is_the_last_error_or_else_the_last_line():
 def test_a_pool_is_known_by_its_user_and_process(name, is_pool):
     name = name.format(user=str(os.getuid())[-3:])
     assert is_pool_of(name, [1, 12954]) == is_pool
-
-
-def test_who_asks_for_a_command_of_their_own_is_told_nothing(programs, monkeypatch):
-    programs("srun")
-    monkeypatch.delenv("DRAGON_DEFAULT_PD", raising=False)
-    assert len(command.notes(None)) == 1
-    assert command.notes("dragon -s") == []
-    monkeypatch.setenv("DRAGON_DEFAULT_PD", "some")
-    assert command.notes(None) == []

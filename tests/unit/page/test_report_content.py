@@ -46,7 +46,7 @@ def test_the_answer_has_the_fastest_path_and_its_interval():
     latency, bandwidth, trust = answered(
         *slices("shm", 8, 100.0), *slices("tcp", 8, 5000.0), *slices("shm", 65536, 8000.0)
     )
-    assert latency.startswith("The lowest latency of messages of 8 B is 0.")
+    assert latency.startswith("The lowest latency of messages of 8 B is 0.0999")
     assert "over shm (95 % interval" in latency
     assert "the highest is " in latency
     assert bandwidth.startswith("The highest bandwidth is 8.")

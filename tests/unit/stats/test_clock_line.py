@@ -62,7 +62,7 @@ clocks = st.builds(
     st.lists(st.integers(0, 60 * SECOND), min_size=1, max_size=8),
     st.integers(1, 20),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_truth_is_within_the_error_at_all_moments(clocks, compared, asked, exchanges):
     """Between comparisons, before the first and after the last."""
     line = ClockLine([clocks.compare(at, exchanges) for at in compared])
@@ -107,7 +107,7 @@ huge = st.integers(-(1 << 62), 1 << 62)
 
 
 @given(st.lists(st.builds(Comparison, huge, huge, st.floats(0, 1e17)), min_size=1), huge)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_any_figures_of_a_file_give_a_reading(comparisons, at):
     reading = ClockLine(comparisons).at(at)
     assert np.isfinite(reading.error)

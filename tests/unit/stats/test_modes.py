@@ -3,7 +3,7 @@
 import diptest
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
@@ -15,6 +15,7 @@ distinct = nps.arrays(
 ).map(np.sort)
 
 
+@settings(max_examples=50)
 @given(distinct)
 def test_the_dip_is_that_of_diptest(ordered):
     assert dip(ordered) == pytest.approx(diptest.dipstat(ordered, allow_zero=False), abs=1e-9)

@@ -5,6 +5,7 @@ import resource
 import socket
 import threading
 from functools import partial
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -136,8 +137,14 @@ class Named(patterns.Requests):
     ],
 )
 def test_a_ping_pong_of_requests_is_in_turn_where_they_are(pattern, in_turn, initiates, windows):
-    made = Named(in_turn).names(pattern, initiates)
-    assert made == [*windows, *windows[: len(windows) // 2]]
+    requests = Named(in_turn)
+    assert requests.names(pattern, initiates) == [*windows, *windows[: len(windows) // 2]]
+    # A window of one buffer has a request for each message.
+    requests.blocking = MessageCalls(mock.Mock())
+    assert (
+        requests.names("stream", initiates, [7], [7], 3)
+        == [("send 7" if initiates else "recv 7",) * 3] * 3
+    )
 
 
 def test_memory_for_timestamps_is_there_before_the_first():
