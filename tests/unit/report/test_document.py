@@ -60,7 +60,11 @@ def test_what_went_wrong_is_there_once():
 
 
 @pytest.mark.parametrize(("asked", "planned"), [(True, False), (False, True)])
-def test_round_trips_are_shown_if_asked_for_or_planned(tmp_path, capsys, asked, planned):
+def test_round_trips_are_shown_if_asked_for_or_planned(
+    tmp_path, capsys, monkeypatch, asked, planned
+):
+    monkeypatch.setenv("COLUMNS", "200")
+
     def printed(rtt, planned=False):
         run = runs.run(runs.measurement("tcp", 64, half_ns=12_345.0))
         run.header.plan["rtt"] = planned
