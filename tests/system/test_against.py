@@ -80,7 +80,7 @@ def test_another_installation_measures_the_launches_of_the_base(shell, base):
     assert result.err == ""
     calls = (shell.directory / "calls").read_text().splitlines()
     assert len(calls) == 2
-    assert all(re.fullmatch(r"run \S+/plan\.toml -o \S+/run\.jsonl", call) for call in calls)
+    assert all(re.fullmatch(r"run .+/plan\.toml -o .+/run\.jsonl", call) for call in calls)
     run = result.run
     assert run.problems == ()
     sides = run.sides

@@ -54,7 +54,7 @@ def test_all_bytes_arrive_between_all_memory(shell, cuda, transports, memory, mo
 @pytest.mark.parametrize(
     ("mode", "patterns"),
     extended(
-        ("blocking", "pingpong,exchange,pingping"),
+        ("blocking", "pingpong,stream,exchange,pingping"),
         ("nonblocking", "pingpong,stream,bidirectional"),
         ("onesided", "put,get"),
     ),

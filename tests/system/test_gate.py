@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.extended
 
 TRIALS = int(os.environ.get("TRIALS", "1"))
-WORK = ("-t", "unix", "-s", "8,1K", "--wait", "spin", "--launches", "5", "--time", "20ms")
+WORK = ("-t", "unix", "-s", "8", "--wait", "spin", "--launches", "5", "--time", "20ms", "-r", "3")
 # What is slower in the new build: each message takes as long as this many bytes of memory take to
 # be written, on whatever machine.
 SLOWER = """
@@ -20,7 +20,7 @@ SLOWER = """
 #include <sys/types.h>
 #include <unistd.h>
 
-static volatile char scratch[1 << 14];
+static volatile char scratch[1 << 20];
 
 ssize_t send(int fd, const void* out, size_t size, int flags) {
   for (size_t i = 0; i < sizeof scratch; i++) scratch[i] = (char)i;

