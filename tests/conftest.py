@@ -14,6 +14,8 @@ settings.load_profile("halftrip")
 
 # What a user has set for halftrip is not for tests.
 os.environ["HALFTRIP_CONFIG"] = ""
+# Nor how wide the terminal is in which they run.
+os.environ["COLUMNS"] = "80"
 
 
 @pytest.fixture
