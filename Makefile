@@ -24,12 +24,14 @@ WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 run: $(VENV)/installed
 	$(BIN)/halftrip run
 
-# Unit tests run in three workers, since some of them sleep; tests that start ranks run one at a time.
-# Both parts always run.
+# Unit tests run in three workers, since some of them sleep. Of tests that start ranks two files run
+# at a time: they have to hold beside other work anyway. In the lab figures are compared with known
+# ones. All parts always run.
 define run_tests
 @status=0; \
 	$(BIN)/pytest -m $(1) -n 3 tests/native tests/unit tests/fuzz || status=1; \
-	$(BIN)/pytest -m $(1) tests/system tests/lab || status=1; \
+	$(BIN)/pytest -m $(1) -n 2 --dist loadfile tests/system || status=1; \
+	$(BIN)/pytest -m $(1) tests/lab || status=1; \
 	exit $$status
 endef
 
