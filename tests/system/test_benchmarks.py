@@ -71,6 +71,7 @@ def test_every_family_builds_its_comparisons(peers, monkeypatch):
     assert set(asked) <= set(sys.modules["contenders"].PACKAGES)
 
 
+@pytest.mark.extended
 def test_a_figure_is_that_of_all_slices(peers, shell):
     contenders = sys.modules["contenders"]
     result = shell.run("simulated", "-s", "8", "-r", "3", "--launches", "1")

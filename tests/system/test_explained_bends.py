@@ -7,7 +7,8 @@ import pytest
 from halftrip.results.run_file import load
 from halftrip.results.threshold import Threshold
 from harness import curves, runs
-from harness.mpi import EVERY_MPI, chosen, quick_start
+from harness.choice import extended
+from harness.mpi import chosen, quick_start
 
 
 def test_every_path_says_what_it_knows(shell):
@@ -33,7 +34,7 @@ def test_every_path_says_what_it_knows(shell):
     assert len(run.thresholds) == sum(map(len, of.values()))
 
 
-@pytest.mark.parametrize("mpi", EVERY_MPI)
+@pytest.mark.parametrize("mpi", extended("wheel", "openmpi", "mpich"))
 def test_an_mpi_says_what_it_does_within_a_host(shell, mpi):
     """What is set is what is read."""
     variable, value = {

@@ -56,15 +56,15 @@ def test_a_stopped_run_says_by_what_and_keeps_what_it_has(shell, launcher, numbe
     ("launcher", "state"),
     [
         ("local", "file"),
-        ("mpiexec", "rank"),
         *extended(
+            ("mpiexec", "rank"),
             *drawn(
                 [
                     *(("local", state) for state in STATES if state != "file"),
                     *(("mpiexec", state) for state in STATES if state != "rank"),
                 ],
                 6,
-            )
+            ),
         ),
     ],
 )
@@ -74,6 +74,7 @@ def test_a_run_is_stopped_in_every_state(shell, launcher, state):
     assert stopped(victim.interrupt())
 
 
+@pytest.mark.extended
 def test_an_interrupt_of_a_terminal_reaches_ranks_as_well(shell):
     """It is sent to all processes of the group, and ends none of them but by the command."""
     victim = Victim(shell, *WITH_MPI, **ONE_HOST)

@@ -29,8 +29,8 @@ def test_a_killed_rank_is_named_and_what_was_measured_is_shown(shell, rank):
     ("transport", "wait"),
     [
         ("shm", "spin"),
-        ("tcp", "block"),
         *extended(
+            ("tcp", "block"),
             ("mp-queue", "block"),
             *drawn(
                 [
@@ -95,7 +95,7 @@ def test_the_ranks_of_a_killed_command_say_so_and_end(shell, arguments):
 
 @pytest.mark.parametrize(
     ("name", "rank"),
-    [("wheel", 1), *extended(("wheel", 0), *drawn([("openmpi", 0), ("openmpi", 1)], 1))],
+    extended(("wheel", 1), ("wheel", 0), *drawn([("openmpi", 0), ("openmpi", 1)], 1)),
 )
 def test_a_killed_rank_of_a_joined_job_is_named(shell, name, rank):
     victim = Victim(shell, *WITH_MPI, prefix=job(name), **quick_start(name))

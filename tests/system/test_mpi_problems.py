@@ -42,6 +42,7 @@ def test_what_an_mpiexec_says_when_it_fails_is_why_mpi_is_skipped(shell):
         assert re.search(f"not measured: {name}: {ended}", result.out)
 
 
+@pytest.mark.extended
 def test_without_mpi4py_mpi_is_skipped_with_how_to_get_it(shell):
     without = shell.patched(
         "import importlib.util, sys\n"

@@ -62,10 +62,11 @@ def test_all_pairs_talk_two_at_a_time(shell, name):
 
 @pytest.mark.parametrize(
     ("pairs", "expected"),
-    [
+    extended(
         ("halves", {(0, 2), (1, 3)}),
-        *extended(("neighbours", {(0, 1), (2, 3)}), ("0-3,1-2", {(0, 3), (1, 2)})),
-    ],
+        ("neighbours", {(0, 1), (2, 3)}),
+        ("0-3,1-2", {(0, 3), (1, 2)}),
+    ),
 )
 def test_pairs_are_those_that_were_asked_for(shell, pairs, expected):
     """Alone and all at once; the ends of a pair have different cores even where these are few."""

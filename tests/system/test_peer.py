@@ -125,7 +125,7 @@ def test_the_time_of_a_client_is_limited(shell, tmp_path):
         server.await_line("the time that a client has here was over")
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, *extended(signal.SIGINT)])
+@pytest.mark.parametrize("number", extended(signal.SIGKILL, signal.SIGINT))
 def test_a_client_that_leaves_leaves_nothing(shell, tmp_path, number):
     with served(tmp_path) as server:
         victim = begun(shell, server)

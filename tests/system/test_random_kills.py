@@ -20,7 +20,7 @@ from harness.victim import LOCAL, WITH_MPI, Victim
 
 KILLS = int(os.environ.get("KILLS", "12"))
 # So many of them are of every change's tests.
-QUICK_KILLS = 3
+QUICK_KILLS = 2
 LATEST_SECONDS = 1.5
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # What a launch with --launches has between its launches, too.

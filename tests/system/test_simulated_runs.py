@@ -56,6 +56,7 @@ def test_a_planted_bend_is_found_with_its_lines(shell, refine):
     assert all(line["unfit"] for line in curve["hockney"])
 
 
+@pytest.mark.extended
 def test_a_run_is_judged_by_an_earlier_one(shell):
     (shell.directory / "path.toml").write_text('[simulated]\nlatency = "2us"\n')
     (shell.directory / "slow.toml").write_text('[simulated]\nlatency = "3us"\n')

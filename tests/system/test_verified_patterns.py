@@ -42,7 +42,8 @@ def check_verified(result):
 @pytest.mark.parametrize("sizes", ["8,300000", *extended(SIZES)])
 def test_every_local_pattern_is_verified_however_receivers_wait(shell, sizes):
     result = shell.run(
-        *QUICK, "-s", sizes, "-t", ",".join(LOCAL), "-p", PATTERNS, "--wait", "block,spin"
+        *(*QUICK, "-r", "1", "-s", sizes, "-t", ",".join(LOCAL)),
+        *("-p", PATTERNS, "--wait", "block,spin"),
     )
     configurations = check_verified(result)
     usual = {(pattern, shape.modes[0]) for pattern, shape in SHAPES.items()}
